@@ -1,0 +1,40 @@
+# Two commands are all that a newcomer needs: `make demo` and `make test`. Each sets up .venv from requirements.lock.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export DAGSTER_HOME := $(CURDIR)/dagster_home
+
+.PHONY: demo test check dev bench lock clean
+
+demo: $(VENV)/ready ## An hour of demo telemetry through the whole pipeline
+	$(BIN)/goodput demo demo
+
+test: $(VENV)/ready ## The whole test suite
+	$(BIN)/pytest
+
+check: $(VENV)/ready ## Lint, types, definitions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/dagster definitions validate
+
+dev: $(VENV)/ready ## The Dagster UI on dagster_home/
+	$(BIN)/dagster dev
+
+bench: $(VENV)/ready ## Speed, each figure as a ratio to its baseline in the same run
+	$(BIN)/python -m benchmarks
+
+lock: ## Resolve pyproject.toml anew into requirements.lock
+	$(PYTHON) -m pip install --quiet uv
+	$(PYTHON) -m uv pip compile pyproject.toml --group dev --group build --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet --output-file requirements.lock
+
+clean: ## Everything that these commands made
+	rm -rf $(VENV) demo dist
+
+$(VENV)/ready: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Goodput needs Python 3.11 or newer; name one with PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@

@@ -1,0 +1,182 @@
+"""`goodput explain`: why one request was or was not accepted, with the record behind every fact."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from goodput.cli.case import Case, place, read_case
+from goodput.cli.cells import plain, shown
+from goodput.cli.facts import Fact, facts
+from goodput.cli.gates import Gate, gates, headline
+from goodput.cli.published import Config, LakeRoot, Row, published
+from goodput.cli.render import console, table, until_reader_leaves
+
+
+class ExplainFormat(StrEnum):
+    """How an explanation is written."""
+
+    text = "text"
+    json = "json"
+
+
+def explain(
+    key: Annotated[
+        str, typer.Argument(help="A request key, or the id of an attempt, trace, span or response.")
+    ],
+    config: Config = None,
+    lake: LakeRoot = None,
+    format: Annotated[ExplainFormat, typer.Option("--format")] = ExplainFormat.text,
+) -> None:
+    """Say why a request was or was not accepted: every gate, attempt, label, and where each fact came from.
+
+    A place reads file:line, with #n for the n-th record of that line, counted from 0.
+
+    Example:
+      goodput explain 4bf92f3577b34da6a3ce929d0e0e4736
+      goodput explain chatcmpl-123 --format json
+    """
+    with until_reader_leaves(), published(config, lake) as connection:
+        case = read_case(connection, key)
+        if format is ExplainFormat.json:
+            told = msgspec.json.encode(explanation(case), enc_hook=str)
+            sys.stdout.write(msgspec.json.format(told, indent=2).decode() + "\n")
+        else:
+            print_explanation(case, console())
+
+
+def explanation(case: Case) -> dict[str, Any]:
+    """The explanation as plain data: request, headline, gates, attempts with records and facts, labels."""
+    found = gates(case)
+    return {
+        "request_key": case.request["request_key"],
+        "verdict": case.request["verdict"],
+        "headline": headline(case, found),
+        "request": case.request,
+        "gates": [asdict(gate) for gate in found],
+        "attempts": [
+            {
+                **attempt,
+                "records": [_record(record) for record in _records(case, attempt)],
+                "facts": [asdict(fact) for fact in facts(attempt, _records(case, attempt))],
+            }
+            for attempt in case.attempts
+        ],
+        "labels": [{**label, "state": _state(label)} for label in case.labels],
+    }
+
+
+def print_explanation(case: Case, out: Console) -> None:
+    """The explanation as text for a person."""
+    found = gates(case)
+    _print_request(case, found, out)
+    _section(
+        out, "Gates, in the order in which verdicts are decided", _GATE_COLUMNS, [_gate(g) for g in found]
+    )
+    attempts = [_attempt(attempt, case.request) for attempt in case.attempts]
+    _section(out, "Attempts", _ATTEMPT_COLUMNS, attempts)
+    if case.labels:
+        _section(out, "Labels", _LABEL_COLUMNS, [_label(label) for label in case.labels])
+    for attempt in case.attempts:
+        records = _records(case, attempt)
+        name = f"attempt {attempt['attempt_index']}"
+        lines = [(r["layer"], r["dialect"], r["record_id"], place(r)) for r in records]
+        _section(out, f"Records behind {name}, outermost first", _RECORD_COLUMNS, lines)
+        _section(out, f"Facts of {name}", _FACT_COLUMNS, [_fact(fact) for fact in facts(attempt, records)])
+
+
+_GATE_COLUMNS = ("gate", "measured", "bound", "verdict", "")
+_ATTEMPT_COLUMNS = (
+    *("attempt", "started", "outcome", "replica", "ttft_s", "e2e_s", "input_tokens", "output_tokens"),
+    *("error", "answer"),
+)
+_LABEL_COLUMNS = ("evaluator", "score", "label", "passed", "judged", "state", "from")
+_RECORD_COLUMNS = ("layer", "dialect", "record", "place")
+_FACT_COLUMNS = ("fact", "value", "from", "place", "other layers said")
+
+
+def _print_request(case: Case, found: list[Gate], out: Console) -> None:
+    request = case.request
+    style = "bold green" if request["verdict"] == "accepted" else "bold red"
+    out.print(Text(headline(case, found), style=style))
+    sole = request["sole_failing_gate"]
+    if sole:
+        out.print(f"Without the gate {sole} it would have been accepted.")
+    out.print()
+    finish = f" ({plain(request['finish_reason'])})" if request["finish_reason"] else ""
+    out.print(f"request  {plain(request['request_key'])}, workload {plain(request['workload'])}")
+    out.print(f"arrived  {shown(request['arrived_at'])}")
+    out.print(f"ended    {shown(request['ended_at'])}")
+    out.print(f"outcome  {plain(request['outcome'])}{finish}")
+    where = [
+        f"{name} {shown(request[name])}" for name in ("model", "pool", "route", "replica") if request[name]
+    ]
+    if where:
+        out.print(f"served   {', '.join(where)}")
+    who = [f"{name} {shown(request[key])}" for name, key in _WHO if request[key]]
+    if who:
+        out.print(f"for      {', '.join(who)}")
+
+
+_WHO = (("tenant", "tenant"), ("session", "session_id"))
+
+
+def _section(out: Console, title: str, names: tuple[str, ...], lines: Sequence[tuple[object, ...]]) -> None:
+    out.print()
+    out.print(Text(title, style="bold"))
+    out.print(table(names, lines, out.width))
+
+
+def _gate(gate: Gate) -> tuple[object, ...]:
+    unit = " s" if isinstance(gate.measured, float) else ""
+    measured = None if gate.measured is None else f"{shown(gate.measured)}{unit}"
+    bound = None if gate.bound is None else f"{shown(gate.bound)}{'' if gate.gate in _UNITLESS else ' s'}"
+    return gate.gate, measured, bound, gate.result.value, "decided" if gate.decided else ""
+
+
+_UNITLESS = ("retries", "quality")
+
+
+def _attempt(attempt: Row, request: Row) -> tuple[object, ...]:
+    error = ", ".join(
+        str(attempt[name]) for name in ("error_type", "http_status") if attempt[name] is not None
+    )
+    decisive = "delivered" if request["pass_success"] else "the last"
+    answer = decisive if attempt["attempt_id"] == request["delivering_attempt_id"] else ""
+    values = (
+        attempt[name] for name in ("outcome", "replica", "ttft_s", "e2e_s", "input_tokens", "output_tokens")
+    )
+    return attempt["attempt_index"], attempt["started_at"], *values, error, answer
+
+
+def _label(label: Row) -> tuple[object, ...]:
+    judged = (label[name] for name in ("evaluator", "score", "label", "passed", "labelled_at"))
+    return *judged, _state(label), place(label)
+
+
+def _state(label: Row) -> str:
+    if label["withdrawn"]:
+        return "withdrawn"
+    return "current" if label["current"] else "superseded"
+
+
+def _fact(fact: Fact) -> tuple[object, ...]:
+    others = "; ".join(f"{said.layer}: {shown(said.value)} ({said.place})" for said in fact.others)
+    return fact.fact, fact.value, fact.layer, fact.place, others or None
+
+
+def _records(case: Case, attempt: Row) -> list[Row]:
+    return [case.records[record_id] for record_id in attempt["record_ids"] if record_id in case.records]
+
+
+def _record(record: Row) -> Row:
+    return {name: record[name] for name in _RECORD_FIELDS}
+
+
+_RECORD_FIELDS = ("record_id", "layer", "dialect", "source_id", "landing", "path", "line", "position")

@@ -1,0 +1,100 @@
+"""Where each fact of an attempt came from: the record with authority over it, and what other layers said."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from goodput.cli.case import place
+from goodput.cli.published import Row
+
+# Authority over a fact (semantics 1). Names are columns of serving_records and of attempts alike.
+OUTERMOST_FIRST = (
+    "outcome",
+    "finish_reason",
+    "error_type",
+    "http_status",
+    "started_ns",
+    "first_token_ns",
+    "ended_ns",
+    "ttft_s",
+    "e2e_s",
+    "itl_p95_s",
+    "jitter_s",
+    "streamed",
+    "tenant",
+    "session_id",
+    "model",
+    "route",
+    "pool",
+    "response_id",
+    "reported_attempts",
+    "reported_cost_usd",
+)
+ENGINE_FIRST = (
+    "replica",
+    "queue_s",
+    "prefill_s",
+    "decode_s",
+    "input_tokens",
+    "cached_input_tokens",
+    "cache_write_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "draft_tokens",
+    "accepted_draft_tokens",
+    "preemptions",
+    "recomputed_tokens",
+)
+COMPUTED = "computed"
+_ENGINE_RANK = {"engine": 0, "gateway": 1, "client": 2}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one record says of a fact, and where that record stands."""
+
+    layer: str
+    value: object
+    place: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact of an attempt; where no record states the value itself, `layer` is "computed"."""
+
+    fact: str
+    value: object
+    layer: str
+    place: str | None
+    others: tuple[Said, ...]
+
+
+def facts(attempt: Row, records: Iterable[Row]) -> Iterator[Fact]:
+    """Every fact that the attempt has or a record of it states; `records` are given outermost first."""
+    outermost_first = list(records)
+    engine_first = sorted(outermost_first, key=lambda record: _ENGINE_RANK[record["layer"]])
+    for names, ranked in ((OUTERMOST_FIRST, outermost_first), (ENGINE_FIRST, engine_first)):
+        for name in names:
+            yield from _fact(name, attempt, ranked)
+    if attempt["tpot_s"] is not None:
+        yield Fact("tpot_s", attempt["tpot_s"], COMPUTED, None, ())
+
+
+def _fact(name: str, attempt: Row, ranked: list[Row]) -> Iterator[Fact]:
+    value = attempt[name]
+    stating = [record for record in ranked if record[name] is not None]
+    if value is None and not stating:
+        return
+    # Attempts are merged by this authority, so the first record that states the value is its origin.
+    origin = next((record for record in stating if record[name] == value), None)
+    others = tuple(Said(r["layer"], _told(name, r[name]), place(r)) for r in stating if r is not origin)
+    layer = origin["layer"] if origin else COMPUTED
+    shown_name = f"{name.removesuffix('_ns')}_at" if name.endswith("_ns") else name
+    yield Fact(shown_name, _told(name, value), layer, place(origin) if origin else None, others)
+
+
+def _told(name: str, value: object) -> object:
+    if name.endswith("_ns") and isinstance(value, int):
+        return _EPOCH + timedelta(microseconds=value // 1000)
+    return value

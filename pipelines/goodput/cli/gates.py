@@ -1,0 +1,168 @@
+"""Why a request has its verdict: each gate as it was measured, which one decided, and that in one sentence.
+
+The verdict itself is read, never computed again (semantics 2).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from goodput.cli.case import Case
+from goodput.cli.cells import apart, plain, significant
+
+LATENCIES = {
+    "ttft": "ttft_s",
+    "tpot": "tpot_s",
+    "e2e": "e2e_s",
+    "itl_p95": "itl_p95_s",
+    "jitter": "jitter_s",
+    "deadline": "e2e_s",
+}
+GATES = ("success", "retries", *LATENCIES, "quality")  # in the order in which verdicts are decided
+
+
+class Result(StrEnum):
+    """What became of one gate."""
+
+    passed = "pass"
+    failed = "FAIL"
+    not_applicable = "not applicable"
+    not_measured = "not measured"
+    no_label = "no label yet"
+    not_over = "not over yet"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One gate of a request: measured value and bound (seconds, or retries), and whether it decided."""
+
+    gate: str
+    measured: str | float | None
+    bound: float | None
+    result: Result
+    decided: bool
+
+
+def gates(case: Case) -> list[Gate]:
+    """The gates that exist for the request, in the order in which verdicts are decided."""
+    found = [
+        (gate, _measured(case, gate), case.bounds.get(gate), _result(case, gate))
+        for gate in GATES
+        if gate == "success" or gate in case.bounds or case.request[f"pass_{gate}"] is not None
+    ]
+    deciding = _deciding(case.request["verdict"], {gate: result for gate, _, _, result in found})
+    return [Gate(*reading, decided=reading[0] == deciding) for reading in found]
+
+
+def headline(case: Case, found: list[Gate]) -> str:
+    """The verdict and its reason in one sentence."""
+    verdict: str = case.request["verdict"]
+    return f"{verdict}: {_REASONS[verdict](case, found)}"
+
+
+def _measured(case: Case, gate: str) -> str | float | None:
+    request = case.request
+    if gate == "success":
+        return plain(request["outcome"])
+    if gate == "retries":
+        return int(request["retry_count"])
+    if gate == "quality":
+        judged = [
+            label["passed"] for label in case.labels if label["current"] and label["passed"] is not None
+        ]
+        return f"{sum(judged)} of {len(judged)} labels pass" if judged else None
+    value: float | None = request[LATENCIES[gate]]
+    return value
+
+
+def _result(case: Case, gate: str) -> Result:
+    request = case.request
+    passed = request[f"pass_{gate}"]
+    if passed is not None:
+        return Result.passed if passed else Result.failed
+    if request["verdict"] == "in_flight":
+        return Result.not_over
+    if gate == "quality":
+        return Result.no_label
+    if (gate == "tpot" and request["tpot_na"]) or _measured(case, gate) is not None:
+        return Result.not_applicable
+    return Result.not_measured
+
+
+def _deciding(verdict: str, results: dict[str, Result]) -> str | None:
+    decides = {
+        "failed": (("success",), Result.failed),
+        "over_budget": (("retries",), Result.failed),
+        "slow": (tuple(LATENCIES), Result.failed),
+        "rejected": (("quality",), Result.failed),
+        "unevaluable": (GATES, Result.not_measured),
+        "unlabelled": (("quality",), Result.no_label),
+    }
+    among, wanted = decides.get(verdict, ((), Result.passed))
+    return next((gate for gate in among if results.get(gate) is wanted), None)
+
+
+def _failure(case: Case, _: list[Gate]) -> str:
+    request = case.request
+    delivering = [a for a in case.attempts if a["attempt_id"] == request["delivering_attempt_id"]]
+    if any(attempt["ended_at"] is None for attempt in delivering):
+        return "it was never seen to end"
+    if request["outcome"] == "unknown":
+        return "nothing says that a complete answer was delivered"
+    cause = [
+        str(a[name]) for a in delivering for name in ("error_type", "http_status") if a[name] is not None
+    ]
+    return f"the last attempt ended in {request['outcome']}" + (
+        f" ({plain(', '.join(cause))})" if cause else ""
+    )
+
+
+def _over_budget(case: Case, _: list[Gate]) -> str:
+    retries, budget = case.request["retry_count"], case.bounds.get("retries")
+    made = f"{retries} retr{'y' if retries == 1 else 'ies'}"
+    return (
+        f"{made}, more than the budget allows" if budget is None else f"{made}, and the budget is {budget:g}"
+    )
+
+
+def _too_slow(_: Case, found: list[Gate]) -> str:
+    return "; ".join(_excesses(found))
+
+
+def _excesses(found: list[Gate]) -> Iterator[str]:
+    for gate in found:
+        if gate.gate in LATENCIES and gate.result is Result.failed and isinstance(gate.measured, float):
+            if gate.bound is None:
+                yield f"{gate.gate} {significant(gate.measured)} s is over its bound"
+            else:
+                measured, bound = apart(gate.measured, gate.bound)
+                yield f"{gate.gate} {measured} s is over its bound of {bound} s"
+
+
+def _rejected(case: Case, _: list[Gate]) -> str:
+    return "; ".join(_rejections(case)) or "an evaluator failed it"
+
+
+def _rejections(case: Case) -> Iterator[str]:
+    for label in case.labels:
+        if label["current"] and label["passed"] is False:
+            judged = [significant(label["score"])] if label["score"] is not None else []
+            judged += [label["label"]] if label["label"] is not None else []
+            yield plain(f"{label['evaluator']} failed it" + (f" ({', '.join(judged)})" if judged else ""))
+
+
+def _unmeasured(_: Case, found: list[Gate]) -> str:
+    missing = [gate.gate for gate in found if gate.result is Result.not_measured]
+    return f"a bound is set for {', '.join(missing)}, but no source measured it"
+
+
+_REASONS: dict[str, Callable[[Case, list[Gate]], str]] = {
+    "failed": _failure,
+    "over_budget": _over_budget,
+    "slow": _too_slow,
+    "rejected": _rejected,
+    "unevaluable": _unmeasured,
+    "unlabelled": lambda *_: "it passes every other gate, but the quality gate still waits for a label",
+    "in_flight": lambda *_: "it was not seen to end yet, and counts in no window until then",
+    "accepted": lambda *_: "every gate that applies passes",
+}

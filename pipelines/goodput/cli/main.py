@@ -1,0 +1,90 @@
+"""The command `goodput`: which commands there are, and how any of them ends.
+
+A command is a function of its own module, which is imported only when that command is asked for: a question
+never waits for what a run needs.
+"""
+
+import importlib.metadata
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from goodput.errors import GoodputError
+
+COMMANDS = {
+    "init": "goodput.cli.init:init",
+    "query": "goodput.cli.query:query",
+    "tables": "goodput.cli.tables:tables",
+    "explain": "goodput.cli.explain:explain",
+    "sources": "goodput.cli.sources:sources",
+}
+
+
+class _Imported(Mapping[str, TyperCommand]):
+    """The commands by name, each imported when it is looked up."""
+
+    def __getitem__(self, name: str) -> TyperCommand:
+        module, _, function = COMMANDS[name].partition(":")
+        alone = typer.Typer(add_completion=False)
+        alone.command(name)(getattr(import_module(module), function))
+        command = get_command(alone)
+        assert isinstance(command, TyperCommand)  # noqa: S101
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Commands(TyperGroup):
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  (typer's own keywords, passed on)
+        super().__init__(**settings)
+        self.commands = _Imported()  # type: ignore[assignment]  # nothing is ever added to it
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"goodput {importlib.metadata.version('goodput')}")
+        raise typer.Exit
+
+
+@app.callback()
+def goodput(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """What an LLM serving fleet really delivered: accepted requests and tokens, from the telemetry it emits.
+
+    Example:
+      goodput init && goodput run
+      goodput query "from requests limit 5"
+
+    Exit codes: 0 done; 1 a run, a check or a question failed; 2 bad usage or settings.
+    """
+
+
+def main() -> None:
+    """Run the command line: errors of the project's own family become a plain message and their exit code."""
+    try:
+        app()
+    except GoodputError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(error.exit_code)

@@ -1,0 +1,35 @@
+"""Progress of long work on a terminal; silence everywhere else."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from goodput.plumbing import workspace
+from goodput.plumbing.workspace import Item, Silence
+
+
+class _Bars:
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def track(self, items: Iterable[Item], description: str, total: int) -> Iterator[Item]:
+        """Pass the items on under a bar."""
+        yield from self._progress.track(items, total=total, description=description)
+
+    def measure(self, description: str, total: int) -> Callable[[int], None]:
+        """A bar of `total` units."""
+        task = self._progress.add_task(description, total=total)
+        return lambda done: self._progress.advance(task, done)
+
+
+@contextmanager
+def on_terminal(console: Console) -> Iterator[workspace.Progress]:
+    """Bars while the block runs if the console is a terminal, else silence."""
+    if not console.is_terminal:
+        yield Silence()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield _Bars(progress)

@@ -1,0 +1,100 @@
+"""Tables and text on standard output: what all commands print for people looks the same and ends quietly."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn, TextIO
+
+import typer
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from goodput.cli.cells import MISSING, is_number, shown
+
+MAX_ROWS = 1000
+_UNFOLDED = 24  # a narrower text column is never folded
+_GUTTER = 3
+_NO_LIMIT = 100_000
+_STANDARD_OUTPUT = 1  # file descriptor
+
+
+class _QuietConsole(Console):
+    def on_broken_pipe(self) -> None:
+        _leave()
+
+
+def console(file: TextIO | None = None) -> Console:
+    """A console on standard output, or on an open file, where lines are as long as they need to be."""
+    stream = file or sys.stdout
+    measured = stream.isatty() or "COLUMNS" in os.environ
+    return _QuietConsole(
+        file=stream, width=None if measured else _NO_LIMIT, highlight=False, markup=False, emoji=False
+    )
+
+
+@contextmanager
+def until_reader_leaves() -> Iterator[None]:
+    """Ends the command with exit code 0 when whoever reads standard output has seen enough (`| head`)."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave()
+
+
+def _leave() -> NoReturn:
+    # What is still buffered must go somewhere when the interpreter flushes it at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), _STANDARD_OUTPUT)
+    raise typer.Exit
+
+
+def table(
+    names: Sequence[str], rows: Sequence[Sequence[object]], width: int, total: bool = False
+) -> RenderableType:
+    """Rows as a table; where that is wider than `width`, each row as a block with a line per column.
+
+    `total` sets the last row apart.
+    """
+    texts = [[shown(value) for value in row] for row in rows]
+    natural = [max([cell_len(name), *(cell_len(row[i]) for row in texts)]) for i, name in enumerate(names)]
+    numeric = [_is_numeric([row[i] for row in rows]) for i in range(len(names))]
+    least = [size if number else min(size, _UNFOLDED) for size, number in zip(natural, numeric, strict=True)]
+    if sum(least) + _GUTTER * len(least) > width:
+        return _blocks(names, texts)
+    drawn = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    for name, number, size in zip(names, numeric, natural, strict=True):
+        drawn.add_column(
+            shown(name),
+            justify="right" if number else "left",
+            overflow="fold",
+            no_wrap=number or size <= _UNFOLDED,
+            min_width=min(size, _UNFOLDED),
+        )
+    for index, row in enumerate(texts):
+        drawn.add_row(*map(_cell, row), end_section=total and index == len(texts) - 2)
+    return drawn
+
+
+def _blocks(names: Sequence[str], texts: Sequence[Sequence[str]]) -> RenderableType:
+    parts: list[RenderableType] = []
+    for index, row in enumerate(texts, 1):
+        block = Table.grid(padding=(0, 2))
+        block.add_column(no_wrap=True, style="bold")
+        block.add_column(overflow="fold")
+        for name, text in zip(names, row, strict=True):
+            block.add_row(shown(name), _cell(text))
+        parts += [Text(f"row {index}", style="dim"), block]
+    return Group(*parts)
+
+
+def _cell(text: str) -> Text:
+    return Text(text, style="dim" if text == MISSING else "")
+
+
+def _is_numeric(values: Sequence[object]) -> bool:
+    known = [value for value in values if value is not None]
+    return bool(known) and all(is_number(value) for value in known)

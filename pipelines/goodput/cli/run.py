@@ -1,0 +1,56 @@
+"""`goodput run`: ingest what is new, recompute what is stale, publish."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from goodput.cli.progress import on_terminal
+from goodput.errors import UsageError
+from goodput.plumbing.workspace import Workspace
+
+
+def run_command(
+    config: Annotated[Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")] = None,
+    landing: Annotated[list[Path] | None, typer.Option(help="Landing file or folder instead of the settings' own.")] = None,
+    lake: Annotated[Path | None, typer.Option(help="Lake folder instead of the settings' own.")] = None,
+    since: Annotated[str | None, typer.Option(help="Compute every hour from this time (UTC, ISO 8601) again.")] = None,
+    until: Annotated[str | None, typer.Option(help="... up to this time; both go together.")] = None,
+) -> None:
+    """Ingest what is new, recompute what is stale, publish. Safe to run again at any time.
+
+    Example: goodput run --config goodput.toml
+    """
+    span = _span(since, until)
+    console = Console(stderr=True)
+    with on_terminal(console) as progress:
+        workspace = Workspace(config, tuple(landing or ()), lake, progress)
+        workspace.settings  # noqa: B018  (bad settings are told before the slow imports)
+        from goodput.run import run  # noqa: PLC0415  (dagster is slow to import; only this command needs it)
+
+        ran = run(workspace, *span)
+    console.print(
+        f"{ran.sources_read} source(s) read, {ran.sources_unchanged} unchanged, {ran.sources_refused} refused; "
+        f"{ran.hours_computed} hour(s) computed; published {workspace.lake.database}"
+    )
+
+
+def _span(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:
+    if (since is None) != (until is None):
+        raise UsageError("--since and --until go together: give both, or neither.")
+    if since is None or until is None:
+        return None, None
+    first, last = _instant("--since", since), _instant("--until", until)
+    if first >= last:
+        raise UsageError(f"--since {since} is not before --until {until}.")
+    return first, last
+
+
+def _instant(option: str, text: str) -> datetime:
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: no time. Right would be 2026-11-20T09:00 (UTC).") from error
+    return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)

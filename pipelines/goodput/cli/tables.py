@@ -1,0 +1,81 @@
+"""`goodput tables`: the relations that can be asked and their columns, as the database describes them."""
+
+import re
+from difflib import get_close_matches
+from typing import Annotated
+
+import duckdb
+import typer
+
+from goodput.cli.cells import plain
+from goodput.cli.published import Config, LakeRoot, published, rows
+from goodput.cli.render import console, table, until_reader_leaves
+from goodput.errors import UnknownRelation
+
+_RELATIONS = """
+    SELECT table_name AS relation, 'table' AS kind, comment FROM duckdb_tables() WHERE NOT internal
+    UNION ALL
+    SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal
+    ORDER BY relation
+"""
+_COLUMNS = """
+    SELECT column_name, data_type, comment FROM duckdb_columns()
+    WHERE NOT internal AND table_name = $relation
+    ORDER BY column_index
+"""
+_UNIT = re.compile(r"(?P<text>.*) \[(?P<unit>[^\[\]]+)\]", re.DOTALL)
+
+
+def tables(
+    relation: Annotated[str | None, typer.Argument(help="Describe the columns of this one.")] = None,
+    config: Config = None,
+    lake: LakeRoot = None,
+) -> None:
+    """List what can be asked: tables and views, or the columns of one with types, units and meanings.
+
+    Rows are counted where the table lies in the database itself; views read the lake's Parquet files.
+
+    Example:
+      goodput tables
+      goodput tables goodput
+    """
+    with until_reader_leaves(), published(config, lake) as connection:
+        if relation is None:
+            _print_relations(connection)
+        else:
+            _print_columns(connection, relation)
+
+
+def _print_relations(connection: duckdb.DuckDBPyConnection) -> None:
+    out = console()
+    found = [
+        (row["relation"], row["kind"], _count(connection, row["relation"], row["kind"]), row["comment"])
+        for row in rows(connection, _RELATIONS)
+    ]
+    out.print(table(("relation", "kind", "rows", "what it holds"), found, out.width))
+
+
+def _count(connection: duckdb.DuckDBPyConnection, relation: str, kind: str) -> int | None:
+    return len(connection.table(relation)) if kind == "table" else None
+
+
+def _print_columns(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    known = {row["relation"].lower(): row for row in rows(connection, _RELATIONS)}
+    relation = known.get(name.lower())
+    if relation is None:
+        raise UnknownRelation(name, get_close_matches(name.lower(), known, 3))
+    out = console()
+    if relation["comment"]:
+        out.print(plain(relation["comment"]))
+        out.print()
+    found = [
+        (row["column_name"], row["data_type"], *unit_and_meaning(row["comment"]))
+        for row in rows(connection, _COLUMNS, {"relation": relation["relation"]})
+    ]
+    out.print(table(("column", "type", "unit", "meaning"), found, out.width))
+
+
+def unit_and_meaning(comment: str | None) -> tuple[str | None, str | None]:
+    """A column's comment, `meaning [unit]`, taken apart; None for what it does not say."""
+    found = _UNIT.fullmatch(comment or "")
+    return (found["unit"], found["text"]) if found else (None, comment)

@@ -1,0 +1,95 @@
+"""Turns OTLP attribute lists into one typed column per wanted key, without a Python object per attribute.
+
+What a value means when its type is not the wanted one is `values`' work.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goodput.collect.otlp.nested import child
+from goodput.collect.otlp.values import ARROW_TYPES, MEMBERS, coalesce
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An attribute that becomes a column, and the type it is read as."""
+
+    key: str
+    type: Literal["string", "int", "float", "bool", "strings"]
+
+
+@dataclass
+class Pivoted:
+    """Columns by attribute key, and for some keys the rows whose value cannot be read as the wanted type."""
+
+    columns: dict[str, pa.Array] = field(default_factory=dict)
+    unreadable: dict[str, Mask] = field(default_factory=dict)
+
+
+def pivot(attributes: pa.ListArray, wanted: Sequence[Wanted]) -> Pivoted:
+    """One column per wanted key, one row per attribute list; the last of several equal keys wins.
+
+    An absent key and an empty AnyValue are null; a value that is there but impossible to read is null and unreadable.
+    """
+    pivoted = Pivoted()
+    entries = pc.list_flatten(attributes)
+    values = child(entries, "value")
+    members = {name: child(values, name) for name in MEMBERS}
+    which = _member_of_each(members)
+    places = _places(attributes, child(entries, "key"), [item.key for item in wanted])
+    for place, item in zip(places, wanted, strict=True):
+        column, bad = _column(place, which, members, item)
+        pivoted.columns[item.key] = column
+        if bad is not None:
+            pivoted.unreadable[item.key] = bad
+    return pivoted
+
+
+def _places(
+    attributes: pa.ListArray, keys: pa.Array, wanted: Sequence[str]
+) -> npt.NDArray[np.int64]:
+    """Matrix [wanted key, row] of the attribute's index among all attributes; -1 where the row has none."""
+    places = np.full((len(wanted), len(attributes)), -1, dtype=np.int64)
+    found = pc.index_in(keys, value_set=pa.array(wanted, pa.string()))
+    key_index = found.fill_null(-1).to_numpy(zero_copy_only=False)
+    entry = np.flatnonzero(key_index >= 0)
+    row = pc.list_parent_indices(attributes).to_numpy(zero_copy_only=False)
+    places[key_index[entry], row[entry]] = entry  # numpy lets the last of equal indices win
+    return places
+
+
+def _member_of_each(members: dict[str, pa.Array]) -> npt.NDArray[np.uint8]:
+    """For each AnyValue the 1-based number of its member in MEMBERS; 0 for an empty value."""
+    which = np.zeros(len(next(iter(members.values()))), dtype=np.uint8)
+    for number, values in reversed(list(enumerate(members.values(), start=1))):
+        if values.null_count < len(values):
+            which[values.is_valid().to_numpy(zero_copy_only=False)] = number
+    return which
+
+
+def _column(
+    place: npt.NDArray[np.int64], which: npt.NDArray[np.uint8], members: dict[str, pa.Array], wanted: Wanted
+) -> tuple[pa.Array, Mask | None]:
+    there = place >= 0
+    member = np.zeros(len(place), dtype=np.uint8)
+    member[there] = which[place[there]]
+    present = np.bincount(member, minlength=len(MEMBERS) + 1)
+    if present[0] == len(place):
+        return pa.nulls(len(place), ARROW_TYPES[wanted.type]), None
+    taken = {}
+    for number, name in enumerate(MEMBERS, start=1):
+        if present[number]:
+            indices = pa.array(place, mask=None if present[number] == len(place) else member != number)
+            taken[name] = members[name].take(indices)
+    column = coalesce(taken, wanted.type, len(place))
+    if column.null_count == present[0]:
+        return column, None
+    return column, (member != 0) & column.is_null().to_numpy(zero_copy_only=False)

@@ -1,0 +1,144 @@
+"""Reads a file of OTLP, in any of the forms that the Collector and the SDKs write, to tables of spans and log records.
+
+Blocks are decoded two at a time and given in the file's order; at no time is the whole file in memory.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.fields import LOGS, METRICS, SPANS
+from goodput.collect.otlp.framing import Framing, LineBlock, LineFramer, MessageBlock, MessageFramer
+from goodput.collect.otlp.json_lines import Parsed, parse_lines
+from goodput.collect.otlp.limits import BadLine, Limits
+from goodput.collect.otlp.protobuf import parse_messages
+from goodput.collect.otlp.records import (
+    LOG_COLUMNS,
+    SPAN_COLUMNS,
+    check_keys,
+    count_metric_points,
+    logs_table,
+    spans_table,
+)
+from goodput.collect.otlp.sniff import sniff
+from goodput.collect.otlp.streams import ByteStream
+from goodput.errors import SourceRefused
+
+__all__ = ["BadLine", "Limits", "OtlpBlock", "OtlpReader", "Wanted", "sniff"]
+
+_THREADS = 2
+_BLOCKS_AHEAD = 2
+
+
+@dataclass
+class OtlpBlock:
+    """Some consecutive lines or messages of a file, as received; a signal that none of them holds is None.
+
+    `spans` and `logs` have the columns of `records.SPAN_COLUMNS` and `LOG_COLUMNS`, one per wanted key and one,
+    named "resource." and the key, per wanted resource key. `lines` counts all that are not blank, bad ones too.
+    """
+
+    spans: pa.Table | None = None
+    logs: pa.Table | None = None
+    metric_points: int = 0
+    lines: int = 0
+    bad_lines: list[BadLine] = field(default_factory=list)
+
+
+class OtlpReader:
+    """One OTLP file: iterate over its blocks once, then look at how it ended.
+
+    `torn_tail_bytes`: an unfinished last line or message, to be read when the file has grown. `truncated`: the
+    compressed data breaks off. `stopped`: why reading ended before the end of the file, None if it did not.
+    Iterating raises SourceRefused for a file that holds no OTLP at all, or cannot be opened.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        span_keys: Sequence[Wanted] = (),
+        resource_keys: Sequence[Wanted] = (),
+        log_keys: Sequence[Wanted] = (),
+        limits: Limits | None = None,
+        on_bytes: Callable[[int], None] | None = None,
+    ) -> None:
+        check_keys(SPAN_COLUMNS, span_keys, resource_keys)
+        check_keys(LOG_COLUMNS, log_keys, resource_keys)
+        self.torn_tail_bytes = 0
+        self.truncated = False
+        self.stopped: str | None = None
+        self._path = path
+        self._span_keys = span_keys
+        self._resource_keys = resource_keys
+        self._log_keys = log_keys
+        self._limits = limits or Limits()
+        self._on_bytes = on_bytes
+
+    def __iter__(self) -> Iterator[OtlpBlock]:
+        try:
+            framing = sniff(self._path)
+            if framing is None and self._path.stat().st_size:
+                raise SourceRefused(self._path, "does not look like OTLP, neither JSON lines nor protobuf")
+            if framing is not None:
+                yield from self._blocks(framing)
+        except OSError as error:
+            raise SourceRefused(self._path, f"cannot be read: {error.strerror or error}") from error
+
+    def _blocks(self, framing: Framing) -> Iterator[OtlpBlock]:
+        with self._path.open("rb") as file:
+            stream = ByteStream(file, framing.compression, self._limits, self._on_bytes)
+            framer: LineFramer | MessageFramer
+            if framing.parted_by == "lines":
+                framer = LineFramer(stream, self._limits)
+            else:
+                framer = MessageFramer(stream, self._limits, zstd_messages=framing.zstd_messages)
+            yield from self._decoded(framer, framing)
+            self.torn_tail_bytes = framer.torn_tail_bytes
+            self.truncated = stream.truncated
+            self.stopped = framer.stopped
+
+    def _decoded(self, framer: LineFramer | MessageFramer, framing: Framing) -> Iterator[OtlpBlock]:
+        """Read ahead while earlier blocks are decoded."""
+        pending: deque[Future[OtlpBlock]] = deque()
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="otlp") as pool:
+            for block in framer:
+                pending.append(pool.submit(self._decode, block, framing))
+                if len(pending) > _BLOCKS_AHEAD:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+
+    def _decode(self, block: LineBlock | MessageBlock, framing: Framing) -> OtlpBlock:
+        if isinstance(block, LineBlock):
+            numbers = np.arange(block.first_line, block.first_line + block.lines)
+            parts = [parse_lines(block.data, numbers, self._limits)]
+            parts[0].bad_lines += block.bad_lines
+        elif framing.encoding == "json":
+            lines = b"".join(message.replace(b"\n", b" ") + b"\n" for message in block.messages)
+            parts = [parse_lines(lines, np.array(block.numbers, dtype=np.int64), self._limits)]
+            parts[0].bad_lines += block.bad_lines
+        else:
+            parts = parse_messages(block, framing.signal or SPANS)
+        return self._tables(parts)
+
+    def _tables(self, parts: Sequence[Parsed]) -> OtlpBlock:
+        block = OtlpBlock()
+        for part in parts:
+            block.bad_lines += part.bad_lines
+            block.lines += part.lines
+            for root, batches in part.batches.items():
+                if root == SPANS.root:
+                    block.spans = spans_table(batches, part.numbers, self._span_keys, self._resource_keys)
+                elif root == LOGS.root:
+                    block.logs = logs_table(batches, part.numbers, self._log_keys, self._resource_keys)
+                elif root == METRICS.root:
+                    block.metric_points += count_metric_points(batches)
+        block.bad_lines.sort(key=lambda bad: bad.line)
+        return block

@@ -1,0 +1,144 @@
+"""Flattens decoded OTLP batches to one row per span or log record, the same rows from JSON and from protobuf.
+
+Bytes are decoded in `json_lines` and `protobuf`; attributes become columns in `attributes`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goodput.collect.otlp.attributes import Wanted, pivot
+from goodput.collect.otlp.fields import LOGS, METRIC, METRICS, POINTS, SPANS, Signal
+from goodput.collect.otlp.leaves import codes, hex_ids, nanoseconds, shared, text
+from goodput.collect.otlp.nested import Index, child, children, ordinals
+
+Mask = npt.NDArray[np.bool_]
+TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
+EVENT_NAME = Wanted("event.name", "string")  # where older emitters put what is now the field eventName
+SPAN_COLUMNS = (
+    *("line", "position", "trace_id", "span_id", "parent_span_id", "name", "kind", "start_ns", "end_ns"),
+    *("status_code", "status_message", "scope_name", "unreadable"),
+)
+LOG_COLUMNS = (
+    *("line", "position", "time_ns", "trace_id", "span_id", "event_name", "severity_number", "body_text"),
+    "unreadable",
+)
+
+
+@dataclass
+class _Rows:
+    """The flattened records of one signal, and for each the index of its scope, its resource and its line."""
+
+    records: pa.StructArray
+    scopes: pa.StructArray
+    resources: pa.StructArray
+    scope_of: Index
+    resource_of: Index
+    line_of: Index
+    columns: dict[str, pa.Array] = field(default_factory=dict)
+    unreadable: dict[str, Mask] = field(default_factory=dict)
+
+    def add(self, name: str, column: pa.Array, bad: Mask | None = None, said_as: str | None = None) -> None:
+        self.columns[name] = column
+        if bad is not None and bad.any():
+            before = self.unreadable.get(said_as or name)
+            self.unreadable[said_as or name] = bad if before is None else bad | before
+
+    def add_attributes(self, wanted: Sequence[Wanted]) -> None:
+        pivoted = pivot(child(self.records, "attributes"), wanted)
+        for key, column in pivoted.columns.items():
+            self.add(key, column, pivoted.unreadable.get(key))
+
+    def add_resource_attributes(self, wanted: Sequence[Wanted]) -> None:
+        of_resources = pivot(child(child(self.resources, "resource"), "attributes"), wanted)
+        for key, values in of_resources.columns.items():
+            column, too_long = shared(values, self.resource_of)
+            name = f"resource.{key}"
+            self.add(name, column, too_long)
+            if key in of_resources.unreadable:
+                self.add(name, column, of_resources.unreadable[key][self.resource_of])
+
+    def table(self) -> pa.Table:
+        unreadable = pa.nulls(len(self.records), pa.string())
+        for name, bad in reversed(self.unreadable.items()):  # so that the first one stays
+            unreadable = pc.if_else(pa.array(bad), name, unreadable)
+        return pa.table({**self.columns, "unreadable": unreadable})
+
+
+def spans_table(
+    batches: pa.ListArray, lines: Index, span_keys: Sequence[Wanted], resource_keys: Sequence[Wanted]
+) -> pa.Table:
+    """One row per span from the `resourceSpans` of each line; columns SPAN_COLUMNS and the wanted keys.
+
+    `unreadable` names the first field or attribute whose value is there but cannot be read as its type.
+    """
+    rows = _flatten(batches, lines, SPANS)
+    spans = rows.records
+    rows.add("trace_id", hex_ids(child(spans, "traceId"), TRACE_ID_DIGITS))
+    rows.add("span_id", hex_ids(child(spans, "spanId"), SPAN_ID_DIGITS))
+    rows.add("parent_span_id", hex_ids(child(spans, "parentSpanId"), SPAN_ID_DIGITS))
+    rows.add("name", text(child(spans, "name")))
+    rows.add("kind", codes(child(spans, "kind")))
+    rows.add("start_ns", *nanoseconds(child(spans, "startTimeUnixNano")), said_as="startTimeUnixNano")
+    rows.add("end_ns", *nanoseconds(child(spans, "endTimeUnixNano")), said_as="endTimeUnixNano")
+    status = child(spans, "status")
+    rows.add("status_code", codes(child(status, "code")))
+    rows.add("status_message", text(child(status, "message")))
+    rows.add("scope_name", *shared(text(child(child(rows.scopes, "scope"), "name")), rows.scope_of))
+    rows.add_attributes(span_keys)
+    rows.add_resource_attributes(resource_keys)
+    return rows.table()
+
+
+def logs_table(
+    batches: pa.ListArray, lines: Index, log_keys: Sequence[Wanted], resource_keys: Sequence[Wanted]
+) -> pa.Table:
+    """One row per log record from the `resourceLogs` of each line; columns LOG_COLUMNS and the wanted keys."""
+    rows = _flatten(batches, lines, LOGS)
+    logs = rows.records
+    said, bad_said = nanoseconds(child(logs, "timeUnixNano"))
+    seen, bad_seen = nanoseconds(child(logs, "observedTimeUnixNano"))
+    rows.add("time_ns", pc.coalesce(said, seen), bad_said, said_as="timeUnixNano")
+    rows.add("time_ns", rows.columns["time_ns"], bad_seen, said_as="observedTimeUnixNano")
+    rows.add("trace_id", hex_ids(child(logs, "traceId"), TRACE_ID_DIGITS))
+    rows.add("span_id", hex_ids(child(logs, "spanId"), SPAN_ID_DIGITS))
+    named = pivot(child(logs, "attributes"), [EVENT_NAME]).columns[EVENT_NAME.key]
+    rows.add("event_name", pc.coalesce(text(child(logs, "eventName")), text(named)))
+    rows.add("severity_number", codes(child(logs, "severityNumber")))
+    rows.add("body_text", child(child(logs, "body"), "stringValue"))
+    rows.add_attributes(log_keys)
+    rows.add_resource_attributes(resource_keys)
+    return rows.table()
+
+
+def count_metric_points(batches: pa.ListArray) -> int:
+    """How many data points there are, of every type of metric."""
+    scopes = pc.list_flatten(child(pc.list_flatten(batches), METRICS.scopes))
+    metrics = pc.list_flatten(child(scopes, METRICS.records))
+    types = [item.name for item in METRIC.fields if item.type is POINTS]
+    counts = (pc.sum(pc.list_value_length(child(child(metrics, name), "dataPoints"))).as_py() for name in types)
+    return sum(count or 0 for count in counts)
+
+
+def check_keys(fixed: Iterable[str], wanted: Sequence[Wanted], resource_wanted: Sequence[Wanted]) -> None:
+    """Raise ValueError with every wanted key that would make a second column of one name."""
+    names = [*fixed, *(item.key for item in wanted), *(f"resource.{item.key}" for item in resource_wanted)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"wanted attributes would give several columns of one name: {', '.join(twice)}")
+
+
+def _flatten(batches: pa.ListArray, lines: Index, signal: Signal) -> _Rows:
+    resources, line_index = children(batches)
+    scopes, resource_of_scope = children(child(resources, signal.scopes))
+    records, scope_of = children(child(scopes, signal.records))
+    resource_of = resource_of_scope[scope_of]
+    line_of = line_index[resource_of]
+    rows = _Rows(records, scopes, resources, scope_of, resource_of, line_of)
+    rows.add("line", pa.array(lines[line_of], pa.int64()))
+    rows.add("position", pa.array(ordinals(line_of, len(batches)), pa.int32()))
+    return rows

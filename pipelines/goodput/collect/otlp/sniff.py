@@ -1,0 +1,74 @@
+"""Tells by the first bytes of a file, never by its name, whether and how it holds OTLP."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import zstandard
+
+from goodput.collect.otlp.fields import SIGNALS
+from goodput.collect.otlp.framing import BOM, LENGTH, Framing
+from goodput.collect.otlp.limits import Limits
+from goodput.collect.otlp.signals import signal_of
+from goodput.collect.otlp.streams import ZSTD_MAGIC, ByteStream, Compression, compression_of, decompress_head
+
+HEAD_BYTES = 2**16
+_ROOTS = "|".join(key for signal in SIGNALS for key in (signal.root, f"resource_{signal.name.lower()}"))
+_FIRST_KEY = re.compile(rf'\s*\{{\s*"(?:{_ROOTS})"\s*:'.encode())
+_ANY_ROOT = re.compile(rf'"(?:{_ROOTS})"'.encode())
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def sniff(path: Path) -> Framing | None:
+    """How the file holds OTLP, None where it does not look like OTLP at all. Reads only the file's head.
+
+    Raises OSError where the file cannot be read.
+    """
+    with path.open("rb") as file:
+        compression = compression_of(file.read(4))
+        file.seek(0)
+        head = ByteStream(file, compression, Limits()).read(HEAD_BYTES)[:HEAD_BYTES]
+    return _framing(head, compression)
+
+
+def _framing(head: bytes, compression: Compression) -> Framing | None:
+    content = head.removeprefix(BOM)
+    if content.lstrip()[:1] == b"{" and any(_is_otlp_json(line) for line in content.split(b"\n")):
+        return Framing(compression, "lines", "json")
+    at, whole = 0, True
+    while whole and at + LENGTH.size < len(head):
+        (length,) = LENGTH.unpack_from(head, at)
+        at += LENGTH.size
+        message, whole = head[at : at + length], at + length <= len(head)
+        at += length
+        framing = _framing_of_message(message, length, compression)
+        if framing:
+            return framing
+    return None
+
+
+def _framing_of_message(message: bytes, length: int, compression: Compression) -> Framing | None:
+    zstd_message = message.startswith(ZSTD_MAGIC)
+    if zstd_message:
+        try:
+            message = decompress_head(message, HEAD_BYTES)
+        except zstandard.ZstdError:
+            return None
+        length = Limits().max_line_bytes  # how long it is when whole is not known
+    if _is_otlp_json(message):
+        return Framing(compression, "lengths", "json", zstd_message)
+    signal = signal_of(message, length)
+    return Framing(compression, "lengths", "protobuf", zstd_message, signal) if signal else None
+
+
+def _is_otlp_json(line: bytes) -> bool:
+    """Whether a line, or the beginning of one, is an object with resourceSpans, resourceLogs or resourceMetrics."""
+    if _FIRST_KEY.match(line):
+        return True
+    if not _ANY_ROOT.search(line):
+        return False
+    try:
+        keys = _OBJECT.decode(line)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return False
+    return any(_FIRST_KEY.match(f'{{"{key}":'.encode()) for key in keys)

@@ -1,0 +1,63 @@
+"""What reading a source file yields: frames in canonical words, and an account of every row that is in none of them.
+
+Only the shapes that all readers share belong here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class LandedFile:
+    """One file of the landing zone and how it is to be read."""
+
+    path: Path
+    landing: Path
+    reader: str  # "otlp", or the name of a source in the settings
+    captures: dict[str, str] = field(default_factory=dict)  # columns that the path itself gives
+
+    @property
+    def relative_path(self) -> str:
+        """Path below the landing folder, with forward slashes; the name alone where the landing path is the file."""
+        if self.path == self.landing:
+            return self.path.name
+        return self.path.relative_to(self.landing).as_posix()
+
+
+@dataclass(frozen=True)
+class RefusedRow:
+    """One row that cannot be used: where it stands, the rule that it breaks, what is wrong with it."""
+
+    line: int
+    position: int
+    table_name: str | None
+    rule: str
+    reason: str
+    excerpt: str | None
+
+
+@dataclass
+class Received:
+    """One block of a source file.
+
+    `tables` maps serving_records, label_records and span_links to frames that hold some of the contract's columns
+    (`line` and `position` always, `source_id` never). `rows_read` counts every row of the block, whatever became of it.
+    """
+
+    rows_read: int = 0
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    ignored: dict[str, int] = field(default_factory=dict)  # rule -> rows
+    refused: list[RefusedRow] = field(default_factory=list)
+
+
+class Reading(Protocol):
+    """A file being read: iterate over its blocks, then look at how it ended. Raises SourceRefused before the first block."""
+
+    torn_tail_bytes: int  # an unfinished last row: read when the file has grown
+    stopped: str | None  # why reading stopped short of the end, if it did
+
+    def __iter__(self) -> Iterator[Received]: ...

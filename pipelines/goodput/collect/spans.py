@@ -1,0 +1,139 @@
+"""Reads a file of OTLP into serving records, label records and span links, by the dialect that each row speaks.
+
+Decoding is `otlp`'s work and what a dialect means is the dialect's; which dialects there are stands here.
+"""
+
+from collections.abc import Callable, Iterator
+
+import polars as pl
+import pyarrow as pa
+
+from goodput.collect.dialect import Dialect
+from goodput.collect.evaluation import EVALUATION
+from goodput.collect.genai import GENAI
+from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
+from goodput.collect.received import LandedFile, Received, RefusedRow
+from goodput.collect.vllm import VLLM
+from goodput.settings.model import Attributes, Settings
+
+SPAN_DIALECTS = (VLLM, GENAI)  # the first that matches a span reads it
+LOG_DIALECTS = (EVALUATION,)
+OF_THE_PROCESS = ("replica", "pool")  # said of an engine by its resource; a caller's resource says it of the caller
+_ANYWHERE = ("request_key", "tenant", "session_id", "route")
+
+
+class OtlpReading:
+    """One OTLP file, block by block; see `received.Reading`."""
+
+    def __init__(self, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> None:
+        self._attributes = settings.attributes
+        self._matched = sorted({name for w in settings.workloads.values() for name in w.match.attributes})
+        named = [name for values in settings.attributes.model_dump().values() for name in values]
+        strings = [Wanted(name, "string") for name in (*named, *self._matched)]
+        limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
+        self._reader = OtlpReader(
+            file.path,
+            span_keys=_distinct([w for dialect in SPAN_DIALECTS for w in dialect.wanted] + strings),
+            resource_keys=_distinct(strings),
+            log_keys=_distinct([w for dialect in LOG_DIALECTS for w in dialect.wanted]),
+            limits=limits,
+            on_bytes=on_bytes,
+        )
+        self.torn_tail_bytes = 0
+        self.stopped: str | None = None
+
+    def __iter__(self) -> Iterator[Received]:
+        for block in self._reader:
+            yield self._received(block)
+        self.torn_tail_bytes = self._reader.torn_tail_bytes
+        self.stopped = self._reader.stopped
+
+    def _received(self, block: OtlpBlock) -> Received:
+        received = Received()
+        for bad in block.bad_lines:
+            received.refused.append(RefusedRow(bad.line, 0, None, "line_unreadable", bad.reason, bad.excerpt))
+        received.rows_read = len(block.bad_lines) + block.metric_points
+        _ignore(received, "metric_not_read", block.metric_points)
+        if block.spans is not None:
+            self._take(received, block.spans, SPAN_DIALECTS, "span_is_no_request")
+        if block.logs is not None:
+            self._take(received, block.logs, LOG_DIALECTS, "log_is_no_label")
+        return received
+
+    def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...], otherwise: str) -> None:
+        frame = pl.DataFrame(rows)
+        received.rows_read += frame.height
+        speaks = pl.coalesce(*(pl.when(d.matches).then(pl.lit(d.name)) for d in dialects), pl.lit(None, pl.String))
+        told = frame.with_columns(dialect=speaks)
+        unreadable = told.filter(pl.col("dialect").is_not_null() & pl.col("unreadable").is_not_null())
+        for line, position, key, dialect in unreadable.select("line", "position", "unreadable", "dialect").iter_rows():
+            table = next(d.table for d in dialects if d.name == dialect)
+            reason = f"attribute {key} cannot be read as its type"
+            received.refused.append(RefusedRow(line, position, table, "attribute_unreadable", reason, None))
+        for dialect in dialects:
+            mine = told.filter((pl.col("dialect") == dialect.name) & pl.col("unreadable").is_null())
+            if mine.height:
+                self._add(received, dialect, mine)
+        rest = told.filter(pl.col("dialect").is_null())
+        _ignore(received, otherwise, rest.height)
+        if dialects is SPAN_DIALECTS and rest.height:
+            received.tables["span_links"] = _links(rest)
+
+    def _add(self, received: Received, dialect: Dialect, rows: pl.DataFrame) -> None:
+        frame = rows.with_columns(field.value() for field in dialect.fields)
+        if dialect.table == "serving_records":
+            frame = frame.with_columns(
+                record_id=pl.concat_str("trace_id", "span_id", separator=":"),
+                started_ns=pl.col("start_ns"),
+                attributes=_matched_attributes(self._matched, frame.columns),
+                **_configured(self._attributes, frame.columns, of_the_process=dialect is VLLM),
+            )
+        finished = dialect.finish(frame)
+        before = received.tables.get(dialect.table)
+        received.tables[dialect.table] = (
+            finished if before is None else pl.concat([before, finished], how="diagonal_relaxed")
+        )
+
+
+def _configured(attributes: Attributes, present: list[str], *, of_the_process: bool) -> dict[str, pl.Expr]:
+    """What configured attributes say, the span before its resource."""
+    found: dict[str, pl.Expr] = {}
+    for canonical in (*_ANYWHERE, *OF_THE_PROCESS):
+        names: tuple[str, ...] = getattr(attributes, canonical)
+        from_resource = of_the_process or canonical in _ANYWHERE
+        sources = [name for name in names if name in present]
+        sources += [f"resource.{name}" for name in names if from_resource and f"resource.{name}" in present]
+        found[canonical] = pl.coalesce(*sources, pl.lit(None, pl.String))
+    return found
+
+
+def _matched_attributes(names: list[str], present: list[str]) -> pl.Expr:
+    """JSON object of the attributes that workloads match on, NULL where there are none."""
+    if not names:
+        return pl.lit(None, pl.String)
+    said = [pl.coalesce(name, f"resource.{name}").alias(name) for name in names if name in present]
+    return pl.struct(said).struct.json_encode()
+
+
+def _links(rows: pl.DataFrame) -> pl.DataFrame:
+    known = rows.filter(pl.all_horizontal(pl.col("trace_id", "span_id", "parent_span_id", "end_ns").is_not_null()))
+    return known.select(
+        "line",
+        "position",
+        "trace_id",
+        "span_id",
+        "parent_span_id",
+        link_id=pl.concat_str("trace_id", "span_id", separator=":"),
+        ended_ns="end_ns",
+    )
+
+
+def _ignore(received: Received, rule: str, rows: int) -> None:
+    if rows:
+        received.ignored[rule] = received.ignored.get(rule, 0) + rows
+
+
+def _distinct(wanted: list[Wanted]) -> list[Wanted]:
+    """Each key once, read as the first dialect that wants it reads it."""
+    return list({item.key: item for item in reversed(wanted)}.values())

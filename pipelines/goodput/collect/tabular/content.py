@@ -1,0 +1,71 @@
+"""The bytes of a text file, decompressed where its first bytes say so, within the limits.
+
+What the bytes mean is the work of the row readers.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from goodput.errors import SourceRefused
+from goodput.settings.model import Limits
+
+OnBytes = Callable[[int], None]
+
+_CODECS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_PLAIN_READ_BYTES = 2**20
+_PACKED_READ_BYTES = (
+    2**13
+)  # what lies between the last read and the break of a broken stream is lost: keep it small
+
+
+class Content:
+    """Iterate over the pieces of a file's content; then `stopped` says why it ended early, if it did.
+
+    `on_bytes` is told how many more bytes of the file as stored are done. Raises SourceRefused where it
+    cannot be opened.
+    """
+
+    def __init__(self, path: Path, limits: Limits, on_bytes: OnBytes | None = None) -> None:
+        self.path = path
+        self.stopped: str | None = None
+        self._limit = limits.max_decompressed_bytes
+        self._on_bytes = on_bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            file = self.path.open("rb")
+        except OSError as error:
+            raise SourceRefused(self.path, f"cannot be opened: {error.strerror}") from error
+        with file:
+            start = file.read(4)
+            file.seek(0)
+            codec = next((name for magic, name in _CODECS.items() if start.startswith(magic)), None)
+            pieces = self._unpacked(pa.PythonFile(file, "r"), codec) if codec else self._plain(file.read)
+            position = 0
+            for piece in pieces:
+                yield piece
+                if self._on_bytes and (moved := file.tell() - position):
+                    self._on_bytes(moved)
+                    position += moved
+
+    def _plain(self, read: Callable[[int], bytes]) -> Iterator[bytes]:
+        try:
+            while piece := read(_PLAIN_READ_BYTES):
+                yield piece
+        except OSError as error:
+            self.stopped = f"cannot be read to its end: {error.strerror}"
+
+    def _unpacked(self, file: pa.NativeFile, codec: str) -> Iterator[bytes]:
+        total = 0
+        try:
+            stream = pa.CompressedInputStream(file, codec)
+            while piece := stream.read(_PACKED_READ_BYTES):
+                total += len(piece)
+                if total > self._limit:
+                    self.stopped = f"holds more than limits.max_decompressed_bytes = {self._limit}"
+                    return
+                yield piece
+        except OSError as error:
+            self.stopped = f"the {codec} stream breaks after {total} bytes of content: {error}"

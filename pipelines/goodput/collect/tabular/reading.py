@@ -1,0 +1,47 @@
+"""One declared table file from bytes to rows as received: joins a row reader and the canonical table."""
+
+from collections.abc import Callable, Iterator
+
+from goodput.collect.received import LandedFile, Reading, Received
+from goodput.collect.tabular.block import RowReader
+from goodput.collect.tabular.canonical import CanonicalTable
+from goodput.collect.tabular.content import OnBytes
+from goodput.collect.tabular.csv_rows import CsvRows
+from goodput.collect.tabular.json_rows import JsonRows
+from goodput.collect.tabular.parquet_rows import ParquetRows
+from goodput.settings.model import Limits, TableSource
+
+_READERS: dict[str, Callable[..., RowReader]] = {"csv": CsvRows, "jsonl": JsonRows, "parquet": ParquetRows}
+
+
+def read_table(
+    file: LandedFile, source: TableSource, limits: Limits, *, on_bytes: OnBytes | None = None
+) -> Reading:
+    """Rows of a declared CSV, JSON lines or Parquet file, in blocks, as serving_records or label_records.
+
+    A row that cannot be read is refused alone, with line and reason. Raises SourceRefused, at once or before
+    the first block, for a file that lacks a mapped column or whose path gives no value of its column.
+    `on_bytes` is told how many more bytes of the file are done.
+    """
+    return _TableReading(
+        CanonicalTable(file, source), _READERS[source.format](file, source, limits, on_bytes)
+    )
+
+
+class _TableReading:
+    def __init__(self, table: CanonicalTable, rows: RowReader) -> None:
+        self.torn_tail_bytes = 0
+        self.stopped: str | None = None
+        self._table = table
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Received]:
+        for block in self._rows:
+            frame, unreadable = self._table.frame(block)
+            yield Received(
+                rows_read=block.rows_read,
+                tables={self._table.name: frame},
+                refused=[*block.refused, *unreadable],
+            )
+        self.torn_tail_bytes = self._rows.torn_tail_bytes
+        self.stopped = self._rows.stopped

@@ -1,0 +1,26 @@
+"""Facts that follow from the facts received, filled in the same way for every dialect."""
+
+import polars as pl
+
+from goodput.conform.outcome import outcome
+
+
+def derive(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Fill what follows from what was received; a fact that was received always stays (semantics 1)."""
+    if table != "serving_records":
+        return frame
+    start = pl.col("started_ns")
+    times = frame.with_columns(
+        ended_ns=pl.coalesce("ended_ns", start + _ns("e2e_s")),
+        first_token_ns=pl.coalesce("first_token_ns", start + _ns("ttft_s")),
+    )
+    durations = times.with_columns(
+        e2e_s=pl.coalesce("e2e_s", (pl.col("ended_ns") - start) / 1e9),
+        ttft_s=pl.coalesce("ttft_s", (pl.col("first_token_ns") - start) / 1e9),
+    )
+    return durations.with_columns(outcome())
+
+
+def _ns(column: str) -> pl.Expr:
+    # NaN and infinite durations become no instant here; the contract refuses their rows.
+    return (pl.col(column) * 1e9).round().cast(pl.Int64, strict=False)

@@ -1,0 +1,193 @@
+"""The one family of errors: each takes data and writes its own message: what is wrong, where, what to do.
+
+    GoodputError                exit code 1: a run or a check failed
+    ├── UsageError              exit code 2: bad usage or settings
+    │   ├── SettingsError       every mistake of a settings file at once
+    │   ├── LandingMissing      a landing path that is not there
+    │   ├── NotPublished        asked before anything was published
+    │   ├── UnknownRelation     no such table or view is published
+    │   ├── SeveralRequests     a key that names more than one request
+    │   └── FileExists          a file that is not to be overwritten
+    ├── SourceRefused           one source file cannot be used; the run goes on
+    ├── LakeTooNew              the lake was written by a newer version
+    ├── LakeBusy                another run holds the lake
+    ├── LakeUnwritable          no room, or no permission, to write
+    ├── OutputUnwritable        the file that an answer was to go to cannot be written
+    ├── HoursHeld               contract checks keep hours from being published
+    ├── QueryFailed             the database refused the SQL
+    └── UnknownRequest          no such request was published
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class GoodputError(Exception):
+    """A run or a check failed; the command ends with `exit_code`."""
+
+    exit_code = 1
+
+
+class UsageError(GoodputError):
+    """What was asked cannot be done as asked: bad usage or settings."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake in a settings file: the key where it stands, what is wrong and what would be right."""
+
+    key: str
+    wrong: str
+    right: str
+
+
+class SettingsError(UsageError):
+    """Every mistake of a settings file at once."""
+
+    def __init__(self, path: Path, mistakes: Sequence[Mistake]) -> None:
+        self.path = path
+        self.mistakes = tuple(mistakes)
+        lines = [f"  {m.key}: {m.wrong}\n      right would be: {m.right}" for m in mistakes]
+        count = f"{len(mistakes)} mistake{'s' if len(mistakes) != 1 else ''}"
+        super().__init__("\n".join([f"{path}: {count}", *lines]))
+
+
+class LandingMissing(UsageError):
+    """A landing path that is not there."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = tuple(paths)
+        named = "\n".join(f"  {path}" for path in paths)
+        super().__init__(
+            f"landing path not found:\n{named}\n"
+            "Create it, or name the right one under `landing` in goodput.toml or with --landing."
+        )
+
+
+class NotPublished(UsageError):
+    """Asked before anything was published."""
+
+    def __init__(self, database: Path) -> None:
+        self.database = database
+        super().__init__(f"nothing is published yet: {database} does not exist.\nRun `goodput run` first.")
+
+
+class UnknownRelation(UsageError):
+    """No such table or view is published."""
+
+    def __init__(self, name: str, near: Sequence[str]) -> None:
+        meant = f"\nDid you mean {' or '.join(near)}?" if near else ""
+        super().__init__(f"no table or view is called {name!r}.{meant}\n`goodput tables` lists them all.")
+
+
+class SeveralRequests(UsageError):
+    """A key that names more than one request; `found` holds (request_key, arrival, verdict) of each."""
+
+    SHOWN = 20
+
+    def __init__(self, key: str, found: Sequence[tuple[str, str, str]]) -> None:
+        self.found = tuple(found)
+        lines = [f"  {name}  {arrived_at}  {verdict}" for name, arrived_at, verdict in found[: self.SHOWN]]
+        more = [f"  and {len(found) - self.SHOWN} more"] if len(found) > self.SHOWN else []
+        asked = "Choose one of them: goodput explain REQUEST_KEY"
+        super().__init__("\n".join([f"{key!r} names {len(found)} requests:", *lines, *more, asked]))
+
+
+class FileExists(UsageError):
+    """A file that is not to be overwritten."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(f"{path} exists already.\nName another file, or overwrite it with --force.")
+
+
+class SourceRefused(GoodputError):
+    """One source file cannot be used as a whole; the ledger says why and the run goes on."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: refused: {reason}")
+
+
+class LakeTooNew(GoodputError):
+    """The lake was written by a newer version of Goodput."""
+
+    def __init__(self, root: Path, found: int, known: int) -> None:
+        super().__init__(
+            f"{root}: this lake has format {found}; this version of Goodput knows formats up to {known}.\n"
+            "Upgrade Goodput, or name another lake with `lake` in goodput.toml or --lake."
+        )
+
+
+class LakeBusy(GoodputError):
+    """Another run holds the lake."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(f"{root}: another run is writing to this lake.\nWait for it to end, then run again.")
+
+
+class LakeUnwritable(GoodputError):
+    """No room, or no permission, to write to the lake; nothing half-written is left in view."""
+
+    def __init__(self, path: Path, cause: OSError) -> None:
+        reason = cause.strerror or str(cause)
+        super().__init__(
+            f"{path}: cannot write: {reason}.\n"
+            "Free some space or mend the permissions, then run again: what was finished is kept."
+        )
+
+
+class OutputUnwritable(GoodputError):
+    """The file that an answer was to go to cannot be written; nothing half-written is left."""
+
+    def __init__(self, path: Path, cause: OSError) -> None:
+        super().__init__(
+            f"{path}: cannot write: {cause.strerror or cause}.\nName a file in a folder that exists and has room."
+        )
+
+
+@dataclass(frozen=True)
+class HeldHour:
+    """One hour that a check keeps from being published: table, hour, and the expectations that failed."""
+
+    table: str
+    hour: str
+    failures: tuple[str, ...]
+
+
+class HoursHeld(GoodputError):
+    """Contract checks keep hours from being published; all other hours are."""
+
+    def __init__(self, held: Sequence[HeldHour]) -> None:
+        self.held = tuple(held)
+        lines = [f"  {h.table} {h.hour}: {'; '.join(h.failures)}" for h in held]
+        super().__init__(
+            "\n".join(
+                [
+                    f"{len(held)} hour(s) held back: their rows break the contract, the last good revision stays:",
+                    *lines,
+                    "Mend the source named in `goodput sources`, then run again.",
+                ]
+            )
+        )
+
+
+class QueryFailed(GoodputError):
+    """The database refused the SQL."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message}\n`goodput tables` lists the relations and their columns.")
+
+
+class UnknownRequest(GoodputError):
+    """No such request was published."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"no request, attempt, trace, span or response is called {key!r}.\n"
+            "Look for one with: goodput query \"select request_key, verdict from requests limit 20\""
+        )

@@ -1,0 +1,49 @@
+"""Stage 3 as assets: attempts, requests and labels of each hour, checked against their contracts before they count."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from goodput.join.compute import join_hours
+from goodput.join.labels import note_label_hours
+from goodput.join.staleness import TABLES, JoinInputs
+from goodput.plumbing.asset_tags import HOURS, IN_ONE_RUN, table_spec
+from goodput.plumbing.checked import check_spec, checked, publishable
+from goodput.plumbing.hours import batches
+from goodput.plumbing.ledger import read_ledger
+from goodput.plumbing.workspace import Workspace
+
+PUBLIC = ("attempts", "requests", "quality_labels")
+FROM = ["serving_records", "span_links", "label_records"]
+_HOURS_AT_ONCE = 24
+
+
+class Redo(dg.Config):
+    """Whether hours whose inputs have not changed are computed again too."""
+
+    force: bool = False
+
+
+@dg.multi_asset(
+    name="join",
+    specs=[table_spec(table, "join", kinds={"parquet", "duckdb"}, deps=FROM, partitioned=True) for table in PUBLIC],
+    check_specs=[check_spec(table) for table in PUBLIC],
+    partitions_def=HOURS,
+    backfill_policy=IN_ONE_RUN,
+    description="Attempts become requests, labels find theirs. Hours whose inputs have not changed are left as they are.",
+)
+def joined(
+    context: dg.AssetExecutionContext, config: Redo, workspace: dg.ResourceParam[Workspace]
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Join the hours of this run that are stale."""
+    inputs = JoinInputs(workspace.lake, workspace.settings, read_ledger(workspace.lake))
+    note_label_hours(inputs)
+    asked = set(context.partition_keys)
+    due = sorted(asked) if config.force else [hour for hour in inputs.stale_hours() if hour in asked]
+    cells = publishable(workspace.lake, {f"hour={hour}": inputs.of_hour(hour) for hour in due}, PUBLIC)
+    hours = [cell.removeprefix("hour=") for cell in cells]
+    rows, groups = dict.fromkeys(TABLES, 0), list(batches(hours, _HOURS_AT_ONCE))
+    for batch in workspace.progress.track(groups, "joining", len(groups)):
+        for table, count in join_hours(inputs, batch).items():
+            rows[table] += count
+    yield from checked(workspace.lake, PUBLIC, cells, layer="joined", rows=rows, unchecked=("source_rows",))

@@ -1,0 +1,68 @@
+"""Joins a batch of hours: runs the join's SQL over the conformed parts of the hours and their neighbours."""
+
+from collections.abc import Iterable, Sequence
+
+import duckdb
+import pyarrow as pa
+
+from goodput.join.staleness import RELATIONS, TABLES, JoinInputs, files_of
+from goodput.join.workloads import workload_rows
+from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.hours import epoch_hour, hour_label, neighbours
+from goodput.plumbing.lake import write_parquet
+from goodput.plumbing.sql_files import compute, connect, read_parts
+
+_HOUR_OF = {"attempts": "request_at", "requests": "coalesce(ended_at, arrived_at)", "quality_labels": "request_at"}
+_ORDER_OF = {"attempts": "request_at, attempt_id", "requests": "ended_at, request_key", "quality_labels": "label_id"}
+
+
+def join_hours(inputs: JoinInputs, hours: Sequence[str]) -> dict[str, int]:
+    """Write candidate parts of attempts, requests, quality_labels and source_rows for `hours`; rows by table.
+
+    The parts are pure functions of the conformed parts of the hours and their neighbours (semantics 9).
+    """
+    with connect() as connection:
+        _load(connection, inputs, hours)
+        for relation in RELATIONS:
+            compute(connection, relation)
+        return {table: _write(connection, inputs, table, hours) for table in TABLES}
+
+
+def _load(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, hours: Iterable[str]) -> None:
+    targets = sorted(hours)
+    around = neighbours(targets, inputs.reach, inputs.reach)
+    lateness = int(inputs.settings.label_lateness_s // 3600)
+    first, last = epoch_hour(targets[0]) - inputs.reach, epoch_hour(targets[-1]) + lateness
+    labelled = [hour for hour in inputs.parts["label_records"] if first <= epoch_hour(hour) <= last]
+    wanted = {"serving_records": around, "span_links": around, "label_records": labelled}
+    for table, near in wanted.items():
+        read_parts(connection, table, files_of(inputs.parts[table], near), arrow_schema(table))
+    options = {
+        "latency_origin": [inputs.settings.latency_origin],
+        "max_request_lifetime_ns": [round(inputs.settings.max_request_lifetime_s * 1e9)],
+        "observed_until_ns": [inputs.observed[1]],
+    }
+    connection.register("options", pa.table(options))
+    connection.register("workloads", workload_rows(inputs.settings))
+
+
+def _write(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, table: str, hours: Sequence[str]) -> int:
+    written = 0
+    for hour in hours:
+        rows = _rows_of(connection, table, epoch_hour(hour))
+        path = inputs.lake.part("candidate", table, f"hour={hour}")
+        write_parquet(path, rows, inputs=inputs.of_hour(hour))
+        written += rows.num_rows
+    return written
+
+
+def _rows_of(connection: duckdb.DuckDBPyConnection, table: str, hour: int) -> pa.Table:
+    if table == "source_rows":
+        return connection.sql("SELECT * FROM source_rows WHERE epoch_hour = ? ORDER BY source_id", params=[hour]).to_arrow_table()
+    columns = ", ".join(f'"{column.name}"' for column in contract(table).columns)
+    text = (
+        f'SELECT {columns} FROM "{table}" '  # noqa: S608  (identifiers of the contract)
+        f"WHERE epoch_us({_HOUR_OF[table]}) // 3600000000 = ? ORDER BY {_ORDER_OF[table]}"
+    )
+    rows = connection.sql(text, params=[hour]).to_arrow_table()
+    return rows.cast(arrow_schema(table))

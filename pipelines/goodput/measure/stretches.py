@@ -1,0 +1,43 @@
+"""Stretches of event time that have to be computed again: what a run, or a sensor, asks the partitioned assets for.
+
+What makes an hour or a cell stale is for the two `staleness` modules to say.
+"""
+
+from dataclasses import dataclass
+
+from goodput.join.labels import note_label_hours
+from goodput.join.staleness import JoinInputs
+from goodput.measure.staleness import MeasureInputs
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.held import held_inputs
+from goodput.plumbing.hours import batches, neighbours
+from goodput.plumbing.ledger import read_ledger
+from goodput.plumbing.workspace import Workspace
+
+_HOURS_A_RUN = 7 * 24
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The first and the last hour to compute, and a fingerprint of what they would be computed from."""
+
+    first: str
+    last: str
+    inputs: str
+
+
+def stale_hours(workspace: Workspace) -> list[Stretch]:
+    """Stretches of at most a week that hold every stale hour and window, in order; held ones are left out."""
+    join = JoinInputs(workspace.lake, workspace.settings, read_ledger(workspace.lake))
+    note_label_hours(join)
+    measure = MeasureInputs(join)
+    held = held_inputs(workspace.lake)
+    due = {hour: join.of_hour(hour) for hour in join.stale_hours()}
+    due = {hour: inputs for hour, inputs in due.items() if (f"hour={hour}", inputs) not in held}
+    cells = {cell: cell.inputs for cell in measure.stale_cells() if (cell.name, cell.inputs) not in held}
+    touched = neighbours(due, join.reach, 0) | {cell.hours[0] for cell in cells}
+    wanted = {hour: [due.get(hour), *(i for c, i in cells.items() if hour in c.hours)] for hour in touched}
+    return [
+        Stretch(batch[0], batch[-1], fingerprint([(hour, wanted[hour]) for hour in batch]))
+        for batch in batches(touched, _HOURS_A_RUN)
+    ]

@@ -1,0 +1,144 @@
+"""Data contracts: schemas/*.yaml read once, and everything that follows from a contract.
+
+A contract has the shape of the Open Data Contract Standard v3.1. Arrow schema, row rules, comments and check
+suites are derived from it here; nothing keeps a second list of columns.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import yaml
+
+from goodput.plumbing.project_files import project_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # a sixth of a second that reading settings need not wait for
+
+UNITS = {
+    "_s": "s",
+    "_ns": "ns",
+    "_usd": "USD",
+    "_tokens": "tokens",
+    "_ratio": "0..1",
+    "_rps": "requests/s",
+    "_tps": "output tokens/s",
+    "_at": "UTC",
+    "_bytes": "bytes",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a contract; `unit` comes from the suffix of its name."""
+
+    name: str
+    duckdb_type: str
+    description: str
+    required: bool = False
+    primary_key: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    pattern: str | None = None
+    valid_values: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str | None:
+        """Unit by the longest matching suffix of the name, None for a count or a word."""
+        return next((unit for suffix, unit in UNITS.items() if self.name.endswith(suffix)), None)
+
+
+@dataclass(frozen=True)
+class RowRule:
+    """One rule that each row must keep: `holds` is DuckDB SQL, kept where it is TRUE or NULL."""
+
+    name: str
+    holds: str
+    description: str
+    column: str | None = None
+
+
+@dataclass(frozen=True)
+class Contract:
+    """The contract of one table."""
+
+    name: str
+    description: str
+    columns: tuple[Column, ...]
+    rules: tuple[RowRule, ...]
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """Names of the key columns, in order."""
+        return tuple(column.name for column in self.columns if column.primary_key)
+
+    def __getitem__(self, name: str) -> Column:
+        return next(column for column in self.columns if column.name == name)
+
+
+def contract_names() -> tuple[str, ...]:
+    """Names of all tables that have a contract, sorted."""
+    return tuple(sorted(path.stem for path in project_folder("schemas").glob("*.yaml")))
+
+
+@cache
+def contract(name: str) -> Contract:
+    """Read the contract of table `name` from schemas/."""
+    document = yaml.safe_load((project_folder("schemas") / f"{name}.yaml").read_text())
+    table = document["schema"][0]
+    columns = tuple(_column(item) for item in table["properties"])
+    declared = tuple(
+        RowRule(rule["name"], rule["implementation"], rule["description"]) for rule in table.get("quality", [])
+    )
+    rules = tuple(rule for column in columns for rule in _column_rules(column)) + declared
+    return Contract(document["name"], document["description"]["purpose"], columns, rules)
+
+
+def _column(item: dict[str, Any]) -> Column:
+    inherited = item.get("authoritativeDefinitions")
+    if inherited:
+        file, _, name = inherited[0]["url"].partition("#")
+        source = contract(file.removesuffix(".yaml"))[name]
+        return replace(source, primary_key=item.get("primaryKey", False))
+    options = item.get("logicalTypeOptions", {})
+    valid = [q["arguments"]["validValues"] for q in item.get("quality", []) if q["metric"] == "invalidValues"]
+    return Column(
+        name=item["name"],
+        duckdb_type=item["physicalType"],
+        description=item["description"],
+        required=item.get("required", False),
+        primary_key=item.get("primaryKey", False),
+        minimum=options.get("minimum"),
+        maximum=options.get("maximum"),
+        pattern=options.get("pattern"),
+        valid_values=tuple(valid[0]) if valid else (),
+    )
+
+
+def _column_rules(column: Column) -> Iterator[RowRule]:
+    name = column.name
+    if column.required:
+        yield RowRule(f"{name}_missing", f"{name} IS NOT NULL", f"{name} is missing", name)
+    if column.minimum is not None or column.maximum is not None:
+        low = "" if column.minimum is None else f"{name} >= {column.minimum}"
+        high = "" if column.maximum is None else f"{name} <= {column.maximum}"
+        finite = f"isfinite({name})" if column.duckdb_type == "DOUBLE" else ""
+        holds = " AND ".join(part for part in (low, high, finite) if part)
+        yield RowRule(f"{name}_out_of_range", holds, f"{name} breaks {holds}", name)
+    if column.pattern:
+        yield RowRule(f"{name}_malformed", f"regexp_matches({name}, '{column.pattern}')", f"{name} is malformed", name)
+    if column.valid_values:
+        listed = ", ".join(f"'{value}'" for value in column.valid_values)
+        yield RowRule(f"{name}_invalid", f"{name} IN ({listed})", f"{name} is none of {listed}", name)
+
+
+@cache
+def arrow_schema(name: str) -> "pa.Schema":
+    """Arrow schema of table `name`, as DuckDB itself maps the contract's physical types."""
+    columns = ", ".join(f'NULL::{c.duckdb_type} AS "{c.name}"' for c in contract(name).columns)
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        schema: pa.Schema = connection.sql(f"SELECT {columns} LIMIT 0").to_arrow_table().schema  # noqa: S608
+    return schema

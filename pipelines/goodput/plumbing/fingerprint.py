@@ -1,0 +1,11 @@
+"""Fingerprints: a short name for everything that a result was computed from, so that work is redone only where it changed."""
+
+import hashlib
+import json
+from typing import Any
+
+
+def fingerprint(*parts: Any) -> str:
+    """Hex digest of 16 bytes over JSON-like parts; equal parts give equal fingerprints on every machine."""
+    text = json.dumps(parts, sort_keys=True, default=str, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,125 @@
+"""The lake: hive-partitioned Parquet below one root, every file a pure function of what it was computed from.
+
+Paths, atomic writes, the lock and the format version belong here; what is in the files does not.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goodput.errors import LakeBusy, LakeTooNew, LakeUnwritable
+
+FORMAT = 1
+INPUTS = b"goodput.inputs"  # Parquet metadata: fingerprint of what the file was computed from
+
+
+class Lake:
+    """One lake on local disk; see the architecture in README.md for its folders."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def database(self) -> Path:
+        """The DuckDB file that users open."""
+        return self.root / "goodput.duckdb"
+
+    @property
+    def ledger(self) -> Path:
+        """The account of every source read."""
+        return self.root / "ledger.parquet"
+
+    @property
+    def landed(self) -> Path:
+        """The files that the landing zone held when it was last looked at."""
+        return self.root / "landed.parquet"
+
+    def open(self) -> None:
+        """Create the lake, or check that this version may write to it. Raises LakeTooNew or LakeUnwritable."""
+        marker = self.root / "lake.json"
+        if marker.exists():
+            found = int(json.loads(marker.read_text())["format"])
+            if found > FORMAT:
+                raise LakeTooNew(self.root, found, FORMAT)
+            return
+        write_atomically(marker, lambda path: path.write_text(json.dumps({"format": FORMAT}) + "\n"))
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the lake for one writer; raises LakeBusy at once when another holds it. Gone with the process."""
+        path = self.root / ".lock"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = path.open("w")
+        except OSError as error:
+            raise LakeUnwritable(path, error) from error
+        with handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise LakeBusy(self.root) from error
+            yield
+
+    def part(self, layer: str, table: str, cell: str, name: str = "part") -> Path:
+        """Path of one file: layer conformed, candidate, joined or measured; cell "hour=..." or "day=..."."""
+        return self.root / layer / table / cell / f"{name}.parquet"
+
+    def parts(self, layer: str, table: str) -> dict[str, list[Path]]:
+        """All files of a table by the value of their cell (an hour or a day), both sorted."""
+        found: dict[str, list[Path]] = {}
+        folder = self.root / layer / table
+        if folder.is_dir():
+            for cell in sorted(os.scandir(folder), key=lambda entry: entry.name):
+                files = sorted(Path(cell.path).glob("*.parquet"))
+                if files:
+                    found[cell.name.partition("=")[2]] = files
+        return found
+
+    def promote(self, layer: str, table: str, cell: str) -> None:
+        """Put a checked candidate in the place of the file of its cell in `layer` (joined or measured)."""
+        target = self.part(layer, table, cell)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        candidate = self.part("candidate", table, cell)
+        candidate.replace(target)
+        candidate.parent.rmdir()
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a temporary name beside `path`, then rename it over. Raises LakeUnwritable; leaves no torn file."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(temporary)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise LakeUnwritable(path, error) from error
+
+
+def write_parquet(path: Path, table: pa.Table, *, inputs: str = "") -> None:
+    """Write one Parquet file atomically, with the fingerprint of its inputs in its metadata."""
+    metadata = {**(table.schema.metadata or {}), INPUTS: inputs.encode()}
+    kept = table.replace_schema_metadata(metadata)
+    write_atomically(path, lambda temporary: pq.write_table(kept, temporary, compression="zstd", compression_level=1))
+
+
+def inputs_of(path: Path) -> str | None:
+    """Fingerprint that a Parquet file was written with, None where there is no such file."""
+    if not path.exists():
+        return None
+    metadata = pq.read_schema(path).metadata or {}
+    return metadata.get(INPUTS, b"").decode()
+
+
+def delete(paths: Iterable[Path]) -> None:
+    """Remove files, and folders that this leaves empty."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+        if not any(path.parent.iterdir()):
+            path.parent.rmdir()

@@ -1,0 +1,16 @@
+"""Where sql/ and schemas/ are: inside an installed wheel, else beside the package in a checkout.
+
+Only the finding belongs here; what the files mean is read elsewhere.
+"""
+
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent.parent
+
+
+@cache
+def project_folder(name: str) -> Path:
+    """Folder `name` ("sql" or "schemas"), wheel first, checkout second."""
+    packed = PACKAGE / "_data" / name
+    return packed if packed.is_dir() else PACKAGE.parent.parent / name

@@ -1,0 +1,65 @@
+"""sql/: one file per relation, named as the relation. Reading their headers and running them belongs here."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from goodput.plumbing.project_files import project_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_HEADER = re.compile(r"^-- (\w+): (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class SqlFile:
+    """One relation: its SQL and what its header says (description, grain, ...)."""
+
+    name: str
+    text: str
+
+    @property
+    def header(self) -> dict[str, str]:
+        """Header lines `-- word: text` by their word."""
+        return dict(_HEADER.findall(self.text))
+
+
+@cache
+def sql_file(name: str) -> SqlFile:
+    """Read sql/<name>.sql."""
+    return SqlFile(name, (project_folder("sql") / f"{name}.sql").read_text(encoding="utf-8"))
+
+
+def connect(database: str = ":memory:", *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    """A DuckDB connection with the settings that every number relies on (UTC) and the shared macros."""
+    connection = duckdb.connect(database, read_only=read_only)
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET preserve_insertion_order = false")
+    if not read_only:
+        connection.execute(sql_file("macros").text)
+    return connection
+
+
+def compute(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Materialise relation `name` as a temporary table from the relations that its SQL reads."""
+    connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {sql_file(name).text}')
+
+
+def read_parts(connection: duckdb.DuckDBPyConnection, name: str, files: Iterable[str], empty: "pa.Schema") -> None:
+    """Make relation `name` a temporary view of Parquet files, or an empty table of schema `empty` where there are none."""
+    listed = ", ".join(quoted(file) for file in files)
+    if listed:
+        source = f"read_parquet([{listed}], union_by_name = true)"
+        connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS SELECT * FROM {source}')  # noqa: S608
+    else:
+        connection.register(name, empty.empty_table())
+
+
+def quoted(text: str) -> str:
+    """Text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,109 @@
+"""goodput.duckdb, what users open: measured tables inside, views over the larger Parquet, a comment on everything.
+
+Only how it is built belongs here; it is built beside and renamed over, so readers and the pipeline never wait for each other.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from goodput.plumbing.contracts import Column, arrow_schema, contract
+from goodput.plumbing.lake import Lake, write_atomically
+from goodput.plumbing.ledger import LEDGER_SCHEMA
+from goodput.plumbing.sql_files import connect, quoted, read_parts, sql_file
+
+VIEWS = {"attempts": "joined", "requests": "joined", "quality_labels": "joined", "serving_records": "conformed"}
+TABLES = {"goodput": "measured", "restatements": "measured", "quarantine": "conformed"}
+SOURCE_ROWS = pa.schema(
+    [("source_id", pa.string()), ("epoch_hour", pa.int64()), ("records", pa.int64()), ("duplicates", pa.int64())]
+)
+_ORDER = {
+    "goodput": "window_s, window_start, slice, workload, model, pool, route",
+    "restatements": "restated_at, window_s, window_start, slice, workload, model, pool, route",
+    "quarantine": "path, line, position",
+}
+
+
+def publish(lake: Lake, known_sources: Iterable[str], workloads: pa.Table) -> dict[str, int]:
+    """Build goodput.duckdb from the lake and put it in the place of the old one; rows by table.
+
+    `workloads` has a row per workload and gate (workload, gate, bound); parts of sources not in `known_sources`
+    are left out. Raises LakeUnwritable.
+    """
+    known = set(known_sources)
+    rows: dict[str, int] = {}
+
+    def build(temporary: Path) -> None:
+        temporary.unlink(missing_ok=True)
+        with connect(str(temporary)) as connection:
+            rows.update(_fill(connection, lake, known, workloads))
+
+    write_atomically(lake.database, build)
+    return rows
+
+
+def _fill(
+    connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str], workloads: pa.Table
+) -> dict[str, int]:
+    rows = {"sources": _add_sources(connection, lake, known)}
+    for table, layer in TABLES.items():
+        files = _files(lake, layer, table, known if layer == "conformed" else None)
+        read_parts(connection, f"{table}_parts", files, arrow_schema(table))
+        rows[table] = _add_table(connection, table, f'SELECT * FROM "{table}_parts" ORDER BY {_ORDER[table]}')
+    for view, layer in VIEWS.items():
+        _add_view(connection, view, _files(lake, layer, view, known if layer == "conformed" else None))
+    connection.register("workload_gates", workloads)
+    connection.execute("CREATE TABLE workloads AS SELECT * FROM workload_gates")
+    connection.execute("COMMENT ON TABLE workloads IS 'The gates of each workload as the settings give them: one row per gate'")
+    return rows
+
+
+def _files(lake: Lake, layer: str, table: str, known: set[str] | None) -> list[str]:
+    found = [path for paths in lake.parts(layer, table).values() for path in paths]
+    return [str(path.absolute()) for path in found if known is None or path.stem in known]
+
+
+def _add_sources(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str]) -> int:
+    ledger = [str(lake.ledger)] if lake.ledger.exists() else []
+    read_parts(connection, "ledger", ledger, LEDGER_SCHEMA)
+    read_parts(connection, "source_rows", _files(lake, "joined", "source_rows", None), SOURCE_ROWS)
+    labels = _files(lake, "conformed", "label_records", known)
+    read_parts(connection, "label_records", labels, arrow_schema("label_records"))
+    return _add_table(connection, "sources", f"SELECT * FROM ({sql_file('sources').text})")  # noqa: S608
+
+
+def _add_table(connection: duckdb.DuckDBPyConnection, table: str, select: str) -> int:
+    columns = ", ".join(f'"{column.name}" {column.duckdb_type}' for column in contract(table).columns)
+    connection.execute(f'CREATE TABLE "{table}" ({columns})')
+    connection.execute(f'INSERT INTO "{table}" BY NAME {select}')
+    _comment(connection, "TABLE", table)
+    (count,) = connection.sql(f'SELECT count(*) FROM "{table}"').fetchall()[0]  # noqa: S608
+    return int(count)
+
+
+def _add_view(connection: duckdb.DuckDBPyConnection, view: str, files: list[str]) -> None:
+    columns = contract(view).columns
+    if not files:
+        nothing = ", ".join(f'NULL::{column.duckdb_type} AS "{column.name}"' for column in columns)
+        connection.execute(f'CREATE VIEW "{view}" AS SELECT {nothing} WHERE false')
+    else:
+        listed = ", ".join(quoted(file) for file in files)
+        named = ", ".join(f'"{column.name}"' for column in columns)
+        connection.execute(
+            f'CREATE VIEW "{view}" AS SELECT {named} FROM read_parquet([{listed}], union_by_name = true)'  # noqa: S608
+        )
+    _comment(connection, "VIEW", view)
+
+
+def _comment(connection: duckdb.DuckDBPyConnection, kind: str, relation: str) -> None:
+    agreed = contract(relation)
+    connection.execute(f'COMMENT ON {kind} "{relation}" IS {quoted(agreed.description)}')
+    for column in agreed.columns:
+        connection.execute(f'COMMENT ON COLUMN "{relation}"."{column.name}" IS {quoted(_described(column))}')
+
+
+def _described(column: Column) -> str:
+    return column.description if column.unit is None else f"{column.description} [{column.unit}]"
+

@@ -1,0 +1,102 @@
+"""One run of the pipeline in this process: the same assets that the schedule, the sensors and a backfill materialise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import dagster as dg
+
+from goodput.conform.assets import conformed
+from goodput.errors import GoodputError, HeldHour, HoursHeld
+from goodput.join.assets import joined
+from goodput.measure.assets import goodput_database, measured
+from goodput.plumbing.held import read_held
+from goodput.plumbing.hours import HOUR_FORMAT
+from goodput.measure.stretches import stale_hours
+from goodput.plumbing.workspace import Workspace
+
+ASSETS = (conformed, joined, measured, goodput_database)
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+_ROUNDS = 3  # a check that holds an hour back stops its run; the other hours go on in the next
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run did."""
+
+    sources_read: int
+    sources_refused: int
+    sources_unchanged: int
+    hours_computed: int
+
+
+def run(workspace: Workspace, since: datetime | None = None, until: datetime | None = None) -> Ran:
+    """Read what is new, compute what is stale (and, if asked, everything in [since, until)), publish.
+
+    Raises GoodputError: what went wrong; HoursHeld at the end, when all else is published, if checks hold hours back.
+    """
+    workspace.lake.open()
+    with workspace.lake.lock(), dg.DagsterInstance.ephemeral() as instance:
+        taken = _metadata(_materialize(instance, workspace, conformed), "serving_records")
+        computed = 0
+        if since is not None and until is not None:
+            computed += _compute(instance, workspace, since.strftime(HOUR_FORMAT), until.strftime(HOUR_FORMAT), force=True)
+        for _ in range(_ROUNDS):
+            stretches = stale_hours(workspace)
+            for stretch in stretches:
+                computed += _compute(instance, workspace, stretch.first, stretch.last, force=False)
+            if not stretches:
+                break
+        _materialize(instance, workspace, goodput_database)
+    held = read_held(workspace.lake)
+    if held:
+        raise HoursHeld([HeldHour(item.table, item.cell, item.failures) for item in held])
+    return Ran(taken["sources_read"], taken["sources_refused"], taken["sources_unchanged"], computed)
+
+
+def _compute(instance: dg.DagsterInstance, workspace: Workspace, first: str, last: str, *, force: bool) -> int:
+    result = _materialize(instance, workspace, joined, measured, hours=(first, last), force=force)
+    return int(_metadata(result, "requests").get("computed", 0))
+
+
+def _materialize(
+    instance: dg.DagsterInstance,
+    workspace: Workspace,
+    *assets: dg.AssetsDefinition,
+    hours: tuple[str, str] | None = None,
+    force: bool = False,
+) -> dg.ExecuteInProcessResult:
+    tags = {}
+    config: dict[str, Any] = dict(_QUIET)
+    if hours:
+        tags = {"dagster/asset_partition_range_start": hours[0], "dagster/asset_partition_range_end": hours[1]}
+        config["ops"] = {asset.op.name: {"config": {"force": force}} for asset in assets}
+    result = dg.materialize(
+        ASSETS,
+        selection=[key for asset in assets for key in asset.keys],
+        resources={"workspace": workspace},
+        instance=instance,
+        run_config=config,
+        tags=tags,
+        raise_on_error=False,
+    )
+    _raise_cause(result)
+    return result
+
+
+def _raise_cause(result: dg.ExecuteInProcessResult) -> None:
+    """Raise what made a step fail; a check that held hours back is no error of the run."""
+    for event in result.filter_events(lambda event: event.is_step_failure):
+        cause = event.step_failure_data.user_failure_data or event.step_failure_data.error
+        raise GoodputError(str(cause))
+
+
+def _metadata(result: dg.ExecuteInProcessResult, asset: str) -> dict[str, int]:
+    events = _materializations(result, asset)
+    return {key: int(value.value) for event in events for key, value in event.metadata.items() if isinstance(value.value, int)}
+
+
+def _materializations(result: dg.ExecuteInProcessResult, asset: str) -> Sequence[dg.AssetMaterialization]:
+    found = result.filter_events(lambda e: e.is_step_materialization and e.asset_key == dg.AssetKey(asset))
+    return [event.step_materialization_data.materialization for event in found]

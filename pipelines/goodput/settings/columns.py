@@ -1,0 +1,91 @@
+"""Which columns a declared table source may map, and in which units: derived from the contracts.
+
+The reading of such files is collect's work; only what may be written in settings belongs here.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from difflib import get_close_matches
+from functools import cache
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from goodput.errors import Mistake
+from goodput.plumbing.contracts import contract
+from goodput.settings.model import MappedColumn, TableSource
+
+Kind = Literal["time", "duration", "plain"]
+
+TIME_UNITS = ("epoch_s", "epoch_ms", "epoch_us", "epoch_ns", "iso8601")
+DURATION_UNITS = ("s", "ms", "us", "ns")
+RECORDS_OF = {"attempts": "serving_records", "quality_labels": "label_records"}
+_SET_BY_THE_PIPELINE = {"record_id", "source_id", "line", "position", "dialect", "attributes", "subject_kind", "subject_id"}
+_SUBJECTS = ("request_key", "response_id", "trace_id", "span_id", "session_id")
+NEEDED = {"attempts": ("started_at",), "quality_labels": ("evaluator", "labelled_at")}
+
+
+@cache
+def mappable_columns(table: str) -> dict[str, Kind]:
+    """Canonical columns that a source of `table` may give, each with how its unit is read."""
+    kinds: dict[str, Kind] = {}
+    for column in contract(RECORDS_OF[table]).columns:
+        if column.name.endswith("_ns"):
+            kinds[column.name.removesuffix("_ns") + "_at"] = "time"
+        elif column.name not in _SET_BY_THE_PIPELINE:
+            kinds[column.name] = "duration" if column.name.endswith("_s") else "plain"
+    if table == "attempts":
+        kinds["attempt_id"] = "plain"
+    else:
+        kinds.update(dict.fromkeys(_SUBJECTS, "plain"))
+    return kinds
+
+
+def mapping_mistakes(name: str, source: TableSource) -> Iterator[Mistake]:
+    """Everything that is wrong with the columns and constants of one declared source."""
+    key = f"sources.{name}"
+    known = mappable_columns(source.table)
+    given = {**dict.fromkeys(source.constants, "constants"), **dict.fromkeys(source.columns, "columns")}
+    for column, where in given.items():
+        if column not in known:
+            near = get_close_matches(column, known, 3) or sorted(known)
+            yield Mistake(f"{key}.{where}.{column}", f"{source.table} has no such column", ", ".join(near))
+    for column, mapped in source.columns.items():
+        if column in known:
+            yield from _unit_mistakes(f"{key}.columns.{column}", known[column], mapped)
+    captured = _captures(source)
+    for needed in NEEDED[source.table]:
+        if needed not in given and needed not in captured:
+            yield Mistake(f"{key}.columns", f"{needed} is not mapped", f'{needed} = {{ column = "...", unit = "..." }}')
+    if source.table == "quality_labels" and not {*given, *captured} & {*_SUBJECTS}:
+        yield Mistake(f"{key}.columns", "nothing says what a label judges", "one of " + ", ".join(_SUBJECTS))
+
+
+def _captures(source: TableSource) -> set[str]:
+    return set(re.compile(source.path_pattern).groupindex) if source.path_pattern else set()
+
+
+def _unit_mistakes(key: str, kind: Kind, mapped: MappedColumn) -> Iterator[Mistake]:
+    if kind == "plain" and mapped.unit is not None:
+        yield Mistake(f"{key}.unit", f"{mapped.unit!r}: this column has no unit", "leave `unit` out")
+    elif kind == "duration" and mapped.unit not in DURATION_UNITS:
+        yield Mistake(f"{key}.unit", f"{mapped.unit!r} is no unit of a duration", ", ".join(DURATION_UNITS))
+    elif kind == "time" and not _is_time_format(mapped.unit):
+        right = ", ".join(TIME_UNITS) + ", or a strptime format such as %Y-%m-%d %H:%M:%S"
+        yield Mistake(f"{key}.unit", f"{mapped.unit!r} is no time format", right)
+    if not _is_zone(mapped.tz):
+        yield Mistake(f"{key}.tz", f"{mapped.tz!r} is no time zone", "an IANA name such as UTC or Europe/Berlin")
+
+
+def _is_time_format(unit: str | None) -> bool:
+    if unit in TIME_UNITS:
+        return True
+    return unit is not None and "%" in unit and datetime(2026, 1, 2).strftime(unit) != unit
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        return False
+    return True

@@ -1,0 +1,155 @@
+"""The shape of goodput.toml with its defaults. Reading the file, and what is wrong with it, is `load`'s work.
+
+What a setting means for the numbers stands in the stage that reads it.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Match(_Part):
+    """What a workload selects; every key that is given must match, each value a glob or a list of them."""
+
+    model: Names = ()
+    route: Names = ()
+    pool: Names = ()
+    tenant: Names = ()
+    attributes: dict[str, Names] = Field(default_factory=dict)
+
+
+class Quality(_Part):
+    """Quality gate of a workload (semantics 3). No evaluators named: every evaluator that judged must pass."""
+
+    evaluators: Names = ()
+    min_score: float | None = None
+    pass_labels: Names = ("pass", "passed", "true", "yes", "good", "correct")
+    unlabelled: Literal["estimate", "fail", "pass"] = "estimate"
+
+
+class Workload(_Part):
+    """Which requests are one kind of work, and the gates that an accepted one passes (semantics 2)."""
+
+    match: Match = Match()
+    retry_budget: int | None = Field(default=None, ge=0)
+    ttft_s: Seconds | None = None
+    tpot_s: Seconds | None = None
+    e2e_s: Seconds | None = None
+    itl_p95_s: Seconds | None = None
+    jitter_s: Seconds | None = None
+    completion_window_s: Seconds | None = None
+    on_missing: dict[Literal["ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline"], Literal["fail", "pass"]] = Field(
+        default_factory=dict
+    )
+    quality: Quality | None = None
+
+
+class MappedColumn(_Part):
+    """One emitted column with its unit: a duration unit, or a time format (semantics of `columns`)."""
+
+    column: str
+    unit: str | None = None
+    tz: str = "UTC"
+
+
+class TableSource(_Part):
+    """A serving log or label file that needs no code: where it is and which column means what."""
+
+    format: Literal["csv", "jsonl", "parquet"]
+    path: str
+    path_pattern: str | None = None
+    table: Literal["attempts", "quality_labels"] = "attempts"
+    constants: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    columns: dict[str, MappedColumn]
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: {"column": item} if isinstance(item, str) else item for key, item in value.items()}
+
+    @field_validator("path_pattern")
+    @classmethod
+    def _compiles(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                re.compile(value)
+            except re.error as error:
+                raise ValueError(f"is not a regular expression: {error}") from error
+        return value
+
+
+class Attributes(_Part):
+    """Span or resource attributes that carry what no convention names, first found wins."""
+
+    request_key: Names = ("idempotency.key", "http.request.header.idempotency-key")
+    tenant: Names = ("tenant.id", "enduser.id", "user.id")
+    session_id: Names = ("gen_ai.conversation.id", "session.id")
+    pool: Names = ("k8s.deployment.name", "k8s.statefulset.name", "service.name")
+    route: Names = ()
+    replica: Names = ("k8s.pod.uid", "service.instance.id", "k8s.pod.name", "host.name")
+
+
+class Limits(_Part):
+    """How much of a file is believed: beyond these a line, or a whole file, is refused."""
+
+    max_line_bytes: int = Field(default=64 * 2**20, gt=0)
+    max_decompressed_bytes: int = Field(default=32 * 2**30, gt=0)
+
+
+class Schedule(_Part):
+    """When the hourly job runs."""
+
+    grace_s: float = Field(default=600.0, ge=0, lt=3600)
+
+
+class Settings(_Part):
+    """Everything that goodput.toml can say."""
+
+    landing: Names = ("landing",)
+    lake: str = "lake"
+    windows_s: tuple[int, ...] = (300, 3600, 86400)
+    latency_origin: Literal["request", "attempt"] = "request"
+    max_request_lifetime_s: Seconds = 3600.0
+    label_lateness_s: Seconds = 14 * 86400.0
+    attributes: Attributes = Attributes()
+    limits: Limits = Limits()
+    schedule: Schedule = Schedule()
+    workloads: dict[str, Workload] = Field(default_factory=dict)
+    sources: dict[str, TableSource] = Field(default_factory=dict)
+    base: Path = Field(default=Path(), exclude=True)
+
+    @field_validator("windows_s")
+    @classmethod
+    def _windows_nest(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        for window in value:
+            if window < 1 or 86400 % window or (window < 3600 and 3600 % window) or (window > 3600 and window % 3600):
+                raise ValueError(f"{window} does not divide an hour, or whole hours of a day")
+        return tuple(sorted(set(value)))
+
+    @field_validator("workloads")
+    @classmethod
+    def _reserved(cls, value: dict[str, Workload]) -> dict[str, Workload]:
+        if "unassigned" in value:
+            raise ValueError("`unassigned` is the name of requests that no workload selects; choose another name")
+        return value
+
+    @property
+    def landing_paths(self) -> tuple[Path, ...]:
+        """Landing files and folders, relative ones below the folder of the settings file."""
+        return tuple(self.base / path for path in self.landing)
+
+    @property
+    def lake_path(self) -> Path:
+        """The lake's root folder."""
+        return self.base / self.lake

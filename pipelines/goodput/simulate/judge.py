@@ -1,0 +1,52 @@
+"""The judge of the demo: whether each answer is good, and which of them it ever says so about.
+
+A judgement belongs here; the log record that carries it does not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from numpy.random import Generator
+
+from goodput.simulate.gateway import Exchange
+from goodput.simulate.story import CUT_OFF_PASS_FACTOR, JUDGED_AFTER_S
+from goodput.simulate.traffic import UserRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is true of one answer, and whether, when and how its label is published.
+
+    `judged_s` is in seconds of simulated time; `names_span` says that the label carries the ids of the span
+    beside the response id.
+    """
+
+    passed: bool
+    score: float
+    labelled: bool
+    judged_s: float
+    names_span: bool
+
+
+def judge(exchanges: Sequence[Exchange], rng: Generator) -> list[Judgement | None]:
+    """Return one judgement per exchange, in the same order; None where no complete answer was delivered."""
+    return [
+        _judge_answer(exchange.request, last.ended_s, rng)
+        if (last := exchange.attempts[-1]).outcome == "ok"
+        else None
+        for exchange in exchanges
+    ]
+
+
+def _judge_answer(request: UserRequest, answered_s: float, rng: Generator) -> Judgement:
+    workload = request.workload
+    pass_ratio = workload.pass_ratio * (CUT_OFF_PASS_FACTOR if request.finish_reason == "length" else 1.0)
+    passed = bool(rng.random() < pass_ratio)
+    low, high = (workload.pass_score, 1.0) if passed else (0.05, workload.pass_score - 0.01)
+    return Judgement(
+        passed=passed,
+        score=round(float(rng.uniform(low, high)), 3),
+        labelled=bool(rng.random() < workload.labelled_ratio),
+        judged_s=answered_s + float(rng.uniform(*JUDGED_AFTER_S)),
+        names_span=bool(rng.random() < 0.5),
+    )

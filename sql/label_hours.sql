@@ -1,0 +1,19 @@
+-- description: Hours in which a label may have judged a request: those of the records that it can be joined to
+-- grain: epoch_hour
+WITH judged AS (
+    SELECT r.ended_ns, r.started_ns
+    FROM label_records AS l JOIN serving_records AS r ON l.subject_kind = 'span' AND r.record_id = l.subject_id
+    UNION ALL
+    SELECT r.ended_ns, r.started_ns
+    FROM label_records AS l JOIN serving_records AS r
+        ON r.response_id = CASE l.subject_kind WHEN 'response' THEN l.subject_id ELSE l.response_id END
+    UNION ALL
+    SELECT r.ended_ns, r.started_ns
+    FROM label_records AS l JOIN serving_records AS r
+        ON l.subject_kind = 'request' AND l.subject_id IN (r.request_key, r.record_id)
+    UNION ALL
+    SELECT r.ended_ns, r.started_ns
+    FROM label_records AS l JOIN serving_records AS r ON l.subject_kind = 'trace' AND r.trace_id = l.subject_id
+)
+SELECT DISTINCT coalesce(ended_ns, started_ns) // 3600000000000 AS epoch_hour
+FROM judged

@@ -1,0 +1,73 @@
+-- description: One row per request: when it arrived and ended, how often it was tried, which attempt delivered, and its workload (semantics 1, 2)
+-- grain: request_key
+WITH tries AS (
+    SELECT r.request_key, f.* EXCLUDE (request_key)
+    FROM attempt_facts AS f
+    JOIN attempt_requests AS r USING (attempt_id)
+),
+retried AS (
+    SELECT request_key FROM attempt_requests GROUP BY request_key HAVING count(*) > 1
+),
+summed AS (
+    SELECT
+        request_key,
+        attempt_id AS delivering_attempt_id,
+        1::INTEGER AS attempts,
+        greatest(coalesce(reported_attempts, 1) - 1, 0) AS retry_count,
+        arrived_ns,
+        ended_ns,
+        model, route, pool, tenant, attributes
+    FROM tries
+    ANTI JOIN retried USING (request_key)
+    UNION ALL BY NAME
+    SELECT
+        request_key,
+        first(attempt_id ORDER BY outcome = 'ok' DESC, started_ns DESC, attempt_id DESC) AS delivering_attempt_id,
+        count(*)::INTEGER AS attempts,
+        sum(greatest(coalesce(reported_attempts, 1), 1))::BIGINT - 1 AS retry_count,
+        min(arrived_ns) AS arrived_ns,
+        CASE
+            WHEN bool_or(outcome = 'ok') OR last(ended_ns ORDER BY started_ns, attempt_id) IS NOT NULL
+                THEN max(ended_ns)
+        END AS ended_ns,
+        -- what the user asked for: the first try says it, later ones where it does not
+        first(model ORDER BY started_ns, attempt_id) FILTER (WHERE model IS NOT NULL) AS model,
+        first(route ORDER BY started_ns, attempt_id) FILTER (WHERE route IS NOT NULL) AS route,
+        first(pool ORDER BY started_ns, attempt_id) FILTER (WHERE pool IS NOT NULL) AS pool,
+        first(tenant ORDER BY started_ns, attempt_id) FILTER (WHERE tenant IS NOT NULL) AS tenant,
+        first(attributes ORDER BY started_ns, attempt_id) FILTER (WHERE attributes IS NOT NULL) AS attributes
+    FROM tries
+    SEMI JOIN retried USING (request_key)
+    GROUP BY request_key
+),
+asked AS (
+    SELECT DISTINCT model, route, pool, tenant, attributes FROM summed
+),
+workload_of AS (
+    SELECT a.*, w.workload
+    FROM asked AS a
+    JOIN workloads AS w
+        ON (w.model IS NULL OR len(list_filter(w.model, lambda g: coalesce(a.model, '') GLOB g)) > 0)
+        AND (w.route IS NULL OR len(list_filter(w.route, lambda g: coalesce(a.route, '') GLOB g)) > 0)
+        AND (w.pool IS NULL OR len(list_filter(w.pool, lambda g: coalesce(a.pool, '') GLOB g)) > 0)
+        AND (w.tenant IS NULL OR len(list_filter(w.tenant, lambda g: coalesce(a.tenant, '') GLOB g)) > 0)
+        AND len(list_filter(w.attributes, lambda m: len(list_filter(m.globs,
+            lambda g: coalesce(json_extract_string(a.attributes, '$."' || m.name || '"'), '') GLOB g)) = 0)) = 0
+    QUALIFY row_number() OVER (PARTITION BY a.model, a.route, a.pool, a.tenant, a.attributes ORDER BY w.ordinal) = 1
+)
+SELECT
+    s.* EXCLUDE (ended_ns, model, route, pool, tenant, attributes),
+    coalesce(w.workload, 'unassigned') AS workload,
+    -- never seen to end: over, and failed, once it is older than any request may live; until then in flight
+    s.ended_ns IS NULL AS unended,
+    CASE
+        WHEN s.ended_ns IS NOT NULL THEN s.ended_ns
+        WHEN s.arrived_ns + o.max_request_lifetime_ns <= o.observed_until_ns
+            THEN s.arrived_ns + o.max_request_lifetime_ns
+    END AS ended_ns
+FROM summed AS s
+CROSS JOIN options AS o
+LEFT JOIN workload_of AS w
+    ON w.model IS NOT DISTINCT FROM s.model AND w.route IS NOT DISTINCT FROM s.route
+    AND w.pool IS NOT DISTINCT FROM s.pool AND w.tenant IS NOT DISTINCT FROM s.tenant
+    AND w.attributes IS NOT DISTINCT FROM s.attributes

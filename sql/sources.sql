@@ -1,0 +1,45 @@
+-- description: The ledger of every source file with what became of its rows (identity R, semantics 9)
+-- grain: source_id
+-- identity: R: rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored
+WITH label_rows AS (
+    SELECT source_id, count(*) AS records, count(*) - count_if(is_first) AS duplicates
+    FROM (
+        SELECT source_id, row_number() OVER (PARTITION BY record_id ORDER BY source_id) = 1 AS is_first
+        FROM label_records
+    )
+    GROUP BY source_id
+),
+used AS (
+    SELECT source_id, sum(records) AS records, sum(duplicates) AS duplicates
+    FROM (
+        SELECT source_id, records, duplicates FROM source_rows
+        UNION ALL
+        SELECT source_id, records, duplicates FROM label_rows
+    )
+    GROUP BY source_id
+),
+ignored AS (
+    SELECT source_id, list_sum(map_values(json_transform(ignored, '"MAP(VARCHAR, BIGINT)"')))::BIGINT AS rows
+    FROM ledger
+)
+SELECT
+    l.source_id,
+    l.path,
+    l.landing,
+    l.reader,
+    l.status,
+    l.reason,
+    l.size_bytes,
+    l.rows_read,
+    coalesce(u.records - u.duplicates, 0)::BIGINT AS rows_kept,
+    (l.rows_duplicate + coalesce(u.duplicates, 0))::BIGINT AS rows_duplicate,
+    l.rows_quarantined,
+    coalesce(i.rows, 0) AS rows_ignored,
+    l.ignored,
+    l.torn_tail_bytes,
+    at_utc(l.first_event_ns) AS first_event_at,
+    at_utc(l.last_event_ns) AS last_event_at,
+    at_utc(l.ingested_ns) AS ingested_at
+FROM ledger AS l
+LEFT JOIN used AS u USING (source_id)
+LEFT JOIN ignored AS i USING (source_id)
