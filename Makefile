@@ -24,10 +24,10 @@ dev: $(VENV)/ready ## The Dagster UI on dagster_home/
 bench: $(VENV)/ready ## Speed, each figure as a ratio to its baseline in the same run
 	$(BIN)/python -m benchmarks
 
-lock: ## Resolve pyproject.toml anew into requirements.lock
-	$(PYTHON) -m pip install --quiet uv
-	$(PYTHON) -m uv pip compile pyproject.toml --group dev --group build --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet --output-file requirements.lock
+lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python -m uv pip compile pyproject.toml --group dev --group build --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-annotate --no-header --no-strip-extras --quiet --output-file requirements.lock
 
 clean: ## Everything that these commands made
 	rm -rf $(VENV) demo dist

@@ -90,8 +90,10 @@ SELECT
     coalesce(has_quality, false) AND NOT in_flight AND len(blocking) = 0 AS needs_label,
     coalesce(tpot_na, false) AND NOT in_flight AS tpot_na,
     CASE
-        WHEN len(blocking) = 1 AND NOT quality_blocks AND NOT in_flight THEN blocking[1]
-        WHEN len(blocking) = 0 AND quality_blocks AND NOT in_flight THEN 'quality'
+        WHEN in_flight THEN NULL
+        -- a label that is still missing fails nothing
+        WHEN len(blocking) = 1 AND pass_quality IS DISTINCT FROM false THEN blocking[1]
+        WHEN len(blocking) = 0 AND pass_quality = false THEN 'quality'
     END AS sole_failing_gate,
     CASE
         WHEN in_flight THEN 'in_flight'

@@ -9,8 +9,8 @@ from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
 from goodput.join.assets import joined
 from goodput.measure.assets import goodput_database, measured
-from goodput.plumbing.asset_tags import HOURS
 from goodput.measure.stretches import stale_hours
+from goodput.plumbing.asset_tags import HOURS
 from goodput.plumbing.workspace import Workspace
 
 ASSETS = (conformed, joined, measured, goodput_database)

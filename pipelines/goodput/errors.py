@@ -1,21 +1,21 @@
 """The one family of errors: each takes data and writes its own message: what is wrong, where, what to do.
 
-    GoodputError                exit code 1: a run or a check failed
-    ├── UsageError              exit code 2: bad usage or settings
-    │   ├── SettingsError       every mistake of a settings file at once
-    │   ├── LandingMissing      a landing path that is not there
-    │   ├── NotPublished        asked before anything was published
-    │   ├── UnknownRelation     no such table or view is published
-    │   ├── SeveralRequests     a key that names more than one request
-    │   └── FileExists          a file that is not to be overwritten
-    ├── SourceRefused           one source file cannot be used; the run goes on
-    ├── LakeTooNew              the lake was written by a newer version
-    ├── LakeBusy                another run holds the lake
-    ├── LakeUnwritable          no room, or no permission, to write
-    ├── OutputUnwritable        the file that an answer was to go to cannot be written
-    ├── HoursHeld               contract checks keep hours from being published
-    ├── QueryFailed             the database refused the SQL
-    └── UnknownRequest          no such request was published
+GoodputError                exit code 1: a run or a check failed
+├── UsageError              exit code 2: bad usage or settings
+│   ├── SettingsError       every mistake of a settings file at once
+│   ├── LandingMissing      a landing path that is not there
+│   ├── NotPublished        asked before anything was published
+│   ├── UnknownRelation     no such table or view is published
+│   ├── SeveralRequests     a key that names more than one request
+│   └── FileExists          a file that is not to be overwritten
+├── SourceRefused           one source file cannot be used; the run goes on
+├── LakeTooNew              the lake was written by a newer version
+├── LakeBusy                another run holds the lake
+├── LakeUnwritable          no room, or no permission, to write
+├── OutputUnwritable        the file that an answer was to go to cannot be written
+├── HoursHeld               contract checks keep hours from being published
+├── QueryFailed             the database refused the SQL
+└── UnknownRequest          no such request was published
 """
 
 from collections.abc import Sequence
@@ -189,5 +189,5 @@ class UnknownRequest(GoodputError):
     def __init__(self, key: str) -> None:
         super().__init__(
             f"no request, attempt, trace, span or response is called {key!r}.\n"
-            "Look for one with: goodput query \"select request_key, verdict from requests limit 20\""
+            'Look for one with: goodput query "select request_key, verdict from requests limit 20"'
         )

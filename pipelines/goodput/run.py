@@ -11,9 +11,9 @@ from goodput.conform.assets import conformed
 from goodput.errors import GoodputError, HeldHour, HoursHeld
 from goodput.join.assets import joined
 from goodput.measure.assets import goodput_database, measured
+from goodput.measure.stretches import stale_hours
 from goodput.plumbing.held import read_held
 from goodput.plumbing.hours import HOUR_FORMAT
-from goodput.measure.stretches import stale_hours
 from goodput.plumbing.workspace import Workspace
 
 ASSETS = (conformed, joined, measured, goodput_database)
@@ -41,7 +41,9 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
         taken = _metadata(_materialize(instance, workspace, conformed), "serving_records")
         computed = 0
         if since is not None and until is not None:
-            computed += _compute(instance, workspace, since.strftime(HOUR_FORMAT), until.strftime(HOUR_FORMAT), force=True)
+            computed += _compute(
+                instance, workspace, since.strftime(HOUR_FORMAT), until.strftime(HOUR_FORMAT), force=True
+            )
         for _ in range(_ROUNDS):
             stretches = stale_hours(workspace)
             for stretch in stretches:
@@ -70,7 +72,10 @@ def _materialize(
     tags = {}
     config: dict[str, Any] = dict(_QUIET)
     if hours:
-        tags = {"dagster/asset_partition_range_start": hours[0], "dagster/asset_partition_range_end": hours[1]}
+        tags = {
+            "dagster/asset_partition_range_start": hours[0],
+            "dagster/asset_partition_range_end": hours[1],
+        }
         config["ops"] = {asset.op.name: {"config": {"force": force}} for asset in assets}
     result = dg.materialize(
         ASSETS,
@@ -94,7 +99,12 @@ def _raise_cause(result: dg.ExecuteInProcessResult) -> None:
 
 def _metadata(result: dg.ExecuteInProcessResult, asset: str) -> dict[str, int]:
     events = _materializations(result, asset)
-    return {key: int(value.value) for event in events for key, value in event.metadata.items() if isinstance(value.value, int)}
+    return {
+        key: int(value.value)
+        for event in events
+        for key, value in event.metadata.items()
+        if isinstance(value.value, int)
+    }
 
 
 def _materializations(result: dg.ExecuteInProcessResult, asset: str) -> Sequence[dg.AssetMaterialization]:

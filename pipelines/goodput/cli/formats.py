@@ -7,19 +7,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import duckdb
-import msgspec
 
 from goodput.cli.cells import iso
 from goodput.errors import OutputUnwritable
 
+if TYPE_CHECKING:
+    import msgspec
+
 BATCH_ROWS = 10_000
 
 Batches = Iterable[Sequence[tuple[object, ...]]]
-_JSON = msgspec.json.Encoder(decimal_format="number", enc_hook=str)
 
 
 class Format(StrEnum):
@@ -73,12 +75,20 @@ def write_csv(names: Sequence[str], types: Sequence[str], found: Batches, stream
         stream.write(_csv_lines(_spelled(batch, spell) if spell else batch))
 
 
+@cache
+def encoder() -> "msgspec.json.Encoder":
+    """JSON for answers: decimals as numbers, NaN and infinities as null."""
+    import msgspec  # noqa: PLC0415  (a table does not need it)
+
+    return msgspec.json.Encoder(decimal_format="number", enc_hook=str)
+
+
 def write_json(names: Sequence[str], found: Batches, stream: BinaryIO) -> None:
     """Write one JSON array with an object per row: times in ISO 8601, null for NULL, NaN and infinities."""
-    keys = _distinct(names)
+    keys, encode = _distinct(names), encoder().encode
     start = b"[\n"
     for batch in found:
-        encoded = (_JSON.encode(dict(zip(keys, row, strict=True))) for row in batch)
+        encoded = (encode(dict(zip(keys, row, strict=True))) for row in batch)
         stream.write(start + b",\n".join(encoded))
         start = b",\n"
     stream.write(b"\n]\n" if start == b",\n" else b"[]\n")
@@ -126,7 +136,7 @@ def _spelled(
 
 
 def _json_text(value: object) -> str:
-    return _JSON.encode(value).decode()
+    return encoder().encode(value).decode()
 
 
 def _time_text(value: object) -> str:

@@ -4,7 +4,6 @@ A command is a function of its own module, which is imported only when that comm
 never waits for what a run needs.
 """
 
-import importlib.metadata
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -18,6 +17,8 @@ from goodput.errors import GoodputError
 
 COMMANDS = {
     "init": "goodput.cli.init:init",
+    "run": "goodput.cli.run:run_command",
+    "demo": "goodput.cli.demo:demo",
     "query": "goodput.cli.query:query",
     "tables": "goodput.cli.tables:tables",
     "explain": "goodput.cli.explain:explain",
@@ -60,7 +61,9 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"goodput {importlib.metadata.version('goodput')}")
+        from importlib.metadata import version  # noqa: PLC0415  (slow, and nothing else needs it)
+
+        typer.echo(f"goodput {version('goodput')}")
         raise typer.Exit
 
 

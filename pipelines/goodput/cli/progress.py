@@ -30,6 +30,11 @@ def on_terminal(console: Console) -> Iterator[workspace.Progress]:
     if not console.is_terminal:
         yield Silence()
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as progress:
         yield _Bars(progress)

@@ -26,7 +26,6 @@ LakeRoot = Annotated[
 
 # An answer must not depend on a network: what an extension is missing for is said instead.
 _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
-    "TimeZone": "UTC",
     "autoinstall_known_extensions": "false",
 }
 _MESSAGE_LINES = 8
@@ -43,6 +42,7 @@ def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBP
         raise NotPublished(database)
     try:
         with duckdb.connect(database, read_only=True, config=_OFFLINE) as connection:
+            connection.execute("SET TimeZone = 'UTC'")
             yield connection
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error

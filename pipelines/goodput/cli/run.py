@@ -7,16 +7,23 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from goodput.cli.headline import print_headline
 from goodput.cli.progress import on_terminal
 from goodput.errors import UsageError
 from goodput.plumbing.workspace import Workspace
 
 
 def run_command(
-    config: Annotated[Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")] = None,
-    landing: Annotated[list[Path] | None, typer.Option(help="Landing file or folder instead of the settings' own.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")
+    ] = None,
+    landing: Annotated[
+        list[Path] | None, typer.Option(help="Landing file or folder instead of the settings' own.")
+    ] = None,
     lake: Annotated[Path | None, typer.Option(help="Lake folder instead of the settings' own.")] = None,
-    since: Annotated[str | None, typer.Option(help="Compute every hour from this time (UTC, ISO 8601) again.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Compute every hour from this time (UTC, ISO 8601) again.")
+    ] = None,
     until: Annotated[str | None, typer.Option(help="... up to this time; both go together.")] = None,
 ) -> None:
     """Ingest what is new, recompute what is stale, publish. Safe to run again at any time.
@@ -35,6 +42,7 @@ def run_command(
         f"{ran.sources_read} source(s) read, {ran.sources_unchanged} unchanged, {ran.sources_refused} refused; "
         f"{ran.hours_computed} hour(s) computed; published {workspace.lake.database}"
     )
+    print_headline(config, lake)
 
 
 def _span(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:

@@ -16,9 +16,15 @@ FIELDS = (
     Field("model", "string", ("gen_ai.response.model", "gen_ai.request.model")),
     Field("input_tokens", "int", ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")),
     Field("output_tokens", "int", ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")),
-    Field("cached_input_tokens", "int", ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")),
     Field(
-        "cache_write_tokens", "int", ("gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens")
+        "cached_input_tokens",
+        "int",
+        ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
+    ),
+    Field(
+        "cache_write_tokens",
+        "int",
+        ("gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens"),
     ),
     Field("reasoning_tokens", "int", ("gen_ai.usage.reasoning.output_tokens",)),
     Field("ttft_s", "float", ("gen_ai.response.time_to_first_chunk",)),

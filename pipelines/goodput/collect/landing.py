@@ -119,9 +119,7 @@ def _walk(landing: Path, lake: Path) -> Iterator[tuple[Path, str | None]]:
     root = landing.resolve()
     unreadable: list[OSError] = []
     for folder, subfolders, names in os.walk(landing, onerror=unreadable.append):
-        kept = [
-            name for name in subfolders if not name.startswith(".") and Path(folder, name).resolve() != lake
-        ]
+        kept = [name for name in subfolders if not name.startswith(".") and Path(folder, name).resolve() != lake]
         subfolders[:] = sorted(kept)
         links = [name for name in subfolders if Path(folder, name).is_symlink()]
         for name in sorted([*names, *links]):
@@ -129,9 +127,7 @@ def _walk(landing: Path, lake: Path) -> Iterator[tuple[Path, str | None]]:
             if name.startswith(".") or name.endswith(_UNFINISHED):
                 continue
             refusal = _escape(path, root) if path.is_symlink() else _not_a_file(path)
-            if (
-                refusal or name not in links
-            ):  # what a link within the landing path leads to is found where it lies
+            if refusal or name not in links:  # what a link within the landing path leads to is found where it lies
                 yield path, refusal
     for error in unreadable:
         yield Path(error.filename), f"cannot be listed: {error.strerror}"
@@ -177,9 +173,7 @@ def _assign(file: LandedFile, settings: Settings) -> tuple[LandedFile, str | Non
 
 def _matches(path: str, glob: str) -> bool:
     parts = path.split("/")
-    return (
-        fnmatchcase(parts[-1], glob) if "/" not in glob else _match_parts(parts, glob.strip("/").split("/"))
-    )
+    return fnmatchcase(parts[-1], glob) if "/" not in glob else _match_parts(parts, glob.strip("/").split("/"))
 
 
 def _match_parts(parts: list[str], globs: list[str]) -> bool:

@@ -37,7 +37,10 @@ class Scan:
 
 
 def scan(
-    lake: Lake, settings: Settings, ledger: Mapping[str, LedgerEntry], on_file: Callable[[LandedFile], None] | None = None
+    lake: Lake,
+    settings: Settings,
+    ledger: Mapping[str, LedgerEntry],
+    on_file: Callable[[LandedFile], None] | None = None,
 ) -> Scan:
     """Find what is new and remember what is there. Raises LandingMissing.
 

@@ -19,7 +19,10 @@ from goodput.settings.model import Attributes, Settings
 
 SPAN_DIALECTS = (VLLM, GENAI)  # the first that matches a span reads it
 LOG_DIALECTS = (EVALUATION,)
-OF_THE_PROCESS = ("replica", "pool")  # said of an engine by its resource; a caller's resource says it of the caller
+OF_THE_PROCESS = (
+    "replica",
+    "pool",
+)  # said of an engine by its resource; a caller's resource says it of the caller
 _ANYWHERE = ("request_key", "tenant", "session_id", "route")
 
 

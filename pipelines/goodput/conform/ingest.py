@@ -112,7 +112,8 @@ def _write(lake: Lake, account: _Account, table: str, source_id: str, frames: li
         write_parquet(path, part.to_arrow().cast(arrow_schema(table)))
     if table == "serving_records" and unique.height:
         account.first_event_ns, account.last_event_ns = unique.select(
-            pl.col("started_ns").min(), pl.max_horizontal(pl.col("ended_ns").max(), pl.col("started_ns").max())
+            pl.col("started_ns").min(),
+            pl.max_horizontal(pl.col("ended_ns").max(), pl.col("started_ns").max()),
         ).row(0)
 
 

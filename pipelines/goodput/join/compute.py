@@ -8,12 +8,20 @@ import pyarrow as pa
 from goodput.join.staleness import RELATIONS, TABLES, JoinInputs, files_of
 from goodput.join.workloads import workload_rows
 from goodput.plumbing.contracts import arrow_schema, contract
-from goodput.plumbing.hours import epoch_hour, hour_label, neighbours
+from goodput.plumbing.hours import epoch_hour, neighbours
 from goodput.plumbing.lake import write_parquet
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
-_HOUR_OF = {"attempts": "request_at", "requests": "coalesce(ended_at, arrived_at)", "quality_labels": "request_at"}
-_ORDER_OF = {"attempts": "request_at, attempt_id", "requests": "ended_at, request_key", "quality_labels": "label_id"}
+_HOUR_OF = {
+    "attempts": "request_at",
+    "requests": "coalesce(ended_at, arrived_at)",
+    "quality_labels": "request_at",
+}
+_ORDER_OF = {
+    "attempts": "request_at, attempt_id",
+    "requests": "ended_at, request_key",
+    "quality_labels": "label_id",
+}
 
 
 def join_hours(inputs: JoinInputs, hours: Sequence[str]) -> dict[str, int]:
@@ -58,7 +66,9 @@ def _write(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, table: str
 
 def _rows_of(connection: duckdb.DuckDBPyConnection, table: str, hour: int) -> pa.Table:
     if table == "source_rows":
-        return connection.sql("SELECT * FROM source_rows WHERE epoch_hour = ? ORDER BY source_id", params=[hour]).to_arrow_table()
+        return connection.sql(
+            "SELECT * FROM source_rows WHERE epoch_hour = ? ORDER BY source_id", params=[hour]
+        ).to_arrow_table()
     columns = ", ".join(f'"{column.name}"' for column in contract(table).columns)
     text = (
         f'SELECT {columns} FROM "{table}" '  # noqa: S608  (identifiers of the contract)

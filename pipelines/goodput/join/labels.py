@@ -1,6 +1,8 @@
 """Finds the hours that newly arrived labels judge, so that only those are joined again."""
 
 import json
+from functools import partial
+from pathlib import Path
 
 from goodput.join.staleness import JoinInputs, files_of, label_hours_folder
 from goodput.plumbing.contracts import arrow_schema
@@ -19,8 +21,8 @@ def note_label_hours(inputs: JoinInputs) -> None:
     for source_id, hours in by_source.items():
         target = folder / f"{source_id}.json"
         if not target.exists():
-            judged = _judged_hours(inputs, source_id, hours)
-            write_atomically(target, lambda path, text=json.dumps(judged): path.write_text(text))
+            text = json.dumps(_judged_hours(inputs, source_id, hours))
+            write_atomically(target, partial(Path.write_text, data=text))
 
 
 def _judged_hours(inputs: JoinInputs, source_id: str, hours: list[str]) -> list[str]:

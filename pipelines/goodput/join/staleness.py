@@ -78,7 +78,9 @@ class JoinInputs:
             mode="json", include={"workloads", "latency_origin", "max_request_lifetime_s", "label_lateness_s"}
         )
         texts = [sql_file(name).text for name in ("macros", *RELATIONS)]
-        return fingerprint(settings, texts, [str(contract(name)) for name in ("attempts", "requests", "quality_labels")])
+        return fingerprint(
+            settings, texts, [str(contract(name)) for name in ("attempts", "requests", "quality_labels")]
+        )
 
     def of_hour(self, hour: str) -> str:
         """Fingerprint of what the joined parts of `hour` must be made from."""

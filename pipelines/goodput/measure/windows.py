@@ -109,7 +109,9 @@ def _restatements(rows: pl.DataFrame, before: pl.DataFrame, restated_at: datetim
     told = ("offered", "accepted", "goodput_rps")
     after = rows.select(*_KEY, "revision", *(pl.col(name).alias(f"{name}_after") for name in told))
     past = before.select(
-        *_KEY, pl.col("revision").alias("revision_before"), *(pl.col(name).alias(f"{name}_before") for name in told)
+        *_KEY,
+        pl.col("revision").alias("revision_before"),
+        *(pl.col(name).alias(f"{name}_before") for name in told),
     )
     both = past.join(after, on=_KEY, how="left", nulls_equal=True)
     gone = pl.col("revision").is_null()

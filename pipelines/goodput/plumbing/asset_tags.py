@@ -20,7 +20,12 @@ def table_spec(table: str, stage: str, *, kinds: set[str], deps: list[str], part
     """Asset of one table of the contracts."""
     agreed = contract(table)
     columns = [
-        dg.TableColumn(column.name, column.duckdb_type, column.description, dg.TableColumnConstraints(nullable=not column.required))
+        dg.TableColumn(
+            column.name,
+            column.duckdb_type,
+            column.description,
+            dg.TableColumnConstraints(nullable=not column.required),
+        )
         for column in agreed.columns
     ]
     metadata: dict[str, Any] = {"dagster/column_schema": dg.TableSchema(columns)}

@@ -49,7 +49,8 @@ def checked(
                 lake.promote(layer, table, cell)
     for table in tables:
         yield dg.MaterializeResult(
-            asset_key=table, metadata={"dagster/row_count": rows[table], "computed": len(cells), "held": len(bad)}
+            asset_key=table,
+            metadata={"dagster/row_count": rows[table], "computed": len(cells), "held": len(bad)},
         )
         yield _result(table, failures[table])
 

@@ -140,5 +140,5 @@ def arrow_schema(name: str) -> "pa.Schema":
     columns = ", ".join(f'NULL::{c.duckdb_type} AS "{c.name}"' for c in contract(name).columns)
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        schema: pa.Schema = connection.sql(f"SELECT {columns} LIMIT 0").to_arrow_table().schema  # noqa: S608
+        schema: pa.Schema = connection.sql(f"SELECT {columns} LIMIT 0").to_arrow_table().schema
     return schema

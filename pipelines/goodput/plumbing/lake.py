@@ -113,7 +113,7 @@ def inputs_of(path: Path) -> str | None:
     """Fingerprint that a Parquet file was written with, None where there is no such file."""
     if not path.exists():
         return None
-    metadata = pq.read_schema(path).metadata or {}
+    metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
     return metadata.get(INPUTS, b"").decode()
 
 

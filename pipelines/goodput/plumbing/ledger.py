@@ -37,7 +37,10 @@ class LedgerEntry:
 
 LEDGER_SCHEMA = pa.schema(
     [
-        *((name, pa.string()) for name in ("source_id", "content_hash", "path", "landing", "reader", "status", "reason")),
+        *(
+            (name, pa.string())
+            for name in ("source_id", "content_hash", "path", "landing", "reader", "status", "reason")
+        ),
         *((name, pa.int64()) for name in ("size_bytes", "rows_read", "rows_duplicate", "rows_quarantined")),
         ("ignored", pa.string()),
         *((name, pa.int64()) for name in ("torn_tail_bytes", "first_event_ns", "last_event_ns", "ingested_ns")),

@@ -14,10 +14,20 @@ from goodput.plumbing.lake import Lake, write_atomically
 from goodput.plumbing.ledger import LEDGER_SCHEMA
 from goodput.plumbing.sql_files import connect, quoted, read_parts, sql_file
 
-VIEWS = {"attempts": "joined", "requests": "joined", "quality_labels": "joined", "serving_records": "conformed"}
+VIEWS = {
+    "attempts": "joined",
+    "requests": "joined",
+    "quality_labels": "joined",
+    "serving_records": "conformed",
+}
 TABLES = {"goodput": "measured", "restatements": "measured", "quarantine": "conformed"}
 SOURCE_ROWS = pa.schema(
-    [("source_id", pa.string()), ("epoch_hour", pa.int64()), ("records", pa.int64()), ("duplicates", pa.int64())]
+    [
+        ("source_id", pa.string()),
+        ("epoch_hour", pa.int64()),
+        ("records", pa.int64()),
+        ("duplicates", pa.int64()),
+    ]
 )
 _ORDER = {
     "goodput": "window_s, window_start, slice, workload, model, pool, route",
@@ -44,9 +54,7 @@ def publish(lake: Lake, known_sources: Iterable[str], workloads: pa.Table) -> di
     return rows
 
 
-def _fill(
-    connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str], workloads: pa.Table
-) -> dict[str, int]:
+def _fill(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str], workloads: pa.Table) -> dict[str, int]:
     rows = {"sources": _add_sources(connection, lake, known)}
     for table, layer in TABLES.items():
         files = _files(lake, layer, table, known if layer == "conformed" else None)
@@ -56,7 +64,9 @@ def _fill(
         _add_view(connection, view, _files(lake, layer, view, known if layer == "conformed" else None))
     connection.register("workload_gates", workloads)
     connection.execute("CREATE TABLE workloads AS SELECT * FROM workload_gates")
-    connection.execute("COMMENT ON TABLE workloads IS 'The gates of each workload as the settings give them: one row per gate'")
+    connection.execute(
+        "COMMENT ON TABLE workloads IS 'The gates of each workload as the settings give them: one row per gate'"
+    )
     return rows
 
 
@@ -106,4 +116,3 @@ def _comment(connection: duckdb.DuckDBPyConnection, kind: str, relation: str) ->
 
 def _described(column: Column) -> str:
     return column.description if column.unit is None else f"{column.description} [{column.unit}]"
-

@@ -28,11 +28,11 @@ class Progress(Protocol):
 class Silence:
     """Progress that nobody watches."""
 
-    def track(self, items: Iterable[Item], description: str, total: int) -> Iterator[Item]:  # noqa: ARG002
+    def track(self, items: Iterable[Item], description: str, total: int) -> Iterator[Item]:
         """Pass the items on."""
         yield from items
 
-    def measure(self, description: str, total: int) -> Callable[[int], None]:  # noqa: ARG002
+    def measure(self, description: str, total: int) -> Callable[[int], None]:
         """Show nothing."""
         return lambda _: None
 

@@ -20,7 +20,16 @@ Kind = Literal["time", "duration", "plain"]
 TIME_UNITS = ("epoch_s", "epoch_ms", "epoch_us", "epoch_ns", "iso8601")
 DURATION_UNITS = ("s", "ms", "us", "ns")
 RECORDS_OF = {"attempts": "serving_records", "quality_labels": "label_records"}
-_SET_BY_THE_PIPELINE = {"record_id", "source_id", "line", "position", "dialect", "attributes", "subject_kind", "subject_id"}
+_SET_BY_THE_PIPELINE = {
+    "record_id",
+    "source_id",
+    "line",
+    "position",
+    "dialect",
+    "attributes",
+    "subject_kind",
+    "subject_id",
+}
 _SUBJECTS = ("request_key", "response_id", "trace_id", "span_id", "session_id")
 NEEDED = {"attempts": ("started_at",), "quality_labels": ("evaluator", "labelled_at")}
 

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from goodput.errors import Mistake, SettingsError
-from goodput.settings.columns import mapping_mistakes
 from goodput.settings.model import Settings
 
 DEFAULT_FILE = Path("goodput.toml")
@@ -27,8 +26,7 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
         settings = Settings.model_validate(document)
     except ValidationError as error:
         raise SettingsError(file, [_mistake(detail) for detail in error.errors()]) from None
-    wrong = [m for name, source in settings.sources.items() for m in mapping_mistakes(name, source)]
-    if wrong:
+    if wrong := list(_source_mistakes(settings)):
         raise SettingsError(file, wrong)
     overrides: dict[str, Any] = {"base": file.absolute().parent}
     if landing:
@@ -46,6 +44,15 @@ def _read(file: Path) -> dict[str, Any]:
         raise SettingsError(file, [Mistake(str(file), error.strerror or str(error), right)]) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(file, [Mistake("TOML", str(error), "valid TOML in UTF-8")]) from error
+
+
+def _source_mistakes(settings: Settings) -> Iterator[Mistake]:
+    if settings.sources:
+        # Reads the contracts, which a question to the database should not wait for.
+        from goodput.settings.columns import mapping_mistakes  # noqa: PLC0415
+
+        for name, source in settings.sources.items():
+            yield from mapping_mistakes(name, source)
 
 
 def _mistake(detail: ErrorDetails) -> Mistake:

@@ -28,6 +28,7 @@ landing = ["landing"]   # files and folders with telemetry, relative to this fil
 lake = "lake"           # where tables are kept
 
 [attributes]            # which span or resource attribute carries what
+replica = ["k8s.pod.name"]
 pool = ["llm.pool"]
 route = ["llm.route"]
 tenant = ["tenant.id"]

@@ -118,9 +118,7 @@ class Emitter:
             self._report_generation(request, attempt.job, engine, span.get_span_context())
         return span.get_span_context()
 
-    def _report_generation(
-        self, request: UserRequest, job: Job, engine: TracingProcess, client: SpanContext
-    ) -> None:
+    def _report_generation(self, request: UserRequest, job: Job, engine: TracingProcess, client: SpanContext) -> None:
         caller = SpanContext(client.trace_id, client.span_id, is_remote=True, trace_flags=client.trace_flags)
         span = engine.tracer.start_span(
             "llm_request",

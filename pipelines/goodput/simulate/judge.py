@@ -31,9 +31,7 @@ class Judgement:
 def judge(exchanges: Sequence[Exchange], rng: Generator) -> list[Judgement | None]:
     """Return one judgement per exchange, in the same order; None where no complete answer was delivered."""
     return [
-        _judge_answer(exchange.request, last.ended_s, rng)
-        if (last := exchange.attempts[-1]).outcome == "ok"
-        else None
+        _judge_answer(exchange.request, last.ended_s, rng) if (last := exchange.attempts[-1]).outcome == "ok" else None
         for exchange in exchanges
     ]
 

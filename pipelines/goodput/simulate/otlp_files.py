@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import zstandard
-from google.protobuf import json_format  # type: ignore[import-untyped]
-from google.protobuf.message import Message  # type: ignore[import-untyped]
+from google.protobuf import json_format
+from google.protobuf.message import Message
 from numpy.random import Generator
 
 _FLUSH_EVERY_NS: Final = 5_000_000_000

@@ -90,9 +90,7 @@ def _arrivals(workload: Workload, rng: Generator, span_s: float) -> list[float]:
     return times
 
 
-def _next_session(
-    workload: Workload, rng: Generator, idle: deque[_Session], arrived_s: float, number: int
-) -> _Session:
+def _next_session(workload: Workload, rng: Generator, idle: deque[_Session], arrived_s: float, number: int) -> _Session:
     """Continue the conversation that has waited longest, once its user had time to read, else open one."""
     while idle and idle[0].last_turn_s + _LEAVES_AFTER_S < arrived_s:
         idle.popleft()

@@ -100,9 +100,7 @@ def files_frame(rows: Sequence[tuple[str, int, int]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_FILES, orient="row")
 
 
-def _request_row(
-    exchange: Exchange, judgement: Judgement | None, client: SpanContext, clock: Clock
-) -> tuple[Any, ...]:
+def _request_row(exchange: Exchange, judgement: Judgement | None, client: SpanContext, clock: Clock) -> tuple[Any, ...]:
     request, last = exchange.request, exchange.attempts[-1]
     delivered = last.outcome == "ok"
     arrived_ns, ended_ns = clock.ns(request.arrived_s), clock.ns(last.ended_s)
@@ -128,9 +126,7 @@ def _request_row(
     )
 
 
-def _attempt_row(
-    request_id: str, index: int, attempt: Attempt, client: SpanContext, clock: Clock
-) -> tuple[Any, ...]:
+def _attempt_row(request_id: str, index: int, attempt: Attempt, client: SpanContext, clock: Clock) -> tuple[Any, ...]:
     return (
         request_id,
         index,

@@ -37,7 +37,7 @@ class Pivoted:
 def pivot(attributes: pa.ListArray, wanted: Sequence[Wanted]) -> Pivoted:
     """One column per wanted key, one row per attribute list; the last of several equal keys wins.
 
-    An absent key and an empty AnyValue are null; a value that is there but impossible to read is null and unreadable.
+    An absent key and an empty AnyValue are null; one that is there but cannot be read is null and unreadable.
     """
     pivoted = Pivoted()
     entries = pc.list_flatten(attributes)
@@ -53,9 +53,7 @@ def pivot(attributes: pa.ListArray, wanted: Sequence[Wanted]) -> Pivoted:
     return pivoted
 
 
-def _places(
-    attributes: pa.ListArray, keys: pa.Array, wanted: Sequence[str]
-) -> npt.NDArray[np.int64]:
+def _places(attributes: pa.ListArray, keys: pa.Array, wanted: Sequence[str]) -> npt.NDArray[np.int64]:
     """Matrix [wanted key, row] of the attribute's index among all attributes; -1 where the row has none."""
     places = np.full((len(wanted), len(attributes)), -1, dtype=np.int64)
     found = pc.index_in(keys, value_set=pa.array(wanted, pa.string()))

@@ -1,6 +1,6 @@
 """The tolerant reader of OTLP/JSON: rewrites one line to what the fast parser takes, or says why it cannot.
 
-Accepted beside the strict form: snake_case keys, enum names, integers as numbers, doubles as strings, NaN literals.
+Accepted beside the strict form: snake_case keys, enum names, integers as numbers, doubles as strings, NaN.
 """
 
 import json
@@ -28,7 +28,8 @@ def canonical_line(line: bytes) -> bytes:
     """The line as strict OTLP/JSON, reduced to the fields that are read. Raises NotOtlpError."""
     try:
         document = _DECODER.decode(line.decode().strip(" \t\r\n"))
-        return json.dumps(_object(document, LINE, "the line"), ensure_ascii=False, separators=(",", ":")).encode()
+        reduced = _object(document, LINE, "the line")
+        return json.dumps(reduced, ensure_ascii=False, separators=(",", ":")).encode()
     except NotOtlpError:
         raise
     except UnicodeDecodeError as error:

@@ -1,6 +1,6 @@
-"""The part of OTLP that is read: one table of messages and fields, with the proto's numbers and the JSON names.
+"""The part of OTLP that is read: one table of messages and fields, with numbers and JSON names.
 
-The Arrow schema of the JSON parser, the trimmed protobuf descriptor and the tolerant JSON reader all derive from it.
+The Arrow schema of the JSON parser, the trimmed protobuf descriptor and the tolerant reader derive from it.
 Fields that are not listed here are never materialised, whatever the encoding.
 """
 

@@ -1,6 +1,6 @@
-"""OTLP/JSON lines to Arrow: whole blocks on pyarrow's parser, line by line only where that parser refuses a block.
+"""OTLP/JSON lines to Arrow: whole blocks on pyarrow's parser, line by line only where that refuses a block.
 
-The parser is never given what it would read wrongly without saying so, nor what makes it crash; see `_is_safe`.
+The parser is never given what it would silently read wrongly, nor what makes it crash; see `_is_safe`.
 """
 
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ _ONE_OBJECT = msgspec.json.Decoder(_AnyObject)
 
 @dataclass
 class Parsed:
-    """Lists of batches by root key, one element per line, with the lines' numbers, and the lines that are bad."""
+    """Lists of batches by root key, one element per line, with the lines' numbers; and the bad lines."""
 
     batches: dict[str, pa.ListArray]
     numbers: Index
@@ -182,6 +182,5 @@ def _without_root(lines: _Lines, batches: dict[str, pa.ListArray]) -> list[BadLi
     rooted = np.zeros(len(lines.numbers), dtype=np.bool_)
     for batch in batches.values():
         rooted |= batch.is_valid().to_numpy(zero_copy_only=False)
-    return [
-        bad_line(int(lines.numbers[index]), _MISSING_ROOT, lines.line(index)) for index in np.flatnonzero(~rooted)
-    ]
+    rootless = np.flatnonzero(~rooted).tolist()
+    return [bad_line(int(lines.numbers[index]), _MISSING_ROOT, lines.line(index)) for index in rootless]

@@ -9,13 +9,13 @@ from goodput.collect.otlp.fields import LINE, Field, Message, Scalar
 
 
 def arrow_schema() -> pa.Schema:
-    """Schema of one OTLP/JSON line: `resourceSpans`, `resourceLogs`, `resourceMetrics`, as far as they are read."""
+    """Schema of one OTLP/JSON line: `resourceSpans`, `resourceLogs` and `resourceMetrics`, as far as read."""
     return pa.schema(list(_struct(LINE)))
 
 
 @cache
 def fields_by_key(message: Message) -> Mapping[str, Field]:
-    """The message's fields by each key that stands for one: lowerCamelCase, and snake_case as the Collector accepts."""
+    """The message's fields by each key that stands for one: lowerCamelCase, and snake_case."""
     return {key: item for item in message.fields for key in (item.name, item.snake_name)}
 
 

@@ -1,6 +1,6 @@
 """Brings the leaves of both encodings to one form: hex ids, int64 nanoseconds, text without empty strings.
 
-OTLP/JSON has ids in hex and integers in decimal strings, protobuf has bytes and fixed64; absent and default are one.
+OTLP/JSON has ids in hex and integers as decimal strings, protobuf bytes and fixed64; default means absent.
 """
 
 import numpy as np
@@ -27,16 +27,12 @@ def hex_ids(ids: pa.Array, hex_digits: int) -> pa.Array:
 
 
 def _hex_of_bytes(ids: pa.BinaryArray) -> pa.StringArray:
-    validity, offsets, data = ids.buffers()
+    _, offsets, data = ids.buffers()
     bounds = np.frombuffer(offsets, np.int32)[ids.offset : ids.offset + len(ids) + 1]
     used = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] if data else np.zeros(0, np.uint8)
     digits = pa.py_buffer(_HEX[used])
     places = pa.py_buffer((bounds - bounds[0]) * np.int32(2))
-    if ids.null_count:
-        validity = ids.is_valid().cast(pa.uint8()).cast(pa.bool_()).buffers()[1]
-    else:
-        validity = None
-    return pa.StringArray.from_buffers(len(ids), places, digits, validity)
+    return pa.StringArray.from_buffers(len(ids), places, digits)
 
 
 def text(strings: pa.Array) -> pa.Array:
@@ -50,14 +46,12 @@ def nanoseconds(times: pa.Array) -> tuple[pa.Array, Mask | None]:
     if pa.types.is_string(times.type):
         times = text(times)
     numbers = integers(times)
-    known = pc.greater(numbers, 0)
-    if not pc.all(known, skip_nulls=False).as_py():
-        numbers = pc.if_else(known, numbers, None)
-    if numbers.null_count == times.null_count:
+    lowest = pc.min(numbers).as_py()
+    if numbers.null_count == times.null_count and (lowest is None or lowest > 0):
         return numbers, None
-    zero = pc.equal(integers(times), 0).fill_null(value=False)
-    bad = pc.and_not(pc.and_(times.is_valid(), numbers.is_null()), zero)
-    return numbers, bad.to_numpy(zero_copy_only=False)
+    unknown = pc.or_(numbers.is_null(), pc.less(numbers, 0).fill_null(False))
+    bad = pc.and_(times.is_valid(), unknown)
+    return pc.if_else(pc.greater(numbers, 0), numbers, None), bad.to_numpy(zero_copy_only=False)
 
 
 def codes(numbers: pa.Array) -> pa.Array:

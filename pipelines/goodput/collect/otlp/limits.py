@@ -16,7 +16,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class BadLine:
-    """One line or message that cannot be read: its 1-based number, why, and its beginning in printable characters."""
+    """One line or message that cannot be read: its 1-based number, why, and its beginning, fit to print."""
 
     line: int
     reason: str

@@ -1,4 +1,4 @@
-"""Steps through nested Arrow arrays: a struct's child, and the rows of a list of lists with where each came from."""
+"""Steps through nested Arrow arrays: a struct's child, a list's elements and where each came from."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,9 +1,8 @@
 """OTLP protobuf messages to Arrow, by a descriptor that is trimmed to the fields that are read.
 
-ptars crashes on some corrupt messages, so each has to pass protobuf's own parser first; that also isolates bad ones.
+ptars crashes on some corrupt messages, so each first has to pass protobuf's own parser; bad ones stop there.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,11 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.message import DecodeError
+from google.protobuf import (  # type: ignore[import-untyped]
+    descriptor_pb2,
+    descriptor_pool,
+    message_factory,
+)
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from ptars import HandlerPool
 
-from goodput.collect.otlp.fields import LOGS, METRICS, SIGNALS, SPANS, Message, Scalar, Signal
+from goodput.collect.otlp.fields import LOGS, SIGNALS, SPANS, Message, Scalar, Signal
 from goodput.collect.otlp.framing import MessageBlock
 from goodput.collect.otlp.json_lines import Parsed
 from goodput.collect.otlp.limits import bad_line
@@ -24,6 +27,7 @@ from goodput.collect.otlp.signals import signal_of
 
 _PACKAGE = "goodput.otlp"
 _FIELD = descriptor_pb2.FieldDescriptorProto
+_ABSENT_TIME = pa.scalar(0, pa.uint64())
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,9 @@ class _Codec:
 
 
 def parse_messages(block: MessageBlock, expected: Signal) -> list[Parsed]:
-    """Decode a block; messages of another signal than the expected one are found and decoded as what they are.
+    """Decode a block; messages of another signal than expected are found and decoded as what they are.
 
-    Ids are bytes, times uint64 and integers int64; otherwise the arrays are those of `json_lines.parse_lines`.
+    Ids are bytes, times uint64, integers int64; otherwise the arrays are those of `json_lines.parse_lines`.
     A message that is no valid protobuf is a bad line and takes nothing else with it.
     """
     codec = _codec(expected)
@@ -79,7 +83,7 @@ def _parse_by_signal(block: MessageBlock, expected: Signal) -> list[Parsed]:
 
 
 def _look_like(batches: pa.ListArray, signal: Signal) -> bool:
-    """Whether all records carry what only this signal's do; the three share field numbers but not wire types."""
+    """Whether all records carry what only this signal's do: the three differ in the types of their fields."""
     scopes = pc.list_flatten(child(pc.list_flatten(batches), signal.scopes))
     records = pc.list_flatten(child(scopes, signal.records))
     if signal is SPANS:
@@ -88,9 +92,8 @@ def _look_like(batches: pa.ListArray, signal: Signal) -> bool:
             pc.equal(pc.binary_length(child(records, "spanId")), 8),
         )
     elif signal is LOGS:
-        sound = pc.or_(
-            pc.not_equal(child(records, "timeUnixNano"), 0), pc.not_equal(child(records, "observedTimeUnixNano"), 0)
-        )
+        said, seen = child(records, "timeUnixNano"), child(records, "observedTimeUnixNano")
+        sound = pc.or_(pc.not_equal(said, _ABSENT_TIME), pc.not_equal(seen, _ABSENT_TIME))
     else:
         length = pc.binary_length(child(records, "name"))
         sound = pc.and_(pc.greater(length, 0), pc.not_equal(length, 16))

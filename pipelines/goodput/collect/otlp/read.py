@@ -1,4 +1,4 @@
-"""Reads a file of OTLP, in any of the forms that the Collector and the SDKs write, to tables of spans and log records.
+"""Reads a file of OTLP, in any form that the Collector and SDKs write, to tables of spans and log records.
 
 Blocks are decoded two at a time and given in the file's order; at no time is the whole file in memory.
 """
@@ -14,9 +14,11 @@ import pyarrow as pa
 
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.fields import LOGS, METRICS, SPANS
-from goodput.collect.otlp.framing import Framing, LineBlock, LineFramer, MessageBlock, MessageFramer
+from goodput.collect.otlp.framing import Framing, LineBlock, MessageBlock
 from goodput.collect.otlp.json_lines import Parsed, parse_lines
 from goodput.collect.otlp.limits import BadLine, Limits
+from goodput.collect.otlp.line_framing import LineFramer
+from goodput.collect.otlp.message_framing import MessageFramer
 from goodput.collect.otlp.protobuf import parse_messages
 from goodput.collect.otlp.records import (
     LOG_COLUMNS,
@@ -40,8 +42,8 @@ _BLOCKS_AHEAD = 2
 class OtlpBlock:
     """Some consecutive lines or messages of a file, as received; a signal that none of them holds is None.
 
-    `spans` and `logs` have the columns of `records.SPAN_COLUMNS` and `LOG_COLUMNS`, one per wanted key and one,
-    named "resource." and the key, per wanted resource key. `lines` counts all that are not blank, bad ones too.
+    `spans` and `logs` have the columns `records.SPAN_COLUMNS` and `LOG_COLUMNS`, one per wanted key and one,
+    named "resource." and the key, per wanted resource key. `lines` counts bad lines too, blank ones not.
     """
 
     spans: pa.Table | None = None
@@ -54,12 +56,12 @@ class OtlpBlock:
 class OtlpReader:
     """One OTLP file: iterate over its blocks once, then look at how it ended.
 
-    `torn_tail_bytes`: an unfinished last line or message, to be read when the file has grown. `truncated`: the
-    compressed data breaks off. `stopped`: why reading ended before the end of the file, None if it did not.
+    `torn_tail_bytes`: an unfinished last line or message, to be read when the file has grown.
+    `truncated`: the compressed data breaks off. `stopped`: why reading ended early, None if it did not.
     Iterating raises SourceRefused for a file that holds no OTLP at all, or cannot be opened.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         path: Path,
         *,

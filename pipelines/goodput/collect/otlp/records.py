@@ -97,7 +97,7 @@ def spans_table(
 def logs_table(
     batches: pa.ListArray, lines: Index, log_keys: Sequence[Wanted], resource_keys: Sequence[Wanted]
 ) -> pa.Table:
-    """One row per log record from the `resourceLogs` of each line; columns LOG_COLUMNS and the wanted keys."""
+    """One row per log record of the `resourceLogs` of each line; columns LOG_COLUMNS and the wanted keys."""
     rows = _flatten(batches, lines, LOGS)
     logs = rows.records
     said, bad_said = nanoseconds(child(logs, "timeUnixNano"))
@@ -120,8 +120,8 @@ def count_metric_points(batches: pa.ListArray) -> int:
     scopes = pc.list_flatten(child(pc.list_flatten(batches), METRICS.scopes))
     metrics = pc.list_flatten(child(scopes, METRICS.records))
     types = [item.name for item in METRIC.fields if item.type is POINTS]
-    counts = (pc.sum(pc.list_value_length(child(child(metrics, name), "dataPoints"))).as_py() for name in types)
-    return sum(count or 0 for count in counts)
+    counts = (pc.list_value_length(child(child(metrics, name), "dataPoints")) for name in types)
+    return sum(pc.sum(count).as_py() or 0 for count in counts)
 
 
 def check_keys(fixed: Iterable[str], wanted: Sequence[Wanted], resource_wanted: Sequence[Wanted]) -> None:

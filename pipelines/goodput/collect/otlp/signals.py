@@ -1,4 +1,4 @@
-"""Tells spans, log records and metrics apart in protobuf bytes: the three messages share their field numbers."""
+"""Tells spans, log records and metrics apart in protobuf bytes: the three share their field numbers."""
 
 from collections.abc import Iterator
 from contextlib import suppress

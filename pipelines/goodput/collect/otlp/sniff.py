@@ -7,8 +7,10 @@ import msgspec
 import zstandard
 
 from goodput.collect.otlp.fields import SIGNALS
-from goodput.collect.otlp.framing import BOM, LENGTH, Framing
+from goodput.collect.otlp.framing import Framing
 from goodput.collect.otlp.limits import Limits
+from goodput.collect.otlp.line_framing import BOM
+from goodput.collect.otlp.message_framing import LENGTH
 from goodput.collect.otlp.signals import signal_of
 from goodput.collect.otlp.streams import ZSTD_MAGIC, ByteStream, Compression, compression_of, decompress_head
 
@@ -62,7 +64,7 @@ def _framing_of_message(message: bytes, length: int, compression: Compression) -
 
 
 def _is_otlp_json(line: bytes) -> bool:
-    """Whether a line, or the beginning of one, is an object with resourceSpans, resourceLogs or resourceMetrics."""
+    """Whether a line, or the beginning of one, is an object with a signal's root key."""
     if _FIRST_KEY.match(line):
         return True
     if not _ANY_ROOT.search(line):

@@ -10,7 +10,7 @@ from goodput.collect.otlp.limits import Limits
 
 Compression = Literal["none", "gzip", "zstd"]
 GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
-_SKIPPABLE = tuple(bytes([0x50 + low, 0x2A, 0x4D, 0x18]) for low in range(16))  # zstd frames that hold no data
+_ZSTD_SKIPPABLE_MAGICS = tuple(bytes([0x50 + low, 0x2A, 0x4D, 0x18]) for low in range(16))
 # A zstd block of 4 bytes may stand for 128 KiB: what one piece decompresses to stays below 64 MiB.
 PIECE_BYTES = 2048
 _RATIO_FROM_BYTES = 64 * 2**20
@@ -29,11 +29,11 @@ def compression_of(head: bytes) -> Compression:
     """How a file that begins with these bytes is compressed, by its magic number."""
     if head.startswith(GZIP_MAGIC):
         return "gzip"
-    return "zstd" if head.startswith((ZSTD_MAGIC, *_SKIPPABLE)) else "none"
+    return "zstd" if head.startswith((ZSTD_MAGIC, *_ZSTD_SKIPPABLE_MAGICS)) else "none"
 
 
 class ByteStream:
-    """Reads a file, decompressing it; `stopped` says why it ended early, `truncated` that its compressed data did."""
+    """Reads a file, decompressing it; `stopped` says why it ended early, `truncated` that it broke off."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ def decompress_message(data: bytes, max_bytes: int) -> bytes | None:
 
 
 def decompress_head(data: bytes, size: int) -> bytes:
-    """The first bytes of a zstd frame of which perhaps only the beginning is there. Raises zstandard.ZstdError."""
+    """The first bytes of a zstd frame, or of what there is of one. Raises zstandard.ZstdError."""
     return _decompress_up_to(new_decompressor("zstd"), data, size)[:size]
 
 

@@ -62,7 +62,7 @@ def integers(values: pa.Array) -> pa.Array:
 
 
 def _only_decimal_digits(strings: pa.Array) -> bool:
-    """Whether no character sorts after "9": Arrow's own cast reads "0x1F" as well, which is no OTLP integer."""
+    """Whether no character sorts after "9": Arrow's own cast reads "0x1F" as well, no OTLP integer."""
     if pa.types.is_null(strings.type) or strings.null_count == len(strings):
         return True
     _, offsets, data = strings.buffers()

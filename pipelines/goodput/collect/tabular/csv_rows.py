@@ -11,7 +11,8 @@ import pyarrow.csv as pa_csv
 from goodput.collect.received import LandedFile
 from goodput.collect.tabular.block import TextBlock, mapped_columns, refused_row, require_columns
 from goodput.collect.tabular.content import Content, OnBytes
-from goodput.collect.tabular.rows import RowCutter, Rows, count_cells
+from goodput.collect.tabular.quoting import count_cells
+from goodput.collect.tabular.rows import RowCutter, Rows
 from goodput.errors import SourceRefused
 from goodput.settings.model import Limits, TableSource
 

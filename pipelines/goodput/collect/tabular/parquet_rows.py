@@ -50,9 +50,11 @@ class ParquetRows:
             raise SourceRefused(self._path, f"two columns have one name: {', '.join(sorted(names))}")
         present = _columns(pl.Schema(file.schema_arrow))
         require_columns(self._path, self._mapped, list(present))
-        nested = [name for name in self._mapped if present[name][1].is_nested()]
-        if nested:
-            raise SourceRefused(self._path, f"column holds no single values: {', '.join(map(repr, nested))}")
+        unfit = [
+            name for name in self._mapped if present[name][1].is_nested() or present[name][1] == pl.Binary
+        ]
+        if unfit:
+            raise SourceRefused(self._path, f"column holds no plain values: {', '.join(map(repr, unfit))}")
 
     def _batches(self, file: pq.ParquetFile) -> Iterator[pl.DataFrame]:
         try:

@@ -4,7 +4,6 @@ For JSON lines a row is a line; for CSV a quoted cell may hold line ends. What c
 here: too long, not UTF-8, a quote that never closes. What is in a row is `csv_rows`' and `json_rows`' work.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -15,17 +14,13 @@ import pyarrow as pa
 from goodput.collect.received import RefusedRow
 from goodput.collect.tabular.block import refused_row
 from goodput.collect.tabular.content import Content
+from goodput.collect.tabular.quoting import first_record, has_lone_return, record_ends
 from goodput.errors import SourceRefused
 
 BLOCK_BYTES = 16 * 2**20
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_CELL = rb'(?:"(?:[^"]++|"")*+"[^,\n]*+|[^",\n][^,\n]*+|)'
-_RECORD = re.compile(_CELL + rb"(?:," + _CELL + rb")*+\n")
-_CELLS = re.compile(_CELL + rb"[,\n]")
-_QUOTED = re.compile(rb'"(?:[^"]++|"")*+"')
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
 
 
 @dataclass
@@ -35,11 +30,6 @@ class Rows:
     text: pa.LargeStringArray
     line: np.ndarray
     refused: list[RefusedRow] = field(default_factory=list)
-
-
-def count_cells(record: bytes) -> int:
-    """Number of cells of one CSV record that ends in a line end."""
-    return len(_CELLS.findall(record))
 
 
 class RowCutter:
@@ -64,17 +54,19 @@ class RowCutter:
         """Take the first CSV record that is not blank, without its line end; empty where there is none."""
         for piece in self._pieces:
             self._pending += piece
-            while match := _RECORD.match(self._pending):
-                record = match.group()
-                del match  # a match holds the buffer, which could then not shrink
+            while record := first_record(self._pending):
                 del self._pending[: len(record)]
                 self._line += record.count(b"\n")
                 if record.strip():
-                    return record.rstrip(b"\r\n")
-            if len(self._pending) > self._max:
-                raise SourceRefused(self._content.path, f"its first line is longer than {self._max} bytes")
+                    return self._checked_header(record.rstrip(b"\r\n"))
+            self._checked_header(bytes(self._pending))
         record, self._pending = bytes(self._pending), bytearray()
         return record.strip()
+
+    def _checked_header(self, record: bytes) -> bytes:
+        if len(record) > self._max:
+            raise SourceRefused(self._content.path, f"its first line is longer than {self._max} bytes")
+        return record
 
     def __iter__(self) -> Iterator[Rows]:
         wanted = BLOCK_BYTES
@@ -115,34 +107,14 @@ class RowCutter:
     def _row_ends(self, buffer: bytes) -> tuple[np.ndarray, list[int]]:
         """Where each whole row ends, and which rows are the first line of a quote that never closes."""
         if self.cells is not None and b'"' in buffer:
-            return self._record_ends(buffer, self.cells)
+            return record_ends(buffer, self.cells, self._max)
         return np.flatnonzero(np.frombuffer(buffer, np.uint8) == ord("\n")) + 1, []
-
-    def _record_ends(self, buffer: bytes, cells: int, final: bool = False) -> tuple[np.ndarray, list[int]]:
-        ends: list[int] = []
-        unclosed: list[int] = []
-        at = 0
-        while at < len(buffer):
-            match = _RECORD.match(buffer, at)
-            line_end = buffer.find(b"\n", at) + 1
-            end = match.end() if match else 0
-            if not match:
-                if not line_end or not (final or len(buffer) - at > self._max):
-                    break
-                end = line_end
-                unclosed.append(len(ends))
-            elif end != line_end and (end - at > self._max or count_cells(buffer[at:end]) != cells):
-                end = line_end  # a stray quote must not swallow the good rows that follow
-                unclosed.append(len(ends))
-            ends.append(end)
-            at = end
-        return np.asarray(ends, np.int64), unclosed
 
     def _last(self) -> Iterator[Rows]:
         """What is pending at the end: perhaps rows behind an open quote, perhaps one without line end."""
         buffer = bytes(self._pending)
         if self.cells is not None and b"\n" in buffer:
-            ends, unclosed = self._record_ends(buffer, self.cells, final=True)
+            ends, unclosed = record_ends(buffer, self.cells, self._max, final=True)
             yield self._rows(buffer, ends, unclosed)
             buffer = buffer[int(ends[-1]) :]
         if self._dropping or not buffer.strip():
@@ -202,12 +174,20 @@ class RowCutter:
         if self.cells is None or b"\r" not in buffer or buffer.count(b"\r") == buffer.count(b"\r\n"):
             return []
         rows = np.flatnonzero(pl.Series(text).bin.contains(b"\r").to_numpy())
-        return [int(r) for r in rows if _LONE_RETURN.search(_QUOTED.sub(b"", text[int(r)].as_py()))]
+        return [int(r) for r in rows if has_lone_return(text[int(r)].as_py())]
 
 
 def _not_utf8(text: pa.LargeBinaryArray) -> list[int]:
     try:
         text.cast(pa.large_string())
     except pa.ArrowInvalid:
-        return [int(row) for row in np.flatnonzero(pl.Series(text).cast(pl.String, strict=False).is_null())]
+        return [row for row, received in enumerate(text.to_pylist()) if not _is_utf8(received)]
     return []
+
+
+def _is_utf8(received: bytes) -> bool:
+    try:
+        received.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

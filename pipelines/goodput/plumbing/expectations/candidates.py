@@ -52,7 +52,5 @@ def open_candidates(hour_of: Mapping[str, str]) -> Iterator[Candidates]:
     with duckdb.connect(database) as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute(f"CREATE TABLE hours (file VARCHAR, {HOUR} VARCHAR)")
-        connection.execute(
-            "INSERT INTO hours SELECT unnest(?), unnest(?)", [list(hour_of), list(hour_of.values())]
-        )
+        connection.execute("INSERT INTO hours SELECT unnest(?), unnest(?)", [list(hour_of), list(hour_of.values())])
         yield Candidates(database, connection, hour_of)

@@ -66,9 +66,7 @@ def _found(check: str, item: "ExpectationValidationResult") -> str:
 def _columns(wanted: Sequence[str], found: Sequence[str]) -> str:
     missing = [name for name in wanted if name not in found]
     unknown = [name for name in found if name not in wanted]
-    told = [
-        f"{word} {', '.join(names)}" for word, names in (("missing", missing), ("unknown", unknown)) if names
-    ]
+    told = [f"{word} {', '.join(names)}" for word, names in (("missing", missing), ("unknown", unknown)) if names]
     return "; ".join(told) or f"out of order: {', '.join(found)}"
 
 

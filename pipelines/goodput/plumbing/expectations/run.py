@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from great_expectations.datasource.fluent.sql_datasource import SQLDatasource
 
 
-def check_hours(
-    table: str, parts: Mapping[str, Sequence[Path]], *, docs: Path | None = None
-) -> list[HeldHour]:
+def check_hours(table: str, parts: Mapping[str, Sequence[Path]], *, docs: Path | None = None) -> list[HeldHour]:
     """Check the candidate rows of each hour against the contract of `table`; return the hours that break it.
 
     `parts` maps an hour ("2026-11-20T09") to its Parquet files. All hours are validated together first; only
