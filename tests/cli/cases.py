@@ -1,4 +1,4 @@
-"""What a small fleet published, by hand: one request of each verdict, with its records, labels and sources."""
+"""What a small fleet published, by hand: one request of each verdict, its records, labels and sources."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -16,6 +16,7 @@ GATES = [
     {"workload": "qa", "gate": "tpot", "bound": 0.05},
     {"workload": "qa", "gate": "quality", "bound": 0.5},
     {"workload": "chat", "gate": "ttft", "bound": 0.3},
+    {"workload": "chat", "gate": "tpot", "bound": 0.05},
     {"workload": "chat", "gate": "e2e", "bound": 2.0},
 ]
 
@@ -183,8 +184,8 @@ REQUESTS = [
         ttft_s=0.30000002,
         e2e_s=2.5,
         pass_retries=None,
+        tpot_s=0.02,
         pass_ttft=False,
-        pass_tpot=None,
         pass_e2e=False,
     ),
     request(
@@ -276,7 +277,7 @@ ATTEMPTS = [
         span_id="b000000000000001",
         ended_at=after(4, 1),
     ),
-    attempt("req-unevaluable", 0, 5, ["req-unevaluable/0"], ended_at=after(5, 1), streamed=False, e2e_s=1.0),
+    attempt("req-unevaluable", 0, 5, ["req-unevaluable/0"], ended_at=after(5, 1), e2e_s=1.0),
     attempt(
         "req-unlabelled",
         0,
@@ -287,7 +288,18 @@ ATTEMPTS = [
         ended_at=after(6, 1),
     ),
     attempt("req-in-flight", 0, 7, ["req-in-flight/0"], outcome="unknown"),
-    attempt("req-short", 0, 8, ["req-short/0"], workload="chat", ended_at=after(8, 0.25)),
+    attempt(
+        "req-short",
+        0,
+        8,
+        ["req-short/0"],
+        workload="chat",
+        ended_at=after(8, 0.25),
+        streamed=False,
+        ttft_s=0.25,
+        e2e_s=0.25,
+        output_tokens=1,
+    ),
     attempt("req-barely", 0, 9, ["req-barely/0"], workload="chat", ended_at=after(9, 2.5)),
 ]
 
@@ -363,17 +375,15 @@ RECORDS = [
         queue_s=0.05,
     ),
     record("req-slow/0", 1, 5, ttft_s=0.5, e2e_s=1.11, output_tokens=11),
-    record(
-        "req-failed/0", 2, 6, outcome="timeout", e2e_s=30.0, error_type="UpstreamTimeout", http_status=504
-    ),
+    record("req-failed/0", 2, 6, outcome="timeout", e2e_s=30.0, error_type="UpstreamTimeout", http_status=504),
     record("req-over/0", 3, 7, outcome="error", http_status=503),
     record("req-over/1", 3, 8, outcome="error", http_status=503),
     record("req-over/2", 3, 9, ttft_s=0.1, e2e_s=1.2),
     record("req-rejected/0", 4, 10),
-    record("req-unevaluable/0", 5, 11, streamed=False, ttft_s=0.1, e2e_s=1.0),
+    record("req-unevaluable/0", 5, 11, e2e_s=1.0),
     record("req-unlabelled/0", 6, 12),
     record("req-in-flight/0", 7, 13, outcome="unknown"),
-    record("req-short/0", 8, 14),
+    record("req-short/0", 8, 14, streamed=False, ttft_s=0.1, e2e_s=0.25, output_tokens=1),
     record("req-barely/0", 9, 15, source_id="s-gone"),
 ]
 

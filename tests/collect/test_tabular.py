@@ -54,9 +54,7 @@ class Outcome:
 
     def __init__(self, path: Path, source: TableSource, limits: Limits, captures: dict[str, str]) -> None:
         self.bytes_done = 0
-        reading = read_table(
-            LandedFile(path, path.parent, "log", captures), source, limits, on_bytes=self._add
-        )
+        reading = read_table(LandedFile(path, path.parent, "log", captures), source, limits, on_bytes=self._add)
         self.blocks: list[Received] = list(reading)
         self.torn_tail_bytes = reading.torn_tail_bytes
         self.stopped = reading.stopped
@@ -239,9 +237,7 @@ def test_times_are_exact_nanoseconds(tmp_path: Path, text: str, unit: str, tz: s
         ("9999-01-01 00:00:00", "%Y-%m-%d %H:%M:%S", "UTC"),
     ],
 )
-def test_a_time_that_cannot_be_told_quarantines_its_row_alone(
-    tmp_path: Path, text: str, unit: str, tz: str
-) -> None:
+def test_a_time_that_cannot_be_told_quarantines_its_row_alone(tmp_path: Path, text: str, unit: str, tz: str) -> None:
     columns = {"started_at": {"column": "start", "unit": unit, "tz": tz}, "session_id": "who"}
     found = read(tmp_path, f"start,who\n,a\n{text},b\n,c\n", columns)
     assert found.frame["session_id"].to_list() == ["a", "c"]
@@ -323,13 +319,9 @@ def test_frames_hold_columns_of_the_contract_with_its_types(tmp_path: Path) -> N
     assert [row[name] for name in given] == [0.001, 1, 1, True, 1.0, "1", 0]
 
 
-@pytest.mark.parametrize(
-    "form", [("\n", "", ""), ("\n", "\ufeff", "\n"), ("\r\n", "", "\r\n"), ("\r\n", "\ufeff", "")]
-)
+@pytest.mark.parametrize("form", [("\n", "", ""), ("\n", "\ufeff", "\n"), ("\r\n", "", "\r\n"), ("\r\n", "\ufeff", "")])
 @pytest.mark.parametrize("pieces", [13, 2**20])
-def test_csv_forms(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, str, str], pieces: int
-) -> None:
+def test_csv_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, str, str], pieces: int) -> None:
     small_pieces(monkeypatch, pieces)
     line_end, mark, last = form
     lines = ["", "start,who", '1,"a', 'b"', "", '2,"say ""hi"", ok"', '3,5" wide', '4,"é', "", 'x"', "5,"]
@@ -364,9 +356,7 @@ def test_rows_that_are_none_are_refused_alone_with_their_line(
         b"11,good",  # 13
     ]
     limits = Limits(max_line_bytes=60)
-    found = read(
-        tmp_path, b"\n".join(lines) + b"\n", {"started_at": START, "session_id": "who"}, limits=limits
-    )
+    found = read(tmp_path, b"\n".join(lines) + b"\n", {"started_at": START, "session_id": "who"}, limits=limits)
     assert found.rules == {
         2: "row_ragged",
         3: "row_ragged",
@@ -383,6 +373,14 @@ def test_rows_that_are_none_are_refused_alone_with_their_line(
     assert by_line[2].reason == "3 cells where the header has 2"
     assert by_line[12].reason.endswith("limits.max_line_bytes = 60")
     assert by_line[9].excerpt == "7,\ufffd\ufffd"
+
+
+@pytest.mark.parametrize("row", [b"2,x\ry", b'2,x"\r"y', b'2,"x"\r"y"', b"2,x\r"])
+def test_a_carriage_return_outside_quotes_is_no_line_end(tmp_path: Path, row: bytes) -> None:
+    content = b"start,who\r\n1,a\r\n" + row + b"\r\n3,c\r\n"
+    found = read(tmp_path, content, {"started_at": START, "session_id": "who"})
+    assert found.rules == {3: "row_lone_return"}
+    assert found.frame["session_id"].to_list() == ["a", "c"]
 
 
 def test_a_quote_that_never_closes_costs_one_row_even_at_the_end_of_the_file(tmp_path: Path) -> None:
@@ -472,9 +470,7 @@ def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path) -> None:
     assert read(tmp_path, content).bytes_done == len(content)
 
 
-def test_rows_are_the_same_however_the_file_falls_into_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_the_same_however_the_file_falls_into_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = "start,who\n" + "".join(f'{n},"a\n{n}"\n{n},plain\n' for n in range(200))
     columns = {"started_at": START, "session_id": "who"}
     whole = read(tmp_path, content, columns).frame
@@ -486,9 +482,7 @@ def test_rows_are_the_same_however_the_file_falls_into_blocks(
 cells = st.text(st.sampled_from(list('ab",\n é0')), max_size=6)
 
 
-@hypothesis_settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
-)
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(rows=st.lists(st.tuples(cells, cells), max_size=8), size=st.integers(8, 80))
 def test_csv_is_read_as_the_standard_library_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: list[tuple[str, str]], size: int
@@ -502,9 +496,7 @@ def test_csv_is_read_as_the_standard_library_reads_it(
         writer.writerow(["1", *row])
     with monkeypatch.context() as patched:
         small_pieces(patched, size)
-        found = read(
-            tmp_path, written.getvalue(), {"started_at": START, "session_id": "who", "model": "what"}
-        )
+        found = read(tmp_path, written.getvalue(), {"started_at": START, "session_id": "who", "model": "what"})
     assert found.refused == []
     if rows:
         said = found.frame.select("session_id", "model").rows()
@@ -512,13 +504,9 @@ def test_csv_is_read_as_the_standard_library_reads_it(
         assert found.frame["line"].to_list() == lines
 
 
-@hypothesis_settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
-)
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(
-    body=st.lists(
-        st.sampled_from([b'"', b",", b"\n", b"\r", b"\r\n", b"1", b"a", b"\xff", b"\0"]), max_size=40
-    ),
+    body=st.lists(st.sampled_from([b'"', b",", b"\n", b"\r", b"\r\n", b"1", b"a", b"\xff", b"\0"]), max_size=40),
     size=st.integers(8, 80),
     limit=st.integers(8, 60),
 )
@@ -797,9 +785,7 @@ def test_verdicts_in_words_and_revisions_by_label_id(tmp_path: Path) -> None:
     }
     words = ["true", "FALSE", "1", "0", "Yes", "no", "pass", "FAIL", "", "perhaps"]
     lines = [
-        json.dumps(
-            {"start": n, "by": "j", "request": "r", "ok": word, "score": n / 4, "id": "L", "gone": n == 3}
-        )
+        json.dumps({"start": n, "by": "j", "request": "r", "ok": word, "score": n / 4, "id": "L", "gone": n == 3})
         for n, word in enumerate(words)
     ]
     found = read(tmp_path, "\n".join(lines), columns, format="jsonl", table="quality_labels")

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from goodput.cli.case import Case, place, read_case
-from goodput.cli.cells import plain, shown
+from goodput.cli.cells import apart, plain, shown
 from goodput.cli.facts import Fact, facts
 from goodput.cli.gates import Gate, gates, headline
 from goodput.cli.published import Config, LakeRoot, Row, published
@@ -27,9 +27,7 @@ class ExplainFormat(StrEnum):
 
 
 def explain(
-    key: Annotated[
-        str, typer.Argument(help="A request key, or the id of an attempt, trace, span or response.")
-    ],
+    key: Annotated[str, typer.Argument(help="A request key, or the id of an attempt, trace, span or response.")],
     config: Config = None,
     lake: LakeRoot = None,
     format: Annotated[ExplainFormat, typer.Option("--format")] = ExplainFormat.text,
@@ -76,11 +74,11 @@ def print_explanation(case: Case, out: Console) -> None:
     """The explanation as text for a person."""
     found = gates(case)
     _print_request(case, found, out)
-    _section(
-        out, "Gates, in the order in which verdicts are decided", _GATE_COLUMNS, [_gate(g) for g in found]
-    )
+    _section(out, "Gates, in the order in which verdicts are decided", _GATE_COLUMNS, [_gate(g) for g in found])
     attempts = [_attempt(attempt, case.request) for attempt in case.attempts]
     _section(out, "Attempts", _ATTEMPT_COLUMNS, attempts)
+    if any(_waited_longer(attempt, case.request) for attempt in case.attempts):
+        out.print("The gates measure what the user waited, from the arrival of the first attempt.")
     if case.labels:
         _section(out, "Labels", _LABEL_COLUMNS, [_label(label) for label in case.labels])
     for attempt in case.attempts:
@@ -88,7 +86,7 @@ def print_explanation(case: Case, out: Console) -> None:
         name = f"attempt {attempt['attempt_index']}"
         lines = [(r["layer"], r["dialect"], r["record_id"], place(r)) for r in records]
         _section(out, f"Records behind {name}, outermost first", _RECORD_COLUMNS, lines)
-        _section(out, f"Facts of {name}", _FACT_COLUMNS, [_fact(fact) for fact in facts(attempt, records)])
+        _section(out, f"Facts of {name}", _FACT_COLUMNS, [_fact(fact) for fact in facts(attempt, records)], 16)
 
 
 _GATE_COLUMNS = ("gate", "measured", "bound", "verdict", "")
@@ -114,9 +112,7 @@ def _print_request(case: Case, found: list[Gate], out: Console) -> None:
     out.print(f"arrived  {shown(request['arrived_at'])}")
     out.print(f"ended    {shown(request['ended_at'])}")
     out.print(f"outcome  {plain(request['outcome'])}{finish}")
-    where = [
-        f"{name} {shown(request[name])}" for name in ("model", "pool", "route", "replica") if request[name]
-    ]
+    where = [f"{name} {shown(request[name])}" for name in ("model", "pool", "route", "replica") if request[name]]
     if where:
         out.print(f"served   {', '.join(where)}")
     who = [f"{name} {shown(request[key])}" for name, key in _WHO if request[key]]
@@ -127,16 +123,22 @@ def _print_request(case: Case, found: list[Gate], out: Console) -> None:
 _WHO = (("tenant", "tenant"), ("session", "session_id"))
 
 
-def _section(out: Console, title: str, names: tuple[str, ...], lines: Sequence[tuple[object, ...]]) -> None:
+def _section(
+    out: Console, title: str, names: tuple[str, ...], lines: Sequence[tuple[object, ...]], fold_at: int = 24
+) -> None:
     out.print()
     out.print(Text(title, style="bold"))
-    out.print(table(names, lines, out.width))
+    out.print(table(names, lines, out.width, fold_at=fold_at))
 
 
 def _gate(gate: Gate) -> tuple[object, ...]:
-    unit = " s" if isinstance(gate.measured, float) else ""
-    measured = None if gate.measured is None else f"{shown(gate.measured)}{unit}"
-    bound = None if gate.bound is None else f"{shown(gate.bound)}{'' if gate.gate in _UNITLESS else ' s'}"
+    measured, bound = shown(gate.measured), shown(gate.bound)
+    if isinstance(gate.measured, float):
+        if gate.bound is not None and gate.measured != gate.bound:
+            measured, bound = apart(gate.measured, gate.bound)
+        measured += " s"
+    if gate.bound is not None and gate.gate not in _UNITLESS:
+        bound += " s"
     return gate.gate, measured, bound, gate.result.value, "decided" if gate.decided else ""
 
 
@@ -144,15 +146,16 @@ _UNITLESS = ("retries", "quality")
 
 
 def _attempt(attempt: Row, request: Row) -> tuple[object, ...]:
-    error = ", ".join(
-        str(attempt[name]) for name in ("error_type", "http_status") if attempt[name] is not None
-    )
+    error = ", ".join(str(attempt[name]) for name in ("error_type", "http_status") if attempt[name] is not None)
     decisive = "delivered" if request["pass_success"] else "the last"
-    answer = decisive if attempt["attempt_id"] == request["delivering_attempt_id"] else ""
-    values = (
-        attempt[name] for name in ("outcome", "replica", "ttft_s", "e2e_s", "input_tokens", "output_tokens")
-    )
-    return attempt["attempt_index"], attempt["started_at"], *values, error, answer
+    answer = decisive if attempt["attempt_id"] == request["delivering_attempt_id"] else None
+    values = (attempt[name] for name in ("outcome", "replica", "ttft_s", "e2e_s", "input_tokens", "output_tokens"))
+    return attempt["attempt_index"], attempt["started_at"], *values, error or None, answer
+
+
+def _waited_longer(attempt: Row, request: Row) -> bool:
+    is_delivering = attempt["attempt_id"] == request["delivering_attempt_id"]
+    return is_delivering and attempt["ttft_s"] is not None and attempt["ttft_s"] != request["ttft_s"]
 
 
 def _label(label: Row) -> tuple[object, ...]:
@@ -168,7 +171,7 @@ def _state(label: Row) -> str:
 
 def _fact(fact: Fact) -> tuple[object, ...]:
     others = "; ".join(f"{said.layer}: {shown(said.value)} ({said.place})" for said in fact.others)
-    return fact.fact, fact.value, fact.layer, fact.place, others or None
+    return fact.fact, fact.value, fact.layer, fact.place or fact.rule, others or None
 
 
 def _records(case: Case, attempt: Row) -> list[Row]:

@@ -46,6 +46,8 @@ ENGINE_FIRST = (
     "recomputed_tokens",
 )
 COMPUTED = "computed"
+_TPOT = "(e2e_s - ttft_s) / (output_tokens - 1)"
+_WHOLE = "not streamed: the answer arrived whole, at its end"
 _ENGINE_RANK = {"engine": 0, "gateway": 1, "client": 2}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -61,12 +63,13 @@ class Said:
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact of an attempt; where no record states the value itself, `layer` is "computed"."""
+    """One fact of an attempt; where no record states the value itself, it is computed by `rule`."""
 
     fact: str
     value: object
-    layer: str
+    layer: str | None
     place: str | None
+    rule: str | None
     others: tuple[Said, ...]
 
 
@@ -78,7 +81,7 @@ def facts(attempt: Row, records: Iterable[Row]) -> Iterator[Fact]:
         for name in names:
             yield from _fact(name, attempt, ranked)
     if attempt["tpot_s"] is not None:
-        yield Fact("tpot_s", attempt["tpot_s"], COMPUTED, None, ())
+        yield Fact("tpot_s", attempt["tpot_s"], COMPUTED, None, _TPOT, ())
 
 
 def _fact(name: str, attempt: Row, ranked: list[Row]) -> Iterator[Fact]:
@@ -89,9 +92,12 @@ def _fact(name: str, attempt: Row, ranked: list[Row]) -> Iterator[Fact]:
     # Attempts are merged by this authority, so the first record that states the value is its origin.
     origin = next((record for record in stating if record[name] == value), None)
     others = tuple(Said(r["layer"], _told(name, r[name]), place(r)) for r in stating if r is not origin)
-    layer = origin["layer"] if origin else COMPUTED
-    shown_name = f"{name.removesuffix('_ns')}_at" if name.endswith("_ns") else name
-    yield Fact(shown_name, _told(name, value), layer, place(origin) if origin else None, others)
+    fact = f"{name.removesuffix('_ns')}_at" if name.endswith("_ns") else name
+    if origin:
+        yield Fact(fact, _told(name, value), origin["layer"], place(origin), None, others)
+    else:
+        rule = _WHOLE if name in {"ttft_s", "first_token_ns"} and attempt["streamed"] is False else None
+        yield Fact(fact, _told(name, value), None if value is None else COMPUTED, None, rule, others)
 
 
 def _told(name: str, value: object) -> object:

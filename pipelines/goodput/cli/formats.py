@@ -124,9 +124,7 @@ def _csv_lines(found: Iterable[Sequence[object]]) -> bytes:
     return lines.getvalue().encode()
 
 
-def _spelled(
-    batch: Sequence[tuple[object, ...]], spell: dict[int, Callable[[object], str]]
-) -> Iterator[list[object]]:
+def _spelled(batch: Sequence[tuple[object, ...]], spell: dict[int, Callable[[object], str]]) -> Iterator[list[object]]:
     for row in batch:
         cells = list(row)
         for index, function in spell.items():

@@ -67,9 +67,7 @@ def _measured(case: Case, gate: str) -> str | float | None:
     if gate == "retries":
         return int(request["retry_count"])
     if gate == "quality":
-        judged = [
-            label["passed"] for label in case.labels if label["current"] and label["passed"] is not None
-        ]
+        judged = [label["passed"] for label in case.labels if label["current"] and label["passed"] is not None]
         return f"{sum(judged)} of {len(judged)} labels pass" if judged else None
     value: float | None = request[LATENCIES[gate]]
     return value
@@ -109,20 +107,14 @@ def _failure(case: Case, _: list[Gate]) -> str:
         return "it was never seen to end"
     if request["outcome"] == "unknown":
         return "nothing says that a complete answer was delivered"
-    cause = [
-        str(a[name]) for a in delivering for name in ("error_type", "http_status") if a[name] is not None
-    ]
-    return f"the last attempt ended in {request['outcome']}" + (
-        f" ({plain(', '.join(cause))})" if cause else ""
-    )
+    cause = [str(a[name]) for a in delivering for name in ("error_type", "http_status") if a[name] is not None]
+    return f"the last attempt ended in {request['outcome']}" + (f" ({plain(', '.join(cause))})" if cause else "")
 
 
 def _over_budget(case: Case, _: list[Gate]) -> str:
     retries, budget = case.request["retry_count"], case.bounds.get("retries")
     made = f"{retries} retr{'y' if retries == 1 else 'ies'}"
-    return (
-        f"{made}, more than the budget allows" if budget is None else f"{made}, and the budget is {budget:g}"
-    )
+    return f"{made}, more than the budget allows" if budget is None else f"{made}, and the budget is {budget:g}"
 
 
 def _too_slow(_: Case, found: list[Gate]) -> str:
@@ -153,7 +145,7 @@ def _rejections(case: Case) -> Iterator[str]:
 
 def _unmeasured(_: Case, found: list[Gate]) -> str:
     missing = [gate.gate for gate in found if gate.result is Result.not_measured]
-    return f"a bound is set for {', '.join(missing)}, but no source measured it"
+    return f"no source measured {', '.join(missing)}, for which a bound is set"
 
 
 _REASONS: dict[str, Callable[[Case, list[Gate]], str]] = {

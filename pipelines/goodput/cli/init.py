@@ -12,9 +12,7 @@ from goodput.settings.load import DEFAULT_FILE
 
 
 def init(
-    path: Annotated[
-        Path, typer.Argument(help="The file to write, or the folder to write it in.")
-    ] = DEFAULT_FILE,
+    path: Annotated[Path, typer.Argument(help="The file to write, or the folder to write it in.")] = DEFAULT_FILE,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
 ) -> None:
     """Write a goodput.toml with every setting explained and its default shown.
@@ -28,9 +26,7 @@ def init(
         raise FileExists(file)
     with destination(file) as stream:
         stream.write(template().encode())
-    typer.echo(
-        f"{file} is written. Say in it where telemetry lands and what is good enough; then: goodput run"
-    )
+    typer.echo(f"{file} is written. Say in it where telemetry lands and what is good enough; then: goodput run")
 
 
 def template() -> str:

@@ -54,9 +54,7 @@ def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBP
         raise
 
 
-def rows(
-    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, object] | None = None
-) -> list[Row]:
+def rows(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
     """All rows of one query, each by the names of its columns."""
     found = connection.execute(sql, dict(parameters or {}))
     names = [column[0] for column in found.description]

@@ -33,9 +33,7 @@ def query(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
         Path | None,
         typer.Option("--output", metavar="FILE", help="Write to this file instead of standard output."),
     ] = None,
-    max_rows: Annotated[
-        int, typer.Option("--max-rows", min=1, help="Rows of a table that are shown.")
-    ] = MAX_ROWS,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Rows of a table that are shown.")] = MAX_ROWS,
 ) -> None:
     """Ask the published database a question in SQL; nothing can be changed.
 
@@ -48,9 +46,7 @@ def query(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     text = sys.stdin.read() if sql == "-" else sql
     written = format or _by_name(output)
     if written is Format.parquet and output is None and sys.stdout.isatty():
-        raise typer.BadParameter(
-            "parquet is not for a terminal: name a file with --output", param_hint="--format"
-        )
+        raise typer.BadParameter("parquet is not for a terminal: name a file with --output", param_hint="--format")
     with until_reader_leaves(), published(config, lake) as connection:
         if written is Format.table and output is None:
             _print_table(connection, text, max_rows, console())
@@ -76,9 +72,7 @@ def _print_table(connection: duckdb.DuckDBPyConnection, sql: str, max_rows: int,
     out.print(table([column[0] for column in columns], shown, out.width))
     out.print(Text(f"{len(shown)} row{'' if len(shown) == 1 else 's'}", style="dim"))
     if len(found) > max_rows:
-        out.print(
-            f"There are more: only the first {max_rows} are shown. Raise --max-rows, or use --format csv."
-        )
+        out.print(f"There are more: only the first {max_rows} are shown. Raise --max-rows, or use --format csv.")
 
 
 def _write(connection: duckdb.DuckDBPyConnection, sql: str, written: Format, stream: BinaryIO) -> None:

@@ -16,8 +16,7 @@ from rich.text import Text
 from goodput.cli.cells import MISSING, is_number, shown
 
 MAX_ROWS = 1000
-_UNFOLDED = 24  # a narrower text column is never folded
-_GUTTER = 3
+_GUTTER = 2  # between two columns
 _NO_LIMIT = 100_000
 _STANDARD_OUTPUT = 1  # file descriptor
 
@@ -31,9 +30,7 @@ def console(file: TextIO | None = None) -> Console:
     """A console on standard output, or on an open file, where lines are as long as they need to be."""
     stream = file or sys.stdout
     measured = stream.isatty() or "COLUMNS" in os.environ
-    return _QuietConsole(
-        file=stream, width=None if measured else _NO_LIMIT, highlight=False, markup=False, emoji=False
-    )
+    return _QuietConsole(file=stream, width=None if measured else _NO_LIMIT, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager
@@ -53,30 +50,41 @@ def _leave() -> NoReturn:
 
 
 def table(
-    names: Sequence[str], rows: Sequence[Sequence[object]], width: int, total: bool = False
+    names: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    width: int,
+    *,
+    total: bool = False,
+    fold_at: int = 24,
 ) -> RenderableType:
     """Rows as a table; where that is wider than `width`, each row as a block with a line per column.
 
-    `total` sets the last row apart.
+    `total` sets the last row apart; a text column of up to `fold_at` characters is never folded.
     """
     texts = [[shown(value) for value in row] for row in rows]
     natural = [max([cell_len(name), *(cell_len(row[i]) for row in texts)]) for i, name in enumerate(names)]
     numeric = [_is_numeric([row[i] for row in rows]) for i in range(len(names))]
-    least = [size if number else min(size, _UNFOLDED) for size, number in zip(natural, numeric, strict=True)]
-    if sum(least) + _GUTTER * len(least) > width:
+    least = [size if number else min(size, fold_at) for size, number in zip(natural, numeric, strict=True)]
+    spare = width - sum(least) - _GUTTER * (len(least) - 1)
+    if spare < 0:
         return _blocks(names, texts)
-    drawn = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    for name, number, size in zip(names, numeric, natural, strict=True):
-        drawn.add_column(
-            shown(name),
-            justify="right" if number else "left",
-            overflow="fold",
-            no_wrap=number or size <= _UNFOLDED,
-            min_width=min(size, _UNFOLDED),
-        )
+    drawn = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, collapse_padding=True)
+    for name, number, size in zip(names, numeric, _widened(least, natural, spare), strict=True):
+        drawn.add_column(shown(name), justify="right" if number else "left", overflow="fold", width=size)
     for index, row in enumerate(texts):
         drawn.add_row(*map(_cell, row), end_section=total and index == len(texts) - 2)
     return drawn
+
+
+def _widened(least: Sequence[int], natural: Sequence[int], spare: int) -> list[int]:
+    """Column widths that share `spare` characters among the columns that lack some, the neediest last."""
+    widths = list(least)
+    needy = sorted(range(len(widths)), key=lambda index: natural[index] - least[index])
+    for position, index in enumerate(needy):
+        granted = min(natural[index] - least[index], spare // (len(needy) - position))
+        widths[index] += granted
+        spare -= granted
+    return widths
 
 
 def _blocks(names: Sequence[str], texts: Sequence[Sequence[str]]) -> RenderableType:

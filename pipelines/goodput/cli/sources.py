@@ -29,7 +29,7 @@ _QUARANTINED = """
     LIMIT $shown
 """
 _COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
-_HEADER = ("file", "reader", "status", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
+_HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
 
 
 class LedgerFormat(StrEnum):
@@ -48,9 +48,7 @@ def sources(
     ] = LedgerFormat.table,
     problems: Annotated[
         bool,
-        typer.Option(
-            "--problems", help="Only files that are refused, torn, or have quarantined rows, and those rows."
-        ),
+        typer.Option("--problems", help="Only files that are refused, torn, or have quarantined rows, and those rows."),
     ] = False,
 ) -> None:
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
@@ -85,25 +83,32 @@ def _print_ledger(out: Console, ledger: list[Row], problems: bool) -> None:
     if not ledger:
         out.print("No source file has a problem." if problems else "No source file has been read.")
         return
+    of_several = len({f["landing"] for f in ledger}) > 1
     lines = [
-        (f["path"], f["reader"], f["status"], *(f[count] for count in _COUNTS), f["identity_r"], remarks(f))
+        (
+            f"{f['landing']}/{f['path']}" if of_several else f["path"],
+            f["reader"],
+            *(f[count] for count in _COUNTS),
+            f["identity_r"],
+            remarks(f),
+        )
         for f in ledger[:MAX_ROWS]
     ]
     broken = sum(f["identity_r"] != "ok" for f in ledger)
     totals = [sum(f[count] for f in ledger) for count in _COUNTS]
     files = f"{len(ledger)} file{'' if len(ledger) == 1 else 's'}"
-    lines.append((files, "", "", *totals, f"{broken} BROKEN" if broken else "ok", ""))
+    lines.append((files, "", *totals, f"{broken} BROKEN" if broken else "ok", ""))
     out.print(table(_HEADER, lines, out.width, total=True))
     if len(ledger) > MAX_ROWS:
-        out.print(
-            f"Only the first {MAX_ROWS} files are shown; the totals are of all. --format csv has every one."
-        )
+        out.print(f"Only the first {MAX_ROWS} files are shown; the totals are of all. --format csv has every one.")
 
 
 def remarks(source: Row) -> str:
     """Why a file was refused or stopped short, its unfinished tail, and how many rows each rule left out."""
     ignored: dict[str, int] = msgspec.json.decode(source["ignored"])
-    said = [source["reason"]] if source["reason"] else []
+    said = [text for text in (source["reason"],) if text]
+    if source["status"] == "refused":
+        said = [": ".join(["refused", *said])]
     if source["torn_tail_bytes"]:
         said.append(f"unfinished tail of {source['torn_tail_bytes']} bytes")
     said += [f"{rule}: {count}" for rule, count in sorted(ignored.items()) if count]

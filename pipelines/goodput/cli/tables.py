@@ -69,10 +69,14 @@ def _print_columns(connection: duckdb.DuckDBPyConnection, name: str) -> None:
         out.print(plain(relation["comment"]))
         out.print()
     found = [
-        (row["column_name"], row["data_type"], *unit_and_meaning(row["comment"]))
+        (row["column_name"], _short(row["data_type"]), *unit_and_meaning(row["comment"]))
         for row in rows(connection, _COLUMNS, {"relation": relation["relation"]})
     ]
-    out.print(table(("column", "type", "unit", "meaning"), found, out.width))
+    out.print(table(("column", "type", "unit", "meaning"), found, out.width, fold_at=16))
+
+
+def _short(data_type: str) -> str:
+    return data_type.replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
 
 
 def unit_and_meaning(comment: str | None) -> tuple[str | None, str | None]:

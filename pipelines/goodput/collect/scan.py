@@ -87,7 +87,10 @@ def _identified(
     ledger: Mapping[str, LedgerEntry],
     sizes: Iterable[int],
 ) -> tuple[dict[str, object], FileIdentity | None]:
-    status = file.path.stat()
+    try:
+        status = file.path.stat()
+    except OSError as error:
+        raise SourceRefused(file.path, f"cannot be read: {error.strerror or error}") from error
     key = (str(file.landing), file.relative_path)
     looks = {
         "landing": key[0],
@@ -116,7 +119,9 @@ def _lies_as_before(entry: LedgerEntry, remembered: Mapping[tuple[str, str], dic
         status = Path(entry.landing, entry.path).stat()
     except OSError:
         return False
-    return row is not None and (row["size_bytes"], row["modified_ns"]) == (status.st_size, status.st_mtime_ns)
+    # A run that died may have remembered the grown file before the ledger knew it: then the source is another.
+    as_before = (entry.source_id, status.st_size, status.st_mtime_ns)
+    return row is not None and (row["source_id"], row["size_bytes"], row["modified_ns"]) == as_before
 
 
 def _superseded(identity: FileIdentity, ledger: Mapping[str, LedgerEntry], present: set[str]) -> set[str]:

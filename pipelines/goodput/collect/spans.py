@@ -13,6 +13,7 @@ from goodput.collect.evaluation import EVALUATION
 from goodput.collect.genai import GENAI
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
+from goodput.collect.otlp.records import SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.vllm import VLLM
 from goodput.settings.model import Attributes, Settings
@@ -23,6 +24,7 @@ OF_THE_PROCESS = (
     "replica",
     "pool",
 )  # said of an engine by its resource; a caller's resource says it of the caller
+_RESOURCE = "resource."  # in front of a name in the settings: of the resource, whatever the span says
 _ANYWHERE = ("request_key", "tenant", "session_id", "route")
 
 
@@ -32,13 +34,14 @@ class OtlpReading:
     def __init__(self, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> None:
         self._attributes = settings.attributes
         self._matched = sorted({name for w in settings.workloads.values() for name in w.match.attributes})
-        named = [name for values in settings.attributes.model_dump().values() for name in values]
-        strings = [Wanted(name, "string") for name in (*named, *self._matched)]
+        named = [name for values in settings.attributes.model_dump().values() for name in values] + self._matched
+        strings = [Wanted(name, "string") for name in named if not _is_column(name)]
+        of_resource = [Wanted(name.removeprefix(_RESOURCE), "string") for name in named]
         limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
         self._reader = OtlpReader(
             file.path,
             span_keys=_distinct([w for dialect in SPAN_DIALECTS for w in dialect.wanted] + strings),
-            resource_keys=_distinct(strings),
+            resource_keys=_distinct(of_resource),
             log_keys=_distinct([w for dialect in LOG_DIALECTS for w in dialect.wanted]),
             limits=limits,
             on_bytes=on_bytes,
@@ -67,56 +70,63 @@ class OtlpReading:
     def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...], otherwise: str) -> None:
         frame = pl.DataFrame(rows)
         received.rows_read += frame.height
-        speaks = pl.coalesce(*(pl.when(d.matches).then(pl.lit(d.name)) for d in dialects), pl.lit(None, pl.String))
-        told = frame.with_columns(dialect=speaks)
-        unreadable = told.filter(pl.col("dialect").is_not_null() & pl.col("unreadable").is_not_null())
-        for line, position, key, dialect in unreadable.select("line", "position", "unreadable", "dialect").iter_rows():
-            table = next(d.table for d in dialects if d.name == dialect)
-            reason = f"attribute {key} cannot be read as its type"
-            received.refused.append(RefusedRow(line, position, table, "attribute_unreadable", reason, None))
+        rest = frame
         for dialect in dialects:
-            mine = told.filter((pl.col("dialect") == dialect.name) & pl.col("unreadable").is_null())
-            if mine.height:
-                self._add(received, dialect, mine)
-        rest = told.filter(pl.col("dialect").is_null())
+            speaks = dialect.matches.fill_null(value=False)
+            mine, rest = rest.filter(speaks), rest.filter(~speaks)
+            unreadable = mine.filter(pl.col("unreadable").is_not_null())
+            for line, position, key in unreadable.select("line", "position", "unreadable").iter_rows():
+                reason = f"attribute {key} cannot be read as its type"
+                received.refused.append(
+                    RefusedRow(line, position, dialect.table, "attribute_unreadable", reason, None)
+                )
+            if unreadable.height < mine.height:
+                self._add(received, dialect, mine.filter(pl.col("unreadable").is_null()))
         _ignore(received, otherwise, rest.height)
         if dialects is SPAN_DIALECTS and rest.height:
             received.tables["span_links"] = _links(rest)
 
     def _add(self, received: Received, dialect: Dialect, rows: pl.DataFrame) -> None:
-        frame = rows.with_columns(field.value() for field in dialect.fields)
+        said: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}
         if dialect.table == "serving_records":
-            frame = frame.with_columns(
-                record_id=pl.concat_str("trace_id", "span_id", separator=":"),
-                started_ns=pl.col("start_ns"),
-                attributes=_matched_attributes(self._matched, frame.columns),
-                **_configured(self._attributes, frame.columns, of_the_process=dialect is VLLM),
-            )
-        finished = dialect.finish(frame)
+            said |= _configured(self._attributes, rows, of_the_process=dialect is VLLM)
+            said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
+            said["started_ns"] = pl.col("start_ns")
+            said["attributes"] = _matched_attributes(self._matched, rows)
+        # All at once: an attribute may be called as a canonical column is.
+        finished = dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **said))
         before = received.tables.get(dialect.table)
         received.tables[dialect.table] = (
             finished if before is None else pl.concat([before, finished], how="diagonal_relaxed")
         )
 
 
-def _configured(attributes: Attributes, present: list[str], *, of_the_process: bool) -> dict[str, pl.Expr]:
+def _configured(attributes: Attributes, rows: pl.DataFrame, *, of_the_process: bool) -> dict[str, pl.Expr]:
     """What configured attributes say, the span before its resource."""
     found: dict[str, pl.Expr] = {}
     for canonical in (*_ANYWHERE, *OF_THE_PROCESS):
         names: tuple[str, ...] = getattr(attributes, canonical)
         from_resource = of_the_process or canonical in _ANYWHERE
-        sources = [name for name in names if name in present]
-        sources += [f"resource.{name}" for name in names if from_resource and f"resource.{name}" in present]
-        found[canonical] = pl.coalesce(*sources, pl.lit(None, pl.String))
+        sources = [*names, *(f"{_RESOURCE}{name}" for name in names if from_resource)]
+        found[canonical] = _first_text(sources, rows)
     return found
 
 
-def _matched_attributes(names: list[str], present: list[str]) -> pl.Expr:
+def _matched_attributes(names: list[str], rows: pl.DataFrame) -> pl.Expr:
     """JSON object of the attributes that workloads match on, NULL where there are none."""
     if not names:
         return pl.lit(None, pl.String)
-    said = [pl.coalesce(name, f"resource.{name}").alias(name) for name in names if name in present]
-    return pl.struct(said).struct.json_encode()
+    return pl.struct(_first_text([name, f"{_RESOURCE}{name}"], rows).alias(name) for name in names).struct.json_encode()
+
+
+def _first_text(names: list[str], rows: pl.DataFrame) -> pl.Expr:
+    """The first of some columns that says something, as text; the members of a list with commas between them."""
+    texts = []
+    for name in names:
+        if name in rows.columns:
+            listed = isinstance(rows.schema[name], pl.List)
+            texts.append(pl.col(name).list.join(",") if listed else pl.col(name).cast(pl.String))
+    return pl.coalesce(*texts, pl.lit(None, pl.String))
 
 
 def _links(rows: pl.DataFrame) -> pl.DataFrame:
@@ -135,6 +145,11 @@ def _links(rows: pl.DataFrame) -> pl.DataFrame:
 def _ignore(received: Received, rule: str, rows: int) -> None:
     if rows:
         received.ignored[rule] = received.ignored.get(rule, 0) + rows
+
+
+def _is_column(name: str) -> bool:
+    """Whether settings call a field of the span, or an attribute of its resource, by this name."""
+    return name in SPAN_COLUMNS or name.startswith(_RESOURCE)
 
 
 def _distinct(wanted: list[Wanted]) -> list[Wanted]:

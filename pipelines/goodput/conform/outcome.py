@@ -16,7 +16,7 @@ def outcome() -> pl.Expr:
     An outcome that the dialect already knows stays. Success needs a finish reason, a 2xx status, or output tokens
     with an end; without any sign of failure or success it is unknown.
     """
-    told = pl.col("error_type").str.to_lowercase()
+    told = pl.col("error_type").str.to_lowercase().replace("", None)
     return (
         pl.when(pl.col("outcome").is_not_null())
         .then(pl.col("outcome"))

@@ -37,6 +37,8 @@ def take_in(workspace: Workspace) -> TakenIn:
     lake = workspace.lake
     ledger = {key: entry for key, entry in read_ledger(lake).items() if entry.content_hash}
     found = scan(lake, workspace.settings, ledger)
+    for source_id in found.superseded:  # first: no ledger, not even one of a run that dies, has both a file and its past
+        del ledger[source_id]
     taken = TakenIn(unchanged=found.unchanged, superseded=len(found.superseded), refused=len(found.refused))
     ledger |= {entry.source_id: entry for entry in (_refused(file, reason) for file, reason in found.refused)}
     on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
@@ -49,8 +51,6 @@ def take_in(workspace: Workspace) -> TakenIn:
         if time.monotonic() - written > _LEDGER_EVERY_S:
             write_ledger(lake, ledger.values())
             written = time.monotonic()
-    for source_id in found.superseded:
-        del ledger[source_id]
     write_ledger(lake, ledger.values())
     _sweep(lake, ledger, taken)
     return taken

@@ -46,7 +46,7 @@ class Column:
 
     @property
     def unit(self) -> str | None:
-        """Unit by the longest matching suffix of the name, None for a count or a word."""
+        """Unit by the suffix of the name, None for a count or a word."""
         return next((unit for suffix, unit in UNITS.items() if self.name.endswith(suffix)), None)
 
 

@@ -7,7 +7,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,8 +62,10 @@ class Lake:
         with handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
+            except BlockingIOError as error:
                 raise LakeBusy(self.root) from error
+            except OSError as error:
+                raise LakeUnwritable(path, error) from error
             yield
 
     def part(self, layer: str, table: str, cell: str, name: str = "part") -> Path:
@@ -82,12 +84,15 @@ class Lake:
         return found
 
     def promote(self, layer: str, table: str, cell: str) -> None:
-        """Put a checked candidate in the place of the file of its cell in `layer` (joined or measured)."""
+        """Put a checked candidate in the place of its cell's file in `layer` (joined or measured). Raises LakeUnwritable."""
         target = self.part(layer, table, cell)
-        target.parent.mkdir(parents=True, exist_ok=True)
         candidate = self.part("candidate", table, cell)
-        candidate.replace(target)
-        candidate.parent.rmdir()
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            candidate.replace(target)
+            candidate.parent.rmdir()
+        except OSError as error:
+            raise LakeUnwritable(target, error) from error
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -98,8 +103,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         write(temporary)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise LakeUnwritable(path, error) from error
+    finally:
+        with suppress(OSError):  # what went wrong is the better error
+            temporary.unlink(missing_ok=True)
 
 
 def write_parquet(path: Path, table: pa.Table, *, inputs: str = "") -> None:
@@ -118,8 +125,11 @@ def inputs_of(path: Path) -> str | None:
 
 
 def delete(paths: Iterable[Path]) -> None:
-    """Remove files, and folders that this leaves empty."""
+    """Remove files, and folders that this leaves empty. Raises LakeUnwritable."""
     for path in paths:
-        path.unlink(missing_ok=True)
-        if not any(path.parent.iterdir()):
-            path.parent.rmdir()
+        try:
+            path.unlink(missing_ok=True)
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
+        except OSError as error:
+            raise LakeUnwritable(path, error) from error

@@ -7,10 +7,36 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, field_validator
+from pydantic_core import PydanticCustomError
 
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+class UnusableError(ValueError):
+    """A value of the right type that cannot be used, and what would be right."""
+
+    def __init__(self, wrong: str, right: str) -> None:
+        self.right = right
+        super().__init__(wrong)
+
+
+def _not_reserved(name: str) -> str:
+    if name == "unassigned":
+        raise UnusableError("this name means requests that no workload selects", "another name")
+    return name
+
+
+def _constant(value: object) -> object:
+    if isinstance(value, str | int | float):
+        return value
+    raise UnusableError(f"{value!r} is not usable", "text, a number, true or false")
+
+
+# Strict: what TOML tells apart stays apart; `true` is no second and "1" no number.
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
+Count = Annotated[int, Field(ge=0, strict=True)]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
+Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
 
 class _Part(BaseModel):
@@ -31,7 +57,7 @@ class Quality(_Part):
     """Quality gate of a workload (semantics 3). No evaluators named: every evaluator that judged must pass."""
 
     evaluators: Names = ()
-    min_score: float | None = None
+    min_score: float | None = Field(default=None, allow_inf_nan=False, strict=True)
     pass_labels: Names = ("pass", "passed", "true", "yes", "good", "correct")
     unlabelled: Literal["estimate", "fail", "pass"] = "estimate"
 
@@ -40,7 +66,7 @@ class Workload(_Part):
     """Which requests are one kind of work, and the gates that an accepted one passes (semantics 2)."""
 
     match: Match = Match()
-    retry_budget: int | None = Field(default=None, ge=0)
+    retry_budget: Count | None = None
     ttft_s: Seconds | None = None
     tpot_s: Seconds | None = None
     e2e_s: Seconds | None = None
@@ -68,7 +94,7 @@ class TableSource(_Part):
     path: str
     path_pattern: str | None = None
     table: Literal["attempts", "quality_labels"] = "attempts"
-    constants: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    constants: dict[str, Constant] = Field(default_factory=dict)
     columns: dict[str, MappedColumn]
 
     @field_validator("columns", mode="before")
@@ -85,7 +111,8 @@ class TableSource(_Part):
             try:
                 re.compile(value)
             except re.error as error:
-                raise ValueError(f"is not a regular expression: {error}") from error
+                right = "a regular expression of Python; each (?P<name>...) gives the column `name`"
+                raise UnusableError(f"{value!r} is no regular expression: {error}", right) from error
         return value
 
 
@@ -103,29 +130,29 @@ class Attributes(_Part):
 class Limits(_Part):
     """How much of a file is believed: beyond these a line, or a whole file, is refused."""
 
-    max_line_bytes: int = Field(default=64 * 2**20, gt=0)
-    max_decompressed_bytes: int = Field(default=32 * 2**30, gt=0)
+    max_line_bytes: int = Field(default=64 * 2**20, gt=0, strict=True)
+    max_decompressed_bytes: int = Field(default=32 * 2**30, gt=0, strict=True)
 
 
 class Schedule(_Part):
     """When the hourly job runs."""
 
-    grace_s: float = Field(default=600.0, ge=0, lt=3600)
+    grace_s: float = Field(default=600.0, ge=0, lt=3600, strict=True)
 
 
 class Settings(_Part):
     """Everything that goodput.toml can say."""
 
-    landing: Names = ("landing",)
+    landing: Names = Field(default=("landing",), min_length=1)
     lake: str = "lake"
-    windows_s: tuple[int, ...] = (300, 3600, 86400)
+    windows_s: tuple[Annotated[int, Field(strict=True)], ...] = Field(default=(300, 3600, 86400), min_length=1)
     latency_origin: Literal["request", "attempt"] = "request"
     max_request_lifetime_s: Seconds = 3600.0
     label_lateness_s: Seconds = 14 * 86400.0
     attributes: Attributes = Attributes()
     limits: Limits = Limits()
     schedule: Schedule = Schedule()
-    workloads: dict[str, Workload] = Field(default_factory=dict)
+    workloads: dict[WorkloadName, Workload] = Field(default_factory=dict)
     sources: dict[str, TableSource] = Field(default_factory=dict)
     base: Path = Field(default=Path(), exclude=True)
 
@@ -134,15 +161,14 @@ class Settings(_Part):
     def _windows_nest(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         for window in value:
             if window < 1 or 86400 % window or (window < 3600 and 3600 % window) or (window > 3600 and window % 3600):
-                raise ValueError(f"{window} does not divide an hour, or whole hours of a day")
+                right = "seconds that divide an hour, or whole hours that divide a day"
+                raise UnusableError(f"{window} s fits neither an hour nor a day", right)
         return tuple(sorted(set(value)))
 
-    @field_validator("workloads")
+    @field_validator("base", mode="before")
     @classmethod
-    def _reserved(cls, value: dict[str, Workload]) -> dict[str, Workload]:
-        if "unassigned" in value:
-            raise ValueError("`unassigned` is the name of requests that no workload selects; choose another name")
-        return value
+    def _not_in_the_file(cls, value: Any) -> Any:
+        raise PydanticCustomError("extra_forbidden", "no such key")
 
     @property
     def landing_paths(self) -> tuple[Path, ...]:

@@ -41,8 +41,7 @@ class CanonicalTable:
         """Rows of the contract without `source_id`, and the rows that hold an unreadable cell."""
         mapped = self._source.columns
         values = block.cells.select(
-            self._read(pl.col(column.column), name, column, block.units).alias(name)
-            for name, column in mapped.items()
+            self._read(pl.col(column.column), name, column, block.units).alias(name) for name, column in mapped.items()
         )
         unreadable = pl.DataFrame(
             (block.cells[column.column].is_not_null() & values[name].is_null()).alias(name)
@@ -90,9 +89,7 @@ class CanonicalTable:
             if value.is_null().any()
         ]
         if wrong:
-            raise SourceRefused(
-                self._file.path, f"its path or the constants of its source: {'; '.join(wrong)}"
-            )
+            raise SourceRefused(self._file.path, f"its path or the constants of its source: {'; '.join(wrong)}")
         return values
 
     def _fixed_value(self, name: str, text: str) -> pl.Series:
@@ -104,8 +101,7 @@ class CanonicalTable:
     def _with_fixed(self, values: pl.DataFrame) -> pl.DataFrame:
         fixed = {name: pl.lit(value[0], value.dtype) for name, value in self._fixed.items()}
         return values.with_columns(
-            (pl.coalesce(name, value) if name in values.columns else value).alias(name)
-            for name, value in fixed.items()
+            (pl.coalesce(name, value) if name in values.columns else value).alias(name) for name, value in fixed.items()
         )
 
     def _refused(self, block: TextBlock, unreadable: pl.DataFrame, bad: pl.Series) -> list[RefusedRow]:
@@ -118,9 +114,7 @@ class CanonicalTable:
         )
         return [self._refused_row(line, received, cells, wrong) for line, received, cells, wrong in rows]
 
-    def _refused_row(
-        self, line: int, received: str, cells: dict[str, str], wrong: dict[str, bool]
-    ) -> RefusedRow:
+    def _refused_row(self, line: int, received: str, cells: dict[str, str], wrong: dict[str, bool]) -> RefusedRow:
         names = [name for name, is_wrong in wrong.items() if is_wrong]
         reasons = []
         for name in names:
@@ -133,9 +127,7 @@ class CanonicalTable:
         return RefusedRow(line, 0, self.name, f"{names[0]}_unreadable", "; ".join(reasons), excerpt)
 
     def _as_contract(self, rows: pl.DataFrame) -> pl.DataFrame:
-        renamed = rows.rename(
-            {name: f"{name.removesuffix('_at')}_ns" for name in rows.columns if self._is_time(name)}
-        )
+        renamed = rows.rename({name: f"{name.removesuffix('_at')}_ns" for name in rows.columns if self._is_time(name)})
         return renamed.select(
             pl.col(name).cast(dtype) for name, dtype in self._types.items() if name in renamed.columns
         )

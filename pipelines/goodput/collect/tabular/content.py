@@ -15,9 +15,7 @@ OnBytes = Callable[[int], None]
 
 _CODECS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _PLAIN_READ_BYTES = 2**20
-_PACKED_READ_BYTES = (
-    2**13
-)  # what lies between the last read and the break of a broken stream is lost: keep it small
+_PACKED_READ_BYTES = 2**13  # what lies between the last read and the break of a broken stream is lost: keep it small
 
 
 class Content:

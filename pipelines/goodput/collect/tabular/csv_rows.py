@@ -20,9 +20,7 @@ from goodput.settings.model import Limits, TableSource
 class CsvRows:
     """Rows of a CSV file; raises SourceRefused before the first block where a mapped column is missing."""
 
-    def __init__(
-        self, file: LandedFile, source: TableSource, limits: Limits, on_bytes: OnBytes | None = None
-    ) -> None:
+    def __init__(self, file: LandedFile, source: TableSource, limits: Limits, on_bytes: OnBytes | None = None) -> None:
         self._path = file.path
         self._mapped = mapped_columns(source)
         self._content = Content(file.path, limits, on_bytes)
@@ -64,12 +62,8 @@ class CsvRows:
         received = pl.Series(rows.text, dtype=pl.String)
         usable = np.ones(len(received), bool)
         usable[list(ragged)] = False
-        refused = [
-            refused_row(int(rows.line[r]), "row_ragged", why, received[r]) for r, why in ragged.items()
-        ]
-        order = sorted(
-            range(len(self._columns)), key=self._columns.__getitem__
-        )  # however the file orders them
+        refused = [refused_row(int(rows.line[r]), "row_ragged", why, received[r]) for r, why in ragged.items()]
+        order = sorted(range(len(self._columns)), key=self._columns.__getitem__)  # however the file orders them
         return TextBlock(
             cells=cells.select(pl.col(str(self._columns.index(name))).alias(name) for name in self._mapped),
             line=pl.Series(rows.line[usable], dtype=pl.Int64),

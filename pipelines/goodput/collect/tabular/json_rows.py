@@ -27,14 +27,10 @@ class JsonRows:
     Another mapped column may be absent, which is NULL: writers of JSON lines leave out what has no value.
     """
 
-    def __init__(
-        self, file: LandedFile, source: TableSource, limits: Limits, on_bytes: OnBytes | None = None
-    ) -> None:
+    def __init__(self, file: LandedFile, source: TableSource, limits: Limits, on_bytes: OnBytes | None = None) -> None:
         self._path = file.path
         self._mapped = mapped_columns(source)
-        self._needed = [
-            source.columns[name].column for name in NEEDED[source.table] if name in source.columns
-        ]
+        self._needed = [source.columns[name].column for name in NEEDED[source.table] if name in source.columns]
         self._content = Content(file.path, limits, on_bytes)
         self._cutter = RowCutter(self._content, limits.max_line_bytes, _is_object)
 
@@ -108,9 +104,7 @@ def _refused(lines: pl.DataFrame) -> list[RefusedRow]:
         if kind is None:
             refused.append(refused_row(line, "row_not_json", "the line does not parse as JSON", text))
         else:
-            refused.append(
-                refused_row(line, "row_not_object", f"the line is a JSON {kind.lower()}, no object", text)
-            )
+            refused.append(refused_row(line, "row_not_object", f"the line is a JSON {kind.lower()}, no object", text))
     return refused
 
 

@@ -20,9 +20,7 @@ class ParquetRows:
 
     torn_tail_bytes = 0  # the footer is written last: an unfinished file is refused whole
 
-    def __init__(
-        self, file: LandedFile, source: TableSource, limits: Limits, on_bytes: OnBytes | None = None
-    ) -> None:
+    def __init__(self, file: LandedFile, source: TableSource, limits: Limits, on_bytes: OnBytes | None = None) -> None:
         self.stopped: str | None = None
         self._path = file.path
         self._mapped = mapped_columns(source)
@@ -50,9 +48,7 @@ class ParquetRows:
             raise SourceRefused(self._path, f"two columns have one name: {', '.join(sorted(names))}")
         present = _columns(pl.Schema(file.schema_arrow))
         require_columns(self._path, self._mapped, list(present))
-        unfit = [
-            name for name in self._mapped if present[name][1].is_nested() or present[name][1] == pl.Binary
-        ]
+        unfit = [name for name in self._mapped if present[name][1].is_nested() or present[name][1] == pl.Binary]
         if unfit:
             raise SourceRefused(self._path, f"column holds no plain values: {', '.join(map(repr, unfit))}")
 
@@ -63,9 +59,7 @@ class ParquetRows:
                     yield pl.DataFrame(pa.Table.from_batches([batch]))
                 if self._on_bytes:
                     columns = file.metadata.row_group(group)
-                    self._on_bytes(
-                        sum(columns.column(i).total_compressed_size for i in range(columns.num_columns))
-                    )
+                    self._on_bytes(sum(columns.column(i).total_compressed_size for i in range(columns.num_columns)))
         except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
             self.stopped = f"cannot be read to its end: {error}"
 

@@ -34,10 +34,8 @@ def has_lone_return(record: bytes) -> bool:
     return bool(_LONE_RETURN.search(_QUOTED_CELL.sub(b"", record)))
 
 
-def record_ends(
-    buffer: bytes, cells: int, max_bytes: int, *, final: bool = False
-) -> tuple[np.ndarray, list[int]]:
-    """Where each whole record ends, and which "records" are only the first line of a quote that never closes.
+def record_ends(buffer: bytes, cells: int, max_bytes: int, *, final: bool = False) -> tuple[np.ndarray, list[int]]:
+    """Where each whole record ends, and which are only the first line of a quote that never closes.
 
     A stray quote must not swallow the good rows that follow: a record goes over several lines only where it is
     well formed and has as many `cells` as the header. `final`: nothing comes after the buffer.

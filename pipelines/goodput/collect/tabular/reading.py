@@ -14,18 +14,14 @@ from goodput.settings.model import Limits, TableSource
 _READERS: dict[str, Callable[..., RowReader]] = {"csv": CsvRows, "jsonl": JsonRows, "parquet": ParquetRows}
 
 
-def read_table(
-    file: LandedFile, source: TableSource, limits: Limits, *, on_bytes: OnBytes | None = None
-) -> Reading:
+def read_table(file: LandedFile, source: TableSource, limits: Limits, *, on_bytes: OnBytes | None = None) -> Reading:
     """Rows of a declared CSV, JSON lines or Parquet file, in blocks, as serving_records or label_records.
 
     A row that cannot be read is refused alone, with line and reason. Raises SourceRefused, at once or before
     the first block, for a file that lacks a mapped column or whose path gives no value of its column.
     `on_bytes` is told how many more bytes of the file are done.
     """
-    return _TableReading(
-        CanonicalTable(file, source), _READERS[source.format](file, source, limits, on_bytes)
-    )
+    return _TableReading(CanonicalTable(file, source), _READERS[source.format](file, source, limits, on_bytes))
 
 
 class _TableReading:

@@ -81,9 +81,7 @@ class RowCutter:
     def _without_mark(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         first = next(pieces, b"")
         if first.startswith(_UTF16):
-            raise SourceRefused(
-                self._content.path, "is UTF-16; it is read as UTF-8: convert it, e.g. with iconv"
-            )
+            raise SourceRefused(self._content.path, "is UTF-16; it is read as UTF-8: convert it, e.g. with iconv")
         yield first.removeprefix(_BOM)
         yield from pieces
 
@@ -145,13 +143,9 @@ class RowCutter:
         for row in np.flatnonzero(np.diff(offsets) - 1 > self._max).tolist():
             refusals[row] = ("row_too_long", self._too_long_reason())
         for row in unclosed:
-            refusals.setdefault(
-                row, ("row_unclosed_quote", "a quote opens here that no later one rightly closes")
-            )
+            refusals.setdefault(row, ("row_unclosed_quote", "a quote opens here that no later one rightly closes"))
         for row in self._lone_returns(buffer, text):
-            refusals.setdefault(
-                row, ("row_lone_return", "a carriage return stands within the row, outside quotes")
-            )
+            refusals.setdefault(row, ("row_lone_return", "a carriage return stands within the row, outside quotes"))
         for row in _not_utf8(text):
             refusals.setdefault(row, ("row_not_utf8", "the row is not UTF-8"))
         if not refusals:

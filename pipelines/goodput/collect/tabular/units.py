@@ -33,11 +33,7 @@ def time_ns(text: pl.Expr, unit: str, tz: str) -> pl.Expr:
     """
     text = text.str.strip_chars()
     if unit in _EPOCH_DIGITS:
-        return (
-            text.cast(pl.Decimal(38, _EPOCH_DIGITS[unit]), strict=False)
-            .to_physical()
-            .cast(pl.Int64, strict=False)
-        )
+        return text.cast(pl.Decimal(38, _EPOCH_DIGITS[unit]), strict=False).to_physical().cast(pl.Int64, strict=False)
     return _iso8601_ns(text, tz) if unit == "iso8601" else _strptime_ns(text, unit, tz)
 
 

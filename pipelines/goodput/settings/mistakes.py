@@ -1,0 +1,63 @@
+"""Puts what pydantic found wrong with a settings file in the words of its user. Finding it is the model's work."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from goodput.errors import Mistake
+from goodput.settings.model import Settings, UnusableError
+
+_SHOWN = 60  # characters of a value that is not usable
+_RIGHT = {
+    "missing": "give it a value; `goodput init` shows an example",
+    "string_type": "text in quotes",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "tuple_type": "a list in square brackets",
+    "dict_type": "a table of keys and values",
+    "model_type": "a table of keys and values",
+    "too_short": "at least one",
+}
+
+
+def mistakes_in(error: ValidationError) -> list[Mistake]:
+    """Every mistake that pydantic found, in its order."""
+    return [_mistake(detail) for detail in error.errors()]
+
+
+def _mistake(detail: ErrorDetails) -> Mistake:
+    key = ".".join(str(part) for part in detail["loc"] if part != "[key]") or "settings"
+    context = detail.get("ctx", {})
+    kind = detail["type"]
+    if kind == "extra_forbidden":
+        known = _known_keys(detail["loc"][:-1])
+        return Mistake(key, "no such key", ", ".join(get_close_matches(str(detail["loc"][-1]), known, 3) or known))
+    if kind == "missing":
+        return Mistake(key, "is missing", _RIGHT[kind])
+    if isinstance(context.get("error"), UnusableError):
+        return Mistake(key, str(context["error"]), context["error"].right)
+    right = str(context["expected"]) if kind == "literal_error" else _RIGHT.get(kind)
+    right = right or detail["msg"].replace("Input should be ", "")
+    return Mistake(key, f"{_shown(detail['input'])} is not usable", right)
+
+
+def _shown(value: object) -> str:
+    text = repr(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def _known_keys(location: Sequence[int | str]) -> list[str]:
+    """Keys of the part of the settings at a location; the keys of a table such as `workloads` are the user's own."""
+    at: Any = Settings
+    for step in location:
+        inner = at.model_fields[step].annotation if _is_part(at) else get_args(at)[1]
+        at = next(item for item in (inner, *get_args(inner)) if _is_part(item) or get_origin(item) is dict)
+    return sorted(name for name, field in at.model_fields.items() if not field.exclude)
+
+
+def _is_part(item: Any) -> bool:
+    return isinstance(item, type) and issubclass(item, BaseModel)

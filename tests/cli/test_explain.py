@@ -1,0 +1,92 @@
+"""`goodput explain`: one request of each verdict, word for word, and every way to name a request."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli.cases import SHARED_TRACE, TRACE
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.txt")), ids=lambda path: path.stem)
+def test_each_verdict_is_explained_word_for_word(goodput: Run, golden: Path) -> None:
+    said = goodput("explain", golden.stem).stdout
+    assert [line.rstrip() for line in said.splitlines()] == golden.read_text().splitlines()
+
+
+def test_there_is_a_golden_text_for_every_verdict() -> None:
+    verdicts = {path.read_text().partition(":")[0] for path in GOLDEN.glob("*.txt")}
+    assert verdicts == {
+        *("accepted", "failed", "in_flight", "over_budget", "rejected", "slow", "unevaluable", "unlabelled"),
+    }
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "req-accepted",
+        "req-accepted/0",
+        TRACE,
+        TRACE.upper(),
+        "c000000000000001",
+        f"{TRACE}:e000000000000003",
+        "E000000000000003",
+        "chatcmpl-1",
+    ],
+)
+def test_a_request_is_found_by_any_id_of_it(goodput: Run, key: str) -> None:
+    assert json.loads(goodput("explain", key, "--format", "json").stdout)["request_key"] == "req-accepted"
+
+
+def test_a_key_of_several_requests_asks_to_choose(goodput: Run) -> None:
+    failed = goodput("explain", SHARED_TRACE)
+    assert failed.returncode == 2
+    assert failed.stderr.splitlines() == [
+        f"'{SHARED_TRACE}' names 2 requests:",
+        "  req-rejected  2026-11-20T09:04:00Z  rejected",
+        "  req-unlabelled  2026-11-20T09:06:00Z  unlabelled",
+        "Choose one of them: goodput explain REQUEST_KEY",
+    ]
+
+
+def test_an_unknown_key_ends_with_1(goodput: Run) -> None:
+    failed = goodput("explain", "nosuch")
+    assert failed.returncode == 1
+    assert "no request, attempt, trace, span or response is called 'nosuch'." in failed.stderr
+
+
+def test_json_carries_what_the_text_says(goodput: Run) -> None:
+    told = json.loads(goodput("explain", "req-accepted", "--format", "json").stdout)
+    assert told["verdict"] == "accepted"
+    assert told["gates"][3] == {
+        "gate": "tpot",
+        "measured": 0.04,
+        "bound": 0.05,
+        "result": "pass",
+        "decided": False,
+    }
+    [tried] = told["attempts"]
+    assert [record["layer"] for record in tried["records"]] == ["client", "gateway", "engine"]
+    assert tried["records"][0]["path"] == "spans.jsonl"
+    assert (tried["records"][0]["line"], tried["records"][0]["position"]) == (7, 2)
+    facts = {fact["fact"]: fact for fact in tried["facts"]}
+    assert facts["output_tokens"] == {
+        "fact": "output_tokens",
+        "value": 101,
+        "layer": "engine",
+        "place": "spans.jsonl:1",
+        "rule": None,
+        "others": [{"layer": "client", "value": 100, "place": "spans.jsonl:7 #2"}],
+    }
+    assert facts["replica"]["others"] == [{"layer": "gateway", "value": "10.0.0.7", "place": "spans.jsonl:3 #1"}]
+    assert [label["state"] for label in told["labels"]] == ["superseded", "current", "withdrawn"]
+
+
+def test_what_telemetry_says_cannot_steer_the_terminal(goodput: Run) -> None:
+    said = goodput("explain", "[red]evil\x1b[2J").stdout
+    assert "request  [red]evil\\x1b[2J, workload unassigned" in said
+    assert "\x1b" not in said

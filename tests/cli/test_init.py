@@ -1,0 +1,79 @@
+"""`goodput init`: a settings file that loads as it is, and with every example in it switched on."""
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from goodput.cli.init import template
+from goodput.settings.load import load_settings
+from goodput.settings.model import Attributes, Limits, Schedule, Settings, Workload
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def everything() -> str:
+    return re.sub(r"^#(?=[^\s#])", "", template(), flags=re.MULTILINE)
+
+
+def test_it_writes_a_file_that_loads(goodput: Run, tmp_path: Path) -> None:
+    assert goodput("init", ask=False).returncode == 0
+    settings = load_settings(tmp_path / "goodput.toml")
+    assert settings.landing_paths == (tmp_path / "landing",)
+    assert settings.lake_path == tmp_path / "lake"
+    assert settings.workloads == {"qa": Workload(ttft_s=1.0, tpot_s=0.05, retry_budget=1)}
+    assert settings.sources == {}
+
+
+def test_every_setting_switched_on_loads_too(tmp_path: Path) -> None:
+    (tmp_path / "all.toml").write_text(everything())
+    settings = load_settings(tmp_path / "all.toml")
+    assert set(settings.sources) == {"bench", "judge"}
+    assert settings.sources["bench"].columns["ttft_s"].unit == "ms"
+    assert settings.workloads["qa"].quality is not None
+
+
+def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) -> None:
+    (tmp_path / "all.toml").write_text(everything())
+    shown, default = load_settings(tmp_path / "all.toml"), Settings()
+    for name in Settings.model_fields.keys() - {"workloads", "sources", "base"}:
+        assert getattr(shown, name) == getattr(default, name), name
+
+
+def test_every_setting_there_is_stands_in_the_template() -> None:
+    text = everything()
+    named = {name for model in (Settings, Attributes, Limits, Schedule) for name in model.model_fields}
+    for name in (named | set(_fields(Workload))) - {"base"}:
+        assert re.search(rf"^(\[)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name
+
+
+def test_it_overwrites_nothing_unless_told_to(goodput: Run, tmp_path: Path) -> None:
+    (tmp_path / "goodput.toml").write_text("mine")
+    failed = goodput("init", ask=False)
+    assert failed.returncode == 2
+    assert "goodput.toml exists already." in failed.stderr
+    assert (tmp_path / "goodput.toml").read_text() == "mine"
+    assert goodput("init", "--force", ask=False).returncode == 0
+    assert (tmp_path / "goodput.toml").read_text() == template()
+
+
+def test_a_folder_gets_the_file_inside(goodput: Run, tmp_path: Path) -> None:
+    (tmp_path / "fleet").mkdir()
+    assert goodput("init", "fleet", ask=False).returncode == 0
+    assert (tmp_path / "fleet" / "goodput.toml").exists()
+
+
+def test_a_missing_folder_is_said(goodput: Run) -> None:
+    failed = goodput("init", "nowhere/goodput.toml", ask=False)
+    assert failed.returncode == 1
+    assert "cannot write" in failed.stderr
+
+
+def _fields(model: type[BaseModel]) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield name
+        for part in (field.annotation, *getattr(field.annotation, "__args__", ())):
+            if isinstance(part, type) and issubclass(part, BaseModel):
+                yield from _fields(part)

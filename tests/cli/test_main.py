@@ -1,0 +1,89 @@
+"""The command line as a whole: help, version, exit codes, and what a question never imports."""
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from goodput.cli.main import COMMANDS, app
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+ASKING = ("query", "tables", "explain", "sources", "init")
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_has_help_and_an_example(command: str) -> None:
+    shown = CliRunner().invoke(app, [command, "--help"])
+    assert shown.exit_code == 0
+    assert f"Usage: goodput {command}" in " ".join(shown.output.split()).replace("root", "goodput")
+    assert "Example:" in shown.output
+    assert f"goodput {command}" in shown.output.partition("Example:")[2]
+
+
+def test_the_help_lists_every_command_with_a_sentence() -> None:
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    for command in COMMANDS:
+        line = next(line for line in shown.splitlines() if line.startswith(f"│ {command} "))
+        assert line.rstrip(" │").endswith(".")
+
+
+def test_all_asking_commands_are_there() -> None:
+    assert set(ASKING) <= set(COMMANDS)
+
+
+def test_the_version_is_that_of_the_project(goodput: Run) -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert goodput("--version", ask=False).stdout == f"goodput {project['version']}\n"
+    assert version("goodput") == project["version"]
+
+
+@pytest.mark.parametrize("wrong", [["qurey", "select 1"], ["query"], ["query", "select 1", "--format", "xml"], []])
+def test_bad_usage_ends_with_2(goodput: Run, wrong: list[str]) -> None:
+    failed = goodput(*wrong, ask=False)
+    assert failed.returncode == 2
+    assert "Usage: goodput" in failed.stderr
+
+
+def test_a_mistyped_command_is_answered_with_the_near_one(goodput: Run) -> None:
+    assert "Did you mean 'query'?" in goodput("qurey", ask=False).stderr
+
+
+def test_mistakes_in_the_settings_end_with_2(goodput: Run, tmp_path: Path) -> None:
+    (tmp_path / "goodput.toml").write_text("lakes = 1\n")
+    failed = goodput("tables", ask=False)
+    assert failed.returncode == 2
+    assert "lakes: no such key" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_an_interrupt_ends_with_130(lake: Path) -> None:
+    program = "import threading, _thread; threading.Timer(1.5, _thread.interrupt_main).start(); "
+    program += "from goodput.cli.main import main; main()"
+    endless = "select sum(a.range * b.range) from range(3000000) a, range(3000000) b"
+    command = [sys.executable, "-c", program, "query", endless, "--lake", str(lake)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 130
+    assert "Traceback" not in ended.stderr
+
+
+def test_nothing_is_coloured_without_a_terminal(goodput: Run) -> None:
+    for arguments in (("query", "from requests"), ("explain", "req-slow"), ("sources",), ("tables", "goodput")):
+        assert "\x1b" not in goodput(*arguments).stdout
+
+
+@pytest.mark.parametrize("asked", [["query", "select 1"], ["tables"], ["explain", "req-slow"], ["sources"]])
+def test_a_question_imports_no_orchestrator(lake: Path, asked: list[str]) -> None:
+    program = (
+        "import atexit, sys; from goodput.cli.main import main; "
+        "heavy = {'dagster', 'great_expectations', 'polars', 'pyarrow', 'sqlalchemy', 'pandas', 'numpy'}; "
+        "atexit.register(lambda: print('imported', sorted(heavy & set(sys.modules)))); main()"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *asked, "--lake", str(lake)], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.splitlines()[-1] == "imported []"

@@ -1,0 +1,50 @@
+"""`goodput sources`: every row of every file accounted for, and what is wrong with which."""
+
+import csv
+import io
+import json
+import subprocess
+from collections.abc import Callable
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_the_ledger_adds_up_and_says_where_it_does_not(goodput: Run) -> None:
+    lines = [line.rstrip() for line in goodput("sources").stdout.splitlines()]
+    # 12 = 11 + 0 + 1 + 0, 40 = 36 + 2 + 0 + 2; 5 is not 3 + 1. Totals: 12+5+5+0+3+40 = 65 and so on.
+    assert lines == [
+        "file              reader  read  kept  duplicate  quarantined  ignored  R         remarks",
+        "─" * 116,
+        "bench.csv         bench     12    11          0            1        0  ok",
+        "labels.jsonl      judge      5     5          0            0        0  ok",
+        "lost.jsonl        otlp       5     3          1            0        0  BROKEN",
+        "notes.zst         otlp       0     0          0            0        0  ok        "
+        "refused: unpacks to more than 1 GiB",
+        "spans-copy.jsonl  otlp       3     1          2            0        0  ok        unfinished tail of 12 bytes",
+        "spans.jsonl       otlp      40    36          2            0        2  ok        not_a_request: 2",
+        "",
+        "6 files                     65    56          5            1        2  1 BROKEN",
+    ]
+
+
+def test_problems_are_the_files_with_one_and_the_quarantined_rows(goodput: Run) -> None:
+    lines = [line.rstrip() for line in goodput("sources", "--problems").stdout.splitlines()]
+    files = [line.split()[0] for line in lines[2:6]]
+    assert files == ["bench.csv", "lost.jsonl", "notes.zst", "spans-copy.jsonl"]
+    assert lines[-5:] == [
+        "Quarantined rows: 1",
+        "",
+        "file:line    rule                 reason                           row as received",
+        "─" * 91,
+        "bench.csv:4  ttft_s_out_of_range  ttft_s breaks ttft_s >= 0: -0.5  1795165200,-0.5,\\x1b[31m",
+    ]
+
+
+def test_csv_and_json_hold_every_column_of_the_ledger(goodput: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(goodput("sources", "--format", "csv").stdout)))
+    assert [row["identity_r"] for row in rows] == ["ok", "ok", "BROKEN", "ok", "ok", "ok"]
+    assert rows[3]["reason"] == "unpacks to more than 1 GiB"
+    assert rows[0]["ingested_at"] == "2026-11-20T10:00:00Z"
+    problems = json.loads(goodput("sources", "--format", "json", "--problems").stdout)
+    assert [row["path"] for row in problems] == ["bench.csv", "lost.jsonl", "notes.zst", "spans-copy.jsonl"]
+    assert problems[0]["rows_quarantined"] == 1

@@ -1,0 +1,54 @@
+"""`goodput tables`: what can be asked, in the database's own words."""
+
+import subprocess
+from collections.abc import Callable
+
+from goodput.cli.tables import unit_and_meaning
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_relations_are_listed_with_kind_rows_and_meaning(goodput: Run) -> None:
+    lines = [line.split(maxsplit=3) for line in goodput("tables").stdout.splitlines()[2:]]
+    assert [(name, kind, count) for name, kind, count, _ in lines] == [
+        ("attempts", "view", "-"),
+        ("goodput", "table", "2"),
+        ("quality_labels", "view", "-"),
+        ("quarantine", "table", "1"),
+        ("requests", "view", "-"),
+        ("restatements", "table", "0"),
+        ("serving_records", "view", "-"),
+        ("sources", "table", "6"),
+        ("workloads", "table", "7"),
+    ]
+    assert lines[0][3].startswith("One try at one replica.")
+
+
+def test_columns_of_a_relation_have_type_unit_and_meaning(goodput: Run) -> None:
+    lines = [line.rstrip() for line in goodput("tables", "Requests").stdout.splitlines()]
+    assert lines[0].startswith("What the user asked once")
+    listed = {line.split()[0]: line for line in lines[4:]}
+    assert listed["ttft_s"].split(maxsplit=3) == [
+        "ttft_s",
+        "DOUBLE",
+        "s",
+        "First token delivered less arrival of the first attempt",
+    ]
+    assert listed["arrived_at"].split()[1:3] == ["TIMESTAMPTZ", "UTC"]
+    assert listed["verdict"].split()[1:3] == ["VARCHAR", "-"]
+
+
+def test_an_unknown_relation_is_answered_with_near_names(goodput: Run) -> None:
+    failed = goodput("tables", "request")
+    assert failed.returncode == 2
+    assert failed.stderr.splitlines() == [
+        "no table or view is called 'request'.",
+        "Did you mean requests?",
+        "`goodput tables` lists them all.",
+    ]
+
+
+def test_a_comment_is_taken_apart() -> None:
+    assert unit_and_meaning("Waiting [in a queue] [s]") == ("s", "Waiting [in a queue]")
+    assert unit_and_meaning("A word") == (None, "A word")
+    assert unit_and_meaning(None) == (None, None)

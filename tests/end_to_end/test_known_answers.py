@@ -1,0 +1,142 @@
+"""Inputs whose answers are known beforehand: by hand, from an independent script, from a simulation's truth."""
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from end_to_end.whole import ask, run_without_checks
+
+from goodput.simulate.demo import demo_settings, write_demo
+
+TESTS = Path(__file__).parent.parent
+AIBRIX = TESTS.parent.parent / "shared/data/aibrix-v0.3.0"
+
+BENCH_SETTINGS = r"""
+landing = ["landing"]
+lake = "lake"
+[workloads.qa]
+ttft_s = 1.0
+tpot_s = 0.05
+retry_budget = 1
+[sources.bench]
+format = "csv"
+path = "*_output_*.csv"
+path_pattern = '(?P<route>.+)_output_(?P<offered_rps>[0-9.]+)\.csv'
+table = "attempts"
+constants = { pool = "demo", outcome = "ok" }
+[sources.bench.columns]
+started_at = { column = "launch_time", unit = "epoch_s" }
+ended_at = { column = "finish_time", unit = "epoch_s" }
+ttft_s = { column = "ttft", unit = "s" }
+input_tokens = "prompt_tokens"
+output_tokens = "generation_tokens"
+session_id = "user_id"
+"""
+PER_ROUTE = """
+SELECT route, sum(offered)::BIGINT AS offered, sum(accepted)::BIGINT AS accepted,
+       round(sum(output_token_goodput_tps * window_s))::BIGINT AS accepted_tokens
+FROM goodput WHERE slice = 'workload_route' AND window_s = {grain} GROUP BY route ORDER BY route
+"""
+
+
+@pytest.mark.parametrize("grain", [300, 3600, 86400])
+def test_requests_worked_out_by_hand(tmp_path: Path, grain: int) -> None:
+    # tests/data/bench/README.md works each of the twelve rows out.
+    shutil.copytree(TESTS / "data/bench", tmp_path / "landing", ignore=shutil.ignore_patterns("*.md"))
+    (tmp_path / "goodput.toml").write_text(BENCH_SETTINGS)
+    found = ask(run_without_checks(tmp_path / "goodput.toml"), PER_ROUTE.format(grain=grain))
+    assert found.rows() == [("cached", 6, 3, 73), ("direct", 6, 3, 143)]
+
+
+@pytest.mark.skipif(not AIBRIX.is_dir(), reason="the shared data are not beside this checkout")
+def test_real_benchmark_by_settings_alone(tmp_path: Path) -> None:
+    # Measured by an independent script over the same files: requests, those within the SLO, their output tokens.
+    settings = BENCH_SETTINGS.replace('["landing"]', f'["{AIBRIX.resolve()}"]')
+    (tmp_path / "goodput.toml").write_text(settings)
+    found = ask(run_without_checks(tmp_path / "goodput.toml"), PER_ROUTE.format(grain=86400))
+    assert found.rows() == [
+        ("aibrix_kvcache_dram", 2558, 1945, 128078),
+        ("aibrix_kvcache_external", 2558, 2236, 130142),
+        ("aibrix_naive", 2494, 53, 5300),
+        ("aibrix_naive_prefix_routing", 2462, 572, 57200),
+        ("naive", 2490, 64, 6400),
+        ("ps_stack", 2558, 1857, 185700),
+    ]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Requests of a quarter of an hour of the demo fleet as published, and what really happened to them."""
+    folder = tmp_path_factory.mktemp("demo")
+    truth = write_demo(folder / "landing", hours=0.25)
+    (folder / "goodput.toml").write_text(demo_settings())
+    requests = ask(
+        run_without_checks(folder / "goodput.toml"),
+        "SELECT *, split_part(request_key, ':', 1) AS trace_id FROM requests",
+    )
+    return requests, truth.requests
+
+
+def test_one_request_for_each_that_users_made(demo: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    requests, truth = demo
+    assert truth.height > 1000
+    assert sorted(requests["trace_id"]) == sorted(truth["trace_id"])
+
+
+@pytest.mark.parametrize(
+    "fact", ["attempts", "outcome", "input_tokens", "output_tokens", "session_id", "workload", "route", "tenant"]
+)
+def test_facts_are_what_happened(demo: tuple[pl.DataFrame, pl.DataFrame], fact: str) -> None:
+    both = demo[0].join(demo[1], on="trace_id", suffix="_true")
+    delivered = pl.col("outcome_true") == "ok" if fact.endswith("_tokens") else pl.lit(value=True)
+    wrong = both.filter(delivered & pl.col(fact).ne_missing(pl.col(f"{fact}_true")))
+    assert wrong.height == 0, wrong.select("trace_id", fact, f"{fact}_true").head()
+
+
+@pytest.mark.parametrize("latency", ["ttft_s", "e2e_s"])
+def test_latencies_are_what_users_waited(demo: tuple[pl.DataFrame, pl.DataFrame], latency: str) -> None:
+    both = demo[0].join(demo[1], on="trace_id", suffix="_true").filter(pl.col("outcome_true") == "ok")
+    error = (both[latency] - both[f"{latency}_true"]).abs()
+    assert error.null_count() == 0
+    assert error.max() < 2e-9  # the emitted floats of seconds, rounded to nanoseconds
+
+
+def test_verdicts_follow_from_the_truth(demo: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    requests, truth = demo
+    tokens = pl.col("output_tokens_true")
+    tpot = pl.when(tokens > 1).then((pl.col("e2e_s_true") - pl.col("ttft_s_true")) / (tokens - 1))
+    chat = pl.col("workload_true") == "chat"
+    slow = pl.when(chat).then((pl.col("ttft_s_true") > 0.8) | (tpot > 0.06).fill_null(value=False))
+    slow = slow.otherwise((pl.col("ttft_s_true") > 2.5) | (pl.col("e2e_s_true") > 20))
+    expected = (
+        pl.when(pl.col("outcome_true") != "ok")
+        .then(pl.lit("failed"))
+        .when(pl.col("attempts_true") > 2)
+        .then(pl.lit("over_budget"))
+        .when(slow)
+        .then(pl.lit("slow"))
+        .when(~pl.col("labelled"))
+        .then(pl.lit("unlabelled"))
+        .when(pl.col("quality_passed"))
+        .then(pl.lit("accepted"))
+        .otherwise(pl.lit("rejected"))
+    )
+    both = requests.join(truth, on="trace_id", suffix="_true").with_columns(expected=expected)
+    wrong = both.filter(pl.col("verdict") != pl.col("expected"))
+    assert wrong.height == 0, wrong.select("trace_id", "verdict", "expected").head()
+    assert set(both["verdict"]) == {"failed", "over_budget", "slow", "unlabelled", "accepted", "rejected"}
+
+
+def test_the_estimate_holds_the_truth(demo: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path) -> None:
+    # Labels are a sample; the truth knows the quality of all. Another seed is another draw: the interval may miss
+    # one in twenty, this seed is not one of them.
+    requests, truth = demo
+    both = requests.join(truth, on="trace_id", suffix="_true")
+    good = both.filter(pl.col("verdict").is_in(["accepted", "unlabelled"]) & pl.col("quality_passed")).height
+    need, labelled = both.filter("needs_label"), both.filter(pl.col("needs_label") & pl.col("labelled"))
+    estimate = sum(
+        need.filter(workload=name).height * labelled.filter(workload=name)["quality_passed"].mean()  # type: ignore[operator]
+        for name in ("chat", "rag")
+    )
+    assert abs(estimate - good) / good < 0.03

@@ -1,0 +1,209 @@
+"""Identities V and R, and restatement: the same set of sources gives the same tables, however they arrive (semantics 9)."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from end_to_end.whole import RESTATED, ask, run_without_checks, table
+
+from goodput.plumbing.workspace import Workspace
+
+T0_NS = 1_772_000_000 * 10**9  # 2026-02-25T06:13:20Z
+SETTINGS = """
+landing = ["landing"]
+lake = "lake"
+[workloads.chat]
+match = { model = "m-*" }
+ttft_s = 1.0
+tpot_s = 0.05
+retry_budget = 0
+[workloads.chat.quality]
+evaluators = ["judge"]
+min_score = 0.5
+[sources.rows]
+format = "csv"
+path = "*.csv"
+[sources.rows.columns]
+attempt_id = "id"
+started_at = { column = "start_ns", unit = "epoch_ns" }
+ended_at = { column = "end_ns", unit = "epoch_ns" }
+ttft_s = { column = "ttft", unit = "s" }
+output_tokens = "out"
+model = "model"
+"""
+
+
+def attribute(key: str, value: object) -> dict[str, object]:
+    kind = "doubleValue" if isinstance(value, float) else "intValue" if isinstance(value, int) else "stringValue"
+    return {"key": key, "value": {kind: str(value) if kind == "intValue" else value}}
+
+
+def otlp_line(rng: random.Random, names: range) -> str:
+    """One export batch: client spans with engine spans below them, some failed, some odd, some no requests at all."""
+    spans: list[dict[str, object]] = []
+    for name in names:
+        trace, client, engine = f"{name + 1:032x}", f"{2 * name + 1:016x}", f"{2 * name + 2:016x}"
+        start = T0_NS + rng.randrange(3 * 3600) * 10**9
+        end = start + rng.randrange(1, 9000) * 10**6
+        ids = {"traceId": trace, "startTimeUnixNano": str(start), "endTimeUnixNano": str(end)}
+        spans.append(
+            {
+                **ids,
+                "spanId": client,
+                "parentSpanId": f"{rng.randrange(1, 5):016x}",
+                "name": "chat m",
+                "kind": 3,
+                "status": {"code": 2} if rng.random() < 0.2 else {},
+                "attributes": [
+                    attribute("gen_ai.operation.name", rng.choice(["chat", "chat", "chat", "embeddings"])),
+                    attribute("gen_ai.provider.name", "openai"),
+                    attribute("gen_ai.request.model", rng.choice(["m-a", "m-b", "other"])),
+                    attribute("gen_ai.response.time_to_first_chunk", rng.choice([0.2, 0.9, 1.0, 1.4, -1.0])),
+                    attribute("gen_ai.response.id", f"r{name}"),
+                    attribute("gen_ai.usage.output_tokens", rng.choice([0, 1, 40, 400])),
+                ],
+            }
+        )
+        if rng.random() < 0.5:
+            usage = attribute("gen_ai.usage.completion_tokens", rng.choice([1, 50]))
+            spans.append({**ids, "spanId": engine, "parentSpanId": client, "name": "llm_request", "attributes": [usage]})
+    return json.dumps({"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": spans}]}]}) + "\n"
+
+
+def label_line(rng: random.Random, names: range) -> str:
+    records = [
+        {
+            "timeUnixNano": str(T0_NS + rng.randrange(4 * 3600) * 10**9),
+            "eventName": "gen_ai.evaluation.result",
+            "attributes": [
+                attribute("gen_ai.evaluation.name", "judge"),
+                attribute("gen_ai.evaluation.score.value", rng.choice([0.1, 0.5, 0.9])),
+                attribute("gen_ai.response.id", f"r{name}"),
+            ],
+        }
+        for name in names
+        if rng.random() < 0.6
+    ]
+    return json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}) + "\n"
+
+
+def csv_row(rng: random.Random, name: int) -> str:
+    start = T0_NS + rng.randrange(3 * 3600) * 10**9
+    cells = (f"row{name}", start, start + rng.randrange(1, 9) * 10**9, rng.choice(["0.5", "1.5", "", "x"]), 30, "m-c")
+    return ",".join(map(str, cells)) + "\n"
+
+
+def sources(rng: random.Random) -> dict[str, str]:
+    """Files by name: batches of OTLP, labels and CSV rows, with lines that stand in several of them."""
+    lines = [otlp_line(rng, range(at, at + 4)) for at in range(0, 24, 4)] + [label_line(rng, range(24))]
+    rows = [csv_row(rng, name) for name in range(10)]
+    files: dict[str, str] = {}
+    for number in range(4):
+        files[f"spans-{number}.jsonl"] = "".join(rng.sample(lines, k=rng.randrange(1, len(lines)))) + "not json\n"
+        files[f"rows-{number}.csv"] = "id,start_ns,end_ns,ttft,out,model\n" + "".join(rng.choices(rows, k=6))
+    files["all.jsonl"] = "".join(lines)
+    return files
+
+
+def measured(workspace: Workspace) -> dict[str, pl.DataFrame]:
+    names = ("goodput", "requests", "attempts", "quality_labels")
+    return {name: table(workspace, name, RESTATED if name == "goodput" else ()) for name in names}
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32), cuts=st.integers(1, 4))
+def test_any_order_any_duplication_any_split_into_runs(seed: int, cuts: int) -> None:
+    rng = random.Random(seed)
+    files = sources(rng)
+    with TemporaryDirectory() as at_once, TemporaryDirectory() as bit_by_bit:
+        once = Path(at_once)
+        (once / "goodput.toml").write_text(SETTINGS)
+        (once / "landing").mkdir()
+        for name, text in files.items():
+            (once / "landing" / name).write_text(text)
+        expected = measured(run_without_checks(once / "goodput.toml"))
+
+        later = Path(bit_by_bit)
+        (later / "goodput.toml").write_text(SETTINGS)
+        (later / "landing").mkdir()
+        order = rng.sample(sorted(files), k=len(files))
+        for cut in range(cuts):
+            for name in order[cut::cuts]:
+                (later / "landing" / name).write_text(files[name])
+            copied = rng.choice(order[cut::cuts])
+            if copied.endswith(".jsonl"):
+                shutil.copy(later / "landing" / copied, later / "landing" / f"copy-{cut}.jsonl")
+            workspace = run_without_checks(later / "goodput.toml")
+        for name, frame in measured(workspace).items():
+            assert_frame_equal(frame, expected[name])
+        check_identities(workspace)
+
+
+def check_identities(workspace: Workspace) -> None:
+    broken = """SELECT path FROM sources
+        WHERE rows_read <> rows_kept + rows_duplicate + rows_quarantined + rows_ignored"""
+    assert ask(workspace, broken).height == 0
+    verdicts = "failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted"
+    assert ask(workspace, f"SELECT * FROM goodput WHERE offered <> {verdicts}").height == 0
+    kept = ask(workspace, "SELECT sum(rows_kept) FROM sources").item()
+    in_use = "SELECT (SELECT sum(len(record_ids)) FROM attempts) + (SELECT count(*) FROM label_rows)"
+    labels = "WITH label_rows AS (SELECT DISTINCT label_id FROM quality_labels) " + in_use
+    unmatched = kept - ask(workspace, labels).item()
+    assert 0 <= unmatched <= 24  # labels of requests that are none of ours are kept but judge nothing
+
+
+def test_a_grown_file_counts_as_if_it_had_been_whole_at_first(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    lines = [otlp_line(rng, range(at, at + 4)) for at in range(0, 24, 4)]
+    whole = "".join(lines)
+    results = []
+    for name, steps in (("whole", [len(whole)]), ("grown", [len(lines[0]) + 10, len(lines[0] + lines[1]), len(whole)])):
+        folder = tmp_path / name
+        (folder / "landing").mkdir(parents=True)
+        (folder / "goodput.toml").write_text(SETTINGS)
+        for step in steps:  # the first step ends in the middle of a line
+            (folder / "landing/spans.jsonl").write_text(whole[:step])
+            workspace = run_without_checks(folder / "goodput.toml")
+        results.append(workspace)
+    for name, frame in measured(results[0]).items():
+        assert_frame_equal(measured(results[1])[name], frame)
+    assert table(results[1], "sources", ("ingested_at", "landing")).equals(
+        table(results[0], "sources", ("ingested_at", "landing"))
+    )
+
+
+def test_late_labels_restate_only_what_they_judge(tmp_path: Path) -> None:
+    rng = random.Random(11)
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "goodput.toml").write_text(SETTINGS)
+    (tmp_path / "landing/spans.jsonl").write_text(otlp_line(rng, range(40)))
+    before = run_without_checks(tmp_path / "goodput.toml")
+    assert ask(before, "SELECT max(revision) FROM goodput").item() == 0
+    old = table(before, "goodput")
+    judged = ask(before, "SELECT request_key, ended_at FROM requests WHERE needs_label ORDER BY request_key LIMIT 1")
+    record, ended = judged.row(0)
+    trace, span = record.split(":")
+    label = {"timeUnixNano": str(T0_NS + 5 * 3600 * 10**9), "eventName": "gen_ai.evaluation.result"}
+    label |= {"traceId": trace.upper(), "spanId": span}
+    label["attributes"] = [attribute("gen_ai.evaluation.name", "judge"), attribute("gen_ai.evaluation.score.value", 0.9)]
+    (tmp_path / "landing/labels.jsonl").write_text(
+        json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [label]}]}]}) + "\n"
+    )
+    after = run_without_checks(tmp_path / "goodput.toml")
+    new = table(after, "goodput")
+    restated = new.filter(pl.col("revision") > 0)
+    assert set(restated["revision"]) == {1}
+    starts = restated["window_start"].dt.epoch("s")
+    assert ((starts <= ended.timestamp()) & (ended.timestamp() < starts + restated["window_s"])).all()
+    assert restated["accepted"].sum() == old.join(restated, on=new.columns[:7], how="semi", nulls_equal=True)[
+        "accepted"
+    ].sum() + len(restated)
+    untouched = new.filter(pl.col("revision") == 0)
+    assert untouched.equals(old.join(untouched, on=new.columns[:7], how="semi", nulls_equal=True))
+    assert ask(after, "SELECT count(*) FROM restatements").item() == restated.height

@@ -1,0 +1,54 @@
+"""The whole pipeline without its orchestrator: quick enough to be run hundreds of times on random inputs."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from goodput.conform.take_in import take_in
+from goodput.join.compute import join_hours
+from goodput.join.labels import note_label_hours
+from goodput.join.staleness import TABLES, JoinInputs
+from goodput.measure.compute import measure_cell
+from goodput.measure.gates import gate_rows
+from goodput.measure.staleness import MeasureInputs
+from goodput.plumbing.hours import batches
+from goodput.plumbing.ledger import read_ledger
+from goodput.plumbing.sql_files import connect
+from goodput.plumbing.warehouse import publish
+from goodput.plumbing.workspace import Workspace
+
+RESTATED = ("computed_at", "revision")
+
+
+def run_without_checks(config: Path) -> Workspace:
+    """One run over the settings at `config`: take in, join, measure, publish."""
+    workspace = Workspace(config)
+    lake = workspace.lake
+    lake.open()
+    take_in(workspace)
+    inputs = JoinInputs(lake, workspace.settings, read_ledger(lake))
+    note_label_hours(inputs)
+    for hours in batches(inputs.stale_hours(), 24):
+        join_hours(inputs, hours)
+        for table in TABLES:
+            for hour in hours:
+                lake.promote("joined", table, f"hour={hour}")
+    measured = MeasureInputs(JoinInputs(lake, workspace.settings, read_ledger(lake)))
+    for cell in measured.stale_cells():
+        measure_cell(measured, cell, datetime.now(UTC))
+        lake.promote("measured", "goodput", cell.name)
+    publish(lake, read_ledger(lake), gate_rows(workspace.settings))
+    return workspace
+
+
+def ask(workspace: Workspace, sql: str) -> pl.DataFrame:
+    """What the published database answers."""
+    with connect(str(workspace.lake.database), read_only=True) as connection:
+        return pl.DataFrame(connection.sql(sql).to_arrow_table())
+
+
+def table(workspace: Workspace, name: str, without: tuple[str, ...] = ()) -> pl.DataFrame:
+    """A published relation in an order of its own."""
+    rows = ask(workspace, f'SELECT * FROM "{name}"').drop(without)
+    return rows.sort(pl.all().exclude(pl.List(pl.String)), nulls_last=True)

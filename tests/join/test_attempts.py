@@ -1,0 +1,158 @@
+"""Records of one attempt become one row, each fact from the layer that has authority over it (semantics 1)."""
+
+from river import TRACE, Row, join, key, link, record
+
+CLIENT: Row = {"layer": "client", "tenant": "acme", "session_id": "chat-1", "reported_cost_usd": 0.02}
+GATEWAY: Row = {
+    "layer": "gateway", "tenant": "gateway-tenant", "session_id": "gateway-session", "pool": "pool-a", "route": "blue",
+    "reported_cost_usd": 0.01, "input_tokens": 90, "output_tokens": 40, "queue_s": 9.0, "replica": "gateway-pod",
+}  # fmt: skip
+ENGINE: Row = {
+    "layer": "engine", "tenant": "engine-tenant", "replica": "pod-7", "queue_s": 0.1, "prefill_s": 0.2, "decode_s": 1.0,
+    "input_tokens": 100, "cached_input_tokens": 60, "cache_write_tokens": 5, "output_tokens": 50, "reasoning_tokens": 7,
+    "draft_tokens": 20, "accepted_draft_tokens": 11, "preemptions": 2, "recomputed_tokens": 30,
+}  # fmt: skip
+
+
+def stack(**links: str) -> list[Row]:
+    """Client over gateway over engine; `links` replaces a layer's parent."""
+    return [
+        record("c", 0, 4, first_token=1.0, **CLIENT),
+        record("g", 0.5, 3.5, first_token=0.9, parent=links.get("g", "c"), **GATEWAY),
+        record("e", 1, 3, first_token=1.4, parent=links.get("e", "g"), **ENGINE),
+    ]
+
+
+def test_parent_and_child_spans_are_one_attempt():
+    joined = join(stack())
+    assert list(joined.attempts) == [key("c")]
+    assert joined.attempt["record_ids"] == [key("c"), key("g"), key("e")]
+    assert joined.request["attempts"] == 1
+    assert joined.request["retry_count"] == 0
+
+
+def test_records_find_each_other_through_spans_that_are_none():
+    # e -> h2 -> h1 -> g -> h0 -> c
+    links = [link("h2", "h1"), link("h1", "g"), link("h0", "c")]
+    joined = join(stack(g="h0", e="h2"), links=links)
+    assert joined.attempt["record_ids"] == [key("c"), key("g"), key("e")]
+
+
+def test_the_nearest_record_above_is_the_parent_not_the_outermost():
+    # h is below g and g below c: e belongs to g's try, whatever lies above.
+    rows = [record("c", 0, 9), record("g1", 0, 3, parent="c", layer="gateway", outcome="error"),
+            record("g2", 4, 9, parent="c", layer="gateway"), record("e", 1, 2, parent="h", layer="engine")]  # fmt: skip
+    joined = join(rows, links=[link("h", "g1")])
+    assert joined.attempts[key("g1")]["record_ids"] == [key("g1"), key("e")]
+    assert joined.attempts[key("c")]["record_ids"] == [key("c"), key("g2")]
+
+
+def test_a_parent_in_another_trace_is_no_parent():
+    other = "0af7651916cd43dd8448eb211c80319c"
+    joined = join([record("c"), record("e", parent="c", layer="engine", trace=other)])
+    assert {row["attempts"] for row in joined.requests.values()} == {1}
+    assert len(joined.requests) == 2
+
+
+def test_engine_facts_come_from_the_engine():
+    attempt = join(stack()).attempt
+    expected = {name: value for name, value in ENGINE.items() if name not in {"layer", "tenant"}}
+    assert {name: attempt[name] for name in expected} == expected
+
+
+def test_user_facts_come_from_the_outermost_layer():
+    attempt = join(stack()).attempt
+    assert (attempt["tenant"], attempt["session_id"], attempt["reported_cost_usd"]) == ("acme", "chat-1", 0.02)
+    assert (attempt["ttft_s"], attempt["e2e_s"]) == (1.0, 4.0)
+    # the outermost layer that has them: the client knows neither
+    assert (attempt["pool"], attempt["route"]) == ("pool-a", "blue")
+
+
+def test_tokens_never_add_and_fall_back_to_the_gateway():
+    without_engine_count = [row | {"output_tokens": None} if row["layer"] == "engine" else row for row in stack()]
+    joined = join(without_engine_count)
+    assert joined.attempt["output_tokens"] == 40  # the gateway's
+    assert joined.attempt["input_tokens"] == 100  # the engine's, not 190
+    assert joined.request["output_tokens"] == 40
+
+
+def test_a_failure_that_the_caller_saw_stands_over_the_engines_success():
+    for seen in ("error", "timeout", "cancelled"):
+        joined = join([record("c", 0, 2, outcome=seen), record("e", 0.1, 1.9, parent="c", layer="engine")])
+        assert joined.attempt["outcome"] == seen
+        assert joined.request["outcome"] == seen
+        assert joined.request["verdict"] == "failed"
+
+
+def test_a_caller_that_does_not_know_leaves_the_outcome_to_the_layer_below():
+    rows = [record("c", 0, 2, outcome="unknown"), record("e", 0.1, 1.9, parent="c", layer="engine", outcome="ok")]
+    assert join(rows).attempt["outcome"] == "ok"
+    assert join([rows[0]]).request["verdict"] == "failed"  # a missing error is not success
+
+
+def test_an_engine_under_a_failing_engine_less_layer_does_not_change_who_is_outermost():
+    # A gateway's failure is hidden by the client's own success: the user got an answer.
+    joined = join([record("c", 0, 2), record("g", 0.1, 1.9, parent="c", layer="gateway", outcome="error")])
+    assert joined.request["outcome"] == "ok"
+
+
+def test_an_answer_that_was_not_streamed_arrives_whole():
+    joined = join([record("c", 0, 4, first_token=1.0, streamed=False, output_tokens=31)])
+    assert joined.attempt["ttft_s"] == joined.attempt["e2e_s"] == 4.0
+    assert joined.attempt["first_token_at"] == joined.attempt["ended_at"]
+    assert joined.attempt["tpot_s"] is None
+    assert joined.request["ttft_s"] == joined.request["e2e_s"] == 4.0
+    assert joined.request["tpot_s"] is None
+
+
+def test_streaming_is_what_the_outermost_layer_says():
+    # The gateway buffered the engine's stream: its caller saw the first token at the end.
+    joined = join([record("g", 0, 4, layer="gateway", streamed=False),
+                   record("e", 1, 3, parent="g", layer="engine", streamed=True, first_token=1.5, output_tokens=9)])  # fmt: skip
+    assert joined.request["ttft_s"] == 4.0
+
+
+def test_tpot_is_per_token_after_the_first():
+    attempt = join([record("c", 0, 4, first_token=1.0, output_tokens=31)]).attempt
+    assert attempt["tpot_s"] == (4.0 - 1.0) / 30
+    for tokens in (0, 1, None):
+        assert join([record("c", 0, 4, first_token=1.0, output_tokens=tokens)]).attempt["tpot_s"] is None
+
+
+def test_loops_of_parents_end():
+    loop = [record("a", parent="b"), record("b", 0.1, parent="a"), record("self", 0.2, parent="self")]
+    links = [link("h1", "h2"), link("h2", "h1"), link("h3", "h3")]
+    lost = [record("e1", 0.3, parent="h1", layer="engine"), record("e3", 0.4, parent="h3", layer="engine")]
+    joined = join(loop + lost, links=links)
+    named = [name for attempt in joined.attempts.values() for name in attempt["record_ids"]]
+    assert sorted(named) == sorted(row["record_id"] for row in loop + lost)
+
+
+def test_a_loop_of_links_from_many_sources_ends():
+    links = [link(a, b, source) for a, b in (("h1", "h2"), ("h2", "h1")) for source in ("s1", "s2", "s3")]
+    joined = join([record("e", parent="h1", layer="engine")], links=links)
+    assert list(joined.attempts) == [key("e")]
+
+
+def test_a_copy_from_another_source_counts_once():
+    rows = stack()
+    copies = [row | {"source_id": "s0", "line": 7} for row in rows]
+    assert join(copies + rows).attempts == join(copies).attempts
+    assert join(rows + copies).attempts == join(copies).attempts
+    assert join(rows + copies).requests == join(rows).requests
+
+
+def test_a_copy_of_a_link_changes_nothing():
+    rows = stack(e="h")
+    once = join(rows, links=[link("h", "g")])
+    twice = join(rows, links=[link("h", "g", "s9"), link("h", "g")])
+    assert once.attempts == twice.attempts
+    assert once.attempt["record_ids"] == [key("c"), key("g"), key("e")]
+
+
+def test_attempts_say_where_they_come_from():
+    rows = [record("c", source_id="s-client", dialect="genai"),
+            record("e", 0.1, parent="c", layer="engine", source_id="s-engine", dialect="vllm")]  # fmt: skip
+    attempt = join(rows).attempt
+    assert (attempt["source"], attempt["dialect"]) == ("s-client", "genai")
+    assert (attempt["trace_id"], attempt["span_id"], attempt["parent_span_id"]) == (TRACE, "c", None)

@@ -1,0 +1,180 @@
+"""The join and measure stages over hand-written rows, without files or Dagster: what goes in and what comes out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goodput.join.staleness import RELATIONS
+from goodput.join.workloads import workload_rows
+from goodput.measure.windows import Stretch, measure
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.sql_files import compute, connect
+from goodput.settings.model import Settings, Workload
+
+Row = dict[str, Any]
+START_S = 1_795_165_200  # 2026-11-20T09:00:00Z
+START_NS = START_S * 10**9
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+def at_ns(seconds: float) -> int:
+    """Unix nanoseconds of a moment `seconds` after START_S."""
+    return START_NS + round(seconds * 1e9)
+
+
+def key(span: str, trace: str = TRACE) -> str:
+    """record_id of a span."""
+    return f"{trace}:{span}"
+
+
+def record(span: str, start: float = 0.0, end: float | None = 1.0, **given: Any) -> Row:
+    """A client's serving record of span `span` from `start` to `end` (seconds after START_S), as conform leaves it.
+
+    `parent` is a span id, `first_token` and `intended` are seconds after START_S; other names are columns.
+    """
+    trace = given.pop("trace", TRACE)
+    first = given.pop("first_token", None)
+    intended = given.pop("intended", None)
+    return {
+        "record_id": f"{trace}:{span}",
+        "source_id": "s1",
+        "line": 1,
+        "position": 0,
+        "dialect": "test",
+        "layer": "client",
+        "trace_id": trace,
+        "span_id": span,
+        "parent_span_id": given.pop("parent", None),
+        "started_ns": at_ns(start),
+        "ended_ns": None if end is None else at_ns(end),
+        "first_token_ns": None if first is None else at_ns(first),
+        "intended_ns": None if intended is None else at_ns(intended),
+        "e2e_s": None if end is None else end - start,
+        "ttft_s": None if first is None else first - start,
+        "outcome": "unknown" if end is None else "ok",
+        **given,
+    }
+
+
+def link(span: str, parent: str, source_id: str = "s1", trace: str = TRACE) -> Row:
+    """The parent link of a span that is no serving record."""
+    return {
+        "link_id": f"{trace}:{span}",
+        "source_id": source_id,
+        "line": 1,
+        "position": 0,
+        "trace_id": trace,
+        "span_id": span,
+        "parent_span_id": parent,
+        "ended_ns": START_NS,
+    }
+
+
+def label(subject_kind: str, subject_id: str, **given: Any) -> Row:
+    """A label by evaluator `judge`, given `at` seconds after START_S (default an hour); says pass unless told otherwise."""
+    identity = given.pop("label_id", None) or f"{subject_kind}/{subject_id}/{given.get('evaluator', 'judge')}"
+    at = given.pop("at", 3600.0)
+    judged = {} if {"passed", "score", "label", "withdrawn"} & set(given) else {"passed": True}
+    return {
+        "record_id": f"{identity}@{at}",
+        "label_id": identity,
+        "source_id": "l1",
+        "line": 1,
+        "position": 0,
+        "dialect": "test",
+        "subject_kind": subject_kind,
+        "subject_id": subject_id,
+        "evaluator": "judge",
+        "labelled_ns": at_ns(at),
+        "withdrawn": False,
+        **judged,
+        **given,
+    }
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The three relations of the join by their keys."""
+
+    attempts: dict[str, Row]
+    requests: dict[str, Row]
+    labels: dict[str, Row]
+    requests_table: pa.Table
+
+    @property
+    def request(self) -> Row:
+        """The only request."""
+        (row,) = self.requests.values()
+        return row
+
+    @property
+    def attempt(self) -> Row:
+        """The only attempt."""
+        (row,) = self.attempts.values()
+        return row
+
+
+def join(
+    records: Iterable[Row],
+    labels: Iterable[Row] = (),
+    links: Iterable[Row] = (),
+    settings: Settings | None = None,
+    observed_until_s: float = 10 * 86400.0,
+) -> Joined:
+    """Attempts, requests and labels of these rows; telemetry was observed until `observed_until_s` after START_S."""
+    chosen = settings or Settings()
+    with connect() as connection:
+        for name, rows in (("serving_records", records), ("span_links", links), ("label_records", labels)):
+            connection.register(name, pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
+        options = {
+            "latency_origin": [chosen.latency_origin],
+            "max_request_lifetime_ns": [round(chosen.max_request_lifetime_s * 1e9)],
+            "observed_until_ns": [at_ns(observed_until_s)],
+        }
+        connection.register("options", pa.table(options))
+        connection.register("workloads", workload_rows(chosen))
+        for relation in RELATIONS:
+            compute(connection, relation)
+        tables = {
+            name: connection.sql(f"SELECT {_columns(name)} FROM {name}").to_arrow_table().cast(arrow_schema(name))
+            for name in ("attempts", "requests", "quality_labels")
+        }
+    return Joined(
+        {row["attempt_id"]: row for row in tables["attempts"].to_pylist()},
+        {row["request_key"]: row for row in tables["requests"].to_pylist()},
+        {row["label_id"]: row for row in tables["quality_labels"].to_pylist()},
+        tables["requests"],
+    )
+
+
+def _columns(table: str) -> str:
+    return ", ".join(f'"{field.name}"' for field in arrow_schema(table))
+
+
+def one_workload(**gates: Any) -> Settings:
+    """Settings with a single workload `qa` that selects everything; `latency_origin` and the like are settings."""
+    top = {name: gates.pop(name) for name in tuple(gates) if name in Settings.model_fields}
+    return Settings(workloads={"qa": Workload(**gates)}, **top)
+
+
+def windows(
+    folder: Path,
+    requests: pa.Table | Sequence[Mapping[str, Any]],
+    settings: Settings,
+    grains: Sequence[int] = (300,),
+    hours: int = 1,
+    observed_s: tuple[float, float] = (-86400.0, 86400.0),
+) -> pl.DataFrame:
+    """Rows of goodput for the first `hours` hours after START_S."""
+    table = requests if isinstance(requests, pa.Table) else pa.Table.from_pylist(
+        [dict(row) for row in requests], schema=arrow_schema("requests")
+    )
+    path = folder / "requests.parquet"
+    pq.write_table(table, path)
+    observed = (at_ns(observed_s[0]), at_ns(observed_s[1]))
+    return measure(settings, [str(path)], grains, Stretch(START_S, START_S + hours * 3600, observed))
