@@ -47,7 +47,11 @@ SELECT
     l.evaluator,
     l.score,
     l.label,
-    coalesce(l.passed, l.score >= w.min_score, list_contains(w.pass_labels, lower(l.label))) AS passed,
+    coalesce(
+        l.passed,
+        l.score >= w.min_score,
+        CASE WHEN w.has_quality THEN list_contains(w.pass_labels, lower(l.label)) END
+    ) AS passed,
     at_utc(l.labelled_ns) AS labelled_at,
     l.withdrawn,
     NOT l.withdrawn AND row_number() OVER (

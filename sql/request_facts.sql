@@ -22,12 +22,15 @@ summed AS (
     UNION ALL BY NAME
     SELECT
         request_key,
-        first(attempt_id ORDER BY outcome = 'ok' DESC, started_ns DESC, attempt_id DESC) AS delivering_attempt_id,
+        -- a try below a recorded caller speaks through its caller, who alone knows what reached the user
+        first(attempt_id ORDER BY attempt_id = root_id AND outcome = 'ok' DESC, attempt_id = root_id DESC,
+            outcome = 'ok' DESC, started_ns DESC, attempt_id DESC) AS delivering_attempt_id,
         count(*)::INTEGER AS attempts,
-        sum(greatest(coalesce(reported_attempts, 1), 1))::BIGINT - 1 AS retry_count,
+        greatest(count(*), max(reported_attempts)) - 1 AS retry_count,
         min(arrived_ns) AS arrived_ns,
         CASE
-            WHEN bool_or(outcome = 'ok') OR last(ended_ns ORDER BY started_ns, attempt_id) IS NOT NULL
+            WHEN bool_or(attempt_id = root_id AND outcome = 'ok')
+                OR last(ended_ns ORDER BY attempt_id = root_id, started_ns, attempt_id) IS NOT NULL
                 THEN max(ended_ns)
         END AS ended_ns,
         -- what the user asked for: the first try says it, later ones where it does not

@@ -24,6 +24,7 @@ measured AS (
         CASE WHEN o.latency_origin = 'attempt' THEN d.arrived_ns ELSE q.arrived_ns END AS origin_ns,
         CASE WHEN NOT q.unended THEN (d.first_token_ns - origin_ns) / 1e9 END AS ttft_s,
         CASE WHEN NOT q.unended THEN (d.ended_ns - origin_ns) / 1e9 END AS e2e_s,
+        CASE WHEN NOT q.unended THEN (d.ended_ns - q.arrived_ns) / 1e9 END AS since_submission_s,
         d.queue_s, d.itl_p95_s, d.jitter_s,
         d.input_tokens, d.cached_input_tokens, d.cache_write_tokens, d.output_tokens, d.reasoning_tokens,
         CASE WHEN q.unended AND q.ended_ns IS NOT NULL THEN 'timeout' ELSE d.outcome END AS outcome,
@@ -60,8 +61,8 @@ gated AS (
         itl_p95_bound IS NOT NULL AND itl_p95_s IS NULL AND NOT itl_p95_missing_passes AS itl_p95_unknown,
         coalesce(jitter_s <= jitter_bound, CASE WHEN jitter_missing_passes THEN true END) AS pass_jitter,
         jitter_bound IS NOT NULL AND jitter_s IS NULL AND NOT jitter_missing_passes AS jitter_unknown,
-        coalesce(e2e_s <= deadline_bound, CASE WHEN deadline_missing_passes THEN true END) AS pass_deadline,
-        deadline_bound IS NOT NULL AND e2e_s IS NULL AND NOT deadline_missing_passes AS deadline_unknown,
+        coalesce(since_submission_s <= deadline_bound, CASE WHEN deadline_missing_passes THEN true END) AS pass_deadline,
+        deadline_bound IS NOT NULL AND since_submission_s IS NULL AND NOT deadline_missing_passes AS deadline_unknown,
         CASE
             WHEN any_failed THEN false
             WHEN coalesce(evaluators_passed, 0) >= greatest(len(evaluators), 1) THEN true

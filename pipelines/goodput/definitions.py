@@ -10,7 +10,6 @@ from goodput.conform.assets import conformed
 from goodput.join.assets import joined
 from goodput.measure.assets import goodput_database, measured
 from goodput.measure.stretches import stale_hours
-from goodput.plumbing.asset_tags import HOURS
 from goodput.plumbing.workspace import Workspace
 
 ASSETS = (conformed, joined, measured, goodput_database)
@@ -36,7 +35,6 @@ ingest = dg.define_asset_job(
 hours = dg.define_asset_job(
     "hours",
     selection=dg.AssetSelection.assets(*joined.keys, *measured.keys, *goodput_database.keys),
-    partitions_def=HOURS,
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
     description="Join and measure the stale hours of a range, then publish.",

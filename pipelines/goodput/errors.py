@@ -10,6 +10,7 @@ GoodputError                exit code 1: a run or a check failed
 │   └── FileExists          a file that is not to be overwritten
 ├── SourceRefused           one source file cannot be used; the run goes on
 ├── LakeTooNew              the lake was written by a newer version
+├── LakeUnreadable          a file that the lake cannot do without is damaged
 ├── LakeBusy                another run holds the lake
 ├── LakeUnwritable          no room, or no permission, to write
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
@@ -120,6 +121,16 @@ class LakeTooNew(GoodputError):
         super().__init__(
             f"{root}: this lake has format {found}; this version of Goodput knows formats up to {known}.\n"
             "Upgrade Goodput, or name another lake with `lake` in goodput.toml or --lake."
+        )
+
+
+class LakeUnreadable(GoodputError):
+    """A file that the lake cannot do without is damaged."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path}: cannot be read: {reason}.\n"
+            "Restore the file from a backup, or name another lake with `lake` in goodput.toml or --lake."
         )
 
 

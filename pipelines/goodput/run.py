@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 
 import dagster as dg
+from dagster._core.errors import DagsterAssetCheckFailedError  # has no public name
 
 from goodput.conform.assets import conformed
-from goodput.errors import GoodputError, HeldHour, HoursHeld
+from goodput.errors import HeldHour, HoursHeld
 from goodput.join.assets import joined
 from goodput.measure.assets import goodput_database, measured
 from goodput.measure.stretches import stale_hours
@@ -68,7 +69,7 @@ def _materialize(
     *assets: dg.AssetsDefinition,
     hours: tuple[str, str] | None = None,
     force: bool = False,
-) -> dg.ExecuteInProcessResult:
+) -> dg.ExecuteInProcessResult | None:
     tags = {}
     config: dict[str, Any] = dict(_QUIET)
     if hours:
@@ -77,27 +78,20 @@ def _materialize(
             "dagster/asset_partition_range_end": hours[1],
         }
         config["ops"] = {asset.op.name: {"config": {"force": force}} for asset in assets}
-    result = dg.materialize(
-        ASSETS,
-        selection=[key for asset in assets for key in asset.keys],
-        resources={"workspace": workspace},
-        instance=instance,
-        run_config=config,
-        tags=tags,
-        raise_on_error=False,
-    )
-    _raise_cause(result)
-    return result
+    try:
+        return dg.materialize(
+            ASSETS,
+            selection=[key for asset in assets for key in asset.keys],
+            resources={"workspace": workspace},
+            instance=instance,
+            run_config=config,
+            tags=tags,
+        )
+    except DagsterAssetCheckFailedError:  # what is held back is told at the end, when all else is published
+        return None
 
 
-def _raise_cause(result: dg.ExecuteInProcessResult) -> None:
-    """Raise what made a step fail; a check that held hours back is no error of the run."""
-    for event in result.filter_events(lambda event: event.is_step_failure):
-        cause = event.step_failure_data.user_failure_data or event.step_failure_data.error
-        raise GoodputError(str(cause))
-
-
-def _metadata(result: dg.ExecuteInProcessResult, asset: str) -> dict[str, int]:
+def _metadata(result: dg.ExecuteInProcessResult | None, asset: str) -> dict[str, int]:
     events = _materializations(result, asset)
     return {
         key: int(value.value)
@@ -107,6 +101,8 @@ def _metadata(result: dg.ExecuteInProcessResult, asset: str) -> dict[str, int]:
     }
 
 
-def _materializations(result: dg.ExecuteInProcessResult, asset: str) -> Sequence[dg.AssetMaterialization]:
+def _materializations(result: dg.ExecuteInProcessResult | None, asset: str) -> Sequence[dg.AssetMaterialization]:
+    if result is None:
+        return []
     found = result.filter_events(lambda e: e.is_step_materialization and e.asset_key == dg.AssetKey(asset))
     return [event.step_materialization_data.materialization for event in found]

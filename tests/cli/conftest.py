@@ -1,9 +1,9 @@
 """A lake as it is published, filled with the requests of `cases`."""
 
-import os
-import subprocess
+import io
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from cli.cases import GATES, ROWS, TABLES
+from goodput.cli.main import main
 from goodput.plumbing.contracts import arrow_schema, contract
 
 
@@ -46,26 +47,31 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+@dataclass(frozen=True)
+class Ended:
+    """What one command printed, and the exit code it ended with."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 @pytest.fixture
-def goodput(lake: Path, tmp_path: Path) -> Run:
-    """Runs the command line as its users do, in an empty folder and without a terminal."""
+def goodput(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Ended]:
+    """Runs the command line from its entry point, in an empty folder and without a terminal."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
 
-    def run(*arguments: str, text: str | None = None, ask: bool = True) -> "subprocess.CompletedProcess[str]":
-        program = "import sys; sys.argv[0] = 'goodput'; from goodput.cli.main import main; main()"
-        command = [sys.executable, "-c", program, *arguments, *(("--lake", str(lake)) if ask else ())]
-        unset = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "FORCE_COLOR"}}
-        return subprocess.run(
-            command,
-            input=text,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=unset,
-            timeout=60,
-        )
+    def run(*arguments: str, text: str = "", ask: bool = True) -> Ended:
+        command = ["goodput", *arguments, *(("--lake", str(lake)) if ask else ())]
+        monkeypatch.setattr(sys, "argv", command)
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return Ended(int(ended.value.code or 0), printed.out, printed.err)
 
     return run

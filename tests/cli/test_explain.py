@@ -1,14 +1,15 @@
 """`goodput explain`: one request of each verdict, word for word, and every way to name a request."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
 from cli.cases import SHARED_TRACE, TRACE
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., Any]
 GOLDEN = Path(__file__).parent / "golden"
 
 

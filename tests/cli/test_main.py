@@ -6,13 +6,14 @@ import tomllib
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from goodput.cli.main import COMMANDS, app
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., Any]
 ASKING = ("query", "tables", "explain", "sources", "init")
 
 
@@ -42,11 +43,17 @@ def test_the_version_is_that_of_the_project(goodput: Run) -> None:
     assert version("goodput") == project["version"]
 
 
-@pytest.mark.parametrize("wrong", [["qurey", "select 1"], ["query"], ["query", "select 1", "--format", "xml"], []])
+@pytest.mark.parametrize("wrong", [["qurey", "select 1"], ["query"], ["query", "select 1", "--format", "xml"]])
 def test_bad_usage_ends_with_2(goodput: Run, wrong: list[str]) -> None:
     failed = goodput(*wrong, ask=False)
     assert failed.returncode == 2
     assert "Usage: goodput" in failed.stderr
+
+
+def test_no_command_at_all_shows_the_help_and_ends_with_2(goodput: Run) -> None:
+    shown = goodput(ask=False)
+    assert shown.returncode == 2
+    assert "Commands" in shown.stdout
 
 
 def test_a_mistyped_command_is_answered_with_the_near_one(goodput: Run) -> None:
@@ -62,8 +69,11 @@ def test_mistakes_in_the_settings_end_with_2(goodput: Run, tmp_path: Path) -> No
 
 
 def test_an_interrupt_ends_with_130(lake: Path) -> None:
-    program = "import threading, _thread; threading.Timer(1.5, _thread.interrupt_main).start(); "
-    program += "from goodput.cli.main import main; main()"
+    program = (
+        "import os, signal, threading; from goodput.cli.main import main; import goodput.cli.query; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start(); main()"
+    )
     endless = "select sum(a.range * b.range) from range(3000000) a, range(3000000) b"
     command = [sys.executable, "-c", program, "query", endless, "--lake", str(lake)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +16,7 @@ from rich.console import Console
 
 from goodput.cli.render import table
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Run = Callable[..., Any]
 WINDOWS = "select window_start, accepted, goodput_rps, goodput_ratio from goodput order by window_start"
 
 
@@ -31,7 +32,9 @@ def test_a_table_is_rounded_aligned_and_in_utc(goodput: Run) -> None:
 
 
 def test_csv_is_exact_and_rfc_4180(goodput: Run) -> None:
-    asked = "select goodput_rps, goodput_ratio, 'a \"b\",c' as text, [1.5, null] as many, true as yes from goodput limit 2"
+    asked = (
+        "select goodput_rps, goodput_ratio, 'a \"b\",c' as text, [1.5, null] as many, true as yes from goodput limit 2"
+    )
     raw = goodput("query", asked, "--format", "csv").stdout
     assert list(csv.reader(io.StringIO(raw))) == [
         ["goodput_rps", "goodput_ratio", "text", "many", "yes"],
@@ -119,8 +122,10 @@ def test_a_device_as_output_is_written_to_not_replaced(goodput: Run) -> None:
 
 
 def test_sql_is_read_from_standard_input(goodput: Run) -> None:
-    answer = goodput("query", "-", "--format", "csv", text="select 1 as n; -- the last statement answers\nselect 2 as m;")
-    assert answer.stdout == "m\n2\n"
+    answer = goodput(
+        "query", "-", "--format", "csv", text="select 1 as n; -- the last statement answers\nselect 2 as m;"
+    )
+    assert answer.stdout == "m\r\n2\r\n"
 
 
 def test_the_row_cap_of_a_table_is_said(goodput: Run) -> None:
@@ -160,17 +165,17 @@ def test_nothing_published_is_said_and_ends_with_2(goodput: Run, tmp_path: Path)
 
 def test_the_lake_of_the_settings_is_asked(goodput: Run, lake: Path, tmp_path: Path) -> None:
     (tmp_path / "goodput.toml").write_text(f'lake = "{os.path.relpath(lake, tmp_path)}"\n')
-    assert goodput("query", "select 1 as n", "--format", "csv", ask=False).stdout == "n\n1\n"
+    assert goodput("query", "select 1 as n", "--format", "csv", ask=False).stdout == "n\r\n1\r\n"
     (tmp_path / "goodput.toml").rename(tmp_path / "other.toml")
     named = goodput("query", "select 1 as n", "--format", "csv", "--config", "other.toml", ask=False)
-    assert named.stdout == "n\n1\n"
+    assert named.stdout == "n\r\n1\r\n"
 
 
 @pytest.mark.parametrize("written", ["table", "csv", "json"])
 def test_a_reader_that_leaves_early_ends_it_quietly(lake: Path, written: str) -> None:
     program = "from goodput.cli.main import main; main()"
-    asked = ["query", "select range, repeat('x', 200) from range(200000)", "--format", written]
-    command = [sys.executable, "-c", program, *asked, "--max-rows", "50000", "--lake", str(lake)]
+    asked = ["query", "select range, repeat('x', 200) from range(20000)", "--format", written]
+    command = [sys.executable, "-c", program, *asked, "--max-rows", "5000", "--lake", str(lake)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout is not None
         assert running.stderr is not None

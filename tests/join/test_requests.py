@@ -266,3 +266,10 @@ def test_an_answered_request_does_not_wait_for_a_try_without_end():
 def test_an_end_that_only_the_engine_saw_is_an_end():
     rows = [record("c", 0, None, outcome="unknown"), record("e", 1, 3, layer="engine", parent="c")]
     assert join(rows, observed_until_s=60).request["verdict"] == "accepted"
+
+
+def test_a_call_still_under_way_does_not_end_with_its_hidden_failures():
+    rows = [record("c", 0, None, outcome="unknown"), record("e1", 1, 3, layer="engine", parent="c", outcome="error"),
+            record("e2", 4, None, layer="engine", parent="c")]  # fmt: skip
+    request = join(rows, observed_until_s=60).request
+    assert (request["verdict"], request["attempts"]) == ("in_flight", 2)

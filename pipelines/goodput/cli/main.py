@@ -45,7 +45,7 @@ class _Imported(Mapping[str, TyperCommand]):
 
 
 class _Commands(TyperGroup):
-    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  (typer's own keywords, passed on)
+    def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = _Imported()  # type: ignore[assignment]  # nothing is ever added to it
 
@@ -87,7 +87,7 @@ def goodput(
 def main() -> None:
     """Run the command line: errors of the project's own family become a plain message and their exit code."""
     try:
-        app()
+        app(prog_name="goodput")
     except GoodputError as error:
         typer.echo(str(error), err=True)
         sys.exit(error.exit_code)

@@ -91,7 +91,8 @@ def _write(connection: duckdb.DuckDBPyConnection, sql: str, written: Format, str
 
 
 def _execute(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    columns = connection.execute(sql).description
+    connection.execute(sql)
+    columns = connection.description
     if not columns:
         raise QueryFailed(_NOTHING)
     return list(columns)

@@ -37,7 +37,7 @@ def take_in(workspace: Workspace) -> TakenIn:
     lake = workspace.lake
     ledger = {key: entry for key, entry in read_ledger(lake).items() if entry.content_hash}
     found = scan(lake, workspace.settings, ledger)
-    for source_id in found.superseded:  # first: no ledger, not even one of a run that dies, has both a file and its past
+    for source_id in found.superseded:  # first: not even a run that dies leaves a ledger with a file and its past
         del ledger[source_id]
     taken = TakenIn(unchanged=found.unchanged, superseded=len(found.superseded), refused=len(found.refused))
     ledger |= {entry.source_id: entry for entry in (_refused(file, reason) for file, reason in found.refused)}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goodput.errors import LakeBusy, LakeTooNew, LakeUnwritable
+from goodput.errors import LakeBusy, LakeTooNew, LakeUnreadable, LakeUnwritable
 
 FORMAT = 1
 INPUTS = b"goodput.inputs"  # Parquet metadata: fingerprint of what the file was computed from
@@ -41,10 +41,13 @@ class Lake:
         return self.root / "landed.parquet"
 
     def open(self) -> None:
-        """Create the lake, or check that this version may write to it. Raises LakeTooNew or LakeUnwritable."""
+        """Create the lake, or check that this version may write to it.
+
+        Raises LakeTooNew, LakeUnreadable or LakeUnwritable.
+        """
         marker = self.root / "lake.json"
         if marker.exists():
-            found = int(json.loads(marker.read_text())["format"])
+            found = _format_in(marker)
             if found > FORMAT:
                 raise LakeTooNew(self.root, found, FORMAT)
             return
@@ -84,7 +87,7 @@ class Lake:
         return found
 
     def promote(self, layer: str, table: str, cell: str) -> None:
-        """Put a checked candidate in the place of its cell's file in `layer` (joined or measured). Raises LakeUnwritable."""
+        """Put a checked candidate in the place of its cell's file in `layer`. Raises LakeUnwritable."""
         target = self.part(layer, table, cell)
         candidate = self.part("candidate", table, cell)
         try:
@@ -95,8 +98,15 @@ class Lake:
             raise LakeUnwritable(target, error) from error
 
 
+def _format_in(marker: Path) -> int:
+    try:
+        return int(json.loads(marker.read_text())["format"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LakeUnreadable(marker, f"no format of a lake ({error!r})") from error
+
+
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary name beside `path`, then rename it over. Raises LakeUnwritable; leaves no torn file."""
+    """Let `write` fill a temporary name beside `path`, then rename it over; raises LakeUnwritable, leaves nothing torn."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.errors import LakeUnreadable
 from goodput.plumbing.lake import Lake, write_parquet
 
 
@@ -49,10 +50,13 @@ LEDGER_SCHEMA = pa.schema(
 
 
 def read_ledger(lake: Lake) -> dict[str, LedgerEntry]:
-    """Every source read so far by source_id; empty for a new lake."""
+    """Every source read so far by source_id; empty for a new lake. Raises LakeUnreadable."""
     if not lake.ledger.exists():
         return {}
-    rows = pq.read_table(lake.ledger).to_pylist()
+    try:
+        rows = pq.read_table(lake.ledger).to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise LakeUnreadable(lake.ledger, str(error)) from error
     return {row["source_id"]: LedgerEntry(**{**row, "ignored": json.loads(row["ignored"])}) for row in rows}
 
 

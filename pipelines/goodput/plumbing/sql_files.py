@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -40,6 +42,7 @@ def connect(database: str = ":memory:", *, read_only: bool = False) -> duckdb.Du
     connection = duckdb.connect(database, read_only=read_only)
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET preserve_insertion_order = false")
+    connection.execute("SET temp_directory = ?", [str(Path(gettempdir(), "goodput-spill"))])  # not where the user stands
     if not read_only:
         connection.execute(sql_file("macros").text)
     return connection

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from goodput.errors import LakeUnwritable
 from goodput.plumbing.contracts import Column, arrow_schema, contract
 from goodput.plumbing.lake import Lake, write_atomically
 from goodput.plumbing.ledger import LEDGER_SCHEMA
@@ -29,6 +30,12 @@ SOURCE_ROWS = pa.schema(
         ("duplicates", pa.int64()),
     ]
 )
+_WORKLOADS = "The gates of each workload as the settings give them: one row per gate"
+_WORKLOAD_COLUMNS = {
+    "workload": "Name of the workload",
+    "gate": "A gate that is set: retries, ttft, tpot, e2e, itl_p95, jitter, deadline or quality",
+    "bound": "Largest value that passes, seconds or retries; of quality the least score, NULL where none is set",
+}
 _ORDER = {
     "goodput": "window_s, window_start, slice, workload, model, pool, route",
     "restatements": "restated_at, window_s, window_start, slice, workload, model, pool, route",
@@ -46,9 +53,16 @@ def publish(lake: Lake, known_sources: Iterable[str], workloads: pa.Table) -> di
     rows: dict[str, int] = {}
 
     def build(temporary: Path) -> None:
+        log = temporary.with_name(f"{temporary.name}.wal")
         temporary.unlink(missing_ok=True)
-        with connect(str(temporary)) as connection:
-            rows.update(_fill(connection, lake, known, workloads))
+        log.unlink(missing_ok=True)  # of a run that was killed; DuckDB would replay it
+        try:
+            with connect(str(temporary)) as connection:
+                rows.update(_fill(connection, lake, known, workloads))
+        except duckdb.IOException as error:
+            raise LakeUnwritable(lake.database, OSError(str(error))) from error
+        finally:
+            log.unlink(missing_ok=True)
 
     write_atomically(lake.database, build)
     return rows
@@ -64,9 +78,9 @@ def _fill(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str], wo
         _add_view(connection, view, _files(lake, layer, view, known if layer == "conformed" else None))
     connection.register("workload_gates", workloads)
     connection.execute("CREATE TABLE workloads AS SELECT * FROM workload_gates")
-    connection.execute(
-        "COMMENT ON TABLE workloads IS 'The gates of each workload as the settings give them: one row per gate'"
-    )
+    connection.execute(f"COMMENT ON TABLE workloads IS {quoted(_WORKLOADS)}")
+    for column, comment in _WORKLOAD_COLUMNS.items():
+        connection.execute(f'COMMENT ON COLUMN workloads."{column}" IS {quoted(comment)}')
     return rows
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from goodput.errors import Mistake
-from goodput.settings.model import Settings, UnusableError
+from goodput.settings.model import Settings, Unusable
 
 _SHOWN = 60  # characters of a value that is not usable
 _RIGHT = {
@@ -20,7 +20,6 @@ _RIGHT = {
     "tuple_type": "a list in square brackets",
     "dict_type": "a table of keys and values",
     "model_type": "a table of keys and values",
-    "too_short": "at least one",
 }
 
 
@@ -38,7 +37,7 @@ def _mistake(detail: ErrorDetails) -> Mistake:
         return Mistake(key, "no such key", ", ".join(get_close_matches(str(detail["loc"][-1]), known, 3) or known))
     if kind == "missing":
         return Mistake(key, "is missing", _RIGHT[kind])
-    if isinstance(context.get("error"), UnusableError):
+    if isinstance(context.get("error"), Unusable):
         return Mistake(key, str(context["error"]), context["error"].right)
     right = str(context["expected"]) if kind == "literal_error" else _RIGHT.get(kind)
     right = right or detail["msg"].replace("Input should be ", "")

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 
-class UnusableError(ValueError):
+class Unusable(ValueError):
     """A value of the right type that cannot be used, and what would be right."""
 
     def __init__(self, wrong: str, right: str) -> None:
@@ -21,14 +21,14 @@ class UnusableError(ValueError):
 
 def _not_reserved(name: str) -> str:
     if name == "unassigned":
-        raise UnusableError("this name means requests that no workload selects", "another name")
+        raise Unusable("this name means requests that no workload selects", "another name")
     return name
 
 
 def _constant(value: object) -> object:
     if isinstance(value, str | int | float):
         return value
-    raise UnusableError(f"{value!r} is not usable", "text, a number, true or false")
+    raise Unusable(f"{value!r} is not usable", "text, a number, true or false")
 
 
 # Strict: what TOML tells apart stays apart; `true` is no second and "1" no number.
@@ -112,7 +112,7 @@ class TableSource(_Part):
                 re.compile(value)
             except re.error as error:
                 right = "a regular expression of Python; each (?P<name>...) gives the column `name`"
-                raise UnusableError(f"{value!r} is no regular expression: {error}", right) from error
+                raise Unusable(f"{value!r} is no regular expression: {error}", right) from error
         return value
 
 
@@ -143,9 +143,9 @@ class Schedule(_Part):
 class Settings(_Part):
     """Everything that goodput.toml can say."""
 
-    landing: Names = Field(default=("landing",), min_length=1)
+    landing: Names = ("landing",)
     lake: str = "lake"
-    windows_s: tuple[Annotated[int, Field(strict=True)], ...] = Field(default=(300, 3600, 86400), min_length=1)
+    windows_s: tuple[Annotated[int, Field(strict=True)], ...] = (300, 3600, 86400)
     latency_origin: Literal["request", "attempt"] = "request"
     max_request_lifetime_s: Seconds = 3600.0
     label_lateness_s: Seconds = 14 * 86400.0
@@ -156,13 +156,20 @@ class Settings(_Part):
     sources: dict[str, TableSource] = Field(default_factory=dict)
     base: Path = Field(default=Path(), exclude=True)
 
+    @field_validator("landing", "windows_s")
+    @classmethod
+    def _not_empty(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not value:
+            raise Unusable("is empty", "at least one; without this key the default holds")
+        return value
+
     @field_validator("windows_s")
     @classmethod
     def _windows_nest(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         for window in value:
             if window < 1 or 86400 % window or (window < 3600 and 3600 % window) or (window > 3600 and window % 3600):
                 right = "seconds that divide an hour, or whole hours that divide a day"
-                raise UnusableError(f"{window} s fits neither an hour nor a day", right)
+                raise Unusable(f"{window} s fits neither an hour nor a day", right)
         return tuple(sorted(set(value)))
 
     @field_validator("base", mode="before")

@@ -4,6 +4,8 @@ Accepted beside the strict form: snake_case keys, enum names, integers as number
 """
 
 import json
+import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,8 +49,8 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) == len(pairs):
         return found
     repeating = _Repeating(found)
-    keys = [key for key, _ in pairs]
-    repeating.repeated = frozenset(key for key in found if keys.count(key) > 1)
+    counts = Counter(key for key, _ in pairs)
+    repeating.repeated = frozenset(key for key, count in counts.items() if count > 1)
     return repeating
 
 
@@ -115,7 +117,9 @@ def _double(value: object, item: Field) -> float:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             return float(value)
-        except (ValueError, OverflowError):
+        except OverflowError:  # an integer of hundreds of digits, which Arrow's parser makes infinite too
+            return math.inf if value > 0 else -math.inf
+        except ValueError:
             pass
     raise NotOtlpError(f"{item.name} is {_described(value)}, not a number")
 
@@ -127,15 +131,17 @@ def _bool(value: object, item: Field) -> bool:
 
 
 def _enum(value: object, item: Field) -> int:
+    number = None if isinstance(value, bool) else value
     if isinstance(value, str):
         number = item.enum_names.get(value)
         if number is None and value.isdecimal() and value.isascii():
             number = int(value)
-    else:
-        number = int(value) if isinstance(value, int | float) and value in _INT32 else None
-    if number is None or isinstance(value, bool) or number not in _INT32:
-        raise NotOtlpError(f"{item.name} is {_described(value)}, not one of its numbers or names")
-    return number
+    elif isinstance(value, float) and value.is_integer():
+        number = int(value)
+    # range looks an integer up at once, but counts its way to anything else
+    if isinstance(number, int) and number in _INT32:
+        return number
+    raise NotOtlpError(f"{item.name} is {_described(value)}, not one of its numbers or names")
 
 
 def _described(value: object) -> str:

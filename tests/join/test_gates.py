@@ -1,0 +1,176 @@
+"""Gates and the verdict: bounds, missing values, and which of several failures gives the verdict its name (semantics 2)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from river import Row, join, key, label, one_workload, record
+
+from goodput.settings.model import Settings
+
+# Each latency gate with its setting, its bound, and facts that lie exactly on the bound.
+GATES: dict[str, tuple[str, float, Row]] = {
+    "ttft": ("ttft_s", 0.5, {"first_token": 0.5}),
+    "tpot": ("tpot_s", 0.25, {"first_token": 1.0, "end": 3.0, "output_tokens": 9}),
+    "e2e": ("e2e_s", 2.5, {"end": 2.5}),
+    "itl_p95": ("itl_p95_s", 0.125, {"itl_p95_s": 0.125}),
+    "jitter": ("jitter_s", 0.75, {"jitter_s": 0.75}),
+    "deadline": ("completion_window_s", 60.0, {"end": 60.0}),
+}
+BEYOND: dict[str, Row] = {
+    "ttft": {"first_token": 0.500000001},
+    "tpot": {"first_token": 1.0, "end": 3.000000001, "output_tokens": 9},
+    "e2e": {"end": 2.500000001},
+    "itl_p95": {"itl_p95_s": 0.1250001},
+    "jitter": {"jitter_s": 0.7500001},
+    "deadline": {"end": 60.000000001},
+}
+
+
+def judge(settings: Settings, *cases: Row, labels: Sequence[Row] = ()) -> list[Row]:
+    """The request of each case, in order: facts of its only attempt, which answered 0..1 s unless they say otherwise."""
+    rows = []
+    for n, facts in enumerate(cases):
+        given: dict[str, Any] = {"end": 1.0, **facts}
+        rows.append(record(f"r{n:02d}", 0, given.pop("end"), **given))
+    joined = join(rows, labels, settings=settings)
+    return [joined.requests[key(f"r{n:02d}")] for n in range(len(cases))]
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_bounds_are_inclusive_and_what_is_missing_is_not_accepted(gate: str):
+    setting, bound, equal = GATES[gate]
+    missing: Row = {"end": None, "outcome": "ok"} if gate in {"e2e", "deadline"} else {"output_tokens": 9}
+    on_it, over_it, unknown = judge(one_workload(**{setting: bound}), equal, BEYOND[gate], missing)
+    assert (on_it[f"pass_{gate}"], on_it["verdict"], on_it["sole_failing_gate"]) == (True, "accepted", None)
+    assert (over_it[f"pass_{gate}"], over_it["verdict"], over_it["sole_failing_gate"]) == (False, "slow", gate)
+    if gate not in {"e2e", "deadline"}:
+        assert (unknown[f"pass_{gate}"], unknown["verdict"], unknown["sole_failing_gate"]) == (None, "unevaluable", gate)
+
+
+def test_a_missing_value_passes_where_the_workload_says_so():
+    latencies = ("ttft", "tpot", "itl_p95", "jitter")
+    bounds = {GATES[gate][0]: GATES[gate][1] for gate in latencies}
+    passing = one_workload(on_missing=dict.fromkeys(latencies, "pass"), **bounds)
+    unknown, slow = judge(passing, {"output_tokens": 9}, {"output_tokens": 9, **BEYOND["jitter"]})
+    assert unknown["verdict"] == "accepted"
+    assert slow["verdict"] == "slow"
+    one_short = one_workload(on_missing={gate: "pass" for gate in latencies if gate != "jitter"}, **bounds)
+    (still,) = judge(one_short, {"output_tokens": 9})
+    assert (still["verdict"], still["sole_failing_gate"]) == ("unevaluable", "jitter")
+
+
+def test_on_missing_of_a_gate_that_is_not_set_creates_no_gate():
+    (row,) = judge(one_workload(on_missing={"ttft": "pass"}), {})
+    assert row["pass_ttft"] is None
+
+
+def test_a_gate_that_is_not_set_does_not_exist():
+    (row,) = judge(one_workload(), {"first_token": 500, "end": 1000, "output_tokens": 9, "itl_p95_s": 9, "jitter_s": 9})
+    assert row["verdict"] == "accepted"
+    assert [name for name, value in row.items() if name.startswith("pass_") and value is not None] == ["pass_success"]
+
+
+def test_tpot_does_not_apply_to_a_single_token():
+    slow = {"first_token": 0.1, "end": 9.0}
+    cases = [{**slow, "output_tokens": n} for n in (0, 1, 2, None)] + [{**slow, "output_tokens": 9, "streamed": False}]
+    rows = judge(one_workload(tpot_s=0.5), *cases)
+    assert [row["tpot_na"] for row in rows] == [True, True, False, False, True]
+    assert [row["pass_tpot"] for row in rows] == [None, None, False, None, None]
+    assert [row["verdict"] for row in rows] == ["accepted", "accepted", "slow", "unevaluable", "accepted"]
+    (ungated,) = judge(one_workload(), {**slow, "output_tokens": 1})
+    assert ungated["tpot_na"] is False
+
+
+def test_the_deadline_counts_from_submission():
+    rows = [record("a", 0, 50, request_key="K", outcome="error"), record("b", 60, 100, request_key="K")]
+    for origin in ("request", "attempt"):
+        request = join(rows, settings=one_workload(completion_window_s=60, latency_origin=origin)).request
+        assert (request["pass_deadline"], request["verdict"]) == (False, "slow")
+
+
+def test_retries_count_against_the_budget():
+    rows = [record(f"{k}{n}", 2 * n, 2 * n + 1, request_key=str(k), outcome="ok" if n == k else "error")
+            for k in range(3) for n in range(k + 1)]  # fmt: skip
+    requests = join(rows, settings=one_workload(retry_budget=1)).requests
+    assert [(requests[k]["retry_count"], requests[k]["pass_retries"]) for k in "012"] == [(0, True), (1, True), (2, False)]
+    assert [requests[k]["verdict"] for k in "012"] == ["accepted", "accepted", "over_budget"]
+    assert requests["2"]["sole_failing_gate"] == "retries"
+    none = join(rows, settings=one_workload(retry_budget=0)).requests
+    assert [none[k]["verdict"] for k in "012"] == ["accepted", "over_budget", "over_budget"]
+
+
+def test_success_needs_a_delivered_answer():
+    rows = judge(one_workload(), *({"outcome": outcome} for outcome in ("ok", "error", "timeout", "cancelled", "unknown")))
+    assert [row["pass_success"] for row in rows] == [True, False, False, False, False]
+    assert [row["verdict"] for row in rows] == ["accepted"] + ["failed"] * 4
+
+
+def test_success_comes_before_everything_else():
+    # A rejected request often carries zeros that pass every latency gate.
+    zeros: Row = {"end": 0.0, "first_token": 0.0, "output_tokens": 0, "outcome": "error", "http_status": 429}
+    (row,) = judge(one_workload(ttft_s=1, e2e_s=1, tpot_s=1, retry_budget=1), zeros)
+    assert (row["verdict"], row["pass_ttft"], row["sole_failing_gate"]) == ("failed", True, "success")
+
+
+# The verdict is the first that applies. Each case fails everything that its flags name.
+FACTS: dict[str, Row] = {
+    "failed": {"outcome": "error"},
+    "over_budget": {"reported_attempts": 5},
+    "slow": {"end": 9.0},
+    "unevaluable": {"first_token": None},
+}
+ORDER = ("failed", "over_budget", "slow", "rejected", "unevaluable", "unlabelled")
+FLAGS = [
+    flags
+    for n in range(64)
+    if not {"rejected", "unlabelled"} <= (flags := {name for i, name in enumerate(ORDER) if n >> i & 1})
+]
+
+
+def test_the_verdict_is_the_first_that_applies():
+    settings = one_workload(retry_budget=1, ttft_s=1.0, e2e_s=2.0, quality={})
+    cases, labels = [], []
+    for n, flags in enumerate(FLAGS):
+        facts: Row = {"first_token": 0.5}
+        for flag in flags:
+            facts.update(FACTS.get(flag, {}))
+        cases.append(facts)
+        if "unlabelled" not in flags:
+            labels.append(label("span", key(f"r{n:02d}"), passed="rejected" not in flags))
+    rows = judge(settings, *cases, labels=labels)
+    expected = [next((name for name in ORDER if name in flags), "accepted") for flags in FLAGS]
+    assert [row["verdict"] for row in rows] == expected
+    assert set(expected) == {*ORDER, "accepted"}
+
+
+def test_a_request_needs_a_label_when_every_other_gate_passes():
+    settings = one_workload(retry_budget=1, ttft_s=1.0, e2e_s=2.0, quality={})
+    good: Row = {"first_token": 0.5}
+    rows = judge(settings, good, *({**good, **facts} for facts in FACTS.values()))
+    assert [row["needs_label"] for row in rows] == [True, False, False, False, False]
+    (ungated,) = judge(one_workload(ttft_s=1.0), good)
+    assert ungated["needs_label"] is False
+
+
+def test_the_sole_failing_gate_is_the_only_one_whose_removal_would_accept():
+    settings = one_workload(retry_budget=1, ttft_s=1.0, e2e_s=2.0, quality={})
+    good: Row = {"first_token": 0.5}
+    slow: Row = {**good, "end": 9.0}
+    cases: list[tuple[Row, bool | None, str | None]] = [  # facts, what the label says, the gate
+        (good, True, None),
+        (good, False, "quality"),
+        (good, None, None),  # a label that is still missing fails nothing
+        (slow, True, "e2e"),
+        (slow, None, "e2e"),
+        (slow, False, None),  # rejected, were it not slow
+        ({}, True, "ttft"),  # not measured
+        ({"end": 9.0}, True, None),  # slow, and not measured
+        ({**slow, "first_token": 2.0}, True, None),
+        ({**good, "outcome": "error"}, True, "success"),
+        ({**slow, "outcome": "error"}, True, None),
+        ({**good, "reported_attempts": 9}, True, "retries"),
+    ]
+    labels = [label("span", key(f"r{n:02d}"), passed=says) for n, (_, says, _) in enumerate(cases) if says is not None]
+    rows = judge(settings, *(facts for facts, _, _ in cases), labels=labels)
+    assert [row["sole_failing_gate"] for row in rows] == [gate for _, _, gate in cases]

@@ -1,0 +1,212 @@
+"""Labels find the request that they judge and decide its quality gate (semantics 3)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from river import START_NS, TRACE, Joined, Row, join, key, label, one_workload, record
+
+from goodput.settings.model import Match, Settings, Workload
+
+OTHER_TRACE = "0af7651916cd43dd8448eb211c80319c"
+FRIDAY_S = 3 * 86400.0
+
+
+def judged(labels: Iterable[Row], **quality: Any) -> Row:
+    """The one request of a client over an engine, judged by `labels` under a quality gate."""
+    return joined_with(labels, **quality).request
+
+
+def joined_with(labels: Iterable[Row], **quality: Any) -> Joined:
+    rows = [record("c", 0, 2, response_id="resp-1"), record("e", 0.5, 1.5, layer="engine", parent="c", response_id="eng-1")]
+    return join(rows, labels, settings=one_workload(quality=quality))
+
+
+# Finding the request
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject"),
+    [
+        ("span", key("c")),
+        ("span", key("e")),  # any layer's span
+        ("response", "resp-1"),
+        ("response", "eng-1"),
+        ("request", key("c")),
+        ("trace", TRACE),
+    ],
+)
+def test_a_label_finds_its_request(kind: str, subject: str):
+    joined = joined_with([label(kind, subject, label_id="L")])
+    assert joined.labels["L"]["request_key"] == key("c")
+    assert (joined.request["pass_quality"], joined.request["verdict"]) == (True, "accepted")
+
+
+def test_a_label_on_any_attempt_judges_the_request():
+    rows = [record("a", 0, 1, request_key="K", outcome="error"), record("b", 2, 3, request_key="K")]
+    settings = one_workload(quality={})
+    assert join(rows, [label("span", key("a"), passed=False)], settings=settings).request["verdict"] == "rejected"
+    assert join(rows, [label("request", "K", passed=True)], settings=settings).request["verdict"] == "accepted"
+
+
+def test_a_trace_of_two_requests_judges_neither():
+    rows = [record("a", 0, 1), record("b", 2, 3), record("c", 0, 1, trace=OTHER_TRACE)]
+    joined = join(rows, [label("trace", TRACE), label("trace", OTHER_TRACE)], settings=one_workload(quality={}))
+    assert {name: row["verdict"] for name, row in joined.requests.items()} == {
+        key("a"): "unlabelled", key("b"): "unlabelled", key("c", OTHER_TRACE): "accepted"
+    }  # fmt: skip
+
+
+def test_a_trace_of_two_attempts_is_not_ambiguous():
+    rows = [record("a", 0, 1, request_key="K", outcome="error"), record("b", 2, 3, request_key="K")]
+    assert join(rows, [label("trace", TRACE)], settings=one_workload(quality={})).request["verdict"] == "accepted"
+
+
+def test_a_response_id_that_two_requests_share_judges_neither():
+    rows = [record("a", 0, 1, response_id="r"), record("b", 2, 3, response_id="r")]
+    joined = join(rows, [label("response", "r")], settings=one_workload(quality={}))
+    assert {row["verdict"] for row in joined.requests.values()} == {"unlabelled"}
+
+
+def test_the_answers_id_helps_where_the_span_was_not_recorded():
+    joined = joined_with([label("span", key("lost"), label_id="L", response_id="resp-1", passed=False)])
+    assert joined.labels["L"]["request_key"] == key("c")
+    assert joined.request["verdict"] == "rejected"
+
+
+def test_a_label_of_nothing_known_is_left_out():
+    unknown = [label("span", key("x")), label("response", "x"), label("request", "x"), label("trace", OTHER_TRACE)]
+    joined = joined_with(unknown)
+    assert joined.labels == {}
+    assert joined.request["verdict"] == "unlabelled"
+
+
+def test_a_label_may_be_older_than_the_record_that_it_judges():
+    assert judged([label("span", key("c"), at=-600.0)])["verdict"] == "accepted"
+
+
+# What a label says
+
+
+@pytest.mark.parametrize(
+    ("said", "passed"),
+    [
+        ({"passed": True, "score": 0.0, "label": "bad"}, True),  # its own boolean first
+        ({"passed": False, "score": 1.0, "label": "pass"}, False),
+        ({"score": 0.7, "label": "bad"}, True),  # then the score; the bound is inclusive
+        ({"score": 0.69, "label": "pass"}, False),
+        ({"label": "OK-ish"}, True),  # then the label, whatever its case
+        ({"label": "pass"}, False),  # not one of this workload's pass_labels
+    ],
+)
+def test_what_a_label_says(said: Row, passed: bool):
+    joined = joined_with([label("span", key("c"), label_id="L", **said)], min_score=0.7, pass_labels=["ok-ISH"])
+    assert joined.labels["L"]["passed"] is passed
+    assert joined.request["pass_quality"] is passed
+
+
+def test_a_score_means_nothing_without_a_min_score():
+    joined = joined_with([label("span", key("c"), label_id="L", score=0.9)])
+    assert joined.labels["L"]["passed"] is None
+    assert joined.request["verdict"] == "unlabelled"
+    with_label = joined_with([label("span", key("c"), label_id="L", score=0.1, label="pass")])
+    assert with_label.labels["L"]["passed"] is True
+
+
+def test_where_there_is_no_quality_gate_only_the_evaluators_own_verdict_counts():
+    labels = [label("span", key("c"), label_id=n, evaluator=n, **said) for n, said in
+              (("own", {"passed": False}), ("word", {"label": "pass"}), ("score", {"score": 1.0}))]  # fmt: skip
+    joined = join([record("c")], labels, settings=one_workload())
+    assert {name: row["passed"] for name, row in joined.labels.items()} == {"own": False, "word": None, "score": None}
+    assert (joined.request["verdict"], joined.request["pass_quality"]) == ("accepted", None)
+
+
+def test_each_workload_has_its_own_bar():
+    settings = Settings(workloads={
+        "low": Workload(match=Match(model="a"), quality={"min_score": 0.2}),
+        "high": Workload(match=Match(model="b"), quality={"min_score": 0.8}),
+    })  # fmt: skip
+    rows = [record("a", 0, 1, model="a"), record("b", 2, 3, model="b")]
+    labels = [label("span", key(span), score=0.5) for span in "ab"]
+    assert [join(rows, labels, settings=settings).requests[key(span)]["verdict"] for span in "ab"] == ["accepted", "rejected"]
+
+
+# Several evaluators
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ({"safe": True, "help": True}, "accepted"),
+        ({"safe": True, "help": False}, "rejected"),
+        ({"safe": True}, "unlabelled"),
+        ({"safe": False}, "rejected"),  # whatever the missing one will say
+        ({"safe": True, "help": True, "style": False}, "accepted"),  # not named by the workload
+        ({"style": True}, "unlabelled"),
+        ({}, "unlabelled"),
+    ],
+)
+def test_every_evaluator_that_the_workload_names_must_pass(said: dict[str, bool], verdict: str):
+    labels = [label("span", key("c"), evaluator=name, passed=passed) for name, passed in said.items()]
+    assert judged(labels, evaluators=["safe", "help"])["verdict"] == verdict
+
+
+def test_without_names_every_evaluator_that_judged_must_pass():
+    for said, verdict in (([True], "accepted"), ([True, True], "accepted"), ([True, False], "rejected")):
+        labels = [label("span", key("c"), evaluator=f"e{n}", passed=passed) for n, passed in enumerate(said)]
+        assert judged(labels)["verdict"] == verdict
+
+
+# Revisions
+
+
+def test_the_latest_revision_counts():
+    revisions = [label("span", key("c"), label_id="L", at=FRIDAY_S, passed=False), label("span", key("c"), label_id="L", at=1.0)]
+    for given in (revisions, revisions[::-1]):
+        joined = joined_with(given)
+        assert joined.request["verdict"] == "rejected"
+        assert list(joined.labels) == ["L"]
+        assert joined.labels["L"]["labelled_at"].timestamp() == START_NS / 1e9 + FRIDAY_S
+
+
+def test_the_latest_judgement_of_an_evaluator_counts():
+    joined = joined_with([label("span", key("c"), label_id="old", at=1.0, passed=False),
+                          label("trace", TRACE, label_id="new", at=FRIDAY_S)])  # fmt: skip
+    assert joined.request["verdict"] == "accepted"
+    assert {name: row["current"] for name, row in joined.labels.items()} == {"old": False, "new": True}
+
+
+def test_a_withdrawn_label_no_longer_judges():
+    given = label("span", key("c"), label_id="L", at=1.0, passed=False)
+    back = label("span", key("c"), label_id="L", at=2.0, withdrawn=True)
+    joined = joined_with([back, given])
+    assert joined.request["verdict"] == "unlabelled"
+    assert (joined.labels["L"]["withdrawn"], joined.labels["L"]["current"]) == (True, False)
+
+
+def test_a_withdrawn_label_uncovers_the_evaluators_earlier_one():
+    joined = joined_with([
+        label("span", key("c"), label_id="first", at=1.0),
+        label("span", key("c"), label_id="second", at=2.0, passed=False),
+        label("span", key("c"), label_id="second", at=3.0, withdrawn=True),
+    ])  # fmt: skip
+    assert joined.request["verdict"] == "accepted"
+    assert joined.labels["first"]["current"] is True
+
+
+def test_a_label_given_again_after_it_was_withdrawn_counts():
+    label_of = {"label_id": "L"}
+    joined = joined_with([
+        label("span", key("c"), at=1.0, passed=False, **label_of),
+        label("span", key("c"), at=2.0, withdrawn=True, **label_of),
+        label("span", key("c"), at=3.0, passed=True, **label_of),
+    ])  # fmt: skip
+    assert joined.request["verdict"] == "accepted"
+
+
+def test_copies_of_labels_change_nothing():
+    given = label("span", key("c"), passed=False)
+    once = joined_with([given])
+    twice = joined_with([given | {"source_id": "z9"}, given])
+    assert twice.requests == once.requests
+    assert twice.labels == once.labels

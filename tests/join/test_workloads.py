@@ -1,0 +1,76 @@
+"""Which workload a request belongs to: the first of the settings that selects it (semantics 2)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from river import Row, join, record
+
+from goodput.settings.model import Match, Settings, Workload
+
+
+def workloads(matches: Mapping[str, Mapping[str, Any]], *requests: Row) -> list[str]:
+    """The workload of each request, in order; `requests` are facts of one attempt each."""
+    settings = Settings(workloads={name: Workload(match=Match(**match)) for name, match in matches.items()})
+    rows = [record(f"r{n:02d}", n, n + 1, request_key=f"{n:02d}", **facts) for n, facts in enumerate(requests)]
+    joined = join(rows, settings=settings)
+    assert {row["request_key"]: row["workload"] for row in joined.attempts.values()} == {
+        name: row["workload"] for name, row in joined.requests.items()
+    }
+    return [joined.requests[name]["workload"] for name in sorted(joined.requests)]
+
+
+def test_globs_select():
+    seen = [{"model": name} for name in ("llama-3-8b", "LLAMA", "meta/llama-3", None, "llama", "gpt-4o", "gpt-4", "gpt-5")]
+    matches = {"exact": {"model": "llama"}, "open": {"model": "llama*"}, "any": {"model": "*/llama-?"},
+               "some": {"model": "gpt-[45]*"}}  # fmt: skip
+    assert workloads(matches, *seen) == [
+        "open", "unassigned", "any", "unassigned", "exact", "some", "some", "some"
+    ]  # fmt: skip
+
+
+def test_a_list_of_globs_selects_any_of_them():
+    seen = [{"model": "a1"}, {"model": "b"}, {"model": "b1"}]
+    assert workloads({"w": {"model": ["a*", "b"]}}, *seen) == ["w", "w", "unassigned"]
+
+
+def test_every_key_that_is_given_must_match():
+    match = {"model": "m", "route": "r*", "pool": "p", "tenant": ["t1", "t2"]}
+    good = {"model": "m", "route": "r9", "pool": "p", "tenant": "t2"}
+    seen = [good, *({**good, name: "other"} for name in good), *({**good, name: None} for name in good)]
+    assert workloads({"w": match}, *seen) == ["w"] + ["unassigned"] * 8
+
+
+def test_the_first_workload_that_matches_wins():
+    seen = [{"model": "a"}, {"model": "b"}]
+    assert workloads({"z": {"model": "a"}, "a": {}}, *seen) == ["z", "a"]
+    assert workloads({"a": {}, "z": {"model": "a"}}, *seen) == ["a", "a"]
+
+
+def test_attributes_select():
+    match = {"attributes": {"app.kind": ["chat", "voice*"], "tier": "1"}}
+    seen: list[Row] = [
+        {"attributes": '{"app.kind": "chat", "tier": "1", "x": "y"}'},
+        {"attributes": '{"app.kind": "voice-nl", "tier": "1"}'},
+        {"attributes": '{"app.kind": "chat", "tier": "2"}'},
+        {"attributes": '{"app.kind": "chat"}'},
+        {"attributes": '{"app": {"kind": "chat"}, "tier": "1"}'},
+        {"attributes": None},
+    ]
+    assert workloads({"w": match}, *seen) == ["w", "w"] + ["unassigned"] * 4
+
+
+def test_no_workloads_leaves_everything_unassigned_and_ungated():
+    joined = join([record("c", 0, 999)])
+    assert joined.request["workload"] == "unassigned"
+    assert joined.request["verdict"] == "accepted"
+    gates = ("retries", "ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline", "quality")
+    assert {joined.request[f"pass_{gate}"] for gate in gates} == {None}
+
+
+def test_a_request_is_selected_by_what_was_asked_not_by_the_fallback():
+    settings = Settings(workloads={"big": Workload(match=Match(model="big")), "small": Workload(match=Match(model="small"))})
+    joined = join([record("a", 0, 1, request_key="K", model="big", outcome="error"),
+                   record("b", 2, 3, request_key="K", model="small")], settings=settings)  # fmt: skip
+    assert {row["workload"] for row in joined.attempts.values()} == {"big"}
+    assert joined.request["workload"] == "big"
+    assert joined.request["model"] == "small"  # the delivering attempt's

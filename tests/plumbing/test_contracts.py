@@ -1,0 +1,213 @@
+"""The contracts themselves: their shape, their units, their rules, and the columns that users were promised."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+import yaml
+
+from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_names
+
+SCHEMAS = Path(__file__).parents[2] / "schemas"
+TABLES = (
+    *("attempts", "goodput", "label_records", "quality_labels", "quarantine"),
+    *("requests", "restatements", "serving_records", "sources", "span_links"),
+)
+TYPES = {"VARCHAR", "VARCHAR[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
+
+# semantics 10, with section 4's columns for goodput.
+PROMISED = {
+    "attempts": """attempt_id request_key attempt_index source dialect started_at first_token_at ended_at workload
+        tenant session_id model replica pool route ttft_s e2e_s queue_s prefill_s decode_s tpot_s itl_p95_s jitter_s
+        input_tokens cached_input_tokens cache_write_tokens output_tokens reasoning_tokens draft_tokens
+        accepted_draft_tokens preemptions recomputed_tokens outcome finish_reason error_type http_status
+        reported_cost_usd""",
+    "requests": """request_key arrived_at ended_at attempts retry_count model replica pool route ttft_s e2e_s tpot_s
+        input_tokens output_tokens streamed outcome pass_success pass_retries pass_ttft pass_tpot pass_e2e
+        pass_quality verdict cost_usd""",
+    "quality_labels": """label_id subject_kind subject_id request_key evaluator score label passed labelled_at
+        withdrawn""",
+    "goodput": """window_start window_s workload model pool route offered arrivals succeeded failed over_budget slow
+        rejected unevaluable unlabelled accepted throughput_rps goodput_rps goodput_ratio goodput_lower_rps
+        goodput_upper_rps goodput_ci_low_rps goodput_ci_high_rps definition quality_coverage_ratio output_tps
+        output_token_goodput_tps p50_ttft_s p95_ttft_s p99_ttft_s p50_tpot_s p95_tpot_s p99_tpot_s p50_e2e_s p95_e2e_s
+        p99_e2e_s p50_queue_s p95_queue_s p99_queue_s n_ttft n_tpot n_e2e n_queue ttft_fail_ratio tpot_fail_ratio
+        e2e_fail_ratio retry_ratio tpot_na binding_gate cost_usd cost_per_accepted_usd low_n partial computed_at
+        revision""",
+    "sources": "source_id path status reason rows_read rows_kept rows_duplicate rows_quarantined rows_ignored ignored",
+    "quarantine": "source_id path line position table_name rule reason",
+    "restatements": "window_start window_s workload model pool route revision restated_at",
+}
+KEYS = {
+    "attempts": ("attempt_id",),
+    "requests": ("request_key",),
+    "quality_labels": ("label_id",),
+    "goodput": ("window_start", "window_s", "slice", "workload", "model", "pool", "route"),
+    "sources": ("source_id",),
+    "quarantine": ("source_id", "line", "position"),
+    "serving_records": ("record_id",),
+    "label_records": ("record_id",),
+    "span_links": ("link_id",),
+}
+
+
+def document(table: str) -> Mapping[str, Any]:
+    loaded: Mapping[str, Any] = yaml.safe_load((SCHEMAS / f"{table}.yaml").read_text())
+    return loaded
+
+
+def test_there_is_a_contract_for_every_table_and_for_nothing_else() -> None:
+    assert contract_names() == TABLES
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_contract_has_the_shape_of_the_open_data_contract_standard(table: str) -> None:
+    found = document(table)
+    assert (found["apiVersion"], found["kind"], found["status"]) == ("v3.1.0", "DataContract", "active")
+    assert (found["id"], found["name"]) == (f"goodput.{table}", table)
+    assert found["version"].count(".") == 2
+    assert found["description"]["purpose"].endswith((".", ")."))
+    (schema,) = found["schema"]
+    assert (schema["name"], schema["physicalType"]) == (table, "table")
+    names = [column["name"] for column in schema["properties"]]
+    assert len(names) == len(set(names))
+    rules = [rule["name"] for rule in schema.get("quality", [])]
+    assert len(rules) == len(set(rules))
+    for rule in schema.get("quality", []):
+        assert rule.keys() == {"name", "type", "engine", "implementation", "description"}
+        assert (rule["type"], rule["engine"]) == ("custom", "goodput-row")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_column_has_a_type_and_a_description(table: str) -> None:
+    for column in contract(table).columns:
+        assert column.duckdb_type in TYPES, column.name
+        assert len(column.description) > 3, column.name
+        assert not column.description.endswith("."), column.name
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_inherited_columns_mean_what_they_mean_where_they_come_from(table: str) -> None:
+    for item in document(table)["schema"][0]["properties"]:
+        if "authoritativeDefinitions" not in item:
+            assert item.keys() >= {"physicalType", "description"}, item
+            continue
+        assert item.keys() <= {"name", "primaryKey", "authoritativeDefinitions"}, item
+        ((definition),) = item["authoritativeDefinitions"]
+        file, _, name = definition["url"].partition("#")
+        assert (definition["type"], name) == ("column", item["name"])
+        source, here = contract(file.removesuffix(".yaml"))[name], contract(table)[name]
+        assert (here.duckdb_type, here.description, here.minimum, here.maximum, here.pattern, here.valid_values) == (
+            *(source.duckdb_type, source.description),
+            *(source.minimum, source.maximum, source.pattern, source.valid_values),
+        )
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_times_durations_and_money_are_named_with_their_unit(table: str) -> None:
+    endings = {"TIMESTAMPTZ": ("_at", "_start", "_end")}
+    for column in contract(table).columns:
+        if column.duckdb_type in endings:
+            assert column.name.endswith(endings[column.duckdb_type]), column.name
+        if column.name.endswith("_at"):
+            assert column.duckdb_type == "TIMESTAMPTZ", column.name
+        if column.name.endswith("_ns"):
+            assert column.duckdb_type == "BIGINT", column.name
+        if column.name.endswith(("_usd", "_ratio", "_rps", "_tps")):
+            assert column.duckdb_type == "DOUBLE", column.name
+        if column.name.endswith("_s"):
+            assert column.duckdb_type == ("INTEGER" if column.name == "window_s" else "DOUBLE"), column.name
+        if column.name.endswith("_tokens"):
+            assert column.duckdb_type == "BIGINT", column.name
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_rule_can_be_asked_of_duckdb_and_an_empty_row_breaks_only_what_is_required(table: str) -> None:
+    agreed = contract(table)
+    with duckdb.connect() as connection:
+        connection.register("rows", pa.Table.from_pylist([{}], schema=arrow_schema(table)))
+        for rule in agreed.rules:
+            ((holds,),) = connection.sql(f"SELECT {rule.holds} FROM rows").fetchall()
+            assert holds is (False if rule.name.endswith("_missing") else None), rule
+    assert len({rule.name for rule in agreed.rules}) == len(agreed.rules)
+
+
+@pytest.mark.parametrize("table", PROMISED)
+def test_the_promised_columns_are_there(table: str) -> None:
+    promised = PROMISED[table].split()
+    assert len(promised) == len(set(promised))
+    assert set(promised) - {column.name for column in contract(table).columns} == set()
+
+
+@pytest.mark.parametrize("table", KEYS)
+def test_keys(table: str) -> None:
+    assert contract(table).primary_key == KEYS[table]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_arrow_schema_has_the_columns_in_order(table: str) -> None:
+    schema = arrow_schema(table)
+    assert schema.names == [column.name for column in contract(table).columns]
+    types = {
+        "VARCHAR": pa.string(),
+        "VARCHAR[]": pa.list_(pa.string()),
+        "BIGINT": pa.int64(),
+        "INTEGER": pa.int32(),
+        "DOUBLE": pa.float64(),
+        "BOOLEAN": pa.bool_(),
+        "TIMESTAMPTZ": pa.timestamp("us", "UTC"),
+    }
+    for column in contract(table).columns:
+        expected = types[column.duckdb_type]
+        found = schema.field(column.name).type
+        assert found == expected or (pa.types.is_list(found) and found.value_type == pa.string()), column.name
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("ttft_s", "s"),
+        ("started_ns", "ns"),
+        ("cost_usd", "USD"),
+        ("input_tokens", "tokens"),
+        ("goodput_ratio", "0..1"),
+        ("goodput_rps", "requests/s"),
+        ("output_tps", "output tokens/s"),
+        ("ended_at", "UTC"),
+        ("size_bytes", "bytes"),
+        ("attempts", None),
+        ("preemptions", None),
+        ("position", None),
+    ],
+)
+def test_units_follow_from_names(name: str, unit: str | None) -> None:
+    assert Column(name, "DOUBLE", "what it is").unit == unit
+
+
+def test_rules_that_follow_from_columns() -> None:
+    rules = {rule.name: rule.holds for rule in contract("serving_records").rules}
+    assert rules["record_id_missing"] == "record_id IS NOT NULL"
+    assert rules["layer_invalid"] == "layer IN ('client', 'gateway', 'engine')"
+    assert rules["trace_id_malformed"] == "regexp_matches(trace_id, '^[0-9a-f]{32}$')"
+    assert rules["http_status_out_of_range"] == "http_status >= 0 AND http_status <= 999"
+    assert rules["reported_cost_usd_out_of_range"] == "reported_cost_usd >= 0 AND isfinite(reported_cost_usd)"
+    assert "tenant_missing" not in rules
+
+
+def test_no_duration_and_no_amount_can_be_negative_or_endless() -> None:
+    for table in ("serving_records", "attempts", "requests", "goodput"):
+        for column in contract(table).columns:
+            if column.name.endswith(("_s", "_usd", "_rps", "_tps", "_tokens")):
+                assert column.minimum in {0, 1}, (table, column.name)
+
+
+def test_verdicts_stand_in_the_contract_in_their_order() -> None:
+    verdicts = ("failed", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
+    assert contract("requests")["verdict"].valid_values[:7] == verdicts
+    columns = [column.name for column in contract("goodput").columns]
+    places = [columns.index(verdict) for verdict in verdicts]
+    assert all(second == first + 1 for first, second in pairwise(places))

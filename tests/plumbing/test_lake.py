@@ -1,0 +1,221 @@
+"""The lake on disk: writes that cannot tear, one writer at a time, formats, and files by their cell."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeUnwritable
+from goodput.plumbing import lake as lake_module
+from goodput.plumbing.lake import Lake, delete, inputs_of, write_atomically, write_parquet
+
+HOLD = """
+import sys
+from pathlib import Path
+from goodput.plumbing.lake import Lake
+with Lake(Path(sys.argv[1])).lock():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+ROWS = pa.table({"a": [1, 2, 3]})
+
+
+def everything_below(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "deep/er/file.txt"
+
+    def write(path: Path) -> None:
+        path.write_text("half")
+        assert not target.exists()
+        path.write_text("whole")
+
+    write_atomically(target, write)
+    assert target.read_text() == "whole"
+    assert everything_below(tmp_path) == ["deep/er/file.txt"]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), ValueError("bad"), KeyboardInterrupt()])
+def test_a_writer_that_fails_leaves_the_old_file_and_nothing_torn(tmp_path: Path, error: BaseException) -> None:
+    target = tmp_path / "file.txt"
+    target.write_text("old")
+
+    def write(path: Path) -> None:
+        path.write_text("ha")
+        raise error
+
+    with pytest.raises((LakeUnwritable, ValueError, KeyboardInterrupt)):
+        write_atomically(target, write)
+    assert target.read_text() == "old"
+    assert everything_below(tmp_path) == ["file.txt"]
+
+
+def test_a_full_disk_is_told_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(LakeUnwritable) as caught:
+        write_parquet(tmp_path / "part.parquet", ROWS)
+    assert str(caught.value) == (
+        f"{tmp_path}/part.parquet: cannot write: No space left on device.\n"
+        "Free some space or mend the permissions, then run again: what was finished is kept."
+    )
+    assert caught.value.exit_code == 1
+    assert everything_below(tmp_path) == []
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Without the rights of root, for whom no folder is read-only."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def read_only_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o555)
+        yield folder
+        folder.chmod(0o755)
+
+
+def test_a_read_only_folder_is_told(read_only_folder: Path) -> None:
+    lake = Lake(read_only_folder / "lake")
+    with as_nobody(), pytest.raises(LakeUnwritable, match="Permission denied"):
+        lake.open()
+    with as_nobody(), pytest.raises(LakeUnwritable, match="Permission denied"), lake.lock():
+        pass
+    assert everything_below(read_only_folder) == []
+
+
+def test_parts_in_a_read_only_folder_are_not_deleted_silently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(LakeUnwritable, match="Permission denied"):
+        delete([tmp_path / "a.parquet"])
+
+
+def test_a_file_in_the_place_of_the_lake_is_told(tmp_path: Path) -> None:
+    (tmp_path / "lake").write_text("")
+    with pytest.raises(LakeUnwritable):
+        Lake(tmp_path / "lake").open()
+
+
+def test_a_new_lake_says_its_format_and_opens_again(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    lake.open()
+    lake.open()
+    assert json.loads((tmp_path / "lake/lake.json").read_text()) == {"format": 1}
+
+
+def test_a_lake_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "lake.json").write_text('{"format": 2}')
+    with pytest.raises(LakeTooNew) as caught:
+        Lake(tmp_path).open()
+    assert str(caught.value) == (
+        f"{tmp_path}: this lake has format 2; this version of Goodput knows formats up to 1.\n"
+        "Upgrade Goodput, or name another lake with `lake` in goodput.toml or --lake."
+    )
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"format": "new"}', "\x00"])
+def test_a_marker_that_cannot_be_read_is_told(tmp_path: Path, content: str) -> None:
+    (tmp_path / "lake.json").write_text(content)
+    with pytest.raises(GoodputError, match=r"lake\.json"):
+        Lake(tmp_path).open()
+
+
+def test_one_writer_at_a_time_within_a_process(tmp_path: Path) -> None:
+    busy = "another run is writing to this lake"
+    with Lake(tmp_path).lock(), pytest.raises(LakeBusy, match=busy), Lake(tmp_path).lock():
+        pass
+    with Lake(tmp_path).lock():
+        pass
+
+
+def test_the_lock_of_another_process_holds_and_goes_with_it(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(lake_module.__file__).parents[2])}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(LakeBusy), Lake(tmp_path).lock():
+            pass
+        other.kill()
+    with Lake(tmp_path).lock():
+        pass
+
+
+def test_inputs_are_remembered_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "part.parquet"
+    assert inputs_of(path) is None
+    write_parquet(path, ROWS)
+    assert inputs_of(path) == ""
+    write_parquet(path, ROWS, inputs="abc")
+    assert inputs_of(path) == "abc"
+    assert pq.read_table(path).equals(ROWS)
+    pq.write_table(ROWS, tmp_path / "foreign.parquet")
+    assert inputs_of(tmp_path / "foreign.parquet") == ""
+
+
+def test_the_same_rows_make_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_parquet(tmp_path / name, ROWS, inputs="x")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_parts_are_found_by_the_value_of_their_cell_in_order(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    assert lake.parts("conformed", "serving_records") == {}
+    for hour, source in [("2026-11-20T10", "b"), ("2026-11-20T09", "z"), ("2026-11-20T10", "a")]:
+        write_parquet(lake.part("conformed", "serving_records", f"hour={hour}", source), ROWS)
+    (tmp_path / "conformed/serving_records/hour=2026-11-20T11").mkdir()
+    (tmp_path / "conformed/serving_records/hour=2026-11-20T09/.z.parquet.tmp").touch()
+    root = tmp_path / "conformed/serving_records"
+    found = lake.parts("conformed", "serving_records")
+    assert list(found.items()) == [
+        ("2026-11-20T09", [root / "hour=2026-11-20T09/z.parquet"]),
+        ("2026-11-20T10", [root / "hour=2026-11-20T10/a.parquet", root / "hour=2026-11-20T10/b.parquet"]),
+    ]
+
+
+def test_a_candidate_is_put_in_the_place_of_the_old_part(tmp_path: Path) -> None:
+    lake, cell = Lake(tmp_path), "hour=2026-11-20T09"
+    write_parquet(lake.part("joined", "requests", cell), ROWS, inputs="old")
+    write_parquet(lake.part("candidate", "requests", cell), ROWS, inputs="new")
+    lake.promote("joined", "requests", cell)
+    assert inputs_of(lake.part("joined", "requests", cell)) == "new"
+    assert lake.parts("candidate", "requests") == {}
+    assert everything_below(tmp_path) == ["joined/requests/hour=2026-11-20T09/part.parquet"]
+    with pytest.raises(LakeUnwritable):
+        lake.promote("joined", "requests", cell)
+
+
+def test_deleting_the_last_part_of_an_hour_takes_its_folder_too(tmp_path: Path) -> None:
+    for name in ("h1/a", "h1/b", "h2/a"):
+        write_parquet(tmp_path / name, ROWS)
+    delete([tmp_path / "h1/a", tmp_path / "h2/a"])
+    assert [path.name for path in tmp_path.iterdir()] == ["h1"]
+    assert everything_below(tmp_path) == ["h1/b"]

@@ -1,0 +1,296 @@
+"""Reading goodput.toml: every mistake at once with its key and what would be right; defaults, paths and overrides."""
+
+from pathlib import Path
+
+import pytest
+
+from goodput.errors import SettingsError
+from goodput.settings.load import load_settings
+from goodput.settings.model import Settings
+
+WRONG = """
+landing = []
+lakes = "lake"
+windows_s = [300, 7]
+latency_origin = "user"
+label_lateness_s = -1
+base = "/elsewhere"
+
+[workloads.match]
+ttft = 1.0
+
+[workloads.unassigned]
+tpot_s = true
+
+[workloads.qa]
+e2e_s = "1 s"
+retry_budget = -1
+on_missing = { ttft = "drop", tftt = "pass" }
+quality = { unlabeled = "fail" }
+
+[limits]
+max_line_bytes = 0
+
+[sources.bench]
+format = "xml"
+path_pattern = '(?P<route>.+'
+constants = { pool = ["a"] }
+columns = { started_at = 3 }
+
+[sources.runs]
+format = "csv"
+path = "*.csv"
+constants = { poool = "demo" }
+[sources.runs.columns]
+ttft_s = { column = "ttft", unit = "minutes" }
+model = { column = "m", unit = "s" }
+ended_at = { column = "t", unit = "iso8601", tz = "Mars/Olympus" }
+
+[sources.judge]
+format = "jsonl"
+path = "*.jsonl"
+table = "quality_labels"
+[sources.judge.columns]
+evaluator = "metric"
+labelled_at = { column = "at", unit = "today" }
+"""
+
+# Spelled out: what a person who wrote all of this wrong is told.
+TOLD = """\
+goodput.toml: 27 mistakes
+  landing: is empty
+      right would be: at least one; without this key the default holds
+  windows_s: 7 s fits neither an hour nor a day
+      right would be: seconds that divide an hour, or whole hours that divide a day
+  latency_origin: 'user' is not usable
+      right would be: 'request' or 'attempt'
+  label_lateness_s: -1 is not usable
+      right would be: greater than 0
+  limits.max_line_bytes: 0 is not usable
+      right would be: greater than 0
+  workloads.match.ttft: no such key
+      right would be: ttft_s
+  workloads.unassigned: this name means requests that no workload selects
+      right would be: another name
+  workloads.unassigned.tpot_s: true is not usable
+      right would be: a number
+  workloads.qa.retry_budget: -1 is not usable
+      right would be: greater than or equal to 0
+  workloads.qa.e2e_s: '1 s' is not usable
+      right would be: a number
+  workloads.qa.on_missing.ttft: 'drop' is not usable
+      right would be: 'fail' or 'pass'
+  workloads.qa.on_missing.tftt: 'tftt' is not usable
+      right would be: 'ttft', 'tpot', 'e2e', 'itl_p95', 'jitter' or 'deadline'
+  workloads.qa.quality.unlabeled: no such key
+      right would be: unlabelled
+  sources.bench.format: 'xml' is not usable
+      right would be: 'csv', 'jsonl' or 'parquet'
+  sources.bench.path: is missing
+      right would be: give it a value; `goodput init` shows an example
+  sources.bench.path_pattern: '(?P<route>.+' is no regular expression: missing ), unterminated subpattern at position 0
+      right would be: a regular expression of Python; each (?P<name>...) gives the column `name`
+  sources.bench.constants.pool: ['a'] is not usable
+      right would be: text, a number, true or false
+  sources.bench.columns.started_at: 3 is not usable
+      right would be: a table of keys and values
+  base: no such key
+      right would be: attributes, label_lateness_s, lake, landing, latency_origin, limits, max_request_lifetime_s, \
+schedule, sources, windows_s, workloads
+  lakes: no such key
+      right would be: lake
+  sources.runs.constants.poool: attempts has no such column
+      right would be: pool
+  sources.runs.columns.ttft_s.unit: 'minutes' is no unit of a duration
+      right would be: s, ms, us, ns
+  sources.runs.columns.model.unit: 's': this column has no unit
+      right would be: leave `unit` out
+  sources.runs.columns.ended_at.tz: 'Mars/Olympus' is no time zone
+      right would be: an IANA name such as UTC or Europe/Berlin
+  sources.runs.columns: started_at is not mapped
+      right would be: started_at = { column = "...", unit = "..." }
+  sources.judge.columns.labelled_at.unit: 'today' is no time format
+      right would be: epoch_s, epoch_ms, epoch_us, epoch_ns, iso8601, or a strptime format such as %Y-%m-%d %H:%M:%S
+  sources.judge.columns: nothing says what a label judges
+      right would be: one of request_key, response_id, trace_id, span_id, session_id"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "goodput.toml"
+    path.write_text(text)
+    return path
+
+
+def mistakes(path: Path) -> dict[str, tuple[str, str]]:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(path)
+    return {mistake.key: (mistake.wrong, mistake.right) for mistake in caught.value.mistakes}
+
+
+def test_every_mistake_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, WRONG)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert str(caught.value) == TOLD
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "right"),
+    [
+        ("windows_s = [0]", "windows_s", "seconds that divide an hour, or whole hours that divide a day"),
+        ("windows_s = [5400]", "windows_s", "seconds that divide an hour, or whole hours that divide a day"),
+        ("windows_s = [25200]", "windows_s", "seconds that divide an hour, or whole hours that divide a day"),
+        ("windows_s = [172800]", "windows_s", "seconds that divide an hour, or whole hours that divide a day"),
+        ("windows_s = []", "windows_s", "at least one; without this key the default holds"),
+        ("windows_s = [300.0]", "windows_s.0", "a whole number"),
+        ("windows_s = 300", "windows_s", "a list in square brackets"),
+        ("lake = 3", "lake", "text in quotes"),
+        ("landing = [3]", "landing.0", "text in quotes"),
+        ("max_request_lifetime_s = inf", "max_request_lifetime_s", "a finite number"),
+        ("max_request_lifetime_s = nan", "max_request_lifetime_s", "a finite number"),
+        ("workloads = 3", "workloads", "a table of keys and values"),
+        ("sources = [1]", "sources", "a table of keys and values"),
+        ("[workloads]\nqa = 3", "workloads.qa", "a table of keys and values"),
+        ("[workloads.qa]\nretry_budget = 1.5", "workloads.qa.retry_budget", "a whole number"),
+        ("[workloads.qa]\nretry_budget = true", "workloads.qa.retry_budget", "a whole number"),
+        ('[workloads.qa]\nttft_s = "1.0"', "workloads.qa.ttft_s", "a number"),
+        ("[workloads.qa]\nttft_s = 0", "workloads.qa.ttft_s", "greater than 0"),
+        ("[workloads.qa.quality]\nmin_score = nan", "workloads.qa.quality.min_score", "a finite number"),
+        ("[schedule]\ngrace_s = 3600", "schedule.grace_s", "less than 3600"),
+        ("[attributes]\nsession = 's'", "attributes.session", "session_id"),
+    ],
+)
+def test_one_mistake_with_its_key_and_what_is_right(tmp_path: Path, text: str, key: str, right: str) -> None:
+    found = mistakes(write(tmp_path, text))
+    assert {key: right for key, (_, right) in found.items()} == {key: right}
+
+
+def test_an_unknown_key_is_answered_with_the_near_ones_of_its_own_table(tmp_path: Path) -> None:
+    text = '[workloads.limits]\nttft = 1\nquality = { evaluator = "x" }\nmatch = { models = "y" }\n'
+    found = mistakes(write(tmp_path, text))
+    assert found == {
+        "workloads.limits.ttft": ("no such key", "ttft_s"),
+        "workloads.limits.quality.evaluator": ("no such key", "evaluators"),
+        "workloads.limits.match.models": ("no such key", "model"),
+    }
+
+
+def test_a_long_value_is_cut_short(tmp_path: Path) -> None:
+    ((wrong, _),) = mistakes(write(tmp_path, f"lake = {list(range(100))}")).values()
+    assert wrong == f"{str(list(range(100)))[:57]}... is not usable"
+
+
+def test_toml_that_cannot_be_read_is_told_with_its_line(tmp_path: Path) -> None:
+    found = mistakes(write(tmp_path, 'lake = "lake"\n\nlanding = [\n  "a"\n  "b"\n]\n'))
+    assert list(found) == ["TOML"]
+    assert "at line 5" in found["TOML"][0]
+    assert found["TOML"][1] == "valid TOML in UTF-8"
+
+
+def test_text_that_is_no_utf8_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "goodput.toml"
+    path.write_bytes(b'# settings\nlake = "\xff"\n')
+    assert mistakes(path) == {"TOML": ("no UTF-8 at line 2", "valid TOML in UTF-8")}
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("no.toml", "No such file or directory"), ("", "Is a directory")])
+def test_a_file_that_is_not_there(tmp_path: Path, name: str, wrong: str) -> None:
+    path = tmp_path / name
+    assert mistakes(path) == {str(path): (wrong, "a readable TOML file; `goodput init` writes one")}
+
+
+def test_without_a_file_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = load_settings()
+    assert settings.landing_paths == (tmp_path / "landing",)
+    assert settings.lake_path == tmp_path / "lake"
+    assert settings.windows_s == (300, 3600, 86400)
+    assert (settings.latency_origin, settings.max_request_lifetime_s) == ("request", 3600.0)
+    assert settings.label_lateness_s == 14 * 24 * 3600
+    assert (settings.workloads, settings.sources) == ({}, {})
+    assert settings.limits.max_line_bytes == 64 * 1024 * 1024
+    assert settings.attributes.session_id == ("gen_ai.conversation.id", "session.id")
+
+
+def test_paths_are_below_the_folder_of_the_file_not_of_the_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/goodput.toml").write_text('landing = ["../in", "/var/otlp"]\nlake = "river/lake"\n')
+    monkeypatch.chdir(tmp_path)
+    settings = load_settings(Path("etc/goodput.toml"))
+    assert settings.landing_paths == (tmp_path / "etc/../in", Path("/var/otlp"))
+    assert settings.lake_path == tmp_path / "etc/river/lake"
+
+
+def test_the_command_line_overrides_relative_to_the_caller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/goodput.toml").write_text('landing = ["in"]\nlake = "lake"\n')
+    monkeypatch.chdir(tmp_path)
+    settings = load_settings(Path("etc/goodput.toml"), landing=[Path("a"), Path("/b")], lake=Path("out"))
+    assert settings.landing_paths == (tmp_path / "a", Path("/b"))
+    assert settings.lake_path == tmp_path / "out"
+
+
+def test_a_single_name_stands_for_a_list_of_one(tmp_path: Path) -> None:
+    settings = load_settings(write(tmp_path, 'landing = "in"\n[workloads.qa.match]\nmodel = "llama-*"\n'))
+    assert settings.landing == ("in",)
+    assert settings.workloads["qa"].match.model == ("llama-*",)
+
+
+def test_windows_are_sorted_and_each_stands_once(tmp_path: Path) -> None:
+    assert load_settings(write(tmp_path, "windows_s = [86400, 300, 300, 7200]")).windows_s == (300, 7200, 86400)
+
+
+def test_workloads_keep_the_order_of_the_file(tmp_path: Path) -> None:
+    text = "[workloads.z]\nttft_s = 1\n[workloads.a]\nttft_s = 2\n"
+    assert list(load_settings(write(tmp_path, text)).workloads) == ["z", "a"]
+
+
+def test_a_source_in_its_short_and_long_form(tmp_path: Path) -> None:
+    text = """
+[sources.bench]
+format = "csv"
+path = "*_output_*.csv"
+path_pattern = '(?P<route>.+)_output_(?P<offered_rps>[0-9.]+)\\.csv'
+constants = { pool = "demo", streamed = true, reported_cost_usd = 0.5 }
+[sources.bench.columns]
+started_at = { column = "launch_time", unit = "%d/%m/%Y %H:%M", tz = "Europe/Berlin" }
+ttft_s = { column = "ttft", unit = "ms" }
+session_id = "user_id"
+"""
+    bench = load_settings(write(tmp_path, text)).sources["bench"]
+    assert (bench.table, bench.constants) == ("attempts", {"pool": "demo", "streamed": True, "reported_cost_usd": 0.5})
+    assert {name: (c.column, c.unit, c.tz) for name, c in bench.columns.items()} == {
+        "started_at": ("launch_time", "%d/%m/%Y %H:%M", "Europe/Berlin"),
+        "ttft_s": ("ttft", "ms", "UTC"),
+        "session_id": ("user_id", None, "UTC"),
+    }
+
+
+@pytest.mark.parametrize("unit", ["epoch_s", "epoch_ms", "epoch_us", "epoch_ns", "iso8601", "%Y-%m-%d %H:%M:%S"])
+def test_time_formats(tmp_path: Path, unit: str) -> None:
+    column = f'columns = {{ started_at = {{ column = "t", unit = "{unit}" }} }}'
+    text = f'[sources.s]\nformat = "csv"\npath = "*"\n{column}\n'
+    assert load_settings(write(tmp_path, text)).sources["s"].columns["started_at"].unit == unit
+
+
+def test_what_the_path_gives_need_not_be_mapped(tmp_path: Path) -> None:
+    text = """
+[sources.judge]
+format = "jsonl"
+path = "*.jsonl"
+path_pattern = '(?P<evaluator>[a-z]+)/.*'
+table = "quality_labels"
+constants = { session_id = "all" }
+[sources.judge.columns]
+labelled_at = { column = "at", unit = "iso8601" }
+"""
+    assert load_settings(write(tmp_path, text)).sources["judge"].table == "quality_labels"
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().lake = "other"  # type: ignore[misc]

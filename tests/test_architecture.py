@@ -1,0 +1,69 @@
+"""The tree is the data's path: who may import whom, and that each module says what it is."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "pipelines/goodput"
+STAGES = ("collect", "conform", "join", "measure", "monitor", "notify")
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+
+
+def imported(path: Path) -> set[str]:
+    """Full names of all that a module imports, inside functions too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module}
+    return found
+
+
+def named(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def stage_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0]
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) in STAGES], ids=named)
+def test_a_stage_never_imports_a_later_one(path: Path) -> None:
+    later = STAGES[STAGES.index(stage_of(path)) + 1 :]
+    assert not {name for name in imported(path) for stage in later if name.startswith(f"goodput.{stage}")}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) == "plumbing"], ids=named)
+def test_plumbing_imports_no_stage(path: Path) -> None:
+    assert not {name for name in imported(path) for stage in STAGES if name.startswith(f"goodput.{stage}")}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) in (*STAGES, "simulate", "settings")], ids=named)
+def test_only_assets_import_dagster(path: Path) -> None:
+    if path.name != "assets.py":
+        assert not {name for name in imported(path) if name.split(".")[0] == "dagster"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_each_module_says_what_it_is(path: Path) -> None:
+    said = ast.get_docstring(ast.parse(path.read_text()))
+    assert said
+    assert len(said.split()) >= 5
+
+
+def test_empty_packages() -> None:
+    assert not [path for path in PACKAGE.rglob("__init__.py") if path.read_text() and "tabular" not in path.parts]
+
+
+def test_asking_imports_neither_dagster_nor_great_expectations() -> None:
+    modules = "query, tables, explain, sources, init"
+    script = (
+        f"import sys; from goodput.cli import main, {modules}; "
+        "print([m for m in ('dagster', 'great_expectations', 'polars') if m in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"
