@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -178,3 +179,51 @@ def windows(
     pq.write_table(table, path)
     observed = (at_ns(observed_s[0]), at_ns(observed_s[1]))
     return measure(settings, [str(path)], grains, Stretch(START_S, START_S + hours * 3600, observed))
+
+
+def at(seconds: float) -> datetime:
+    """The moment `seconds` after START_S."""
+    return datetime.fromtimestamp(START_S, UTC) + timedelta(seconds=seconds)
+
+
+def judged(name: str, verdict: str, end: float = 1.0, **given: Any) -> Row:
+    """A joined request of workload `qa` with this verdict, over at `end` and arrived one second before (`start`).
+
+    Where the workload has a quality gate say `gated=True`: an accepted request then has passed it.
+    """
+    gated = given.pop("gated", False) or verdict in {"rejected", "unlabelled"}
+    start = given.pop("start", end - 1)
+    over = verdict != "in_flight"
+    return {
+        "request_key": name,
+        "workload": "qa",
+        "arrived_at": at(start),
+        "ended_at": at(end) if over else None,
+        "attempts": 1,
+        "retry_count": 3 if verdict == "over_budget" else 0,
+        "delivering_attempt_id": name,
+        "model": "m1",
+        "pool": "p1",
+        "route": "r1",
+        "output_tokens": 10,
+        "e2e_s": end - start if over else None,
+        "outcome": "error" if verdict == "failed" else "ok",
+        "pass_success": verdict != "failed" if over else None,
+        "pass_retries": verdict != "over_budget",
+        "pass_ttft": False if verdict == "slow" else None if verdict == "unevaluable" else True,
+        "pass_quality": {"accepted": True, "rejected": False}.get(verdict) if gated else None,
+        "needs_label": gated and verdict in {"accepted", "rejected", "unlabelled"},
+        "tpot_na": False,
+        "verdict": verdict,
+        **given,
+    }
+
+
+VERDICTS = ("failed", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
+
+
+def row_of(frame: pl.DataFrame, minute: float = 0, window_s: int = 300, slice: str = "overall", **names: str) -> Row:
+    """The only row of a slice (and of the named workload, model, pool, route) in the window that starts at `minute`."""
+    wanted = {"window_start": at(60 * minute), "window_s": window_s, "slice": slice, **names}
+    (row,) = [row for row in frame.to_dicts() if all(row[name] == value for name, value in wanted.items())]
+    return row

@@ -1,7 +1,9 @@
 """Dagster is the real execution path: what it is told of the assets, and that a run of it does the work."""
 
 import json
+import random
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
@@ -10,8 +12,8 @@ from end_to_end.test_same_sources_same_tables import SETTINGS, T0_NS, otlp_line
 from end_to_end.whole import ask, table
 
 from goodput.definitions import build_defs, hours, hours_stale, ingest
-from goodput.errors import HeldHour, HoursHeld
-from goodput.plumbing import checked
+from goodput.errors import HeldHour, HoursHeld, LakeUnwritable
+from goodput.plumbing import checked, lake
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
@@ -23,8 +25,6 @@ CONFORMED = ("serving_records", "span_links", "label_records", "quarantine")
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     """Settings and a landing zone with 24 exchanges over three hours."""
-    import random
-
     (tmp_path / "goodput.toml").write_text(SETTINGS)
     (tmp_path / "landing").mkdir()
     rng = random.Random(1)
@@ -36,6 +36,12 @@ def workspace(tmp_path: Path) -> Workspace:
 def instance() -> Iterator[dg.DagsterInstance]:
     with dg.DagsterInstance.ephemeral() as one:
         yield one
+
+
+@pytest.fixture
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without contract checks, which take seconds: for tests of something else."""
+    monkeypatch.setattr(checked, "check_hours", lambda name, parts: [])
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +123,7 @@ def test_jobs_compute_what_goodput_run_computes(
     assert not again.run_requests
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_a_second_run_finds_nothing_to_do(workspace: Workspace) -> None:
     first = run(workspace)
     before = table(workspace, "goodput")
@@ -126,6 +133,7 @@ def test_a_second_run_finds_nothing_to_do(workspace: Workspace) -> None:
     assert table(workspace, "goodput").equals(before)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_changed_gates_restate_without_reading_again(workspace: Workspace) -> None:
     run(workspace)
     assert workspace.config is not None
@@ -143,6 +151,7 @@ def test_changed_gates_restate_without_reading_again(workspace: Workspace) -> No
 def test_an_hour_that_breaks_its_contract_is_held_and_the_others_go_on(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(checked, "check_hours", lambda name, parts: [])
     run(workspace)
     published = table(workspace, "goodput")
     all_hours = sorted({str(start)[:13].replace(" ", "T") for start in ask(workspace, "FROM requests")["ended_at"]})
@@ -160,7 +169,8 @@ def test_an_hour_that_breaks_its_contract_is_held_and_the_others_go_on(
     labels = after["window_start"].dt.strftime("%Y-%m-%dT%H")
     kept = after.filter(labels == all_hours[0])
     assert kept.height > 0
-    assert kept.equals(published.filter(window_s=3600).filter(pl_hour(published) == all_hours[0]))
+    hourly = published.filter(window_s=3600)
+    assert kept.equals(hourly.filter(hourly["window_start"].dt.strftime("%Y-%m-%dT%H") == all_hours[0]))
     changed = after.filter(labels == all_hours[1])
     assert changed["revision"].max() == 1
     # Held is not forgotten: the next run says so again, and publishes once the contract holds.
@@ -171,13 +181,8 @@ def test_an_hour_that_breaks_its_contract_is_held_and_the_others_go_on(
     run(Workspace(workspace.config))
 
 
-def pl_hour(frame):  # type: ignore[no-untyped-def]
-    return frame.filter(window_s=3600)["window_start"].dt.strftime("%Y-%m-%dT%H")
-
-
+@pytest.mark.usefixtures("unchecked")
 def test_since_and_until_compute_the_hours_again(workspace: Workspace) -> None:
-    from datetime import UTC, datetime, timedelta
-
     run(workspace)
     first = datetime.fromtimestamp(T0_NS / 1e9, UTC)
     again = run(workspace, first, first + timedelta(hours=2))
@@ -185,9 +190,6 @@ def test_since_and_until_compute_the_hours_again(workspace: Workspace) -> None:
 
 
 def test_a_failing_step_names_its_cause(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    from goodput.errors import LakeUnwritable
-    from goodput.plumbing import lake
-
     def full(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -115,7 +115,17 @@ REQUESTS = [
         finish_reason="stop",
         pass_quality=True,
     ),
-    request("req-slow", 1, "slow", ttft_s=0.5, e2e_s=1.11, tpot_s=0.061, output_tokens=11, pass_tpot=False),
+    request(
+        "req-slow",
+        1,
+        "slow",
+        ttft_s=0.5,
+        e2e_s=1.11,
+        tpot_s=0.061,
+        output_tokens=11,
+        pass_tpot=False,
+        sole_failing_gate="tpot",
+    ),
     request(
         "req-failed",
         2,
@@ -152,7 +162,7 @@ REQUESTS = [
         sole_failing_gate="quality",
     ),
     request("req-unevaluable", 5, "unevaluable", e2e_s=1.0, pass_ttft=None, pass_tpot=None),
-    request("req-unlabelled", 6, "unlabelled", ttft_s=0.2, tpot_s=0.01, sole_failing_gate="quality"),
+    request("req-unlabelled", 6, "unlabelled", ttft_s=0.2, tpot_s=0.01),
     request(
         "req-in-flight",
         7,

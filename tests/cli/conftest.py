@@ -21,6 +21,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("lake")
     with duckdb.connect(root / "goodput.duckdb") as connection:
         connection.execute("SET TimeZone = 'UTC'")
+        connection.begin()
         for name, rows in ROWS.items():
             connection.register("given", pa.Table.from_pylist(rows, schema=arrow_schema(name)))
             if name in TABLES:
@@ -31,6 +32,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
             _comment(connection, name)
         connection.register("gates", pa.Table.from_pylist(GATES))
         connection.execute("CREATE TABLE workloads AS FROM gates")
+        connection.commit()
     return root
 
 

@@ -72,7 +72,9 @@ def otlp_line(rng: random.Random, names: range) -> str:
         )
         if rng.random() < 0.5:
             usage = attribute("gen_ai.usage.completion_tokens", rng.choice([1, 50]))
-            spans.append({**ids, "spanId": engine, "parentSpanId": client, "name": "llm_request", "attributes": [usage]})
+            spans.append(
+                {**ids, "spanId": engine, "parentSpanId": client, "name": "llm_request", "attributes": [usage]}
+            )
     return json.dumps({"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": spans}]}]}) + "\n"
 
 
@@ -191,7 +193,10 @@ def test_late_labels_restate_only_what_they_judge(tmp_path: Path) -> None:
     trace, span = record.split(":")
     label = {"timeUnixNano": str(T0_NS + 5 * 3600 * 10**9), "eventName": "gen_ai.evaluation.result"}
     label |= {"traceId": trace.upper(), "spanId": span}
-    label["attributes"] = [attribute("gen_ai.evaluation.name", "judge"), attribute("gen_ai.evaluation.score.value", 0.9)]
+    label["attributes"] = [
+        attribute("gen_ai.evaluation.name", "judge"),
+        attribute("gen_ai.evaluation.score.value", 0.9),
+    ]
     (tmp_path / "landing/labels.jsonl").write_text(
         json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [label]}]}]}) + "\n"
     )

@@ -9,7 +9,7 @@ from goodput.plumbing.hours import batches, day_of, epoch_hour, hour_label, hour
 
 @pytest.mark.parametrize(
     ("label", "hours"),
-    [("1970-01-01T00", 0), ("1969-12-31T23", -1), ("2026-11-20T09", 498657), ("2024-02-29T23", 474767)],
+    [("1970-01-01T00", 0), ("1969-12-31T23", -1), ("2026-11-20T09", 498657), ("2024-02-29T23", 474791)],
 )
 def test_labels(label: str, hours: int) -> None:
     assert hour_label(hours) == label

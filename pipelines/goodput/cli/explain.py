@@ -14,7 +14,7 @@ from rich.text import Text
 from goodput.cli.case import Case, place, read_case
 from goodput.cli.cells import apart, plain, shown
 from goodput.cli.facts import Fact, facts
-from goodput.cli.gates import Gate, gates, headline
+from goodput.cli.gates import Gate, Result, gates, headline
 from goodput.cli.published import Config, LakeRoot, Row, published
 from goodput.cli.render import console, table, until_reader_leaves
 
@@ -105,7 +105,8 @@ def _print_request(case: Case, found: list[Gate], out: Console) -> None:
     out.print(Text(headline(case, found), style=style))
     sole = request["sole_failing_gate"]
     if sole:
-        out.print(f"Without the gate {sole} it would have been accepted.")
+        waiting = "; no label has judged it yet" if any(g.result is Result.no_label for g in found) else ""
+        out.print(f"Only the gate {sole} stands against it{waiting}.")
     out.print()
     finish = f" ({plain(request['finish_reason'])})" if request["finish_reason"] else ""
     out.print(f"request  {plain(request['request_key'])}, workload {plain(request['workload'])}")

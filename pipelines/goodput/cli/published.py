@@ -3,9 +3,12 @@
 What is asked belongs to the commands; what may be asked is in the database itself.
 """
 
+import os
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Annotated, Any
 
 import duckdb
@@ -43,7 +46,8 @@ def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBP
     try:
         with duckdb.connect(database, read_only=True, config=_OFFLINE) as connection:
             connection.execute("SET TimeZone = 'UTC'")
-            yield connection
+            with _interruptible(connection):
+                yield connection
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error
     except duckdb.Error as error:
@@ -52,6 +56,29 @@ def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBP
         if str(error) == "Query interrupted":  # what DuckDB raises when Ctrl-C ends a statement
             raise KeyboardInterrupt from error
         raise
+
+
+@contextmanager
+def _interruptible(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Ctrl-C ends the running statement at once: DuckDB polls for signals, and misses one now and then."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+
+    def watch() -> None:
+        while number := os.read(reader, 1):
+            if number[0] == signal.SIGINT:
+                connection.interrupt()
+
+    watcher = Thread(target=watch, daemon=True)
+    before = signal.set_wakeup_fd(writer)
+    watcher.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+        watcher.join()
+        os.close(reader)
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:

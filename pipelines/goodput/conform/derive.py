@@ -15,10 +15,15 @@ def derive(table: str, frame: pl.DataFrame) -> pl.DataFrame:
         first_token_ns=pl.coalesce("first_token_ns", start + _ns("ttft_s")),
     )
     durations = times.with_columns(
-        e2e_s=pl.coalesce("e2e_s", (pl.col("ended_ns") - start) / 1e9),
-        ttft_s=pl.coalesce("ttft_s", (pl.col("first_token_ns") - start) / 1e9),
+        e2e_s=pl.coalesce("e2e_s", _seconds(pl.col("ended_ns") - start)),
+        ttft_s=pl.coalesce("ttft_s", _seconds(pl.col("first_token_ns") - start)),
     )
     return durations.with_columns(outcome())
+
+
+def _seconds(nanoseconds: pl.Expr) -> pl.Expr:
+    # An instant before the start is what its row is refused for, not a duration that nobody gave.
+    return pl.when(nanoseconds >= 0).then(nanoseconds / 1e9)
 
 
 def _ns(column: str) -> pl.Expr:

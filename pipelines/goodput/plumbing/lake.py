@@ -106,7 +106,7 @@ def _format_in(marker: Path) -> int:
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary name beside `path`, then rename it over; raises LakeUnwritable, leaves nothing torn."""
+    """Let `write` fill a temporary name beside `path`, then rename it over; nothing torn stays, LakeUnwritable else."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

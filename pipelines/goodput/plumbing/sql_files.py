@@ -55,12 +55,17 @@ def compute(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 def read_parts(connection: duckdb.DuckDBPyConnection, name: str, files: Iterable[str], empty: "pa.Schema") -> None:
     """Make relation `name` a temporary view of Parquet files, or an empty table of schema `empty` where there are none."""
-    listed = ", ".join(quoted(file) for file in files)
-    if listed:
-        source = f"read_parquet([{listed}], union_by_name = true)"
-        connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS SELECT * FROM {source}')  # noqa: S608
+    named = list(files)
+    if named:
+        connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS SELECT * FROM {parquet(named)}')  # noqa: S608
     else:
         connection.register(name, empty.empty_table())
+
+
+def parquet(files: Iterable[str]) -> str:
+    """The rows of Parquet files as an SQL table; what their folders are called is no column of theirs."""
+    listed = ", ".join(quoted(file) for file in files)
+    return f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
 
 
 def quoted(text: str) -> str:

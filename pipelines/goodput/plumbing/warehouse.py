@@ -13,7 +13,7 @@ from goodput.errors import LakeUnwritable
 from goodput.plumbing.contracts import Column, arrow_schema, contract
 from goodput.plumbing.lake import Lake, write_atomically
 from goodput.plumbing.ledger import LEDGER_SCHEMA
-from goodput.plumbing.sql_files import connect, quoted, read_parts, sql_file
+from goodput.plumbing.sql_files import connect, parquet, quoted, read_parts, sql_file
 
 VIEWS = {
     "attempts": "joined",
@@ -113,10 +113,9 @@ def _add_view(connection: duckdb.DuckDBPyConnection, view: str, files: list[str]
         nothing = ", ".join(f'NULL::{column.duckdb_type} AS "{column.name}"' for column in columns)
         connection.execute(f'CREATE VIEW "{view}" AS SELECT {nothing} WHERE false')
     else:
-        listed = ", ".join(quoted(file) for file in files)
         named = ", ".join(f'"{column.name}"' for column in columns)
         connection.execute(
-            f'CREATE VIEW "{view}" AS SELECT {named} FROM read_parquet([{listed}], union_by_name = true)'  # noqa: S608
+            f'CREATE VIEW "{view}" AS SELECT {named} FROM {parquet(files)}'  # noqa: S608
         )
     _comment(connection, "VIEW", view)
 

@@ -30,9 +30,7 @@ class Outcome:
         return [row["line"] for row in self.spans]
 
 
-def read_bytes(
-    folder: Path, content: bytes, wanted: Sequence[Wanted] = (), limits: Limits | None = None
-) -> Outcome:
+def read_bytes(folder: Path, content: bytes, wanted: Sequence[Wanted] = (), limits: Limits | None = None) -> Outcome:
     path = folder / "otlp"
     path.write_bytes(content)
     return read_path(path, wanted, limits)

@@ -2,6 +2,7 @@ import gzip
 import io
 import itertools
 import os
+import random
 import resource
 import struct
 import subprocess
@@ -111,32 +112,32 @@ def test_an_unfinished_last_message_is_torn_wherever_it_ends(tmp_path: Path, cut
     assert (outcome.lines, outcome.bad_lines, outcome.reader.torn_tail_bytes) == (1, [], cut)
 
 
-def _noise(compress: Callable[[bytes], bytes]) -> tuple[bytes, list[bytes]]:
-    lines = [span_line(f'"name":"{os.urandom(200).hex()}"') for _ in range(200)]
-    return compress(b"".join(line + b"\n" for line in lines)), lines
+NOISE = random.Random(20261).randbytes(400_000).hex()
+NOISY_LINES = b"".join(span_line(f'"name":"{NOISE[at : at + 400]}"') + b"\n" for at in range(0, 800_000, 400))
+checked_zstd = zstandard.ZstdCompressor(write_checksum=True).compress
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstd])
 def test_a_compressed_file_still_being_written_keeps_its_rows(
     tmp_path: Path, compress: Callable[[bytes], bytes]
 ) -> None:
-    content, _ = _noise(compress)
+    content = compress(NOISY_LINES)
     outcome = read_bytes(tmp_path, content[: len(content) * 2 // 3])
-    # zstd gives whole blocks of 128 KiB only, the better part of which is here
-    assert len(outcome.spans) > 80
+    # zstd gives whole blocks of 128 KiB only
+    assert len(outcome.spans) > 1000
     assert (outcome.bad_lines, outcome.reader.stopped, outcome.reader.truncated) == ([], None, True)
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, zstd])
+@pytest.mark.parametrize("compress", [gzip.compress, checked_zstd])
 def test_corrupt_compression_keeps_the_rows_before_it_and_says_so(
     tmp_path: Path, compress: Callable[[bytes], bytes]
 ) -> None:
-    content, _ = _noise(compress)
-    middle = len(content) * 2 // 3
-    outcome = read_bytes(tmp_path, content[:middle] + b"\xff\xff\xff\xff" * 300 + content[middle + 1200 :])
-    assert outcome.reader.stopped
-    assert "corrupt" in outcome.reader.stopped
-    assert all(len(row["name"]) == 400 for row in outcome.spans[:80])
+    content = bytearray(compress(NOISY_LINES))
+    content[len(content) * 2 // 3] ^= 0xFF
+    outcome = read_bytes(tmp_path, bytes(content))
+    assert "data is corrupt" in (outcome.reader.stopped or "")
+    assert len(outcome.spans) > 1000
+    assert [row["name"] for row in outcome.spans[:1000]] == [NOISE[at : at + 400] for at in range(0, 400_000, 400)]
     assert outcome.reader.torn_tail_bytes == 0
 
 
@@ -246,9 +247,28 @@ def test_what_is_no_otlp_is_refused(tmp_path: Path, content: bytes) -> None:
         read_path(path)
 
 
+def test_a_block_holds_no_more_rows_than_can_be_told_of(tmp_path: Path) -> None:
+    content = GOOD + b"\n" + b"x\n" * 200_000 + GOOD + b"\n"
+    (tmp_path / "lines").write_bytes(content)
+    blocks = list(OtlpReader(tmp_path / "lines"))
+    assert [block.lines for block in blocks] == [65536, 65536, 65536, 200_002 - 3 * 65536]
+    assert [bad.line for block in blocks for bad in block.bad_lines] == list(range(2, 200_002))
+    assert [block.spans["line"].to_pylist() for block in blocks if block.spans] == [[1], [200_002]]
+    (tmp_path / "messages").write_bytes(length_prefixed([MESSAGES[0]] + [b""] * 100_000 + [MESSAGES[1]]))
+    assert [block.lines for block in OtlpReader(tmp_path / "messages")] == [65536, 100_002 - 65536]
+
+
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     outcome = read_bytes(tmp_path, b"")
     assert (outcome.lines, outcome.reader.stopped) == (0, None)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstd])
+def test_a_compressed_file_of_which_too_little_is_written_has_no_rows_yet(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
+    outcome = read_bytes(tmp_path, compress(GOOD)[:12])
+    assert (outcome.lines, outcome.reader.truncated, outcome.reader.stopped) == (0, True, None)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -83,9 +83,7 @@ ANY_VALUE = Message(
 KEY_VALUE = Message("KeyValue", (Field("key", 1, Scalar.TEXT), Field("value", 2, ANY_VALUE)))
 RESOURCE = Message("Resource", (Field("attributes", 1, KEY_VALUE, repeated=True),))
 SCOPE = Message("InstrumentationScope", (Field("name", 1, Scalar.TEXT),))
-STATUS = Message(
-    "Status", (Field("message", 2, Scalar.TEXT), Field("code", 3, Scalar.ENUM, enum_names=STATUS_CODE))
-)
+STATUS = Message("Status", (Field("message", 2, Scalar.TEXT), Field("code", 3, Scalar.ENUM, enum_names=STATUS_CODE)))
 SPAN = Message(
     "Span",
     (

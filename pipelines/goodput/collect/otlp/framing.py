@@ -8,6 +8,7 @@ from goodput.collect.otlp.limits import BadLine
 from goodput.collect.otlp.streams import Compression
 
 BLOCK_BYTES = 8 * 2**20
+BLOCK_ROWS = 2**16  # of lines or messages: each may be a bad one that has to be told of
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,10 @@ def _ends(data: bytes) -> Index:
 
 def _object_lines(data: bytes, numbers: Index, limits: Limits, bad_lines: list[BadLine]) -> _Lines:
     """Leave out blank lines, and as bad ones those that are too long or do not begin with a brace."""
+    if not data.strip():
+        return _joined([], [])
     ends = _ends(data)
-    starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
+    starts = np.concatenate([[0], ends[:-1] + 1])
     first = np.frombuffer(data, np.uint8)[starts]
     if np.all(first == _BRACE) and np.all(ends - starts <= limits.max_line_bytes):
         return _Lines(data, numbers, ends)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from goodput.collect.otlp.framing import BLOCK_BYTES, LineBlock
+from goodput.collect.otlp.framing import BLOCK_BYTES, BLOCK_ROWS, LineBlock
 from goodput.collect.otlp.limits import BadLine, Limits, too_long
 from goodput.collect.otlp.streams import ByteStream
 
@@ -29,9 +29,7 @@ class LineFramer:
     def __iter__(self) -> Iterator[LineBlock]:
         chunk = self._stream.read(self._block_bytes).removeprefix(BOM)
         while chunk:
-            block = self._cut(chunk)
-            if block:
-                yield block
+            yield from self._cut(chunk)
             chunk = self._stream.read(self._block_bytes)
         self.stopped = self._stream.stopped
         if self._line_is_too_long():
@@ -39,25 +37,24 @@ class LineFramer:
         rest = b"" if self.stopped else b"".join(self._parts)
         whole = _is_whole(rest)
         if whole or self._bad_lines:
-            yield self._block(rest + b"\n" if whole else b"")
+            yield from self._blocks(rest + b"\n" if whole else b"")
         if rest.strip() and not whole:
             self.torn_tail_bytes = len(rest)
 
-    def _cut(self, chunk: bytes) -> LineBlock | None:
+    def _cut(self, chunk: bytes) -> Iterator[LineBlock]:
         if self._line_is_too_long():
             newline = chunk.find(b"\n") + 1
             if not newline:
-                return None
+                return
             self._end_long_line()
             chunk = chunk[newline:]
         end = chunk.rfind(b"\n") + 1
-        if not end:
-            self._keep(chunk)
-            return None
-        whole = b"".join([*self._parts, memoryview(chunk)[:end]])
-        self._parts, self._parts_bytes = [], 0
+        whole = b"".join([*self._parts, memoryview(chunk)[:end]]) if end else b""
+        if whole:
+            self._parts, self._parts_bytes = [], 0
         self._keep(chunk[end:])
-        return self._block(whole)
+        if whole:
+            yield from self._blocks(whole)
 
     def _keep(self, part: bytes) -> None:
         if part:
@@ -72,12 +69,15 @@ class LineFramer:
         self._parts, self._parts_bytes = [], 0
         self._line += 1
 
-    def _block(self, data: bytes) -> LineBlock:
-        lines = int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
-        block = LineBlock(data, self._line, lines, self._bad_lines)
-        self._bad_lines = []
-        self._line += lines
-        return block
+    def _blocks(self, data: bytes) -> Iterator[LineBlock]:
+        newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+        for first in range(0, max(len(newlines), 1), BLOCK_ROWS):
+            ends = newlines[first : first + BLOCK_ROWS]
+            start = int(newlines[first - 1]) + 1 if first else 0
+            part = data if len(ends) == len(newlines) else data[start : int(ends[-1]) + 1]
+            yield LineBlock(part, self._line, len(ends), self._bad_lines)
+            self._bad_lines = []
+            self._line += len(ends)
 
 
 def _is_whole(line: bytes) -> bool:

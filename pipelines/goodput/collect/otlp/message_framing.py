@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import zstandard
 
-from goodput.collect.otlp.framing import BLOCK_BYTES, MessageBlock
+from goodput.collect.otlp.framing import BLOCK_BYTES, BLOCK_ROWS, MessageBlock
 from goodput.collect.otlp.limits import Limits, bad_line, too_long
 from goodput.collect.otlp.streams import MORE_THAN_LIMIT, ByteStream, decompress_message
 
@@ -58,7 +58,8 @@ class MessageFramer:
         """Take whole messages from `at` on, a block's size of them decompressed; returns where they end."""
         block = MessageBlock()
         taken_bytes = 0
-        while at + LENGTH.size <= len(data) and taken_bytes < self._block_bytes:
+        last_number = self._number + BLOCK_ROWS
+        while at + LENGTH.size <= len(data) and taken_bytes < self._block_bytes and self._number < last_number:
             (length,) = LENGTH.unpack_from(data, at)
             if length > self._limits.max_line_bytes:
                 claim = f"message {self._number + 1} claims {length} bytes"

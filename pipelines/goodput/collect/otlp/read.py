@@ -28,11 +28,11 @@ from goodput.collect.otlp.records import (
     logs_table,
     spans_table,
 )
-from goodput.collect.otlp.sniff import sniff
+from goodput.collect.otlp.sniff import read_head
 from goodput.collect.otlp.streams import ByteStream
 from goodput.errors import SourceRefused
 
-__all__ = ["BadLine", "Limits", "OtlpBlock", "OtlpReader", "Wanted", "sniff"]
+__all__ = ["BadLine", "Limits", "OtlpBlock", "OtlpReader", "Wanted"]
 
 _THREADS = 2
 _BLOCKS_AHEAD = 2
@@ -85,11 +85,14 @@ class OtlpReader:
 
     def __iter__(self) -> Iterator[OtlpBlock]:
         try:
-            framing = sniff(self._path)
-            if framing is None and self._path.stat().st_size:
-                raise SourceRefused(self._path, "does not look like OTLP, neither JSON lines nor protobuf")
-            if framing is not None:
+            head = read_head(self._path)
+            framing = head.framing
+            if framing:
                 yield from self._blocks(framing)
+            elif head.content or head.damaged:
+                raise SourceRefused(self._path, "does not look like OTLP, neither JSON lines nor protobuf")
+            else:  # nothing has been written yet, or nothing that can be decompressed without what is to come
+                self.truncated = head.truncated
         except OSError as error:
             raise SourceRefused(self._path, f"cannot be read: {error.strerror or error}") from error
 

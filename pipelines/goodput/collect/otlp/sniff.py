@@ -1,6 +1,7 @@
 """Tells by the first bytes of a file, never by its name, whether and how it holds OTLP."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -14,23 +15,41 @@ from goodput.collect.otlp.message_framing import LENGTH
 from goodput.collect.otlp.signals import signal_of
 from goodput.collect.otlp.streams import ZSTD_MAGIC, ByteStream, Compression, compression_of, decompress_head
 
-HEAD_BYTES = 2**16
+HEAD_BYTES = 2**18  # no block of a zstd frame is longer than half of this
 _ROOTS = "|".join(key for signal in SIGNALS for key in (signal.root, f"resource_{signal.name.lower()}"))
 _FIRST_KEY = re.compile(rf'\s*\{{\s*"(?:{_ROOTS})"\s*:'.encode())
 _ANY_ROOT = re.compile(rf'"(?:{_ROOTS})"'.encode())
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def sniff(path: Path) -> Framing | None:
-    """How the file holds OTLP, None where it does not look like OTLP at all. Reads only the file's head.
+@dataclass(frozen=True)
+class Head:
+    """The first decompressed bytes of a file; `damaged` if there are none because they cannot be decompressed."""
 
-    Raises OSError where the file cannot be read.
-    """
+    content: bytes
+    compression: Compression
+    truncated: bool
+    damaged: bool
+
+    @property
+    def framing(self) -> Framing | None:
+        """How the file holds OTLP, None where it does not look like OTLP at all."""
+        return _framing(self.content, self.compression)
+
+
+def read_head(path: Path) -> Head:
+    """Read no more than the beginning of a file. Raises OSError."""
     with path.open("rb") as file:
         compression = compression_of(file.read(4))
         file.seek(0)
-        head = ByteStream(file, compression, Limits()).read(HEAD_BYTES)[:HEAD_BYTES]
-    return _framing(head, compression)
+        stream = ByteStream(file, compression, Limits())
+        content = stream.read(HEAD_BYTES)[:HEAD_BYTES]
+    return Head(content, compression, stream.truncated, stream.stopped is not None and not content)
+
+
+def sniff(path: Path) -> Framing | None:
+    """How the file holds OTLP, None where it does not look like OTLP at all. Raises OSError."""
+    return read_head(path).framing
 
 
 def _framing(head: bytes, compression: Compression) -> Framing | None:

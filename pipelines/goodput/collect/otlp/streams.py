@@ -89,8 +89,7 @@ class ByteStream:
         except (zlib.error, zstandard.ZstdError) as error:
             self.stopped = f"{self._compression} data is corrupt near byte {self._bytes_in}: {error}"
             return None
-        self._check_limits(len(piece))
-        return None if self.stopped else piece
+        return self._within_limits(piece)
 
     def _past_padding(self, data: bytes) -> bytes:
         """The next bytes that are no zero padding, which may follow the last gzip member."""
@@ -106,12 +105,15 @@ class ByteStream:
         self._decompressor = None if ended else decompressor
         return piece
 
-    def _check_limits(self, size: int) -> None:
-        self._bytes_out += size
-        if self._bytes_out > self._limits.max_decompressed_bytes:
+    def _within_limits(self, piece: bytes) -> bytes:
+        """As much of the piece as the limit leaves; what came before a bomb is kept."""
+        room = self._limits.max_decompressed_bytes - self._bytes_out
+        self._bytes_out += len(piece)
+        if len(piece) > room:
             self.stopped = MORE_THAN_LIMIT.format(self._limits.max_decompressed_bytes)
         elif self._bytes_out > max(_RATIO_FROM_BYTES, self._bytes_in * self._limits.max_ratio):
             self.stopped = f"decompresses to more than {self._limits.max_ratio} times its size"
+        return piece[:room]
 
 
 def new_decompressor(compression: Compression) -> _Decompressor:

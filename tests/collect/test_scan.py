@@ -1,0 +1,276 @@
+"""What a look at the landing zone finds against what the ledger knows (semantics 9)."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from goodput.collect import scan as scan_module
+from goodput.collect.landing import FileIdentity
+from goodput.collect.received import LandedFile
+from goodput.collect.scan import Scan, scan
+from goodput.errors import LandingMissing
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.ledger import LedgerEntry
+from goodput.settings.model import Settings
+
+
+class Zone:
+    """A landing zone, and a ledger kept as `take_in` keeps it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.lake = Lake(root / "lake")
+        self.ledger: dict[str, LedgerEntry] = {}
+        self.given: dict[str, object] = {}
+        (root / "landing").mkdir()
+
+    def put(self, name: str, content: str) -> Path:
+        path = self.root / "landing" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        return path
+
+    @property
+    def settings(self) -> Settings:
+        return Settings.model_validate(self.given).model_copy(update={"base": self.root})
+
+    def look(self) -> Scan:
+        return scan(self.lake, self.settings, self.ledger)
+
+    def take(self) -> list[str]:
+        """Look, read everything new, and return the names of what is then in the ledger."""
+        found = self.look()
+        for source_id in found.superseded:
+            del self.ledger[source_id]
+        for file, identity in found.new:
+            self.ledger[identity.source_id] = entry(file, identity)
+        return sorted(f"{known.path} {known.size_bytes}" for known in self.ledger.values())
+
+
+def entry(file: LandedFile, identity: FileIdentity) -> LedgerEntry:
+    return LedgerEntry(
+        *(identity.source_id, identity.content_hash, file.relative_path, str(file.landing)),
+        *(file.reader, "read", None, identity.size_bytes),
+    )
+
+
+@pytest.fixture
+def zone(tmp_path: Path) -> Zone:
+    return Zone(tmp_path)
+
+
+def new(found: Scan) -> list[str]:
+    return [file.relative_path for file, _ in found.new]
+
+
+def test_an_empty_zone_and_a_missing_one(zone: Zone) -> None:
+    found = zone.look()
+    assert (found.new, found.refused, found.superseded, found.unchanged) == ([], [], set(), 0)
+    zone.given = {"landing": ["landing", "elsewhere"]}
+    with pytest.raises(LandingMissing, match="elsewhere"):
+        zone.look()
+
+
+def test_what_is_in_the_ledger_is_not_new_again(zone: Zone) -> None:
+    zone.put("a.jsonl", "aaa")
+    zone.put("b/c.jsonl", "cc")
+    found = zone.look()
+    assert (new(found), found.unchanged) == (["a.jsonl", "b/c.jsonl"], 0)
+    assert zone.take() == ["a.jsonl 3", "b/c.jsonl 2"]
+    again = zone.look()
+    assert (new(again), again.unchanged, again.superseded) == ([], 2, set())
+
+
+def test_an_unchanged_file_is_not_even_opened(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
+    zone.put("a.jsonl", "aaa")
+    zone.take()
+    zone.put("b.jsonl", "b")
+    opened: list[str] = []
+    identify = scan_module.identify
+
+    def noted(file: LandedFile, *more: object) -> FileIdentity:
+        opened.append(file.relative_path)
+        return identify(file, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(scan_module, "identify", noted)
+    assert new(zone.look()) == ["b.jsonl"]
+    assert opened == ["b.jsonl"]
+
+
+def test_a_file_that_was_only_touched_is_opened_but_not_new(zone: Zone) -> None:
+    path = zone.put("a.jsonl", "aaa")
+    zone.take()
+    os.utime(path, ns=(1, 1))
+    found = zone.look()
+    assert (new(found), found.unchanged, found.superseded) == ([], 1, set())
+
+
+def test_a_file_changed_to_other_bytes_of_the_same_length_is_new(zone: Zone) -> None:
+    path = zone.put("a.jsonl", "aaa")
+    zone.take()
+    path.write_text("bbb")
+    os.utime(path, ns=(1, 1))
+    found = zone.look()
+    assert (new(found), found.superseded) == (["a.jsonl"], set())
+
+
+def test_the_same_content_under_two_names_is_one_source(zone: Zone) -> None:
+    zone.put("a.jsonl", "aaa")
+    zone.put("b.jsonl", "aaa")
+    found = zone.look()
+    assert (new(found), found.unchanged) == (["a.jsonl"], 1)
+    assert zone.take() == ["a.jsonl 3"]
+    zone.put("c.jsonl", "aaa")
+    found = zone.look()
+    assert (new(found), found.unchanged, found.superseded) == ([], 3, set())
+
+
+def test_a_grown_file_supersedes_what_it_grew_from(zone: Zone) -> None:
+    zone.put("data.jsonl", "one\n")
+    (before,) = zone.look().new
+    zone.take()
+    zone.put("data.jsonl", "one\ntwo\n")
+    found = zone.look()
+    assert (new(found), found.superseded) == (["data.jsonl"], {before[1].source_id})
+    assert zone.take() == ["data.jsonl 8"]
+    assert zone.take() == ["data.jsonl 8"]
+
+
+def test_growth_is_seen_when_the_file_was_rotated_meanwhile(zone: Zone) -> None:
+    zone.put("data.jsonl", "one\n")
+    zone.take()
+    zone.put("data-2026.jsonl", "one\ntwo\n")
+    zone.put("data.jsonl", "three\n")
+    found = zone.look()
+    assert new(found) == ["data-2026.jsonl", "data.jsonl"]
+    assert len(found.superseded) == 1
+    assert zone.take() == ["data-2026.jsonl 8", "data.jsonl 6"]
+
+
+def test_growth_is_seen_when_the_new_file_is_as_long_as_the_old_one_was(zone: Zone) -> None:
+    zone.put("data.jsonl", "one\n")
+    zone.take()
+    zone.put("data-2026.jsonl", "one\ntwo\n")
+    os.utime(zone.put("data.jsonl", "six\n"), ns=(1, 1))
+    assert zone.take() == ["data-2026.jsonl 8", "data.jsonl 4"]
+
+
+def test_a_file_that_begins_as_one_still_there_supersedes_nothing(zone: Zone) -> None:
+    zone.put("a.jsonl", "one\n")
+    zone.take()
+    zone.put("b.jsonl", "one\ntwo\n")
+    assert zone.take() == ["a.jsonl 4", "b.jsonl 8"]
+
+
+def test_an_empty_file_is_the_beginning_of_nothing(zone: Zone) -> None:
+    zone.put("a.jsonl", "")
+    zone.put("b.jsonl", "bb")
+    zone.take()
+    zone.put("a.jsonl", "aa")
+    assert zone.look().superseded == set()
+
+
+def test_a_file_that_shrank_is_another_source_and_keeps_the_old_one(zone: Zone) -> None:
+    zone.put("a.jsonl", "one\ntwo\n")
+    zone.take()
+    zone.put("a.jsonl", "one\n")
+    assert zone.take() == ["a.jsonl 4", "a.jsonl 8"]
+
+
+def test_a_rotated_file_that_is_moved_away_keeps_its_rows(zone: Zone) -> None:
+    path = zone.put("data-1.jsonl", "one\n")
+    zone.put("data.jsonl", "two\n")
+    zone.take()
+    path.unlink()
+    found = zone.look()
+    assert (new(found), found.superseded, found.unchanged) == ([], set(), 1)
+    assert zone.take() == ["data-1.jsonl 4", "data.jsonl 4"]
+
+
+def test_a_file_that_was_only_renamed_is_the_same_source(zone: Zone) -> None:
+    path = zone.put("data.jsonl", "one\n")
+    zone.take()
+    path.rename(path.with_name("data-2026.jsonl"))
+    found = zone.look()
+    assert (new(found), found.superseded, found.unchanged) == ([], set(), 1)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"attributes": {"tenant": "org"}},
+        {"workloads": {"qa": {"match": {"attributes": {"team": "x"}}}}},
+    ],
+)
+def test_other_attributes_in_the_settings_make_everything_read_anew(zone: Zone, given: dict[str, object]) -> None:
+    zone.put("a.jsonl", "one\n")
+    zone.take()
+    zone.given = given
+    found = zone.look()
+    assert new(found) == ["a.jsonl"]
+    assert found.superseded == set(zone.ledger)
+    assert zone.take() == ["a.jsonl 4"]
+
+
+def test_other_gates_and_windows_read_nothing_anew(zone: Zone) -> None:
+    zone.put("a.jsonl", "one\n")
+    zone.take()
+    zone.given = {"windows_s": [60], "workloads": {"qa": {"ttft_s": 1.0, "match": {"model": "m"}}}}
+    assert new(zone.look()) == []
+
+
+def test_another_mapping_of_a_table_supersedes_what_was_read_by_the_old_one(zone: Zone) -> None:
+    def mapped(unit: str) -> dict[str, object]:
+        columns = {"started_at": {"column": "t", "unit": unit}}
+        return {"sources": {"s": {"format": "csv", "path": "*.csv", "columns": columns}}}
+
+    zone.put("a.csv", "t\n1\n")
+    zone.put("b.jsonl", "{}")
+    zone.given = mapped("epoch_s")
+    zone.take()
+    zone.given = mapped("epoch_ms")
+    found = zone.look()
+    assert (new(found), len(found.superseded), found.unchanged) == (["a.csv"], 1, 1)
+
+
+def test_what_cannot_be_used_is_refused_and_the_rest_goes_on(zone: Zone) -> None:
+    zone.put("a.csv", "t\n")
+    zone.put("b.jsonl", "b")
+    (zone.root / "landing/c.jsonl").symlink_to("/etc/hostname")
+    columns = {"started_at": {"column": "t", "unit": "epoch_s"}}
+    source = {"format": "csv", "path": "*.csv", "columns": columns}
+    zone.given = {"sources": {"x": source, "y": source}}
+    found = zone.look()
+    assert new(found) == ["b.jsonl"]
+    refused = {file.relative_path: reason for file, reason in found.refused}
+    assert refused.keys() == {"a.csv", "c.jsonl"}
+    assert "claimed by several sources: x, y" in refused["a.csv"]
+    assert "link out of the landing path" in refused["c.jsonl"]
+
+
+def test_a_file_that_vanishes_while_looking_is_refused_and_the_rest_goes_on(zone: Zone) -> None:
+    gone = zone.put("a.jsonl", "a")
+    zone.put("b.jsonl", "b")
+    found = scan(zone.lake, zone.settings, {}, lambda file: gone.unlink() if file.path == gone else None)
+    assert new(found) == ["b.jsonl"]
+    ((file, reason),) = found.refused
+    assert (file.relative_path, reason) == ("a.jsonl", "cannot be read: No such file or directory")
+
+
+def test_growth_is_seen_after_a_run_that_died_before_the_ledger_was_written(zone: Zone) -> None:
+    zone.put("data.jsonl", "one\n")
+    zone.take()
+    zone.put("data.jsonl", "one\ntwo\n")
+    zone.look()  # remembers the file, but nothing comes of it
+    assert zone.take() == ["data.jsonl 8"]
+
+
+def test_nothing_is_forgotten_when_the_memory_of_the_zone_is_lost(zone: Zone) -> None:
+    zone.put("data.jsonl", "one\n")
+    zone.take()
+    zone.lake.landed.unlink()
+    assert new(zone.look()) == []
+    zone.lake.landed.unlink()
+    zone.put("data.jsonl", "one\ntwo\n")
+    assert zone.take() == ["data.jsonl 8"]

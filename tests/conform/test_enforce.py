@@ -1,0 +1,196 @@
+"""Rows held to their contract: which rule each kind of bad row breaks, and what is said of it."""
+
+import json
+import math
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+from goodput.conform.enforce import Enforced, enforce, in_contract_shape
+
+START = 1_795_165_200_000_000_000
+SECOND = 10**9
+YEAR_2100 = 4_102_444_800_000_000_000
+GOOD: dict[str, Any] = {
+    "record_id": "r",
+    "source_id": "s",
+    "line": 3,
+    "position": 7,
+    "dialect": "genai",
+    "layer": "client",
+    "started_ns": START,
+    "ended_ns": START + 2 * SECOND,
+    "outcome": "ok",
+}
+LABEL: dict[str, Any] = {
+    "record_id": "l",
+    "label_id": "l",
+    "source_id": "s",
+    "line": 3,
+    "position": 7,
+    "dialect": "d",
+    "subject_kind": "trace",
+    "subject_id": "t",
+    "evaluator": "judge",
+    "score": 0.5,
+    "labelled_ns": START,
+    "withdrawn": False,
+}
+
+
+def enforced(table: str, *rows: dict[str, Any]) -> Enforced:
+    frame = in_contract_shape(table, pl.DataFrame(rows, infer_schema_length=None))
+    with duckdb.connect() as connection:
+        return enforce(connection, table, frame)
+
+
+# Each breaks exactly one rule, so that a rule that goes missing is missed.
+BAD: list[tuple[dict[str, Any], str, str]] = [
+    ({"record_id": None}, "record_id_missing", "record_id is missing: NULL"),
+    ({"dialect": None}, "dialect_missing", "dialect is missing: NULL"),
+    ({"started_ns": None}, "started_ns_missing", "started_ns is missing: NULL"),
+    ({"outcome": None}, "outcome_missing", "outcome is missing: NULL"),
+    ({"outcome": "OK"}, "outcome_invalid", "none of 'ok', 'error', 'timeout', 'cancelled', 'unknown': OK"),
+    ({"layer": "proxy"}, "layer_invalid", "layer is none of 'client', 'gateway', 'engine': proxy"),
+    ({"trace_id": "ABC"}, "trace_id_malformed", "trace_id is malformed: ABC"),
+    ({"trace_id": "A" * 32}, "trace_id_malformed", "trace_id is malformed: AAAA"),
+    ({"span_id": "0" * 15}, "span_id_malformed", "span_id is malformed: 000000000000000"),
+    ({"parent_span_id": "x" * 16}, "parent_span_id_malformed", "parent_span_id is malformed: xxxx"),
+    ({"line": 0}, "line_out_of_range", "line breaks line >= 1: 0"),
+    ({"position": -1}, "position_out_of_range", "position breaks position >= 0: -1"),
+    ({"started_ns": 5 * SECOND, "ended_ns": None}, "started_ns_out_of_range", ": 5000000000"),  # a monotonic clock
+    ({"started_ns": START, "ended_ns": 2**63 - 1}, "ended_ns_out_of_range", ": 9223372036854775807"),
+    ({"intended_ns": -1}, "intended_ns_out_of_range", ": -1"),
+    ({"ttft_s": -0.001}, "ttft_s_out_of_range", ": -0.001"),
+    ({"ttft_s": math.nan}, "ttft_s_out_of_range", ": nan"),
+    ({"e2e_s": math.inf}, "e2e_s_out_of_range", ": inf"),
+    ({"e2e_s": 1e300, "ended_ns": None}, "e2e_s_out_of_range", ": 1e+300"),
+    ({"queue_s": -math.inf}, "queue_s_out_of_range", ": -inf"),
+    ({"prefill_s": math.nan}, "prefill_s_out_of_range", ": nan"),
+    ({"decode_s": -1.0}, "decode_s_out_of_range", ": -1"),
+    ({"itl_p95_s": math.nan}, "itl_p95_s_out_of_range", ": nan"),
+    ({"jitter_s": -2.0}, "jitter_s_out_of_range", ": -2"),
+    ({"input_tokens": -1}, "input_tokens_out_of_range", "input_tokens breaks input_tokens >= 0: -1"),
+    ({"output_tokens": -5}, "output_tokens_out_of_range", ": -5"),
+    ({"http_status": 1000}, "http_status_out_of_range", ": 1000"),
+    ({"http_status": 2**40}, "http_status_out_of_range", ": 1099511627776"),
+    ({"preemptions": -1}, "preemptions_out_of_range", ": -1"),
+    ({"reported_cost_usd": math.inf}, "reported_cost_usd_out_of_range", ": inf"),
+    ({"ended_ns": START - 1}, "ends_before_start", "ended before it started"),
+    ({"first_token_ns": START - 1}, "first_token_before_start", "first token before the start"),
+    ({"first_token_ns": START + 2 * SECOND + 1_000_001}, "first_token_after_end", "first token after the end"),
+    ({"ttft_s": 1.5, "e2e_s": 1.4}, "ttft_beyond_e2e", "time to first token is longer than the whole request"),
+    ({"input_tokens": 5, "cached_input_tokens": 6}, "cached_beyond_input", "more cached than input tokens"),
+    ({"input_tokens": 5, "cache_write_tokens": 6}, "cache_write_beyond_input", "more cache-write than input tokens"),
+    ({"output_tokens": 5, "reasoning_tokens": 6}, "reasoning_beyond_output", "more reasoning than output tokens"),
+    ({"draft_tokens": 5, "accepted_draft_tokens": 6}, "accepted_beyond_draft", "more accepted than drafted tokens"),
+]
+
+
+@pytest.mark.parametrize(("given", "rule", "said"), BAD, ids=[f"{rule}-{n}" for n, (_, rule, _) in enumerate(BAD)])
+def test_a_bad_record_is_refused_with_its_place_rule_and_value(given: dict[str, Any], rule: str, said: str) -> None:
+    done = enforced("serving_records", {**GOOD, **given})
+    assert done.kept.height == 0
+    (refused,) = done.refused
+    row = {**GOOD, **given}
+    assert (refused.line, refused.position, refused.table_name) == (row["line"], row["position"], "serving_records")
+    assert refused.rule == rule
+    assert said in refused.reason
+    assert ";" not in refused.reason
+
+
+EDGES: list[dict[str, Any]] = [
+    {},
+    {"started_ns": 1_577_836_800_000_000_000, "ended_ns": None},  # 2020
+    {"started_ns": YEAR_2100, "ended_ns": YEAR_2100},
+    {"ended_ns": START},
+    {"first_token_ns": START},
+    {"first_token_ns": START + 2 * SECOND + 1_000_000},  # clocks of one machine within a millisecond
+    {"ttft_s": 0.0, "e2e_s": 0.0},
+    {"ttft_s": 1.001, "e2e_s": 1.0},
+    {"input_tokens": 5, "cached_input_tokens": 5, "cache_write_tokens": 5},
+    {"cached_input_tokens": 7},  # of an unknown number
+    {"http_status": 0},
+    {"http_status": 999},
+]
+
+
+@pytest.mark.parametrize("given", EDGES, ids=str)
+def test_what_lies_on_the_edge_or_is_not_told_holds(given: dict[str, Any]) -> None:
+    done = enforced("serving_records", {**GOOD, **given})
+    assert done.refused == []
+    assert done.kept.height == 1
+
+
+BAD_LABELS: list[tuple[dict[str, Any], str]] = [
+    ({"subject_kind": None, "subject_id": None}, "subject_kind_missing"),
+    ({"subject_kind": "user"}, "subject_kind_invalid"),
+    ({"evaluator": None}, "evaluator_missing"),
+    ({"labelled_ns": None}, "labelled_ns_missing"),
+    ({"labelled_ns": 7}, "labelled_ns_out_of_range"),
+    ({"score": None}, "nothing_judged"),
+    ({"score": math.nan}, "score_not_finite"),
+    ({"score": math.inf, "passed": True}, "score_not_finite"),
+]
+
+
+@pytest.mark.parametrize(("given", "rule"), BAD_LABELS, ids=str)
+def test_a_bad_label_is_refused(given: dict[str, Any], rule: str) -> None:
+    (refused,) = enforced("label_records", {**LABEL, **given}).refused
+    assert (refused.table_name, refused.rule) == ("label_records", rule)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"score": -3.5}, {"score": None, "label": "fail"}, {"score": None, "passed": False}], ids=str
+)
+def test_a_label_that_says_anything_holds(given: dict[str, Any]) -> None:
+    assert enforced("label_records", {**LABEL, **given}).refused == []
+
+
+def test_a_label_may_take_back_without_judging() -> None:
+    assert enforced("label_records", {**LABEL, "score": None, "withdrawn": True}).refused == []
+
+
+def test_every_rule_that_is_broken_is_named_the_first_one_first() -> None:
+    (refused,) = enforced("serving_records", {**GOOD, "layer": "proxy", "ttft_s": -1.0, "ended_ns": START - 1}).refused
+    assert refused.rule == "layer_invalid"
+    assert refused.reason.split("; ") == [
+        "layer is none of 'client', 'gateway', 'engine': proxy",
+        "ttft_s breaks ttft_s >= 0 AND ttft_s <= 1000000000 AND isfinite(ttft_s): -1.0",
+        "ended before it started",
+    ]
+
+
+def test_good_rows_stay_as_they_are_in_the_order_of_the_file() -> None:
+    rows = [{**GOOD, "record_id": f"r{n}", "line": n, "ttft_s": -1.0 if n % 3 == 0 else 0.1} for n in range(1, 10)]
+    done = enforced("serving_records", *rows)
+    assert done.kept["line"].to_list() == [1, 2, 4, 5, 7, 8]
+    assert sorted(row.line for row in done.refused) == [3, 6, 9]
+    expected = in_contract_shape("serving_records", pl.DataFrame([row for row in rows if row["ttft_s"] > 0]))
+    assert done.kept.equals(expected)
+    assert done.kept.schema == expected.schema
+
+
+def test_the_excerpt_shows_the_row_cut_short() -> None:
+    (refused,) = enforced("serving_records", {**GOOD, "model": "m" * 500, "layer": "proxy"}).refused
+    assert refused.excerpt is not None
+    assert refused.excerpt.startswith('{"record_id":"r","line":3,"position":7,')
+    assert len(refused.excerpt) == 300
+    assert "source_id" not in refused.excerpt
+
+
+def test_the_excerpt_of_a_short_row_is_json() -> None:
+    quarantine = {"source_id": "s", "path": "p", "line": -1, "position": 0, "rule": "r", "reason": 'says "x"'}
+    (refused,) = enforced("quarantine", quarantine).refused
+    assert json.loads(refused.excerpt or "")["reason"] == 'says "x"'
+
+
+def test_the_shape_of_the_contract_is_filled_with_nulls_and_loses_what_is_not_in_it() -> None:
+    shaped = in_contract_shape("span_links", pl.DataFrame({"span_id": ["a"], "other": [1], "line": [1]}))
+    assert shaped.columns == [
+        *("link_id", "source_id", "line", "position", "trace_id", "span_id", "parent_span_id", "ended_ns"),
+    ]
+    assert shaped.row(0) == (None, None, 1, None, None, "a", None, None)
+    assert shaped.schema["position"] == pl.Int32

@@ -1,0 +1,166 @@
+"""Goodput where labels are a sample: estimate, bounds, Wilson interval, policies and definition (semantics 3)."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from river import Row, judged, row_of, windows
+
+from goodput.settings.model import Quality, Settings, Workload
+
+GATED = Workload(quality=Quality())
+WINDOW_S = 300
+
+# workload: (accepted, rejected, unlabelled), beside 2 slow and 1 failed each
+LABELLED = {
+    "full": (6, 2, 0),
+    "half": (30, 10, 40),
+    "few": (2, 1, 97),
+    "all_good": (5, 0, 20),
+    "all_bad": (0, 4, 16),
+    "one": (1, 0, 1),
+    "none": (0, 0, 12),
+    "nothing_passes": (0, 0, 0),
+}
+
+
+def requests_of(workload: str, accepted: int, rejected: int, unlabelled: int, *, gated: bool = True) -> list[Row]:
+    counts = {"accepted": accepted, "rejected": rejected, "unlabelled": unlabelled, "slow": 2, "failed": 1}
+    return [
+        judged(f"{workload}/{verdict}/{n}", verdict, end=60.0 + n, workload=workload, gated=gated)
+        for verdict, count in counts.items()
+        for n in range(count)
+    ]
+
+
+def wilson(passed: int, drawn: int, population: int) -> tuple[float, float]:
+    """95 % interval of the share that passes: where |p - share| is 1.96 of the share's own standard error.
+
+    (p - s)^2 = z^2 s (1 - s) / n solved for s, with n the sample size after the finite-population correction.
+    """
+    share = passed / drawn
+    if drawn == population:
+        return share, share
+    per_draw = 1.959963984540054**2 * (population - drawn) / (population - 1) / drawn
+    low, high = np.sort(np.roots([1 + per_draw, -(2 * share + per_draw), share**2]).real)
+    return low, high
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    rows = [row for name, counts in LABELLED.items() for row in requests_of(name, *counts)]
+    rows += requests_of("ungated", 7, 0, 0, gated=False)
+    rows += [row for policy in ("fail", "pass") for row in requests_of(policy, 3, 1, 6)]
+    workloads = dict.fromkeys(LABELLED, GATED) | {
+        "ungated": Workload(),
+        "fail": Workload(quality=Quality(unlabelled="fail")),
+        "pass": Workload(quality=Quality(unlabelled="pass")),
+    }
+    return windows(tmp_path_factory.mktemp("labelled"), rows, Settings(workloads=workloads))
+
+
+def counts(measured: pl.DataFrame, workload: str) -> dict[str, float]:
+    """Rates of a workload's row as requests per window."""
+    row = row_of(measured, slice="workload", workload=workload)
+    names = ("goodput", "goodput_lower", "goodput_upper", "goodput_ci_low", "goodput_ci_high")
+    return {name.removeprefix("goodput_") or name: row[f"{name}_rps"] * WINDOW_S for name in names} | {
+        name: row[name] for name in ("definition", "quality_coverage_ratio", "goodput_ratio")
+    }
+
+
+@pytest.mark.parametrize("workload", ["full", "half", "few", "all_good", "all_bad", "one"])
+def test_goodput_is_estimated_from_the_labelled_share(measured: pl.DataFrame, workload: str):
+    accepted, rejected, unlabelled = LABELLED[workload]
+    found = counts(measured, workload)
+    labelled, need = accepted + rejected, accepted + rejected + unlabelled
+    assert found["goodput"] == pytest.approx(need * accepted / labelled)
+    assert found["goodput_ratio"] == pytest.approx(need * accepted / labelled / (need + 3))
+    assert found["quality_coverage_ratio"] == pytest.approx(labelled / need)
+    assert found["definition"] == ("estimated" if unlabelled else "full")
+    # what is known bounds what is estimated
+    assert found["lower"] == pytest.approx(accepted)
+    assert found["upper"] == pytest.approx(accepted + unlabelled)
+    low, high = wilson(accepted, labelled, need)
+    assert found["ci_low"] == pytest.approx(max(need * low, accepted), abs=1e-9)
+    assert found["ci_high"] == pytest.approx(min(need * high, accepted + unlabelled), abs=1e-9)
+
+
+def test_full_coverage_leaves_no_doubt(measured: pl.DataFrame):
+    found = counts(measured, "full")
+    assert found["ci_low"] == found["ci_high"] == found["goodput"] == pytest.approx(6)
+    assert found["lower"] == found["upper"] == pytest.approx(6)
+
+
+def test_without_a_label_goodput_is_latency_constrained(measured: pl.DataFrame):
+    found = counts(measured, "none")
+    assert found["definition"] == "latency_constrained"
+    assert found["quality_coverage_ratio"] == 0
+    assert found["goodput"] == pytest.approx(12)
+    assert (found["ci_low"], found["ci_high"]) == (found["lower"], found["upper"]) == (0, pytest.approx(12))
+
+
+def test_without_a_quality_gate_goodput_is_latency_constrained(measured: pl.DataFrame):
+    found = counts(measured, "ungated")
+    assert found["definition"] == "latency_constrained"
+    assert found["quality_coverage_ratio"] is None
+    assert found["goodput"] == found["lower"] == found["upper"] == found["ci_low"] == found["ci_high"] == pytest.approx(7)
+
+
+def test_where_nothing_passes_the_other_gates_goodput_is_zero(measured: pl.DataFrame):
+    found = counts(measured, "nothing_passes")
+    assert found["goodput"] == found["lower"] == found["upper"] == found["ci_high"] == 0
+    assert found["quality_coverage_ratio"] is None
+
+
+def test_policies_take_a_bound_instead_of_an_estimate(measured: pl.DataFrame):
+    for policy, expected in (("fail", 3), ("pass", 9)):
+        found = counts(measured, policy)
+        assert found["goodput"] == pytest.approx(expected)
+        assert (found["lower"], found["upper"]) == (pytest.approx(3), pytest.approx(9))
+        assert found["ci_low"] <= found["goodput"] <= found["ci_high"]
+        assert found["definition"] == "estimated"
+
+
+def test_workloads_are_estimated_one_by_one_and_added(measured: pl.DataFrame):
+    overall = row_of(measured)
+    parts = measured.filter(pl.col("slice") == "workload")
+    for name in ("goodput_rps", "goodput_lower_rps", "goodput_upper_rps", "output_token_goodput_tps"):
+        assert overall[name] == pytest.approx(parts[name].sum())
+    # independent samples: the whole is surer than its parts taken together
+    assert parts["goodput_ci_low_rps"].sum() < overall["goodput_ci_low_rps"] < overall["goodput_rps"]
+    assert overall["goodput_rps"] < overall["goodput_ci_high_rps"] < parts["goodput_ci_high_rps"].sum()
+    assert overall["definition"] == "latency_constrained"  # one of them has no label
+
+
+def test_tokens_are_estimated_by_the_labelled_rate_weighted_by_tokens(tmp_path: Path):
+    def one(name: str, verdict: str, tokens: int | None, minute: int = 0, workload: str = "qa") -> Row:
+        return judged(name, verdict, 60.0 * minute + 5, gated=True, output_tokens=tokens, workload=workload)
+
+    rows = [
+        one("a", "accepted", 300), one("b", "rejected", 100), one("c", "unlabelled", 600), one("d", "slow", 5000),
+        one("e", "unlabelled", None),
+        one("f", "accepted", 30, 5), one("g", "rejected", 70, 5),
+        one("h", "unlabelled", 40, 10), one("i", "unlabelled", 2, 10),
+        one("j", "accepted", 300, 0, "strict"), one("k", "unlabelled", 600, 0, "strict"),
+        one("l", "accepted", 0, 15), one("m", "rejected", 0, 15), one("n", "unlabelled", 8, 15),
+    ]  # fmt: skip
+    settings = Settings(workloads={"qa": GATED, "strict": Workload(quality=Quality(unlabelled="fail"))})
+    frame = windows(tmp_path, rows, settings)
+
+    def tokens(minute: int, workload: str = "qa") -> float:
+        return row_of(frame, minute, slice="workload", workload=workload)["output_token_goodput_tps"] * WINDOW_S
+
+    assert tokens(0) == pytest.approx(1000 * 300 / 400)  # 1,000 tokens passed the other gates; 3 of 4 labelled ones are good
+    assert tokens(5) == pytest.approx(30)
+    assert tokens(10) == pytest.approx(42)  # no label: what passed the other gates
+    assert tokens(0, "strict") == pytest.approx(300)
+    assert tokens(15) >= 0  # no labelled token: nothing can be said by weight
+
+
+def test_a_request_without_its_own_workload_counts_as_it_is(tmp_path: Path):
+    # A workload that the settings no longer have is not gated by them.
+    frame = windows(tmp_path, [judged("a", "accepted", workload="unassigned")], Settings())
+    row = row_of(frame, slice="workload", workload="unassigned")
+    assert row["goodput_rps"] * WINDOW_S == pytest.approx(1)
+    assert row["definition"] == "latency_constrained"
