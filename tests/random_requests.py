@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from river import START_NS, Row
-
 from goodput.settings.model import Match, Quality, Settings, Workload
+from river import START_NS, Row
 
 GRID_NS = 50_000_000
 MODELS = ("llama-8b", "llama-70b", "gpt-4o", None)
@@ -45,7 +44,10 @@ def random_settings(chance: Random) -> Settings:
 
     def workload() -> Workload:
         return Workload(
-            match=Match(model=chance.choice([(), ("llama-*",), ("gpt*", "*70b")]), tenant=chance.choice([(), (), ("t1",)])),
+            match=Match(
+                model=chance.choice([(), ("llama-*",), ("gpt*", "*70b")]),
+                tenant=chance.choice([(), (), ("t1",)]),
+            ),
             retry_budget=maybe(0, 1),
             ttft_s=maybe(0.5, 1.0),
             tpot_s=maybe(0.05, 0.1),
@@ -129,19 +131,17 @@ def _failure(chance: Random) -> str:
     return chance.choice(["error", "timeout", "cancelled"])
 
 
-def _attempt(chance: Random, trace: str, span: str, start: int, outcome: str, parent: str | None = None) -> list[Row]:
-    client = _record(chance, trace, span, start, outcome, parent=parent)
+def _attempt(chance: Random, trace: str, span: str, start: int, outcome: str, **given: Any) -> list[Row]:
+    client = _record(chance, trace, span, start, outcome, **given)
     if chance.random() < 0.5:
         return [client]
     length = (client["ended_ns"] - client["started_ns"]) // GRID_NS
-    inner = _record(chance, trace, f"{span}e", start, chance.choice(["ok", "error"]), length, layer="engine", parent=span)
-    return [client, inner]
+    said = chance.choice(["ok", "error"])
+    return [client, _record(chance, trace, f"{span}e", start, said, length=length, layer="engine", parent=span)]
 
 
-def _record(
-    chance: Random, trace: str, span: str, start: int, outcome: str, length: int | None = None, **given: Any
-) -> Row:
-    length = chance.randint(0, 120) if length is None else length
+def _record(chance: Random, trace: str, span: str, start: int, outcome: str, **given: Any) -> Row:
+    length = given["length"] if "length" in given else chance.randint(0, 120)
     first = chance.choice([None, chance.randint(0, min(length, 25))])
     early = chance.choice([None, None, None, chance.randint(0, 10)])
     started = START_NS + start * GRID_NS
@@ -178,29 +178,38 @@ def _record(
 
 
 def _labels(chance: Random, case: Case) -> list[Row]:
-    """Up to four labels at different times, some of them revised or withdrawn."""
-    found: list[Row] = []
-    for n in range(chance.choice([0, 0, 1, 1, 2, 4])):
-        row = chance.choice(case.records)
-        subjects = {"span": row["record_id"], "response": row["response_id"], "request": case.request_key,
-                    "trace": row["trace_id"]}  # fmt: skip
-        kind = chance.choice(list(subjects))
-        label_id = f"{case.request_key}/label{n}"
-        for revision in range(chance.choice([1, 1, 1, 2])):
-            found.append({
-                "record_id": f"{label_id}@{revision}",
-                "label_id": label_id,
-                "source_id": "l1",
-                "line": 1,
-                "position": 0,
-                "dialect": "test",
-                "subject_kind": kind,
-                "subject_id": subjects[kind],
-                "evaluator": EVALUATORS[(n + len(case.request_key)) % 3] if n < 3 else EVALUATORS[0],
-                "labelled_ns": START_NS + (n + 5 * revision) * GRID_NS,
-                "withdrawn": revision > 0 and chance.random() < 0.5,
-                "passed": chance.choice([None, True, False]),
-                "score": chance.choice([None, 0.4, 0.5, 0.6]),
-                "label": chance.choice([None, "Pass", "fail"]),
-            })  # fmt: skip
-    return found
+    """Up to four labels at different times after the request, some of them revised or withdrawn."""
+    over = max(row["ended_ns"] or row["started_ns"] for row in case.records)
+    revisions = [chance.choice([1, 1, 1, 2]) for _ in range(chance.choice([0, 0, 1, 1, 2, 4]))]
+    return [row for n, count in enumerate(revisions) for row in _revisions(chance, case, n, count, over)]
+
+
+def _revisions(chance: Random, case: Case, number: int, count: int, over_ns: int) -> list[Row]:
+    judged = chance.choice(case.records)
+    subjects = {
+        "span": judged["record_id"],
+        "response": judged["response_id"],
+        "request": case.request_key,
+        "trace": judged["trace_id"],
+    }
+    kind = chance.choice(list(subjects))
+    label_id = f"{case.request_key}/label{number}"
+    return [
+        {
+            "record_id": f"{label_id}@{revision}",
+            "label_id": label_id,
+            "source_id": "l1",
+            "line": 1,
+            "position": 0,
+            "dialect": "test",
+            "subject_kind": kind,
+            "subject_id": subjects[kind],
+            "evaluator": EVALUATORS[number % 3],
+            "labelled_ns": over_ns + (number + 5 * revision) * GRID_NS,
+            "withdrawn": revision > 0 and chance.random() < 0.5,
+            "passed": chance.choice([None, True, False]),
+            "score": chance.choice([None, 0.4, 0.5, 0.6]),
+            "label": chance.choice([None, "Pass", "fail"]),
+        }
+        for revision in range(count)
+    ]

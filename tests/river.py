@@ -77,7 +77,7 @@ def link(span: str, parent: str, source_id: str = "s1", trace: str = TRACE) -> R
 
 
 def label(subject_kind: str, subject_id: str, **given: Any) -> Row:
-    """A label by evaluator `judge`, given `at` seconds after START_S (default an hour); says pass unless told otherwise."""
+    """A label by `judge`, given `at` seconds after START_S (default an hour); says pass unless told otherwise."""
     identity = given.pop("label_id", None) or f"{subject_kind}/{subject_id}/{given.get('evaluator', 'judge')}"
     at = given.pop("at", 3600.0)
     judged = {} if {"passed", "score", "label", "withdrawn"} & set(given) else {"passed": True}
@@ -168,12 +168,15 @@ def windows(
     requests: pa.Table | Sequence[Mapping[str, Any]],
     settings: Settings,
     grains: Sequence[int] = (300,),
+    *,
     hours: int = 1,
     observed_s: tuple[float, float] = (-86400.0, 86400.0),
 ) -> pl.DataFrame:
     """Rows of goodput for the first `hours` hours after START_S."""
-    table = requests if isinstance(requests, pa.Table) else pa.Table.from_pylist(
-        [dict(row) for row in requests], schema=arrow_schema("requests")
+    table = (
+        requests
+        if isinstance(requests, pa.Table)
+        else pa.Table.from_pylist([dict(row) for row in requests], schema=arrow_schema("requests"))
     )
     path = folder / "requests.parquet"
     pq.write_table(table, path)

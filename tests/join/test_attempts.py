@@ -4,14 +4,34 @@ from river import TRACE, Row, join, key, link, record
 
 CLIENT: Row = {"layer": "client", "tenant": "acme", "session_id": "chat-1", "reported_cost_usd": 0.02}
 GATEWAY: Row = {
-    "layer": "gateway", "tenant": "gateway-tenant", "session_id": "gateway-session", "pool": "pool-a", "route": "blue",
-    "reported_cost_usd": 0.01, "input_tokens": 90, "output_tokens": 40, "queue_s": 9.0, "replica": "gateway-pod",
-}  # fmt: skip
+    "layer": "gateway",
+    "tenant": "gateway-tenant",
+    "session_id": "gateway-session",
+    "pool": "pool-a",
+    "route": "blue",
+    "reported_cost_usd": 0.01,
+    "input_tokens": 90,
+    "output_tokens": 40,
+    "queue_s": 9.0,
+    "replica": "gateway-pod",
+}
 ENGINE: Row = {
-    "layer": "engine", "tenant": "engine-tenant", "replica": "pod-7", "queue_s": 0.1, "prefill_s": 0.2, "decode_s": 1.0,
-    "input_tokens": 100, "cached_input_tokens": 60, "cache_write_tokens": 5, "output_tokens": 50, "reasoning_tokens": 7,
-    "draft_tokens": 20, "accepted_draft_tokens": 11, "preemptions": 2, "recomputed_tokens": 30,
-}  # fmt: skip
+    "layer": "engine",
+    "tenant": "engine-tenant",
+    "replica": "pod-7",
+    "queue_s": 0.1,
+    "prefill_s": 0.2,
+    "decode_s": 1.0,
+    "input_tokens": 100,
+    "cached_input_tokens": 60,
+    "cache_write_tokens": 5,
+    "output_tokens": 50,
+    "reasoning_tokens": 7,
+    "draft_tokens": 20,
+    "accepted_draft_tokens": 11,
+    "preemptions": 2,
+    "recomputed_tokens": 30,
+}
 
 
 def stack(**links: str) -> list[Row]:
@@ -23,7 +43,7 @@ def stack(**links: str) -> list[Row]:
     ]
 
 
-def test_parent_and_child_spans_are_one_attempt():
+def test_parent_and_child_spans_are_one_attempt() -> None:
     joined = join(stack())
     assert list(joined.attempts) == [key("c")]
     assert joined.attempt["record_ids"] == [key("c"), key("g"), key("e")]
@@ -31,36 +51,40 @@ def test_parent_and_child_spans_are_one_attempt():
     assert joined.request["retry_count"] == 0
 
 
-def test_records_find_each_other_through_spans_that_are_none():
+def test_records_find_each_other_through_spans_that_are_none() -> None:
     # e -> h2 -> h1 -> g -> h0 -> c
     links = [link("h2", "h1"), link("h1", "g"), link("h0", "c")]
     joined = join(stack(g="h0", e="h2"), links=links)
     assert joined.attempt["record_ids"] == [key("c"), key("g"), key("e")]
 
 
-def test_the_nearest_record_above_is_the_parent_not_the_outermost():
+def test_the_nearest_record_above_is_the_parent_not_the_outermost() -> None:
     # h is below g and g below c: e belongs to g's try, whatever lies above.
-    rows = [record("c", 0, 9), record("g1", 0, 3, parent="c", layer="gateway", outcome="error"),
-            record("g2", 4, 9, parent="c", layer="gateway"), record("e", 1, 2, parent="h", layer="engine")]  # fmt: skip
+    rows = [
+        record("c", 0, 9),
+        record("g1", 0, 3, parent="c", layer="gateway", outcome="error"),
+        record("g2", 4, 9, parent="c", layer="gateway"),
+        record("e", 1, 2, parent="h", layer="engine"),
+    ]
     joined = join(rows, links=[link("h", "g1")])
     assert joined.attempts[key("g1")]["record_ids"] == [key("g1"), key("e")]
     assert joined.attempts[key("c")]["record_ids"] == [key("c"), key("g2")]
 
 
-def test_a_parent_in_another_trace_is_no_parent():
+def test_a_parent_in_another_trace_is_no_parent() -> None:
     other = "0af7651916cd43dd8448eb211c80319c"
     joined = join([record("c"), record("e", parent="c", layer="engine", trace=other)])
     assert {row["attempts"] for row in joined.requests.values()} == {1}
     assert len(joined.requests) == 2
 
 
-def test_engine_facts_come_from_the_engine():
+def test_engine_facts_come_from_the_engine() -> None:
     attempt = join(stack()).attempt
     expected = {name: value for name, value in ENGINE.items() if name not in {"layer", "tenant"}}
     assert {name: attempt[name] for name in expected} == expected
 
 
-def test_user_facts_come_from_the_outermost_layer():
+def test_user_facts_come_from_the_outermost_layer() -> None:
     attempt = join(stack()).attempt
     assert (attempt["tenant"], attempt["session_id"], attempt["reported_cost_usd"]) == ("acme", "chat-1", 0.02)
     assert (attempt["ttft_s"], attempt["e2e_s"]) == (1.0, 4.0)
@@ -68,7 +92,7 @@ def test_user_facts_come_from_the_outermost_layer():
     assert (attempt["pool"], attempt["route"]) == ("pool-a", "blue")
 
 
-def test_tokens_never_add_and_fall_back_to_the_gateway():
+def test_tokens_never_add_and_fall_back_to_the_gateway() -> None:
     without_engine_count = [row | {"output_tokens": None} if row["layer"] == "engine" else row for row in stack()]
     joined = join(without_engine_count)
     assert joined.attempt["output_tokens"] == 40  # the gateway's
@@ -76,7 +100,7 @@ def test_tokens_never_add_and_fall_back_to_the_gateway():
     assert joined.request["output_tokens"] == 40
 
 
-def test_a_failure_that_the_caller_saw_stands_over_the_engines_success():
+def test_a_failure_that_the_caller_saw_stands_over_the_engines_success() -> None:
     for seen in ("error", "timeout", "cancelled"):
         joined = join([record("c", 0, 2, outcome=seen), record("e", 0.1, 1.9, parent="c", layer="engine")])
         assert joined.attempt["outcome"] == seen
@@ -84,19 +108,19 @@ def test_a_failure_that_the_caller_saw_stands_over_the_engines_success():
         assert joined.request["verdict"] == "failed"
 
 
-def test_a_caller_that_does_not_know_leaves_the_outcome_to_the_layer_below():
+def test_a_caller_that_does_not_know_leaves_the_outcome_to_the_layer_below() -> None:
     rows = [record("c", 0, 2, outcome="unknown"), record("e", 0.1, 1.9, parent="c", layer="engine", outcome="ok")]
     assert join(rows).attempt["outcome"] == "ok"
     assert join([rows[0]]).request["verdict"] == "failed"  # a missing error is not success
 
 
-def test_an_engine_under_a_failing_engine_less_layer_does_not_change_who_is_outermost():
+def test_an_engine_under_a_failing_engine_less_layer_does_not_change_who_is_outermost() -> None:
     # A gateway's failure is hidden by the client's own success: the user got an answer.
     joined = join([record("c", 0, 2), record("g", 0.1, 1.9, parent="c", layer="gateway", outcome="error")])
     assert joined.request["outcome"] == "ok"
 
 
-def test_an_answer_that_was_not_streamed_arrives_whole():
+def test_an_answer_that_was_not_streamed_arrives_whole() -> None:
     joined = join([record("c", 0, 4, first_token=1.0, streamed=False, output_tokens=31)])
     assert joined.attempt["ttft_s"] == joined.attempt["e2e_s"] == 4.0
     assert joined.attempt["first_token_at"] == joined.attempt["ended_at"]
@@ -105,21 +129,25 @@ def test_an_answer_that_was_not_streamed_arrives_whole():
     assert joined.request["tpot_s"] is None
 
 
-def test_streaming_is_what_the_outermost_layer_says():
+def test_streaming_is_what_the_outermost_layer_says() -> None:
     # The gateway buffered the engine's stream: its caller saw the first token at the end.
-    joined = join([record("g", 0, 4, layer="gateway", streamed=False),
-                   record("e", 1, 3, parent="g", layer="engine", streamed=True, first_token=1.5, output_tokens=9)])  # fmt: skip
+    joined = join(
+        [
+            record("g", 0, 4, layer="gateway", streamed=False),
+            record("e", 1, 3, parent="g", layer="engine", streamed=True, first_token=1.5, output_tokens=9),
+        ]
+    )
     assert joined.request["ttft_s"] == 4.0
 
 
-def test_tpot_is_per_token_after_the_first():
+def test_tpot_is_per_token_after_the_first() -> None:
     attempt = join([record("c", 0, 4, first_token=1.0, output_tokens=31)]).attempt
     assert attempt["tpot_s"] == (4.0 - 1.0) / 30
     for tokens in (0, 1, None):
         assert join([record("c", 0, 4, first_token=1.0, output_tokens=tokens)]).attempt["tpot_s"] is None
 
 
-def test_loops_of_parents_end():
+def test_loops_of_parents_end() -> None:
     loop = [record("a", parent="b"), record("b", 0.1, parent="a"), record("self", 0.2, parent="self")]
     links = [link("h1", "h2"), link("h2", "h1"), link("h3", "h3")]
     lost = [record("e1", 0.3, parent="h1", layer="engine"), record("e3", 0.4, parent="h3", layer="engine")]
@@ -128,13 +156,13 @@ def test_loops_of_parents_end():
     assert sorted(named) == sorted(row["record_id"] for row in loop + lost)
 
 
-def test_a_loop_of_links_from_many_sources_ends():
+def test_a_loop_of_links_from_many_sources_ends() -> None:
     links = [link(a, b, source) for a, b in (("h1", "h2"), ("h2", "h1")) for source in ("s1", "s2", "s3")]
     joined = join([record("e", parent="h1", layer="engine")], links=links)
     assert list(joined.attempts) == [key("e")]
 
 
-def test_a_copy_from_another_source_counts_once():
+def test_a_copy_from_another_source_counts_once() -> None:
     rows = stack()
     copies = [row | {"source_id": "s0", "line": 7} for row in rows]
     assert join(copies + rows).attempts == join(copies).attempts
@@ -142,7 +170,7 @@ def test_a_copy_from_another_source_counts_once():
     assert join(rows + copies).requests == join(rows).requests
 
 
-def test_a_copy_of_a_link_changes_nothing():
+def test_a_copy_of_a_link_changes_nothing() -> None:
     rows = stack(e="h")
     once = join(rows, links=[link("h", "g")])
     twice = join(rows, links=[link("h", "g", "s9"), link("h", "g")])
@@ -150,9 +178,11 @@ def test_a_copy_of_a_link_changes_nothing():
     assert once.attempt["record_ids"] == [key("c"), key("g"), key("e")]
 
 
-def test_attempts_say_where_they_come_from():
-    rows = [record("c", source_id="s-client", dialect="genai"),
-            record("e", 0.1, parent="c", layer="engine", source_id="s-engine", dialect="vllm")]  # fmt: skip
+def test_attempts_say_where_they_come_from() -> None:
+    rows = [
+        record("c", source_id="s-client", dialect="genai"),
+        record("e", 0.1, parent="c", layer="engine", source_id="s-engine", dialect="vllm"),
+    ]
     attempt = join(rows).attempt
     assert (attempt["source"], attempt["dialect"]) == ("s-client", "genai")
     assert (attempt["trace_id"], attempt["span_id"], attempt["parent_span_id"]) == (TRACE, "c", None)

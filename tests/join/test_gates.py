@@ -1,12 +1,12 @@
-"""Gates and the verdict: bounds, missing values, and which of several failures gives the verdict its name (semantics 2)."""
+"""Gates and the verdict: bounds, missing values, and which of several failures names the verdict (semantics 2)."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from river import Row, join, key, label, one_workload, record
 
 from goodput.settings.model import Settings
+from river import Row, join, key, label, one_workload, record
 
 # Each latency gate with its setting, its bound, and facts that lie exactly on the bound.
 GATES: dict[str, tuple[str, float, Row]] = {
@@ -28,7 +28,7 @@ BEYOND: dict[str, Row] = {
 
 
 def judge(settings: Settings, *cases: Row, labels: Sequence[Row] = ()) -> list[Row]:
-    """The request of each case, in order: facts of its only attempt, which answered 0..1 s unless they say otherwise."""
+    """The request of each case in order, from facts of its only attempt, which answers 0..1 s if they do not say."""
     rows = []
     for n, facts in enumerate(cases):
         given: dict[str, Any] = {"end": 1.0, **facts}
@@ -38,17 +38,20 @@ def judge(settings: Settings, *cases: Row, labels: Sequence[Row] = ()) -> list[R
 
 
 @pytest.mark.parametrize("gate", GATES)
-def test_bounds_are_inclusive_and_what_is_missing_is_not_accepted(gate: str):
+def test_bounds_are_inclusive_and_what_is_missing_is_not_accepted(gate: str) -> None:
     setting, bound, equal = GATES[gate]
-    missing: Row = {"end": None, "outcome": "ok"} if gate in {"e2e", "deadline"} else {"output_tokens": 9}
-    on_it, over_it, unknown = judge(one_workload(**{setting: bound}), equal, BEYOND[gate], missing)
+    on_it, over_it, unknown = judge(one_workload(**{setting: bound}), equal, BEYOND[gate], {"output_tokens": 9})
     assert (on_it[f"pass_{gate}"], on_it["verdict"], on_it["sole_failing_gate"]) == (True, "accepted", None)
     assert (over_it[f"pass_{gate}"], over_it["verdict"], over_it["sole_failing_gate"]) == (False, "slow", gate)
-    if gate not in {"e2e", "deadline"}:
-        assert (unknown[f"pass_{gate}"], unknown["verdict"], unknown["sole_failing_gate"]) == (None, "unevaluable", gate)
+    if gate not in {"e2e", "deadline"}:  # which every request that is over has
+        assert (unknown[f"pass_{gate}"], unknown["verdict"], unknown["sole_failing_gate"]) == (
+            None,
+            "unevaluable",
+            gate,
+        )
 
 
-def test_a_missing_value_passes_where_the_workload_says_so():
+def test_a_missing_value_passes_where_the_workload_says_so() -> None:
     latencies = ("ttft", "tpot", "itl_p95", "jitter")
     bounds = {GATES[gate][0]: GATES[gate][1] for gate in latencies}
     passing = one_workload(on_missing=dict.fromkeys(latencies, "pass"), **bounds)
@@ -60,18 +63,18 @@ def test_a_missing_value_passes_where_the_workload_says_so():
     assert (still["verdict"], still["sole_failing_gate"]) == ("unevaluable", "jitter")
 
 
-def test_on_missing_of_a_gate_that_is_not_set_creates_no_gate():
+def test_on_missing_of_a_gate_that_is_not_set_creates_no_gate() -> None:
     (row,) = judge(one_workload(on_missing={"ttft": "pass"}), {})
     assert row["pass_ttft"] is None
 
 
-def test_a_gate_that_is_not_set_does_not_exist():
+def test_a_gate_that_is_not_set_does_not_exist() -> None:
     (row,) = judge(one_workload(), {"first_token": 500, "end": 1000, "output_tokens": 9, "itl_p95_s": 9, "jitter_s": 9})
     assert row["verdict"] == "accepted"
     assert [name for name, value in row.items() if name.startswith("pass_") and value is not None] == ["pass_success"]
 
 
-def test_tpot_does_not_apply_to_a_single_token():
+def test_tpot_does_not_apply_to_a_single_token() -> None:
     slow = {"first_token": 0.1, "end": 9.0}
     cases = [{**slow, "output_tokens": n} for n in (0, 1, 2, None)] + [{**slow, "output_tokens": 9, "streamed": False}]
     rows = judge(one_workload(tpot_s=0.5), *cases)
@@ -82,31 +85,40 @@ def test_tpot_does_not_apply_to_a_single_token():
     assert ungated["tpot_na"] is False
 
 
-def test_the_deadline_counts_from_submission():
+def test_the_deadline_counts_from_submission() -> None:
     rows = [record("a", 0, 50, request_key="K", outcome="error"), record("b", 60, 100, request_key="K")]
     for origin in ("request", "attempt"):
         request = join(rows, settings=one_workload(completion_window_s=60, latency_origin=origin)).request
         assert (request["pass_deadline"], request["verdict"]) == (False, "slow")
 
 
-def test_retries_count_against_the_budget():
-    rows = [record(f"{k}{n}", 2 * n, 2 * n + 1, request_key=str(k), outcome="ok" if n == k else "error")
-            for k in range(3) for n in range(k + 1)]  # fmt: skip
+def test_retries_count_against_the_budget() -> None:
+    rows = [
+        record(f"{k}{n}", 2 * n, 2 * n + 1, request_key=str(k), outcome="ok" if n == k else "error")
+        for k in range(3)
+        for n in range(k + 1)
+    ]
     requests = join(rows, settings=one_workload(retry_budget=1)).requests
-    assert [(requests[k]["retry_count"], requests[k]["pass_retries"]) for k in "012"] == [(0, True), (1, True), (2, False)]
+    assert [(requests[k]["retry_count"], requests[k]["pass_retries"]) for k in "012"] == [
+        (0, True),
+        (1, True),
+        (2, False),
+    ]
     assert [requests[k]["verdict"] for k in "012"] == ["accepted", "accepted", "over_budget"]
     assert requests["2"]["sole_failing_gate"] == "retries"
     none = join(rows, settings=one_workload(retry_budget=0)).requests
     assert [none[k]["verdict"] for k in "012"] == ["accepted", "over_budget", "over_budget"]
 
 
-def test_success_needs_a_delivered_answer():
-    rows = judge(one_workload(), *({"outcome": outcome} for outcome in ("ok", "error", "timeout", "cancelled", "unknown")))
+def test_success_needs_a_delivered_answer() -> None:
+    rows = judge(
+        one_workload(), *({"outcome": outcome} for outcome in ("ok", "error", "timeout", "cancelled", "unknown"))
+    )
     assert [row["pass_success"] for row in rows] == [True, False, False, False, False]
     assert [row["verdict"] for row in rows] == ["accepted"] + ["failed"] * 4
 
 
-def test_success_comes_before_everything_else():
+def test_success_comes_before_everything_else() -> None:
     # A rejected request often carries zeros that pass every latency gate.
     zeros: Row = {"end": 0.0, "first_token": 0.0, "output_tokens": 0, "outcome": "error", "http_status": 429}
     (row,) = judge(one_workload(ttft_s=1, e2e_s=1, tpot_s=1, retry_budget=1), zeros)
@@ -128,7 +140,7 @@ FLAGS = [
 ]
 
 
-def test_the_verdict_is_the_first_that_applies():
+def test_the_verdict_is_the_first_that_applies() -> None:
     settings = one_workload(retry_budget=1, ttft_s=1.0, e2e_s=2.0, quality={})
     cases, labels = [], []
     for n, flags in enumerate(FLAGS):
@@ -144,7 +156,7 @@ def test_the_verdict_is_the_first_that_applies():
     assert set(expected) == {*ORDER, "accepted"}
 
 
-def test_a_request_needs_a_label_when_every_other_gate_passes():
+def test_a_request_needs_a_label_when_every_other_gate_passes() -> None:
     settings = one_workload(retry_budget=1, ttft_s=1.0, e2e_s=2.0, quality={})
     good: Row = {"first_token": 0.5}
     rows = judge(settings, good, *({**good, **facts} for facts in FACTS.values()))
@@ -153,7 +165,7 @@ def test_a_request_needs_a_label_when_every_other_gate_passes():
     assert ungated["needs_label"] is False
 
 
-def test_the_sole_failing_gate_is_the_only_one_whose_removal_would_accept():
+def test_the_sole_failing_gate_is_the_only_one_whose_removal_would_accept() -> None:
     settings = one_workload(retry_budget=1, ttft_s=1.0, e2e_s=2.0, quality={})
     good: Row = {"first_token": 0.5}
     slow: Row = {**good, "end": 9.0}

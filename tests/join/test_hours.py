@@ -1,4 +1,4 @@
-"""Hours are joined from their own parts and their neighbours': what is joined together must not matter (semantics 9)."""
+"""Hours joined from their own parts and their neighbours': which are joined together must not matter (semantics 9)."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,8 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_requests import random_cases, random_settings
-from river import START_NS, START_S, Row, key, label, one_workload, record
 
 from goodput.join.compute import join_hours
 from goodput.join.staleness import JoinInputs
@@ -20,6 +18,8 @@ from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.ledger import LedgerEntry
 from goodput.settings.model import Settings
+from random_requests import random_cases, random_settings
+from river import START_NS, START_S, Row, key, label, one_workload, record
 
 TABLES = ("attempts", "requests", "quality_labels")
 FIRST = START_S // 3600
@@ -37,10 +37,20 @@ def landed(lake: Lake, records: Iterable[Row], labels: Iterable[Row], observed_h
             path = lake.part("conformed", table, f"hour={hour_label(hour)}", source_id)
             write_parquet(path, pa.Table.from_pylist(part, schema=arrow_schema(table)))
     ledger = {
-        name: LedgerEntry(name, name, name, "landing", "test", "read", None, 1,
-                          first_event_ns=START_NS, last_event_ns=START_NS + observed_h * HOUR_NS)
+        name: LedgerEntry(
+            name,
+            name,
+            name,
+            "landing",
+            "test",
+            "read",
+            None,
+            1,
+            first_event_ns=START_NS,
+            last_event_ns=START_NS + observed_h * HOUR_NS,
+        )
         for name in ("s1", "s2", "l1")
-    }  # fmt: skip
+    }
     return JoinInputs(lake, chosen, ledger)
 
 
@@ -53,7 +63,9 @@ def joined(inputs: JoinInputs, batches: Sequence[Sequence[int]]) -> Tables:
         table: [
             row
             for hour in hours
-            for row in pq.read_table(inputs.lake.part("candidate", table, f"hour={hour_label(FIRST + hour)}")).to_pylist()
+            for row in pq.read_table(
+                inputs.lake.part("candidate", table, f"hour={hour_label(FIRST + hour)}")
+            ).to_pylist()
         ]
         for table in TABLES
     }
@@ -61,7 +73,7 @@ def joined(inputs: JoinInputs, batches: Sequence[Sequence[int]]) -> Tables:
 
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 2**32), st.permutations(range(4)), st.integers(1, 3))
-def test_hours_joined_apart_are_hours_joined_together(seed: int, order: list[int], cut: int):
+def test_hours_joined_apart_are_hours_joined_together(seed: int, order: list[int], cut: int) -> None:
     chance = Random(seed)
     chosen = random_settings(chance)
     cases = random_cases(chance, 60, 2 * 3600)
@@ -77,7 +89,7 @@ def test_hours_joined_apart_are_hours_joined_together(seed: int, order: list[int
     assert sorted(keys) == sorted(case.request_key for case in cases)
 
 
-def test_a_request_lies_in_the_hour_of_its_end_with_its_attempts_and_labels(tmp_path: Path):
+def test_a_request_lies_in_the_hour_of_its_end_with_its_attempts_and_labels(tmp_path: Path) -> None:
     records = [record("a", 3500, 3590, request_key="K", outcome="error"), record("b", 3598, 3600, request_key="K")]
     inputs = landed(Lake(tmp_path), records, [label("span", key("a"))], 2, one_workload(quality={}))
     parts = {hour: joined(inputs, [[hour]]) for hour in (0, 1)}
@@ -87,7 +99,7 @@ def test_a_request_lies_in_the_hour_of_its_end_with_its_attempts_and_labels(tmp_
 
 
 @pytest.mark.parametrize("at", [-1800.0, 6 * 3600.0, 40 * 3600.0])
-def test_labels_within_their_lateness_are_found(tmp_path: Path, at: float):
+def test_labels_within_their_lateness_are_found(tmp_path: Path, at: float) -> None:
     labels = [label("span", key("a"), at=at)]
     inputs = landed(Lake(tmp_path), [record("a")], labels, 50, one_workload(quality={}, label_lateness_s=41 * 3600.0))
     assert joined(inputs, [[0]])["requests"][0]["verdict"] == "accepted"

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from river import START_NS, TRACE, Joined, Row, join, key, label, one_workload, record
 
 from goodput.settings.model import Match, Settings, Workload
+from river import START_NS, TRACE, Joined, Row, join, key, label, one_workload, record
 
 OTHER_TRACE = "0af7651916cd43dd8448eb211c80319c"
 FRIDAY_S = 3 * 86400.0
@@ -18,7 +18,10 @@ def judged(labels: Iterable[Row], **quality: Any) -> Row:
 
 
 def joined_with(labels: Iterable[Row], **quality: Any) -> Joined:
-    rows = [record("c", 0, 2, response_id="resp-1"), record("e", 0.5, 1.5, layer="engine", parent="c", response_id="eng-1")]
+    rows = [
+        record("c", 0, 2, response_id="resp-1"),
+        record("e", 0.5, 1.5, layer="engine", parent="c", response_id="eng-1"),
+    ]
     return join(rows, labels, settings=one_workload(quality=quality))
 
 
@@ -36,52 +39,54 @@ def joined_with(labels: Iterable[Row], **quality: Any) -> Joined:
         ("trace", TRACE),
     ],
 )
-def test_a_label_finds_its_request(kind: str, subject: str):
+def test_a_label_finds_its_request(kind: str, subject: str) -> None:
     joined = joined_with([label(kind, subject, label_id="L")])
     assert joined.labels["L"]["request_key"] == key("c")
     assert (joined.request["pass_quality"], joined.request["verdict"]) == (True, "accepted")
 
 
-def test_a_label_on_any_attempt_judges_the_request():
+def test_a_label_on_any_attempt_judges_the_request() -> None:
     rows = [record("a", 0, 1, request_key="K", outcome="error"), record("b", 2, 3, request_key="K")]
     settings = one_workload(quality={})
     assert join(rows, [label("span", key("a"), passed=False)], settings=settings).request["verdict"] == "rejected"
     assert join(rows, [label("request", "K", passed=True)], settings=settings).request["verdict"] == "accepted"
 
 
-def test_a_trace_of_two_requests_judges_neither():
+def test_a_trace_of_two_requests_judges_neither() -> None:
     rows = [record("a", 0, 1), record("b", 2, 3), record("c", 0, 1, trace=OTHER_TRACE)]
     joined = join(rows, [label("trace", TRACE), label("trace", OTHER_TRACE)], settings=one_workload(quality={}))
     assert {name: row["verdict"] for name, row in joined.requests.items()} == {
-        key("a"): "unlabelled", key("b"): "unlabelled", key("c", OTHER_TRACE): "accepted"
-    }  # fmt: skip
+        key("a"): "unlabelled",
+        key("b"): "unlabelled",
+        key("c", OTHER_TRACE): "accepted",
+    }
 
 
-def test_a_trace_of_two_attempts_is_not_ambiguous():
+def test_a_trace_of_two_attempts_is_not_ambiguous() -> None:
     rows = [record("a", 0, 1, request_key="K", outcome="error"), record("b", 2, 3, request_key="K")]
     assert join(rows, [label("trace", TRACE)], settings=one_workload(quality={})).request["verdict"] == "accepted"
 
 
-def test_a_response_id_that_two_requests_share_judges_neither():
+def test_a_response_id_that_two_requests_share_judges_neither() -> None:
     rows = [record("a", 0, 1, response_id="r"), record("b", 2, 3, response_id="r")]
     joined = join(rows, [label("response", "r")], settings=one_workload(quality={}))
     assert {row["verdict"] for row in joined.requests.values()} == {"unlabelled"}
 
 
-def test_the_answers_id_helps_where_the_span_was_not_recorded():
+def test_the_answers_id_helps_where_the_span_was_not_recorded() -> None:
     joined = joined_with([label("span", key("lost"), label_id="L", response_id="resp-1", passed=False)])
     assert joined.labels["L"]["request_key"] == key("c")
     assert joined.request["verdict"] == "rejected"
 
 
-def test_a_label_of_nothing_known_is_left_out():
+def test_a_label_of_nothing_known_is_left_out() -> None:
     unknown = [label("span", key("x")), label("response", "x"), label("request", "x"), label("trace", OTHER_TRACE)]
     joined = joined_with(unknown)
     assert joined.labels == {}
     assert joined.request["verdict"] == "unlabelled"
 
 
-def test_a_label_may_be_older_than_the_record_that_it_judges():
+def test_a_label_may_be_older_than_the_record_that_it_judges() -> None:
     assert judged([label("span", key("c"), at=-600.0)])["verdict"] == "accepted"
 
 
@@ -99,13 +104,13 @@ def test_a_label_may_be_older_than_the_record_that_it_judges():
         ({"label": "pass"}, False),  # not one of this workload's pass_labels
     ],
 )
-def test_what_a_label_says(said: Row, passed: bool):
+def test_what_a_label_says(said: Row, passed: bool) -> None:
     joined = joined_with([label("span", key("c"), label_id="L", **said)], min_score=0.7, pass_labels=["ok-ISH"])
     assert joined.labels["L"]["passed"] is passed
     assert joined.request["pass_quality"] is passed
 
 
-def test_a_score_means_nothing_without_a_min_score():
+def test_a_score_means_nothing_without_a_min_score() -> None:
     joined = joined_with([label("span", key("c"), label_id="L", score=0.9)])
     assert joined.labels["L"]["passed"] is None
     assert joined.request["verdict"] == "unlabelled"
@@ -113,22 +118,29 @@ def test_a_score_means_nothing_without_a_min_score():
     assert with_label.labels["L"]["passed"] is True
 
 
-def test_where_there_is_no_quality_gate_only_the_evaluators_own_verdict_counts():
-    labels = [label("span", key("c"), label_id=n, evaluator=n, **said) for n, said in
-              (("own", {"passed": False}), ("word", {"label": "pass"}), ("score", {"score": 1.0}))]  # fmt: skip
+def test_where_there_is_no_quality_gate_only_the_evaluators_own_verdict_counts() -> None:
+    labels = [
+        label("span", key("c"), label_id=n, evaluator=n, **said)
+        for n, said in (("own", {"passed": False}), ("word", {"label": "pass"}), ("score", {"score": 1.0}))
+    ]
     joined = join([record("c")], labels, settings=one_workload())
     assert {name: row["passed"] for name, row in joined.labels.items()} == {"own": False, "word": None, "score": None}
     assert (joined.request["verdict"], joined.request["pass_quality"]) == ("accepted", None)
 
 
-def test_each_workload_has_its_own_bar():
-    settings = Settings(workloads={
-        "low": Workload(match=Match(model="a"), quality={"min_score": 0.2}),
-        "high": Workload(match=Match(model="b"), quality={"min_score": 0.8}),
-    })  # fmt: skip
+def test_each_workload_has_its_own_bar() -> None:
+    settings = Settings(
+        workloads={
+            "low": Workload(match=Match(model="a"), quality={"min_score": 0.2}),
+            "high": Workload(match=Match(model="b"), quality={"min_score": 0.8}),
+        }
+    )
     rows = [record("a", 0, 1, model="a"), record("b", 2, 3, model="b")]
     labels = [label("span", key(span), score=0.5) for span in "ab"]
-    assert [join(rows, labels, settings=settings).requests[key(span)]["verdict"] for span in "ab"] == ["accepted", "rejected"]
+    assert [join(rows, labels, settings=settings).requests[key(span)]["verdict"] for span in "ab"] == [
+        "accepted",
+        "rejected",
+    ]
 
 
 # Several evaluators
@@ -146,12 +158,12 @@ def test_each_workload_has_its_own_bar():
         ({}, "unlabelled"),
     ],
 )
-def test_every_evaluator_that_the_workload_names_must_pass(said: dict[str, bool], verdict: str):
+def test_every_evaluator_that_the_workload_names_must_pass(said: dict[str, bool], verdict: str) -> None:
     labels = [label("span", key("c"), evaluator=name, passed=passed) for name, passed in said.items()]
     assert judged(labels, evaluators=["safe", "help"])["verdict"] == verdict
 
 
-def test_without_names_every_evaluator_that_judged_must_pass():
+def test_without_names_every_evaluator_that_judged_must_pass() -> None:
     for said, verdict in (([True], "accepted"), ([True, True], "accepted"), ([True, False], "rejected")):
         labels = [label("span", key("c"), evaluator=f"e{n}", passed=passed) for n, passed in enumerate(said)]
         assert judged(labels)["verdict"] == verdict
@@ -160,8 +172,11 @@ def test_without_names_every_evaluator_that_judged_must_pass():
 # Revisions
 
 
-def test_the_latest_revision_counts():
-    revisions = [label("span", key("c"), label_id="L", at=FRIDAY_S, passed=False), label("span", key("c"), label_id="L", at=1.0)]
+def test_the_latest_revision_counts() -> None:
+    revisions = [
+        label("span", key("c"), label_id="L", at=FRIDAY_S, passed=False),
+        label("span", key("c"), label_id="L", at=1.0),
+    ]
     for given in (revisions, revisions[::-1]):
         joined = joined_with(given)
         assert joined.request["verdict"] == "rejected"
@@ -169,14 +184,18 @@ def test_the_latest_revision_counts():
         assert joined.labels["L"]["labelled_at"].timestamp() == START_NS / 1e9 + FRIDAY_S
 
 
-def test_the_latest_judgement_of_an_evaluator_counts():
-    joined = joined_with([label("span", key("c"), label_id="old", at=1.0, passed=False),
-                          label("trace", TRACE, label_id="new", at=FRIDAY_S)])  # fmt: skip
+def test_the_latest_judgement_of_an_evaluator_counts() -> None:
+    joined = joined_with(
+        [
+            label("span", key("c"), label_id="old", at=1.0, passed=False),
+            label("trace", TRACE, label_id="new", at=FRIDAY_S),
+        ]
+    )
     assert joined.request["verdict"] == "accepted"
     assert {name: row["current"] for name, row in joined.labels.items()} == {"old": False, "new": True}
 
 
-def test_a_withdrawn_label_no_longer_judges():
+def test_a_withdrawn_label_no_longer_judges() -> None:
     given = label("span", key("c"), label_id="L", at=1.0, passed=False)
     back = label("span", key("c"), label_id="L", at=2.0, withdrawn=True)
     joined = joined_with([back, given])
@@ -184,27 +203,31 @@ def test_a_withdrawn_label_no_longer_judges():
     assert (joined.labels["L"]["withdrawn"], joined.labels["L"]["current"]) == (True, False)
 
 
-def test_a_withdrawn_label_uncovers_the_evaluators_earlier_one():
-    joined = joined_with([
-        label("span", key("c"), label_id="first", at=1.0),
-        label("span", key("c"), label_id="second", at=2.0, passed=False),
-        label("span", key("c"), label_id="second", at=3.0, withdrawn=True),
-    ])  # fmt: skip
+def test_a_withdrawn_label_uncovers_the_evaluators_earlier_one() -> None:
+    joined = joined_with(
+        [
+            label("span", key("c"), label_id="first", at=1.0),
+            label("span", key("c"), label_id="second", at=2.0, passed=False),
+            label("span", key("c"), label_id="second", at=3.0, withdrawn=True),
+        ]
+    )
     assert joined.request["verdict"] == "accepted"
     assert joined.labels["first"]["current"] is True
 
 
-def test_a_label_given_again_after_it_was_withdrawn_counts():
+def test_a_label_given_again_after_it_was_withdrawn_counts() -> None:
     label_of = {"label_id": "L"}
-    joined = joined_with([
-        label("span", key("c"), at=1.0, passed=False, **label_of),
-        label("span", key("c"), at=2.0, withdrawn=True, **label_of),
-        label("span", key("c"), at=3.0, passed=True, **label_of),
-    ])  # fmt: skip
+    joined = joined_with(
+        [
+            label("span", key("c"), at=1.0, passed=False, **label_of),
+            label("span", key("c"), at=2.0, withdrawn=True, **label_of),
+            label("span", key("c"), at=3.0, passed=True, **label_of),
+        ]
+    )
     assert joined.request["verdict"] == "accepted"
 
 
-def test_copies_of_labels_change_nothing():
+def test_copies_of_labels_change_nothing() -> None:
     given = label("span", key("c"), passed=False)
     once = joined_with([given])
     twice = joined_with([given | {"source_id": "z9"}, given])

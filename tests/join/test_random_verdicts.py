@@ -6,10 +6,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from random_requests import Case, random_cases, random_settings
-from river import START_NS, Row, join
 
 from goodput.settings.model import Settings, Workload
+from random_requests import Case, random_cases, random_settings
+from river import START_NS, Row, join
 
 OBSERVED_S = 3000.0
 LATENCIES = ("ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline")
@@ -25,7 +25,7 @@ def from_engine(attempt: list[Row], name: str) -> Any:
 
 def arrival(attempt: list[Row]) -> int:
     intended = outermost(attempt, "intended_ns")
-    return attempt[0]["started_ns"] if intended is None else intended
+    return int(attempt[0]["started_ns"] if intended is None else intended)
 
 
 def outcome(attempt: list[Row]) -> str:
@@ -156,7 +156,7 @@ def expected(case: Case, settings: Settings) -> Row:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_sql_agrees_with_plain_python(seed: int):
+def test_sql_agrees_with_plain_python(seed: int) -> None:
     chance = Random(seed)
     settings = random_settings(chance)
     cases = random_cases(chance, 500, 3000)
@@ -174,7 +174,7 @@ def test_sql_agrees_with_plain_python(seed: int):
         assert found["tpot_s"] == (None if tpot is None else pytest.approx(tpot))
 
 
-def test_the_random_requests_reach_every_verdict():
+def test_the_random_requests_reach_every_verdict() -> None:
     seen: Counter[str] = Counter()
     for seed in range(4):
         chance = Random(seed)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+
 from river import START_S, Joined, Row, join, key, link, one_workload, record
 
 START = datetime.fromtimestamp(START_S, UTC)
@@ -31,14 +32,16 @@ def sibling(span: str, start: float, end: float | None, **given: Any) -> Row:
 
 def hidden(last: str = "ok", caller: str = "ok") -> Joined:
     """A client call from 0 to 10 s: its first engine try 1..3 s failed, its second ran 4..9 s."""
-    return join([
-        record("c", 0, 10, outcome=caller, first_token=5),
-        record("e1", 1, 3, layer="engine", parent="c", outcome="error", output_tokens=3, replica="pod-1"),
-        record("e2", 4, 9, layer="engine", parent="c", outcome=last, output_tokens=50, replica="pod-2"),
-    ])  # fmt: skip
+    return join(
+        [
+            record("c", 0, 10, outcome=caller, first_token=5),
+            record("e1", 1, 3, layer="engine", parent="c", outcome="error", output_tokens=3, replica="pod-1"),
+            record("e2", 4, 9, layer="engine", parent="c", outcome=last, output_tokens=50, replica="pod-2"),
+        ]
+    )
 
 
-def test_hidden_retries_are_attempts_of_the_callers_request():
+def test_hidden_retries_are_attempts_of_the_callers_request() -> None:
     joined = hidden()
     assert list(joined.requests) == [key("c")]
     assert (joined.request["attempts"], joined.request["retry_count"]) == (2, 1)
@@ -46,40 +49,44 @@ def test_hidden_retries_are_attempts_of_the_callers_request():
     assert joined.attempts[key("e1")]["request_key"] == key("c")
 
 
-def test_the_last_hidden_try_is_the_one_that_answered():
+def test_the_last_hidden_try_is_the_one_that_answered() -> None:
     request = hidden().request
     assert request["delivering_attempt_id"] == key("c")
     assert (request["output_tokens"], request["replica"]) == (50, "pod-2")
     assert (request["ttft_s"], request["e2e_s"]) == (5.0, 10.0)
 
 
-def test_the_caller_says_what_became_of_hidden_tries():
+def test_the_caller_says_what_became_of_hidden_tries() -> None:
     # An engine that finished a try which its caller had given up on did not deliver to the user.
-    gave_up = join([
-        record("c", 0, 10, outcome="timeout"),
-        record("e1", 1, 3, layer="engine", parent="c", outcome="ok"),
-        record("e2", 4, 9.9, layer="engine", parent="c", outcome="cancelled"),
-    ])  # fmt: skip
+    gave_up = join(
+        [
+            record("c", 0, 10, outcome="timeout"),
+            record("e1", 1, 3, layer="engine", parent="c", outcome="ok"),
+            record("e2", 4, 9.9, layer="engine", parent="c", outcome="cancelled"),
+        ]
+    )
     assert gave_up.request["outcome"] == "timeout"
     assert gave_up.request["verdict"] == "failed"
     assert gave_up.request["ended_at"] == after(10)
 
 
-def test_when_all_hidden_tries_failed_the_request_ends_with_its_caller():
+def test_when_all_hidden_tries_failed_the_request_ends_with_its_caller() -> None:
     request = hidden(last="error", caller="timeout").request
     assert (request["outcome"], request["e2e_s"]) == ("timeout", 10.0)
     assert request["delivering_attempt_id"] == key("c")
 
 
-def test_hidden_tries_of_every_layer_count():
-    joined = join([
-        record("c", 0, 20),
-        record("g1", 1, 8, layer="gateway", parent="c", outcome="error"),
-        record("e1", 2, 3, layer="engine", parent="g1", outcome="error"),
-        record("e2", 4, 7, layer="engine", parent="g1", outcome="error"),
-        record("g2", 9, 19, layer="gateway", parent="c"),
-        record("e3", 10, 18, layer="engine", parent="g2"),
-    ])  # fmt: skip
+def test_hidden_tries_of_every_layer_count() -> None:
+    joined = join(
+        [
+            record("c", 0, 20),
+            record("g1", 1, 8, layer="gateway", parent="c", outcome="error"),
+            record("e1", 2, 3, layer="engine", parent="g1", outcome="error"),
+            record("e2", 4, 7, layer="engine", parent="g1", outcome="error"),
+            record("g2", 9, 19, layer="gateway", parent="c"),
+            record("e3", 10, 18, layer="engine", parent="g2"),
+        ]
+    )
     merged = {row["span_id"]: len(row["record_ids"]) for row in joined.attempts.values()}
     assert merged == {"c": 3, "g1": 2, "e1": 1}
     assert (joined.request["attempts"], joined.request["retry_count"]) == (3, 2)
@@ -88,7 +95,7 @@ def test_hidden_tries_of_every_layer_count():
 # Siblings under one parent span
 
 
-def test_a_sibling_after_a_failure_is_another_try():
+def test_a_sibling_after_a_failure_is_another_try() -> None:
     joined = join([sibling("c1", 0, 1, outcome="error"), sibling("c2", 2, 5, first_token=3, output_tokens=11)])
     assert tries(joined) == {"c1": ["c1", "c2"]}
     request = joined.request
@@ -100,48 +107,71 @@ def test_a_sibling_after_a_failure_is_another_try():
     assert (request["arrived_at"], request["ended_at"]) == (after(0), after(5))
 
 
-def test_a_sibling_after_an_answer_is_another_request():
+def test_a_sibling_after_an_answer_is_another_request() -> None:
     joined = join([sibling("c1", 0, 1), sibling("c2", 2, 3)])
     assert tries(joined) == {"c1": ["c1"], "c2": ["c2"]}
     assert {row["retry_count"] for row in joined.requests.values()} == {0}
 
 
-def test_an_agent_that_retries_one_call_and_goes_on():
-    joined = join([sibling("a1", 0, 1), sibling("b1", 2, 3, outcome="error"), sibling("b2", 4, 5, outcome="timeout"),
-                   sibling("b3", 6, 7), sibling("c1", 8, 9)])  # fmt: skip
+def test_an_agent_that_retries_one_call_and_goes_on() -> None:
+    joined = join(
+        [
+            sibling("a1", 0, 1),
+            sibling("b1", 2, 3, outcome="error"),
+            sibling("b2", 4, 5, outcome="timeout"),
+            sibling("b3", 6, 7),
+            sibling("c1", 8, 9),
+        ]
+    )
     assert tries(joined) == {"a1": ["a1"], "b1": ["b1", "b2", "b3"], "c1": ["c1"]}
     assert joined.requests[key("b1")]["retry_count"] == 2
 
 
-def test_siblings_that_overlap_are_separate_requests():
+def test_siblings_that_overlap_are_separate_requests() -> None:
     joined = join([sibling("a", 0, 5, outcome="error"), sibling("b", 1, 6), sibling("c", 2, 7, outcome="error")])
     assert tries(joined) == {"a": ["a"], "b": ["b"], "c": ["c"]}
 
 
-def test_a_failure_is_retried_once():
+def test_a_failure_is_retried_once() -> None:
     # Two calls start after the failure of `a`; only the first of them is its retry.
     joined = join([sibling("a", 0, 1, outcome="error"), sibling("b", 2, 5), sibling("c", 2.5, 6)])
     assert tries(joined) == {"a": ["a", "b"], "c": ["c"]}
 
 
-def test_engine_siblings_are_tries_of_one_request():
-    joined = join([sibling("e1", 0, 1, layer="engine"), sibling("e2", 2, 3, layer="engine", outcome="error"),
-                   sibling("e3", 2.5, 5, layer="engine")])  # fmt: skip
+def test_engine_siblings_are_tries_of_one_request() -> None:
+    joined = join(
+        [
+            sibling("e1", 0, 1, layer="engine"),
+            sibling("e2", 2, 3, layer="engine", outcome="error"),
+            sibling("e3", 2.5, 5, layer="engine"),
+        ]
+    )
     assert tries(joined) == {"e1": ["e1", "e2", "e3"]}
     assert joined.request["retry_count"] == 2
 
 
-def test_siblings_of_different_parents_or_traces_are_strangers():
-    joined = join([sibling("a", 0, 1, outcome="error"), record("b", 2, 3, parent="q"),
-                   sibling("c", 4, 5, trace=OTHER_TRACE), record("d", 6, 7)])  # fmt: skip
+def test_siblings_of_different_parents_or_traces_are_strangers() -> None:
+    joined = join(
+        [
+            sibling("a", 0, 1, outcome="error"),
+            record("b", 2, 3, parent="q"),
+            sibling("c", 4, 5, trace=OTHER_TRACE),
+            record("d", 6, 7),
+        ]
+    )
     assert tries(joined) == {name: [name] for name in "abcd"}
 
 
-def test_retries_under_one_parent_take_their_engines_along():
-    joined = join([
-        sibling("c1", 0, 2, outcome="timeout"), record("e1", 0.5, 1.9, layer="engine", parent="c1"),
-        sibling("c2", 3, 6), record("e2", 3.5, 5.5, layer="engine", parent="h2", output_tokens=8),
-    ], links=[link("h2", "c2")])  # fmt: skip
+def test_retries_under_one_parent_take_their_engines_along() -> None:
+    joined = join(
+        [
+            sibling("c1", 0, 2, outcome="timeout"),
+            record("e1", 0.5, 1.9, layer="engine", parent="c1"),
+            sibling("c2", 3, 6),
+            record("e2", 3.5, 5.5, layer="engine", parent="h2", output_tokens=8),
+        ],
+        links=[link("h2", "c2")],
+    )
     assert tries(joined) == {"c1": ["c1", "c2"]}
     assert joined.attempts[key("c1")]["outcome"] == "timeout"
     assert joined.request["output_tokens"] == 8
@@ -150,52 +180,64 @@ def test_retries_under_one_parent_take_their_engines_along():
 # Keys, counts and origins
 
 
-def test_a_configured_key_groups_attempts_across_traces():
-    joined = join([record("a", 0, 1, outcome="error", request_key="K"),
-                   record("b", 5, 6, trace=OTHER_TRACE, request_key="K"), record("c", 0, 1, request_key="L")])  # fmt: skip
+def test_a_configured_key_groups_attempts_across_traces() -> None:
+    joined = join(
+        [
+            record("a", 0, 1, outcome="error", request_key="K"),
+            record("b", 5, 6, trace=OTHER_TRACE, request_key="K"),
+            record("c", 0, 1, request_key="L"),
+        ]
+    )
     assert set(joined.requests) == {"K", "L"}
     assert joined.requests["K"]["attempts"] == 2
     assert joined.requests["K"]["e2e_s"] == 6.0
 
 
-def test_a_configured_key_counts_before_the_trace():
+def test_a_configured_key_counts_before_the_trace() -> None:
     joined = join([sibling("a", 0, 1, outcome="error", request_key="K"), sibling("b", 2, 3, request_key="L")])
     assert set(joined.requests) == {"K", "L"}
 
 
-def test_a_key_that_only_an_inner_layer_knows_still_counts():
-    joined = join([record("c1", 0, 1, outcome="error"), record("g1", 0.1, 0.9, layer="gateway", parent="c1", request_key="K"),
-                   record("c2", 2, 3, trace=OTHER_TRACE),
-                   record("g2", 2.1, 2.9, layer="gateway", parent="c2", request_key="K", trace=OTHER_TRACE)])  # fmt: skip
+def test_a_key_that_only_an_inner_layer_knows_still_counts() -> None:
+    joined = join(
+        [
+            record("c1", 0, 1, outcome="error"),
+            record("g1", 0.1, 0.9, layer="gateway", parent="c1", request_key="K"),
+            record("c2", 2, 3, trace=OTHER_TRACE),
+            record("g2", 2.1, 2.9, layer="gateway", parent="c2", request_key="K", trace=OTHER_TRACE),
+        ]
+    )
     assert list(joined.requests) == ["K"]
     assert joined.request["retry_count"] == 1
 
 
-def test_a_gateways_own_count_raises_the_retries():
+def test_a_gateways_own_count_raises_the_retries() -> None:
     counted = {n: join([record("g", layer="gateway", reported_attempts=n)]).request for n in (None, 0, 1, 4)}
     assert {n: row["retry_count"] for n, row in counted.items()} == {None: 0, 0: 0, 1: 0, 4: 3}
     assert {row["attempts"] for row in counted.values()} == {1}
 
 
-def test_a_gateways_count_and_the_tries_that_were_seen_do_not_add():
+def test_a_gateways_count_and_the_tries_that_were_seen_do_not_add() -> None:
     # attempts - 1, or the gateway's own count when that is larger: 3 tries reported, the same 3 seen
     rows = [record("g", 0, 10, layer="gateway", reported_attempts=3)]
     rows += [record(f"e{n}", 3 * n, 3 * n + 1, layer="engine", parent="g", outcome="error") for n in range(3)]
     assert join(rows).request["retry_count"] == 2
     # a gateway that counts upwards from try to try
-    counting = [record("g1", 0, 1, layer="gateway", request_key="K", reported_attempts=1, outcome="error"),
-                record("g2", 2, 3, layer="gateway", request_key="K", reported_attempts=2)]  # fmt: skip
+    counting = [
+        record("g1", 0, 1, layer="gateway", request_key="K", reported_attempts=1, outcome="error"),
+        record("g2", 2, 3, layer="gateway", request_key="K", reported_attempts=2),
+    ]
     assert join(counting).request["retry_count"] == 1
 
 
-def test_the_intended_send_time_is_the_arrival():
+def test_the_intended_send_time_is_the_arrival() -> None:
     joined = join([record("c", 2, 5, intended=0.5, first_token=3)])
     assert joined.attempt["arrived_ns"] == (START_S * 10**9 + 500_000_000)
     assert joined.request["arrived_at"] == after(0.5)
     assert (joined.request["ttft_s"], joined.request["e2e_s"]) == (2.5, 4.5)
 
 
-def test_latency_may_be_measured_from_the_delivering_attempt():
+def test_latency_may_be_measured_from_the_delivering_attempt() -> None:
     rows = [sibling("a", 0, 1, outcome="error"), sibling("b", 4, 8, first_token=5, output_tokens=4, intended=3.5)]
     from_attempt = join(rows, settings=one_workload(latency_origin="attempt")).request
     assert (from_attempt["ttft_s"], from_attempt["e2e_s"]) == (1.5, 4.5)
@@ -204,7 +246,7 @@ def test_latency_may_be_measured_from_the_delivering_attempt():
     assert join(rows, settings=one_workload(latency_origin="request")).request["e2e_s"] == 8.0
 
 
-def test_durations_keep_their_nanoseconds():
+def test_durations_keep_their_nanoseconds() -> None:
     odd = record("c", 0, 1) | {"started_ns": START_S * 10**9 + 1, "ended_ns": START_S * 10**9 + 1_000_000_003}
     assert join([odd]).request["e2e_s"] == 1.000000002
 
@@ -212,8 +254,11 @@ def test_durations_keep_their_nanoseconds():
 # Who delivered
 
 
-def test_an_earlier_answer_stands_when_the_last_attempt_failed():
-    rows = [record("a", 0, 3, request_key="K", model="m1"), record("b", 4, 5, request_key="K", model="m2", outcome="error")]
+def test_an_earlier_answer_stands_when_the_last_attempt_failed() -> None:
+    rows = [
+        record("a", 0, 3, request_key="K", model="m1"),
+        record("b", 4, 5, request_key="K", model="m2", outcome="error"),
+    ]
     request = join(rows).request
     assert (request["delivering_attempt_id"], request["outcome"], request["model"]) == (key("a"), "ok", "m1")
     assert request["e2e_s"] == 3.0
@@ -221,7 +266,7 @@ def test_an_earlier_answer_stands_when_the_last_attempt_failed():
     assert request["retry_count"] == 1
 
 
-def test_without_an_answer_the_last_attempt_speaks():
+def test_without_an_answer_the_last_attempt_speaks() -> None:
     rows = [record("b", 4, 5, request_key="K", outcome="error"), record("a", 0, 3, request_key="K", outcome="timeout")]
     request = join(rows).request
     assert (request["delivering_attempt_id"], request["outcome"]) == (key("b"), "error")
@@ -229,9 +274,13 @@ def test_without_an_answer_the_last_attempt_speaks():
     assert [row["delivered"] for row in join(rows).attempts.values()].count(True) == 1
 
 
-def test_attempts_are_numbered_in_the_order_of_their_start():
-    joined = join([record(span, start, start + 1, request_key="K", outcome="error") for span, start in
-                   (("late", 7), ("first", 0), ("middle", 3))])  # fmt: skip
+def test_attempts_are_numbered_in_the_order_of_their_start() -> None:
+    joined = join(
+        [
+            record(span, start, start + 1, request_key="K", outcome="error")
+            for span, start in (("late", 7), ("first", 0), ("middle", 3))
+        ]
+    )
     assert tries(joined) == {"K": ["first", "middle", "late"]}
     assert sorted(row["attempt_index"] for row in joined.attempts.values()) == [0, 1, 2]
 
@@ -239,7 +288,7 @@ def test_attempts_are_numbered_in_the_order_of_their_start():
 # Never seen to end
 
 
-def test_a_request_without_an_end_is_in_flight_until_its_lifetime_is_over():
+def test_a_request_without_an_end_is_in_flight_until_its_lifetime_is_over() -> None:
     settings = one_workload(max_request_lifetime_s=100.0, ttft_s=1.0, quality={})
     young = join([record("c", 5, None)], settings=settings, observed_until_s=104.9).request
     assert (young["verdict"], young["ended_at"], young["needs_label"]) == ("in_flight", None, False)
@@ -249,7 +298,7 @@ def test_a_request_without_an_end_is_in_flight_until_its_lifetime_is_over():
     assert old["outcome"] != "ok"
 
 
-def test_a_retry_that_has_not_ended_keeps_its_request_in_flight():
+def test_a_retry_that_has_not_ended_keeps_its_request_in_flight() -> None:
     rows = [record("a", 0, 1, request_key="K", outcome="error"), record("b", 2, None, request_key="K")]
     young = join(rows, observed_until_s=60).request
     assert (young["verdict"], young["ended_at"]) == ("in_flight", None)
@@ -257,19 +306,22 @@ def test_a_retry_that_has_not_ended_keeps_its_request_in_flight():
     assert (old["verdict"], old["ended_at"], old["attempts"]) == ("failed", after(3600), 2)
 
 
-def test_an_answered_request_does_not_wait_for_a_try_without_end():
+def test_an_answered_request_does_not_wait_for_a_try_without_end() -> None:
     rows = [record("a", 0, 1, request_key="K"), record("b", 0.5, None, request_key="K")]
     request = join(rows, observed_until_s=60).request
     assert (request["verdict"], request["ended_at"], request["e2e_s"]) == ("accepted", after(1), 1.0)
 
 
-def test_an_end_that_only_the_engine_saw_is_an_end():
+def test_an_end_that_only_the_engine_saw_is_an_end() -> None:
     rows = [record("c", 0, None, outcome="unknown"), record("e", 1, 3, layer="engine", parent="c")]
     assert join(rows, observed_until_s=60).request["verdict"] == "accepted"
 
 
-def test_a_call_still_under_way_does_not_end_with_its_hidden_failures():
-    rows = [record("c", 0, None, outcome="unknown"), record("e1", 1, 3, layer="engine", parent="c", outcome="error"),
-            record("e2", 4, None, layer="engine", parent="c")]  # fmt: skip
+def test_a_call_still_under_way_does_not_end_with_its_hidden_failures() -> None:
+    rows = [
+        record("c", 0, None, outcome="unknown"),
+        record("e1", 1, 3, layer="engine", parent="c", outcome="error"),
+        record("e2", 4, None, layer="engine", parent="c"),
+    ]
     request = join(rows, observed_until_s=60).request
     assert (request["verdict"], request["attempts"]) == ("in_flight", 2)

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from river import Row, join, record
-
 from goodput.settings.model import Match, Settings, Workload
+from river import Row, join, record
 
 
 def workloads(matches: Mapping[str, Mapping[str, Any]], *requests: Row) -> list[str]:
@@ -19,34 +18,38 @@ def workloads(matches: Mapping[str, Mapping[str, Any]], *requests: Row) -> list[
     return [joined.requests[name]["workload"] for name in sorted(joined.requests)]
 
 
-def test_globs_select():
-    seen = [{"model": name} for name in ("llama-3-8b", "LLAMA", "meta/llama-3", None, "llama", "gpt-4o", "gpt-4", "gpt-5")]
-    matches = {"exact": {"model": "llama"}, "open": {"model": "llama*"}, "any": {"model": "*/llama-?"},
-               "some": {"model": "gpt-[45]*"}}  # fmt: skip
-    assert workloads(matches, *seen) == [
-        "open", "unassigned", "any", "unassigned", "exact", "some", "some", "some"
-    ]  # fmt: skip
+def test_globs_select() -> None:
+    seen = [
+        {"model": name} for name in ("llama-3-8b", "LLAMA", "meta/llama-3", None, "llama", "gpt-4o", "gpt-4", "gpt-5")
+    ]
+    matches = {
+        "exact": {"model": "llama"},
+        "open": {"model": "llama*"},
+        "any": {"model": "*/llama-?"},
+        "some": {"model": "gpt-[45]*"},
+    }
+    assert workloads(matches, *seen) == ["open", "unassigned", "any", "unassigned", "exact", "some", "some", "some"]
 
 
-def test_a_list_of_globs_selects_any_of_them():
+def test_a_list_of_globs_selects_any_of_them() -> None:
     seen = [{"model": "a1"}, {"model": "b"}, {"model": "b1"}]
     assert workloads({"w": {"model": ["a*", "b"]}}, *seen) == ["w", "w", "unassigned"]
 
 
-def test_every_key_that_is_given_must_match():
+def test_every_key_that_is_given_must_match() -> None:
     match = {"model": "m", "route": "r*", "pool": "p", "tenant": ["t1", "t2"]}
-    good = {"model": "m", "route": "r9", "pool": "p", "tenant": "t2"}
+    good: Row = {"model": "m", "route": "r9", "pool": "p", "tenant": "t2"}
     seen = [good, *({**good, name: "other"} for name in good), *({**good, name: None} for name in good)]
     assert workloads({"w": match}, *seen) == ["w"] + ["unassigned"] * 8
 
 
-def test_the_first_workload_that_matches_wins():
+def test_the_first_workload_that_matches_wins() -> None:
     seen = [{"model": "a"}, {"model": "b"}]
     assert workloads({"z": {"model": "a"}, "a": {}}, *seen) == ["z", "a"]
     assert workloads({"a": {}, "z": {"model": "a"}}, *seen) == ["a", "a"]
 
 
-def test_attributes_select():
+def test_attributes_select() -> None:
     match = {"attributes": {"app.kind": ["chat", "voice*"], "tier": "1"}}
     seen: list[Row] = [
         {"attributes": '{"app.kind": "chat", "tier": "1", "x": "y"}'},
@@ -59,7 +62,7 @@ def test_attributes_select():
     assert workloads({"w": match}, *seen) == ["w", "w"] + ["unassigned"] * 4
 
 
-def test_no_workloads_leaves_everything_unassigned_and_ungated():
+def test_no_workloads_leaves_everything_unassigned_and_ungated() -> None:
     joined = join([record("c", 0, 999)])
     assert joined.request["workload"] == "unassigned"
     assert joined.request["verdict"] == "accepted"
@@ -67,10 +70,17 @@ def test_no_workloads_leaves_everything_unassigned_and_ungated():
     assert {joined.request[f"pass_{gate}"] for gate in gates} == {None}
 
 
-def test_a_request_is_selected_by_what_was_asked_not_by_the_fallback():
-    settings = Settings(workloads={"big": Workload(match=Match(model="big")), "small": Workload(match=Match(model="small"))})
-    joined = join([record("a", 0, 1, request_key="K", model="big", outcome="error"),
-                   record("b", 2, 3, request_key="K", model="small")], settings=settings)  # fmt: skip
+def test_a_request_is_selected_by_what_was_asked_not_by_the_fallback() -> None:
+    settings = Settings(
+        workloads={"big": Workload(match=Match(model="big")), "small": Workload(match=Match(model="small"))}
+    )
+    joined = join(
+        [
+            record("a", 0, 1, request_key="K", model="big", outcome="error"),
+            record("b", 2, 3, request_key="K", model="small"),
+        ],
+        settings=settings,
+    )
     assert {row["workload"] for row in joined.attempts.values()} == {"big"}
     assert joined.request["workload"] == "big"
     assert joined.request["model"] == "small"  # the delivering attempt's

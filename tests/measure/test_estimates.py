@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from river import Row, judged, row_of, windows
 
 from goodput.settings.model import Quality, Settings, Workload
+from river import Row, judged, row_of, windows
 
 GATED = Workload(quality=Quality())
 WINDOW_S = 300
@@ -60,7 +60,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     return windows(tmp_path_factory.mktemp("labelled"), rows, Settings(workloads=workloads))
 
 
-def counts(measured: pl.DataFrame, workload: str) -> dict[str, float]:
+def counts(measured: pl.DataFrame, workload: str) -> Row:
     """Rates of a workload's row as requests per window."""
     row = row_of(measured, slice="workload", workload=workload)
     names = ("goodput", "goodput_lower", "goodput_upper", "goodput_ci_low", "goodput_ci_high")
@@ -70,7 +70,7 @@ def counts(measured: pl.DataFrame, workload: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("workload", ["full", "half", "few", "all_good", "all_bad", "one"])
-def test_goodput_is_estimated_from_the_labelled_share(measured: pl.DataFrame, workload: str):
+def test_goodput_is_estimated_from_the_labelled_share(measured: pl.DataFrame, workload: str) -> None:
     accepted, rejected, unlabelled = LABELLED[workload]
     found = counts(measured, workload)
     labelled, need = accepted + rejected, accepted + rejected + unlabelled
@@ -86,13 +86,13 @@ def test_goodput_is_estimated_from_the_labelled_share(measured: pl.DataFrame, wo
     assert found["ci_high"] == pytest.approx(min(need * high, accepted + unlabelled), abs=1e-9)
 
 
-def test_full_coverage_leaves_no_doubt(measured: pl.DataFrame):
+def test_full_coverage_leaves_no_doubt(measured: pl.DataFrame) -> None:
     found = counts(measured, "full")
     assert found["ci_low"] == found["ci_high"] == found["goodput"] == pytest.approx(6)
     assert found["lower"] == found["upper"] == pytest.approx(6)
 
 
-def test_without_a_label_goodput_is_latency_constrained(measured: pl.DataFrame):
+def test_without_a_label_goodput_is_latency_constrained(measured: pl.DataFrame) -> None:
     found = counts(measured, "none")
     assert found["definition"] == "latency_constrained"
     assert found["quality_coverage_ratio"] == 0
@@ -100,20 +100,21 @@ def test_without_a_label_goodput_is_latency_constrained(measured: pl.DataFrame):
     assert (found["ci_low"], found["ci_high"]) == (found["lower"], found["upper"]) == (0, pytest.approx(12))
 
 
-def test_without_a_quality_gate_goodput_is_latency_constrained(measured: pl.DataFrame):
+def test_without_a_quality_gate_goodput_is_latency_constrained(measured: pl.DataFrame) -> None:
     found = counts(measured, "ungated")
     assert found["definition"] == "latency_constrained"
     assert found["quality_coverage_ratio"] is None
-    assert found["goodput"] == found["lower"] == found["upper"] == found["ci_low"] == found["ci_high"] == pytest.approx(7)
+    rates = [found[name] for name in ("goodput", "lower", "upper", "ci_low", "ci_high")]
+    assert rates == pytest.approx([7] * 5)
 
 
-def test_where_nothing_passes_the_other_gates_goodput_is_zero(measured: pl.DataFrame):
+def test_where_nothing_passes_the_other_gates_goodput_is_zero(measured: pl.DataFrame) -> None:
     found = counts(measured, "nothing_passes")
     assert found["goodput"] == found["lower"] == found["upper"] == found["ci_high"] == 0
     assert found["quality_coverage_ratio"] is None
 
 
-def test_policies_take_a_bound_instead_of_an_estimate(measured: pl.DataFrame):
+def test_policies_take_a_bound_instead_of_an_estimate(measured: pl.DataFrame) -> None:
     for policy, expected in (("fail", 3), ("pass", 9)):
         found = counts(measured, policy)
         assert found["goodput"] == pytest.approx(expected)
@@ -122,7 +123,7 @@ def test_policies_take_a_bound_instead_of_an_estimate(measured: pl.DataFrame):
         assert found["definition"] == "estimated"
 
 
-def test_workloads_are_estimated_one_by_one_and_added(measured: pl.DataFrame):
+def test_workloads_are_estimated_one_by_one_and_added(measured: pl.DataFrame) -> None:
     overall = row_of(measured)
     parts = measured.filter(pl.col("slice") == "workload")
     for name in ("goodput_rps", "goodput_lower_rps", "goodput_upper_rps", "output_token_goodput_tps"):
@@ -133,32 +134,42 @@ def test_workloads_are_estimated_one_by_one_and_added(measured: pl.DataFrame):
     assert overall["definition"] == "latency_constrained"  # one of them has no label
 
 
-def test_tokens_are_estimated_by_the_labelled_rate_weighted_by_tokens(tmp_path: Path):
+def test_tokens_are_estimated_by_the_labelled_rate_weighted_by_tokens(tmp_path: Path) -> None:
     def one(name: str, verdict: str, tokens: int | None, minute: int = 0, workload: str = "qa") -> Row:
         return judged(name, verdict, 60.0 * minute + 5, gated=True, output_tokens=tokens, workload=workload)
 
     rows = [
-        one("a", "accepted", 300), one("b", "rejected", 100), one("c", "unlabelled", 600), one("d", "slow", 5000),
+        one("a", "accepted", 300),
+        one("b", "rejected", 100),
+        one("c", "unlabelled", 600),
+        one("d", "slow", 5000),
         one("e", "unlabelled", None),
-        one("f", "accepted", 30, 5), one("g", "rejected", 70, 5),
-        one("h", "unlabelled", 40, 10), one("i", "unlabelled", 2, 10),
-        one("j", "accepted", 300, 0, "strict"), one("k", "unlabelled", 600, 0, "strict"),
-        one("l", "accepted", 0, 15), one("m", "rejected", 0, 15), one("n", "unlabelled", 8, 15),
-    ]  # fmt: skip
+        one("f", "accepted", 30, 5),
+        one("g", "rejected", 70, 5),
+        one("h", "unlabelled", 40, 10),
+        one("i", "unlabelled", 2, 10),
+        one("j", "accepted", 300, 0, "strict"),
+        one("k", "unlabelled", 600, 0, "strict"),
+        one("l", "accepted", 0, 15),
+        one("m", "rejected", 0, 15),
+        one("n", "unlabelled", 8, 15),
+    ]
     settings = Settings(workloads={"qa": GATED, "strict": Workload(quality=Quality(unlabelled="fail"))})
     frame = windows(tmp_path, rows, settings)
 
     def tokens(minute: int, workload: str = "qa") -> float:
-        return row_of(frame, minute, slice="workload", workload=workload)["output_token_goodput_tps"] * WINDOW_S
+        row = row_of(frame, minute, slice="workload", workload=workload)
+        return float(row["output_token_goodput_tps"] * WINDOW_S)
 
-    assert tokens(0) == pytest.approx(1000 * 300 / 400)  # 1,000 tokens passed the other gates; 3 of 4 labelled ones are good
+    # 1,000 tokens passed the other gates; of 400 labelled ones 300 are good
+    assert tokens(0) == pytest.approx(1000 * 300 / 400)
     assert tokens(5) == pytest.approx(30)
     assert tokens(10) == pytest.approx(42)  # no label: what passed the other gates
     assert tokens(0, "strict") == pytest.approx(300)
     assert tokens(15) >= 0  # no labelled token: nothing can be said by weight
 
 
-def test_a_request_without_its_own_workload_counts_as_it_is(tmp_path: Path):
+def test_a_request_without_its_own_workload_counts_as_it_is(tmp_path: Path) -> None:
     # A workload that the settings no longer have is not gated by them.
     frame = windows(tmp_path, [judged("a", "accepted", workload="unassigned")], Settings())
     row = row_of(frame, slice="workload", workload="unassigned")

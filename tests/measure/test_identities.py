@@ -8,11 +8,11 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from random_requests import random_cases, random_settings
-from river import START_S, VERDICTS, Joined, at_ns, join, windows
 
 from goodput.measure.windows import Stretch, measure
 from goodput.settings.model import Settings
+from random_requests import random_cases, random_settings
+from river import START_S, VERDICTS, Joined, at_ns, join, windows
 
 OBSERVED_S = 3 * 3600.0
 FEW = settings(max_examples=5, deadline=None)
@@ -27,7 +27,7 @@ def measured(joined: Joined, chosen: Settings) -> pl.DataFrame:
 
 @FEW
 @given(SEEDS, st.integers(0, 300))
-def test_what_holds_in_every_row(seed: int, count: int):
+def test_what_holds_in_every_row(seed: int, count: int) -> None:
     chance = Random(seed)
     chosen, cases = random_settings(chance), random_cases(chance, count, 2 * 3600)
     joined = join(
@@ -48,7 +48,8 @@ def test_what_holds_in_every_row(seed: int, count: int):
         ),
         "goodput is throughput at most": pl.col("goodput_upper_rps") <= pl.col("throughput_rps") + 1e-9,
         "tokens": pl.col("output_token_goodput_tps").is_between(0, pl.col("output_tps") + 1e-9),
-        "accepted is the lower bound": (pl.col("accepted") / pl.col("window_s") - pl.col("goodput_lower_rps")).abs() < 1e-9,
+        "accepted is the lower bound": (pl.col("accepted") / pl.col("window_s") - pl.col("goodput_lower_rps")).abs()
+        < 1e-9,
         "succeeded": pl.col("succeeded") == pl.col("offered") - pl.col("failed"),
     }
     broken = {name: frame.filter(~rule).to_dicts() for name, rule in holds.items()}
@@ -57,7 +58,10 @@ def test_what_holds_in_every_row(seed: int, count: int):
     over = sum(row["verdict"] != "in_flight" for row in joined.requests.values())
     hourly = frame.filter((pl.col("slice") == "overall") & (pl.col("window_s") == 3600))
     assert hourly["offered"].sum() == over
-    assert hourly["arrivals"].sum() + sum(row["arrived_at"].timestamp() < START_S for row in joined.requests.values()) == count
+    assert (
+        hourly["arrivals"].sum() + sum(row["arrived_at"].timestamp() < START_S for row in joined.requests.values())
+        == count
+    )
     for name in ("workload", "workload_model", "workload_pool", "workload_route", "finest"):
         sliced = frame.filter((pl.col("slice") == name) & (pl.col("window_s") == 3600))
         assert sliced["offered"].sum() == over
@@ -65,7 +69,7 @@ def test_what_holds_in_every_row(seed: int, count: int):
 
 @FEW
 @given(SEEDS, st.integers(1, 150))
-def test_the_order_of_rows_and_copies_from_other_sources_change_nothing(seed: int, count: int):
+def test_the_order_of_rows_and_copies_from_other_sources_change_nothing(seed: int, count: int) -> None:
     chance = Random(seed)
     chosen, cases = random_settings(chance), random_cases(chance, count, 2 * 3600)
     records = [row for case in cases for row in case.records]
@@ -85,7 +89,7 @@ def test_the_order_of_rows_and_copies_from_other_sources_change_nothing(seed: in
 
 @FEW
 @given(SEEDS, st.integers(1, 200))
-def test_hours_measured_apart_are_hours_measured_together(seed: int, count: int):
+def test_hours_measured_apart_are_hours_measured_together(seed: int, count: int) -> None:
     chance = Random(seed)
     chosen, cases = random_settings(chance), random_cases(chance, count, 2 * 3600)
     joined = join([row for case in cases for row in case.records], settings=chosen, observed_until_s=OBSERVED_S)

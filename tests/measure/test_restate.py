@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from river import Row, judged, one_workload, row_of, windows
 
 from goodput.measure.windows import restate
 from goodput.plumbing.contracts import arrow_schema
+from river import Row, judged, one_workload, row_of, windows
 
 MONDAY, TUESDAY, FRIDAY = (datetime(2026, 11, day, tzinfo=UTC) for day in (23, 24, 27))
 EMPTY = pl.DataFrame(arrow_schema("goodput").empty_table())
@@ -28,7 +28,7 @@ def hours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
     return {name: windows(folder, rows, one_workload()) for name, rows in versions.items()}
 
 
-def test_what_is_new_has_revision_zero(hours: dict[str, pl.DataFrame]):
+def test_what_is_new_has_revision_zero(hours: dict[str, pl.DataFrame]) -> None:
     rows, restated = restate(hours["first"], EMPTY, MONDAY)
     assert rows.height == hours["first"].height
     assert set(rows["revision"]) == {0}
@@ -37,14 +37,14 @@ def test_what_is_new_has_revision_zero(hours: dict[str, pl.DataFrame]):
     assert rows.columns == EMPTY.columns
 
 
-def test_what_did_not_change_stays_as_it_was(hours: dict[str, pl.DataFrame]):
+def test_what_did_not_change_stays_as_it_was(hours: dict[str, pl.DataFrame]) -> None:
     published, _ = restate(hours["first"], EMPTY, MONDAY)
     again, restated = restate(hours["first"], published, TUESDAY)
     assert again.equals(published)
     assert restated.height == 0
 
 
-def test_what_changed_gets_the_next_revision(hours: dict[str, pl.DataFrame]):
+def test_what_changed_gets_the_next_revision(hours: dict[str, pl.DataFrame]) -> None:
     published, _ = restate(hours["first"], EMPTY, MONDAY)
     once, restated = restate(hours["late"], published, TUESDAY)
     unchanged, changed = row_of(once, 0), row_of(once, 5)
@@ -59,7 +59,7 @@ def test_what_changed_gets_the_next_revision(hours: dict[str, pl.DataFrame]):
     assert set(back["revision"]) == {2}
 
 
-def test_what_vanished_is_restated(hours: dict[str, pl.DataFrame]):
+def test_what_vanished_is_restated(hours: dict[str, pl.DataFrame]) -> None:
     published, _ = restate(hours["first"], EMPTY, MONDAY)
     rows, restated = restate(hours["gone"], published, TUESDAY)
     assert set(restated["window_start"]) == {row_of(published, 0)["window_start"]}
@@ -69,7 +69,7 @@ def test_what_vanished_is_restated(hours: dict[str, pl.DataFrame]):
     assert (overall["goodput_rps_before"], overall["goodput_rps_after"]) == (pytest.approx(1 / 300), None)
 
 
-def test_a_value_that_becomes_known_is_a_change(hours: dict[str, pl.DataFrame], tmp_path: Path):
+def test_a_value_that_becomes_known_is_a_change(hours: dict[str, pl.DataFrame], tmp_path: Path) -> None:
     published, _ = restate(hours["first"], EMPTY, MONDAY)
     assert row_of(published, 0)["p50_ttft_s"] is None
     told = [row | {"ttft_s": 0.5} for row in STEADY]

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from river import VERDICTS, Row, at, judged, one_workload, row_of, windows
 
 from goodput.settings.model import Settings
+from river import VERDICTS, Row, at, judged, one_workload, row_of, windows
 
 SLICES = {
     "overall": (),
@@ -32,13 +32,22 @@ def busy() -> list[Row]:
     def one(n: int) -> Row:
         end, wait = chance.uniform(1, 3599), chance.choice([None, chance.expovariate(2)])
         return judged(
-            f"r{n}", chance.choice(VERDICTS), end, start=end - chance.uniform(0.1, 900),
-            workload=chance.choice(["qa", "unassigned"]), model=chance.choice(["m1", "m2", None]),
-            pool=chance.choice(["p1", None]), route=chance.choice(["r1", "r2", None]),
-            ttft_s=wait, queue_s=chance.choice([None, 0.0, chance.random()]), tpot_s=chance.random() / 10,
-            output_tokens=chance.choice([None, 0, 1, 50, 700]), retry_count=chance.choice([0, 0, 1, 4]),
-            tpot_na=chance.random() < 0.1, pass_tpot=chance.choice([None, True, False]),
-        )  # fmt: skip
+            f"r{n}",
+            chance.choice(VERDICTS),
+            end,
+            start=end - chance.uniform(0.1, 900),
+            workload=chance.choice(["qa", "unassigned"]),
+            model=chance.choice(["m1", "m2", None]),
+            pool=chance.choice(["p1", None]),
+            route=chance.choice(["r1", "r2", None]),
+            ttft_s=wait,
+            queue_s=chance.choice([None, 0.0, chance.random()]),
+            tpot_s=chance.random() / 10,
+            output_tokens=chance.choice([None, 0, 1, 50, 700]),
+            retry_count=chance.choice([0, 0, 1, 4]),
+            tpot_na=chance.random() < 0.1,
+            pass_tpot=chance.choice([None, True, False]),
+        )
 
     return [one(n) for n in range(400)]
 
@@ -52,13 +61,14 @@ def members(busy: list[Row], row: Row, by: str = "ended_at") -> list[Row]:
     """The requests of one row of goodput, found without SQL."""
     start = row["window_start"].timestamp()
     return [
-        r for r in busy
+        r
+        for r in busy
         if start <= r[by].timestamp() < start + row["window_s"]
         and all(row[name] == (r[name] or "unknown") for name in SLICES[row["slice"]])
-    ]  # fmt: skip
+    ]
 
 
-def test_every_window_of_every_slice_counts_its_requests(busy: list[Row], measured: pl.DataFrame):
+def test_every_window_of_every_slice_counts_its_requests(busy: list[Row], measured: pl.DataFrame) -> None:
     for row in measured.to_dicts():
         inside = members(busy, row)
         verdicts = Counter(r["verdict"] for r in inside)
@@ -68,11 +78,11 @@ def test_every_window_of_every_slice_counts_its_requests(busy: list[Row], measur
         assert row["tpot_na"] == sum(r["tpot_na"] for r in inside)
 
 
-def test_identity_v_holds_in_every_row(measured: pl.DataFrame):
+def test_identity_v_holds_in_every_row(measured: pl.DataFrame) -> None:
     assert measured.select((pl.col("offered") == pl.sum_horizontal(*VERDICTS)).all()).item()
 
 
-def test_a_slice_column_that_does_not_cut_is_null(measured: pl.DataFrame):
+def test_a_slice_column_that_does_not_cut_is_null(measured: pl.DataFrame) -> None:
     assert set(measured["slice"]) == set(SLICES)
     for name, cut_by in SLICES.items():
         rows = measured.filter(pl.col("slice") == name)
@@ -84,19 +94,21 @@ def test_a_slice_column_that_does_not_cut_is_null(measured: pl.DataFrame):
     assert set(measured.filter(pl.col("slice") == "finest")["model"]) == {"m1", "m2", "unknown"}
 
 
-def test_no_window_is_missing_and_none_is_there_twice(busy: list[Row], measured: pl.DataFrame):
+def test_no_window_is_missing_and_none_is_there_twice(busy: list[Row], measured: pl.DataFrame) -> None:
     for name, cut_by in SLICES.items():
         cells = {
             (int(r[by].timestamp()) // 300 * 300, *(r[column] or "unknown" for column in cut_by))
-            for r in busy for by in ("ended_at", "arrived_at") if r[by] >= at(0)
-        }  # fmt: skip
+            for r in busy
+            for by in ("ended_at", "arrived_at")
+            if r[by] >= at(0)
+        }
         rows = measured.filter((pl.col("slice") == name) & (pl.col("window_s") == 300)).to_dicts()
         found = [(int(row["window_start"].timestamp()), *(row[column] for column in cut_by)) for row in rows]
         assert len(found) == len(set(found))
         assert cells <= set(found)
 
 
-def test_percentiles_interpolate_linearly_over_succeeded_requests(busy: list[Row], measured: pl.DataFrame):
+def test_percentiles_interpolate_linearly_over_succeeded_requests(busy: list[Row], measured: pl.DataFrame) -> None:
     for row in measured.to_dicts():
         for name in ("ttft", "tpot", "e2e", "queue"):
             values = [r[f"{name}_s"] for r in members(busy, row) if r["pass_success"] and r[f"{name}_s"] is not None]
@@ -106,7 +118,7 @@ def test_percentiles_interpolate_linearly_over_succeeded_requests(busy: list[Row
                 assert row[f"p{p}_{name}_s"] == (None if expected is None else pytest.approx(expected, rel=1e-12))
 
 
-def test_rates_and_ratios(busy: list[Row], measured: pl.DataFrame):
+def test_rates_and_ratios(busy: list[Row], measured: pl.DataFrame) -> None:
     for row in measured.to_dicts():
         inside = members(busy, row)
         ok = [r for r in inside if r["pass_success"]]
@@ -122,7 +134,7 @@ def test_rates_and_ratios(busy: list[Row], measured: pl.DataFrame):
             assert row[f"{gate}_fail_ratio"] == (pytest.approx(told.count(False) / len(told)) if told else None)
 
 
-def test_finer_windows_add_up_to_coarser_ones(measured: pl.DataFrame):
+def test_finer_windows_add_up_to_coarser_ones(measured: pl.DataFrame) -> None:
     keys = ["slice", "workload", "model", "pool", "route"]
     added = measured.group_by("window_s", *keys).agg(pl.sum(*COUNTS, "succeeded", "arrivals"))
     fine = added.filter(pl.col("window_s") == 300).drop("window_s").sort(keys, nulls_last=True)
@@ -133,9 +145,12 @@ def test_finer_windows_add_up_to_coarser_ones(measured: pl.DataFrame):
 # Small windows
 
 
-def test_a_request_belongs_to_the_window_of_its_completion(tmp_path: Path):
-    rows = [judged("a", "accepted", end=300.0, start=299.999), judged("b", "failed", end=299.999, start=-5.0),
-            judged("c", "accepted", end=3600.0, start=3599.0)]  # fmt: skip
+def test_a_request_belongs_to_the_window_of_its_completion(tmp_path: Path) -> None:
+    rows = [
+        judged("a", "accepted", end=300.0, start=299.999),
+        judged("b", "failed", end=299.999, start=-5.0),
+        judged("c", "accepted", end=3600.0, start=3599.0),
+    ]
     frame = windows(tmp_path, rows, one_workload())
     first, second, last = (row_of(frame, minute) for minute in (0, 5, 55))
     assert (first["offered"], first["arrivals"], first["failed"]) == (1, 1, 1)
@@ -145,7 +160,7 @@ def test_a_request_belongs_to_the_window_of_its_completion(tmp_path: Path):
     assert set(frame["window_start"]) == {at(0), at(300), at(3300)}
 
 
-def test_windows_of_work_that_was_only_under_way_exist(tmp_path: Path):
+def test_windows_of_work_that_was_only_under_way_exist(tmp_path: Path) -> None:
     frame = windows(tmp_path, [judged("long", "accepted", end=1000.0, start=10.0)], one_workload())
     overall = frame.filter(pl.col("slice") == "overall")
     assert list(overall["window_start"]) == [at(0), at(300), at(600), at(900)]
@@ -154,31 +169,38 @@ def test_windows_of_work_that_was_only_under_way_exist(tmp_path: Path):
     idle = row_of(frame, 5)
     assert (idle["throughput_rps"], idle["goodput_rps"], idle["output_token_goodput_tps"]) == (0, 0, 0)
     # ratios of nothing are unknown, not zero
-    unknown = ("goodput_ratio", "retry_ratio", "ttft_fail_ratio", "quality_coverage_ratio", "p50_ttft_s", "binding_gate",
-               "cost_per_accepted_usd")  # fmt: skip
+    unknown = (
+        "goodput_ratio",
+        "retry_ratio",
+        "ttft_fail_ratio",
+        "quality_coverage_ratio",
+        "p50_ttft_s",
+        "binding_gate",
+        "cost_per_accepted_usd",
+    )
     assert {name: idle[name] for name in unknown} == dict.fromkeys(unknown)
 
 
-def test_without_telemetry_there_is_no_window(tmp_path: Path):
+def test_without_telemetry_there_is_no_window(tmp_path: Path) -> None:
     assert windows(tmp_path, [], one_workload()).height == 0
     far = [judged("before", "accepted", end=-10.0), judged("after", "accepted", end=4000.0)]
     assert windows(tmp_path, far, one_workload()).height == 0
 
 
-def test_a_request_in_flight_has_arrived_but_is_in_no_window(tmp_path: Path):
+def test_a_request_in_flight_has_arrived_but_is_in_no_window(tmp_path: Path) -> None:
     frame = windows(tmp_path, [judged("a", "in_flight", end=2.0), judged("b", "accepted", end=3.0)], one_workload())
     row = row_of(frame)
     assert (row["offered"], row["arrivals"], row["accepted"]) == (1, 2, 1)
 
 
-def test_a_window_is_partial_unless_wholly_observed(tmp_path: Path):
+def test_a_window_is_partial_unless_wholly_observed(tmp_path: Path) -> None:
     rows = [judged(f"r{n}", "accepted", end=300.0 * n + 10) for n in range(4)]
     frame = windows(tmp_path, rows, one_workload(), (300, 3600), observed_s=(300.0, 900.0))
     assert [row_of(frame, 5 * n)["partial"] for n in range(4)] == [True, False, False, True]
     assert row_of(frame, 0, 3600)["partial"] is True
 
 
-def test_few_requests_are_said_to_be_few(tmp_path: Path):
+def test_few_requests_are_said_to_be_few(tmp_path: Path) -> None:
     def some(n: int, verdict: str, minute: int) -> list[Row]:
         return [judged(f"{minute}/{verdict}/{i}", verdict, end=60.0 * minute + 10) for i in range(n)]
 
@@ -187,7 +209,7 @@ def test_few_requests_are_said_to_be_few(tmp_path: Path):
     assert [row_of(frame, minute)["low_n"] for minute in (0, 5, 10)] == [True, False, True]
 
 
-def test_the_binding_gate_is_the_one_whose_removal_accepts_most(tmp_path: Path):
+def test_the_binding_gate_is_the_one_whose_removal_accepts_most(tmp_path: Path) -> None:
     def failing(gate: str | None, n: int, minute: int) -> list[Row]:
         return [judged(f"{minute}/{gate}/{i}", "slow", end=60.0 * minute + 5, sole_failing_gate=gate) for i in range(n)]
 
@@ -198,6 +220,6 @@ def test_the_binding_gate_is_the_one_whose_removal_accepts_most(tmp_path: Path):
     assert found == [("e2e", 4), ("retries", 1), (None, 0)]
 
 
-def test_no_cost_is_unknown_cost(tmp_path: Path):
+def test_no_cost_is_unknown_cost(tmp_path: Path) -> None:
     row = row_of(windows(tmp_path, [judged("a", "failed")], Settings()))
     assert (row["cost_usd"], row["cost_per_accepted_usd"]) == (None, None)

@@ -118,7 +118,7 @@ def _double(value: object, item: Field) -> float:
         try:
             return float(value)
         except OverflowError:  # an integer of hundreds of digits, which Arrow's parser makes infinite too
-            return math.inf if value > 0 else -math.inf
+            return math.copysign(math.inf, 1 if isinstance(value, int) and value > 0 else -1)
         except ValueError:
             pass
     raise NotOtlpError(f"{item.name} is {_described(value)}, not a number")
