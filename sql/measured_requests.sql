@@ -5,8 +5,8 @@ SELECT
     coalesce(model, 'unknown')::model_word AS model,
     coalesce(pool, 'unknown')::pool_word AS pool,
     coalesce(route, 'unknown')::route_word AS route,
-    verdict::verdict_word AS verdict,
-    sole_failing_gate::gate_word AS sole_failing_gate,
+    verdict,
+    sole_failing_gate,
     epoch_us(arrived_at) // 1000000 AS arrived_s,
     -- a request in flight has arrived but is in no window yet
     CASE WHEN verdict <> 'in_flight' THEN epoch_us(ended_at) // 1000000 END AS ended_s,

@@ -23,8 +23,8 @@ summed AS (
     SELECT
         request_key,
         -- a try below a recorded caller speaks through its caller, who alone knows what reached the user
-        first(attempt_id ORDER BY attempt_id = root_id AND outcome = 'ok' DESC, attempt_id = root_id DESC,
-            outcome = 'ok' DESC, started_ns DESC, attempt_id DESC) AS delivering_attempt_id,
+        first(attempt_id ORDER BY attempt_id = root_id DESC, outcome = 'ok' DESC, started_ns DESC, attempt_id DESC)
+            AS delivering_attempt_id,
         count(*)::INTEGER AS attempts,
         greatest(count(*), max(reported_attempts)) - 1 AS retry_count,
         min(arrived_ns) AS arrived_ns,

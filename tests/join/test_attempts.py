@@ -71,6 +71,17 @@ def test_the_nearest_record_above_is_the_parent_not_the_outermost() -> None:
     assert joined.attempts[key("c")]["record_ids"] == [key("c"), key("g2")]
 
 
+def test_a_record_that_another_source_knows_as_a_link_is_still_the_nearest() -> None:
+    rows = [
+        record("c", 0, 9),
+        record("g1", 0, 3, parent="c", layer="gateway", outcome="error"),
+        record("g2", 4, 9, parent="c", layer="gateway"),
+        record("e", 1, 2, parent="g1", layer="engine"),
+    ]
+    joined = join(rows, links=[link("g1", "c", "s2"), link("g2", "c", "s2")])
+    assert joined.attempts[key("g1")]["record_ids"] == [key("g1"), key("e")]
+
+
 def test_a_parent_in_another_trace_is_no_parent() -> None:
     other = "0af7651916cd43dd8448eb211c80319c"
     joined = join([record("c"), record("e", parent="c", layer="engine", trace=other)])

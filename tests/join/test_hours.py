@@ -71,7 +71,7 @@ def joined(inputs: JoinInputs, batches: Sequence[Sequence[int]]) -> Tables:
     }
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.integers(0, 2**32), st.permutations(range(4)), st.integers(1, 3))
 def test_hours_joined_apart_are_hours_joined_together(seed: int, order: list[int], cut: int) -> None:
     chance = Random(seed)

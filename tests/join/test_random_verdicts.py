@@ -121,7 +121,7 @@ def expected(case: Case, settings: Settings) -> Row:
         if bound is None or (gate == "tpot" and tpot_na):
             continue
         if value is None:
-            if workload.on_missing.get(gate) != "pass":  # type: ignore[call-overload]
+            if workload.on_missing.get(gate) != "pass":
                 unknown.add(gate)
         elif value > bound:
             slow.add(gate)

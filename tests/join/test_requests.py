@@ -49,6 +49,17 @@ def test_hidden_retries_are_attempts_of_the_callers_request() -> None:
     assert joined.attempts[key("e1")]["request_key"] == key("c")
 
 
+def test_hidden_tries_belong_to_their_callers_key() -> None:
+    rows = [
+        record("c", 0, 10, request_key="K"),
+        record("e1", 1, 3, layer="engine", parent="c", outcome="error"),
+        record("e2", 4, 9, layer="engine", parent="c"),
+    ]
+    joined = join(rows)
+    assert list(joined.requests) == ["K"]
+    assert joined.request["retry_count"] == 1
+
+
 def test_the_last_hidden_try_is_the_one_that_answered() -> None:
     request = hidden().request
     assert request["delivering_attempt_id"] == key("c")

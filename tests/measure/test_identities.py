@@ -15,7 +15,7 @@ from random_requests import random_cases, random_settings
 from river import START_S, VERDICTS, Joined, at_ns, join, windows
 
 OBSERVED_S = 3 * 3600.0
-FEW = settings(max_examples=5, deadline=None)
+FEW = settings(max_examples=3, deadline=None)
 SEEDS = st.integers(0, 2**32)
 KEY = ["window_start", "window_s", "slice", "workload", "model", "pool", "route"]
 

@@ -289,7 +289,7 @@ def test_what_a_killed_run_left_behind_does_no_harm(lake: Lake) -> None:
 
 
 def test_paths_with_quotes_and_spaces_are_no_danger(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "it's a \"lake\"; --[1]*/env=prod")
+    lake = Lake(tmp_path / 'it\'s a "lake"; --[1]*/env=prod')
     lake.open()
     add(lake, "conformed", "serving_records", HOUR, "s'1", {**RECORD, "source_id": "s'1"})
     publish(lake, ["s'1"], NO_GATES)

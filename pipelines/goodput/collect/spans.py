@@ -77,9 +77,7 @@ class OtlpReading:
             unreadable = mine.filter(pl.col("unreadable").is_not_null())
             for line, position, key in unreadable.select("line", "position", "unreadable").iter_rows():
                 reason = f"attribute {key} cannot be read as its type"
-                received.refused.append(
-                    RefusedRow(line, position, dialect.table, "attribute_unreadable", reason, None)
-                )
+                received.refused.append(RefusedRow(line, position, dialect.table, "attribute_unreadable", reason, None))
             if unreadable.height < mine.height:
                 self._add(received, dialect, mine.filter(pl.col("unreadable").is_null()))
         _ignore(received, otherwise, rest.height)

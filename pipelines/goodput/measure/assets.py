@@ -7,7 +7,7 @@ import dagster as dg
 
 from goodput.join.assets import Redo
 from goodput.join.staleness import JoinInputs
-from goodput.measure.compute import measure_cell
+from goodput.measure.compute import measure_cells
 from goodput.measure.gates import gate_rows
 from goodput.measure.staleness import MeasureInputs
 from goodput.plumbing.asset_tags import HOURS, IN_ONE_RUN, OWNERS, table_spec
@@ -39,8 +39,8 @@ def measured(
     due = {cell.name: cell for cell in stale if asked.intersection(cell.hours)}
     cells = publishable(workspace.lake, {name: cell.inputs for name, cell in due.items()}, ["goodput"])
     now = datetime.now(UTC)
-    names = workspace.progress.track(list(cells), "measuring", len(cells))
-    rows = sum(measure_cell(inputs, due[name], now).height for name in names)
+    measuring = measure_cells(inputs, [due[name] for name in cells], now)
+    rows = sum(part.height for part in workspace.progress.track(measuring, "measuring", len(cells)))
     yield from checked(workspace.lake, ["goodput"], cells, layer="measured", rows={"goodput": rows})
 
 

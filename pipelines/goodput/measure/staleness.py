@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from goodput.join.staleness import JoinInputs
-from goodput.measure.windows import SLICES, Stretch
+from goodput.measure.windows import RELATIONS, SLICES
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, day_of, epoch_hour, hours_of_day, neighbours, shifted
@@ -56,17 +56,13 @@ class MeasureInputs:
 
     @cached_property
     def _rules(self) -> str:
-        texts = [sql_file(name).text for name in ("macros", "goodput")]
+        texts = [sql_file(name).text for name in ("macros", *RELATIONS, "goodput")]
         return fingerprint(texts, str(contract("goodput")), SLICES, self.join.rules)
 
     def files(self, cell: Cell) -> list[str]:
         """Joined parts of every request that completed or arrived in the cell."""
         near = sorted(neighbours(cell.hours, 0, self.join.reach))
         return [str(self.lake.part("joined", "requests", f"hour={hour}")) for hour in near if hour in self._joined]
-
-    def stretch(self, cell: Cell) -> Stretch:
-        """The cell's event time."""
-        return Stretch(cell.from_s, cell.until_s, self.join.observed)
 
     def cells(self) -> Iterator[Cell]:
         """Every cell that the joined parts call for: an arrival may lie in an hour before its completion."""

@@ -3,6 +3,7 @@
 The arithmetic is sql/goodput.sql; which stretch has to be computed again is `staleness`'s work.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,14 +26,8 @@ SLICES = (
     ("workload_route", True, False, False, True),
     ("finest", True, True, True, True),
 )
-_WORDS = {  # few different words, counted and compared as codes
-    "workload_word": "workload",
-    "model_word": "model",
-    "pool_word": "pool",
-    "route_word": "route",
-    "verdict_word": "verdict",
-    "gate_word": "sole_failing_gate",
-}
+RELATIONS = ("measured_requests", "window_counts")  # what all slices have in common
+_WORDS = ("workload", "model", "pool", "route")  # few different words, grouped as codes
 RESTATED = ("computed_at", "revision")
 _KEY = contract("goodput").primary_key
 
@@ -54,16 +49,23 @@ def measure(settings: Settings, files: Sequence[str], grains: Sequence[int], str
     with connect() as connection:
         read_parts(connection, "requests", files, arrow_schema("requests"))
         connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
-        connection.register("span", _span(stretch))
+        connection.register("span", _span(stretch, math.gcd(*grains)))
         connection.register("workloads", workload_rows(settings))
-        for word, column in _WORDS.items():
-            connection.execute(
-                f"CREATE TYPE {word} AS ENUM (SELECT DISTINCT {column} FROM requests WHERE {column} IS NOT NULL "
-                f"UNION SELECT 'unknown')"
-            )
-        compute(connection, "measured_requests")
+        _create_words(connection)
+        for relation in RELATIONS:
+            compute(connection, relation)
         slices = [_slice(connection, row) for row in SLICES]
     return pl.concat(slices).sort(_KEY, nulls_last=False)
+
+
+def _create_words(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make an ENUM type of each column's words, in one reading of the requests."""
+    found = ", ".join(f"list(DISTINCT coalesce({column}, 'unknown')) AS {column}" for column in _WORDS)
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE words AS SELECT {found} FROM requests")
+    for column in _WORDS:
+        connection.execute(
+            f"CREATE TYPE {column}_word AS ENUM (SELECT DISTINCT unnest(['unknown'] || {column}) FROM words ORDER BY 1)"
+        )
 
 
 def _slice(connection: duckdb.DuckDBPyConnection, row: tuple[str, bool, bool, bool, bool]) -> pl.DataFrame:
@@ -75,12 +77,13 @@ def _slice(connection: duckdb.DuckDBPyConnection, row: tuple[str, bool, bool, bo
     return pl.DataFrame(rows.cast(pa.schema(wanted)))
 
 
-def _span(stretch: Stretch) -> pa.Table:
+def _span(stretch: Stretch, step_s: int) -> pa.Table:
     first_ns, last_ns = stretch.observed_ns
     return pa.table(
         {
             "from_s": [stretch.from_s],
             "until_s": [stretch.until_s],
+            "step_s": [step_s],
             "observed_from_s": [first_ns / 1e9],
             "observed_until_s": [last_ns / 1e9],
         }

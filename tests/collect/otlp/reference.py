@@ -1,6 +1,7 @@
 """A second, plain reading of OTLP messages, one record at a time: what the columnar decoder has to agree with."""
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -15,7 +16,8 @@ def span_rows(
     messages: Iterable[Any], span_keys: Sequence[Wanted], resource_keys: Sequence[Wanted]
 ) -> list[dict[str, Any]]:
     return [
-        _row(line, position, resource, span_keys, resource_keys, span.attributes, _span(span, scope))
+        {"line": line, "position": position}
+        | _row(_span(span, scope), span.attributes, span_keys, resource.attributes, resource_keys)
         for line, position, resource, scope, span in _records(messages, "spans")
     ]
 
@@ -24,7 +26,8 @@ def log_rows(
     messages: Iterable[Any], log_keys: Sequence[Wanted], resource_keys: Sequence[Wanted]
 ) -> list[dict[str, Any]]:
     return [
-        _row(line, position, resource, log_keys, resource_keys, log.attributes, _log(log))
+        {"line": line, "position": position}
+        | _row(_log(log), log.attributes, log_keys, resource.attributes, resource_keys)
         for line, position, resource, _, log in _records(messages, "logs")
     ]
 
@@ -73,13 +76,7 @@ def _log(log: Any) -> dict[str, Any]:
 
 
 def _row(
-    line: int,
-    position: int,
-    resource: Any,
-    keys: Sequence[Wanted],
-    resource_keys: Sequence[Wanted],
-    attributes: Any,
-    row: dict[str, Any],
+    row: dict[str, Any], attributes: Any, keys: Sequence[Wanted], of_resource: Any, resource_keys: Sequence[Wanted]
 ) -> dict[str, Any]:
     unreadable = None
     for column, field in (
@@ -95,14 +92,14 @@ def _row(
     if "observed_ns" in row:
         observed = row.pop("observed_ns")
         row["time_ns"] = row["time_ns"] or observed
-    for prefix, wanted, said in (("", keys, attributes), ("resource.", resource_keys, resource.attributes)):
+    for prefix, wanted, said in (("", keys, attributes), ("resource.", resource_keys, of_resource)):
         by_key = {attribute.key: attribute.value for attribute in said}
         for item in wanted:
             value = _read(by_key[item.key], item.type) if item.key in by_key else None
             if value is UNREADABLE:
                 unreadable, value = unreadable or prefix + item.key, None
             row[prefix + item.key] = value
-    return {"line": line, "position": position, **row, "unreadable": unreadable}
+    return {**row, "unreadable": unreadable}
 
 
 def _read(value: Any, wanted: str) -> Any:
@@ -126,7 +123,7 @@ def _int(member: str, held: Any) -> Any:
     if member == "int":
         return held
     if member == "double":
-        return int(held) if held == held and abs(held) < 2**53 and held == int(held) else UNREADABLE
+        return int(held) if math.isfinite(held) and abs(held) < 2**53 and held == int(held) else UNREADABLE
     if member == "string" and re.fullmatch(r"[+-]?[0-9]+", held) and int(held) in INT64:
         return int(held)
     return UNREADABLE

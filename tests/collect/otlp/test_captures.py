@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
 from collect.otlp.reference import log_rows, span_rows
 from goodput.collect.otlp import json_lines
 from goodput.collect.otlp.read import OtlpReader, Wanted
 from goodput.errors import SourceRefused
-from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
-from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 CAPTURES = Path(__file__).parents[4] / "shared" / "data" / "captures" / "given"
 pytestmark = pytest.mark.skipif(not CAPTURES.is_dir(), reason="the captures are not here")
@@ -39,9 +40,10 @@ def _read(path: Path) -> tuple[pa.Table | None, pa.Table | None, int]:
     blocks = list(reader)
     assert [bad for block in blocks for bad in block.bad_lines] == []
     assert (reader.stopped, reader.torn_tail_bytes, reader.truncated) == (None, 0, False)
-    tables = [[table for table in tables if table] for tables in zip(*((b.spans, b.logs) for b in blocks))]
-    spans, logs = (pa.concat_tables(some) if some else None for some in tables)
-    return spans, logs, sum(block.metric_points for block in blocks)
+    spans = [block.spans for block in blocks if block.spans]
+    logs = [block.logs for block in blocks if block.logs]
+    points = sum(block.metric_points for block in blocks)
+    return pa.concat_tables(spans) if spans else None, pa.concat_tables(logs) if logs else None, points
 
 
 def _messages(path: Path, message_class: type) -> list[object]:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
 from collect.otlp.encode import length_prefixed
 from collect.otlp.files import GOOD, read_bytes, read_path, span_line
 from goodput.collect.otlp.framing import LineBlock
@@ -23,7 +25,6 @@ from goodput.collect.otlp.read import OtlpReader
 from goodput.collect.otlp.sniff import sniff
 from goodput.collect.otlp.streams import ByteStream
 from goodput.errors import SourceRefused
-from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 LINES = [span_line(f'"name":"n{number}"') for number in range(40)]
 PLAIN = b"".join(line + b"\n" for line in LINES)

@@ -2,6 +2,7 @@ import math
 from pathlib import Path
 
 import pytest
+
 from collect.otlp.files import GOOD, SPAN, TRACE, attribute, read_bytes, span_line
 from goodput.collect.otlp.read import Limits, Wanted
 
@@ -247,6 +248,13 @@ def test_ways_to_write_a_value(tmp_path: Path, value: str, wanted: Wanted, read:
     assert (row["k"], row["unreadable"]) == (read, None)
 
 
+@pytest.mark.parametrize("values", [("1", "2"), ("1", '"2"'), ('"1"', '"2"')])
+def test_integers_as_numbers_and_as_strings(tmp_path: Path, values: tuple[str, str]) -> None:
+    lines = [span_line(attribute(f'{{"intValue":{value}}}')) for value in values]
+    outcome = read_bytes(tmp_path, b"\n".join(lines) + b"\n", [INT])
+    assert [(row["k"], row["unreadable"]) for row in outcome.spans] == [(1, None), (2, None)]
+
+
 @pytest.mark.parametrize("value", ['{"doubleValue":"NaN"}', '{"doubleValue":NaN}'])
 def test_nan_is_kept(tmp_path: Path, value: str) -> None:
     (row,) = read_bytes(tmp_path, span_line(attribute(value)) + b"\n", [FLOAT]).spans
@@ -259,6 +267,8 @@ def test_nan_is_kept(tmp_path: Path, value: str) -> None:
         ('{"intValue":"abc"}', INT),
         ('{"intValue":"99999999999999999999"}', INT),
         ('{"intValue":"0x1F"}', INT),
+        ('{"intValue":9223372036854775808}', INT),
+        ('{"intValue":1.5}', INT),
         ('{"intValue":true}', INT),
         ('{"intValue":{"low":1,"high":2}}', INT),
         ('{"doubleValue":"abc"}', FLOAT),

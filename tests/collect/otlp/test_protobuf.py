@@ -2,15 +2,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
 from collect.otlp.encode import length_prefixed
 from collect.otlp.files import read_bytes
 from goodput.collect.otlp.fields import LOGS, METRICS, SPANS
 from goodput.collect.otlp.read import Wanted
 from goodput.collect.otlp.signals import signal_of
 from goodput.collect.otlp.sniff import sniff
-from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
-from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
-from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 
 def _traces(*names: str) -> bytes:

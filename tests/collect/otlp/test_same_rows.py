@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from collect.otlp.encode import json_lines, length_prefixed
-from collect.otlp.reference import log_rows, span_rows
-from goodput.collect.otlp.read import OtlpReader, Wanted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData, ResourceLogs, ScopeLogs
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status, TracesData
+
+from collect.otlp.encode import json_lines, length_prefixed
+from collect.otlp.reference import log_rows, span_rows
+from goodput.collect.otlp.read import OtlpReader, Wanted
 
 KEYS = [Wanted(f"a.{type_}", type_) for type_ in ("string", "int", "float", "bool", "strings")]
 RESOURCE_KEYS = [Wanted("service.name", "string"), Wanted("a.int", "int")]

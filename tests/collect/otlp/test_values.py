@@ -2,11 +2,13 @@ import math
 
 import pyarrow as pa
 import pytest
+
 from goodput.collect.otlp.attributes import Wanted, pivot
 from goodput.collect.otlp.json_schema import arrow_schema
 from goodput.collect.otlp.records import SPAN_COLUMNS, check_keys
 
-ATTRIBUTES = arrow_schema().field("resourceSpans").type.value_type.field("resource").type.field("attributes").type
+LINE = arrow_schema(integers=pa.string())
+ATTRIBUTES = LINE.field("resourceSpans").type.value_type.field("resource").type.field("attributes").type
 UNREADABLE = object()
 
 

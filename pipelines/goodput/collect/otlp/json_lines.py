@@ -21,7 +21,10 @@ _NEWLINE, _BRACE = ord("\n"), ord("{")
 # A line with a second document: pyarrow takes each as a row of its own, and dies on a bare null.
 _SECOND_DOCUMENT = r"\}[ \t\r]*(?:\{|null)"
 _SNAKE_KEY = "_(?:" + "|".join(sorted({key.rpartition("_")[2] for key in snake_keys()})) + r')"[ \t\r]*:'
-_PARSE_OPTIONS = pj.ParseOptions(explicit_schema=arrow_schema(), unexpected_field_behavior="ignore")
+_INTEGERS_AS_STRINGS, _INTEGERS_AS_NUMBERS = (
+    pj.ParseOptions(explicit_schema=arrow_schema(integers=type_), unexpected_field_behavior="ignore")
+    for type_ in (pa.string(), pa.int64())
+)
 _MISSING_ROOT = "an object without resourceSpans, resourceLogs or resourceMetrics"
 
 
@@ -71,7 +74,7 @@ def parse_lines(data: bytes, numbers: Index, limits: Limits) -> Parsed:
     table = _parse_fast(lines) if lines.data else None
     if table is None:
         lines = _canonical(lines, bad_lines)
-        table = _parse(lines) if lines.data else None
+        table = _parse(lines, _INTEGERS_AS_STRINGS) if lines.data else None
     batches = _batches(table) if table else {}
     bad_lines += _without_root(lines, batches)
     return Parsed(batches, lines.numbers, bad_lines)
@@ -146,16 +149,18 @@ def _parse_fast(lines: _Lines) -> pa.Table | None:
     """Parse the block as it is, None where it needs the tolerant reader."""
     if not _is_safe(lines):
         return None
-    try:
-        table = _parse(lines)
-    except (pa.ArrowInvalid, UnicodeDecodeError):  # Arrow's message quotes the text, which need not be UTF-8
-        return None
-    return table if table.num_rows == len(lines.numbers) else None
+    for options in (_INTEGERS_AS_STRINGS, _INTEGERS_AS_NUMBERS):
+        try:
+            table = _parse(lines, options)
+        except (pa.ArrowInvalid, UnicodeDecodeError):  # Arrow's message quotes the text, which need not be UTF-8
+            continue
+        return table if table.num_rows == len(lines.numbers) else None
+    return None
 
 
-def _parse(lines: _Lines) -> pa.Table:
-    options = pj.ReadOptions(use_threads=False, block_size=max(len(lines.data), 1))
-    return pj.read_json(pa.BufferReader(lines.data), options, _PARSE_OPTIONS)
+def _parse(lines: _Lines, options: pj.ParseOptions) -> pa.Table:
+    in_one_piece = pj.ReadOptions(use_threads=False, block_size=max(len(lines.data), 1))
+    return pj.read_json(pa.BufferReader(lines.data), in_one_piece, options)
 
 
 def _canonical(lines: _Lines, bad_lines: list[BadLine]) -> _Lines:

@@ -8,9 +8,12 @@ import pyarrow as pa
 from goodput.collect.otlp.fields import LINE, Field, Message, Scalar
 
 
-def arrow_schema() -> pa.Schema:
-    """Schema of one OTLP/JSON line: `resourceSpans`, `resourceLogs` and `resourceMetrics`, as far as read."""
-    return pa.schema(list(_struct(LINE)))
+def arrow_schema(*, integers: pa.DataType) -> pa.Schema:
+    """Schema of one OTLP/JSON line: `resourceSpans`, `resourceLogs` and `resourceMetrics`, as far as read.
+
+    Integer values are strings by the specification; some SDKs write numbers.
+    """
+    return pa.schema(list(_struct(LINE, integers)))
 
 
 @cache
@@ -29,10 +32,13 @@ def _snake_keys(message: Message) -> set[str]:
     return keys.union(*(_snake_keys(item.type) for item in message.fields if isinstance(item.type, Message)))
 
 
-def _struct(message: Message) -> pa.StructType:
-    return pa.struct([(item.name, _type(item)) for item in message.fields])
+def _struct(message: Message, integers: pa.DataType) -> pa.StructType:
+    return pa.struct([(item.name, _type(item, integers)) for item in message.fields])
 
 
-def _type(item: Field) -> pa.DataType:
-    inner = item.type.json_type if isinstance(item.type, Scalar) else _struct(item.type)
+def _type(item: Field, integers: pa.DataType) -> pa.DataType:
+    if isinstance(item.type, Message):
+        inner = _struct(item.type, integers)
+    else:
+        inner = integers if item.type is Scalar.INTEGER else item.type.json_type
     return pa.list_(inner) if item.repeated else inner
