@@ -56,7 +56,7 @@ class MeasureInputs:
 
     @cached_property
     def _rules(self) -> str:
-        texts = [sql_file(name).text for name in ("macros", *RELATIONS, "goodput")]
+        texts = [sql_file(name).text for name in ("macros", *RELATIONS)]
         return fingerprint(texts, str(contract("goodput")), SLICES, self.join.rules)
 
     def files(self, cell: Cell) -> list[str]:

@@ -26,8 +26,8 @@ SLICES = (
     ("workload_route", True, False, False, True),
     ("finest", True, True, True, True),
 )
-RELATIONS = ("measured_requests", "window_counts")  # what all slices have in common
-_WORDS = ("workload", "model", "pool", "route")  # few different words, grouped as codes
+RELATIONS = ("request_words", "measured_requests", "window_counts", "goodput")
+_WORDS = ("workload", "model", "pool", "route")
 RESTATED = ("computed_at", "revision")
 _KEY = contract("goodput").primary_key
 
@@ -51,21 +51,14 @@ def measure(settings: Settings, files: Sequence[str], grains: Sequence[int], str
         connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
         connection.register("span", _span(stretch, math.gcd(*grains)))
         connection.register("workloads", workload_rows(settings))
-        _create_words(connection)
-        for relation in RELATIONS:
-            compute(connection, relation)
+        compute(connection, "request_words")
+        for column in _WORDS:
+            words = f"SELECT unnest({column}) FROM request_words"  # noqa: S608  (a column of its own)
+            connection.execute(f"CREATE TYPE {column}_word AS ENUM ({words})")
+        compute(connection, "measured_requests")
+        compute(connection, "window_counts")
         slices = [_slice(connection, row) for row in SLICES]
     return pl.concat(slices).sort(_KEY, nulls_last=False)
-
-
-def _create_words(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make an ENUM type of each column's words, in one reading of the requests."""
-    found = ", ".join(f"list(DISTINCT coalesce({column}, 'unknown')) AS {column}" for column in _WORDS)
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE words AS SELECT {found} FROM requests")
-    for column in _WORDS:
-        connection.execute(
-            f"CREATE TYPE {column}_word AS ENUM (SELECT DISTINCT unnest(['unknown'] || {column}) FROM words ORDER BY 1)"
-        )
 
 
 def _slice(connection: duckdb.DuckDBPyConnection, row: tuple[str, bool, bool, bool, bool]) -> pl.DataFrame:
@@ -91,7 +84,7 @@ def _span(stretch: Stretch, step_s: int) -> pa.Table:
 
 
 def restate(now: pl.DataFrame, before: pl.DataFrame, computed_at: datetime) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows with computed_at and revision, and the restatements: what changed in rows that had been published (semantics 9).
+    """Rows with computed_at and revision, and the restatements: what changed in published rows (semantics 9).
 
     A row that did not change keeps its revision and computed_at; a changed one gets revision + 1.
     """

@@ -1,0 +1,8 @@
+-- description: The different words of the columns that cut slices, so that requests are grouped by codes
+-- grain: one row
+SELECT
+    list_sort(list_distinct(['unknown'] || list(DISTINCT workload))) AS workload,
+    list_sort(list_distinct(['unknown'] || list(DISTINCT model))) AS model,
+    list_sort(list_distinct(['unknown'] || list(DISTINCT pool))) AS pool,
+    list_sort(list_distinct(['unknown'] || list(DISTINCT route))) AS route
+FROM requests
