@@ -1,4 +1,4 @@
--- description: What the measure stage computes, as one query over all requests at once; a baseline written by hand
+-- description: What the measure stage computes, as one query written by hand for the requests of one day: the baseline
 -- grain: window_start, window_s, slice, workload, model, pool, route
 WITH request AS MATERIALIZED (
     SELECT
@@ -18,7 +18,10 @@ grains AS (
     SELECT unnest([300, 3600, 86400]) AS window_s
 ),
 completed AS (
-    SELECT r.*, g.window_s, r.ended_s // g.window_s * g.window_s AS start_s FROM request AS r CROSS JOIN grains AS g
+    SELECT r.*, g.window_s, r.ended_s // g.window_s * g.window_s AS start_s
+    FROM request AS r
+    CROSS JOIN grains AS g
+    WHERE r.ended_s >= $from_s AND r.ended_s < $until_s
 ),
 finest AS MATERIALIZED (
     SELECT
@@ -57,14 +60,20 @@ finest AS MATERIALIZED (
     GROUP BY ALL
     UNION ALL BY NAME
     SELECT window_s, arrived_s // window_s * window_s AS start_s, workload, model, pool, route, count(*) AS arrivals
-    FROM request CROSS JOIN grains
+    FROM request
+    CROSS JOIN grains
+    WHERE arrived_s >= $from_s AND arrived_s < $until_s
     GROUP BY ALL
     UNION ALL BY NAME
-    SELECT DISTINCT
-        window_s, unnest(range(arrived_s // window_s * window_s + window_s, ended_s, window_s)) AS start_s,
-        workload, model, pool, route
-    FROM completed
-    WHERE ended_s - arrived_s > window_s
+    SELECT * FROM (
+        SELECT DISTINCT
+            window_s, unnest(range(arrived_s // window_s * window_s + window_s, ended_s // window_s * window_s, window_s)) AS start_s,
+            workload, model, pool, route
+        FROM request
+        CROSS JOIN grains
+        WHERE ended_s - arrived_s > window_s
+    )
+    WHERE start_s >= $from_s AND start_s < $until_s
 ),
 -- `cut` tells the slices apart; labels are sampled workload by workload, so a stratum is never more than one workload
 strata AS (

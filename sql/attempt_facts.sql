@@ -34,8 +34,6 @@ merged AS (
         arg_min(pool, depth) AS pool,
         arg_min(model, depth) AS model,
         arg_min(streamed, depth) AS streamed,
-        arg_min(ttft_s, depth) AS ttft_s,
-        arg_min(e2e_s, depth) AS e2e_s,
         arg_min(itl_p95_s, depth) AS itl_p95_s,
         arg_min(jitter_s, depth) AS jitter_s,
         coalesce(arg_min(outcome, depth) FILTER (WHERE outcome <> 'unknown'), 'unknown') AS outcome,
@@ -66,16 +64,29 @@ alone AS (
     SELECT record_id AS attempt_id, record_id AS root_id, [record_id] AS record_ids, source_id AS source, r.*
     FROM unique_records AS r
     ANTI JOIN record_chains AS c USING (record_id)
+),
+heard AS (
+    SELECT
+        * EXCLUDE (first_token_ns),
+        -- an answer that was not streamed reached its user whole, at its end
+        CASE WHEN streamed = false THEN ended_ns ELSE first_token_ns END AS first_token_ns
+    FROM (
+        SELECT * FROM merged
+        UNION ALL BY NAME
+        SELECT * EXCLUDE (record_id, source_id, line, position, ttft_s, e2e_s) FROM alone
+    )
+),
+waited AS (
+    SELECT
+        *,
+        coalesce(least(intended_ns, started_ns), started_ns) AS arrived_ns,
+        (ended_ns - started_ns) / 1e9 AS e2e_s,
+        -- clocks of two layers may disagree: a first token before the start is no latency
+        CASE WHEN first_token_ns >= started_ns THEN (first_token_ns - started_ns) / 1e9 END AS ttft_s
+    FROM heard
 )
-SELECT * EXCLUDE (first_token_ns, ttft_s),
-    -- an answer that was not streamed reached its user whole, at its end
-    CASE WHEN streamed = false THEN ended_ns ELSE first_token_ns END AS first_token_ns,
-    CASE WHEN streamed = false THEN e2e_s ELSE ttft_s END AS ttft_s,
-    coalesce(intended_ns, started_ns) AS arrived_ns,
-    CASE WHEN output_tokens > 1 AND streamed IS DISTINCT FROM false
+SELECT
+    *,
+    CASE WHEN outcome = 'ok' AND output_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_s >= ttft_s
         THEN (e2e_s - ttft_s) / (output_tokens - 1) END AS tpot_s
-FROM (
-    SELECT * FROM merged
-    UNION ALL BY NAME
-    SELECT * EXCLUDE (record_id, source_id, line, position) FROM alone
-)
+FROM waited

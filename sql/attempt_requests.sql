@@ -1,7 +1,7 @@
 -- description: Which request each attempt is a try of (semantics 1): a configured key, else tries under one record, else sibling tries under one parent span, else the attempt alone
 -- grain: attempt_id
 WITH RECURSIVE keyless AS (
-    SELECT attempt_id, root_id, trace_id, parent_span_id, layer, started_ns, ended_ns, outcome
+    SELECT attempt_id, root_id, trace_id, parent_span_id, layer, started_ns, ended_ns, outcome, input_tokens
     FROM attempt_facts
     WHERE request_key IS NULL
 ),
@@ -10,12 +10,22 @@ siblings AS (
     WHERE attempt_id = root_id AND parent_span_id IS NOT NULL
     QUALIFY count(*) OVER (PARTITION BY trace_id, parent_span_id) > 1
 ),
--- Engines do not know whether their answer reached anyone, so sibling engine spans are tries of one request.
+-- Engines do not know whether their answer reached anyone, so sibling engine spans with the same prompt are tries of
+-- one request; what starts later than any request may live is another one.
 engine_tries AS (
     SELECT attempt_id, first_value(attempt_id) OVER (
-        PARTITION BY trace_id, parent_span_id ORDER BY started_ns, attempt_id) AS first_id
-    FROM siblings
-    WHERE layer = 'engine'
+        PARTITION BY trace_id, parent_span_id, input_tokens, stretch ORDER BY started_ns, attempt_id) AS first_id
+    FROM (
+        SELECT *, sum(is_far) OVER (
+            PARTITION BY trace_id, parent_span_id, input_tokens ORDER BY started_ns, attempt_id) AS stretch
+        FROM (
+            SELECT s.*, (started_ns - lag(started_ns, 1, started_ns) OVER (
+                PARTITION BY trace_id, parent_span_id, input_tokens ORDER BY started_ns, attempt_id
+            ) > o.max_request_lifetime_ns)::INTEGER AS is_far
+            FROM siblings AS s CROSS JOIN options AS o
+            WHERE layer = 'engine'
+        )
+    )
 ),
 -- A caller tries again only after a failure that it saw: what follows a delivered answer, or runs beside a
 -- sibling, is another question under the same parent (an agent's next call).
@@ -27,6 +37,8 @@ follows AS (
         FROM siblings
         WHERE layer <> 'engine' AND outcome <> 'ok' AND ended_ns IS NOT NULL
     ) AS a ON a.trace_id = b.trace_id AND a.parent_span_id = b.parent_span_id AND b.started_ns >= a.over_ns
+    CROSS JOIN options AS o
+    WHERE b.started_ns - a.over_ns <= o.max_request_lifetime_ns
     QUALIFY row_number() OVER (PARTITION BY a.attempt_id ORDER BY b.started_ns, b.attempt_id) = 1
 ),
 caller_tries AS (
@@ -39,11 +51,36 @@ tries AS (
     SELECT * FROM engine_tries
     UNION ALL
     SELECT * FROM caller_tries
+),
+named AS (
+    SELECT
+        f.attempt_id,
+        f.started_ns,
+        coalesce(f.request_key, root.request_key) AS given_key,
+        coalesce(own.first_id, above.first_id, f.root_id) AS first_id
+    FROM attempt_facts AS f
+    LEFT JOIN attempt_facts AS root ON root.attempt_id = f.root_id AND f.root_id <> f.attempt_id
+    LEFT JOIN tries AS own ON own.attempt_id = f.attempt_id
+    LEFT JOIN tries AS above ON above.attempt_id = f.root_id AND f.root_id <> f.attempt_id
+),
+-- A key that is used again later than any request may live names another request.
+keyed AS (
+    SELECT attempt_id, first_value(attempt_id) OVER (
+        PARTITION BY given_key, stretch ORDER BY started_ns, attempt_id) AS request_id
+    FROM (
+        SELECT *, sum(is_far) OVER (PARTITION BY given_key ORDER BY started_ns, attempt_id) AS stretch
+        FROM (
+            SELECT n.*, (started_ns - lag(started_ns, 1, started_ns) OVER (
+                PARTITION BY given_key ORDER BY started_ns, attempt_id
+            ) > o.max_request_lifetime_ns)::INTEGER AS is_far
+            FROM named AS n CROSS JOIN options AS o
+            WHERE given_key IS NOT NULL
+        )
+    )
 )
 SELECT
-    f.attempt_id,
-    coalesce(f.request_key, root.request_key, own.first_id, above.first_id, f.root_id) AS request_key
-FROM attempt_facts AS f
-LEFT JOIN attempt_facts AS root ON root.attempt_id = f.root_id AND f.root_id <> f.attempt_id
-LEFT JOIN tries AS own ON own.attempt_id = f.attempt_id
-LEFT JOIN tries AS above ON above.attempt_id = f.root_id AND f.root_id <> f.attempt_id
+    n.attempt_id,
+    coalesce(n.given_key, n.first_id) AS request_key,
+    coalesce(k.request_id, n.first_id) AS request_id
+FROM named AS n
+LEFT JOIN keyed AS k USING (attempt_id)

@@ -4,7 +4,7 @@ SELECT
     f.* EXCLUDE (request_key),
     q.request_key,
     q.workload,
-    (row_number() OVER (PARTITION BY q.request_key ORDER BY f.started_ns, f.attempt_id) - 1)::INTEGER AS attempt_index,
+    (row_number() OVER (PARTITION BY q.request_id ORDER BY f.started_ns, f.attempt_id) - 1)::INTEGER AS attempt_index,
     f.attempt_id = q.delivering_attempt_id AS delivered,
     at_utc(f.started_ns) AS started_at,
     at_utc(f.first_token_ns) AS first_token_at,
@@ -12,4 +12,4 @@ SELECT
     coalesce(at_utc(q.ended_ns), at_utc(q.arrived_ns)) AS request_at
 FROM attempt_facts AS f
 JOIN attempt_requests AS r USING (attempt_id)
-JOIN request_facts AS q ON q.request_key = r.request_key
+JOIN request_facts AS q ON q.request_id = r.request_id

@@ -9,33 +9,33 @@ revised AS (
     QUALIFY row_number() OVER (PARTITION BY label_id ORDER BY labelled_ns DESC, record_id DESC) = 1
 ),
 record_requests AS (
-    SELECT unnest(f.record_ids) AS record_id, r.request_key, f.trace_id
+    SELECT unnest(f.record_ids) AS record_id, r.request_id, f.trace_id
     FROM attempt_facts AS f
     JOIN attempt_requests AS r USING (attempt_id)
 ),
 -- every way to find the judged request, surest first; a way that leads to two requests leads to none
 ways AS (
-    SELECT l.label_id, 1 AS way, q.request_key
+    SELECT l.label_id, 1 AS way, q.request_id
     FROM revised AS l JOIN record_requests AS q ON l.subject_kind = 'span' AND q.record_id = l.subject_id
     UNION ALL
-    SELECT l.label_id, 2, q.request_key
+    SELECT l.label_id, 2, q.request_id
     FROM revised AS l
     JOIN unique_records AS r ON r.response_id = CASE l.subject_kind WHEN 'response' THEN l.subject_id ELSE l.response_id END
     JOIN record_requests AS q ON q.record_id = r.record_id
     UNION ALL
-    SELECT l.label_id, 3, q.request_key
+    SELECT l.label_id, 3, q.request_id
     FROM revised AS l JOIN request_facts AS q ON l.subject_kind = 'request' AND q.request_key = l.subject_id
     UNION ALL
-    SELECT l.label_id, 4, q.request_key
+    SELECT l.label_id, 4, q.request_id
     FROM revised AS l JOIN record_requests AS q ON l.subject_kind = 'trace' AND q.trace_id = l.subject_id
 ),
 found AS (
-    SELECT label_id, arg_min(request_key, way) AS request_key
+    SELECT label_id, arg_min(request_id, way) AS request_id
     FROM (
-        SELECT label_id, way, min(request_key) AS request_key
+        SELECT label_id, way, min(request_id) AS request_id
         FROM ways
         GROUP BY label_id, way
-        HAVING count(DISTINCT request_key) = 1
+        HAVING count(DISTINCT request_id) = 1
     )
     GROUP BY label_id
 )
@@ -43,7 +43,8 @@ SELECT
     l.label_id,
     l.subject_kind,
     l.subject_id,
-    f.request_key,
+    q.request_id,
+    q.request_key,
     l.evaluator,
     l.score,
     l.label,
@@ -55,12 +56,16 @@ SELECT
     at_utc(l.labelled_ns) AS labelled_at,
     l.withdrawn,
     NOT l.withdrawn AND row_number() OVER (
-        PARTITION BY f.request_key, l.evaluator ORDER BY l.withdrawn, l.labelled_ns DESC, l.label_id DESC
+        PARTITION BY q.request_id, l.evaluator ORDER BY l.withdrawn, l.labelled_ns DESC, l.label_id DESC
     ) = 1 AS current,
     l.source_id AS source,
     coalesce(at_utc(q.ended_ns), at_utc(q.arrived_ns)) AS request_at,
     l.line
 FROM revised AS l
 JOIN found AS f USING (label_id)
-JOIN request_facts AS q ON q.request_key = f.request_key
+JOIN request_facts AS q ON q.request_id = f.request_id
+CROSS JOIN options AS o
 LEFT JOIN workloads AS w USING (workload)
+-- judged while it may still count, whatever else is loaded beside it
+WHERE l.labelled_ns >= q.arrived_ns - o.max_request_lifetime_ns
+    AND l.labelled_ns <= coalesce(q.ended_ns, q.arrived_ns) + o.label_lateness_ns

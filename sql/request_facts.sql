@@ -1,27 +1,32 @@
 -- description: One row per request: when it arrived and ended, how often it was tried, which attempt delivered, and its workload (semantics 1, 2)
--- grain: request_key
+-- grain: request_id
 WITH tries AS (
-    SELECT r.request_key, f.* EXCLUDE (request_key)
+    SELECT
+        r.request_id, r.request_key, f.* EXCLUDE (request_key),
+        -- what has an outcome is over, even where nobody wrote down when
+        coalesce(f.ended_ns, CASE WHEN f.outcome <> 'unknown' THEN coalesce(f.first_token_ns, f.started_ns) END) AS over_ns
     FROM attempt_facts AS f
     JOIN attempt_requests AS r USING (attempt_id)
 ),
 retried AS (
-    SELECT request_key FROM attempt_requests GROUP BY request_key HAVING count(*) > 1
+    SELECT request_id FROM attempt_requests GROUP BY request_id HAVING count(*) > 1
 ),
 summed AS (
     SELECT
+        request_id,
         request_key,
         attempt_id AS delivering_attempt_id,
         1::INTEGER AS attempts,
         greatest(coalesce(reported_attempts, 1) - 1, 0) AS retry_count,
         arrived_ns,
-        ended_ns,
-        model, route, pool, tenant, attributes
+        over_ns AS ended_ns,
+        model, route, pool, tenant, session_id, attributes
     FROM tries
-    ANTI JOIN retried USING (request_key)
+    ANTI JOIN retried USING (request_id)
     UNION ALL BY NAME
     SELECT
-        request_key,
+        request_id,
+        any_value(request_key) AS request_key,
         -- a try below a recorded caller speaks through its caller, who alone knows what reached the user
         first(attempt_id ORDER BY attempt_id = root_id DESC, outcome = 'ok' DESC, started_ns DESC, attempt_id DESC)
             AS delivering_attempt_id,
@@ -30,18 +35,19 @@ summed AS (
         min(arrived_ns) AS arrived_ns,
         CASE
             WHEN bool_or(attempt_id = root_id AND outcome = 'ok')
-                OR last(ended_ns ORDER BY attempt_id = root_id, started_ns, attempt_id) IS NOT NULL
-                THEN max(ended_ns)
+                OR last(over_ns ORDER BY attempt_id = root_id, started_ns, attempt_id) IS NOT NULL
+                THEN max(over_ns)
         END AS ended_ns,
         -- what the user asked for: the first try says it, later ones where it does not
         first(model ORDER BY started_ns, attempt_id) FILTER (WHERE model IS NOT NULL) AS model,
         first(route ORDER BY started_ns, attempt_id) FILTER (WHERE route IS NOT NULL) AS route,
         first(pool ORDER BY started_ns, attempt_id) FILTER (WHERE pool IS NOT NULL) AS pool,
         first(tenant ORDER BY started_ns, attempt_id) FILTER (WHERE tenant IS NOT NULL) AS tenant,
+        first(session_id ORDER BY started_ns, attempt_id) FILTER (WHERE session_id IS NOT NULL) AS session_id,
         first(attributes ORDER BY started_ns, attempt_id) FILTER (WHERE attributes IS NOT NULL) AS attributes
     FROM tries
-    SEMI JOIN retried USING (request_key)
-    GROUP BY request_key
+    SEMI JOIN retried USING (request_id)
+    GROUP BY request_id
 ),
 asked AS (
     SELECT DISTINCT model, route, pool, tenant, attributes FROM summed
@@ -59,7 +65,7 @@ workload_of AS (
     QUALIFY row_number() OVER (PARTITION BY a.model, a.route, a.pool, a.tenant, a.attributes ORDER BY w.ordinal) = 1
 )
 SELECT
-    s.* EXCLUDE (ended_ns, model, route, pool, tenant, attributes),
+    s.* EXCLUDE (ended_ns, model, route, pool, attributes),
     coalesce(w.workload, 'unassigned') AS workload,
     -- never seen to end: over, and failed, once it is older than any request may live; until then in flight
     s.ended_ns IS NULL AS unended,

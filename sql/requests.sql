@@ -2,14 +2,14 @@
 -- grain: request_key
 WITH judged AS (
     SELECT
-        l.request_key,
+        l.request_id,
         bool_or(l.passed = false) AS any_failed,
         count(DISTINCT l.evaluator) FILTER (WHERE l.passed) AS evaluators_passed
     FROM quality_labels AS l
-    JOIN request_facts AS q USING (request_key)
+    JOIN request_facts AS q USING (request_id)
     JOIN workloads AS w USING (workload)
     WHERE l.current AND l.passed IS NOT NULL AND (len(w.evaluators) = 0 OR list_contains(w.evaluators, l.evaluator))
-    GROUP BY l.request_key
+    GROUP BY l.request_id
 ),
 measured AS (
     SELECT
@@ -20,9 +20,10 @@ measured AS (
         q.attempts,
         q.retry_count,
         q.delivering_attempt_id,
-        d.tenant, d.session_id, d.model, d.replica, d.pool, d.route, d.streamed,
+        coalesce(d.tenant, q.tenant) AS tenant, coalesce(d.session_id, q.session_id) AS session_id, d.model, d.replica, d.pool, d.route, d.streamed,
         CASE WHEN o.latency_origin = 'attempt' THEN d.arrived_ns ELSE q.arrived_ns END AS origin_ns,
-        CASE WHEN NOT q.unended THEN (d.first_token_ns - origin_ns) / 1e9 END AS ttft_s,
+        -- clocks of two layers may disagree: a first token before the arrival is no latency
+        CASE WHEN NOT q.unended AND d.first_token_ns >= origin_ns THEN (d.first_token_ns - origin_ns) / 1e9 END AS ttft_s,
         CASE WHEN NOT q.unended THEN (d.ended_ns - origin_ns) / 1e9 END AS e2e_s,
         CASE WHEN NOT q.unended THEN (d.ended_ns - q.arrived_ns) / 1e9 END AS since_submission_s,
         d.queue_s, d.itl_p95_s, d.jitter_s,
@@ -36,12 +37,12 @@ measured AS (
     CROSS JOIN options AS o
     JOIN attempt_facts AS d ON d.attempt_id = q.delivering_attempt_id
     LEFT JOIN workloads AS w USING (workload)
-    LEFT JOIN judged AS j ON j.request_key = q.request_key
+    LEFT JOIN judged AS j ON j.request_id = q.request_id
 ),
 timed AS (
     SELECT
         *,
-        CASE WHEN output_tokens > 1 AND streamed IS DISTINCT FROM false
+        CASE WHEN output_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_s >= ttft_s
             THEN (e2e_s - ttft_s) / (output_tokens - 1) END AS tpot_s
     FROM measured
 ),

@@ -135,6 +135,7 @@ def join(
         options = {
             "latency_origin": [chosen.latency_origin],
             "max_request_lifetime_ns": [round(chosen.max_request_lifetime_s * 1e9)],
+            "label_lateness_ns": [round(chosen.label_lateness_s * 1e9)],
             "observed_until_ns": [at_ns(observed_until_s)],
         }
         connection.register("options", pa.table(options))

@@ -24,8 +24,9 @@ def from_engine(attempt: list[Row], name: str) -> Any:
 
 
 def arrival(attempt: list[Row]) -> int:
-    intended = outermost(attempt, "intended_ns")
-    return int(attempt[0]["started_ns"] if intended is None else intended)
+    # an inner layer's intended send cannot be later than the send that the outer layer saw
+    started, intended = int(attempt[0]["started_ns"]), outermost(attempt, "intended_ns")
+    return started if intended is None else min(started, int(intended))
 
 
 def outcome(attempt: list[Row]) -> str:
@@ -88,7 +89,7 @@ def latencies(case: Case, settings: Settings) -> dict[str, float | None]:
         first = None
     ttft = None if first is None else (first - origin) / 1e9
     e2e = None if ended is None else (ended - origin) / 1e9
-    known = ttft is not None and e2e is not None and tokens is not None and tokens > 1 and not whole
+    known = None not in (ttft, e2e, tokens) and tokens > 1 and not whole and e2e >= ttft  # type: ignore[operator]
     return {
         "ttft": ttft,
         "e2e": e2e,

@@ -336,3 +336,32 @@ def test_a_call_still_under_way_does_not_end_with_its_hidden_failures() -> None:
     ]
     request = join(rows, observed_until_s=60).request
     assert (request["verdict"], request["attempts"]) == ("in_flight", 2)
+
+
+def test_a_key_that_is_used_again_hours_later_names_another_request() -> None:
+    rows = [record("a", 0, 5, request_key="K"), record("b", 5 * 3600, 5 * 3600 + 5, request_key="K")]
+    requests = join(rows).requests_table.to_pylist()
+    assert [(r["request_key"], r["attempts"], r["retry_count"]) for r in requests] == [("K", 1, 0), ("K", 1, 0)]
+
+
+def test_engine_siblings_with_other_prompts_are_other_questions() -> None:
+    rows = [
+        record("a", 0, 5, parent="p", layer="engine", input_tokens=100),
+        record("b", 6, 9, parent="p", layer="engine", input_tokens=100),
+        record("c", 10, 12, parent="p", layer="engine", input_tokens=250),
+    ]
+    assert sorted(r["attempts"] for r in join(rows).requests.values()) == [1, 2]
+
+
+def test_what_has_an_outcome_is_over_even_where_its_end_is_not_told() -> None:
+    told = join([record("a", 5, None, outcome="ok", http_status=200)], observed_until_s=6).request
+    assert (told["verdict"], told["outcome"], told["e2e_s"]) == ("accepted", "ok", None)
+
+
+def test_clocks_that_disagree_make_no_negative_latency() -> None:
+    rows = [
+        record("c", 10, 14, layer="client"),
+        record("e", 9, 13, layer="engine", parent="c", first_token=9.5, output_tokens=10),
+    ]
+    request = join(rows, settings=one_workload(ttft_s=1.0)).request
+    assert (request["ttft_s"], request["tpot_s"], request["verdict"]) == (None, None, "unevaluable")

@@ -33,9 +33,9 @@ def enforce(connection: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFra
     holds = " AND ".join(f"coalesce({rule.holds}, true)" for rule in agreed.rules) or "true"
     rows = connection.from_arrow(frame.to_arrow())
     broken = rows.filter(f"NOT ({holds})")
-    bad = broken.select(_verdict_columns(agreed)).fetchall()
-    if not bad:
+    if not broken.limit(1).fetchall():
         return Enforced(frame, [])
+    bad = broken.select(_verdict_columns(agreed)).fetchall()
     kept = pl.DataFrame(rows.filter(holds).to_arrow_table())
     return Enforced(kept.sort("line", "position"), [_refused(table, row) for row in bad])
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import duckdb
 import polars as pl
 
 from goodput.collect.landing import FileIdentity
@@ -23,6 +24,7 @@ from goodput.plumbing.ledger import LedgerEntry
 from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
 
+_ROWS_AT_ONCE = 250_000
 _EVENT_NS = {
     "serving_records": pl.coalesce("ended_ns", "started_ns"),
     "span_links": pl.col("ended_ns"),
@@ -38,7 +40,8 @@ class _Account:
     duplicates: int = 0
     ignored: Counter[str] = field(default_factory=Counter)
     refused: list[RefusedRow] = field(default_factory=list)
-    frames: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    received: dict[str, list[pl.DataFrame]] = field(default_factory=dict)  # not yet held to their contract
+    frames: dict[str, list[pl.DataFrame]] = field(default_factory=dict)  # in contract shape
     first_event_ns: int | None = None
     last_event_ns: int | None = None
 
@@ -65,8 +68,11 @@ def ingest(
     account = _Account()
     try:
         reading = open_file(file, settings, on_bytes)
-        for block in reading:
-            _take(account, identity.source_id, block)
+        with connect() as connection:
+            for block in reading:
+                _take(account, block)
+                _conform(account, connection, identity.source_id, at_least=_ROWS_AT_ONCE)
+            _conform(account, connection, identity.source_id)
     except SourceRefused as error:
         return LedgerEntry(**{**entry.__dict__, "status": "refused", "reason": error.reason})
     for table, frames in account.frames.items():
@@ -87,17 +93,27 @@ def ingest(
     )
 
 
-def _take(account: _Account, source_id: str, block: Received) -> None:
+def _take(account: _Account, block: Received) -> None:
     account.rows_read += block.rows_read
     account.ignored.update(block.ignored)
     account.refused.extend(block.refused)
-    with connect() as connection:
-        for table, frame in block.tables.items():
-            shaped = in_contract_shape(table, frame.with_columns(source_id=pl.lit(source_id)))
-            enforced = enforce(connection, table, derive(table, shaped))
-            if table != "span_links":  # links are by-products of rows that are counted as ignored
-                account.refused.extend(enforced.refused)
-            account.frames.setdefault(table, []).append(enforced.kept)
+    for table, frame in block.tables.items():
+        account.received.setdefault(table, []).append(frame)
+
+
+def _conform(
+    account: _Account, connection: duckdb.DuckDBPyConnection, source_id: str, *, at_least: int = 1
+) -> None:
+    """Hold what was received to its contract, once enough has come together to be worth the while."""
+    for table, frames in account.received.items():
+        if sum(frame.height for frame in frames) < at_least:
+            continue
+        rows = pl.concat([in_contract_shape(table, frame.with_columns(source_id=pl.lit(source_id))) for frame in frames])
+        frames.clear()
+        enforced = enforce(connection, table, derive(table, rows))
+        if table != "span_links":  # links are by-products of rows that are counted as ignored
+            account.refused.extend(enforced.refused)
+        account.frames.setdefault(table, []).append(enforced.kept)
 
 
 def _write(lake: Lake, account: _Account, table: str, source_id: str, frames: list[pl.DataFrame]) -> None:

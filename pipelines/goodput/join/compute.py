@@ -48,6 +48,7 @@ def _load(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, hours: Iter
     options = {
         "latency_origin": [inputs.settings.latency_origin],
         "max_request_lifetime_ns": [round(inputs.settings.max_request_lifetime_s * 1e9)],
+        "label_lateness_ns": [round(inputs.settings.label_lateness_s * 1e9)],
         "observed_until_ns": [inputs.observed[1]],
     }
     connection.register("options", pa.table(options))

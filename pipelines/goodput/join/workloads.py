@@ -57,7 +57,7 @@ def _row(name: str, ordinal: int, item: Workload) -> dict[str, object]:
             for gate in GATES
         },
         "has_quality": quality is not None,
-        "evaluators": list(quality.evaluators) if quality else [],
+        "evaluators": list(dict.fromkeys(quality.evaluators)) if quality else [],
         "min_score": quality.min_score if quality else None,
         "pass_labels": [label.lower() for label in quality.pass_labels] if quality else [],
         "unlabelled": quality.unlabelled if quality else "estimate",

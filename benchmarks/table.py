@@ -1,0 +1,48 @@
+"""The table that all benchmarks fill, on a terminal and as Markdown."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+HEADINGS = ("what", "figure", "baseline", "ratio", "target", "met")
+
+
+class Row(NamedTuple):
+    """One figure with the baseline of the same run, and whether the target was met."""
+
+    what: str
+    figure: str
+    baseline: str
+    ratio: str
+    target: str
+    met: str
+
+
+def times_as_fast(what: str, ours_s: float, baseline: str, baseline_s: float, at_least: float) -> Row:
+    """A row whose baseline has to take at least so many times as long."""
+    ratio = baseline_s / ours_s
+    told = (what, f"{ours_s:.2f} s", f"{baseline} {baseline_s:.2f} s", f"{ratio:.2f} x as fast")
+    return Row(*told, f">= {at_least:g}", _met(ratio >= at_least))
+
+
+def times_as_long(what: str, ours_s: float, baseline: str, baseline_s: float, at_most: float) -> Row:
+    """A row that may take at most so many times as long as its baseline."""
+    ratio = ours_s / baseline_s
+    told = (what, f"{ours_s:.2f} s", f"{baseline} {baseline_s:.2f} s", f"{ratio:.2f} x as long")
+    return Row(*told, f"<= {at_most:g}", _met(ratio <= at_most))
+
+
+def peak_memory(what: str, peak_bytes: int, below_bytes: int) -> Row:
+    """A row that says how much memory a process held at most."""
+    return Row(
+        what, f"{peak_bytes / 1e9:.2f} GB", "", "", f"< {below_bytes / 1e9:g} GB", _met(peak_bytes < below_bytes)
+    )
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The rows as a Markdown table."""
+    lines = [HEADINGS, tuple("---" for _ in HEADINGS), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _met(met: bool) -> str:
+    return "yes" if met else "no"
