@@ -8,9 +8,9 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+
 from end_to_end.test_same_sources_same_tables import SETTINGS, T0_NS, otlp_line
 from end_to_end.whole import ask, table
-
 from goodput.definitions import build_defs, hours, hours_stale, ingest
 from goodput.errors import HeldHour, HoursHeld, LakeUnwritable
 from goodput.plumbing import checked, lake

@@ -200,5 +200,5 @@ class UnknownRequest(GoodputError):
     def __init__(self, key: str) -> None:
         super().__init__(
             f"no request, attempt, trace, span or response is called {key!r}.\n"
-            'Look for one with: goodput query "select request_key, verdict from requests limit 20"'
+            'Look for one with: goodput query "from requests limit 20"'
         )

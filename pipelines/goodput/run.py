@@ -1,4 +1,4 @@
-"""One run of the pipeline in this process: the same assets that the schedule, the sensors and a backfill materialise."""
+"""One run of the pipeline in this process: the assets that the schedule, the sensors and a backfill materialise."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

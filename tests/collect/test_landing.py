@@ -54,9 +54,7 @@ def test_every_missing_landing_path_is_named(tmp_path: Path) -> None:
 def test_a_landing_path_may_be_a_file_and_overlap_with_another(tmp_path: Path) -> None:
     put(tmp_path / "landing/sub/a.csv")
     found = discover(settings(tmp_path, ("landing/sub/a.csv", "landing", "landing/sub")))
-    assert [(file.relative_path, file.landing) for file in found.files] == [
-        ("a.csv", tmp_path / "landing/sub/a.csv")
-    ]
+    assert [(file.relative_path, file.landing) for file in found.files] == [("a.csv", tmp_path / "landing/sub/a.csv")]
 
 
 def test_the_lake_is_no_landing_zone(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from end_to_end.whole import ask, run_without_checks
 
+from end_to_end.whole import ask, run_without_checks
 from goodput.simulate.demo import demo_settings, write_demo
 
 TESTS = Path(__file__).parent.parent

@@ -10,8 +10,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from end_to_end.whole import RESTATED, ask, run_without_checks, table
 
+from end_to_end.whole import RESTATED, ask, run_without_checks, table
 from goodput.plumbing.workspace import Workspace
 
 T0_NS = 1_772_000_000 * 10**9  # 2026-02-25T06:13:20Z

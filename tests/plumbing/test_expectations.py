@@ -107,8 +107,7 @@ CASES: dict[str, dict[str, tuple[list[dict[str, Any]], str | None]]] = {
         ),
         "integer range": (
             [{"attempts": 0}],
-            "attempts_out_of_range: attempts breaks attempts >= 1: "
-            "1 row, for example request_key='r1', attempts=0",
+            "attempts_out_of_range: attempts breaks attempts >= 1: 1 row, for example request_key='r1', attempts=0",
         ),
         **{
             f"range {value}": (
@@ -136,8 +135,7 @@ CASES: dict[str, dict[str, tuple[list[dict[str, Any]], str | None]]] = {
         ),
         "pattern": (
             [{"span_id": "00F067AA0BA902B7"}],
-            "span_id_malformed: span_id is malformed: "
-            "1 row, for example record_id='s1', span_id='00F067AA0BA902B7'",
+            "span_id_malformed: span_id is malformed: 1 row, for example record_id='s1', span_id='00F067AA0BA902B7'",
         ),
         "one nanosecond out of range": (
             [{"started_ns": 1_577_836_799_999_999_999}],
@@ -264,9 +262,7 @@ def test_a_part_of_another_shape_is_held_even_beside_a_good_one(part: Part, shap
 def test_columns_out_of_order_are_named_in_the_order_found(part: Part) -> None:
     path = part("requests", {}, reshape=lambda table: table.select(table.column_names[::-1]))
     (failure,) = failures("requests", {HOUR: [path]})
-    assert failure.startswith(
-        "columns: columns are not those of the contract: out of order: cost_usd, verdict, "
-    )
+    assert failure.startswith("columns: columns are not those of the contract: out of order: cost_usd, verdict, ")
 
 
 def test_a_key_may_return_in_another_hour(part: Part) -> None:
@@ -294,9 +290,7 @@ schema:
 def test_the_suite_is_the_contract_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "trips.yaml").write_text(TRIPS)
     monkeypatch.setattr("goodput.plumbing.contracts.project_folder", lambda _name: tmp_path)
-    assert [
-        (item.meta["check"], item.expectation_type) for item in suite("trips").expectations if item.meta
-    ] == [
+    assert [(item.meta["check"], item.expectation_type) for item in suite("trips").expectations if item.meta] == [
         ("columns", "expect_table_columns_to_match_ordered_list"),
         ("types", "unexpected_rows_expectation"),
         ("trip_id_missing", "expect_column_values_to_not_be_null"),

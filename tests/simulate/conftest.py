@@ -58,7 +58,7 @@ def labels(landing: Path, truth: Truth) -> list[dict[str, Any]]:
     ]
 
 
-def _json_value(value: dict[str, Any]) -> Any:  # noqa: ANN401
+def _json_value(value: dict[str, Any]) -> Any:
     ((kind, content),) = value.items()
     if kind == "arrayValue":
         return [_json_value(v) for v in content["values"]]
@@ -113,5 +113,5 @@ def _proto_spans(path: Path) -> Iterator[SpanDict]:
                     }
 
 
-def _proto_value(value: Any) -> Any:  # noqa: ANN401
+def _proto_value(value: Any) -> Any:
     return getattr(value, value.WhichOneof("value"))

@@ -80,9 +80,7 @@ def test_the_engine_reports_exactly_what_it_generated_to_the_end(
     assert not set(by_parent) & set(aborted["span_id"])
 
 
-def test_what_users_waited_can_be_read_off_the_gateway_spans(
-    truth: Truth, client_spans: dict[str, SpanDict]
-) -> None:
+def test_what_users_waited_can_be_read_off_the_gateway_spans(truth: Truth, client_spans: dict[str, SpanDict]) -> None:
     tries: dict[str, list[SpanDict]] = {}
     for span in sorted(client_spans.values(), key=lambda s: s["start"]):
         tries.setdefault(span["trace"], []).append(span)
@@ -155,9 +153,7 @@ def test_ids_are_lower_case_hex_of_the_right_length(
         assert re.fullmatch(r"([0-9a-f]{16})?", label.get("spanId", ""))
 
 
-def test_every_span_file_repeats_as_many_spans_as_it_says(
-    truth: Truth, spans: dict[str, list[SpanDict]]
-) -> None:
+def test_every_span_file_repeats_as_many_spans_as_it_says(truth: Truth, spans: dict[str, list[SpanDict]]) -> None:
     for path, records, resent in truth.files.rows():
         if path in spans:
             assert len(spans[path]) == records
@@ -190,9 +186,7 @@ def test_labels_say_the_truth_about_delivered_answers(truth: Truth, labels: list
         said, row = label["attributes"], by_response[label["attributes"]["gen_ai.response.id"]]
         assert label["eventName"] == "gen_ai.evaluation.result"
         assert row["labelled"]
-        assert (
-            said["gen_ai.evaluation.name"] == {"chat": "helpfulness", "rag": "groundedness"}[row["workload"]]
-        )
+        assert said["gen_ai.evaluation.name"] == {"chat": "helpfulness", "rag": "groundedness"}[row["workload"]]
         assert said["gen_ai.evaluation.score.label"] == ("pass" if row["quality_passed"] else "fail")
         if row["workload"] == "rag":
             assert (said["gen_ai.evaluation.score.value"] >= 0.7) == row["quality_passed"]

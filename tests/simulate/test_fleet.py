@@ -54,11 +54,7 @@ def test_the_surge_hurts(exchanges: list[Exchange]) -> None:
 
 
 def test_the_slow_replica_is_worse_than_its_peers(exchanges: list[Exchange]) -> None:
-    chat = [
-        e
-        for e in exchanges
-        if e.request.workload.name == "chat" and 0.68 <= e.request.arrived_s / SPAN_S < 0.93
-    ]
+    chat = [e for e in exchanges if e.request.workload.name == "chat" and 0.68 <= e.request.arrived_s / SPAN_S < 0.93]
     slow = [e for e in chat if e.attempts[-1].replica.spec.name == "vllm-chat-1"]
     peers = [e for e in chat if e.attempts[-1].replica.spec.name != "vllm-chat-1"]
     assert met_ratio(slow) < met_ratio(peers) - 0.1

@@ -14,16 +14,12 @@ from goodput.plumbing.workspace import Workspace
 
 
 def run_command(
-    config: Annotated[
-        Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")
-    ] = None,
+    config: Annotated[Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")] = None,
     landing: Annotated[
         list[Path] | None, typer.Option(help="Landing file or folder instead of the settings' own.")
     ] = None,
     lake: Annotated[Path | None, typer.Option(help="Lake folder instead of the settings' own.")] = None,
-    since: Annotated[
-        str | None, typer.Option(help="Compute every hour from this time (UTC, ISO 8601) again.")
-    ] = None,
+    since: Annotated[str | None, typer.Option(help="Compute every hour from this time (UTC, ISO 8601) again.")] = None,
     until: Annotated[str | None, typer.Option(help="... up to this time; both go together.")] = None,
 ) -> None:
     """Ingest what is new, recompute what is stale, publish. Safe to run again at any time.

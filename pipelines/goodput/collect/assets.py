@@ -1,4 +1,4 @@
-"""Stage 1 for Dagster: the landing zone, which the fleet fills and the pipeline only reads, and the sensor that watches it."""
+"""Stage 1 for Dagster: the landing zone, which the fleet fills and the pipeline only reads, and its sensor."""
 
 import dagster as dg
 

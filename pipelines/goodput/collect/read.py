@@ -9,7 +9,7 @@ from goodput.settings.model import Settings
 
 
 def open_file(file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> Reading:
-    """The file's rows block by block. Raises SourceRefused, at once or while iterating, for a file that is no use at all."""
+    """The file's rows block by block. Raises SourceRefused, now or while iterating, for a useless file."""
     if file.reader == "otlp":
         return OtlpReading(file, settings, on_bytes)
     return read_table(file, settings.sources[file.reader], settings.limits, on_bytes=on_bytes)

@@ -55,7 +55,7 @@ class Received:
 
 
 class Reading(Protocol):
-    """A file being read: iterate over its blocks, then look at how it ended. Raises SourceRefused before the first block."""
+    """A file being read: iterate over its blocks, then look at how it ended. Iterating may raise SourceRefused."""
 
     torn_tail_bytes: int  # an unfinished last row: read when the file has grown
     stopped: str | None  # why reading stopped short of the end, if it did

@@ -53,7 +53,7 @@ def ingest(
     settings: Settings,
     on_bytes: Callable[[int], None] | None = None,
 ) -> LedgerEntry:
-    """Write the conformed parts and the quarantine of one file and return its ledger entry; a bad file is refused whole."""
+    """Write one file's conformed parts and quarantine and return its ledger entry; a bad file is refused whole."""
     entry = LedgerEntry(
         source_id=identity.source_id,
         content_hash=identity.content_hash,
@@ -101,14 +101,14 @@ def _take(account: _Account, block: Received) -> None:
         account.received.setdefault(table, []).append(frame)
 
 
-def _conform(
-    account: _Account, connection: duckdb.DuckDBPyConnection, source_id: str, *, at_least: int = 1
-) -> None:
+def _conform(account: _Account, connection: duckdb.DuckDBPyConnection, source_id: str, *, at_least: int = 1) -> None:
     """Hold what was received to its contract, once enough has come together to be worth the while."""
     for table, frames in account.received.items():
         if sum(frame.height for frame in frames) < at_least:
             continue
-        rows = pl.concat([in_contract_shape(table, frame.with_columns(source_id=pl.lit(source_id))) for frame in frames])
+        rows = pl.concat(
+            [in_contract_shape(table, frame.with_columns(source_id=pl.lit(source_id))) for frame in frames]
+        )
         frames.clear()
         enforced = enforce(connection, table, derive(table, rows))
         if table != "span_links":  # links are by-products of rows that are counted as ignored

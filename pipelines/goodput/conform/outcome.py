@@ -1,4 +1,4 @@
-"""What became of an attempt, from what its record says. A missing error is not success (semantics 2, gate `success`)."""
+"""What became of an attempt, from what its record says. A missing error is not success (semantics 2, `success`)."""
 
 import polars as pl
 

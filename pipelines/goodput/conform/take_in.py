@@ -1,4 +1,4 @@
-"""Takes in everything new of the landing zone: scan, ingest file by file, ledger last, then sweep what no source owns."""
+"""Takes in all that is new in the landing zone: scan, ingest file by file, ledger last, sweep what nothing owns."""
 
 import time
 from collections import Counter

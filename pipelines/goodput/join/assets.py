@@ -30,7 +30,7 @@ class Redo(dg.Config):
     check_specs=[check_spec(table) for table in PUBLIC],
     partitions_def=HOURS,
     backfill_policy=IN_ONE_RUN,
-    description="Attempts become requests, labels find theirs. Hours whose inputs have not changed are left as they are.",
+    description="Attempts become requests, labels find theirs. Hours whose inputs did not change are left alone.",
 )
 def joined(
     context: dg.AssetExecutionContext, config: Redo, workspace: dg.ResourceParam[Workspace]

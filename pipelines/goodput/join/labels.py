@@ -12,7 +12,7 @@ from goodput.plumbing.sql_files import connect, read_parts, sql_file
 
 
 def note_label_hours(inputs: JoinInputs) -> None:
-    """Write, for each label source not looked at before, the hours of the requests that it may judge (semantics 3, 9)."""
+    """Write, for each label source not looked at before, the hours of the requests it may judge (semantics 3, 9)."""
     folder = label_hours_folder(inputs.lake)
     by_source: dict[str, list[str]] = {}
     for hour, paths in inputs.parts["label_records"].items():

@@ -1,4 +1,4 @@
-"""Blocking contract checks between computing a cell and letting it count: what fails is held, the last good part stays."""
+"""Blocking contract checks before a computed cell counts: what fails is held back, the last good part stays."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -26,7 +26,7 @@ def publishable(lake: Lake, cells: Mapping[str, str], tables: Sequence[str]) -> 
     return {cell: inputs for cell, inputs in cells.items() if (cell, inputs) not in held}
 
 
-def checked(
+def checked(  # noqa: PLR0913  (what was computed, where it goes and what of it is checked)
     lake: Lake,
     tables: Sequence[str],
     cells: Mapping[str, str],

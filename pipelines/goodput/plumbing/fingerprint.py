@@ -1,4 +1,4 @@
-"""Fingerprints: a short name for everything that a result was computed from, so that work is redone only where it changed."""
+"""Fingerprints: a short name for all that a result was computed from, so that only what changed is done again."""
 
 import hashlib
 import json

@@ -42,7 +42,9 @@ def connect(database: str = ":memory:", *, read_only: bool = False) -> duckdb.Du
     connection = duckdb.connect(database, read_only=read_only)
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET preserve_insertion_order = false")
-    connection.execute("SET temp_directory = ?", [str(Path(gettempdir(), "goodput-spill"))])  # not where the user stands
+    connection.execute(
+        "SET temp_directory = ?", [str(Path(gettempdir(), "goodput-spill"))]
+    )  # not where the user stands
     if not read_only:
         connection.execute(sql_file("macros").text)
     return connection
@@ -54,7 +56,7 @@ def compute(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 def read_parts(connection: duckdb.DuckDBPyConnection, name: str, files: Iterable[str], empty: "pa.Schema") -> None:
-    """Make relation `name` a temporary view of Parquet files, or an empty table of schema `empty` where there are none."""
+    """Make relation `name` a temporary view of Parquet files, or an empty table of schema `empty` without any."""
     named = list(files)
     if named:
         connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS SELECT * FROM {parquet(named)}')  # noqa: S608

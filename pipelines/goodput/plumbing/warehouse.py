@@ -1,6 +1,6 @@
 """goodput.duckdb, what users open: measured tables inside, views over the larger Parquet, a comment on everything.
 
-Only how it is built belongs here; it is built beside and renamed over, so readers and the pipeline never wait for each other.
+Only how it is built belongs here; built beside and renamed over, so that readers and the pipeline never wait.
 """
 
 from collections.abc import Iterable
@@ -73,7 +73,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str], wo
     for table, layer in TABLES.items():
         files = _files(lake, layer, table, known if layer == "conformed" else None)
         read_parts(connection, f"{table}_parts", files, arrow_schema(table))
-        rows[table] = _add_table(connection, table, f'SELECT * FROM "{table}_parts" ORDER BY {_ORDER[table]}')
+        rows[table] = _add_table(connection, table, f'SELECT * FROM "{table}_parts" ORDER BY {_ORDER[table]}')  # noqa: S608
     for view, layer in VIEWS.items():
         _add_view(connection, view, _files(lake, layer, view, known if layer == "conformed" else None))
     connection.register("workload_gates", workloads)

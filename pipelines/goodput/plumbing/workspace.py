@@ -1,4 +1,4 @@
-"""What every asset works on: the settings, the lake and who is told of progress. The one resource of the definitions."""
+"""What every asset works on: settings, lake and who is told of progress. The one resource of the definitions."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from google.protobuf import (  # type: ignore[import-untyped]
+from google.protobuf import (
     descriptor_pb2,
     descriptor_pool,
     message_factory,
 )
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError
 from ptars import HandlerPool
 
 from goodput.collect.otlp.fields import LOGS, SIGNALS, SPANS, Message, Scalar, Signal
