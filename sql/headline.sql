@@ -1,5 +1,6 @@
 -- description: The latest published day (else the longest window) at a glance: overall and per workload and route
--- grain: workload, route
+-- grain: slice
+-- unit: goodput in % of offered requests with its 95 % interval; failed, retries, slow, rejected in requests
 WITH latest AS (
     SELECT window_s, max(window_start) AS window_start
     FROM goodput
@@ -7,18 +8,18 @@ WITH latest AS (
     GROUP BY window_s
 )
 SELECT
-    strftime(g.window_start, '%Y-%m-%d %H:%M') AS "from (UTC)",
-    coalesce(g.workload, 'all') AS workload,
-    coalesce(g.route, 'all') AS route,
+    coalesce(g.workload || ' ' || g.route, 'all') AS slice,
     g.offered,
-    round(100 * g.goodput_ratio, 1) AS "goodput %",
-    format('{:.1f}..{:.1f}',
+    format('{:.1f} % ({:.1f}..{:.1f})',
+        100 * g.goodput_ratio,
         100 * g.goodput_ci_low_rps * g.window_s / g.offered,
-        100 * g.goodput_ci_high_rps * g.window_s / g.offered) AS "95 % interval",
+        100 * g.goodput_ci_high_rps * g.window_s / g.offered) AS goodput,
     g.definition,
-    g.failed, g.over_budget, g.slow, g.rejected, g.unlabelled,
-    round(g.p99_ttft_s, 2) AS "p99 ttft s",
-    g.binding_gate
+    g.failed,
+    g.over_budget AS retries,
+    g.slow,
+    g.rejected,
+    g.binding_gate AS binding
 FROM goodput AS g
 JOIN latest USING (window_s, window_start)
 WHERE g.slice IN ('overall', 'workload_route') AND g.offered > 0
