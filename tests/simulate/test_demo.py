@@ -231,7 +231,12 @@ def test_settings_name_the_demos_folders_workloads_and_attributes() -> None:
     assert settings == {
         "landing": ["landing"],
         "lake": "lake",
-        "attributes": {"pool": ["llm.pool"], "route": ["llm.route"], "tenant": ["tenant.id"]},
+        "attributes": {
+            "replica": ["k8s.pod.name"],
+            "pool": ["llm.pool"],
+            "route": ["llm.route"],
+            "tenant": ["tenant.id"],
+        },
         "workloads": {
             "chat": {
                 "match": {"pool": "chat"},
