@@ -38,38 +38,37 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
     Raises GoodputError: what went wrong; HoursHeld at the end, when all else is published, if checks hold hours back.
     """
     workspace.lake.open()
-    with workspace.lake.lock(), dg.DagsterInstance.ephemeral() as instance:
-        taken = _metadata(_materialize(instance, workspace, conformed), "serving_records")
+    with workspace.lake.lock():
+        taken = _metadata(_materialize(workspace, conformed), "serving_records")
         computed = 0
         if since is not None and until is not None:
-            computed += _compute(
-                instance, workspace, since.strftime(HOUR_FORMAT), until.strftime(HOUR_FORMAT), force=True
-            )
+            computed += _compute(workspace, since.strftime(HOUR_FORMAT), until.strftime(HOUR_FORMAT), force=True)
         for _ in range(_ROUNDS):
             stretches = stale_hours(workspace)
             for stretch in stretches:
-                computed += _compute(instance, workspace, stretch.first, stretch.last, force=False)
+                computed += _compute(workspace, stretch.first, stretch.last, force=False)
             if not stretches:
                 break
-        _materialize(instance, workspace, goodput_database)
+        _materialize(workspace, goodput_database)
     held = read_held(workspace.lake)
     if held:
         raise HoursHeld([HeldHour(item.table, item.cell, item.failures) for item in held])
     return Ran(taken["sources_read"], taken["sources_refused"], taken["sources_unchanged"], computed)
 
 
-def _compute(instance: dg.DagsterInstance, workspace: Workspace, first: str, last: str, *, force: bool) -> int:
-    result = _materialize(instance, workspace, joined, measured, hours=(first, last), force=force)
+def _compute(workspace: Workspace, first: str, last: str, *, force: bool) -> int:
+    result = _materialize(workspace, joined, measured, hours=(first, last), force=force)
     return int(_metadata(result, "requests").get("computed", 0))
 
 
 def _materialize(
-    instance: dg.DagsterInstance,
     workspace: Workspace,
     *assets: dg.AssetsDefinition,
     hours: tuple[str, str] | None = None,
     force: bool = False,
 ) -> dg.ExecuteInProcessResult | None:
+    # Each in a Dagster instance of its own: where one remembers that the partitioned tables were made, the database
+    # that depends on all their hours waits seconds while every possible hour is listed.
     tags = {}
     config: dict[str, Any] = dict(_QUIET)
     if hours:
@@ -83,7 +82,6 @@ def _materialize(
             ASSETS,
             selection=[key for asset in assets for key in asset.keys],
             resources={"workspace": workspace},
-            instance=instance,
             run_config=config,
             tags=tags,
         )
