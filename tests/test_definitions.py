@@ -206,3 +206,9 @@ def test_metadata_of_a_run_is_json(workspace: Workspace, instance: dg.DagsterIns
         values = {key: value.value for key, value in event.materialization.metadata.items()}
         assert json.loads(json.dumps(values))["sources_read"] == 1
         assert "dagster/row_count" in values
+
+
+def test_the_schedule_waits_for_late_telemetry_as_long_as_the_settings_say(tmp_path: Path) -> None:
+    (tmp_path / "goodput.toml").write_text("[schedule]\ngrace_s = 1200\n")
+    (schedule,) = build_defs(workspace=Workspace(tmp_path / "goodput.toml")).schedules or ()
+    assert schedule.cron_schedule == "20 * * * *"

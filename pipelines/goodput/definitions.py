@@ -62,25 +62,26 @@ def hours_stale(context: dg.SensorEvaluationContext, workspace: dg.ResourceParam
     return dg.SensorResult(run_requests=requests, skip_reason=None if requests else "no hour is stale")
 
 
-@dg.schedule(
-    job=ingest,
-    cron_schedule="10 * * * *",
-    execution_timezone="UTC",
-    description="Every hour, ten minutes past it: time for late telemetry of the hour to land.",
-)
-def hourly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    """Read what landed in the last hour; `hours_stale` does the rest."""
-    return dg.RunRequest(run_key=None, tags={"goodput/scheduled": context.scheduled_execution_time.isoformat()})
+def hourly(grace_s: float) -> dg.ScheduleDefinition:
+    """Every hour, `grace_s` after it ended: time for its late telemetry to land. `hours_stale` does the rest."""
+    return dg.ScheduleDefinition(
+        name="hourly",
+        job=ingest,
+        cron_schedule=f"{int(grace_s // 60)} * * * *",
+        execution_timezone="UTC",
+        description="Reads what landed in the last hour, once its late telemetry has had time to land.",
+    )
 
 
 def build_defs(*, workspace: Workspace | None = None) -> dg.Definitions:
     """All definitions, over the given workspace or over ./goodput.toml."""
+    at_work = workspace or Workspace()
     return dg.Definitions(
         assets=[landing, *ASSETS],
         jobs=[ingest, hours],
-        schedules=[hourly],
+        schedules=[hourly(at_work.settings.schedule.grace_s)],
         sensors=[landing_changed, hours_stale],
-        resources={"workspace": workspace or Workspace()},
+        resources={"workspace": at_work},
         executor=dg.in_process_executor,
     )
 
