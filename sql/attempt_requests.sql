@@ -77,10 +77,27 @@ keyed AS (
             WHERE given_key IS NOT NULL
         )
     )
+),
+assigned AS (
+    SELECT
+        n.attempt_id,
+        n.started_ns,
+        coalesce(n.given_key, n.first_id) AS request_key,
+        coalesce(k.request_id, n.first_id) AS request_id
+    FROM named AS n
+    LEFT JOIN keyed AS k USING (attempt_id)
+),
+-- few requests are tried more than once: only those are put in order
+retried AS (
+    SELECT attempt_id, row_number() OVER (PARTITION BY request_id ORDER BY started_ns, attempt_id) - 1 AS attempt_index
+    FROM assigned
+    WHERE request_id IN (SELECT request_id FROM assigned GROUP BY request_id HAVING count(*) > 1)
 )
 SELECT
-    n.attempt_id,
-    coalesce(n.given_key, n.first_id) AS request_key,
-    coalesce(k.request_id, n.first_id) AS request_id
-FROM named AS n
-LEFT JOIN keyed AS k USING (attempt_id)
+    a.attempt_id,
+    a.request_key,
+    a.request_id,
+    r.attempt_id IS NOT NULL AS retried,
+    coalesce(r.attempt_index, 0)::INTEGER AS attempt_index
+FROM assigned AS a
+LEFT JOIN retried AS r USING (attempt_id)

@@ -2,14 +2,13 @@
 -- grain: request_id
 WITH tries AS (
     SELECT
-        r.request_id, r.request_key, f.* EXCLUDE (request_key),
+        r.request_id, r.request_key, r.retried,
+        f.attempt_id, f.root_id, f.reported_attempts, f.started_ns, f.arrived_ns, f.outcome,
+        f.model, f.route, f.pool, f.tenant, f.session_id, f.attributes,
         -- what has an outcome is over, even where nobody wrote down when
         coalesce(f.ended_ns, CASE WHEN f.outcome <> 'unknown' THEN coalesce(f.first_token_ns, f.started_ns) END) AS over_ns
     FROM attempt_facts AS f
     JOIN attempt_requests AS r USING (attempt_id)
-),
-retried AS (
-    SELECT request_id FROM attempt_requests GROUP BY request_id HAVING count(*) > 1
 ),
 summed AS (
     SELECT
@@ -22,7 +21,7 @@ summed AS (
         over_ns AS ended_ns,
         model, route, pool, tenant, session_id, attributes
     FROM tries
-    ANTI JOIN retried USING (request_id)
+    WHERE NOT retried
     UNION ALL BY NAME
     SELECT
         request_id,
@@ -46,7 +45,7 @@ summed AS (
         first(session_id ORDER BY started_ns, attempt_id) FILTER (WHERE session_id IS NOT NULL) AS session_id,
         first(attributes ORDER BY started_ns, attempt_id) FILTER (WHERE attributes IS NOT NULL) AS attributes
     FROM tries
-    SEMI JOIN retried USING (request_id)
+    WHERE retried
     GROUP BY request_id
 ),
 asked AS (

@@ -1,5 +1,6 @@
 -- description: Every request with each gate's outcome and its verdict (semantics 2, 3)
 -- grain: request_key
+-- kind: view
 WITH judged AS (
     SELECT
         l.request_id,

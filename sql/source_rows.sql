@@ -1,5 +1,6 @@
 -- description: Serving records of each source in each hour, and how many of them had been received from another source too
 -- grain: source_id, epoch_hour
+-- kind: view
 SELECT
     r.source_id,
     coalesce(r.ended_ns, r.started_ns) // 3600000000000 AS epoch_hour,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from goodput.join.staleness import RELATIONS, TABLES, JoinInputs, files_of
@@ -13,14 +14,16 @@ from goodput.plumbing.lake import write_parquet
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
 _HOUR_OF = {
-    "attempts": "request_at",
-    "requests": "coalesce(ended_at, arrived_at)",
-    "quality_labels": "request_at",
+    "attempts": "epoch_us(request_at) // 3600000000",
+    "requests": "epoch_us(coalesce(ended_at, arrived_at)) // 3600000000",
+    "quality_labels": "epoch_us(request_at) // 3600000000",
+    "source_rows": "epoch_hour",
 }
 _ORDER_OF = {
     "attempts": "request_at, attempt_id",
     "requests": "ended_at, request_key",
     "quality_labels": "label_id",
+    "source_rows": "source_id",
 }
 
 
@@ -56,24 +59,23 @@ def _load(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, hours: Iter
 
 
 def _write(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, table: str, hours: Sequence[str]) -> int:
-    written = 0
-    for hour in hours:
-        rows = _rows_of(connection, table, epoch_hour(hour))
+    numbers = [epoch_hour(hour) for hour in hours]
+    rows = _rows_of(connection, table, numbers)
+    in_hours = rows.column("hour").to_numpy()
+    edges = zip(np.searchsorted(in_hours, numbers), np.searchsorted(in_hours, numbers, side="right"), strict=True)
+    rows = rows.drop_columns("hour")
+    for hour, (first, end) in zip(hours, edges, strict=True):
         path = inputs.lake.part("candidate", table, f"hour={hour}")
-        write_parquet(path, rows, inputs=inputs.of_hour(hour))
-        written += rows.num_rows
-    return written
+        write_parquet(path, rows.slice(first, end - first), inputs=inputs.of_hour(hour))
+    return int(rows.num_rows)
 
 
-def _rows_of(connection: duckdb.DuckDBPyConnection, table: str, hour: int) -> pa.Table:
-    if table == "source_rows":
-        return connection.sql(
-            "SELECT * FROM source_rows WHERE epoch_hour = ? ORDER BY source_id", params=[hour]
-        ).to_arrow_table()
-    columns = ", ".join(f'"{column.name}"' for column in contract(table).columns)
-    text = (
-        f'SELECT {columns} FROM "{table}" '  # noqa: S608  (identifiers of the contract)
-        f"WHERE epoch_us({_HOUR_OF[table]}) // 3600000000 = ? ORDER BY {_ORDER_OF[table]}"
-    )
-    rows = connection.sql(text, params=[hour]).to_arrow_table()
-    return rows.cast(arrow_schema(table))
+def _rows_of(connection: duckdb.DuckDBPyConnection, table: str, hours: Sequence[int]) -> pa.Table:
+    """Rows of a table hour by hour; hours are counted from the Unix epoch."""
+    connection.register("wanted", pa.table({"hour": pa.array(hours, pa.int64())}))
+    columns = "*" if table == "source_rows" else ", ".join(f'"{column.name}"' for column in contract(table).columns)
+    rows = connection.sql(
+        f'SELECT {columns}, {_HOUR_OF[table]} AS hour FROM "{table}" '  # noqa: S608  (identifiers of the contract)
+        f"WHERE {_HOUR_OF[table]} IN (SELECT hour FROM wanted) ORDER BY hour, {_ORDER_OF[table]}"
+    ).to_arrow_table()
+    return rows if table == "source_rows" else rows.cast(arrow_schema(table).append(rows.schema.field("hour")))

@@ -19,6 +19,7 @@ from goodput.plumbing.sql_files import sql_file
 from goodput.settings.model import Settings
 
 RELATIONS = (
+    "record_copies",
     "unique_records",
     "record_parents",
     "record_chains",

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goodput.errors import LakeBusy, LakeTooNew, LakeUnreadable, LakeUnwritable
@@ -123,7 +124,15 @@ def write_parquet(path: Path, table: pa.Table, *, inputs: str = "") -> None:
     """Write one Parquet file atomically, with the fingerprint of its inputs in its metadata."""
     metadata = {**(table.schema.metadata or {}), INPUTS: inputs.encode()}
     kept = table.replace_schema_metadata(metadata)
-    write_atomically(path, lambda temporary: pq.write_table(kept, temporary, compression="zstd", compression_level=1))
+    options = {"compression": "zstd", "compression_level": 1, "use_dictionary": _words(table)}
+    write_atomically(path, lambda temporary: pq.write_table(kept, temporary, **options))
+
+
+def _words(table: pa.Table) -> list[str]:
+    """Columns of words that come again and again: what else there is, a dictionary makes slower and larger."""
+    first = table.slice(0, 1000)
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    return [name for name in texts if 2 * pc.count_distinct(first.column(name)).as_py() <= max(first.num_rows, 2)]
 
 
 def inputs_of(path: Path) -> str | None:

@@ -51,8 +51,10 @@ def connect(database: str = ":memory:", *, read_only: bool = False) -> duckdb.Du
 
 
 def compute(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Materialise relation `name` as a temporary table from the relations that its SQL reads."""
-    connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {sql_file(name).text}')
+    """Make relation `name` of the relations that its SQL reads: a temporary table, or the view that its header says."""
+    found = sql_file(name)
+    kind = "VIEW" if found.header.get("kind") == "view" else "TABLE"
+    connection.execute(f'CREATE OR REPLACE TEMP {kind} "{name}" AS {found.text}')
 
 
 def read_parts(connection: duckdb.DuckDBPyConnection, name: str, files: Iterable[str], empty: "pa.Schema") -> None:
