@@ -14,8 +14,8 @@ import orjson
 
 from benchmarks.child import in_turn, run, run_function
 from benchmarks.table import Row, times_as_long
+from goodput.collect.dialects.registry import SPAN_DIALECTS
 from goodput.collect.otlp.read import OtlpReader, Wanted
-from goodput.collect.spans import SPAN_DIALECTS
 from goodput.settings.load import load_settings
 
 SPANS = 1_000_000

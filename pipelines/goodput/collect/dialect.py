@@ -1,6 +1,7 @@
-"""What a dialect of OTLP is: a test for its spans or log records, and a table of emitted name, type -> canonical name.
+"""What a dialect is: a test for the rows that speak it, and a table of emitted name, type -> canonical name.
 
-The dialects themselves are modules of their own (vllm, genai, evaluation); running them is `spans`' work.
+The dialects themselves are modules of `dialects`, which of them there are stands in `dialects.registry`; running them
+is the work of the readers.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ AttributeType = Literal["string", "int", "float", "bool", "strings"]
 
 @dataclass(frozen=True)
 class Field:
-    """One canonical column and the attributes that may carry it, the first that is there wins."""
+    """One canonical column and the attributes or JSON paths that may carry it, the first that is there wins."""
 
     canonical: str
     type: AttributeType
@@ -28,18 +29,34 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Left:
+    """Rows of a dialect that are left out by rule and counted under its name: health checks, warm-up."""
+
+    rule: str
+    holds: pl.Expr
+
+
+@dataclass(frozen=True)
 class Dialect:
-    """One vocabulary: which rows speak it, what its attributes mean, and what only it needs to work out."""
+    """One vocabulary: which rows speak it, what its names mean, and what only it needs to work out.
+
+    Of a span or log record a name is an attribute; of a JSON object it is a path such as "$.usage.prompt_tokens".
+    `matches` looks at the columns of `signature` (and, of spans and log records, at every fixed column and at
+    `also_wanted`); `finish` sees every wanted column and the canonical ones, and gives the rows of `table`.
+    """
 
     name: str
     table: str
     matches: pl.Expr
     fields: tuple[Field, ...]
     finish: Callable[[pl.DataFrame], pl.DataFrame]
-    also_wanted: tuple[Wanted, ...] = ()  # attributes that `matches` and `finish` look at
+    also_wanted: tuple[Wanted, ...] = ()  # names that `finish` looks at
+    signature: tuple[Wanted, ...] = ()  # names that `matches` looks at
+    left_out: tuple[Left, ...] = ()
+    from_engine: bool = False  # the resource of its rows is the serving process itself, so it names replica and pool
 
     @property
     def wanted(self) -> tuple[Wanted, ...]:
-        """Every attribute that has to be decoded into a column."""
+        """Every name that has to be decoded into a column."""
         mapped = tuple(Wanted(name, field.type) for field in self.fields for name in field.emitted)
-        return mapped + self.also_wanted
+        return mapped + self.also_wanted + self.signature

@@ -1,6 +1,6 @@
 """Reads a file of OTLP into serving records, label records and span links, by the dialect that each row speaks.
 
-Decoding is `otlp`'s work and what a dialect means is the dialect's; which dialects there are stands here.
+Decoding is `otlp`'s work and what a dialect means is the dialect's.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,17 +9,13 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.collect.dialect import Dialect
-from goodput.collect.evaluation import EVALUATION
-from goodput.collect.genai import GENAI
+from goodput.collect.dialects.registry import LOG_DIALECTS, SPAN_DIALECTS
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
 from goodput.collect.otlp.records import SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
-from goodput.collect.vllm import VLLM
 from goodput.settings.model import Attributes, Settings
 
-SPAN_DIALECTS = (VLLM, GENAI)  # the first that matches a span reads it
-LOG_DIALECTS = (EVALUATION,)
 OF_THE_PROCESS = (
     "replica",
     "pool",
@@ -78,8 +74,14 @@ class OtlpReading:
             for line, position, key in unreadable.select("line", "position", "unreadable").iter_rows():
                 reason = f"attribute {key} cannot be read as its type"
                 received.refused.append(RefusedRow(line, position, dialect.table, "attribute_unreadable", reason, None))
-            if unreadable.height < mine.height:
-                self._add(received, dialect, mine.filter(pl.col("unreadable").is_null()))
+            readable = mine.filter(pl.col("unreadable").is_null()) if unreadable.height else mine
+            for left in dialect.left_out:
+                out = left.holds.fill_null(value=False)
+                kept = readable.filter(~out)
+                _ignore(received, left.rule, readable.height - kept.height)
+                readable = kept
+            if readable.height:
+                self._add(received, dialect, readable)
         _ignore(received, otherwise, rest.height)
         if dialects is SPAN_DIALECTS and rest.height:
             received.tables["span_links"] = _links(rest)
@@ -87,7 +89,7 @@ class OtlpReading:
     def _add(self, received: Received, dialect: Dialect, rows: pl.DataFrame) -> None:
         said: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}
         if dialect.table == "serving_records":
-            said |= _configured(self._attributes, rows, of_the_process=dialect is VLLM)
+            said |= _configured(self._attributes, rows, of_the_process=dialect.from_engine)
             said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
             said["started_ns"] = pl.col("start_ns")
             said["attributes"] = _matched_attributes(self._matched, rows)

@@ -34,4 +34,5 @@ VLLM = Dialect(
     matches=pl.col("name") == "llm_request",
     fields=FIELDS,
     finish=_finish,
+    from_engine=True,
 )

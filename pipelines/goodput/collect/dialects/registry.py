@@ -1,0 +1,9 @@
+"""Which dialects there are, by the kind of row that speaks them; of several that match a row the first reads it."""
+
+from goodput.collect.dialect import Dialect
+from goodput.collect.dialects.evaluation import EVALUATION
+from goodput.collect.dialects.genai import GENAI
+from goodput.collect.dialects.vllm import VLLM
+
+SPAN_DIALECTS: tuple[Dialect, ...] = (VLLM, GENAI)
+LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION,)
