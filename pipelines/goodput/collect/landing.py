@@ -17,7 +17,7 @@ from goodput.collect.received import LandedFile
 from goodput.errors import LandingMissing, SourceRefused
 from goodput.settings.model import Settings
 
-READER_VERSION = 1  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 2  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
 OTLP = "otlp"
 _UNFINISHED = (".tmp", ".partial", "~")
