@@ -24,6 +24,8 @@ merged AS (
         arg_min(parent_span_id, depth) FILTER (WHERE record_id = head_id) AS parent_span_id,
         arg_min(request_key, depth) AS request_key,
         arg_min(response_id, depth) AS response_id,
+        arg_min(call_id, depth) AS call_id,
+        bool_or(covers_tries) FILTER (WHERE record_id = head_id) AS covers_tries,
         arg_min(started_ns, depth) AS started_ns,
         arg_min(intended_ns, depth) AS intended_ns,
         arg_min(first_token_ns, depth) AS first_token_ns,
@@ -36,7 +38,11 @@ merged AS (
         arg_min(streamed, depth) AS streamed,
         arg_min(itl_p95_s, depth) AS itl_p95_s,
         arg_min(jitter_s, depth) AS jitter_s,
-        coalesce(arg_min(outcome, depth) FILTER (WHERE outcome <> 'unknown'), 'unknown') AS outcome,
+        -- the status of a whole call says that an answer began; of records of one try the one that saw it fail is right
+        coalesce(
+            arg_min(outcome, CASE WHEN covers_tries AND outcome = 'ok' THEN 100 ELSE floor(depth) END * 2 + (outcome = 'ok')::INTEGER)
+                FILTER (WHERE outcome <> 'unknown'),
+            'unknown') AS outcome,
         arg_min(finish_reason, depth) AS finish_reason,
         arg_min(error_type, depth) AS error_type,
         arg_min(http_status, depth) AS http_status,
@@ -68,8 +74,12 @@ alone AS (
 heard AS (
     SELECT
         * EXCLUDE (first_token_ns),
-        -- an answer that was not streamed reached its user whole, at its end
-        CASE WHEN streamed = false THEN ended_ns ELSE first_token_ns END AS first_token_ns
+        -- an answer that was not streamed reached its user whole, at its end; one without a token has no first
+        CASE
+            WHEN streamed = false THEN ended_ns
+            WHEN outcome = 'ok' AND output_tokens = 0 THEN NULL
+            ELSE first_token_ns
+        END AS first_token_ns
     FROM (
         SELECT * FROM merged
         UNION ALL BY NAME

@@ -6,16 +6,16 @@ WITH RECURSIVE links AS ( -- without copies, which would multiply at every step
     GROUP BY ALL
 ),
 climb AS (
-    SELECT record_id AS child_id, started_ns, trace_id, parent_span_id AS span_id, 0 AS steps
+    SELECT record_id AS child_id, started_ns, outcome = 'ok' AS succeeded, trace_id, parent_span_id AS span_id, 0 AS steps
     FROM unique_records
     WHERE parent_span_id IS NOT NULL AND trace_id IS NOT NULL
     UNION ALL
-    SELECT c.child_id, c.started_ns, c.trace_id, l.parent_span_id, c.steps + 1
+    SELECT c.child_id, c.started_ns, c.succeeded, c.trace_id, l.parent_span_id, c.steps + 1
     FROM climb AS c
     JOIN links AS l USING (trace_id, span_id)
     WHERE c.steps < 64 -- a loop of parents must end
 )
-SELECT c.child_id, p.record_id AS parent_id, c.started_ns
+SELECT c.child_id, p.record_id AS parent_id, c.started_ns, c.succeeded
 FROM climb AS c
 JOIN unique_records AS p USING (trace_id, span_id)
 WHERE p.record_id <> c.child_id

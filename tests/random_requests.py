@@ -111,13 +111,14 @@ def _siblings(chance: Random, trace: str, start: int) -> list[list[Row]]:
 
 
 def _hidden(chance: Random, trace: str, start: int) -> list[list[Row]]:
-    """One call with several engine tries below it: the last belongs to the call, the others come first."""
+    """One call with several engine tries below it: the last that went well, else the last, belongs to the call."""
     caller = _record(chance, trace, "a", start, _any_outcome(chance))
     tries = [
         _record(chance, trace, f"e{n}", start + n + 1, chance.choice(["ok", "error"]), layer="engine", parent="a")
         for n in range(chance.randint(2, 3))
     ]
-    return [[caller, tries[-1]], *([row] for row in tries[:-1])]
+    passed_on = ([row for row in tries if row["outcome"] == "ok"] or tries)[-1]
+    return [[caller, passed_on], *([row] for row in tries if row is not passed_on)]
 
 
 _SHAPES = {"alone": _alone, "unended": _unended, "key": _keyed, "sibling": _siblings, "hidden": _hidden}

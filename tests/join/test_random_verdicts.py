@@ -85,7 +85,7 @@ def latencies(case: Case, settings: Settings) -> dict[str, float | None]:
     ended, tokens = outermost(attempt, "ended_ns"), from_engine(attempt, "output_tokens")
     whole = outermost(attempt, "streamed") is False
     first = ended if whole else outermost(attempt, "first_token_ns")
-    if ended is None:
+    if ended is None or (not whole and tokens == 0 and outcome(attempt) == "ok"):
         first = None
     ttft = None if first is None else (first - origin) / 1e9
     e2e = None if ended is None else (ended - origin) / 1e9

@@ -22,6 +22,7 @@ RELATIONS = (
     "record_copies",
     "unique_records",
     "record_parents",
+    "record_matches",
     "record_chains",
     "attempt_facts",
     "attempt_requests",
