@@ -1,14 +1,19 @@
 """OTLP/JSON written by hand, and what the reader of spans makes of it."""
 
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.spans import OtlpReading
 from goodput.settings.model import Settings
 
+GIVEN = Path("/work/shared/data/captures/given")
+needs_captures = pytest.mark.skipif(not GIVEN.is_dir(), reason="the shared captures are not here")
 Row = dict[str, Any]
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 SPAN = "00f067aa0ba902b7"
@@ -123,6 +128,23 @@ class Reading:
         assert not self.refused
         (row,) = self.tables["label_records"]
         return row
+
+
+def read(folder: Path, *spans: Row, resource: dict[str, object] | None = None, **settings: object) -> Reading:
+    """What the reader makes of one export of some spans."""
+    return Reading(put(folder / "traces.jsonl", spans_line(*spans, resource=resource)), **settings)
+
+
+def captured_spans(path: Path) -> list[Row]:
+    """Every span of a file of gzipped OTLP/JSON, read without the reader, with its scope's name."""
+    with gzip.open(path, "rt") as lines:
+        return [
+            {**found, "scope": scope["scope"]["name"]}
+            for line in lines
+            for resource in json.loads(line)["resourceSpans"]
+            for scope in resource["scopeSpans"]
+            for found in scope["spans"]
+        ]
 
 
 def columns(row: Row, names: Sequence[str]) -> Row:

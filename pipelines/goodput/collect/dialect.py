@@ -28,6 +28,11 @@ class Field:
         return pl.coalesce(self.emitted).alias(self.canonical)
 
 
+def texts(*names: str) -> tuple[Wanted, ...]:
+    """Names that are looked at as text."""
+    return tuple(Wanted(name, "string") for name in names)
+
+
 @dataclass(frozen=True)
 class Left:
     """Rows of a dialect that are left out by rule and counted under its name: health checks, warm-up."""

@@ -31,7 +31,7 @@ FIELDS = (
     Field("error_type", "string", ("error.type",)),
     Field("http_status", "int", ("http.response.status_code", "http.status_code")),
 )
-_ALSO = (
+ALSO = (
     Wanted("gen_ai.operation.name", "string"),
     Wanted("gen_ai.provider.name", "string"),
     Wanted("gen_ai.system", "string"),
@@ -40,8 +40,9 @@ _ALSO = (
     Wanted("server.address", "string"),
     Wanted("server.port", "string"),
 )
+SERVER_ADDRESS = pl.coalesce(pl.concat_str("server.address", "server.port", separator=":"), "server.address")
 _OPERATION = pl.col("gen_ai.operation.name")
-_HAS_USAGE = pl.any_horizontal(
+HAS_USAGE = pl.any_horizontal(
     pl.col(name).is_not_null()
     for field in FIELDS
     if field.canonical in {"input_tokens", "output_tokens"}
@@ -58,7 +59,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
         finish_reason=reasons.list.first(),
         streamed=_streamed(),
-        replica=pl.coalesce("replica", pl.concat_str("server.address", "server.port", separator=":"), "server.address"),
+        replica=pl.coalesce("replica", SERVER_ADDRESS),
     )
 
 
@@ -78,8 +79,8 @@ GENAI = Dialect(
     name="genai",
     table="serving_records",
     matches=_OPERATION.is_in(GENERATING).fill_null(value=False)
-    | (_OPERATION.is_null() & pl.col("gen_ai.system").is_not_null() & _HAS_USAGE),
+    | (_OPERATION.is_null() & pl.col("gen_ai.system").is_not_null() & HAS_USAGE),
     fields=FIELDS,
     finish=_finish,
-    also_wanted=_ALSO,
+    also_wanted=ALSO,
 )

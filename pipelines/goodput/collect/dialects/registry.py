@@ -3,7 +3,8 @@
 from goodput.collect.dialect import Dialect
 from goodput.collect.dialects.evaluation import EVALUATION
 from goodput.collect.dialects.genai import GENAI
+from goodput.collect.dialects.litellm_spans import LITELLM_CALL, LITELLM_HTTP, LITELLM_REFUSAL
 from goodput.collect.dialects.vllm import VLLM
 
-SPAN_DIALECTS: tuple[Dialect, ...] = (VLLM, GENAI)
+SPAN_DIALECTS: tuple[Dialect, ...] = (VLLM, LITELLM_CALL, LITELLM_REFUSAL, LITELLM_HTTP, GENAI)
 LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION,)

@@ -1,0 +1,154 @@
+"""Spans of the LiteLLM proxy, both generations of its tracing (litellm/integrations/otel and opentelemetry.py).
+
+One HTTP request makes a SERVER span, below it a span for each call to a model, and for each choice of a deployment
+a `route` span. A call's span never shows that the client had gone, and the SERVER span's 200 only says that headers
+were sent: each tells what it knows, and which of them are one request is for `join` to say.
+"""
+
+import polars as pl
+
+from goodput.collect.dialect import Dialect, Field, Left, texts
+from goodput.collect.dialects import genai
+from goodput.collect.otlp.attributes import Wanted
+
+ERROR, OK = 2, 1  # status codes of a span
+HEALTH_CHECK = "litellm-internal-health-check"  # the service account of LiteLLM's own probes of its models
+_PROVIDER_MODEL, _API_BASE = "litellm.provider.model", "$.api_base"
+_CALL_TYPE = pl.coalesce("litellm.call_type", "llm.request.type")
+_GENERATING_CALL = r"^_?a?((text_)?completion(_with_retries)?|responses|anthropic_messages|generate_content(_stream)?)$"
+_GENERATING_ROUTE = r"/completions$|(^|/v1)/(responses|messages)$|:(g|streamG)enerateContent$"
+_END_USER = ("litellm.metadata.user_api_key_end_user_id", "metadata.user_api_key_end_user_id")
+_SELF_CALLS = ("litellm.api_key.hash", "litellm.metadata.user_api_key_alias", "metadata.user_api_key_alias")
+
+_KEPT = tuple(field for field in genai.FIELDS if field.canonical != "model")
+CALL_FIELDS = (
+    *_KEPT,
+    Field("call_id", "string", ("litellm.call_id",)),
+    Field("reported_cost_usd", "float", ("litellm.cost.total", "gen_ai.cost.total_cost")),
+)
+_CALL_ALSO = (
+    *genai.ALSO,
+    *texts("gen_ai.request.model", "gen_ai.response.model", _PROVIDER_MODEL, "litellm.model_group", "hidden_params"),
+    *texts("litellm.call_type", "llm.request.type", "litellm.request.purpose", "llm.is_streaming"),
+    *texts(*_END_USER, *_SELF_CALLS),
+    Wanted("litellm.cache_hit", "bool"),
+)
+
+
+def _call(frame: pl.DataFrame) -> pl.DataFrame:
+    failed = pl.col("status_code") == ERROR
+    provider = pl.concat_str(pl.coalesce("gen_ai.provider.name", "gen_ai.system"), pl.lit("/"))
+    sent = pl.col(_PROVIDER_MODEL)
+    end_user = pl.coalesce(_END_USER)
+    return frame.with_columns(
+        layer=pl.lit("gateway"),
+        covers_tries=pl.col("kind") == genai.SERVER,  # versions that write the call on the span of the HTTP request
+        ended_ns=pl.col("end_ns"),
+        # gen_ai.response.model is the group when streamed and the model when not; this is always the model
+        model=pl.coalesce(sent.str.strip_prefix(provider), sent, "gen_ai.response.model", "gen_ai.request.model"),
+        route=pl.coalesce("route", "litellm.model_group", pl.when(_second_generation()).then("gen_ai.request.model")),
+        tenant=pl.coalesce("tenant", pl.when(end_user != "").then(end_user)),
+        replica=pl.coalesce("replica", _upstream()),
+        streamed=_streamed(failed),
+        finish_reason=pl.col("gen_ai.response.finish_reasons").list.first(),
+        error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
+        outcome=pl.when(pl.col("status_code") == OK).then(pl.lit("ok")),  # the first generation sets it on success
+    )
+
+
+def _second_generation() -> pl.Expr:
+    return pl.col("litellm.call_type").is_not_null()  # only it names the group in gen_ai.request.model
+
+
+def _upstream() -> pl.Expr:
+    """host:port that was called; NULL where no deployment was chosen or the gateway's cache answered."""
+    base = pl.col("hidden_params").str.json_path_match(_API_BASE).str.extract("://([^/?#]+)", 1)
+    named = pl.coalesce(genai.SERVER_ADDRESS, base)
+    return pl.when(~pl.col("litellm.cache_hit").fill_null(value=False)).then(named)
+
+
+def _streamed(failed: pl.Expr) -> pl.Expr:
+    # Both generations leave the attribute out where it was false, and the second also where the call failed.
+    said = pl.coalesce("gen_ai.request.stream", pl.col("llm.is_streaming").str.to_lowercase() == "true")
+    told = said.fill_null(pl.when(~failed.fill_null(value=False)).then(statement=False))
+    return pl.when(pl.col("ttft_s").is_not_null()).then(statement=True).otherwise(told)
+
+
+def _refusal(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(
+        layer=pl.lit("gateway"),
+        covers_tries=pl.lit(value=False),
+        ended_ns=pl.col("end_ns"),
+        model=pl.lit(None, pl.String),  # none was chosen, and so no replica failed
+        route=pl.coalesce("route", "gen_ai.request.model"),
+        error_type=pl.coalesce("error_type", pl.lit("_OTHER")),
+        reported_cost_usd=pl.lit(0.0),
+    )
+
+
+def _http_request(frame: pl.DataFrame) -> pl.DataFrame:
+    failed = pl.col("status_code") == ERROR
+    headers_sent = pl.col("http_status").is_between(200, 299)
+    client_gone = pl.col("error_type") == "ConnectionError"
+    outcome = (
+        pl.when(headers_sent & failed & client_gone)
+        .then(pl.lit("cancelled"))
+        .when(headers_sent & ~failed.fill_null(value=False))
+        .then(pl.lit("unknown"))  # a stream that breaks later leaves this span as it is
+    )
+    return frame.with_columns(
+        layer=pl.lit("gateway"),
+        covers_tries=pl.lit(value=True),
+        ended_ns=pl.col("end_ns"),
+        error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
+        outcome=outcome,
+    )
+
+
+_OPERATION = pl.col("gen_ai.operation.name")
+_GENERATES = (
+    pl.when(_CALL_TYPE.is_not_null() & (_CALL_TYPE != "pass_through_endpoint"))
+    .then(_CALL_TYPE.str.contains(_GENERATING_CALL))  # the operation is "chat" for any call unknown to it
+    .when(_OPERATION.is_not_null())
+    .then(_OPERATION.is_in(genai.GENERATING))
+    .otherwise(genai.HAS_USAGE)
+)
+
+LITELLM_CALL = Dialect(
+    name="litellm.call",
+    table="serving_records",
+    matches=pl.col("litellm.call_id").is_not_null() | (pl.col("name") == "litellm_request"),
+    fields=CALL_FIELDS,
+    finish=_call,
+    also_wanted=_CALL_ALSO,
+    signature=texts("litellm.call_id"),
+    left_out=(
+        Left("litellm_health_check", pl.any_horizontal(pl.col(name) == HEALTH_CHECK for name in _SELF_CALLS)),
+        Left("litellm_own_call", pl.col("litellm.request.purpose").is_not_null()),  # its router asks a model itself
+        Left("litellm_not_generating", ~_GENERATES),
+    ),
+)
+LITELLM_REFUSAL = Dialect(
+    name="litellm.refusal",
+    table="serving_records",
+    matches=(pl.col("scope_name") == "litellm")
+    & pl.col("name").str.starts_with("route ")
+    & (pl.col("status_code") == ERROR),
+    fields=(Field("error_type", "string", ("error.type",)),),
+    finish=_refusal,
+    also_wanted=texts("gen_ai.request.model"),
+)
+LITELLM_HTTP = Dialect(
+    name="litellm.http",
+    table="serving_records",
+    matches=pl.col("scope_name").is_in(["fastapi", "litellm"])
+    & (pl.col("kind") == genai.SERVER)
+    & (pl.col("http.request.method").is_null() | (pl.col("http.request.method") == "POST"))
+    & pl.coalesce("http.route", "url.path").str.contains(_GENERATING_ROUTE),
+    fields=(
+        Field("error_type", "string", ("error.type",)),
+        Field("http_status", "int", ("http.response.status_code",)),
+    ),
+    finish=_http_request,
+    signature=texts("http.route", "url.path", "http.request.method"),
+)
