@@ -27,6 +27,7 @@ merged AS (
         arg_min(call_id, depth) AS call_id,
         bool_or(covers_tries) FILTER (WHERE record_id = head_id) AS covers_tries,
         arg_min(started_ns, depth) AS started_ns,
+        arg_min(started_ns, depth) FILTER (WHERE record_id <> head_id) AS tried_ns,
         arg_min(intended_ns, depth) AS intended_ns,
         arg_min(first_token_ns, depth) AS first_token_ns,
         arg_min(ended_ns, depth) AS ended_ns,
@@ -83,7 +84,7 @@ heard AS (
     FROM (
         SELECT * FROM merged
         UNION ALL BY NAME
-        SELECT * EXCLUDE (record_id, source_id, line, position, ttft_s, e2e_s) FROM alone
+        SELECT * EXCLUDE (record_id, source_id, line, position, ttft_s, e2e_s), NULL::BIGINT AS tried_ns FROM alone
     )
 ),
 waited AS (

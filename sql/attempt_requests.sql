@@ -76,6 +76,7 @@ named AS (
     SELECT
         f.attempt_id,
         f.started_ns,
+        coalesce(f.tried_ns, f.started_ns) AS tried_ns, -- a call that hides its failures began before its last try
         coalesce(f.request_key, root.request_key) AS given_key,
         coalesce(own.first_id, above.first_id, f.root_id) AS first_id
     FROM attempt_facts AS f
@@ -101,7 +102,7 @@ keyed AS (
 assigned AS (
     SELECT
         n.attempt_id,
-        n.started_ns,
+        n.tried_ns,
         coalesce(n.given_key, n.first_id) AS request_key,
         coalesce(k.request_id, n.first_id) AS request_id
     FROM named AS n
@@ -109,7 +110,7 @@ assigned AS (
 ),
 -- few requests are tried more than once: only those are put in order
 retried AS (
-    SELECT attempt_id, row_number() OVER (PARTITION BY request_id ORDER BY started_ns, attempt_id) - 1 AS attempt_index
+    SELECT attempt_id, row_number() OVER (PARTITION BY request_id ORDER BY tried_ns, attempt_id) - 1 AS attempt_index
     FROM assigned
     WHERE request_id IN (SELECT request_id FROM assigned GROUP BY request_id HAVING count(*) > 1)
 )

@@ -1,8 +1,8 @@
--- description: Records of one call that no trace links but an id that both carry: beside one that tells of the same try, else below the one that it is a try of (semantics 1)
+-- description: Records of one call that no parent links but an id, or the trace, that both carry: beside one that tells of the same try, else below the one that it is a try of (semantics 1)
 -- grain: record_id
 WITH RECURSIVE ranked AS (
     SELECT
-        record_id, dialect, layer, trace_id, span_id, call_id, response_id, started_ns, ended_ns, outcome, http_status,
+        record_id, dialect, layer, trace_id, span_id, parent_span_id, call_id, response_id, started_ns, ended_ns, outcome, http_status,
         coalesce(ended_ns, started_ns) AS over_ns,
         coalesce(covers_tries, false) AS covers_tries,
         CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END AS depth,
@@ -83,6 +83,20 @@ below AS (
     QUALIFY row_number() OVER (
         PARTITION BY c.record_id ORDER BY c.depth DESC, c.covers_tries, c.started_ns DESC, c.member_id) = 1
 ),
+-- A gateway with two tracers writes two spans of one call, and its tries are below only one of them: in one trace what
+-- has no record above it belongs to the call that it ran in, if that call has no try.
+adopted AS (
+    SELECT b.record_id, a.record_id AS member_id
+    FROM ranked AS a
+    JOIN ranked AS b ON b.trace_id = a.trace_id AND b.record_id <> a.record_id AND b.depth >= a.depth
+        AND (NOT b.covers_tries OR (b.parent_span_id = a.parent_span_id AND b.over_ns <= a.over_ns))
+        AND b.started_ns >= a.started_ns AND b.started_ns <= a.over_ns
+    WHERE a.covers_tries AND a.span_id IS NOT NULL AND b.span_id IS NOT NULL
+        AND a.record_id NOT IN (SELECT parent_id FROM record_parents)
+        AND b.record_id NOT IN (SELECT child_id FROM record_parents)
+        AND b.record_id NOT IN (SELECT record_id FROM beside UNION ALL SELECT record_id FROM below)
+    QUALIFY row_number() OVER (PARTITION BY b.record_id ORDER BY a.started_ns DESC, a.record_id) = 1
+),
 -- What a gateway refused before any try, it may log without an id that its span has: the only refusal of that
 -- status within a span that tried nothing is the same one.
 refused AS (
@@ -99,5 +113,7 @@ refused AS (
 SELECT record_id, member_id AS match_id, true AS beside FROM beside
 UNION ALL
 SELECT record_id, member_id, false FROM below
+UNION ALL
+SELECT record_id, member_id, false FROM adopted
 UNION ALL
 SELECT record_id, member_id, false FROM refused

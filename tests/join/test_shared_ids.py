@@ -1,0 +1,159 @@
+"""Records of one call that no parent links: by the id that both carry, or within one trace (semantics 1)."""
+
+import pytest
+
+from river import Row, join, key, record
+
+GATEWAY: Row = {"layer": "gateway", "dialect": "spans"}
+LOG: Row = {"layer": "gateway", "dialect": "log", "trace": None, "span_id": None}
+ENGINE: Row = {"layer": "engine", "dialect": "engine"}
+OTHER = "0" * 31 + "1"
+
+
+def log(name: str, start: float, end: float, **given: object) -> Row:
+    """A row of the gateway's log: it has no place in a trace of its own."""
+    row = record(name, start, end, **{"span_id": None, "trace_id": None, **LOG, **given})
+    return {**row, "record_id": name, "trace_id": given.get("trace_id")}
+
+
+def call(start: float = 0.0, end: float = 3.0, **given: object) -> list[Row]:
+    """A gateway's span of an HTTP request and its one try."""
+    return [
+        record("http", start, end, covers_tries=True, **GATEWAY),
+        record("try", start + 0.5, end, parent="http", call_id="c1", output_tokens=9, **{**GATEWAY, **given}),
+    ]
+
+
+def test_the_log_row_of_a_try_stands_beside_its_span() -> None:
+    joined = join([*call(), log("row", 0.6, 3.0, call_id="c1", output_tokens=11, reported_cost_usd=0.5)])
+    assert joined.attempt["record_ids"] == [key("http"), key("try"), "row"]
+    assert joined.attempt["output_tokens"] == 9  # never 20, and the span before the log
+    assert joined.attempt["reported_cost_usd"] == 0.5  # what only the log tells
+    assert joined.request["attempts"] == 1
+
+
+def test_the_record_that_saw_a_try_fail_is_right() -> None:
+    joined = join([*call(), log("row", 0.6, 3.0, call_id="c1", outcome="cancelled", http_status=499)])
+    assert joined.request["outcome"] == "cancelled"
+
+
+def test_the_status_of_a_call_says_only_that_an_answer_began() -> None:
+    assert join(call(outcome="error")).request["outcome"] == "error"
+
+
+def test_each_row_finds_the_try_that_ended_when_it_did() -> None:
+    rows = [
+        record("http", 0, 9, covers_tries=True, **GATEWAY),
+        record("t1", 1, 3, parent="http", call_id="c1", outcome="error", **GATEWAY),
+        record("t2", 4, 8, parent="http", call_id="c1", **GATEWAY),
+        log("r2", 4.2, 8, call_id="c1"),
+        log("r1", 1.2, 3, call_id="c1", outcome="error"),
+    ]
+    joined = join(rows)
+    assert {row["attempt_index"]: row["record_ids"] for row in joined.attempts.values()} == {
+        0: [key("t1"), "r1"],
+        1: [key("http"), key("t2"), "r2"],
+    }
+    assert joined.request["attempts"] == 2
+
+
+def test_a_try_that_only_the_log_knows_is_an_attempt_of_the_call() -> None:
+    joined = join([*call(), log("refused", 0.1, 0.2, call_id="c1", outcome="error", error_type="RateLimit")])
+    assert joined.request["attempts"] == 2
+    assert joined.request["outcome"] == "ok"
+    assert joined.attempts["refused"]["attempt_index"] == 0
+
+
+def test_rows_of_one_call_without_any_span_are_its_tries() -> None:
+    joined = join([log("r1", 0, 1, call_id="c1", outcome="error"), log("r2", 2, 3, call_id="c1")])
+    assert (joined.request["attempts"], joined.request["outcome"]) == (2, "ok")
+
+
+def test_an_id_used_again_a_day_later_is_another_call() -> None:
+    assert len(join([log("r1", 0, 1, call_id="c1"), log("r2", 86_400, 86_401, call_id="c1")]).requests) == 2
+
+
+@pytest.mark.parametrize("named", ["call_id", "response_id"])
+def test_an_engine_span_of_another_trace_is_found_by_its_id(named: str) -> None:
+    rows = [
+        record("g", 0, 3, **GATEWAY, **{named: "x"}, input_tokens=90),
+        record("e", 1, 3, trace=OTHER, **ENGINE, **{named: "x"}, input_tokens=100, replica="pod-7"),
+    ]
+    joined = join(rows)
+    assert joined.attempt["record_ids"] == [key("g"), key("e", OTHER)]
+    assert (joined.attempt["input_tokens"], joined.attempt["replica"]) == (100, "pod-7")
+
+
+def test_a_request_id_that_two_tries_share_finds_the_try_that_it_ran_in() -> None:
+    rows = [
+        record("g1", 0, 2, call_id="x", outcome="error", **GATEWAY),
+        record("g2", 5, 8, call_id="x", **GATEWAY),
+        record("e1", 0.5, 2, trace=OTHER, call_id="x", replica="a", **ENGINE),
+        record("e2", 5.5, 8, trace=OTHER[::-1], call_id="x", replica="b", **ENGINE),
+    ]
+    joined = join(rows)
+    assert [row["replica"] for row in sorted(joined.attempts.values(), key=lambda row: row["attempt_index"])] == [
+        "a",
+        "b",
+    ]
+    assert joined.request["attempts"] == 2
+
+
+def test_a_row_that_knows_its_trace_is_no_second_request() -> None:
+    joined = join([*call(), log("row", 0.6, 3.0, trace_id=key("").partition(":")[0])])
+    assert len(joined.requests) == 1
+    assert joined.request["attempts"] == 1
+
+
+def test_a_refusal_without_any_common_id_is_the_call_of_that_status_around_it() -> None:
+    refused: Row = {"outcome": "error", "http_status": 400}
+    rows = [
+        record("http", 0, 0.02, covers_tries=True, **GATEWAY, **refused),
+        log("row", 0.005, 0.015, call_id="c9", **refused),
+    ]
+    assert len(join(rows).requests) == 1
+    twice = [*rows, log("row2", 0.006, 0.016, call_id="c8", **refused)]
+    assert len(join(twice).requests) == 3  # which of them it is, nobody can tell
+
+
+def test_two_spans_of_one_call_by_two_tracers_are_one_request() -> None:
+    rows = [
+        record("http", 0, 3, parent="remote", covers_tries=True, outcome="unknown", **GATEWAY),
+        record("proxy", 0.1, 2.9, parent="remote", covers_tries=True, outcome="unknown", **GATEWAY),
+        record("try", 0.5, 2.8, parent="proxy", **{**GATEWAY, "dialect": "calls"}),
+    ]
+    joined = join(rows)
+    assert (joined.request["attempts"], joined.request["outcome"]) == (1, "ok")
+
+
+def served(name: str, start: float, end: float, **given: object) -> Row:
+    """An HTTP request at the gateway whose client's span is in no file."""
+    return record(name, start, end, parent="remote", covers_tries=True, streamed=True, **{**GATEWAY, **given})
+
+
+def test_a_client_that_left_and_asked_again_under_one_parent_tries_again() -> None:
+    # The server notices late that its client left: after the next try began.
+    rows = [
+        served("a", 0, 4, outcome="cancelled", input_tokens=42),
+        served("b", 1, 6, outcome="cancelled", input_tokens=42),
+        served("c", 3, 5, input_tokens=63),
+    ]
+    joined = join(rows)
+    assert (joined.request["attempts"], joined.request["outcome"]) == (3, "ok")
+
+
+def test_answers_that_no_one_waited_for_are_tries_when_the_prompt_is_the_same() -> None:
+    rows = [served(name, start, start + 2, input_tokens=215) for name, start in (("a", 0), ("b", 1.2), ("c", 2.8))]
+    assert join(rows).request["attempts"] == 3
+
+
+def test_questions_asked_at_once_are_no_tries_of_each_other() -> None:
+    rows = [served("a", 0, 4, outcome="cancelled", input_tokens=42), served("b", 0.1, 4, input_tokens=63)]
+    assert len(join(rows).requests) == 2
+    follow_up = [served("a", 0, 4, input_tokens=42), served("b", 5, 9, input_tokens=142)]
+    assert len(join(follow_up).requests) == 2
+
+
+def test_an_empty_stream_had_no_first_token() -> None:
+    row = record("a", 0, 2, first_token=1.0, output_tokens=0, streamed=True)
+    assert join([row]).request["ttft_s"] is None
