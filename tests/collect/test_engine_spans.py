@@ -83,6 +83,11 @@ def test_trap_14_several_choices_are_spans_of_one_call_that_repeat_its_prompt(tm
     assert told == [{**shared, "output_tokens": 16}, {**shared, "output_tokens": 24}]
 
 
+def test_trap_29_an_absurd_duration_is_handed_on_for_the_contract_to_refuse(tmp_path: Path) -> None:
+    record = read(tmp_path, span("llm_request", {**VLLM, "gen_ai.latency.time_in_queue": -0.5})).record
+    assert record["queue_s"] == -0.5
+
+
 @pytest.mark.parametrize("prefix", ["embd", "score", "rerank", "classify", "pool"])
 def test_vllm_requests_that_generate_nothing_are_left_out(tmp_path: Path, prefix: str) -> None:
     reading = read(tmp_path, span("llm_request", {**VLLM, "gen_ai.request.id": f"{prefix}-1-0"}))

@@ -60,6 +60,10 @@ def test_the_root_span_of_dynamo_covers_whatever_its_workers_do(tmp_path: Path) 
     assert reading.ignored == {"span_is_no_request": 3}
 
 
+def test_an_empty_id_is_none_and_links_nothing(tmp_path: Path) -> None:
+    assert read(tmp_path, span("http-request", {**DYNAMO, "x_request_id": ""})).record["call_id"] is None
+
+
 @pytest.mark.parametrize("uri", ["/v1/models", "/health", "/v1/embeddings", "/metrics"])
 def test_other_http_requests_to_dynamo_are_none(tmp_path: Path, uri: str) -> None:
     assert read(tmp_path, span("http-request", {**DYNAMO, "uri": uri})).ignored == {"span_is_no_request": 1}
