@@ -33,12 +33,13 @@ def test_every_setting_switched_on_loads_too(tmp_path: Path) -> None:
     assert set(settings.sources) == {"bench", "judge"}
     assert settings.sources["bench"].columns["ttft_s"].unit == "ms"
     assert settings.workloads["qa"].quality is not None
+    assert set(settings.leave_out) == {"synthetic"}
 
 
 def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "all.toml").write_text(everything())
     shown, default = load_settings(tmp_path / "all.toml"), Settings()
-    for name in Settings.model_fields.keys() - {"workloads", "sources", "base"}:
+    for name in Settings.model_fields.keys() - {"workloads", "sources", "leave_out", "base"}:
         assert getattr(shown, name) == getattr(default, name), name
 
 

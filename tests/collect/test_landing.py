@@ -176,7 +176,8 @@ def test_another_way_of_reading_makes_another_source(tmp_path: Path) -> None:
     matching = Settings.model_validate({"workloads": {"w": {"match": {"attributes": {"tier": "gold"}}}}})
     assert source_id("s", plain) != source_id("s", mapped)
     assert source_id("otlp", plain) == source_id("otlp", mapped)
-    assert len({source_id("otlp", made) for made in (plain, attributes, matching)}) == 3
+    leaving = Settings.model_validate({"leave_out": {"synthetic": {"attributes": {"tier": "test"}}}})
+    assert len({source_id("otlp", made) for made in (plain, attributes, matching, leaving)}) == 4
 
 
 def test_a_file_that_is_gone_when_it_is_hashed_is_refused(tmp_path: Path) -> None:

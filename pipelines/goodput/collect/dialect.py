@@ -24,8 +24,11 @@ class Field:
     emitted: tuple[str, ...]
 
     def value(self) -> pl.Expr:
-        """The column's value."""
-        return pl.coalesce(self.emitted).alias(self.canonical)
+        """The column's value; an empty text says nothing."""
+        said = [pl.col(name) for name in self.emitted]
+        if self.type == "string":
+            said = [pl.when(one != "").then(one) for one in said]
+        return pl.coalesce(said).alias(self.canonical)
 
 
 def texts(*names: str) -> tuple[Wanted, ...]:

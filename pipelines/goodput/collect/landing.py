@@ -17,7 +17,7 @@ from goodput.collect.received import LandedFile
 from goodput.errors import LandingMissing, SourceRefused
 from goodput.settings.model import Settings
 
-READER_VERSION = 2  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 3  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
 OTLP = "otlp"
 _UNFINISHED = (".tmp", ".partial", "~")
@@ -103,7 +103,8 @@ def reading_of(file: LandedFile, settings: Settings) -> object:
         mapping = settings.sources[file.reader].model_dump(mode="json")
         return [READER_VERSION, mapping, file.captures]
     matched = {name for workload in settings.workloads.values() for name in workload.match.attributes}
-    return [READER_VERSION, settings.attributes.model_dump(mode="json"), sorted(matched)]
+    chosen = settings.model_dump(mode="json", include={"attributes", "leave_out"})
+    return [READER_VERSION, chosen, sorted(matched)]
 
 
 def _hash_of(value: object) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 import polars as pl
 import pyarrow as pa
 
-from goodput.collect.dialect import Dialect
+from goodput.collect.dialect import Dialect, Left
 from goodput.collect.dialects.registry import LOG_DIALECTS, SPAN_DIALECTS
+from goodput.collect.leave_out import configured
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
 from goodput.collect.otlp.records import SPAN_COLUMNS
@@ -30,7 +31,9 @@ class OtlpReading:
     def __init__(self, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> None:
         self._attributes = settings.attributes
         self._matched = sorted({name for w in settings.workloads.values() for name in w.match.attributes})
+        self._leave_out = settings.leave_out
         named = [name for values in settings.attributes.model_dump().values() for name in values] + self._matched
+        named += sorted({name for rule in settings.leave_out.values() for name in rule.attributes})
         strings = [Wanted(name, "string") for name in named if not _is_column(name)]
         of_resource = [Wanted(name.removeprefix(_RESOURCE), "string") for name in named]
         limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
@@ -75,7 +78,7 @@ class OtlpReading:
                 reason = f"attribute {key} cannot be read as its type"
                 received.refused.append(RefusedRow(line, position, dialect.table, "attribute_unreadable", reason, None))
             readable = mine.filter(pl.col("unreadable").is_null()) if unreadable.height else mine
-            for left in dialect.left_out:
+            for left in (*dialect.left_out, *self._left_out(readable)):
                 out = left.holds.fill_null(value=False)
                 kept = readable.filter(~out)
                 _ignore(received, left.rule, readable.height - kept.height)
@@ -85,6 +88,9 @@ class OtlpReading:
         _ignore(received, otherwise, rest.height)
         if dialects is SPAN_DIALECTS and rest.height:
             received.tables["span_links"] = _links(rest)
+
+    def _left_out(self, rows: pl.DataFrame) -> tuple[Left, ...]:
+        return configured(self._leave_out, lambda name: _first_text([name, f"{_RESOURCE}{name}"], rows))
 
     def _add(self, received: Received, dialect: Dialect, rows: pl.DataFrame) -> None:
         said: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}

@@ -127,6 +127,19 @@ class Attributes(_Part):
     replica: Names = ("k8s.pod.uid", "service.instance.id", "k8s.pod.name", "host.name")
 
 
+class LeaveOut(_Part):
+    """Records that are nobody's request: each attribute must match one of its globs."""
+
+    attributes: dict[str, Names]
+
+    @field_validator("attributes")
+    @classmethod
+    def _not_empty(cls, value: dict[str, Names]) -> dict[str, Names]:
+        if not value or not all(value.values()):
+            raise Unusable("would leave out every record", "at least one attribute with at least one value")
+        return value
+
+
 class Limits(_Part):
     """How much of a file is believed: beyond these a line, or a whole file, is refused."""
 
@@ -150,6 +163,7 @@ class Settings(_Part):
     max_request_lifetime_s: Seconds = 3600.0
     label_lateness_s: Seconds = 14 * 86400.0
     attributes: Attributes = Attributes()
+    leave_out: dict[str, LeaveOut] = Field(default_factory=dict)
     limits: Limits = Limits()
     schedule: Schedule = Schedule()
     workloads: dict[WorkloadName, Workload] = Field(default_factory=dict)

@@ -19,12 +19,20 @@ FIELDS = (
     Field(
         "cached_input_tokens",
         "int",
-        ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
+        (
+            "gen_ai.usage.cache_read.input_tokens",
+            "gen_ai.usage.cache_read_input_tokens",
+            "gen_ai.usage.cached_tokens",
+        ),
     ),
     Field(
         "cache_write_tokens",
         "int",
-        ("gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens"),
+        (
+            "gen_ai.usage.cache_write.input_tokens",
+            "gen_ai.usage.cache_creation.input_tokens",
+            "gen_ai.usage.cache_creation_input_tokens",
+        ),
     ),
     Field("reasoning_tokens", "int", ("gen_ai.usage.reasoning.output_tokens",)),
     Field("ttft_s", "float", ("gen_ai.response.time_to_first_chunk",)),
@@ -40,6 +48,7 @@ ALSO = (
     Wanted("server.address", "string"),
     Wanted("server.port", "string"),
 )
+IN_GATEWAY = (pl.col("kind") == SERVER) | pl.col("scope_name").str.contains("gateway").fill_null(value=False)
 SERVER_ADDRESS = pl.coalesce(pl.concat_str("server.address", "server.port", separator=":"), "server.address")
 _OPERATION = pl.col("gen_ai.operation.name")
 HAS_USAGE = pl.any_horizontal(
@@ -54,13 +63,25 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     reasons = pl.col("gen_ai.response.finish_reasons")
     failed = (pl.col("status_code") == 2) | reasons.list.contains("error").fill_null(value=False)
     return frame.with_columns(
-        layer=pl.when(pl.col("kind") == SERVER).then(pl.lit("gateway")).otherwise(pl.lit("client")),
+        layer=pl.when(IN_GATEWAY).then(pl.lit("gateway")).otherwise(pl.lit("client")),
         ended_ns=pl.col("end_ns"),
+        input_tokens=whole_input(pl.coalesce("gen_ai.provider.name", "gen_ai.system")),
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
         finish_reason=reasons.list.first(),
         streamed=_streamed(),
         replica=pl.coalesce("replica", SERVER_ADDRESS),
     )
+
+
+def whole_input(provider: pl.Expr) -> pl.Expr:
+    """input_tokens with the cached ones. Anthropic's own usage counts them apart, and some emitters hand it on.
+
+    That is seen where they cannot be a subset; of other providers such a row is refused as absurd.
+    """
+    cache = pl.col("cached_input_tokens").fill_null(0) + pl.col("cache_write_tokens").fill_null(0)
+    of_anthropic = provider.str.contains("(?i)anthropic|bedrock") | pl.col("model").str.contains("(?i)claude")
+    apart = of_anthropic.fill_null(value=False) & (cache > pl.col("input_tokens"))
+    return pl.when(apart).then(pl.col("input_tokens") + cache).otherwise("input_tokens")
 
 
 def _streamed() -> pl.Expr:

@@ -9,14 +9,15 @@ import polars as pl
 
 from goodput.collect.dialect import Dialect, Field, Left, texts
 from goodput.collect.dialects import genai
+from goodput.collect.dialects.http_routes import asks_to_generate
 from goodput.collect.otlp.attributes import Wanted
 
 ERROR, OK = 2, 1  # status codes of a span
 HEALTH_CHECK = "litellm-internal-health-check"  # the service account of LiteLLM's own probes of its models
-_PROVIDER_MODEL, _API_BASE = "litellm.provider.model", "$.api_base"
+_PROVIDER_MODEL = "litellm.provider.model"
+_API_BASE = r"""['"]api_base['"]: *['"][a-z]+://([^/?#'"]+)"""  # in JSON, or in what Python prints
 _CALL_TYPE = pl.coalesce("litellm.call_type", "llm.request.type")
 _GENERATING_CALL = r"^_?a?((text_)?completion(_with_retries)?|responses|anthropic_messages|generate_content(_stream)?)$"
-_GENERATING_ROUTE = r"/completions$|(^|/v1)/(responses|messages)$|:(g|streamG)enerateContent$"
 _END_USER = ("litellm.metadata.user_api_key_end_user_id", "metadata.user_api_key_end_user_id")
 _SELF_CALLS = ("litellm.api_key.hash", "litellm.metadata.user_api_key_alias", "metadata.user_api_key_alias")
 
@@ -62,8 +63,7 @@ def _second_generation() -> pl.Expr:
 
 def _upstream() -> pl.Expr:
     """host:port that was called; NULL where no deployment was chosen or the gateway's cache answered."""
-    base = pl.col("hidden_params").str.json_path_match(_API_BASE).str.extract("://([^/?#]+)", 1)
-    named = pl.coalesce(genai.SERVER_ADDRESS, base)
+    named = pl.coalesce(genai.SERVER_ADDRESS, pl.col("hidden_params").str.extract(_API_BASE))
     return pl.when(~pl.col("litellm.cache_hit").fill_null(value=False)).then(named)
 
 
@@ -143,8 +143,7 @@ LITELLM_HTTP = Dialect(
     table="serving_records",
     matches=pl.col("scope_name").is_in(["fastapi", "litellm"])
     & (pl.col("kind") == genai.SERVER)
-    & (pl.col("http.request.method").is_null() | (pl.col("http.request.method") == "POST"))
-    & pl.coalesce("http.route", "url.path").str.contains(_GENERATING_ROUTE),
+    & asks_to_generate(pl.coalesce("http.route", "url.path"), pl.col("http.request.method")),
     fields=(
         Field("error_type", "string", ("error.type",)),
         Field("http_status", "int", ("http.response.status_code",)),

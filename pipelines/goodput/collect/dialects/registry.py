@@ -1,10 +1,19 @@
 """Which dialects there are, by the kind of row that speaks them; of several that match a row the first reads it."""
 
 from goodput.collect.dialect import Dialect
+from goodput.collect.dialects.dynamo_spans import DYNAMO
 from goodput.collect.dialects.evaluation import EVALUATION
 from goodput.collect.dialects.genai import GENAI
 from goodput.collect.dialects.litellm_spans import LITELLM_CALL, LITELLM_HTTP, LITELLM_REFUSAL
+from goodput.collect.dialects.llmd_spans import LLMD
+from goodput.collect.dialects.openinference import OPENINFERENCE
+from goodput.collect.dialects.sglang_spans import SGLANG
+from goodput.collect.dialects.trtllm_spans import TRTLLM
 from goodput.collect.dialects.vllm import VLLM
 
-SPAN_DIALECTS: tuple[Dialect, ...] = (VLLM, LITELLM_CALL, LITELLM_REFUSAL, LITELLM_HTTP, GENAI)
+SPAN_DIALECTS: tuple[Dialect, ...] = (
+    *(TRTLLM, VLLM, SGLANG),  # engines
+    *(LITELLM_CALL, LITELLM_REFUSAL, LITELLM_HTTP, DYNAMO, LLMD),  # gateways
+    *(GENAI, OPENINFERENCE),  # conventions that any of them may speak as well
+)
 LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION,)

@@ -1,31 +1,36 @@
 """vLLM's `llm_request` span, V0 and V1 (vllm/tracing, vllm/v1/engine/output_processor.py).
 
 vLLM never sets a status and writes no span for a request that its client aborted; the parts of its latency do not
-add up to the whole, so each is taken as it stands.
+add up to the whole, so each is taken as it stands. What V0 says of scheduler, forward and execute time is no part
+that others know: neither queue nor prefill nor decode.
+
+A request with n > 1 makes n spans with one id and start and the whole prompt in each; one of several prompts makes
+a span for each of them, numbered at the end of the id.
 """
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field
+from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialects import engine_spans
 
 FIELDS = (
-    Field("response_id", "string", ("gen_ai.request.id",)),  # the id that the answer carried: chatcmpl-...
+    *engine_spans.TOKENS,
+    engine_spans.TTFT,
+    engine_spans.E2E,
+    engine_spans.QUEUE,
+    Field("response_id", "string", (engine_spans.REQUEST_ID,)),
     Field("model", "string", ("gen_ai.response.model",)),  # V0 only
-    Field("input_tokens", "int", ("gen_ai.usage.prompt_tokens",)),
-    Field("output_tokens", "int", ("gen_ai.usage.completion_tokens",)),
-    Field("ttft_s", "float", ("gen_ai.latency.time_to_first_token",)),
-    Field("e2e_s", "float", ("gen_ai.latency.e2e",)),
-    Field("queue_s", "float", ("gen_ai.latency.time_in_queue",)),
     Field("prefill_s", "float", ("gen_ai.latency.time_in_model_prefill",)),
     Field("decode_s", "float", ("gen_ai.latency.time_in_model_decode",)),
 )
+_POOLING = "^(embd|score|rerank|classify|pool)-"
+_NUMBERED = r"^(cmpl-.+)-[0-9]+$"  # every prompt of /v1/completions, the only one too
+_CALL = r"^(?:chatcmpl|cmpl|resp)[-_](.+)$"  # around the caller's x-request-id
 
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
-    # The span ends when it is flushed; the answer ended at start + e2e.
-    ended = pl.when(pl.col("e2e_s").is_null()).then(pl.col("end_ns"))
-    failed = pl.when(pl.col("status_code") == 2).then(pl.lit("error"))
-    return frame.with_columns(layer=pl.lit("engine"), ended_ns=ended, outcome=failed)
+    answered = pl.coalesce(pl.col("response_id").str.extract(_NUMBERED), "response_id")
+    return engine_spans.engine_record(frame).with_columns(response_id=answered, call_id=answered.str.extract(_CALL))
 
 
 VLLM = Dialect(
@@ -34,5 +39,10 @@ VLLM = Dialect(
     matches=pl.col("name") == "llm_request",
     fields=FIELDS,
     finish=_finish,
+    left_out=(
+        Left(
+            "vllm_not_generating", pl.col(engine_spans.REQUEST_ID).str.contains("^(embd|score|rerank|classify|pool)-")
+        ),
+    ),
     from_engine=True,
 )

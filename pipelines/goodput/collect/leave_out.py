@@ -1,0 +1,32 @@
+"""Rows that the settings leave out by their attributes: synthetic traffic, smoke tests, a canary's shadow.
+
+What a dialect leaves out by itself stands in the dialect; counting what was left out is the reader's work.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+import polars as pl
+
+from goodput.collect.dialect import Left
+from goodput.settings.model import LeaveOut
+
+
+def configured(rules: Mapping[str, LeaveOut], text: Callable[[str], pl.Expr]) -> tuple[Left, ...]:
+    """One rule `left_out:NAME` per name; it holds where each of its attributes matches. `text` gives an attribute."""
+    return tuple(
+        Left(
+            f"left_out:{name}",
+            pl.all_horizontal(text(key).str.contains(_any_of(globs)) for key, globs in rule.attributes.items()),
+        )
+        for name, rule in rules.items()
+    )
+
+
+def _any_of(globs: tuple[str, ...]) -> str:
+    """The regular expression of some globs, in which * stands for any text and ? for any character."""
+    return f"(?s)^({'|'.join(_regular(glob) for glob in globs)})$"
+
+
+def _regular(glob: str) -> str:
+    return re.escape(glob).replace(r"\*", ".*").replace(r"\?", ".")
