@@ -8,3 +8,4 @@ from goodput.collect.dialects.vllm import VLLM
 
 SPAN_DIALECTS: tuple[Dialect, ...] = (VLLM, LITELLM_CALL, LITELLM_REFUSAL, LITELLM_HTTP, GENAI)
 LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION,)
+OBJECT_DIALECTS: tuple[Dialect, ...] = ()
