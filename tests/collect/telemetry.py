@@ -89,7 +89,7 @@ def put(path: Path, *lines: str) -> Path:
 
 
 def landed(path: Path) -> LandedFile:
-    return LandedFile(path, path.parent, "otlp")
+    return LandedFile(path, path.parent, "unclaimed")
 
 
 def settings(**given: object) -> Settings:

@@ -79,7 +79,7 @@ def test_globs(tmp_path: Path, glob: str, matched: set[str]) -> None:
         put(tmp_path / "landing" / name)
     found = readers(discover(settings(tmp_path, s=source(glob))))
     assert {name for name, reader in found.items() if reader == "s"} == matched
-    assert set(found.values()) <= {"s", "otlp"}
+    assert set(found.values()) <= {"s", "unclaimed"}
 
 
 def test_named_groups_of_the_path_are_captured(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_identity_hashes_content_and_known_prefixes(tmp_path: Path) -> None:
     content = bytes(range(256)) * 20_000  # larger than one read
     path = put(tmp_path / "landing/a.jsonl", content)
     sizes = (0, 100, 3_000_000, len(content), len(content) + 1)
-    found = identify(LandedFile(path, path.parent, "otlp"), settings(tmp_path), sizes)
+    found = identify(LandedFile(path, path.parent, "unclaimed"), settings(tmp_path), sizes)
 
     def digest(size: int) -> str:
         return hashlib.blake2b(content[:size], digest_size=16).hexdigest()
@@ -158,8 +158,8 @@ def test_one_file_under_two_names_is_one_source_unless_the_name_gives_columns(tm
         return identify(LandedFile(path, path.parent, reader, captures), made).source_id
 
     assert source_id(one, "s") == source_id(two, "s")
-    assert source_id(one, "otlp") == source_id(two, "otlp")
-    assert source_id(one, "s") != source_id(one, "otlp")
+    assert source_id(one, "unclaimed") == source_id(two, "unclaimed")
+    assert source_id(one, "s") != source_id(one, "unclaimed")
     assert source_id(one, "s", route="a") != source_id(two, "s", route="b")
     assert source_id(one, "s", offered_rps="1") != source_id(two, "s", offered_rps="2")
 
@@ -175,12 +175,12 @@ def test_another_way_of_reading_makes_another_source(tmp_path: Path) -> None:
     attributes = plain.model_copy(update={"attributes": plain.attributes.model_copy(update={"pool": ("x",)})})
     matching = Settings.model_validate({"workloads": {"w": {"match": {"attributes": {"tier": "gold"}}}}})
     assert source_id("s", plain) != source_id("s", mapped)
-    assert source_id("otlp", plain) == source_id("otlp", mapped)
+    assert source_id("unclaimed", plain) == source_id("unclaimed", mapped)
     leaving = Settings.model_validate({"leave_out": {"synthetic": {"attributes": {"tier": "test"}}}})
-    assert len({source_id("otlp", made) for made in (plain, attributes, matching, leaving)}) == 4
+    assert len({source_id("unclaimed", made) for made in (plain, attributes, matching, leaving)}) == 4
 
 
 def test_a_file_that_is_gone_when_it_is_hashed_is_refused(tmp_path: Path) -> None:
-    file = LandedFile(tmp_path / "gone.csv", tmp_path, "otlp")
+    file = LandedFile(tmp_path / "gone.csv", tmp_path, "unclaimed")
     with pytest.raises(SourceRefused, match=r"gone\.csv: refused: cannot be read"):
         identify(file, settings(tmp_path))

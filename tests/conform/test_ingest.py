@@ -33,7 +33,7 @@ EVALUATION = {"gen_ai.evaluation.name": "judge", "gen_ai.evaluation.score.value"
 TABLES = ("serving_records", "span_links", "label_records", "quarantine")
 
 
-def take(lake: Lake, path: Path, given: Settings | None = None, reader: str = "otlp") -> LedgerEntry:
+def take(lake: Lake, path: Path, given: Settings | None = None, reader: str = "unclaimed") -> LedgerEntry:
     file = LandedFile(path, path.parent, reader)
     chosen = given or settings()
     return ingest(lake, file, identify(file, chosen), chosen)
@@ -210,7 +210,7 @@ def test_a_file_that_is_no_use_is_refused_whole(tmp_path: Path) -> None:
     entry = take(lake, path)
     assert (entry.status, entry.rows_read, entry.size_bytes) == ("refused", 0, 12)
     assert entry.reason is not None
-    assert "does not look like OTLP" in entry.reason
+    assert "neither OTLP nor any format" in entry.reason
     assert not lake.root.exists()
 
 

@@ -50,7 +50,8 @@ class Dialect:
 
     Of a span or log record a name is an attribute; of a JSON object it is a path such as "$.usage.prompt_tokens".
     `matches` looks at the columns of `signature` (and, of spans and log records, at every fixed column and at
-    `also_wanted`); `finish` sees every wanted column and the canonical ones, and gives the rows of `table`.
+    `also_wanted`); `finish` sees every wanted column and the canonical ones, and gives the rows of `table`. Of a JSON
+    object it sees `text` as well, and both see `parent_paths` of the object around it as "parent.meta.page".
     """
 
     name: str
@@ -61,6 +62,10 @@ class Dialect:
     also_wanted: tuple[Wanted, ...] = ()  # names that `finish` looks at
     signature: tuple[Wanted, ...] = ()  # names that `matches` looks at
     left_out: tuple[Left, ...] = ()
+    rows: str | None = None  # of JSON objects: path of the array inside an object whose elements are the rows
+    parent_paths: tuple[Wanted, ...] = ()  # of the object around such rows
+    pattern: str | None = None  # of lines that hold no JSON: a regular expression whose named groups are the object
+    unset: tuple[str, ...] = ("",)  # of JSON objects: texts that stand for no value
     from_engine: bool = False  # the resource of its rows is the serving process itself, so it names replica and pool
 
     @property
@@ -68,3 +73,13 @@ class Dialect:
         """Every name that has to be decoded into a column."""
         mapped = tuple(Wanted(name, field.type) for field in self.fields for name in field.emitted)
         return mapped + self.also_wanted + self.signature
+
+    def leave_out(
+        self, rows: pl.DataFrame, ignore: Callable[[str, int], None], also: tuple[Left, ...] = ()
+    ) -> pl.DataFrame:
+        """The rows that no rule, of the dialect or `also`, leaves out; `ignore` hears how many each took, in turn."""
+        for left in (*self.left_out, *also):
+            kept = rows.filter(~left.holds.fill_null(value=False))
+            ignore(left.rule, rows.height - kept.height)
+            rows = kept
+        return rows

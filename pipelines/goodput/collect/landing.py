@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from goodput.collect.received import LandedFile
+from goodput.collect.received import UNCLAIMED, LandedFile
 from goodput.errors import LandingMissing, SourceRefused
 from goodput.settings.model import Settings
 
 READER_VERSION = 3  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
-OTLP = "otlp"
 _UNFINISHED = (".tmp", ".partial", "~")
 _READ_BYTES = 2 * 2**20
 _DIGEST_BYTES = 16
@@ -61,7 +60,7 @@ def discover(settings: Settings) -> Discovery:
             if place in seen:
                 continue
             seen.add(place)
-            file, reason = _assign(LandedFile(path, landing, OTLP), settings)
+            file, reason = _assign(LandedFile(path, landing, UNCLAIMED), settings)
             if refusal or reason:
                 found.refused.append((file, refusal or reason or ""))
             else:
@@ -99,7 +98,7 @@ def identify(file: LandedFile, settings: Settings, known_sizes: Iterable[int] = 
 
 def reading_of(file: LandedFile, settings: Settings) -> object:
     """Everything beside the bytes that decides which rows a file gives."""
-    if file.reader != OTLP:
+    if file.reader != UNCLAIMED:
         mapping = settings.sources[file.reader].model_dump(mode="json")
         return [READER_VERSION, mapping, file.captures]
     matched = {name for workload in settings.workloads.values() for name in workload.match.attributes}

@@ -1,15 +1,35 @@
-"""Opens a landed file with the reader that it calls for. Which reader that is was decided in `landing`."""
+"""Opens a landed file with the reader that it calls for: a source of the settings, else what its first bytes say."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from goodput.collect.received import LandedFile, Reading
+from goodput.collect.objects.read import ObjectReading
+from goodput.collect.otlp.sniff import Head, read_head
+from goodput.collect.received import UNCLAIMED, LandedFile, Reading
 from goodput.collect.spans import OtlpReading
 from goodput.collect.tabular import read_table
+from goodput.errors import SourceRefused
 from goodput.settings.model import Settings
 
 
-def open_file(file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> Reading:
-    """The file's rows block by block. Raises SourceRefused, now or while iterating, for a useless file."""
-    if file.reader == "otlp":
-        return OtlpReading(file, settings, on_bytes)
-    return read_table(file, settings.sources[file.reader], settings.limits, on_bytes=on_bytes)
+def open_file(
+    file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None
+) -> tuple[LandedFile, Reading]:
+    """The file with its reader, and its rows block by block.
+
+    Raises SourceRefused, now or while iterating, for a useless file.
+    """
+    if file.reader != UNCLAIMED:
+        return file, read_table(file, settings.sources[file.reader], settings.limits, on_bytes=on_bytes)
+    try:
+        head = read_head(file.path)
+    except OSError as error:
+        raise SourceRefused(file.path, f"cannot be read: {error.strerror or error}") from error
+    if _may_be_otlp(head):
+        return replace(file, reader="otlp"), OtlpReading(file, settings, on_bytes)
+    return replace(file, reader="objects"), ObjectReading(file, head, settings.limits, on_bytes)
+
+
+def _may_be_otlp(head: Head) -> bool:
+    """Whether the file looks like OTLP, or there is nothing in it yet that could look like anything."""
+    return head.framing is not None or not head.content

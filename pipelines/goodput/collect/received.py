@@ -10,6 +10,8 @@ from typing import Protocol
 
 import polars as pl
 
+UNCLAIMED = "unclaimed"  # reader of a file that no source in the settings claims: its content tells
+
 
 @dataclass(frozen=True)
 class LandedFile:
@@ -17,7 +19,7 @@ class LandedFile:
 
     path: Path
     landing: Path
-    reader: str  # "otlp", or the name of a source in the settings
+    reader: str  # "otlp" or "objects", or the name of a source in the settings; UNCLAIMED until it is opened
     captures: dict[str, str] = field(default_factory=dict)  # columns that the path itself gives
 
     @property
@@ -52,6 +54,16 @@ class Received:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)  # rule -> rows
     refused: list[RefusedRow] = field(default_factory=list)
+
+    def ignore(self, rule: str, rows: int) -> None:
+        """Count rows that are left out by a rule."""
+        if rows:
+            self.ignored[rule] = self.ignored.get(rule, 0) + rows
+
+    def add(self, table: str, rows: pl.DataFrame) -> None:
+        """Put rows to those that the table has; two dialects need not give the same columns."""
+        before = self.tables.get(table)
+        self.tables[table] = rows if before is None else pl.concat([before, rows], how="diagonal_relaxed")
 
 
 class Reading(Protocol):

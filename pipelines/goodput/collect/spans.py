@@ -59,7 +59,7 @@ class OtlpReading:
         for bad in block.bad_lines:
             received.refused.append(RefusedRow(bad.line, 0, None, "line_unreadable", bad.reason, bad.excerpt))
         received.rows_read = len(block.bad_lines) + block.metric_points
-        _ignore(received, "metric_not_read", block.metric_points)
+        received.ignore("metric_not_read", block.metric_points)
         if block.spans is not None:
             self._take(received, block.spans, SPAN_DIALECTS, "span_is_no_request")
         if block.logs is not None:
@@ -78,14 +78,10 @@ class OtlpReading:
                 reason = f"attribute {key} cannot be read as its type"
                 received.refused.append(RefusedRow(line, position, dialect.table, "attribute_unreadable", reason, None))
             readable = mine.filter(pl.col("unreadable").is_null()) if unreadable.height else mine
-            for left in (*dialect.left_out, *self._left_out(readable)):
-                out = left.holds.fill_null(value=False)
-                kept = readable.filter(~out)
-                _ignore(received, left.rule, readable.height - kept.height)
-                readable = kept
+            readable = dialect.leave_out(readable, received.ignore, self._left_out(readable))
             if readable.height:
                 self._add(received, dialect, readable)
-        _ignore(received, otherwise, rest.height)
+        received.ignore(otherwise, rest.height)
         if dialects is SPAN_DIALECTS and rest.height:
             received.tables["span_links"] = _links(rest)
 
@@ -100,11 +96,7 @@ class OtlpReading:
             said["started_ns"] = pl.col("start_ns")
             said["attributes"] = _matched_attributes(self._matched, rows)
         # All at once: an attribute may be called as a canonical column is.
-        finished = dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **said))
-        before = received.tables.get(dialect.table)
-        received.tables[dialect.table] = (
-            finished if before is None else pl.concat([before, finished], how="diagonal_relaxed")
-        )
+        received.add(dialect.table, dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **said)))
 
 
 def _configured(attributes: Attributes, rows: pl.DataFrame, *, of_the_process: bool) -> dict[str, pl.Expr]:
@@ -146,11 +138,6 @@ def _links(rows: pl.DataFrame) -> pl.DataFrame:
         link_id=pl.concat_str("trace_id", "span_id", separator=":"),
         ended_ns="end_ns",
     )
-
-
-def _ignore(received: Received, rule: str, rows: int) -> None:
-    if rows:
-        received.ignored[rule] = received.ignored.get(rule, 0) + rows
 
 
 def _is_column(name: str) -> bool:

@@ -6,7 +6,7 @@ The parts are a pure function of the file, so doing it again writes the same byt
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import polars as pl
@@ -67,7 +67,8 @@ def ingest(
     )
     account = _Account()
     try:
-        reading = open_file(file, settings, on_bytes)
+        opened, reading = open_file(file, settings, on_bytes)
+        entry = replace(entry, reader=opened.reader)
         with connect() as connection:
             for block in reading:
                 _take(account, block)

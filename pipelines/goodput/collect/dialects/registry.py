@@ -17,3 +17,4 @@ SPAN_DIALECTS: tuple[Dialect, ...] = (
     *(GENAI, OPENINFERENCE),  # conventions that any of them may speak as well
 )
 LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION,)
+OBJECT_DIALECTS: tuple[Dialect, ...] = ()

@@ -1,0 +1,177 @@
+"""Reads a file of JSON objects, however they lie in it, into canonical rows, by the dialect that each object speaks.
+
+Finding the objects is the other modules' work and what a dialect means is the dialect's.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import duckdb
+import polars as pl
+
+from goodput.collect.dialect import Dialect
+from goodput.collect.dialects.registry import OBJECT_DIALECTS
+from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements
+from goodput.collect.objects.document import DocumentObjects
+from goodput.collect.objects.extract import texts_at, typed
+from goodput.collect.objects.layout import layout_of
+from goodput.collect.objects.lines import LineObjects
+from goodput.collect.objects.tables import CsvObjects, ParquetObjects
+from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.sniff import Head
+from goodput.collect.received import LandedFile, Received, RefusedRow
+from goodput.collect.tabular.block import EXCERPT_CHARACTERS
+from goodput.errors import SourceRefused
+from goodput.settings.model import Limits
+
+UNKNOWN = "row_of_no_known_format"
+EMPTY_PAGE = "page_without_rows"
+_PLACE = ("line", "position", "text")
+_LENGTH = """
+SELECT CASE WHEN json_type(text, $path) = 'ARRAY' THEN json_array_length(text, $path) END AS length FROM pages
+"""
+
+
+class ObjectReading:
+    """One file of JSON objects, block by block; see `received.Reading`.
+
+    Iterating raises SourceRefused where no object of the beginning speaks any of the dialects.
+    """
+
+    def __init__(
+        self,
+        file: LandedFile,
+        head: Head,
+        limits: Limits,
+        on_bytes: Callable[[int], None] | None = None,
+        dialects: Sequence[Dialect] = OBJECT_DIALECTS,
+    ) -> None:
+        self.torn_tail_bytes = 0
+        self.stopped: str | None = None
+        self._file = file
+        self._source = _source(file, head, limits, on_bytes, dialects)
+        self._dialects = dialects
+        self._known = False  # whether any row was of a known format
+
+    def __iter__(self) -> Iterator[Received]:
+        unread = 0
+        with duckdb.connect() as connection:
+            for block in self._source:
+                received = self._received(block, connection)
+                unread += received.rows_read
+                if block.objects.height:
+                    self._require_known(unread)
+                yield received
+        self._require_known(unread)
+        self.torn_tail_bytes = self._source.torn_tail_bytes
+        self.stopped = self._source.stopped
+
+    def _require_known(self, rows: int) -> None:
+        if rows and not self._known:
+            names = ", ".join(sorted({dialect.name for dialect in self._dialects}))
+            known = f"neither OTLP nor any format that Goodput knows ({names})"
+            raise SourceRefused(self._file.path, f"{known}; map its columns under [sources] of goodput.toml")
+
+    def _received(self, block: ObjectBlock, connection: duckdb.DuckDBPyConnection) -> Received:
+        received = Received(rows_read=len(block.refused), refused=list(block.refused))
+        rest = self._take(received, block.objects, None, connection)
+        containers = dict.fromkeys(dialect.rows for dialect in self._dialects if dialect.rows)
+        for path in containers:
+            if rest.height:
+                rest = self._open_pages(received, rest, path, connection)
+        received.rows_read += rest.height
+        received.ignore(UNKNOWN, rest.height)
+        return received
+
+    def _open_pages(
+        self, received: Received, objects: pl.DataFrame, path: str, connection: duckdb.DuckDBPyConnection
+    ) -> pl.DataFrame:
+        """Take the rows that stand in an array of the objects; the objects that have none such are left."""
+        connection.register("pages", objects.select("text").to_arrow())
+        found = connection.sql(_LENGTH, params={"path": path}).to_arrow_table()
+        lengths = pl.DataFrame(found)["length"]
+        pages = objects.filter(lengths.is_not_null())
+        around = _distinct([w for dialect in self._dialects if dialect.rows == path for w in dialect.parent_paths])
+        if around and pages.height:
+            texts = texts_at(pages["text"], [item.key for item in around], connection)
+            parents = typed(texts, around).columns
+            pages = pl.concat([pages, parents.rename(lambda key: f"parent{key[1:]}")], how="horizontal")
+        rows = elements(pages, path, connection)
+        empty = int((lengths == 0).sum())
+        self._known |= empty > 0
+        received.rows_read += empty
+        received.ignore(EMPTY_PAGE, empty)
+        unknown = self._take(received, rows, path, connection)
+        received.rows_read += unknown.height
+        received.ignore(UNKNOWN, unknown.height)
+        return objects.filter(lengths.is_null())
+
+    def _take(
+        self, received: Received, rows: pl.DataFrame, container: str | None, connection: duckdb.DuckDBPyConnection
+    ) -> pl.DataFrame:
+        """Add the rows that a dialect speaks to what was received; the others are left."""
+        dialects = [dialect for dialect in self._dialects if dialect.rows == container]
+        signature = list(dict.fromkeys(item.key for dialect in dialects for item in dialect.signature))
+        if not rows.height or not dialects:
+            return rows
+        texts = texts_at(rows["text"], signature, connection)
+        for dialect in dialects:
+            read = typed(texts, _distinct(dialect.signature), dialect.unset).columns
+            looked_at = rows.with_columns(read)
+            speaks = looked_at.select(dialect.matches.fill_null(value=False).alias("speaks"))["speaks"]
+            if speaks.any():
+                self._known = True
+                self._read(received, dialect, rows if speaks.all() else rows.filter(speaks), connection)
+                rows, texts = rows.filter(~speaks), texts.filter(~speaks)
+            if not rows.height:
+                break
+        return rows
+
+    def _read(
+        self, received: Received, dialect: Dialect, rows: pl.DataFrame, connection: duckdb.DuckDBPyConnection
+    ) -> None:
+        received.rows_read += rows.height
+        wanted = _distinct(dialect.wanted)
+        read = typed(texts_at(rows["text"], [item.key for item in wanted], connection), wanted, dialect.unset)
+        frame = pl.concat([rows, read.columns], how="horizontal")
+        if read.unreadable.null_count() < rows.height:
+            received.refused += _unreadable(dialect, rows.with_columns(unreadable=read.unreadable))
+            frame = frame.filter(read.unreadable.is_null())
+        frame = dialect.leave_out(frame, received.ignore)
+        if frame.height:
+            said = {field.canonical: field.value() for field in dialect.fields}
+            received.add(dialect.table, dialect.finish(frame.with_columns(dialect=pl.lit(dialect.name), **said)))
+
+
+def _source(
+    file: LandedFile, head: Head, limits: Limits, on_bytes: Callable[[int], None] | None, dialects: Sequence[Dialect]
+) -> ObjectSource:
+    match layout_of(head):
+        case "parquet":
+            return ParquetObjects(file, limits, on_bytes)
+        case "csv":
+            return CsvObjects(file, limits, on_bytes)
+        case "document":
+            return DocumentObjects(file.path, limits, on_bytes)
+        case "lines":
+            patterns = [dialect.pattern for dialect in dialects if dialect.pattern]
+            return LineObjects(file.path, patterns, limits, on_bytes)
+
+
+def _unreadable(dialect: Dialect, rows: pl.DataFrame) -> list[RefusedRow]:
+    bad = rows.filter(pl.col("unreadable").is_not_null())
+    return [
+        RefusedRow(
+            line,
+            position,
+            dialect.table,
+            "attribute_unreadable",
+            f"{key} cannot be read as its type",
+            text[:EXCERPT_CHARACTERS],
+        )
+        for line, position, text, key in bad.select(*_PLACE, "unreadable").iter_rows()
+    ]
+
+
+def _distinct(wanted: Sequence[Wanted]) -> list[Wanted]:
+    """Each path once, read as it is wanted first."""
+    return list({item.key: item for item in reversed(wanted)}.values())
