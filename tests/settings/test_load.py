@@ -159,6 +159,17 @@ def test_every_mistake_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Monke
         ("[workloads.qa]\nttft_s = 0", "workloads.qa.ttft_s", "greater than 0"),
         ("[workloads.qa.quality]\nmin_score = nan", "workloads.qa.quality.min_score", "a finite number"),
         ("[schedule]\ngrace_s = 3600", "schedule.grace_s", "less than 3600"),
+        ("[receive]\nrotate_s = 0", "receive.rotate_s", "greater than 0"),
+        (
+            "[limits]\nmax_line_bytes = 1000\n[receive]\nmax_body_bytes = 1001",
+            "receive",
+            "at most limits.max_line_bytes, which is 1000",
+        ),
+        (
+            "[receive]\nmax_pending_bytes = 62914559",
+            "receive",
+            "at least three times max_body_bytes, which is 20971520",
+        ),
         ("[attributes]\nsession = 's'", "attributes.session", "session_id"),
     ],
 )

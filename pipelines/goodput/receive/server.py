@@ -6,7 +6,7 @@ import ipaddress
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from goodput.settings.model import Settings
 
 FOLDER = "otlp"
 _MAX_CONNECTIONS = 1000
+_BACKLOG = 1024
 _KEEP_ALIVE_S = 75  # longer than SDKs wait between two exports
 _SWEEP_S = 90
 _GRACE_S = 10
@@ -61,6 +62,7 @@ class Service:
         self._app = OtlpEndpoint(settings, self._commit, token, say)
         config = uvicorn.Config(
             self._app,
+            interface="asgi3",
             http="h11",  # bounds the size of headers
             ws="none",
             lifespan="off",
@@ -116,19 +118,29 @@ class Sweep:
 @contextmanager
 def bound(address: Address) -> Iterator[socket.socket]:
     """A listening socket. Raises AddressUnusable; OpenToAnyone where it would take telemetry from everyone."""
-    listener = None
+    with closing(_listener(address)) as listener:
+        yield listener
+
+
+def _listener(address: Address) -> socket.socket:
     try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, where = found[0]
+        # The protocol has to be named: asyncio switches Nagle's delays off only where it is.
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            address.host, address.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
+        )[0]
         if not (ipaddress.ip_address(where[0]).is_loopback or address.token or address.insecure):
             raise OpenToAnyone(address.host)
-        listener = socket.create_server(where[:2], family=family)
-        with listener:
-            yield listener
-    except OSError as error:
-        if listener is not None:
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(where)
+            listener.listen(_BACKLOG)
+        except OSError:
+            listener.close()
             raise
+    except OSError as error:
         raise AddressUnusable(address.host, address.port, error) from error
+    return listener
 
 
 @contextmanager

@@ -213,9 +213,9 @@ class Settings(_Part):
         if limits and value.max_body_bytes > limits.max_line_bytes:
             wrong = f"max_body_bytes is {value.max_body_bytes}, a longer line than is ever read"
             raise Unusable(wrong, f"at most limits.max_line_bytes, which is {limits.max_line_bytes}")
-        if value.max_pending_bytes < 2 * value.max_body_bytes:
+        if value.max_pending_bytes < 3 * value.max_body_bytes:
             wrong = f"max_pending_bytes is {value.max_pending_bytes}, too little for one body as sent and as written"
-            raise Unusable(wrong, f"at least twice max_body_bytes, which is {value.max_body_bytes}")
+            raise Unusable(wrong, f"at least three times max_body_bytes, which is {value.max_body_bytes}")
         return value
 
     @field_validator("base", mode="before")

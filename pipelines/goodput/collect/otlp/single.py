@@ -13,6 +13,7 @@ from goodput.collect.otlp.fields import SIGNALS, Signal
 from goodput.collect.otlp.framing import Framing, MessageBlock
 from goodput.collect.otlp.json_lines import parse_lines
 from goodput.collect.otlp.limits import Limits
+from goodput.collect.otlp.line_framing import BOM
 from goodput.collect.otlp.message_framing import LENGTH
 from goodput.collect.otlp.nested import child
 from goodput.collect.otlp.protobuf import parse_messages
@@ -36,7 +37,7 @@ class Unreadable(ValueError):
 
 def framed_line(message: bytes, signal: Signal, limits: Limits) -> Framed:
     """A message of OTLP/JSON as one line. Raises Unreadable."""
-    line = message.translate(_ENDS_OF_LINES).strip() + b"\n"
+    line = message.removeprefix(BOM).translate(_ENDS_OF_LINES).strip() + b"\n"
     if line.rstrip() == _EMPTY_OBJECT:
         return Framed(b"", 0)
     parsed = parse_lines(line, np.ones(1, np.int64), limits)
