@@ -1,11 +1,14 @@
 """How much is let in, counted by hand."""
 
+import asyncio
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from goodput.receive.limits import Held, Room, TokenBucket
 from goodput.receive.refusal import Refused
+from goodput.receive.request import Request
 
 
 def test_a_bucket_fills_at_its_rate_and_no_further() -> None:
@@ -44,3 +47,18 @@ def test_room_is_given_back_however_a_request_ends() -> None:
             pytest.fail("there was room for 101 bytes in 100")
         assert room.held_bytes == 60
     assert room.held_bytes == 0
+
+
+def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    async def first_part_only() -> dict[str, Any]:
+        if came:
+            await asyncio.sleep(60)
+        came.append(True)
+        return {"type": "http.request", "body": b"{", "more_body": True}
+
+    came: list[bool] = []
+    room = Room(100)
+    request = Request({"method": "POST", "path": "/v1/traces", "headers": []}, first_part_only)
+    with pytest.raises(Refused, match=r"did not arrive within 0.05 s") as refused, Held(room) as held:
+        asyncio.run(request.body(100, held, timeout_s=0.05))
+    assert (refused.value.status, room.held_bytes) == (503, 0)

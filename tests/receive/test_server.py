@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from goodput.errors import AddressUnusable, OpenToAnyone, ReceiverBusy
+from goodput.errors import AddressUnusable, LandingUnwritable, OpenToAnyone, ReceiverBusy
 from goodput.receive.server import Address, Sweep, bound, folder_for
 from goodput.settings.model import Settings
 
@@ -73,6 +73,15 @@ def test_the_first_landing_path_that_is_a_folder_is_written_to(tmp_path: Path) -
     paths = {"landing": [str(tmp_path / name) for name in ("file", "missing", "folder")]}
     with folder_for(Settings.model_validate(paths)) as folder:
         assert folder == tmp_path / "folder" / "otlp"
+
+
+def test_a_landing_path_that_can_hold_no_folder_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(LandingUnwritable, match="file/otlp: cannot write: Not a directory"),
+        folder_for(Settings(landing=(str(tmp_path / "file"),))),
+    ):
+        pass
 
 
 def test_two_receivers_share_no_folder(tmp_path: Path) -> None:
