@@ -25,7 +25,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from collect.otlp.encode import otlp_json
-from goodput.receive import files
+from goodput.receive import files, server
 from receive.conftest import Receive, Receiver, receiving
 from receive.sender import JSON, LINE, PROTOBUF, landed, span_ids, spans
 
@@ -209,6 +209,21 @@ def test_bodies_that_hang_hold_room_until_their_clients_go(receive: Receive) -> 
         client.close()
     time.sleep(0.2)
     assert receiver.connect().send(LINE).status == 200
+
+
+def test_who_is_not_done_when_the_receiver_stops_is_told_to_come_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_GRACE_S", 0)
+    with receiving(tmp_path) as receiver:
+        slow = socket.create_connection(("127.0.0.1", receiver.port), timeout=10)
+        slow.sendall(b"POST /v1/traces HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n")
+        slow.sendall(b"content-length: 9\r\n\r\n{")
+        time.sleep(0.1)
+    with slow:
+        head = slow.recv(1000).lower().split(b"\r\n")
+    assert head[0] == b"http/1.1 503 service unavailable"
+    assert {b"retry-after: 1", b"connection: close"} <= set(head)
 
 
 def test_what_came_in_is_told_at_the_end(tmp_path: Path) -> None:

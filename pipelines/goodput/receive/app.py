@@ -16,7 +16,7 @@ from goodput.collect.otlp.limits import Limits
 from goodput.collect.otlp.single import Framed, Unreadable
 from goodput.receive.commit import GroupCommit
 from goodput.receive.encoding import CONTENT_TYPES, NAMES, PATHS, Encoding, Kind
-from goodput.receive.limits import Held, Room, TokenBucket, gunzip
+from goodput.receive.limits import BUSY_RETRY_AFTER_S, Held, Room, TokenBucket, gunzip
 from goodput.receive.refusal import Refused
 from goodput.receive.request import ClientGone, Receive, Request, Send
 from goodput.settings.model import Settings
@@ -25,7 +25,10 @@ HEALTH = "/health"
 STORAGE_RETRY_AFTER_S = 10
 _CHECKING_THREADS = 2  # of this many bodies at once there is a decompressed and a decoded copy
 
+_COUNTED = {"traces": "spans", "logs": "log records", "metrics": "metrics"}
+
 Headers = list[tuple[bytes, bytes]]
+_CLOSE = (b"connection", b"close")
 
 
 @dataclass
@@ -40,9 +43,6 @@ class Tally:
         held = ", ".join(f"{self.records[name]} {what}" for name, what in _COUNTED.items())
         refused = ", ".join(f"{count} with {status}" for status, count in sorted(self.refused.items()))
         return f"{self.accepted} request(s) accepted ({held}); {refused or 'none'} refused"
-
-
-_COUNTED = {"traces": "spans", "logs": "log records", "metrics": "metrics"}
 
 
 class OtlpEndpoint:
@@ -70,20 +70,26 @@ class OtlpEndpoint:
         headers: Headers = []
         try:
             try:
-                body = await self._answer(request)
-                status = 200
+                status, body = 200, await self._answer(request)
             except Refused as refused:
-                self.tally.refused[refused.status] += 1
-                status, body = refused.status, refused.body(encoding)
-                headers = _headers_of(refused)
+                status, body = self._refusal(refused, encoding, headers)
                 if not await request.drain():
-                    headers.append((b"connection", b"close"))
+                    headers.append(_CLOSE)
+            except asyncio.CancelledError:  # the server stops and has waited long enough
+                stopping = Refused(503, "the receiver is stopping", BUSY_RETRY_AFTER_S)
+                status, body = self._refusal(stopping, encoding, headers)
+                headers.append(_CLOSE)
         except ClientGone:
             return
         headers.append((b"content-type", encoding.content_type.encode()))
         headers.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+    def _refusal(self, refused: Refused, encoding: Encoding, headers: Headers) -> tuple[int, bytes]:
+        self.tally.refused[refused.status] += 1
+        headers += _headers_of(refused)
+        return refused.status, refused.body(encoding)
 
     async def _answer(self, request: Request) -> bytes:
         if request.path == HEALTH and request.method in ("GET", "HEAD"):
