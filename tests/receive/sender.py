@@ -2,7 +2,8 @@
 
 import http.client
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ LINE = (
     b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4bf92f3577b34da6a3ce929d0e0e4736",'
     b'"spanId":"00f067aa0ba902b7","name":"chat","startTimeUnixNano":"1","endTimeUnixNano":"2"}]}]}]}'
 )
+
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"  # what is read once the receiver waits for the body
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,15 @@ class Sender:
         self.connection.request(method, path, body, given)
         response = self.connection.getresponse()
         return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+
+
+def eventually(holds: Callable[[], bool], within_s: float = 10.0) -> bool:
+    end_s = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > end_s:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def spans(count: int, name: str = "chat") -> ExportTraceServiceRequest:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from receive.sender import PROTOBUF, Sender, landed, span_ids, spans
+from receive.sender import CONTINUE, PROTOBUF, Sender, eventually, landed, span_ids, spans
 
 MAIN = [sys.executable, "-c", "from goodput.cli.main import main; main()", "receive"]
 Start = Callable[..., tuple[subprocess.Popen[str], Sender]]
@@ -59,11 +59,10 @@ def test_what_was_acknowledged_survives_a_kill(start: Start, tmp_path: Path) -> 
     threads = [threading.Thread(target=load) for _ in range(4)]
     for thread in threads:
         thread.start()
-    time.sleep(0.4)
+    assert eventually(lambda: len(acknowledged) > 200)
     process.kill()
     for thread in threads:
         thread.join()
-    assert len(acknowledged) > 20
     assert set(acknowledged) <= set(span_ids(landed(tmp_path)))
 
 
@@ -73,8 +72,10 @@ def test_a_request_under_way_is_finished_before_a_clean_end(start: Start, tmp_pa
     sender.connection.putrequest("POST", "/v1/traces")
     sender.connection.putheader("content-type", PROTOBUF)
     sender.connection.putheader("content-length", str(len(body)))
-    sender.connection.endheaders(body[:10])
-    time.sleep(0.1)
+    sender.connection.putheader("expect", "100-continue")
+    sender.connection.endheaders()
+    assert sender.connection.sock.recv(len(CONTINUE)) == CONTINUE
+    sender.connection.send(body[:10])
     process.send_signal(signal.SIGTERM)
     time.sleep(0.2)
     sender.connection.send(body[10:])

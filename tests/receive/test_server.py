@@ -28,7 +28,8 @@ async def _swept() -> tuple[bytes, bytes]:
     silent, silent_writer = await asyncio.open_connection(*listener.getsockname())
     asking, asking_writer = await asyncio.open_connection(*listener.getsockname())
     asking_writer.write(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
-    await asyncio.sleep(0.1)
+    while (len(server.server_state.connections), len(server.server_state.tasks)) != (2, 1):
+        await asyncio.sleep(0.01)
     sweep = Sweep(server)
     await sweep()
     await asyncio.sleep(0.05)
