@@ -113,6 +113,7 @@ REFUSED = {
     "no gzip": (400, {"content_encoding": "gzip"}),
     "cut gzip": (400, {"body": gzip.compress(LINE)[:-1], "content_encoding": "gzip"}),
     "too large": (413, {"body": b" " * 4097}),
+    "far too large": (413, {"body": b" " * 8_000_000}),  # a sender that still sends has to see the answer
     "too large in chunks": (413, {"body": [b" " * 1000] * 5}),
     "bomb": (413, {"body": gzip.compress(b" " * 2_000_000), "content_encoding": "gzip"}),
 }
@@ -152,8 +153,9 @@ def test_nothing_is_acknowledged_before_it_is_on_disk(receive: Receive, monkeypa
         assert may_go.wait(10)
         synced(descriptor)
 
-    monkeypatch.setattr(files.os, "fsync", slow_fsync)
     senders = [receiver.connect() for _ in range(3)]
+    assert senders[0].send(ONE, content_type=PROTOBUF).status == 200  # the file is there
+    monkeypatch.setattr(files.os, "fsync", slow_fsync)
     for sender in senders:
         sender.connection.request("POST", "/v1/traces", ONE, {"content-type": PROTOBUF})
     time.sleep(0.2)
