@@ -22,7 +22,7 @@ from goodput.receive.request import ClientGone, Receive, Request, Send
 from goodput.settings.model import Settings
 
 HEALTH = "/health"
-STORAGE_RETRY_AFTER_S = 10
+STORAGE_RETRY_AFTER_S = 2  # an SDK gives an export 10 s in all; told to wait longer than that, it drops it
 _CHECKING_THREADS = 2  # of this many bodies at once there is a decompressed and a decoded copy
 
 _COUNTED = {"traces": "spans", "logs": "log records", "metrics": "metrics"}
