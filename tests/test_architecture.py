@@ -9,6 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "pipelines/goodput"
 STAGES = ("collect", "conform", "join", "measure", "monitor", "notify")
+WITHOUT_DAGSTER = (*STAGES, "receive", "settings", "simulate")
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
 
 
@@ -37,12 +38,19 @@ def test_a_stage_never_imports_a_later_one(path: Path) -> None:
     assert not {name for name in imported(path) for stage in later if name.startswith(f"goodput.{stage}")}
 
 
+@pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) in STAGES], ids=named)
+def test_no_stage_knows_who_fills_the_landing_zone(path: Path) -> None:
+    assert not {name for name in imported(path) if name.startswith(("goodput.receive", "goodput.simulate"))}
+
+
 @pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) == "plumbing"], ids=named)
 def test_plumbing_imports_no_stage(path: Path) -> None:
     assert not {name for name in imported(path) for stage in STAGES if name.startswith(f"goodput.{stage}")}
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) in (*STAGES, "simulate", "settings")], ids=named)
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if stage_of(p) in (*STAGES, "receive", "simulate", "settings")], ids=named
+)
 def test_only_assets_import_dagster(path: Path) -> None:
     if path.name != "assets.py":
         assert not {name for name in imported(path) if name.split(".")[0] == "dagster"}

@@ -7,12 +7,17 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── NotPublished        asked before anything was published
 │   ├── UnknownRelation     no such table or view is published
 │   ├── SeveralRequests     a key that names more than one request
-│   └── FileExists          a file that is not to be overwritten
+│   ├── FileExists          a file that is not to be overwritten
+│   ├── AddressUnusable     an address that cannot be listened at
+│   ├── OpenToAnyone        listening beyond this machine without a token
+│   └── TokenUnusable       a file that holds no token
 ├── SourceRefused           one source file cannot be used; the run goes on
 ├── LakeTooNew              the lake was written by a newer version
 ├── LakeUnreadable          a file that the lake cannot do without is damaged
 ├── LakeBusy                another run holds the lake
 ├── LakeUnwritable          no room, or no permission, to write
+├── LandingUnwritable       received telemetry cannot be written
+├── ReceiverBusy            another process receives into the folder
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
 ├── HoursHeld               contract checks keep hours from being published
 ├── QueryFailed             the database refused the SQL
@@ -105,6 +110,34 @@ class FileExists(UsageError):
         super().__init__(f"{path} exists already.\nName another file, or overwrite it with --force.")
 
 
+class AddressUnusable(UsageError):
+    """An address that cannot be listened at."""
+
+    def __init__(self, host: str, port: int, cause: OSError) -> None:
+        super().__init__(
+            f"cannot listen at {host} port {port}: {cause.strerror or cause}.\n"
+            "Name another with --host and --port; --port 0 takes any that is free."
+        )
+
+
+class OpenToAnyone(UsageError):
+    """Listening beyond this machine without a token."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"at {host} whoever reaches this machine could send telemetry.\n"
+            "Ask senders for a token with --token-file or GOODPUT_RECEIVE_TOKEN; "
+            "where the network itself is trusted, say so with --insecure."
+        )
+
+
+class TokenUnusable(UsageError):
+    """A file, or a variable, that holds no token."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"{where}: {reason}.\nPut a token there, such as `openssl rand -hex 32` prints.")
+
+
 class SourceRefused(GoodputError):
     """One source file cannot be used as a whole; the ledger says why and the run goes on."""
 
@@ -149,6 +182,26 @@ class LakeUnwritable(GoodputError):
         super().__init__(
             f"{path}: cannot write: {reason}.\n"
             "Free some space or mend the permissions, then run again: what was finished is kept."
+        )
+
+
+class LandingUnwritable(GoodputError):
+    """Received telemetry cannot be written, so none is taken."""
+
+    def __init__(self, path: Path, cause: OSError) -> None:
+        super().__init__(
+            f"{path}: cannot write: {cause.strerror or cause}.\n"
+            "Mend the permissions, or name another folder under `landing` in goodput.toml or with --landing."
+        )
+
+
+class ReceiverBusy(GoodputError):
+    """Another process receives into the folder."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder}: another `goodput receive` is writing to this folder.\n"
+            "Stop it first, or give this one a folder of its own with --landing."
         )
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from goodput.cli.init import template
 from goodput.settings.load import load_settings
-from goodput.settings.model import Attributes, Limits, Schedule, Settings, Workload
+from goodput.settings.model import Attributes, Limits, Receive, Schedule, Settings, Workload
 
 Run = Callable[..., Any]
 
@@ -45,7 +45,7 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
 
 def test_every_setting_there_is_stands_in_the_template() -> None:
     text = everything()
-    named = {name for model in (Settings, Attributes, Limits, Schedule) for name in model.model_fields}
+    named = {name for model in (Settings, Attributes, Limits, Receive, Schedule) for name in model.model_fields}
     for name in (named | set(_fields(Workload))) - {"base"}:
         assert re.search(rf"^(\[)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name
 

@@ -96,7 +96,7 @@ goodput.toml: 27 mistakes
       right would be: a table of keys and values
   base: no such key
       right would be: attributes, label_lateness_s, lake, landing, latency_origin, leave_out, limits, \
-max_request_lifetime_s, schedule, sources, windows_s, workloads
+max_request_lifetime_s, receive, schedule, sources, windows_s, workloads
   lakes: no such key
       right would be: lake
   sources.runs.constants.poool: attempts has no such column
@@ -159,6 +159,17 @@ def test_every_mistake_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Monke
         ("[workloads.qa]\nttft_s = 0", "workloads.qa.ttft_s", "greater than 0"),
         ("[workloads.qa.quality]\nmin_score = nan", "workloads.qa.quality.min_score", "a finite number"),
         ("[schedule]\ngrace_s = 3600", "schedule.grace_s", "less than 3600"),
+        ("[receive]\nrotate_s = 0", "receive.rotate_s", "greater than 0"),
+        (
+            "[limits]\nmax_line_bytes = 1000\n[receive]\nmax_body_bytes = 1001",
+            "receive",
+            "at most limits.max_line_bytes, which is 1000",
+        ),
+        (
+            "[receive]\nmax_pending_bytes = 62914559",
+            "receive",
+            "at least three times max_body_bytes, which is 20971520",
+        ),
         ("[attributes]\nsession = 's'", "attributes.session", "session_id"),
     ],
 )

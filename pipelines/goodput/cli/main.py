@@ -17,6 +17,7 @@ from goodput.errors import GoodputError
 
 COMMANDS = {
     "init": "goodput.cli.init:init",
+    "receive": "goodput.cli.receive:receive",
     "run": "goodput.cli.run:run_command",
     "demo": "goodput.cli.demo:demo",
     "query": "goodput.cli.query:query",

@@ -7,7 +7,16 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_core import PydanticCustomError
 
 
@@ -147,6 +156,16 @@ class Limits(_Part):
     max_decompressed_bytes: int = Field(default=32 * 2**30, gt=0, strict=True)
 
 
+class Receive(_Part):
+    """How much `goodput receive` takes in, and when it begins a new file."""
+
+    max_body_bytes: int = Field(default=20 * 2**20, gt=0, strict=True)  # what the OTLP specification recommends
+    max_pending_bytes: int = Field(default=128 * 2**20, gt=0, strict=True)
+    max_requests_per_s: float = Field(default=1000.0, gt=0, allow_inf_nan=False, strict=True)
+    rotate_bytes: int = Field(default=64 * 2**20, gt=0, strict=True)
+    rotate_s: Seconds = 900.0
+
+
 class Schedule(_Part):
     """When the hourly job runs."""
 
@@ -165,6 +184,7 @@ class Settings(_Part):
     attributes: Attributes = Attributes()
     leave_out: dict[str, LeaveOut] = Field(default_factory=dict)
     limits: Limits = Limits()
+    receive: Receive = Receive()
     schedule: Schedule = Schedule()
     workloads: dict[WorkloadName, Workload] = Field(default_factory=dict)
     sources: dict[str, TableSource] = Field(default_factory=dict)
@@ -185,6 +205,18 @@ class Settings(_Part):
                 right = "seconds that divide an hour, or whole hours that divide a day"
                 raise Unusable(f"{window} s fits neither an hour nor a day", right)
         return tuple(sorted(set(value)))
+
+    @field_validator("receive")
+    @classmethod
+    def _received_is_readable(cls, value: Receive, info: ValidationInfo) -> Receive:
+        limits = info.data.get("limits")
+        if limits and value.max_body_bytes > limits.max_line_bytes:
+            wrong = f"max_body_bytes is {value.max_body_bytes}, a longer line than is ever read"
+            raise Unusable(wrong, f"at most limits.max_line_bytes, which is {limits.max_line_bytes}")
+        if value.max_pending_bytes < 3 * value.max_body_bytes:
+            wrong = f"max_pending_bytes is {value.max_pending_bytes}, too little for one body as sent and as written"
+            raise Unusable(wrong, f"at least three times max_body_bytes, which is {value.max_body_bytes}")
+        return value
 
     @field_validator("base", mode="before")
     @classmethod

@@ -34,7 +34,7 @@ class Head:
     @property
     def framing(self) -> Framing | None:
         """How the file holds OTLP, None where it does not look like OTLP at all."""
-        return _framing(self.content, self.compression)
+        return framing_of(self.content, self.compression)
 
 
 def read_head(path: Path) -> Head:
@@ -52,7 +52,8 @@ def sniff(path: Path) -> Framing | None:
     return read_head(path).framing
 
 
-def _framing(head: bytes, compression: Compression) -> Framing | None:
+def framing_of(head: bytes, compression: Compression = "none") -> Framing | None:
+    """How decompressed bytes that begin so hold OTLP, None where they do not look like OTLP at all."""
     content = head.removeprefix(BOM)
     if content.lstrip()[:1] == b"{" and any(_is_otlp_json(line) for line in content.split(b"\n")):
         return Framing(compression, "lines", "json")

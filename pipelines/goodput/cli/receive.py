@@ -1,0 +1,54 @@
+"""`goodput receive`: take OTLP over HTTP into the landing zone, where no Collector does."""
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goodput.errors import TokenUnusable
+from goodput.settings.load import load_settings
+
+TOKEN_VARIABLE = "GOODPUT_RECEIVE_TOKEN"  # noqa: S105  (a name, no token)
+
+
+def receive(  # noqa: PLR0913, PLR0917  (the command's options)
+    config: Annotated[Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")] = None,
+    landing: Annotated[Path | None, typer.Option(help="Landing folder instead of the settings' own.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 is any of this machine's.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.")] = 4318,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help=f"File with the bearer token that senders have to give; else ${TOKEN_VARIABLE}."),
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Listen beyond this machine without a token: the network is trusted.")
+    ] = False,
+) -> None:
+    """Receive traces, logs and metrics by OTLP over HTTP and write them to the landing zone until interrupted.
+
+    Example:
+      goodput receive
+      goodput receive --host 0.0.0.0 --token-file /run/secrets/otlp-token
+    """
+    settings = load_settings(config, landing=[landing] if landing else [])
+    token = _token(token_file)
+    from goodput.receive import server  # noqa: PLC0415  (help must not wait for it)
+
+    server.receive(settings, server.Address(host, port, token, insecure), lambda text: typer.echo(text, err=True))
+
+
+def _token(file: Path | None) -> str | None:
+    """The token of the file, else of the environment, None where there is neither. Raises TokenUnusable."""
+    token = os.environ.get(TOKEN_VARIABLE)
+    if file is not None:
+        try:
+            token = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise TokenUnusable(str(file), f"cannot be read: {error}") from error
+    if token is None:
+        return None
+    if not re.fullmatch(r"[!-~]+", token.strip()):
+        raise TokenUnusable(str(file or TOKEN_VARIABLE), "no token: one line of printable ASCII without spaces")
+    return token.strip()

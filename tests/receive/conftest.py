@@ -1,0 +1,57 @@
+"""A receiver in a thread of this process, listening at a port of its own."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from goodput.receive.server import Address, Service, bound, folder_for
+from goodput.settings.model import Settings
+from receive.sender import Sender
+
+
+@dataclass
+class Receiver:
+    port: int
+    landing: Path
+    said: list[str] = field(default_factory=list)
+    clients: ExitStack = field(default_factory=ExitStack)
+
+    def connect(self) -> Sender:
+        return self.clients.enter_context(Sender(self.port))
+
+
+Receive = Callable[..., Receiver]
+
+
+@contextmanager
+def receiving(landing: Path, token: str | None = None, **limits: object) -> Iterator[Receiver]:
+    settings = Settings.model_validate({"landing": [str(landing)], "receive": limits})
+    with bound(Address("127.0.0.1", 0)) as listener, folder_for(settings) as folder:
+        receiver = Receiver(listener.getsockname()[1], landing)
+        service = Service(settings, folder, token, receiver.said.append)
+        thread = threading.Thread(target=lambda: asyncio.run(service.run(listener)))
+        thread.start()
+        try:
+            yield receiver
+        finally:
+            receiver.clients.close()
+            service.stop()
+            thread.join()
+
+
+@pytest.fixture
+def receive(tmp_path: Path) -> Iterator[Receive]:
+    with ExitStack() as stack:
+        yield lambda **given: stack.enter_context(receiving(tmp_path / "landing", **given))
+
+
+@pytest.fixture(scope="module")
+def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
+    """One receiver for the tests that only ask it something; bodies of up to 4096 bytes."""
+    with receiving(tmp_path_factory.mktemp("landing"), max_body_bytes=4096) as running:
+        yield running
