@@ -135,9 +135,15 @@ def test_a_call_that_was_not_streamed_has_no_first_token_and_a_failed_one_tells_
     assert (failed["streamed"], failed["error_type"], failed["replica"]) == (None, "RateLimitError", "10.0.0.1:8101")
 
 
-def test_an_answer_from_the_cache_of_the_gateway_names_no_replica(tmp_path: Path) -> None:
-    cached = {**FIRST_GENERATION, "litellm.cache_hit": True}
-    assert read(tmp_path, span("litellm_request", cached, status=OK)).record["replica"] is None
+@pytest.mark.parametrize(
+    ("cache_hit", "replica"),
+    [(True, None), ("True", None), (False, "10.0.0.2:8102"), ("None", "10.0.0.2:8102")],
+)
+def test_an_answer_from_the_cache_of_the_gateway_names_no_replica(
+    tmp_path: Path, cache_hit: object, replica: str | None
+) -> None:
+    said = {**FIRST_GENERATION, "litellm.cache_hit": cache_hit}
+    assert read(tmp_path, span("litellm_request", said, status=OK)).record["replica"] == replica
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import polars as pl
 from goodput.collect.dialect import Dialect, Field, Left, texts
 from goodput.collect.dialects import genai
 from goodput.collect.dialects.http_routes import asks_to_generate
-from goodput.collect.otlp.attributes import Wanted
 
 ERROR, OK = 2, 1  # status codes of a span
 HEALTH_CHECK = "litellm-internal-health-check"  # the service account of LiteLLM's own probes of its models
@@ -31,8 +30,7 @@ _CALL_ALSO = (
     *genai.ALSO,
     *texts("gen_ai.request.model", "gen_ai.response.model", _PROVIDER_MODEL, "litellm.model_group", "hidden_params"),
     *texts("litellm.call_type", "llm.request.type", "litellm.request.purpose", "llm.is_streaming"),
-    *texts(*_END_USER, *_SELF_CALLS),
-    Wanted("litellm.cache_hit", "bool"),
+    *texts(*_END_USER, *_SELF_CALLS, "litellm.cache_hit"),
 )
 
 
@@ -64,7 +62,8 @@ def _second_generation() -> pl.Expr:
 def _upstream() -> pl.Expr:
     """host:port that was called; NULL where no deployment was chosen or the gateway's cache answered."""
     named = pl.coalesce(genai.SERVER_ADDRESS, pl.col("hidden_params").str.extract(_API_BASE))
-    return pl.when(~pl.col("litellm.cache_hit").fill_null(value=False)).then(named)
+    from_cache = pl.col("litellm.cache_hit").str.to_lowercase() == "true"  # some versions write "None"
+    return pl.when(~from_cache.fill_null(value=False)).then(named)
 
 
 def _streamed(failed: pl.Expr) -> pl.Expr:
