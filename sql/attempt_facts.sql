@@ -6,9 +6,11 @@ WITH linked AS (
         c.head_id,
         c.root_id,
         c.depth,
+        h.record_id IS NOT NULL AS is_choice,
         CASE r.layer WHEN 'engine' THEN 0 WHEN 'gateway' THEN 100 ELSE 200 END + c.depth AS engine_first
     FROM unique_records AS r
     JOIN record_chains AS c USING (record_id)
+    LEFT JOIN record_choices AS h ON h.record_id = r.record_id
 ),
 merged AS (
     SELECT
@@ -58,7 +60,9 @@ merged AS (
         arg_min(input_tokens, engine_first) AS input_tokens,
         arg_min(cached_input_tokens, engine_first) AS cached_input_tokens,
         arg_min(cache_write_tokens, engine_first) AS cache_write_tokens,
-        arg_min(output_tokens, engine_first) AS output_tokens,
+        -- of parallel answers each has tokens of its own; they were generated at once, so one of them sets the pace
+        arg_min(output_tokens, engine_first) + coalesce(sum(output_tokens) FILTER (WHERE is_choice), 0)::BIGINT AS output_tokens,
+        CASE WHEN bool_or(is_choice) THEN max(output_tokens) FILTER (WHERE layer = 'engine') END AS longest_choice_tokens,
         arg_min(reasoning_tokens, engine_first) AS reasoning_tokens,
         arg_min(draft_tokens, engine_first) AS draft_tokens,
         arg_min(accepted_draft_tokens, engine_first) AS accepted_draft_tokens,
@@ -84,7 +88,7 @@ heard AS (
     FROM (
         SELECT * FROM merged
         UNION ALL BY NAME
-        SELECT * EXCLUDE (record_id, source_id, line, position, ttft_s, e2e_s), NULL::BIGINT AS tried_ns FROM alone
+        SELECT * EXCLUDE (record_id, source_id, line, position, ttft_s, e2e_s), NULL::BIGINT AS tried_ns, NULL::BIGINT AS longest_choice_tokens FROM alone
     )
 ),
 waited AS (
@@ -98,6 +102,7 @@ waited AS (
 )
 SELECT
     *,
-    CASE WHEN outcome = 'ok' AND output_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_s >= ttft_s
-        THEN (e2e_s - ttft_s) / (output_tokens - 1) END AS tpot_s
+    coalesce(longest_choice_tokens, output_tokens) AS paced_tokens,
+    CASE WHEN outcome = 'ok' AND paced_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_s >= ttft_s
+        THEN (e2e_s - ttft_s) / (paced_tokens - 1) END AS tpot_s
 FROM waited

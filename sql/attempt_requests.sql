@@ -17,8 +17,8 @@ called AS (
             SELECT k.*, (started_ns - lag(started_ns, 1, started_ns) OVER (
                 PARTITION BY call_id ORDER BY started_ns, root_id) > o.max_request_lifetime_ns)::INTEGER AS is_far
             FROM keyless AS k CROSS JOIN options AS o
-            WHERE attempt_id = root_id AND call_id IS NOT NULL
-            QUALIFY count(*) OVER (PARTITION BY call_id) > 1
+            WHERE attempt_id = root_id
+                AND call_id IN (SELECT call_id FROM keyless WHERE attempt_id = root_id GROUP BY call_id HAVING count(*) > 1)
         )
     )
 ),

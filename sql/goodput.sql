@@ -82,7 +82,8 @@ summed AS (
         sqrt(sum((estimate - low) ** 2 ORDER BY workload)) AS below,
         sqrt(sum((high - estimate) ** 2 ORDER BY workload)) AS above,
         ratio(sum(labelled) FILTER (WHERE has_quality), sum(need)) AS quality_coverage_ratio,
-        max(doubt) AS doubt
+        -- a window in which nothing ended is as sure as its workloads can make it
+        CASE WHEN sum(offered) = 0 AND NOT bool_or(has_quality) THEN 2 ELSE max(doubt) END AS doubt
     FROM estimated
     GROUP BY ALL
 )

@@ -9,6 +9,7 @@ WITH RECURSIVE ranked AS (
         -- who hosts whom: outer layers inner ones, requests their tries, traces rows without one
         (depth, NOT coalesce(covers_tries, false), span_id IS NULL, dialect, record_id) AS standing
     FROM unique_records
+    ANTI JOIN record_choices USING (record_id)
     WHERE (SELECT count(DISTINCT dialect) > 1 FROM unique_records) -- one system alone links its records itself
 ),
 traced AS (
@@ -111,6 +112,8 @@ refused AS (
     QUALIFY count(*) OVER (PARTITION BY a.record_id) = 1 AND count(*) OVER (PARTITION BY b.record_id) = 1
 )
 SELECT record_id, member_id AS match_id, true AS beside FROM beside
+UNION ALL
+SELECT record_id, choice_of, true FROM record_choices
 UNION ALL
 SELECT record_id, member_id, false FROM below
 UNION ALL

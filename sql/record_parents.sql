@@ -8,6 +8,7 @@ WITH RECURSIVE links AS ( -- without copies, which would multiply at every step
 climb AS (
     SELECT record_id AS child_id, started_ns, outcome = 'ok' AS succeeded, trace_id, parent_span_id AS span_id, 0 AS steps
     FROM unique_records
+    ANTI JOIN record_choices USING (record_id) -- they go where the choice goes that they belong to
     WHERE parent_span_id IS NOT NULL AND trace_id IS NOT NULL
     UNION ALL
     SELECT c.child_id, c.started_ns, c.succeeded, c.trace_id, l.parent_span_id, c.steps + 1

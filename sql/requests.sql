@@ -28,7 +28,7 @@ measured AS (
         CASE WHEN NOT q.unended THEN (d.ended_ns - origin_ns) / 1e9 END AS e2e_s,
         CASE WHEN NOT q.unended THEN (d.ended_ns - q.arrived_ns) / 1e9 END AS since_submission_s,
         d.queue_s, d.itl_p95_s, d.jitter_s,
-        d.input_tokens, d.cached_input_tokens, d.cache_write_tokens, d.output_tokens, d.reasoning_tokens,
+        d.input_tokens, d.cached_input_tokens, d.cache_write_tokens, d.output_tokens, d.paced_tokens, d.reasoning_tokens,
         CASE WHEN q.unended AND q.ended_ns IS NOT NULL THEN 'timeout' ELSE d.outcome END AS outcome,
         d.finish_reason, d.error_type,
         q.ended_ns IS NULL AS in_flight,
@@ -43,8 +43,8 @@ measured AS (
 timed AS (
     SELECT
         *,
-        CASE WHEN output_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_s >= ttft_s
-            THEN (e2e_s - ttft_s) / (output_tokens - 1) END AS tpot_s
+        CASE WHEN paced_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_s >= ttft_s
+            THEN (e2e_s - ttft_s) / (paced_tokens - 1) END AS tpot_s
     FROM measured
 ),
 gated AS (
@@ -54,7 +54,7 @@ gated AS (
         retry_count <= retries_bound AS pass_retries,
         coalesce(ttft_s <= ttft_bound, CASE WHEN ttft_missing_passes THEN true END) AS pass_ttft,
         ttft_bound IS NOT NULL AND ttft_s IS NULL AND NOT ttft_missing_passes AS ttft_unknown,
-        tpot_bound IS NOT NULL AND (coalesce(output_tokens, 2) <= 1 OR streamed IS NOT DISTINCT FROM false) AS tpot_na,
+        tpot_bound IS NOT NULL AND (coalesce(paced_tokens, 2) <= 1 OR streamed IS NOT DISTINCT FROM false) AS tpot_na,
         coalesce(tpot_s <= tpot_bound, CASE WHEN tpot_missing_passes AND NOT tpot_na THEN true END) AS pass_tpot,
         tpot_bound IS NOT NULL AND tpot_s IS NULL AND NOT tpot_na AND NOT tpot_missing_passes AS tpot_unknown,
         coalesce(e2e_s <= e2e_bound, CASE WHEN e2e_missing_passes THEN true END) AS pass_e2e,

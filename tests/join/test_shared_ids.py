@@ -157,3 +157,23 @@ def test_questions_asked_at_once_are_no_tries_of_each_other() -> None:
 def test_an_empty_stream_had_no_first_token() -> None:
     row = record("a", 0, 2, first_token=1.0, output_tokens=0, streamed=True)
     assert join([row]).request["ttft_s"] is None
+
+
+def test_parallel_choices_of_one_prompt_are_one_attempt() -> None:
+    # n = 2: two engine spans with one id, one start and the prompt counted in each; nobody tried again.
+    choice: Row = {"layer": "engine", "call_id": "x", "input_tokens": 100, "parent": "c"}
+    rows = [
+        record("c", 0, 4, first_token=1.0),
+        record("e1", 0.5, 3.5, first_token=1.0, output_tokens=31, **choice),
+        record("e2", 0.5, 2.5, first_token=1.0, output_tokens=20, **choice),
+    ]
+    joined = join(rows)
+    assert joined.request["attempts"] == 1
+    assert (joined.attempt["input_tokens"], joined.attempt["output_tokens"]) == (100, 51)
+    assert joined.request["tpot_s"] == pytest.approx((4 - 1) / (31 - 1))
+    assert len(joined.attempt["record_ids"]) == 3
+
+
+def test_prompts_of_a_list_are_questions_of_their_own() -> None:
+    rows = [record(f"e{n}", 0, 3, layer="engine", call_id="x", input_tokens=n, trace=OTHER) for n in (5, 6)]
+    assert len(join(rows).attempts) == 2

@@ -21,6 +21,7 @@ from goodput.settings.model import Settings
 RELATIONS = (
     "record_copies",
     "unique_records",
+    "record_choices",
     "record_parents",
     "record_matches",
     "record_chains",
