@@ -15,7 +15,7 @@ ERROR, OK = 2, 1  # status codes of a span
 HEALTH_CHECK = "litellm-internal-health-check"  # the service account of LiteLLM's own probes of its models
 _PROVIDER_MODEL, _API_BASE = "litellm.provider.model", "$.api_base"
 _CALL_TYPE = pl.coalesce("litellm.call_type", "llm.request.type")
-_GENERATING_CALL = r"^_?a?((text_)?completion(_with_retries)?|responses|anthropic_messages|generate_content(_stream)?)$"
+GENERATING_CALL = r"^_?a?((text_)?completion(_with_retries)?|responses|anthropic_messages|generate_content(_stream)?)$"
 _GENERATING_ROUTE = r"/completions$|(^|/v1)/(responses|messages)$|:(g|streamG)enerateContent$"
 _END_USER = ("litellm.metadata.user_api_key_end_user_id", "metadata.user_api_key_end_user_id")
 _SELF_CALLS = ("litellm.api_key.hash", "litellm.metadata.user_api_key_alias", "metadata.user_api_key_alias")
@@ -108,7 +108,7 @@ def _http_request(frame: pl.DataFrame) -> pl.DataFrame:
 _OPERATION = pl.col("gen_ai.operation.name")
 _GENERATES = (
     pl.when(_CALL_TYPE.is_not_null() & (_CALL_TYPE != "pass_through_endpoint"))
-    .then(_CALL_TYPE.str.contains(_GENERATING_CALL))  # the operation is "chat" for any call unknown to it
+    .then(_CALL_TYPE.str.contains(GENERATING_CALL))  # the operation is "chat" for any call unknown to it
     .when(_OPERATION.is_not_null())
     .then(_OPERATION.is_in(genai.GENERATING))
     .otherwise(genai.HAS_USAGE)
