@@ -36,12 +36,28 @@ def texts(*names: str) -> tuple[Wanted, ...]:
     return tuple(Wanted(name, "string") for name in names)
 
 
+def below(root: str, finish: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """`finish` for JSON objects whose names stand below `root`: it sees them as if they stood at the top."""
+    return lambda frame: finish(
+        frame.rename(lambda name: f"${name.removeprefix(root)}" if name.startswith(f"{root}.") else name)
+    )
+
+
 @dataclass(frozen=True)
 class Left:
     """Rows of a dialect that are left out by rule and counted under its name: health checks, warm-up."""
 
     rule: str
     holds: pl.Expr
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Rows of a dialect that no contract could take, refused under its name with what to do about it."""
+
+    rule: str
+    holds: pl.Expr
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -62,6 +78,7 @@ class Dialect:
     also_wanted: tuple[Wanted, ...] = ()  # names that `finish` looks at
     signature: tuple[Wanted, ...] = ()  # names that `matches` looks at
     left_out: tuple[Left, ...] = ()
+    refused: tuple[Refused, ...] = ()  # of JSON objects
     rows: str | None = None  # of JSON objects: path of the array inside an object whose elements are the rows
     parent_paths: tuple[Wanted, ...] = ()  # of the object around such rows
     pattern: str | None = None  # of lines that hold no JSON: a regular expression whose named groups are the object

@@ -14,6 +14,9 @@ from goodput.collect.objects.read import ObjectReading
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.sniff import read_head
 from goodput.collect.received import UNCLAIMED, LandedFile, Received, RefusedRow
+from goodput.conform.derive import derive
+from goodput.conform.enforce import Enforced, enforce, in_contract_shape
+from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Limits
 
 Row = dict[str, Any]
@@ -77,6 +80,7 @@ class Reading:
                 self.ignored[rule] = self.ignored.get(rule, 0) + rows
             for table, frame in block.tables.items():
                 self.tables.setdefault(table, []).extend(frame.to_dicts())
+        self._frames = [block.tables["serving_records"] for block in blocks if "serving_records" in block.tables]
         kept = sum(map(len, self.tables.values()))
         assert self.rows_read == kept + len(self.refused) + sum(self.ignored.values())  # identity R
 
@@ -90,4 +94,20 @@ class Reading:
         """The only serving record, with nothing refused beside it."""
         assert not self.refused
         (row,) = self.records
+        return row
+
+    def conformed(self) -> Enforced:
+        """The serving records with what follows from them, those that keep their contract and those that do not."""
+        rows = pl.concat(
+            in_contract_shape("serving_records", frame.with_columns(source_id=pl.lit("s"))) for frame in self._frames
+        )
+        with connect() as connection:
+            return enforce(connection, "serving_records", derive("serving_records", rows))
+
+    @property
+    def conformed_record(self) -> Row:
+        """The only serving record with what follows from it, nothing refused beside it."""
+        found = self.conformed()
+        assert not [*self.refused, *found.refused]
+        (row,) = found.kept.to_dicts()
         return row

@@ -16,7 +16,7 @@ HEALTH_CHECK = "litellm-internal-health-check"  # the service account of LiteLLM
 _PROVIDER_MODEL = "litellm.provider.model"
 _API_BASE = r"""['"]api_base['"]: *['"][a-z]+://([^/?#'"]+)"""  # in JSON, or in what Python prints
 _CALL_TYPE = pl.coalesce("litellm.call_type", "llm.request.type")
-_GENERATING_CALL = r"^_?a?((text_)?completion(_with_retries)?|responses|anthropic_messages|generate_content(_stream)?)$"
+GENERATING_CALL = r"^_?a?((text_)?completion(_with_retries)?|responses|anthropic_messages|generate_content(_stream)?)$"
 _END_USER = ("litellm.metadata.user_api_key_end_user_id", "metadata.user_api_key_end_user_id")
 _SELF_CALLS = ("litellm.api_key.hash", "litellm.metadata.user_api_key_alias", "metadata.user_api_key_alias")
 
@@ -107,7 +107,7 @@ def _http_request(frame: pl.DataFrame) -> pl.DataFrame:
 _OPERATION = pl.col("gen_ai.operation.name")
 _GENERATES = (
     pl.when(_CALL_TYPE.is_not_null() & (_CALL_TYPE != "pass_through_endpoint"))
-    .then(_CALL_TYPE.str.contains(_GENERATING_CALL))  # the operation is "chat" for any call unknown to it
+    .then(_CALL_TYPE.str.contains(GENERATING_CALL))  # the operation is "chat" for any call unknown to it
     .when(_OPERATION.is_not_null())
     .then(_OPERATION.is_in(genai.GENERATING))
     .otherwise(genai.HAS_USAGE)

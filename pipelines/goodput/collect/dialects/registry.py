@@ -1,13 +1,18 @@
 """Which dialects there are, by the kind of row that speaks them; of several that match a row the first reads it."""
 
 from goodput.collect.dialect import Dialect
+from goodput.collect.dialects.dynamo import DYNAMO_REQUESTS
 from goodput.collect.dialects.dynamo_spans import DYNAMO
+from goodput.collect.dialects.envoy import ENVOY
 from goodput.collect.dialects.evaluation import EVALUATION
 from goodput.collect.dialects.genai import GENAI
+from goodput.collect.dialects.litellm import LITELLM_PAYLOADS, LITELLM_SPEND
 from goodput.collect.dialects.litellm_spans import LITELLM_CALL, LITELLM_HTTP, LITELLM_REFUSAL
 from goodput.collect.dialects.llmd_spans import LLMD
 from goodput.collect.dialects.openinference import OPENINFERENCE
+from goodput.collect.dialects.sglang import SGLANG_REQUEST_LOG, SGLANG_REQUESTS
 from goodput.collect.dialects.sglang_spans import SGLANG
+from goodput.collect.dialects.trtllm import TRTLLM_PERF_METRICS
 from goodput.collect.dialects.trtllm_spans import TRTLLM
 from goodput.collect.dialects.vllm import VLLM
 
@@ -17,4 +22,7 @@ SPAN_DIALECTS: tuple[Dialect, ...] = (
     *(GENAI, OPENINFERENCE),  # conventions that any of them may speak as well
 )
 LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION,)
-OBJECT_DIALECTS: tuple[Dialect, ...] = ()
+OBJECT_DIALECTS: tuple[Dialect, ...] = (
+    *(SGLANG_REQUESTS, SGLANG_REQUEST_LOG, TRTLLM_PERF_METRICS),  # engines
+    *(*LITELLM_PAYLOADS, LITELLM_SPEND, *DYNAMO_REQUESTS, ENVOY),  # gateways
+)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import duckdb
 import polars as pl
 
-from goodput.collect.dialect import Dialect
+from goodput.collect.dialect import Dialect, Refused
 from goodput.collect.dialects.registry import OBJECT_DIALECTS
 from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements
 from goodput.collect.objects.document import DocumentObjects
@@ -137,6 +137,10 @@ class ObjectReading:
             received.refused += _unreadable(dialect, rows.with_columns(unreadable=read.unreadable))
             frame = frame.filter(read.unreadable.is_null())
         frame = dialect.leave_out(frame, received.ignore)
+        for rule in dialect.refused:
+            holds = rule.holds.fill_null(value=False)
+            received.refused += _refused(dialect, rule, frame.filter(holds))
+            frame = frame.filter(~holds)
         if frame.height:
             said = {field.canonical: field.value() for field in dialect.fields}
             received.add(dialect.table, dialect.finish(frame.with_columns(dialect=pl.lit(dialect.name), **said)))
@@ -169,6 +173,13 @@ def _unreadable(dialect: Dialect, rows: pl.DataFrame) -> list[RefusedRow]:
             text[:EXCERPT_CHARACTERS],
         )
         for line, position, text, key in bad.select(*_PLACE, "unreadable").iter_rows()
+    ]
+
+
+def _refused(dialect: Dialect, rule: Refused, rows: pl.DataFrame) -> list[RefusedRow]:
+    return [
+        RefusedRow(line, position, dialect.table, rule.rule, rule.reason, text[:EXCERPT_CHARACTERS])
+        for line, position, text in rows.select(*_PLACE).iter_rows()
     ]
 
 
