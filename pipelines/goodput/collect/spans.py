@@ -67,12 +67,10 @@ class OtlpReading:
         return received
 
     def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...], otherwise: str) -> None:
-        frame = pl.DataFrame(rows)
+        frame = _frame(rows)
         received.rows_read += frame.height
-        rest = frame
-        for dialect in dialects:
-            speaks = dialect.matches.fill_null(value=False)
-            mine, rest = rest.filter(speaks), rest.filter(~speaks)
+        shares, rest = _split(frame, dialects)
+        for dialect, mine in shares:
             unreadable = mine.filter(pl.col("unreadable").is_not_null())
             for line, position, key in unreadable.select("line", "position", "unreadable").iter_rows():
                 reason = f"attribute {key} cannot be read as its type"
@@ -97,6 +95,26 @@ class OtlpReading:
             said["attributes"] = _matched_attributes(self._matched, rows)
         # All at once: an attribute may be called as a canonical column is.
         received.add(dialect.table, dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **said)))
+
+
+def _frame(rows: pa.Table) -> pl.DataFrame:
+    """The rows as a frame in which a column without any value, as most are, is a constant that costs nothing."""
+    said = [name for name, column in zip(rows.column_names, rows.columns, strict=True) if column.null_count < len(rows)]
+    silent = pl.DataFrame(rows.schema.empty_table()).schema
+    frame = pl.DataFrame(rows.select(said))
+    return frame.with_columns(pl.lit(None, silent[name]).alias(name) for name in silent if name not in frame.columns)
+
+
+def _split(
+    rows: pl.DataFrame, dialects: tuple[Dialect, ...]
+) -> tuple[list[tuple[Dialect, pl.DataFrame]], pl.DataFrame]:
+    """The rows by the first dialect that matches each, and those that none matches."""
+    first = pl.coalesce(pl.when(d.matches).then(pl.lit(number, pl.Int16)) for number, d in enumerate(dialects))
+    speaks = rows.select(first.fill_null(len(dialects)).alias("speaks")).to_series()
+    numbers = speaks.unique().sort().to_list()
+    shares = {number: rows if len(numbers) == 1 else rows.filter(speaks == number) for number in numbers}
+    rest = shares.pop(len(dialects), rows.clear())
+    return [(dialects[number], share) for number, share in shares.items()], rest
 
 
 def _configured(attributes: Attributes, rows: pl.DataFrame, *, of_the_process: bool) -> dict[str, pl.Expr]:

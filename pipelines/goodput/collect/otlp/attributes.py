@@ -45,22 +45,34 @@ def pivot(attributes: pa.ListArray, wanted: Sequence[Wanted]) -> Pivoted:
     members = {name: child(values, name) for name in MEMBERS}
     which = _member_of_each(members)
     places = _places(attributes, child(entries, "key"), [item.key for item in wanted])
-    for place, item in zip(places, wanted, strict=True):
-        column, bad = _column(place, which, members, item)
+    absent = {name: pa.nulls(len(attributes), ARROW_TYPES[name]) for name in {item.type for item in wanted}}
+    for number, item in enumerate(wanted):
+        column, bad = absent[item.type], None
+        if number in places:
+            column, bad = _column(places[number], which, members, item)
         pivoted.columns[item.key] = column
         if bad is not None:
             pivoted.unreadable[item.key] = bad
     return pivoted
 
 
-def _places(attributes: pa.ListArray, keys: pa.Array, wanted: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Matrix [wanted key, row] of the attribute's index among all attributes; -1 where the row has none."""
-    places = np.full((len(wanted), len(attributes)), -1, dtype=np.int64)
+def _places(attributes: pa.ListArray, keys: pa.Array, wanted: Sequence[str]) -> dict[int, npt.NDArray[np.int64]]:
+    """By number of a wanted key that is there: each row's index among all attributes, -1 where the row has none.
+
+    Hundreds of keys may be wanted and a dozen be there, so that absent ones must cost nothing.
+    """
     found = pc.index_in(keys, value_set=pa.array(wanted, pa.string()))
-    key_index = found.fill_null(-1).to_numpy(zero_copy_only=False)
-    entry = np.flatnonzero(key_index >= 0)
+    key_index = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int16)
     row = pc.list_parent_indices(attributes).to_numpy(zero_copy_only=False)
-    places[key_index[entry], row[entry]] = entry  # numpy lets the last of equal indices win
+    by_key = np.argsort(key_index, kind="stable")  # attributes of one key stay in the order of their rows
+    counts = np.bincount(key_index + 1, minlength=len(wanted) + 1)
+    ends = np.cumsum(counts)
+    places = {}
+    for number in np.flatnonzero(counts[1:]).tolist():
+        entry = by_key[ends[number] : ends[number + 1]]
+        place = np.full(len(attributes), -1, dtype=np.int64)
+        place[row[entry]] = entry  # numpy lets the last of equal indices win
+        places[number] = place
     return places
 
 
@@ -80,8 +92,6 @@ def _column(
     member = np.zeros(len(place), dtype=np.uint8)
     member[there] = which[place[there]]
     present = np.bincount(member, minlength=len(MEMBERS) + 1)
-    if present[0] == len(place):
-        return pa.nulls(len(place), ARROW_TYPES[wanted.type]), None
     taken = {}
     for number, name in enumerate(MEMBERS, start=1):
         if present[number]:

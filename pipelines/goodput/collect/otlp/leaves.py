@@ -64,6 +64,8 @@ def shared(values: pa.Array, rows: npt.NDArray[np.int64]) -> tuple[pa.Array, Mas
 
     A megabyte of text in a resource of a million spans would be a terabyte.
     """
+    if values.null_count == len(values):
+        return pa.nulls(len(rows), values.type), None
     sizes = _value_bytes(values)
     if sizes is None or int(sizes[rows].sum()) <= MAX_COPIED_BYTES:
         return values.take(pa.array(rows)), None
