@@ -12,7 +12,7 @@ from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.spans import OtlpReading
 from goodput.settings.model import Settings
 
-GIVEN = Path("/work/shared/data/captures/given")
+GIVEN = Path(__file__).parent.parent.parent.parent / "shared/data/captures/given"
 needs_captures = pytest.mark.skipif(not GIVEN.is_dir(), reason="the shared captures are not here")
 Row = dict[str, Any]
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
