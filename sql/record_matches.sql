@@ -22,9 +22,17 @@ ids AS (
     UNION ALL
     SELECT record_id, dialect, 'trace:' || trace_id FROM ranked SEMI JOIN traced USING (trace_id)
 ),
-shared AS (
-    SELECT record_id, dialect, id FROM ids
-    WHERE id IN (SELECT id FROM ids GROUP BY id HAVING min(dialect) <> max(dialect))
+shared AS ( -- by more than a record and those right below it
+    SELECT i.record_id, i.dialect, i.id
+    FROM ids AS i
+    WHERE i.id IN (
+        SELECT n.id
+        FROM ids AS n
+        LEFT JOIN record_parents AS p ON p.child_id = n.record_id
+        GROUP BY n.id
+        HAVING min(n.dialect) <> max(n.dialect)
+            AND min(coalesce(p.parent_id, n.record_id)) <> max(coalesce(p.parent_id, n.record_id))
+    )
 ),
 climb AS (
     SELECT DISTINCT record_id, record_id AS top_id, 0 AS steps FROM shared
