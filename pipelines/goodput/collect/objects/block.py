@@ -3,28 +3,32 @@
 What an object says is not known here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 
 from goodput.collect.received import RefusedRow
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS
 
-_ELEMENTS = "SELECT json_extract(text, $path) AS text FROM arrays"
+_BATCH_ROWS = 2048  # DuckDB's threads share the work by record batch
+_ELEMENTS = "SELECT json_extract(text, $path) AS text FROM texts"
 
 
 @dataclass
 class ObjectBlock:
     """Some consecutive objects of a file, and what stands between them and is none.
 
-    `objects`: `line` BIGINT, `position` INTEGER within it, `text` VARCHAR, each text one JSON object.
+    `objects`: `line` BIGINT, `position` INTEGER within it, `text` VARCHAR, each text one JSON object. `checked` gives
+    the block again where the texts only look like objects: asked for once one of them turns out to be none.
     """
 
     objects: pl.DataFrame
     refused: list[RefusedRow] = field(default_factory=list)
+    checked: Callable[[], "ObjectBlock"] | None = None
 
 
 class ObjectSource(Protocol):
@@ -45,12 +49,11 @@ def objects_in(
     rows: pl.DataFrame, kinds: pl.Series, connection: duckdb.DuckDBPyConnection, refused: list[RefusedRow]
 ) -> ObjectBlock:
     """The objects of JSON texts (`line`, `text`): each itself, or the elements of an array; no other is a row."""
-    found = rows.select("line", pl.lit(0, pl.Int32).alias("position"), "text")
+    found = whole_lines(rows)
     if (kinds == "OBJECT").all():
         return ObjectBlock(found, refused)
-    others = ~kinds.is_in(["OBJECT", "ARRAY"])
-    for line, text, kind in rows.with_columns(kind=kinds).filter(others).select("line", "text", "kind").iter_rows():
-        refused.append(_not_an_object(line, 0, f"a JSON {kind.lower()}, no object", text))
+    for line, text in rows.filter(kinds == "VALUE").select("line", "text").iter_rows():
+        refused.append(_not_an_object(line, 0, "JSON, but no object", text))
     members = elements(found.filter(kinds == "ARRAY"), "$", connection)
     is_object = members["text"].str.starts_with("{")
     for line, position, text in members.filter(~is_object).select("line", "position", "text").iter_rows():
@@ -59,11 +62,22 @@ def objects_in(
     return ObjectBlock(pl.concat(whole).sort("line", "position"), refused)
 
 
+def whole_lines(rows: pl.DataFrame) -> pl.DataFrame:
+    """Texts (`line`, `text`) that are objects themselves."""
+    return rows.select("line", pl.lit(0, pl.Int32).alias("position"), "text")
+
+
+def query(connection: duckdb.DuckDBPyConnection, sql: str, texts: pl.Series, **parameters: object) -> pa.Table:
+    """What a query gives over the table `texts` with the one column `text`."""
+    table = pl.DataFrame({"text": texts}).to_arrow(compat_level=pl.CompatLevel.newest())  # without a copy
+    connection.register("texts", pa.Table.from_batches(table.to_batches(_BATCH_ROWS), table.schema))
+    return connection.sql(sql, params=parameters).to_arrow_table()
+
+
 def elements(rows: pl.DataFrame, path: str, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Each element of the arrays that stand at a path as a row; `position` counts them through each line, from 0."""
-    connection.register("arrays", rows.select("text").to_arrow())
-    found = connection.sql(_ELEMENTS, params={"path": f"{path}[*]"}).to_arrow_table()
-    lists = rows.with_columns(pl.DataFrame(found)["text"].cast(pl.List(pl.String)))
+    found = query(connection, _ELEMENTS, rows["text"], path=f"{path}[*]")
+    lists = rows.with_columns(pl.Series("text", found["text"]).cast(pl.List(pl.String)))
     members = lists.filter(pl.col("text").list.len() > 0).explode("text")
     return members.with_columns(position=pl.int_range(pl.len(), dtype=pl.Int32).over("line"))
 

@@ -5,17 +5,19 @@ What the columns mean is the dialects' work.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from goodput.collect.objects.block import query
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.values import coalesce
 
-_BATCH_ROWS = 2048  # DuckDB's threads share the work by record batch
-_FOUND = "SELECT json_extract_string(text, $paths) AS found FROM objects"
+_FOUND = "SELECT json_extract_string(text, $paths) AS found FROM texts"
 
 
 @dataclass
@@ -30,9 +32,7 @@ def texts_at(objects: pl.Series, paths: Sequence[str], connection: duckdb.DuckDB
     """A String column per path: a plain value as it stands, an object or array as its JSON; NULL where nothing is."""
     if not objects.len():
         return pl.DataFrame(schema=dict.fromkeys(paths, pl.String))
-    table = pl.DataFrame({"text": objects}).to_arrow()
-    connection.register("objects", pa.Table.from_batches(table.to_batches(_BATCH_ROWS), table.schema))
-    found = connection.sql(_FOUND, params={"paths": list(paths)}).to_arrow_table()["found"]
+    found = query(connection, _FOUND, objects, paths=list(paths))["found"]
     flat = pl.Series(pc.list_flatten(found.combine_chunks()), dtype=pl.String)
     return pl.DataFrame([flat.gather_every(len(paths), place).alias(path) for place, path in enumerate(paths)])
 
@@ -41,7 +41,8 @@ def typed(texts: pl.DataFrame, wanted: Sequence[Wanted], unset: Sequence[str] = 
     """The texts as their types, each wanted path a column; a text that is one of `unset` is no value."""
     columns: list[pl.Series] = []
     unreadable: pl.Expr = pl.lit(None, pl.String)
-    given = texts.with_columns(pl.when(~pl.all().is_in(list(unset))).then(pl.all()))
+    said = reduce(and_, (pl.all() != nothing for nothing in unset))
+    given = texts.with_columns(pl.when(said).then(pl.all()))
     for item in wanted:
         text = given[item.key]
         column = _read(text, item.type).alias(item.key)

@@ -9,14 +9,14 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from goodput.collect.objects.block import ObjectBlock, objects_in
+from goodput.collect.objects.block import ObjectBlock, objects_in, query, whole_lines
 from goodput.collect.received import RefusedRow
 from goodput.collect.tabular.block import refused_row
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.rows import RowCutter, Rows
 from goodput.settings.model import Limits
 
-_KINDS = "SELECT CASE WHEN json_valid(text) THEN json_type(text) END AS kind FROM texts"
+_IS_JSON = "SELECT json_valid(text) AS is_json FROM texts"
 
 
 class LineObjects:
@@ -45,6 +45,11 @@ class LineObjects:
     def _block(self, rows: Rows, connection: duckdb.DuckDBPyConnection) -> ObjectBlock:
         text = pl.Series("text", rows.text, dtype=pl.String).str.strip_chars()
         lines = pl.DataFrame([pl.Series("line", rows.line, dtype=pl.Int64), text]).filter(pl.col("text") != "")
+        if lines["text"].str.starts_with("{").all():
+            return ObjectBlock(whole_lines(lines), list(rows.refused), lambda: self._checked(lines, rows, connection))
+        return self._checked(lines, rows, connection)
+
+    def _checked(self, lines: pl.DataFrame, rows: Rows, connection: duckdb.DuckDBPyConnection) -> ObjectBlock:
         kinds = kinds_of(lines["text"], connection)
         if kinds.null_count():
             lines = self._lifted(lines, kinds)
@@ -71,9 +76,12 @@ class LineObjects:
 
 
 def kinds_of(texts: pl.Series, connection: duckdb.DuckDBPyConnection) -> pl.Series:
-    """JSON type of each text, OBJECT, ARRAY or a plain one; NULL where it is no JSON."""
-    connection.register("texts", pl.DataFrame({"text": texts}).to_arrow())
-    return pl.DataFrame(connection.sql(_KINDS).to_arrow_table())["kind"]
+    """Of each text OBJECT, ARRAY or VALUE; NULL where it is no JSON."""
+    is_json = pl.Series(query(connection, _IS_JSON, texts)["is_json"])
+    first = pl.col("text").str.strip_chars_start().str.slice(0, 1)
+    kind = first.replace_strict({"{": "OBJECT", "[": "ARRAY"}, default="VALUE")
+    frame = pl.DataFrame({"text": texts, "is_json": is_json})
+    return frame.select(pl.when("is_json").then(kind).alias("kind"))["kind"]
 
 
 def taken_apart(pattern: str) -> pl.Expr:

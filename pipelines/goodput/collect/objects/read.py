@@ -10,7 +10,7 @@ import polars as pl
 
 from goodput.collect.dialect import Dialect, Refused
 from goodput.collect.dialects.registry import OBJECT_DIALECTS
-from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements
+from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements, query
 from goodput.collect.objects.document import DocumentObjects
 from goodput.collect.objects.extract import texts_at, typed
 from goodput.collect.objects.layout import layout_of
@@ -27,7 +27,7 @@ UNKNOWN = "row_of_no_known_format"
 EMPTY_PAGE = "page_without_rows"
 _PLACE = ("line", "position", "text")
 _LENGTH = """
-SELECT CASE WHEN json_type(text, $path) = 'ARRAY' THEN json_array_length(text, $path) END AS length FROM pages
+SELECT CASE WHEN json_type(text, $path) = 'ARRAY' THEN json_array_length(text, $path) END AS length FROM texts
 """
 
 
@@ -51,6 +51,7 @@ class ObjectReading:
         self._source = _source(file, head, limits, on_bytes, dialects)
         self._dialects = dialects
         self._known = False  # whether any row was of a known format
+        self._expected: Dialect | None = None  # the next block will speak it too: its paths are read in the same parse
 
     def __iter__(self) -> Iterator[Received]:
         unread = 0
@@ -72,6 +73,14 @@ class ObjectReading:
             raise SourceRefused(self._file.path, f"{known}; map its columns under [sources] of goodput.toml")
 
     def _received(self, block: ObjectBlock, connection: duckdb.DuckDBPyConnection) -> Received:
+        try:
+            return self._objects(block, connection)
+        except duckdb.InvalidInputException:
+            if block.checked is None:
+                raise
+            return self._objects(block.checked(), connection)
+
+    def _objects(self, block: ObjectBlock, connection: duckdb.DuckDBPyConnection) -> Received:
         received = Received(rows_read=len(block.refused), refused=list(block.refused))
         rest = self._take(received, block.objects, None, connection)
         containers = dict.fromkeys(dialect.rows for dialect in self._dialects if dialect.rows)
@@ -86,9 +95,7 @@ class ObjectReading:
         self, received: Received, objects: pl.DataFrame, path: str, connection: duckdb.DuckDBPyConnection
     ) -> pl.DataFrame:
         """Take the rows that stand in an array of the objects; the objects that have none such are left."""
-        connection.register("pages", objects.select("text").to_arrow())
-        found = connection.sql(_LENGTH, params={"path": path}).to_arrow_table()
-        lengths = pl.DataFrame(found)["length"]
+        lengths = pl.Series(query(connection, _LENGTH, objects["text"], path=path)["length"])
         pages = objects.filter(lengths.is_not_null())
         around = _distinct([w for dialect in self._dialects if dialect.rows == path for w in dialect.parent_paths])
         if around and pages.height:
@@ -110,29 +117,29 @@ class ObjectReading:
     ) -> pl.DataFrame:
         """Add the rows that a dialect speaks to what was received; the others are left."""
         dialects = [dialect for dialect in self._dialects if dialect.rows == container]
-        signature = list(dict.fromkeys(item.key for dialect in dialects for item in dialect.signature))
         if not rows.height or not dialects:
             return rows
-        texts = texts_at(rows["text"], signature, connection)
+        expected = self._expected.wanted if self._expected in dialects else ()
+        paths = dict.fromkeys(item.key for item in (*expected, *(w for d in dialects for w in d.signature)))
+        texts = texts_at(rows["text"], list(paths), connection)
         for dialect in dialects:
             read = typed(texts, _distinct(dialect.signature), dialect.unset).columns
-            looked_at = rows.with_columns(read)
-            speaks = looked_at.select(dialect.matches.fill_null(value=False).alias("speaks"))["speaks"]
+            speaks = rows.with_columns(read).select(dialect.matches.fill_null(value=False).alias("speaks"))["speaks"]
             if speaks.any():
-                self._known = True
-                self._read(received, dialect, rows if speaks.all() else rows.filter(speaks), connection)
+                mine, said = (rows, texts) if speaks.all() else (rows.filter(speaks), texts.filter(speaks))
+                if any(item.key not in paths for item in dialect.wanted):
+                    said = texts_at(mine["text"], [item.key for item in _distinct(dialect.wanted)], connection)
+                self._read(received, dialect, mine, said)
+                self._known, self._expected = True, dialect
                 rows, texts = rows.filter(~speaks), texts.filter(~speaks)
             if not rows.height:
                 break
         return rows
 
-    def _read(
-        self, received: Received, dialect: Dialect, rows: pl.DataFrame, connection: duckdb.DuckDBPyConnection
-    ) -> None:
+    def _read(self, received: Received, dialect: Dialect, rows: pl.DataFrame, texts: pl.DataFrame) -> None:
         received.rows_read += rows.height
-        wanted = _distinct(dialect.wanted)
-        read = typed(texts_at(rows["text"], [item.key for item in wanted], connection), wanted, dialect.unset)
-        frame = pl.concat([rows, read.columns], how="horizontal")
+        read = typed(texts, _distinct(dialect.wanted), dialect.unset)
+        frame = rows.with_columns(read.columns)
         if read.unreadable.null_count() < rows.height:
             received.refused += _unreadable(dialect, rows.with_columns(unreadable=read.unreadable))
             frame = frame.filter(read.unreadable.is_null())
