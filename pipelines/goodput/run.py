@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from threading import Thread
 from typing import Any
 
 import dagster as dg
@@ -13,6 +14,7 @@ from goodput.errors import HeldHour, HoursHeld
 from goodput.join.assets import joined
 from goodput.measure.assets import goodput_database, measured
 from goodput.measure.stretches import stale_hours
+from goodput.plumbing.expectations.suite import great_expectations
 from goodput.plumbing.held import read_held
 from goodput.plumbing.hours import HOUR_FORMAT
 from goodput.plumbing.workspace import Workspace
@@ -57,6 +59,8 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
 
 
 def _compute(workspace: Workspace, first: str, last: str, *, force: bool) -> int:
+    # The checks that come last need what takes seconds to import; joining leaves the interpreter idle for longer.
+    Thread(target=great_expectations, name="import", daemon=True).start()
     result = _materialize(workspace, joined, measured, hours=(first, last), force=force)
     return int(_metadata(result, "requests").get("computed", 0))
 

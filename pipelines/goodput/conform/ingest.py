@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -19,7 +20,7 @@ from goodput.conform.enforce import enforce, in_contract_shape
 from goodput.errors import SourceRefused
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import HOUR_NS, hour_label
-from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.lake import Lake, write_each, write_parquet
 from goodput.plumbing.ledger import LedgerEntry
 from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
@@ -125,9 +126,13 @@ def _write(lake: Lake, account: _Account, table: str, source_id: str, frames: li
     if table != "span_links":
         account.duplicates += rows.height - unique.height
     hourly = unique.with_columns(_EVENT_NS[table].floordiv(HOUR_NS).alias("hour"))
-    for (hour,), part in hourly.partition_by("hour", as_dict=True, include_key=False, maintain_order=True).items():
+
+    def write(part: tuple[tuple[Any, ...], pl.DataFrame]) -> None:
+        (hour,), rows = part
         path = lake.part("conformed", table, f"hour={hour_label(int(hour))}", source_id)
-        write_parquet(path, part.to_arrow().cast(arrow_schema(table)))
+        write_parquet(path, rows.to_arrow().cast(arrow_schema(table)))
+
+    write_each(write, hourly.partition_by("hour", as_dict=True, include_key=False, maintain_order=True).items())
     if table == "serving_records" and unique.height:
         account.first_event_ns, account.last_event_ns = unique.select(
             pl.col("started_ns").min(),

@@ -10,7 +10,7 @@ from goodput.join.staleness import RELATIONS, TABLES, JoinInputs, files_of
 from goodput.join.workloads import workload_rows
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import epoch_hour, neighbours
-from goodput.plumbing.lake import write_parquet
+from goodput.plumbing.lake import write_each, write_parquet
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
 _HOUR_OF = {
@@ -64,9 +64,13 @@ def _write(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, table: str
     in_hours = rows.column("hour").to_numpy()
     edges = zip(np.searchsorted(in_hours, numbers), np.searchsorted(in_hours, numbers, side="right"), strict=True)
     rows = rows.drop_columns("hour")
-    for hour, (first, end) in zip(hours, edges, strict=True):
+
+    def write(part: tuple[str, tuple[int, int]]) -> None:
+        hour, (first, end) = part
         path = inputs.lake.part("candidate", table, f"hour={hour}")
         write_parquet(path, rows.slice(first, end - first), inputs=inputs.of_hour(hour))
+
+    write_each(write, zip(hours, edges, strict=True))
     return int(rows.num_rows)
 
 

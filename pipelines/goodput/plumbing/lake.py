@@ -6,9 +6,12 @@ Paths, atomic writes, the lock and the format version belong here; what is in th
 import fcntl
 import json
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +20,9 @@ import pyarrow.parquet as pq
 from goodput.errors import LakeBusy, LakeTooNew, LakeUnreadable, LakeUnwritable
 
 FORMAT = 1
+ROWS_A_GROUP = 2**17  # DuckDB reads the row groups of a file in parallel
+_WRITERS = 2
+Part = TypeVar("Part")
 INPUTS = b"goodput.inputs"  # Parquet metadata: fingerprint of what the file was computed from
 
 
@@ -125,7 +131,13 @@ def write_parquet(path: Path, table: pa.Table, *, inputs: str = "") -> None:
     metadata = {**(table.schema.metadata or {}), INPUTS: inputs.encode()}
     kept = table.replace_schema_metadata(metadata)
     options = {"compression": "zstd", "compression_level": 1, "use_dictionary": _words(table)}
-    write_atomically(path, lambda temporary: pq.write_table(kept, temporary, **options))
+    write_atomically(path, lambda temporary: pq.write_table(kept, temporary, row_group_size=ROWS_A_GROUP, **options))
+
+
+def write_each(write: Callable[[Part], None], parts: Iterable[Part]) -> None:
+    """Call `write` for each part, some at a time: writing one Parquet file keeps no more than one core busy."""
+    with ThreadPoolExecutor(_WRITERS, thread_name_prefix="parquet") as pool:
+        deque(pool.map(write, parts), maxlen=0)
 
 
 def _words(table: pa.Table) -> list[str]:

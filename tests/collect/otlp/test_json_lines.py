@@ -315,3 +315,28 @@ def test_a_long_text_of_a_resource_is_not_copied_to_a_million_spans(tmp_path: Pa
     assert len(outcome.spans) == 300_000
     assert outcome.spans[-1]["resource.k"] is None
     assert outcome.spans[-1]["unreadable"] == "resource.k"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value", "read"),
+    [
+        ("bool", '{"boolValue":true}', True),
+        ("strings", '{"arrayValue":{"values":[{"stringValue":"stop"}]}}', ["stop"]),
+        ("string", '{"stringValue":"a","boolValue":true}', "a"),
+        ("string", "{}", None),
+    ],
+)
+def test_a_kind_of_value_that_the_first_line_lacks(tmp_path: Path, wanted: str, value: str, read: object) -> None:
+    both = '{"stringValue":"x","intValue":"1"}'  # two members here make up for none there, if they are only counted
+    lines = b"".join(span_line(attribute(said)) + b"\n" for said in (both, value))
+    keys = [Wanted("k", wanted)]  # type: ignore[arg-type]
+    assert [span["k"] for span in read_bytes(tmp_path, lines, keys).spans][1] == read
+
+
+def test_log_records_after_spans_keep_every_kind_of_value(tmp_path: Path) -> None:
+    said = attribute('{"boolValue":true}')
+    record = f'{{"traceId":"{TRACE}",{said}}}'
+    logs = f'{{"resourceLogs":[{{"scopeLogs":[{{"logRecords":[{record}]}}]}}]}}\n'
+    lines = span_line(attribute('{"stringValue":"x"}')) + b"\n" + logs.encode()
+    (log,) = read_bytes(tmp_path, lines, [Wanted("k", "bool")]).logs
+    assert log["k"] is True

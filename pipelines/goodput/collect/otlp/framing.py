@@ -3,11 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from goodput.collect.otlp.fields import Signal
 from goodput.collect.otlp.limits import BadLine
+from goodput.collect.otlp.nested import Index
 from goodput.collect.otlp.streams import Compression
 
 BLOCK_BYTES = 8 * 2**20
+_LONG_LINE_BYTES = 2**12
 BLOCK_ROWS = 2**16  # of lines or messages: each may be a bad one that has to be told of
 
 
@@ -39,3 +43,15 @@ class MessageBlock:
     messages: list[bytes] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     bad_lines: list[BadLine] = field(default_factory=list)
+
+
+def line_ends(data: bytes) -> Index:
+    """Where each newline stands; a search is quicker than a look at every byte where lines are long."""
+    count = data.count(b"\n")
+    if count * _LONG_LINE_BYTES > len(data):
+        return np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    ends = np.empty(count, dtype=np.int64)
+    at = -1
+    for line in range(count):
+        at = ends[line] = data.index(b"\n", at + 1)
+    return ends

@@ -4,6 +4,7 @@ The parser is never given what it would silently read wrongly, nor what makes it
 """
 
 from dataclasses import dataclass, field
+from functools import reduce
 
 import msgspec
 import numpy as np
@@ -12,19 +13,25 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from goodput.collect.otlp.canonical import NotOtlpError, canonical_line
-from goodput.collect.otlp.fields import SIGNALS
-from goodput.collect.otlp.json_schema import arrow_schema, snake_keys
+from goodput.collect.otlp.fields import LOGS, SIGNALS, SPANS
+from goodput.collect.otlp.framing import line_ends
+from goodput.collect.otlp.json_schema import NOT_PLAIN, PLAIN, arrow_schema, snake_keys
 from goodput.collect.otlp.limits import BadLine, Limits, bad_line, too_long
-from goodput.collect.otlp.nested import Index
+from goodput.collect.otlp.nested import Index, child
 
-_NEWLINE, _BRACE = ord("\n"), ord("{")
+_BRACE = ord("{")
 # A line with a second document: pyarrow takes each as a row of its own, and dies on a bare null.
 _SECOND_DOCUMENT = r"\}[ \t\r]*(?:\{|null)"
 _SNAKE_KEY = "_(?:" + "|".join(sorted({key.rpartition("_")[2] for key in snake_keys()})) + r')"[ \t\r]*:'
-_INTEGERS_AS_STRINGS, _INTEGERS_AS_NUMBERS = (
-    pj.ParseOptions(explicit_schema=arrow_schema(integers=type_), unexpected_field_behavior="ignore")
-    for type_ in (pa.string(), pa.int64())
+_PLAIN, _INTEGERS_AS_STRINGS, _INTEGERS_AS_NUMBERS = (
+    pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    for schema in (
+        arrow_schema(integers=pa.string(), left_out=NOT_PLAIN),
+        arrow_schema(integers=pa.string()),
+        arrow_schema(integers=pa.int64()),
+    )
 )
+_IN_ANY_VALUE = tuple(f'"{name}"'.encode() for name in NOT_PLAIN)
 _MISSING_ROOT = "an object without resourceSpans, resourceLogs or resourceMetrics"
 
 
@@ -80,15 +87,11 @@ def parse_lines(data: bytes, numbers: Index, limits: Limits) -> Parsed:
     return Parsed(batches, lines.numbers, bad_lines)
 
 
-def _ends(data: bytes) -> Index:
-    return np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
-
-
 def _object_lines(data: bytes, numbers: Index, limits: Limits, bad_lines: list[BadLine]) -> _Lines:
     """Leave out blank lines, and as bad ones those that are too long or do not begin with a brace."""
-    if not data.strip():
+    if not data or data.isspace():
         return _joined([], [])
-    ends = _ends(data)
+    ends = line_ends(data)
     starts = np.concatenate([[0], ends[:-1] + 1])
     first = np.frombuffer(data, np.uint8)[starts]
     if np.all(first == _BRACE) and np.all(ends - starts <= limits.max_line_bytes):
@@ -109,7 +112,7 @@ def _object_lines(data: bytes, numbers: Index, limits: Limits, bad_lines: list[B
 
 def _joined(lines: list[bytes], numbers: list[int]) -> _Lines:
     data = b"".join(part for line in lines for part in (line, b"\n"))
-    return _Lines(data, np.array(numbers, dtype=np.int64), _ends(data))
+    return _Lines(data, np.array(numbers, dtype=np.int64), line_ends(data))
 
 
 def _is_safe(lines: _Lines) -> bool:
@@ -149,13 +152,32 @@ def _parse_fast(lines: _Lines) -> pa.Table | None:
     """Parse the block as it is, None where it needs the tolerant reader."""
     if not _is_safe(lines):
         return None
-    for options in (_INTEGERS_AS_STRINGS, _INTEGERS_AS_NUMBERS):
+    first = lines.line(0)
+    looks_plain = not any(key in first for key in _IN_ANY_VALUE)
+    for options in (*((_PLAIN,) if looks_plain else ()), _INTEGERS_AS_STRINGS, _INTEGERS_AS_NUMBERS):
         try:
             table = _parse(lines, options)
         except (pa.ArrowInvalid, UnicodeDecodeError):  # Arrow's message quotes the text, which need not be UTF-8
             continue
+        if options is _PLAIN and not _is_plain(table):
+            continue
         return table if table.num_rows == len(lines.numbers) else None
     return None
+
+
+def _is_plain(table: pa.Table) -> bool:
+    """Whether each attribute of spans and their resources has a plain value: no other can then have been lost."""
+    if table[LOGS.root].null_count < len(table):
+        return False
+    for batches in table[SPANS.root].chunks:
+        resources = pc.list_flatten(batches)
+        spans = pc.list_flatten(child(pc.list_flatten(child(resources, SPANS.scopes)), SPANS.records))
+        for holders in (child(resources, "resource"), spans):
+            values = child(pc.list_flatten(child(holders, "attributes")), "value")
+            known = reduce(pc.or_, (child(values, name).is_valid() for name in PLAIN))
+            if not pc.all(known, min_count=0).as_py():
+                return False
+    return True
 
 
 def _parse(lines: _Lines, options: pj.ParseOptions) -> pa.Table:

@@ -1,19 +1,23 @@
 """The Arrow schema that the JSON parser is given, and which keys an object may use for which field."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 
 import pyarrow as pa
 
-from goodput.collect.otlp.fields import LINE, Field, Message, Scalar
+from goodput.collect.otlp.fields import ANY_VALUE, LINE, Field, Message, Scalar
+
+PLAIN = ("stringValue", "intValue", "doubleValue")  # members of AnyValue that most files have no other than
+NOT_PLAIN = tuple(item.name for item in ANY_VALUE.fields if item.name not in PLAIN)
 
 
-def arrow_schema(*, integers: pa.DataType) -> pa.Schema:
+def arrow_schema(*, integers: pa.DataType, left_out: Collection[str] = ()) -> pa.Schema:
     """Schema of one OTLP/JSON line: `resourceSpans`, `resourceLogs` and `resourceMetrics`, as far as read.
 
-    Integer values are strings by the specification; some SDKs write numbers.
+    Integer values are strings by the specification; some SDKs write numbers. Fields of the names `left_out`, in
+    whatever message, are not in it: each costs the parser a null in every object that lacks it.
     """
-    return pa.schema(list(_struct(LINE, integers)))
+    return pa.schema(list(_struct(LINE, integers, left_out)))
 
 
 @cache
@@ -32,13 +36,15 @@ def _snake_keys(message: Message) -> set[str]:
     return keys.union(*(_snake_keys(item.type) for item in message.fields if isinstance(item.type, Message)))
 
 
-def _struct(message: Message, integers: pa.DataType) -> pa.StructType:
-    return pa.struct([(item.name, _type(item, integers)) for item in message.fields])
+def _struct(message: Message, integers: pa.DataType, left_out: Collection[str]) -> pa.StructType:
+    return pa.struct(
+        [(item.name, _type(item, integers, left_out)) for item in message.fields if item.name not in left_out]
+    )
 
 
-def _type(item: Field, integers: pa.DataType) -> pa.DataType:
+def _type(item: Field, integers: pa.DataType, left_out: Collection[str]) -> pa.DataType:
     if isinstance(item.type, Message):
-        inner = _struct(item.type, integers)
+        inner = _struct(item.type, integers, left_out)
     else:
         inner = integers if item.type is Scalar.INTEGER else item.type.json_type
     return pa.list_(inner) if item.repeated else inner

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Iterator
 
-import numpy as np
-
-from goodput.collect.otlp.framing import BLOCK_BYTES, BLOCK_ROWS, LineBlock
+from goodput.collect.otlp.framing import BLOCK_BYTES, BLOCK_ROWS, LineBlock, line_ends
 from goodput.collect.otlp.limits import BadLine, Limits, too_long
 from goodput.collect.otlp.streams import ByteStream
 
@@ -70,7 +68,7 @@ class LineFramer:
         self._line += 1
 
     def _blocks(self, data: bytes) -> Iterator[LineBlock]:
-        newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+        newlines = line_ends(data)
         for first in range(0, max(len(newlines), 1), BLOCK_ROWS):
             ends = newlines[first : first + BLOCK_ROWS]
             start = int(newlines[first - 1]) + 1 if first else 0
