@@ -60,7 +60,7 @@ class Refused:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dialect:
     """One vocabulary: which rows speak it, what its names mean, and what only it needs to work out.
 

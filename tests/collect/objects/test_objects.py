@@ -1,6 +1,7 @@
 """Objects are found however they lie in a file, each is read by its dialect, and every other row is accounted for."""
 
 import json
+import random
 from pathlib import Path
 
 import pyarrow as pa
@@ -155,6 +156,19 @@ def test_rows_of_no_known_format_and_rows_left_out_are_counted(tmp_path: Path) -
     text = f'{call("a")}\n{{"kind": "other"}}\n{call("health")}\n'
     reading = Reading(put(tmp_path / "log", text), DIALECTS)
     assert (ids(reading), reading.ignored) == ([(1, 0, "a")], {"row_of_no_known_format": 1, "health_check": 1})
+
+
+def test_a_source_is_the_same_rows_in_any_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = [call("x", took=1), json.dumps({"kind": "other"}), json.dumps(PAGES[0]), "{broken", f"[{call('y')}]"]
+    chance = random.Random(7)
+    mixed = "".join(f"{chance.choice(kinds[: 1 + number // 300])}\n" for number in range(1500))
+    path = put(tmp_path / "log.gz", mixed + "".join(f"{call(str(number))}\n" for number in range(20000)))
+    whole = Reading(path, DIALECTS)
+    monkeypatch.setattr("goodput.collect.tabular.rows.BLOCK_BYTES", 2**13)
+    cut = Reading(path, DIALECTS)
+    assert cut.blocks > whole.blocks == 1
+    assert cut.tables == whole.tables
+    assert (cut.ignored, cut.refused) == (whole.ignored, whole.refused)
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ class Reading:
         reading = ObjectReading(file, read_head(path), Limits(**limits), dialects=dialects)
         blocks: list[Received] = list(reading)
         self.torn_tail_bytes, self.stopped = reading.torn_tail_bytes, reading.stopped
+        self.blocks = len(blocks)
         self.rows_read = sum(block.rows_read for block in blocks)
         self.refused: list[RefusedRow] = [row for block in blocks for row in block.refused]
         self.ignored: dict[str, int] = {}

@@ -3,7 +3,8 @@
 What an object says is not known here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -43,6 +44,16 @@ class ObjectSource(Protocol):
         """Why reading stopped short of the end, if it did."""
 
     def __iter__(self) -> Iterator[ObjectBlock]: ...
+
+
+def read_ahead(blocks: Iterable[ObjectBlock]) -> Iterator[ObjectBlock]:
+    """The blocks, each looked for while the one before it is read."""
+    with ThreadPoolExecutor(1, thread_name_prefix="objects") as pool:
+        coming = iter(blocks)
+        awaited = pool.submit(next, coming, None)
+        while (block := awaited.result()) is not None:
+            awaited = pool.submit(next, coming, None)
+            yield block
 
 
 def objects_in(

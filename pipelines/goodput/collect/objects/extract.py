@@ -42,7 +42,7 @@ def typed(texts: pl.DataFrame, wanted: Sequence[Wanted], unset: Sequence[str] = 
     columns: list[pl.Series] = []
     unreadable: pl.Expr = pl.lit(None, pl.String)
     said = reduce(and_, (pl.all() != nothing for nothing in unset))
-    given = texts.with_columns(pl.when(said).then(pl.all()))
+    given = texts.select(item.key for item in wanted).with_columns(pl.when(said).then(pl.all()))
     for item in wanted:
         text = given[item.key]
         column = _read(text, item.type).alias(item.key)

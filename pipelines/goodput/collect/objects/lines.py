@@ -46,8 +46,12 @@ class LineObjects:
         text = pl.Series("text", rows.text, dtype=pl.String).str.strip_chars()
         lines = pl.DataFrame([pl.Series("line", rows.line, dtype=pl.Int64), text]).filter(pl.col("text") != "")
         if lines["text"].str.starts_with("{").all():
-            return ObjectBlock(whole_lines(lines), list(rows.refused), lambda: self._checked(lines, rows, connection))
+            return ObjectBlock(whole_lines(lines), list(rows.refused), lambda: self._checked_apart(lines, rows))
         return self._checked(lines, rows, connection)
+
+    def _checked_apart(self, lines: pl.DataFrame, rows: Rows) -> ObjectBlock:
+        with duckdb.connect() as connection:  # the other one may be at the next block, or closed
+            return self._checked(lines, rows, connection)
 
     def _checked(self, lines: pl.DataFrame, rows: Rows, connection: duckdb.DuckDBPyConnection) -> ObjectBlock:
         kinds = kinds_of(lines["text"], connection)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import duckdb
 import polars as pl
+import polars.selectors as cs
 
 from goodput.collect.dialect import Dialect, Refused
 from goodput.collect.dialects.registry import OBJECT_DIALECTS
-from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements, query
+from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements, query, read_ahead
 from goodput.collect.objects.document import DocumentObjects
 from goodput.collect.objects.extract import texts_at, typed
 from goodput.collect.objects.layout import layout_of
@@ -56,7 +57,7 @@ class ObjectReading:
     def __iter__(self) -> Iterator[Received]:
         unread = 0
         with duckdb.connect() as connection:
-            for block in self._source:
+            for block in read_ahead(self._source):
                 received = self._received(block, connection)
                 unread += received.rows_read
                 if block.objects.height:
@@ -117,10 +118,21 @@ class ObjectReading:
     ) -> pl.DataFrame:
         """Add the rows that a dialect speaks to what was received; the others are left."""
         dialects = [dialect for dialect in self._dialects if dialect.rows == container]
-        if not rows.height or not dialects:
-            return rows
-        expected = self._expected.wanted if self._expected in dialects else ()
-        paths = dict.fromkeys(item.key for item in (*expected, *(w for d in dialects for w in d.signature)))
+        upto = dialects.index(self._expected) + 1 if self._expected in dialects else len(dialects)
+        for some in (dialects[:upto], dialects[upto:]):
+            if rows.height and some:
+                rows = self._take_of(received, rows, some, connection)
+        return rows
+
+    def _take_of(
+        self,
+        received: Received,
+        rows: pl.DataFrame,
+        dialects: Sequence[Dialect],
+        connection: duckdb.DuckDBPyConnection,
+    ) -> pl.DataFrame:
+        looked_at = [d.wanted if d is self._expected else d.signature for d in dialects]
+        paths = dict.fromkeys(item.key for wanted in looked_at for item in wanted)
         texts = texts_at(rows["text"], list(paths), connection)
         for dialect in dialects:
             read = typed(texts, _distinct(dialect.signature), dialect.unset).columns
@@ -150,7 +162,8 @@ class ObjectReading:
             frame = frame.filter(~holds)
         if frame.height:
             said = {field.canonical: field.value() for field in dialect.fields}
-            received.add(dialect.table, dialect.finish(frame.with_columns(dialect=pl.lit(dialect.name), **said)))
+            finished = dialect.finish(frame.with_columns(dialect=pl.lit(dialect.name), **said))
+            received.add(dialect.table, finished.select(~cs.starts_with("$", "text")))  # which would be kept for long
 
 
 def _source(

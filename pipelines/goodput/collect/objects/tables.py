@@ -71,7 +71,11 @@ class ParquetObjects:
             first_row = 1
             for batch in self._batches(file):
                 line = pl.int_range(first_row, first_row + batch.num_rows, dtype=pl.Int64, eager=True)
-                yield ObjectBlock(_objects(line, _of_batch(batch, connection)))
+                try:
+                    text = _of_batch(batch, connection)
+                except duckdb.Error as error:
+                    raise SourceRefused(self._path, f"holds a column that cannot be read: {error}") from error
+                yield ObjectBlock(_objects(line, text))
                 first_row += batch.num_rows
 
     def _check(self, file: pq.ParquetFile) -> None:
