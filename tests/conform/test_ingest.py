@@ -1,5 +1,6 @@
 """One file into the lake: parts by hour of event time, quarantine with its places, and an account that adds up."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,33 @@ def test_absurd_numbers_are_quarantined_and_break_nothing(tmp_path: Path) -> Non
     }
     assert [row["position"] for row in rows(lake, "quarantine")] == list(range(10))
     assert rows(lake, "span_links") == []
+
+
+def test_every_row_of_a_known_log_is_accounted_for(tmp_path: Path) -> None:
+    def row(request: int, **said: object) -> str:
+        known = {"request_id": f"r{request}", "request_received_ms": START_NS // 10**6 + request, "output_tokens": 1}
+        at = {
+            "schema": "dynamo.request.trace.v1",
+            "event_type": "request_end",
+            "event_time_unix_ms": known["request_received_ms"],
+        }
+        return json.dumps({**at, "request": {**known, **said}})
+
+    lake = Lake(tmp_path / "lake")
+    lines = [row(1), row(2), row(1), row(3, output_tokens=-1), row(4, output_tokens="many"), "{torn", '{"other": 1}']
+    entry = take(lake, put(tmp_path / "trace.jsonl", *lines))
+    assert (entry.reader, entry.status, entry.rows_read) == ("objects", "read", 7)
+    assert account(entry, lake) == {
+        "kept": 2,
+        "duplicate": 1,
+        "quarantined": 3,
+        "ignored": {"row_of_no_known_format": 1},
+    }
+    assert {(bad["line"], bad["rule"]) for bad in rows(lake, "quarantine")} == {
+        (4, "output_tokens_out_of_range"),
+        (5, "attribute_unreadable"),
+        (6, "row_not_json"),
+    }
 
 
 def test_a_file_that_is_no_use_is_refused_whole(tmp_path: Path) -> None:

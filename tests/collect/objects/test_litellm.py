@@ -241,6 +241,11 @@ def test_a_row_of_spend_however_it_was_exported(tmp_path: Path, text: str) -> No
     assert columns(Reading(put(tmp_path / "log", text)).conformed_record, list(expected)) == expected
 
 
+@pytest.mark.parametrize(("said", "session"), [("s-1", "s-1"), (UUID, None), (TRACE, None), ("", None)])
+def test_a_session_that_litellm_made_up_is_none(tmp_path: Path, said: str, session: str | None) -> None:
+    assert spend(tmp_path, session_id=said)["session_id"] == session
+
+
 def test_the_end_is_no_first_token_of_spend_either(tmp_path: Path) -> None:
     record = spend(tmp_path, completionStartTime=SPEND["endTime"])
     assert (record["ttft_s"], record["streamed"]) == (None, None)

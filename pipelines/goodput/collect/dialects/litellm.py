@@ -67,18 +67,17 @@ def _payload(root: str) -> Dialect:
 def _finish_payload(frame: pl.DataFrame) -> pl.DataFrame:
     failed = pl.col("$.status") == "failure"
     refused = failed & pl.col("$.error_information.llm_provider").is_null()
-    named = pl.col("$.trace_id")
     started = time_ns(pl.col(_STARTED), "epoch_s", "UTC")
     return frame.with_columns(
         record_id=pl.concat_str(pl.lit("litellm"), "$.id", started, separator=":"),
         layer=pl.lit("gateway"),
         covers_tries=pl.lit(value=False),
-        trace_id=pl.when(named.str.contains(_TRACE)).then(named),
+        trace_id=_trace("$.trace_id"),
         response_id=pl.when(~failed).then("$.id"),
         session_id=pl.coalesce(
             "$.session_id",
             "$.metadata.requester_metadata.session_id",
-            pl.when(~named.str.contains(_INVENTED)).then(named),
+            _session("$.trace_id"),
         ),
         started_ns=started,
         # of what did not stream, and of failures, it is the end
@@ -92,6 +91,15 @@ def _finish_payload(frame: pl.DataFrame) -> pl.DataFrame:
         outcome=pl.when((pl.col("$.status") == "success") & pl.col("error_type").is_null()).then(pl.lit("ok")),
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
     )
+
+
+def _trace(name: str) -> pl.Expr:
+    """OpenTelemetry's trace id, which stands for the session that a call has not."""
+    return pl.when(pl.col(name).str.contains(_TRACE)).then(name)
+
+
+def _session(name: str) -> pl.Expr:
+    return pl.when(~pl.col(name).str.contains(_INVENTED)).then(name)
 
 
 def _model(refused: pl.Expr) -> pl.Expr:
@@ -125,6 +133,8 @@ def _finish_spend(frame: pl.DataFrame) -> pl.DataFrame:
         layer=pl.lit("gateway"),
         covers_tries=pl.lit(value=False),
         response_id=pl.when(answered).then(named),
+        trace_id=_trace("$.session_id"),
+        session_id=_session("$.session_id"),  # never empty: LiteLLM makes one up for each call that has none
         started_ns=started,
         first_token_ns=pl.when(streamed).then(first),
         ended_ns=ended,
@@ -161,7 +171,6 @@ LITELLM_SPEND = Dialect(
     matches=pl.all_horizontal(pl.col("$.request_id", "$.spend", "$.startTime", "$.call_type").is_not_null()),
     fields=(
         Field("call_id", "string", ("$.litellm_call_id",)),
-        Field("session_id", "string", ("$.session_id",)),
         Field("route", "string", ("$.model_group",)),
         Field("tenant", "string", ("$.end_user",)),
         Field("input_tokens", "int", ("$.prompt_tokens",)),
@@ -171,7 +180,7 @@ LITELLM_SPEND = Dialect(
     finish=_finish_spend,
     also_wanted=texts(
         *("$.endTime", "$.completionStartTime", "$.custom_llm_provider", "$.model", "$.api_base", "$.model_id"),
-        *("$.metadata", "$.status", "$.cache_hit"),
+        *("$.metadata", "$.status", "$.cache_hit", "$.session_id"),
     ),
     signature=texts("$.request_id", "$.spend", "$.startTime", "$.call_type"),
     left_out=(
