@@ -292,13 +292,13 @@ def test_the_suite_is_the_contract_and_nothing_else(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("goodput.plumbing.contracts.project_folder", lambda _name: tmp_path)
     assert [(item.meta["check"], item.expectation_type) for item in suite("trips").expectations if item.meta] == [
         ("columns", "expect_table_columns_to_match_ordered_list"),
-        ("types", "unexpected_rows_expectation"),
+        ("types", "expect_no_rows"),
         ("trip_id_missing", "expect_column_values_to_not_be_null"),
-        ("berth_malformed", "unexpected_rows_expectation"),
-        ("cars_out_of_range", "unexpected_rows_expectation"),
+        ("berth_malformed", "expect_no_rows"),
+        ("cars_out_of_range", "expect_no_rows"),
         ("tide_invalid", "expect_column_values_to_be_in_set"),
-        ("empty_at_ebb", "unexpected_rows_expectation"),
-        ("key", "unexpected_rows_expectation"),
+        ("empty_at_ebb", "expect_no_rows"),
+        ("key", "expect_no_rows"),
     ]
 
 

@@ -4,6 +4,7 @@ Decoding is `otlp`'s work and what a dialect means is the dialect's.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import polars as pl
 import pyarrow as pa
@@ -99,10 +100,15 @@ class OtlpReading:
 
 def _frame(rows: pa.Table) -> pl.DataFrame:
     """The rows as a frame in which a column without any value, as most are, is a constant that costs nothing."""
-    said = [name for name, column in zip(rows.column_names, rows.columns, strict=True) if column.null_count < len(rows)]
-    silent = pl.DataFrame(rows.schema.empty_table()).schema
-    frame = pl.DataFrame(rows.select(said))
-    return frame.with_columns(pl.lit(None, silent[name]).alias(name) for name in silent if name not in frame.columns)
+    columns = dict(zip(rows.column_names, rows.columns, strict=True))
+    silent = {name: column.type for name, column in columns.items() if column.null_count == len(rows)}
+    frame = pl.DataFrame(rows.drop_columns(list(silent)))
+    return frame.with_columns(pl.lit(None, _dtype(kind)).alias(name) for name, kind in silent.items())
+
+
+@cache
+def _dtype(kind: pa.DataType) -> pl.DataType:
+    return pl.Series(pa.nulls(0, kind)).dtype
 
 
 def _split(
@@ -138,9 +144,10 @@ def _matched_attributes(names: list[str], rows: pl.DataFrame) -> pl.Expr:
 def _first_text(names: list[str], rows: pl.DataFrame) -> pl.Expr:
     """The first of some columns that says something, as text; the members of a list with commas between them."""
     texts = []
+    held = set(rows.columns)
     for name in names:
-        if name in rows.columns:
-            listed = isinstance(rows.schema[name], pl.List)
+        if name in held:
+            listed = isinstance(rows.get_column(name).dtype, pl.List)
             texts.append(pl.col(name).list.join(",") if listed else pl.col(name).cast(pl.String))
     return pl.coalesce(*texts, pl.lit(None, pl.String))
 

@@ -60,7 +60,6 @@ def _shape(gx: ModuleType, terms: Contract) -> Iterator["Expectation"]:
     # typeof() spells a type as DESCRIBE does: TIMESTAMPTZ is TIMESTAMP WITH TIME ZONE.
     wanted = ", ".join(f"('{column.name}', typeof(NULL::{column.duckdb_type}))" for column in terms.columns)
     yield _no_rows(
-        gx,
         "SELECT column_name, column_type AS found, wanted "  # noqa: S608 - all from the contract
         f"FROM (DESCRIBE SELECT * FROM {{batch}}) JOIN (VALUES {wanted}) AS terms(name, wanted) "
         "ON column_name = name WHERE column_type <> wanted",
@@ -87,7 +86,7 @@ def _row_expectation(gx: ModuleType, terms: Contract, rule: RowRule) -> "Expecta
         shown = _listed([c.name for c in terms.columns if c.primary_key or c.name in words])
         holds = rule.holds.replace("{", "{{").replace("}", "}}")  # GX formats the query with str.format
         query = f"SELECT {shown} FROM {{batch}} WHERE NOT ({holds})"  # noqa: S608 - all from the contract
-        made = _no_rows(gx, query, kept=f"every row keeps {rule.holds}", meta=meta)
+        made = _no_rows(query, kept=f"every row keeps {rule.holds}", meta=meta)
     return made
 
 
@@ -98,7 +97,6 @@ def _unique_key(gx: ModuleType, terms: Contract) -> Iterator["Expectation"]:
     keys = _listed([HOUR, *terms.primary_key])
     names = ", ".join(terms.primary_key)
     yield _no_rows(
-        gx,
         f"SELECT {keys}, count(*) AS copies FROM {{batch}} "  # noqa: S608 - all from the contract
         f"GROUP BY {keys} HAVING count(*) > 1",
         kept=f"no two rows of an hour have the same {names}; NULL equals NULL",
@@ -106,11 +104,10 @@ def _unique_key(gx: ModuleType, terms: Contract) -> Iterator["Expectation"]:
     )
 
 
-def _no_rows(gx: ModuleType, query: str, *, kept: str, meta: dict[str, str]) -> "Expectation":
-    made: Expectation = gx.expectations.UnexpectedRowsExpectation(
-        unexpected_rows_query=query, description=kept, meta=meta
-    )
-    return made
+def _no_rows(query: str, *, kept: str, meta: dict[str, str]) -> "Expectation":
+    from goodput.plumbing.expectations.no_rows import ExpectNoRows  # noqa: PLC0415 - imports Great Expectations
+
+    return ExpectNoRows(unexpected_rows_query=query, description=kept, meta=meta)
 
 
 def _meta(check: str, broken: str) -> dict[str, str]:
