@@ -42,6 +42,7 @@ def connect(database: str = ":memory:", *, read_only: bool = False) -> duckdb.Du
     connection = duckdb.connect(database, read_only=read_only)
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET preserve_insertion_order = false")
+    connection.execute("SET enable_progress_bar = false")  # progress is the command's to show
     connection.execute(
         "SET temp_directory = ?", [str(Path(gettempdir(), "goodput-spill"))]
     )  # not where the user stands
