@@ -52,6 +52,7 @@ merged AS (
         arg_min(reported_attempts, depth) AS reported_attempts,
         arg_min(reported_cost_usd, depth) AS reported_cost_usd,
         arg_min(attributes, depth) AS attributes,
+        bool_or(layer = 'engine') AS engine_seen,
         -- what the engine knows best, then the layers above it
         arg_min(replica, engine_first) AS replica,
         arg_min(queue_s, engine_first) AS queue_s,
@@ -72,7 +73,8 @@ merged AS (
     GROUP BY head_id
 ),
 alone AS (
-    SELECT record_id AS attempt_id, record_id AS root_id, [record_id] AS record_ids, source_id AS source, r.*
+    SELECT record_id AS attempt_id, record_id AS root_id, [record_id] AS record_ids, source_id AS source,
+        layer = 'engine' AS engine_seen, r.*
     FROM unique_records AS r
     ANTI JOIN record_chains AS c USING (record_id)
 ),

@@ -75,7 +75,7 @@ estimated AS (
 summed AS (
     SELECT
         window_s, start_s, k_workload, k_model, k_pool, k_route,
-        sum(COLUMNS('offered|arrivals|succeeded.*|failed.*|over_budget|slow|rejected|unevaluable|unlabelled|accepted|n_.*|gated_.*|retried|tpot_na|sole_.*|lower|upper'))::BIGINT,
+        sum(COLUMNS('offered|arrivals|succeeded.*|failed.*|over_budget|slow|rejected|unevaluable|unlabelled|accepted|n_.*|coverage_ppm|gated_.*|retried|tpot_na|sole_.*|lower|upper'))::BIGINT,
         -- in order, so that the same strata always give the same last digit
         sum(estimate ORDER BY workload) AS estimate,
         sum(estimate_tokens ORDER BY workload) AS estimate_tokens,
@@ -123,6 +123,7 @@ SELECT
     b.requests AS binding_gate_requests,
     NULL::DOUBLE AS cost_usd,
     NULL::DOUBLE AS cost_per_accepted_usd,
+    ratio(w.coverage_ppm, w.n_coverage) / 1e6 AS coverage_ratio,
     -- a p99 of fewer than 100 values is no better than their maximum
     least(w.succeeded, w.offered - w.unevaluable) < 100 AS low_n,
     w.start_s < p.observed_from_s OR w.start_s + w.window_s > p.observed_until_s AS partial

@@ -2,8 +2,8 @@
 -- grain: request_key
 SELECT
     workload::workload_word AS workload,
-    coalesce(model, 'unknown')::model_word AS model,
-    coalesce(pool, 'unknown')::pool_word AS pool,
+    coalesce(q.model, 'unknown')::model_word AS model,
+    coalesce(q.pool, 'unknown')::pool_word AS pool,
     coalesce(route, 'unknown')::route_word AS route,
     verdict,
     sole_failing_gate,
@@ -16,5 +16,9 @@ SELECT
     CASE WHEN pass_success THEN ttft_s END AS ttft_s,
     CASE WHEN pass_success THEN tpot_s END AS tpot_s,
     CASE WHEN pass_success THEN e2e_s END AS e2e_s,
-    CASE WHEN pass_success THEN queue_s END AS queue_s
-FROM requests
+    CASE WHEN pass_success THEN queue_s END AS queue_s,
+    -- of the replica's hour, in millionths: whole numbers add up to the same sum in every order
+    CASE WHEN verdict <> 'in_flight' THEN round(1e6 * c.coverage_ratio)::BIGINT END AS coverage_ppm
+FROM requests AS q
+LEFT JOIN coverage AS c
+    ON c.replica = q.replica AND c.window_start = make_timestamptz(epoch_us(q.ended_at) // 3600000000 * 3600000000)

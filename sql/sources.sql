@@ -14,6 +14,8 @@ used AS (
     FROM (
         SELECT source_id, records, duplicates FROM source_rows
         UNION ALL
+        SELECT source_id, records, duplicates FROM sample_rows
+        UNION ALL
         SELECT source_id, records, duplicates FROM label_rows
     )
     GROUP BY source_id

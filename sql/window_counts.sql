@@ -16,6 +16,7 @@ WITH ended AS (
         count(tpot_s) AS n_tpot,
         count(e2e_s) AS n_e2e,
         count(queue_s) AS n_queue,
+        count(coverage_ppm) AS n_coverage, sum(coverage_ppm) AS coverage_ppm,
         count(*) FILTER (WHERE NOT pass_ttft) AS failed_ttft, count(pass_ttft) AS gated_ttft,
         count(*) FILTER (WHERE NOT pass_tpot) AS failed_tpot, count(pass_tpot) AS gated_tpot,
         count(*) FILTER (WHERE NOT pass_e2e) AS failed_e2e, count(pass_e2e) AS gated_e2e,

@@ -18,8 +18,8 @@ from goodput.plumbing.contracts import contract
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
-HOURLY = ("attempts", "requests", "quality_labels", "goodput")
-CONFORMED = ("serving_records", "span_links", "label_records", "quarantine")
+HOURLY = ("attempts", "requests", "quality_labels", "replica_samples", "coverage", "goodput")
+CONFORMED = ("serving_records", "span_links", "label_records", "sample_records", "quarantine")
 
 
 @pytest.fixture
@@ -55,9 +55,8 @@ def test_every_table_of_the_river_is_an_asset(specs: dict[str, dg.AssetSpec]) ->
     assert stages == {
         "landing": "collect",
         **dict.fromkeys(CONFORMED, "conform"),
-        **dict.fromkeys(("attempts", "requests", "quality_labels"), "join"),
-        "goodput": "measure",
-        "goodput_database": "measure",
+        **dict.fromkeys(("attempts", "requests", "quality_labels", "replica_samples"), "join"),
+        **dict.fromkeys(("coverage", "goodput", "goodput_database"), "measure"),
     }
 
 

@@ -7,12 +7,12 @@ import dagster as dg
 
 from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
-from goodput.join.assets import joined
-from goodput.measure.assets import goodput_database, measured
+from goodput.join.assets import joined, sampled
+from goodput.measure.assets import covered, goodput_database, measured
 from goodput.measure.stretches import stale_hours
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, joined, measured, goodput_database)
+ASSETS = (conformed, joined, sampled, covered, measured, goodput_database)
 
 
 @dg.failure_hook
@@ -34,7 +34,7 @@ ingest = dg.define_asset_job(
 )
 hours = dg.define_asset_job(
     "hours",
-    selection=dg.AssetSelection.assets(*joined.keys, *measured.keys, *goodput_database.keys),
+    selection=dg.AssetSelection.assets(*(key for asset in ASSETS[1:] for key in asset.keys)),
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
     description="Join and measure the stale hours of a range, then publish.",

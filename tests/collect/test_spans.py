@@ -283,7 +283,7 @@ def test_metrics_are_counted_and_left_out(tmp_path: Path) -> None:
     points = {"metrics": [{"name": "m", "sum": {"dataPoints": [{"asInt": "1"}, {"asInt": "2"}]}}]}
     line = json.dumps({"resourceMetrics": [{"scopeMetrics": [points]}]})
     reading = Reading(put(tmp_path / "m.jsonl", line))
-    assert (reading.rows_read, reading.ignored, reading.tables) == (2, {"metric_not_read": 2}, {})
+    assert (reading.rows_read, reading.ignored, reading.tables) == (2, {"metric_unknown": 2}, {})
 
 
 def test_a_configured_attribute_of_the_span_comes_before_its_resource(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from goodput.conform.ingest import ingest
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.ledger import LedgerEntry
+from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
 
 HOUR_NS = 3600 * SECOND_NS
@@ -37,7 +38,8 @@ TABLES = ("serving_records", "span_links", "label_records", "quarantine")
 def take(lake: Lake, path: Path, given: Settings | None = None, reader: str = "unclaimed") -> LedgerEntry:
     file = LandedFile(path, path.parent, reader)
     chosen = given or settings()
-    return ingest(lake, file, identify(file, chosen), chosen)
+    with connect() as connection:
+        return ingest(lake, file, identify(file, chosen), chosen, connection)
 
 
 def rows(lake: Lake, table: str) -> list[Row]:
@@ -280,7 +282,8 @@ def test_progress_is_told_in_bytes(tmp_path: Path) -> None:
     path = mixed_file(tmp_path / "t.jsonl")
     told: list[int] = []
     file = landed(path)
-    ingest(Lake(tmp_path / "lake"), file, identify(file, settings()), settings(), told.append)
+    with connect() as connection:
+        ingest(Lake(tmp_path / "lake"), file, identify(file, settings()), settings(), connection, on_bytes=told.append)
     assert sum(told) == path.stat().st_size
 
 

@@ -162,10 +162,10 @@ def test_wherever_a_run_dies_the_next_one_ends_as_if_it_had_not(
 
     real, calls = module.ingest, iter(range(1, 10))
 
-    def dying(*arguments: object) -> LedgerEntry:
+    def dying(*arguments: object, **named: object) -> LedgerEntry:
         if next(calls) == dies_at:
             raise KeyboardInterrupt
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "_LEDGER_EVERY_S", -1.0)  # the ledger is written after every file
     monkeypatch.setattr(module, "ingest", dying)
@@ -185,7 +185,7 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(config: Path, monkeypatch: pyte
     before = ledger(config)
     put(landing / "a.jsonl", line(1), line(2))
 
-    def full(*_: object) -> LedgerEntry:
+    def full(*_: object, **__: object) -> LedgerEntry:
         raise LakeUnwritable(landing, OSError("No space left on device"))
 
     monkeypatch.setattr(module, "ingest", full)

@@ -75,7 +75,35 @@ def otlp_line(rng: random.Random, names: range) -> str:
             spans.append(
                 {**ids, "spanId": engine, "parentSpanId": client, "name": "llm_request", "attributes": [usage]}
             )
-    return json.dumps({"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": spans}]}]}) + "\n"
+    return json.dumps({"resourceSpans": [{"resource": ENGINE, "scopeSpans": [{"scope": {}, "spans": spans}]}]}) + "\n"
+
+
+ENGINE = {"attributes": [attribute("host.name", "engine-0")]}
+
+
+def metrics_line(rng: random.Random) -> str:
+    """The engine's counter every five minutes for three hours, restarted now and then, and a gauge out of range."""
+    counted, counters = 0, []
+    for at in range(0, 3 * 3600, 300):
+        counted = rng.randrange(3) if rng.random() < 0.05 else counted + rng.randrange(3)
+        counters.append({"timeUnixNano": str(T0_NS + at * 10**9), "asInt": str(counted)})
+    gauges = [{"timeUnixNano": str(T0_NS + at * 10**9), "asDouble": rng.choice([0.5, 50])} for at in (7, 9)]
+    metrics = [
+        {
+            "name": "vllm:request_success",
+            "sum": {"dataPoints": counters, "aggregationTemporality": 2, "isMonotonic": True},
+        },
+        {"name": "vllm:kv_cache_usage_perc", "gauge": {"dataPoints": gauges}},
+    ]
+    return json.dumps({"resourceMetrics": [{"resource": ENGINE, "scopeMetrics": [{"metrics": metrics}]}]}) + "\n"
+
+
+def scrape(rng: random.Random) -> str:
+    """The same counter as a scrape shows it, and one that only scrapes know."""
+    label = '{pod="engine-0"}'
+    return (
+        f"vllm:request_success_total{label} {rng.randrange(9)}\nvllm:prompt_tokens_total{label} {rng.randrange(99)}\n"
+    )
 
 
 def label_line(rng: random.Random, names: range) -> str:
@@ -104,17 +132,19 @@ def csv_row(rng: random.Random, name: int) -> str:
 def sources(rng: random.Random) -> dict[str, str]:
     """Files by name: batches of OTLP, labels and CSV rows, with lines that stand in several of them."""
     lines = [otlp_line(rng, range(at, at + 4)) for at in range(0, 24, 4)] + [label_line(rng, range(24))]
+    lines += [metrics_line(rng) for _ in range(2)]
     rows = [csv_row(rng, name) for name in range(10)]
     files: dict[str, str] = {}
     for number in range(4):
         files[f"spans-{number}.jsonl"] = "".join(rng.sample(lines, k=rng.randrange(1, len(lines)))) + "not json\n"
         files[f"rows-{number}.csv"] = "id,start_ns,end_ns,ttft,out,model\n" + "".join(rng.choices(rows, k=6))
+    files |= {f"{T0_NS // 10**9 + rng.randrange(3 * 3600)}.prom": scrape(rng) for _ in range(5)}
     files["all.jsonl"] = "".join(lines)
     return files
 
 
 def measured(workspace: Workspace) -> dict[str, pl.DataFrame]:
-    names = ("goodput", "requests", "attempts", "quality_labels")
+    names = ("goodput", "requests", "attempts", "quality_labels", "replica_samples", "coverage")
     return {name: table(workspace, name, RESTATED if name == "goodput" else ()) for name in names}
 
 
@@ -154,7 +184,8 @@ def check_identities(workspace: Workspace) -> None:
     verdicts = "failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted"
     assert ask(workspace, f"SELECT * FROM goodput WHERE offered <> {verdicts}").height == 0
     kept = ask(workspace, "SELECT sum(rows_kept) FROM sources").item()
-    in_use = "SELECT (SELECT sum(len(record_ids)) FROM attempts) + (SELECT count(*) FROM label_rows)"
+    counts = ("sum(len(record_ids)) FROM attempts", "count(*) FROM label_rows", "count(*) FROM replica_samples")
+    in_use = "SELECT " + " + ".join(f"(SELECT {count})" for count in counts)
     labels = "WITH label_rows AS (SELECT DISTINCT label_id FROM quality_labels) " + in_use
     unmatched = kept - ask(workspace, labels).item()
     assert 0 <= unmatched <= 24  # labels of requests that are none of ours are kept but judge nothing

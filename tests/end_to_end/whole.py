@@ -9,8 +9,11 @@ import polars as pl
 from goodput.conform.take_in import take_in
 from goodput.join.compute import join_hours
 from goodput.join.labels import note_label_hours
+from goodput.join.samples import RELATIONS as SAMPLE_TABLES
+from goodput.join.samples import SampleInputs, sample_hours
 from goodput.join.staleness import TABLES, JoinInputs
 from goodput.measure.compute import measure_cells
+from goodput.measure.coverage import CoverageInputs, cover_hours
 from goodput.measure.gates import gate_rows
 from goodput.measure.staleness import MeasureInputs
 from goodput.plumbing.hours import batches
@@ -23,7 +26,7 @@ RESTATED = ("computed_at", "revision")
 
 
 def run_without_checks(config: Path) -> Workspace:
-    """One run over the settings at `config`: take in, join, measure, publish."""
+    """One run over the settings at `config`: take in, join, sample, cover, measure, publish."""
     workspace = Workspace(config)
     lake = workspace.lake
     lake.open()
@@ -35,6 +38,17 @@ def run_without_checks(config: Path) -> Workspace:
         for table in TABLES:
             for hour in hours:
                 lake.promote("joined", table, f"hour={hour}")
+    samples = SampleInputs(inputs)
+    for hours in batches(samples.stale_hours(), 24):
+        sample_hours(samples, hours)
+        for table in SAMPLE_TABLES:
+            for hour in hours:
+                lake.promote("joined", table, f"hour={hour}")
+    coverage = CoverageInputs(inputs)
+    for hours in batches(coverage.stale_hours(), 24):
+        cover_hours(coverage, hours)
+        for hour in hours:
+            lake.promote("measured", "coverage", f"hour={hour}")
     measured = MeasureInputs(JoinInputs(lake, workspace.settings, read_ledger(lake)))
     cells = measured.stale_cells()
     deque(measure_cells(measured, cells, datetime.now(UTC)), maxlen=0)

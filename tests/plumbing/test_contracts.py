@@ -14,8 +14,8 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
-    *("attempts", "goodput", "label_records", "quality_labels", "quarantine"),
-    *("requests", "restatements", "serving_records", "sources", "span_links"),
+    *("attempts", "coverage", "goodput", "label_records", "quality_labels", "quarantine", "replica_samples"),
+    *("requests", "restatements", "sample_records", "serving_records", "sources", "span_links"),
 )
 TYPES = {"VARCHAR", "VARCHAR[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
@@ -40,6 +40,7 @@ PROMISED = {
         revision""",
     "sources": "source_id path status reason rows_read rows_kept rows_duplicate rows_quarantined rows_ignored ignored",
     "quarantine": "source_id path line position table_name rule reason",
+    "replica_samples": "replica metric sampled_at value kind",
     "restatements": "window_start window_s workload model pool route revision restated_at",
 }
 KEYS = {
@@ -52,6 +53,9 @@ KEYS = {
     "serving_records": ("record_id",),
     "label_records": ("record_id",),
     "span_links": ("link_id",),
+    "sample_records": ("record_id",),
+    "replica_samples": ("series_id", "sampled_ns"),
+    "coverage": ("window_start", "replica"),
 }
 
 

@@ -25,9 +25,11 @@ GATE_SCHEMA = pa.schema([("workload", pa.string()), ("gate", pa.string()), ("bou
 NO_GATES = GATE_SCHEMA.empty_table()
 RELATIONS = {
     "attempts": "VIEW",
+    "coverage": "BASE TABLE",
     "goodput": "BASE TABLE",
     "quality_labels": "VIEW",
     "quarantine": "BASE TABLE",
+    "replica_samples": "VIEW",
     "requests": "VIEW",
     "restatements": "BASE TABLE",
     "serving_records": "VIEW",
@@ -81,7 +83,7 @@ def entry(source_id: str, **given: Any) -> LedgerEntry:
 
 def test_an_empty_lake_gives_every_relation_with_no_rows(lake: Lake) -> None:
     rows = publish(lake, [], NO_GATES)
-    assert rows == {"sources": 0, "goodput": 0, "restatements": 0, "quarantine": 0}
+    assert rows == {"sources": 0, "coverage": 0, "goodput": 0, "restatements": 0, "quarantine": 0}
     found = ask(lake, "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'main'")
     assert dict(found) == RELATIONS
     for relation in RELATIONS:

@@ -96,7 +96,7 @@ goodput.toml: 27 mistakes
       right would be: a table of keys and values
   base: no such key
       right would be: attributes, label_lateness_s, lake, landing, latency_origin, leave_out, limits, \
-max_request_lifetime_s, receive, schedule, sources, windows_s, workloads
+max_request_lifetime_s, metric_labels, receive, schedule, sources, staleness_s, windows_s, workloads
   lakes: no such key
       right would be: lake
   sources.runs.constants.poool: attempts has no such column

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from goodput.collect.prometheus.scrapes import READER as PROMETHEUS
+from goodput.collect.prometheus.scrapes import as_scrape
 from goodput.collect.received import UNCLAIMED, LandedFile
 from goodput.errors import LandingMissing, SourceRefused
 from goodput.settings.model import Settings
 
-READER_VERSION = 3  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 4  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
 _UNFINISHED = (".tmp", ".partial", "~")
 _READ_BYTES = 2 * 2**20
@@ -77,6 +79,8 @@ def identify(file: LandedFile, settings: Settings, known_sizes: Iterable[int] = 
     another choice of attributes, makes another source of the same bytes.
     """
     digest, size = hashlib.blake2b(digest_size=_DIGEST_BYTES), 0
+    if file.captures:  # two scrapes of an idle engine are the same bytes at two times: neither has grown from the other
+        digest.update(_hash_of(file.captures).encode())
     prefixes: dict[int, str] = {}
     marks = sorted(set(known_sizes), reverse=True)
     try:
@@ -98,11 +102,13 @@ def identify(file: LandedFile, settings: Settings, known_sizes: Iterable[int] = 
 
 def reading_of(file: LandedFile, settings: Settings) -> object:
     """Everything beside the bytes that decides which rows a file gives."""
+    if file.reader == PROMETHEUS:
+        return [READER_VERSION, settings.metric_labels.model_dump(mode="json"), file.captures]
     if file.reader != UNCLAIMED:
         mapping = settings.sources[file.reader].model_dump(mode="json")
         return [READER_VERSION, mapping, file.captures]
     matched = {name for workload in settings.workloads.values() for name in workload.match.attributes}
-    chosen = settings.model_dump(mode="json", include={"attributes", "leave_out"})
+    chosen = settings.model_dump(mode="json", include={"attributes", "leave_out", "metric_labels"})
     return [READER_VERSION, chosen, sorted(matched)]
 
 
@@ -156,7 +162,7 @@ def _assign(file: LandedFile, settings: Settings) -> tuple[LandedFile, str | Non
     path = file.relative_path
     names = [name for name, source in settings.sources.items() if _matches(path, source.path)]
     if not names:
-        return file, None
+        return as_scrape(file) or file, None
     read_by = LandedFile(file.path, file.landing, names[0])
     if len(names) > 1:
         return read_by, f"is claimed by several sources: {', '.join(sorted(names))}; narrow their `path`"

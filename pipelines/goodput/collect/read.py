@@ -5,6 +5,9 @@ from dataclasses import replace
 
 from goodput.collect.objects.read import ObjectReading
 from goodput.collect.otlp.sniff import Head, read_head
+from goodput.collect.prometheus.query_range import is_answer
+from goodput.collect.prometheus.reading import AnswerReading, ScrapeReading
+from goodput.collect.prometheus.scrapes import READER as PROMETHEUS
 from goodput.collect.received import UNCLAIMED, LandedFile, Reading
 from goodput.collect.spans import OtlpReading
 from goodput.collect.tabular import read_table
@@ -19,6 +22,8 @@ def open_file(
 
     Raises SourceRefused, now or while iterating, for a useless file.
     """
+    if file.reader == PROMETHEUS:
+        return file, ScrapeReading(file, settings, on_bytes)
     if file.reader != UNCLAIMED:
         return file, read_table(file, settings.sources[file.reader], settings.limits, on_bytes=on_bytes)
     try:
@@ -27,6 +32,8 @@ def open_file(
         raise SourceRefused(file.path, f"cannot be read: {error.strerror or error}") from error
     if _may_be_otlp(head):
         return replace(file, reader="otlp"), OtlpReading(file, settings, on_bytes)
+    if is_answer(head.content):
+        return replace(file, reader="query_range"), AnswerReading(file, settings, on_bytes)
     return replace(file, reader="objects"), ObjectReading(file, head, settings.limits, on_bytes)
 
 

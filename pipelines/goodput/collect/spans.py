@@ -1,4 +1,4 @@
-"""Reads a file of OTLP into serving records, label records and span links, by the dialect that each row speaks.
+"""Reads a file of OTLP into serving, label and sample records and span links, by the dialect that each row speaks.
 
 Decoding is `otlp`'s work and what a dialect means is the dialect's.
 """
@@ -16,6 +16,8 @@ from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
 from goodput.collect.otlp.records import SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
+from goodput.collect.samples import take_samples
+from goodput.collect.series import VERSION_KEY, metric_names
 from goodput.settings.model import Attributes, Settings
 
 OF_THE_PROCESS = (
@@ -30,19 +32,21 @@ class OtlpReading:
     """One OTLP file, block by block; see `received.Reading`."""
 
     def __init__(self, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> None:
+        self._settings = settings
         self._attributes = settings.attributes
         self._matched = sorted({name for w in settings.workloads.values() for name in w.match.attributes})
         self._leave_out = settings.leave_out
         named = [name for values in settings.attributes.model_dump().values() for name in values] + self._matched
         named += sorted({name for rule in settings.leave_out.values() for name in rule.attributes})
         strings = [Wanted(name, "string") for name in named if not _is_column(name)]
-        of_resource = [Wanted(name.removeprefix(_RESOURCE), "string") for name in named]
+        of_resource = [Wanted(name.removeprefix(_RESOURCE), "string") for name in [*named, VERSION_KEY]]
         limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
         self._reader = OtlpReader(
             file.path,
             span_keys=_distinct([w for dialect in SPAN_DIALECTS for w in dialect.wanted] + strings),
             resource_keys=_distinct(of_resource),
             log_keys=_distinct([w for dialect in LOG_DIALECTS for w in dialect.wanted]),
+            metric_names=metric_names(),
             limits=limits,
             on_bytes=on_bytes,
         )
@@ -60,11 +64,14 @@ class OtlpReading:
         for bad in block.bad_lines:
             received.refused.append(RefusedRow(bad.line, 0, None, "line_unreadable", bad.reason, bad.excerpt))
         received.rows_read = len(block.bad_lines) + block.metric_points
-        received.ignore("metric_not_read", block.metric_points)
+        received.ignore("metric_unknown", block.metric_points - (block.points.num_rows if block.points else 0))
         if block.spans is not None:
             self._take(received, block.spans, SPAN_DIALECTS, "span_is_no_request")
         if block.logs is not None:
             self._take(received, block.logs, LOG_DIALECTS, "log_is_no_label")
+        if block.points is not None:
+            readings = _readable(received, pl.DataFrame(block.points), "sample_records")
+            take_samples(received, readings.drop("unreadable"), self._settings, "otlp")
         return received
 
     def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...], otherwise: str) -> None:
@@ -72,11 +79,7 @@ class OtlpReading:
         received.rows_read += frame.height
         shares, rest = _split(frame, dialects)
         for dialect, mine in shares:
-            unreadable = mine.filter(pl.col("unreadable").is_not_null())
-            for line, position, key in unreadable.select("line", "position", "unreadable").iter_rows():
-                reason = f"attribute {key} cannot be read as its type"
-                received.refused.append(RefusedRow(line, position, dialect.table, "attribute_unreadable", reason, None))
-            readable = mine.filter(pl.col("unreadable").is_null()) if unreadable.height else mine
+            readable = _readable(received, mine, dialect.table)
             readable = dialect.leave_out(readable, received.ignore, self._left_out(readable))
             if readable.height:
                 self._add(received, dialect, readable)
@@ -121,6 +124,15 @@ def _split(
     shares = {number: rows if len(numbers) == 1 else rows.filter(speaks == number) for number in numbers}
     rest = shares.pop(len(dialects), rows.clear())
     return [(dialects[number], share) for number, share in shares.items()], rest
+
+
+def _readable(received: Received, rows: pl.DataFrame, table: str) -> pl.DataFrame:
+    """The rows without those in which something that is wanted cannot be read: they are refused."""
+    unreadable = rows.filter(pl.col("unreadable").is_not_null())
+    for line, position, key in unreadable.select("line", "position", "unreadable").iter_rows():
+        reason = f"attribute {key} cannot be read as its type"
+        received.refused.append(RefusedRow(line, position, table, "attribute_unreadable", reason, None))
+    return rows.filter(pl.col("unreadable").is_null()) if unreadable.height else rows
 
 
 def _configured(attributes: Attributes, rows: pl.DataFrame, *, of_the_process: bool) -> dict[str, pl.Expr]:

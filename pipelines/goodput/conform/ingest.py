@@ -22,7 +22,6 @@ from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_each, write_parquet
 from goodput.plumbing.ledger import LedgerEntry
-from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
 
 _ROWS_AT_ONCE = 250_000
@@ -30,6 +29,7 @@ _EVENT_NS = {
     "serving_records": pl.coalesce("ended_ns", "started_ns"),
     "span_links": pl.col("ended_ns"),
     "label_records": pl.col("labelled_ns"),
+    "sample_records": pl.col("sampled_ns"),
 }
 
 
@@ -47,14 +47,20 @@ class _Account:
     last_event_ns: int | None = None
 
 
-def ingest(
+def ingest(  # noqa: PLR0913  (what is read, how, and where it goes)
     lake: Lake,
     file: LandedFile,
     identity: FileIdentity,
     settings: Settings,
+    connection: duckdb.DuckDBPyConnection,
+    *,
     on_bytes: Callable[[int], None] | None = None,
 ) -> LedgerEntry:
-    """Write one file's conformed parts and quarantine and return its ledger entry; a bad file is refused whole."""
+    """Write one file's conformed parts and quarantine and return its ledger entry; a bad file is refused whole.
+
+    Rows are held to their contracts on `connection`, of which one serves many files: opening it takes longer than
+    reading a small one.
+    """
     entry = LedgerEntry(
         source_id=identity.source_id,
         content_hash=identity.content_hash,
@@ -70,11 +76,10 @@ def ingest(
     try:
         opened, reading = open_file(file, settings, on_bytes)
         entry = replace(entry, reader=opened.reader)
-        with connect() as connection:
-            for block in reading:
-                _take(account, block)
-                _conform(account, connection, identity.source_id, at_least=_ROWS_AT_ONCE)
-            _conform(account, connection, identity.source_id)
+        for block in reading:
+            _take(account, block)
+            _conform(account, connection, identity.source_id, at_least=_ROWS_AT_ONCE)
+        _conform(account, connection, identity.source_id)
     except SourceRefused as error:
         return LedgerEntry(**{**entry.__dict__, "status": "refused", "reason": error.reason})
     for table, frames in account.frames.items():

@@ -12,9 +12,10 @@ from goodput.conform.ingest import ingest
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake, delete
 from goodput.plumbing.ledger import LedgerEntry, read_ledger, write_ledger
+from goodput.plumbing.sql_files import connect
 from goodput.plumbing.workspace import Workspace
 
-TABLES = ("serving_records", "span_links", "label_records", "quarantine")
+TABLES = ("serving_records", "span_links", "label_records", "sample_records", "quarantine")
 _LEDGER_EVERY_S = 30.0  # a run that dies has this much to do again
 
 
@@ -43,14 +44,15 @@ def take_in(workspace: Workspace) -> TakenIn:
     ledger |= {entry.source_id: entry for entry in (_refused(file, reason) for file, reason in found.refused)}
     on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
     written = time.monotonic()
-    for file, identity in found.new:
-        entry = ingest(lake, file, identity, workspace.settings, on_bytes)
-        ledger[entry.source_id] = entry
-        taken.read += entry.status == "read"
-        taken.refused += entry.status == "refused"
-        if time.monotonic() - written > _LEDGER_EVERY_S:
-            write_ledger(lake, ledger.values())
-            written = time.monotonic()
+    with connect() as connection:
+        for file, identity in found.new:
+            entry = ingest(lake, file, identity, workspace.settings, connection, on_bytes=on_bytes)
+            ledger[entry.source_id] = entry
+            taken.read += entry.status == "read"
+            taken.refused += entry.status == "refused"
+            if time.monotonic() - written > _LEDGER_EVERY_S:
+                write_ledger(lake, ledger.values())
+                written = time.monotonic()
     write_ledger(lake, ledger.values())
     _sweep(lake, ledger, taken)
     return taken

@@ -6,6 +6,7 @@ import dagster as dg
 
 from goodput.join.compute import join_hours
 from goodput.join.labels import note_label_hours
+from goodput.join.samples import SampleInputs, sample_hours
 from goodput.join.staleness import TABLES, JoinInputs
 from goodput.plumbing.asset_tags import HOURS, IN_ONE_RUN, table_spec
 from goodput.plumbing.checked import check_spec, checked, publishable
@@ -47,3 +48,28 @@ def joined(
         for table, count in join_hours(inputs, batch).items():
             rows[table] += count
     yield from checked(workspace.lake, PUBLIC, cells, layer="joined", rows=rows, unchecked=("source_rows",))
+
+
+@dg.multi_asset(
+    name="sample",
+    specs=[
+        table_spec("replica_samples", "join", kinds={"parquet", "duckdb"}, deps=["sample_records"], partitioned=True)
+    ],
+    check_specs=[check_spec("replica_samples")],
+    partitions_def=HOURS,
+    backfill_policy=IN_ONE_RUN,
+    description="Readings become samples and counters increases. Hours whose inputs did not change are left alone.",
+)
+def sampled(
+    context: dg.AssetExecutionContext, config: Redo, workspace: dg.ResourceParam[Workspace]
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Make the samples of this run's hours that are stale."""
+    lake = workspace.lake
+    inputs = SampleInputs(JoinInputs(lake, workspace.settings, read_ledger(lake)))
+    asked = set(context.partition_keys)
+    due = sorted(asked) if config.force else [hour for hour in inputs.stale_hours() if hour in asked]
+    cells = publishable(lake, {f"hour={hour}": inputs.of_hour(hour) for hour in due}, ["replica_samples"])
+    groups = list(batches([cell.removeprefix("hour=") for cell in cells], _HOURS_AT_ONCE))
+    rows = sum(sample_hours(inputs, batch) for batch in workspace.progress.track(groups, "sampling", len(groups)))
+    counted = {"replica_samples": rows}
+    yield from checked(lake, ["replica_samples"], cells, layer="joined", rows=counted, unchecked=("sample_rows",))

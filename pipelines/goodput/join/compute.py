@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from goodput.join.staleness import RELATIONS, TABLES, JoinInputs, files_of
 from goodput.join.workloads import workload_rows
+from goodput.plumbing.candidates import write_candidates
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import epoch_hour, neighbours
-from goodput.plumbing.lake import write_each, write_parquet
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
 _HOUR_OF = {
@@ -59,19 +58,8 @@ def _load(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, hours: Iter
 
 
 def _write(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, table: str, hours: Sequence[str]) -> int:
-    numbers = [epoch_hour(hour) for hour in hours]
-    rows = _rows_of(connection, table, numbers)
-    in_hours = rows.column("hour").to_numpy()
-    edges = zip(np.searchsorted(in_hours, numbers), np.searchsorted(in_hours, numbers, side="right"), strict=True)
-    rows = rows.drop_columns("hour")
-
-    def write(part: tuple[str, tuple[int, int]]) -> None:
-        hour, (first, end) = part
-        path = inputs.lake.part("candidate", table, f"hour={hour}")
-        write_parquet(path, rows.slice(first, end - first), inputs=inputs.of_hour(hour))
-
-    write_each(write, zip(hours, edges, strict=True))
-    return int(rows.num_rows)
+    rows = _rows_of(connection, table, [epoch_hour(hour) for hour in hours])
+    return write_candidates(inputs.lake, table, rows, {hour: inputs.of_hour(hour) for hour in hours})
 
 
 def _rows_of(connection: duckdb.DuckDBPyConnection, table: str, hours: Sequence[int]) -> pa.Table:

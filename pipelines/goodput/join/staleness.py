@@ -52,7 +52,7 @@ class JoinInputs:
     @cached_property
     def parts(self) -> dict[str, dict[str, list[Path]]]:
         """Conformed parts of sources in the ledger, by table and hour; parts of a run that died are not among them."""
-        tables = ("serving_records", "span_links", "label_records")
+        tables = ("serving_records", "span_links", "label_records", "sample_records")
         return {table: self._known(self.lake.parts("conformed", table)) for table in tables}
 
     def _known(self, found: dict[str, list[Path]]) -> dict[str, list[Path]]:

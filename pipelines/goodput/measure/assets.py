@@ -8,13 +8,17 @@ import dagster as dg
 from goodput.join.assets import Redo
 from goodput.join.staleness import JoinInputs
 from goodput.measure.compute import measure_cells
+from goodput.measure.coverage import CoverageInputs, cover_hours
 from goodput.measure.gates import gate_rows
 from goodput.measure.staleness import MeasureInputs
 from goodput.plumbing.asset_tags import HOURS, IN_ONE_RUN, OWNERS, table_spec
 from goodput.plumbing.checked import check_spec, checked, publishable
+from goodput.plumbing.hours import batches
 from goodput.plumbing.ledger import read_ledger
 from goodput.plumbing.warehouse import publish
 from goodput.plumbing.workspace import Workspace
+
+_HOURS_AT_ONCE = 24
 
 
 def _inputs(workspace: Workspace) -> MeasureInputs:
@@ -22,8 +26,40 @@ def _inputs(workspace: Workspace) -> MeasureInputs:
 
 
 @dg.multi_asset(
+    name="cover",
+    specs=[
+        table_spec(
+            "coverage",
+            "measure",
+            kinds={"parquet", "duckdb"},
+            deps=["attempts", "replica_samples"],
+            partitioned=True,
+        )
+    ],
+    check_specs=[check_spec("coverage")],
+    partitions_def=HOURS,
+    backfill_policy=IN_ONE_RUN,
+    description="Requests seen beside requests that the engines counted. Hours that have not changed are left alone.",
+)
+def covered(
+    context: dg.AssetExecutionContext, config: Redo, workspace: dg.ResourceParam[Workspace]
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Compare the hours of this run that are stale."""
+    lake = workspace.lake
+    inputs = CoverageInputs(JoinInputs(lake, workspace.settings, read_ledger(lake)))
+    asked = set(context.partition_keys)
+    due = sorted(asked) if config.force else [hour for hour in inputs.stale_hours() if hour in asked]
+    cells = publishable(lake, {f"hour={hour}": inputs.of_hour(hour) for hour in due}, ["coverage"])
+    hours = [cell.removeprefix("hour=") for cell in cells]
+    rows = sum(cover_hours(inputs, batch) for batch in batches(hours, _HOURS_AT_ONCE))
+    yield from checked(lake, ["coverage"], cells, layer="measured", rows={"coverage": rows})
+
+
+@dg.multi_asset(
     name="measure",
-    specs=[table_spec("goodput", "measure", kinds={"parquet", "duckdb"}, deps=["requests"], partitioned=True)],
+    specs=[
+        table_spec("goodput", "measure", kinds={"parquet", "duckdb"}, deps=["requests", "coverage"], partitioned=True)
+    ],
     check_specs=[check_spec("goodput")],
     partitions_def=HOURS,
     backfill_policy=IN_ONE_RUN,
@@ -48,7 +84,7 @@ def measured(
     group_name="measure",
     owners=OWNERS,
     kinds={"duckdb"},
-    deps=["attempts", "requests", "quality_labels", "goodput", "quarantine"],
+    deps=["attempts", "requests", "quality_labels", "replica_samples", "coverage", "goodput", "quarantine"],
     description="goodput.duckdb: every public relation with its comments, replaced whole.",
 )
 def goodput_database(workspace: dg.ResourceParam[Workspace]) -> dg.MaterializeResult[None]:

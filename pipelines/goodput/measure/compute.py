@@ -39,9 +39,10 @@ def _batches(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
 
 def _measured(inputs: MeasureInputs, batch: Sequence[Cell]) -> pl.DataFrame:
     files = sorted({file for cell in batch for file in inputs.files(cell)})
+    coverage = sorted({file for cell in batch for file in inputs.coverage_files(cell)})
     grains = sorted({grain for cell in batch for grain in cell.grains})
     from_s, until_s = min(cell.from_s for cell in batch), max(cell.until_s for cell in batch)
-    return measure(inputs.join.settings, files, grains, Stretch(from_s, until_s, inputs.join.observed))
+    return measure(inputs.join.settings, files, grains, Stretch(from_s, until_s, inputs.join.observed), coverage)
 
 
 def _rows_of(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:

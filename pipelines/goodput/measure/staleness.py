@@ -55,6 +55,11 @@ class MeasureInputs:
         return {hour: inputs_of(paths[0]) or "" for hour, paths in parts.items()}
 
     @cached_property
+    def _covered(self) -> dict[str, str]:
+        parts = self.lake.parts("measured", "coverage")
+        return {hour: inputs_of(paths[0]) or "" for hour, paths in parts.items()}
+
+    @cached_property
     def _rules(self) -> str:
         texts = [sql_file(name).text for name in ("macros", *RELATIONS)]
         return fingerprint(texts, str(contract("goodput")), SLICES, self.join.rules)
@@ -63,6 +68,10 @@ class MeasureInputs:
         """Joined parts of every request that completed or arrived in the cell."""
         near = sorted(neighbours(cell.hours, 0, self.join.reach))
         return [str(self.lake.part("joined", "requests", f"hour={hour}")) for hour in near if hour in self._joined]
+
+    def coverage_files(self, cell: Cell) -> list[str]:
+        """Measured parts of the coverage of the cell's hours."""
+        return [str(self.lake.part("measured", "coverage", f"hour={h}")) for h in cell.hours if h in self._covered]
 
     def cells(self) -> Iterator[Cell]:
         """Every cell that the joined parts call for: an arrival may lie in an hour before its completion."""
@@ -80,7 +89,8 @@ class MeasureInputs:
         until = shifted(hours[-1], 1)
         edges = [min(max(ns, epoch_hour(hours[0]) * HOUR_NS), epoch_hour(until) * HOUR_NS) for ns in self.join.observed]
         used = [self._joined.get(hour, "") for hour in sorted(neighbours(hours, 0, self.join.reach))]
-        return Cell(name, hours, grains, fingerprint(self._rules, grains, used, edges))
+        covered = [self._covered.get(hour, "") for hour in hours]
+        return Cell(name, hours, grains, fingerprint(self._rules, grains, used, covered, edges))
 
     def stale_cells(self) -> list[Cell]:
         """Cells whose file was not made from what lies in the lake now."""

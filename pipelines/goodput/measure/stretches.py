@@ -6,7 +6,9 @@ What makes an hour or a cell stale is for the two `staleness` modules to say.
 from dataclasses import dataclass
 
 from goodput.join.labels import note_label_hours
+from goodput.join.samples import SampleInputs
 from goodput.join.staleness import JoinInputs
+from goodput.measure.coverage import CoverageInputs
 from goodput.measure.staleness import MeasureInputs
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.held import held_inputs
@@ -32,10 +34,14 @@ def stale_hours(workspace: Workspace) -> list[Stretch]:
     note_label_hours(join)
     measure = MeasureInputs(join)
     held = held_inputs(workspace.lake)
-    due = {hour: join.of_hour(hour) for hour in join.stale_hours()}
-    due = {hour: inputs for hour, inputs in due.items() if (f"hour={hour}", inputs) not in held}
+    due: dict[str, list[str]] = {}
+    for inputs in (join, SampleInputs(join), CoverageInputs(join)):
+        for hour in inputs.stale_hours():
+            if (f"hour={hour}", inputs.of_hour(hour)) not in held:
+                due.setdefault(hour, []).append(inputs.of_hour(hour))
     cells = {cell: cell.inputs for cell in measure.stale_cells() if (cell.name, cell.inputs) not in held}
-    touched = neighbours(due, join.reach, 0) | {cell.hours[0] for cell in cells}
+    # an hour joined anew may change the windows before it, and the coverage of the hour after it
+    touched = neighbours(due, join.reach, 1) | {cell.hours[0] for cell in cells}
     wanted = {hour: [due.get(hour), *(i for c, i in cells.items() if hour in c.hours)] for hour in touched}
     return [
         Stretch(batch[0], batch[-1], fingerprint([(hour, wanted[hour]) for hour in batch]))

@@ -41,13 +41,21 @@ class Stretch:
     observed_ns: tuple[int, int]
 
 
-def measure(settings: Settings, files: Sequence[str], grains: Sequence[int], stretch: Stretch) -> pl.DataFrame:
+def measure(
+    settings: Settings,
+    files: Sequence[str],
+    grains: Sequence[int],
+    stretch: Stretch,
+    coverage: Sequence[str] = (),
+) -> pl.DataFrame:
     """Rows of `goodput` for a stretch at the given grains (seconds), without computed_at and revision (semantics 4).
 
-    `files` are the parts of `requests` that hold every request which completed or arrived in the stretch.
+    `files` are the parts of `requests` that hold every request which completed or arrived in the stretch, `coverage`
+    those of the coverage of its hours.
     """
     with connect() as connection:
         read_parts(connection, "requests", files, arrow_schema("requests"))
+        read_parts(connection, "coverage", coverage, arrow_schema("coverage"))
         connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
         connection.register("span", _span(stretch, math.gcd(*grains)))
         connection.register("workloads", workload_rows(settings))

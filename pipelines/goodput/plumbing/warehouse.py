@@ -19,9 +19,10 @@ VIEWS = {
     "attempts": "joined",
     "requests": "joined",
     "quality_labels": "joined",
+    "replica_samples": "joined",
     "serving_records": "conformed",
 }
-TABLES = {"goodput": "measured", "restatements": "measured", "quarantine": "conformed"}
+TABLES = {"goodput": "measured", "coverage": "measured", "restatements": "measured", "quarantine": "conformed"}
 SOURCE_ROWS = pa.schema(
     [
         ("source_id", pa.string()),
@@ -37,6 +38,7 @@ _WORKLOAD_COLUMNS = {
     "bound": "Largest value that passes, seconds or retries; of quality the least score, NULL where none is set",
 }
 _ORDER = {
+    "coverage": "window_start, replica",
     "goodput": "window_s, window_start, slice, workload, model, pool, route",
     "restatements": "restated_at, window_s, window_start, slice, workload, model, pool, route",
     "quarantine": "path, line, position",
@@ -93,6 +95,7 @@ def _add_sources(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[s
     ledger = [str(lake.ledger)] if lake.ledger.exists() else []
     read_parts(connection, "ledger", ledger, LEDGER_SCHEMA)
     read_parts(connection, "source_rows", _files(lake, "joined", "source_rows", None), SOURCE_ROWS)
+    read_parts(connection, "sample_rows", _files(lake, "joined", "sample_rows", None), SOURCE_ROWS)
     labels = _files(lake, "conformed", "label_records", known)
     read_parts(connection, "label_records", labels, arrow_schema("label_records"))
     return _add_table(connection, "sources", f"SELECT * FROM ({sql_file('sources').text})")  # noqa: S608

@@ -149,6 +149,15 @@ class LeaveOut(_Part):
         return value
 
 
+class MetricLabels(_Part):
+    """Labels of engine metrics that say whose they are, first found wins."""
+
+    replica: Names = ("pod_uid", "pod", "kubernetes_pod_name", "pod_name", "instance")
+    pool: Names = ("deployment", "service", "job")
+    model: Names = ("model_name", "model", "target_model_name")
+    version: Names = ("service_version", "app_kubernetes_io_version")
+
+
 class Limits(_Part):
     """How much of a file is believed: beyond these a line, or a whole file, is refused."""
 
@@ -181,8 +190,10 @@ class Settings(_Part):
     latency_origin: Literal["request", "attempt"] = "request"
     max_request_lifetime_s: Seconds = 3600.0
     label_lateness_s: Seconds = 14 * 86400.0
+    staleness_s: Annotated[float, Field(gt=0, le=3600, strict=True)] = 300.0
     attributes: Attributes = Attributes()
     leave_out: dict[str, LeaveOut] = Field(default_factory=dict)
+    metric_labels: MetricLabels = MetricLabels()
     limits: Limits = Limits()
     receive: Receive = Receive()
     schedule: Schedule = Schedule()

@@ -304,7 +304,8 @@ def test_metrics_are_counted(tmp_path: Path) -> None:
     )
     line = f'{{"resourceMetrics":[{{"scopeMetrics":[{{"metrics":[{metrics}]}}]}}]}}\n'.encode()
     outcome = read_bytes(tmp_path, line + GOOD + b"\n")
-    assert (outcome.metric_points, outcome.span_lines, outcome.bad_lines) == (6, [2], [])
+    # a histogram is two readings, its count and its sum
+    assert (outcome.metric_points, outcome.span_lines, outcome.bad_lines) == (7, [2], [])
 
 
 def test_a_long_text_of_a_resource_is_not_copied_to_a_million_spans(tmp_path: Path) -> None:

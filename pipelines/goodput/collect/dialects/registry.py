@@ -9,12 +9,21 @@ from goodput.collect.dialects.genai import GENAI
 from goodput.collect.dialects.litellm import LITELLM_PAYLOADS, LITELLM_SPEND
 from goodput.collect.dialects.litellm_spans import LITELLM_CALL, LITELLM_HTTP, LITELLM_REFUSAL
 from goodput.collect.dialects.llmd_spans import LLMD
+from goodput.collect.dialects.metrics.dynamo import DYNAMO_FRONTEND_METRICS, DYNAMO_WORKER_METRICS
+from goodput.collect.dialects.metrics.gpu import GPU_METRICS
+from goodput.collect.dialects.metrics.litellm import LITELLM_METRICS
+from goodput.collect.dialects.metrics.llm_d import LLM_D_METRICS
+from goodput.collect.dialects.metrics.sglang import SGLANG_METRICS
+from goodput.collect.dialects.metrics.tensorrt_llm import TENSORRT_LLM_METRICS
+from goodput.collect.dialects.metrics.triton import TRITON_METRICS
+from goodput.collect.dialects.metrics.vllm import VLLM_METRICS
 from goodput.collect.dialects.openinference import OPENINFERENCE
 from goodput.collect.dialects.sglang import SGLANG_REQUEST_LOG, SGLANG_REQUESTS
 from goodput.collect.dialects.sglang_spans import SGLANG
 from goodput.collect.dialects.trtllm import TRTLLM_PERF_METRICS
 from goodput.collect.dialects.trtllm_spans import TRTLLM
 from goodput.collect.dialects.vllm import VLLM
+from goodput.collect.metric import MetricDialect
 
 SPAN_DIALECTS: tuple[Dialect, ...] = (
     *(TRTLLM, VLLM, SGLANG),  # engines
@@ -25,4 +34,16 @@ LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION,)
 OBJECT_DIALECTS: tuple[Dialect, ...] = (
     *(SGLANG_REQUESTS, SGLANG_REQUEST_LOG, TRTLLM_PERF_METRICS),  # engines
     *(*LITELLM_PAYLOADS, LITELLM_SPEND, *DYNAMO_REQUESTS, ENVOY),  # gateways
+)
+# Where two report the same of one replica, the first counts: an engine before what passes its metrics on.
+METRIC_DIALECTS: tuple[MetricDialect, ...] = (
+    VLLM_METRICS,
+    SGLANG_METRICS,
+    TENSORRT_LLM_METRICS,
+    TRITON_METRICS,
+    DYNAMO_WORKER_METRICS,
+    GPU_METRICS,
+    DYNAMO_FRONTEND_METRICS,
+    LLM_D_METRICS,
+    LITELLM_METRICS,
 )

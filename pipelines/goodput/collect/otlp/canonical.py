@@ -154,6 +154,7 @@ _LEAVES: Mapping[Scalar, Any] = {
     Scalar.BYTES: _text,
     Scalar.TIME: _decimal,
     Scalar.INTEGER: _decimal,
+    Scalar.FIXED_INTEGER: _decimal,
     Scalar.DOUBLE: _double,
     Scalar.BOOL: _bool,
     Scalar.ENUM: _enum,

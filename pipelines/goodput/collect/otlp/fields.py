@@ -19,6 +19,8 @@ class Scalar(Enum):
     ID = (pa.string(), "bytes")  # hex in OTLP/JSON
     TIME = (pa.string(), "fixed64")  # 64-bit integers are decimal strings in JSON
     INTEGER = (pa.string(), "int64")
+    COUNT = TIME
+    FIXED_INTEGER = (pa.string(), "sfixed64")
     DOUBLE = (pa.float64(), "double")
     BOOL = (pa.bool_(), "bool")
     ENUM = (pa.int32(), "int32")
@@ -31,11 +33,15 @@ class Scalar(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """One message of the proto; `union` says that its fields are the members of one oneof."""
+    """One message of the proto; `union` says that its fields, or those so named, are the members of one oneof."""
 
     name: str
     fields: tuple["Field", ...]
-    union: bool = False
+    union: bool | frozenset[str] = False
+
+    def in_union(self, field: "Field") -> bool:
+        """Whether the field is a member of the oneof: only such a one can be told from its default."""
+        return field.name in self.union if isinstance(self.union, frozenset) else self.union
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,16 +117,53 @@ LOG_RECORD = Message(
         Field("eventName", 12, Scalar.TEXT),
     ),
 )
-POINTS = Message("Points", (Field("dataPoints", 1, PRESENCE, repeated=True),))
+_POINT_TIMES = (Field("startTimeUnixNano", 2, Scalar.TIME), Field("timeUnixNano", 3, Scalar.TIME))
+NUMBER_POINT = Message(
+    "NumberDataPoint",
+    (
+        Field("attributes", 7, KEY_VALUE, repeated=True),
+        *_POINT_TIMES,
+        Field("asDouble", 4, Scalar.DOUBLE),
+        Field("asInt", 6, Scalar.FIXED_INTEGER),
+        Field("flags", 8, Scalar.ENUM),
+    ),
+    union=frozenset({"asDouble", "asInt"}),
+)
+HISTOGRAM_POINT = Message(
+    "HistogramDataPoint",
+    (
+        Field("attributes", 9, KEY_VALUE, repeated=True),
+        *_POINT_TIMES,
+        Field("count", 4, Scalar.COUNT),
+        Field("sum", 5, Scalar.DOUBLE),
+        Field("flags", 10, Scalar.ENUM),
+    ),
+    union=frozenset({"sum"}),  # an optional field is on the wire as a oneof of its own
+)
+_TEMPORALITIES = ("UNSPECIFIED", "DELTA", "CUMULATIVE")
+_TEMPORALITY = Field(
+    "aggregationTemporality",
+    2,
+    Scalar.ENUM,
+    enum_names={f"AGGREGATION_TEMPORALITY_{name}": number for number, name in enumerate(_TEMPORALITIES)},
+)
+GAUGE = Message("Gauge", (Field("dataPoints", 1, NUMBER_POINT, repeated=True),))
+SUM = Message(
+    "Sum",
+    (Field("dataPoints", 1, NUMBER_POINT, repeated=True), _TEMPORALITY, Field("isMonotonic", 3, Scalar.BOOL)),
+)
+HISTOGRAM = Message("Histogram", (Field("dataPoints", 1, HISTOGRAM_POINT, repeated=True), _TEMPORALITY))
+COUNTED = Message("Counted", (Field("dataPoints", 1, PRESENCE, repeated=True),))
 METRIC = Message(
     "Metric",
     (
         Field("name", 1, Scalar.TEXT),
-        Field("gauge", 5, POINTS),
-        Field("sum", 7, POINTS),
-        Field("histogram", 9, POINTS),
-        Field("exponentialHistogram", 10, POINTS),
-        Field("summary", 11, POINTS),
+        Field("description", 2, Scalar.TEXT),
+        Field("gauge", 5, GAUGE),
+        Field("sum", 7, SUM),
+        Field("histogram", 9, HISTOGRAM),
+        Field("exponentialHistogram", 10, COUNTED),
+        Field("summary", 11, COUNTED),
     ),
 )
 

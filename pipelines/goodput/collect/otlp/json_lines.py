@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from goodput.collect.otlp.canonical import NotOtlpError, canonical_line
-from goodput.collect.otlp.fields import LOGS, SIGNALS, SPANS
+from goodput.collect.otlp.fields import LOGS, METRICS, SIGNALS, SPANS
 from goodput.collect.otlp.framing import line_ends
 from goodput.collect.otlp.json_schema import NOT_PLAIN, PLAIN, arrow_schema, snake_keys
 from goodput.collect.otlp.limits import BadLine, Limits, bad_line, too_long
@@ -31,7 +31,7 @@ _PLAIN, _INTEGERS_AS_STRINGS, _INTEGERS_AS_NUMBERS = (
         arrow_schema(integers=pa.int64()),
     )
 )
-_IN_ANY_VALUE = tuple(f'"{name}"'.encode() for name in NOT_PLAIN)
+_NOT_PLAIN_KEYS = tuple(f'"{name}"'.encode() for name in (*NOT_PLAIN, LOGS.root, METRICS.root))
 _MISSING_ROOT = "an object without resourceSpans, resourceLogs or resourceMetrics"
 
 
@@ -153,7 +153,7 @@ def _parse_fast(lines: _Lines) -> pa.Table | None:
     if not _is_safe(lines):
         return None
     first = lines.line(0)
-    looks_plain = not any(key in first for key in _IN_ANY_VALUE)
+    looks_plain = not any(key in first for key in _NOT_PLAIN_KEYS)
     for options in (*((_PLAIN,) if looks_plain else ()), _INTEGERS_AS_STRINGS, _INTEGERS_AS_NUMBERS):
         try:
             table = _parse(lines, options)
@@ -167,7 +167,7 @@ def _parse_fast(lines: _Lines) -> pa.Table | None:
 
 def _is_plain(table: pa.Table) -> bool:
     """Whether each attribute of spans and their resources has a plain value: no other can then have been lost."""
-    if table[LOGS.root].null_count < len(table):
+    if any(table[signal.root].null_count < len(table) for signal in (LOGS, METRICS)):
         return False
     for batches in table[SPANS.root].chunks:
         resources = pc.list_flatten(batches)

@@ -10,6 +10,8 @@ from goodput.collect.otlp.fields import ANY_VALUE, LINE, Field, Message, Scalar
 PLAIN = ("stringValue", "intValue", "doubleValue")  # members of AnyValue that most files have no other than
 NOT_PLAIN = tuple(item.name for item in ANY_VALUE.fields if item.name not in PLAIN)
 
+_INTEGERS = (Scalar.INTEGER, Scalar.FIXED_INTEGER)
+
 
 def arrow_schema(*, integers: pa.DataType, left_out: Collection[str] = ()) -> pa.Schema:
     """Schema of one OTLP/JSON line: `resourceSpans`, `resourceLogs` and `resourceMetrics`, as far as read.
@@ -46,5 +48,5 @@ def _type(item: Field, integers: pa.DataType, left_out: Collection[str]) -> pa.D
     if isinstance(item.type, Message):
         inner = _struct(item.type, integers, left_out)
     else:
-        inner = integers if item.type is Scalar.INTEGER else item.type.json_type
+        inner = integers if item.type in _INTEGERS else item.type.json_type
     return pa.list_(inner) if item.repeated else inner

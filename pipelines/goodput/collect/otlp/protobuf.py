@@ -124,7 +124,7 @@ def _describe(message: Message, file: descriptor_pb2.FileDescriptorProto, done: 
     for item in message.fields:
         label = _FIELD.LABEL_REPEATED if item.repeated else _FIELD.LABEL_OPTIONAL
         added = described.field.add(name=item.name, number=item.number, label=label)
-        if message.union:
+        if message.in_union(item):
             added.oneof_index = 0
         if isinstance(item.type, Scalar):
             added.type = getattr(_FIELD, f"TYPE_{item.type.proto_type.upper()}")

@@ -4,7 +4,7 @@ Blocks are decoded two at a time and given in the file's order; at no time is th
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,12 +19,12 @@ from goodput.collect.otlp.json_lines import Parsed, parse_lines
 from goodput.collect.otlp.limits import BadLine, Limits
 from goodput.collect.otlp.line_framing import LineFramer
 from goodput.collect.otlp.message_framing import MessageFramer
+from goodput.collect.otlp.points import POINT_COLUMNS, points_table
 from goodput.collect.otlp.protobuf import parse_messages
 from goodput.collect.otlp.records import (
     LOG_COLUMNS,
     SPAN_COLUMNS,
     check_keys,
-    count_metric_points,
     logs_table,
     spans_table,
 )
@@ -43,11 +43,13 @@ class OtlpBlock:
     """Some consecutive lines or messages of a file, as received; a signal that none of them holds is None.
 
     `spans` and `logs` have the columns `records.SPAN_COLUMNS` and `LOG_COLUMNS`, one per wanted key and one,
-    named "resource." and the key, per wanted resource key. `lines` counts bad lines too, blank ones not.
+    named "resource." and the key, per wanted resource key. `points` has the columns `points.POINT_COLUMNS` and those
+    of the resource keys; `metric_points` counts readings of every name. `lines` counts bad lines too, blank ones not.
     """
 
     spans: pa.Table | None = None
     logs: pa.Table | None = None
+    points: pa.Table | None = None
     metric_points: int = 0
     lines: int = 0
     bad_lines: list[BadLine] = field(default_factory=list)
@@ -68,11 +70,13 @@ class OtlpReader:
         span_keys: Sequence[Wanted] = (),
         resource_keys: Sequence[Wanted] = (),
         log_keys: Sequence[Wanted] = (),
+        metric_names: Collection[str] = (),
         limits: Limits | None = None,
         on_bytes: Callable[[int], None] | None = None,
     ) -> None:
         check_keys(SPAN_COLUMNS, span_keys, resource_keys)
         check_keys(LOG_COLUMNS, log_keys, resource_keys)
+        check_keys(POINT_COLUMNS, (), resource_keys)
         self.torn_tail_bytes = 0
         self.truncated = False
         self.stopped: str | None = None
@@ -80,6 +84,7 @@ class OtlpReader:
         self._span_keys = span_keys
         self._resource_keys = resource_keys
         self._log_keys = log_keys
+        self._metric_names = metric_names
         self._limits = limits or Limits()
         self._on_bytes = on_bytes
 
@@ -144,6 +149,8 @@ class OtlpReader:
                 elif root == LOGS.root:
                     block.logs = logs_table(batches, part.numbers, self._log_keys, self._resource_keys)
                 elif root == METRICS.root:
-                    block.metric_points += count_metric_points(batches)
+                    points, readings = points_table(batches, part.numbers, self._metric_names, self._resource_keys)
+                    block.points = points
+                    block.metric_points += readings
         block.bad_lines.sort(key=lambda bad: bad.line)
         return block

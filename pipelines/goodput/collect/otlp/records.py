@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goodput.collect.otlp.attributes import Wanted, pivot
-from goodput.collect.otlp.fields import LOGS, METRIC, METRICS, POINTS, SPANS, Signal
+from goodput.collect.otlp.fields import LOGS, SPANS, Signal
 from goodput.collect.otlp.leaves import codes, hex_ids, nanoseconds, shared, text
 from goodput.collect.otlp.nested import Index, child, children, ordinals
 
@@ -30,7 +30,7 @@ LOG_COLUMNS = (
 
 
 @dataclass
-class _Rows:
+class Rows:
     """The flattened records of one signal, and for each the index of its scope, its resource and its line."""
 
     records: pa.StructArray
@@ -43,17 +43,20 @@ class _Rows:
     unreadable: dict[str, Mask] = field(default_factory=dict)
 
     def add(self, name: str, column: pa.Array, bad: Mask | None = None, said_as: str | None = None) -> None:
+        """Add a column, with where it cannot be read and the name by which that is told."""
         self.columns[name] = column
         if bad is not None and bad.any():
             before = self.unreadable.get(said_as or name)
             self.unreadable[said_as or name] = bad if before is None else bad | before
 
     def add_attributes(self, wanted: Sequence[Wanted]) -> None:
+        """Add a column per wanted attribute of the records."""
         pivoted = pivot(child(self.records, "attributes"), wanted)
         for key, column in pivoted.columns.items():
             self.add(key, column, pivoted.unreadable.get(key))
 
     def add_resource_attributes(self, wanted: Sequence[Wanted]) -> None:
+        """Add a column "resource.<key>" per wanted attribute of the resources."""
         of_resources = pivot(child(child(self.resources, "resource"), "attributes"), wanted)
         for key, values in of_resources.columns.items():
             column, too_long = shared(values, self.resource_of)
@@ -63,6 +66,7 @@ class _Rows:
                 self.add(name, column, of_resources.unreadable[key][self.resource_of])
 
     def table(self) -> pa.Table:
+        """All columns, and `unreadable`: the first name of which a row's value cannot be read."""
         unreadable = pa.nulls(len(self.records), pa.string())
         for name, bad in reversed(self.unreadable.items()):  # so that the first one stays
             unreadable = pc.if_else(pa.array(bad), name, unreadable)
@@ -76,7 +80,7 @@ def spans_table(
 
     `unreadable` names the first field or attribute whose value is there but cannot be read as its type.
     """
-    rows = _flatten(batches, lines, SPANS)
+    rows = flatten(batches, lines, SPANS)
     spans = rows.records
     rows.add("trace_id", hex_ids(child(spans, "traceId"), TRACE_ID_DIGITS))
     rows.add("span_id", hex_ids(child(spans, "spanId"), SPAN_ID_DIGITS))
@@ -98,7 +102,7 @@ def logs_table(
     batches: pa.ListArray, lines: Index, log_keys: Sequence[Wanted], resource_keys: Sequence[Wanted]
 ) -> pa.Table:
     """One row per log record of the `resourceLogs` of each line; columns LOG_COLUMNS and the wanted keys."""
-    rows = _flatten(batches, lines, LOGS)
+    rows = flatten(batches, lines, LOGS)
     logs = rows.records
     said, bad_said = nanoseconds(child(logs, "timeUnixNano"))
     seen, bad_seen = nanoseconds(child(logs, "observedTimeUnixNano"))
@@ -115,15 +119,6 @@ def logs_table(
     return rows.table()
 
 
-def count_metric_points(batches: pa.ListArray) -> int:
-    """How many data points there are, of every type of metric."""
-    scopes = pc.list_flatten(child(pc.list_flatten(batches), METRICS.scopes))
-    metrics = pc.list_flatten(child(scopes, METRICS.records))
-    types = [item.name for item in METRIC.fields if item.type is POINTS]
-    counts = (pc.list_value_length(child(child(metrics, name), "dataPoints")) for name in types)
-    return sum(pc.sum(count).as_py() or 0 for count in counts)
-
-
 def check_keys(fixed: Iterable[str], wanted: Sequence[Wanted], resource_wanted: Sequence[Wanted]) -> None:
     """Raise ValueError with every wanted key that would make a second column of one name."""
     names = [*fixed, *(item.key for item in wanted), *(f"resource.{item.key}" for item in resource_wanted)]
@@ -132,13 +127,14 @@ def check_keys(fixed: Iterable[str], wanted: Sequence[Wanted], resource_wanted: 
         raise ValueError(f"wanted attributes would give several columns of one name: {', '.join(twice)}")
 
 
-def _flatten(batches: pa.ListArray, lines: Index, signal: Signal) -> _Rows:
+def flatten(batches: pa.ListArray, lines: Index, signal: Signal) -> Rows:
+    """The records of a signal with their scopes, resources and lines; columns `line` and `position`."""
     resources, line_index = children(batches)
     scopes, resource_of_scope = children(child(resources, signal.scopes))
     records, scope_of = children(child(scopes, signal.records))
     resource_of = resource_of_scope[scope_of]
     line_of = line_index[resource_of]
-    rows = _Rows(records, scopes, resources, scope_of, resource_of, line_of)
+    rows = Rows(records, scopes, resources, scope_of, resource_of, line_of)
     rows.add("line", pa.array(lines[line_of], pa.int64()))
     rows.add("position", pa.array(ordinals(line_of, len(batches)), pa.int32()))
     return rows

@@ -1,0 +1,59 @@
+"""Readings of metrics, however they were received, into sample records.
+
+A reading is one number of one series at one time. What a series means is `series`' work; bytes are the readers'.
+"""
+
+import polars as pl
+
+from goodput.collect.received import Received, RefusedRow
+from goodput.collect.series import RESOURCE, Feed, context, read_series
+from goodput.settings.model import Settings
+
+# What a reading says of its series; the rest is line, position, start_ns, time_ns and value.
+_OF_SERIES = ("emitted", "type", "temporality", "description", "labels")
+
+
+def take_samples(
+    received: Received, readings: pl.DataFrame, settings: Settings, feed: Feed, target: str | None = None
+) -> None:
+    """Add sample records to a block; readings that are none are counted as ignored or refused.
+
+    `readings`: columns line, position, emitted, type, temporality, description, labels, start_ns, time_ns, value, and
+    any `resource.` columns; `target` names the replica of readings that name none. Counting them as read is the
+    caller's work.
+    """
+    if not readings.height:
+        return
+    on = [name for name in readings.columns if name in _OF_SERIES or name.startswith(RESOURCE)]
+    distinct = readings.select(on).unique(maintain_order=True)
+    series = read_series(distinct, context(settings, feed, target))
+    numbered = distinct.with_row_index("series")
+    rows = readings.join(numbered, on=on, how="left", nulls_equal=True, maintain_order="left").select(
+        "line", "position", "start_ns", "time_ns", "value", "series"
+    )
+    rows = rows.join(series, on="series", how="left", maintain_order="left")
+    rows = _leave_out(received, rows, "metric_unknown", pl.col("meaning") == "unknown")
+    rows = _leave_out(received, rows, "metric_left_out", pl.col("meaning") == "left out")
+    _refuse(received, rows.filter(pl.col("wrong").is_not_null()))
+    rows = rows.filter(pl.col("wrong").is_null())
+    rows = _leave_out(received, rows, "metric_without_value", pl.col("value").is_null() | pl.col("value").is_nan())
+    if rows.height:
+        records = rows.with_columns(
+            record_id=pl.concat_str("series_id", pl.col("time_ns").cast(pl.String), separator=":"),
+            sampled_ns="time_ns",
+            value=pl.col("value") * pl.col("scale"),
+        )
+        received.add("sample_records", records.drop("series", "meaning", "wrong", "scale", "time_ns"))
+
+
+def _leave_out(received: Received, rows: pl.DataFrame, rule: str, holds: pl.Expr) -> pl.DataFrame:
+    kept = rows.filter(~holds.fill_null(value=False))
+    received.ignore(rule, rows.height - kept.height)
+    return kept
+
+
+def _refuse(received: Received, rows: pl.DataFrame) -> None:
+    told = rows.select("line", "position", "emitted", "meaning", "wrong")
+    for line, position, name, meaning, wrong in told.iter_rows():
+        rule = "metric_meaning_unknown" if meaning == "ambiguous" else "metric_type_differs"
+        received.refused.append(RefusedRow(line, position, "sample_records", rule, wrong, name))

@@ -1,0 +1,151 @@
+"""What a series of readings means, by the metric dialects: its canonical metric, its kind, whose it is.
+
+Worked out once for each different series; the readings themselves are `samples`' work.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal
+
+import polars as pl
+
+from goodput.collect.dialects.registry import METRIC_DIALECTS
+from goodput.collect.label_sets import label
+from goodput.collect.metric import Metric, MetricDialect
+from goodput.collect.row_id import row_ids
+from goodput.settings.model import Settings
+
+Feed = Literal["otlp", "prometheus", "query_range"]
+_FEEDS: tuple[Feed, ...] = ("otlp", "prometheus", "query_range")
+RESOURCE = "resource."  # in front of the columns of resource attributes
+VERSION_KEY = "service.version"  # of the resource; the version of a scope is that of a library, or of a collector
+_ACCEPTED = {"counter": ("counter", "histogram", "summary"), "gauge": ("gauge", "info")}
+_IDENTITY = ("layer", "replica", "metric", "emitted", "labels", "version", "feed", "temporality")
+_REMEMBERED = 64  # sets of series: each scrape of a target shows the same
+
+
+@dataclass(frozen=True)
+class Context:
+    """What names the replica, pool, model and version of a series, and the feed that brings it.
+
+    `replica`, `pool`, `model` and `version`: labels, and columns of resource attributes; `target` is the replica of
+    series that name none.
+    """
+
+    feed: Feed
+    replica: tuple[str, ...]
+    pool: tuple[str, ...]
+    model: tuple[str, ...]
+    version: tuple[str, ...]
+    target: str | None
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """One metric of a dialect, and how it ranks among those that report the same."""
+
+    metric: Metric
+    dialect: MetricDialect
+    rank: int
+
+
+@cache
+def metric_names() -> frozenset[str]:
+    """Every emitted metric name that a dialect knows."""
+    return frozenset(_meanings())
+
+
+def context(settings: Settings, feed: Feed, target: str | None) -> Context:
+    """The context of a file's series as the settings want them named."""
+    attributes, labels = settings.attributes, settings.metric_labels
+    return Context(
+        feed,
+        replica=(*_of_resource(attributes.replica), *labels.replica),
+        pool=(*_of_resource(attributes.pool), *labels.pool),
+        model=labels.model,
+        version=(RESOURCE + VERSION_KEY, *labels.version),
+        target=target,
+    )
+
+
+def read_series(distinct: pl.DataFrame, whose: Context) -> pl.DataFrame:
+    """One row per row of `distinct`, in no order: the number of that row as `series`, and what it means.
+
+    `distinct` has text columns: emitted, type, temporality, description, labels and any "resource." ones. `meaning`
+    is known, unknown, ambiguous or left out; `wrong` says why the readings of a series must be refused.
+    """
+    return _read(tuple(distinct.columns), tuple(distinct.iter_rows()), whose)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read(columns: tuple[str, ...], rows: tuple[tuple[str | None, ...], ...], whose: Context) -> pl.DataFrame:
+    distinct = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row").with_row_index("series")
+    told = distinct.with_columns(version=_first(whose.version, columns))
+    parts = [part for (name,), of_name in told.group_by("emitted") for part in _meant(of_name, str(name), whose)]
+    series = pl.concat(parts, how="diagonal_relaxed")
+    return series.with_columns(series_id=row_ids(series.select(_IDENTITY))).drop("feed")
+
+
+@cache
+def _meanings() -> dict[str, list[_Meaning]]:
+    found: dict[str, list[_Meaning]] = {}
+    for rank, dialect in enumerate(METRIC_DIALECTS):
+        for metric in dialect.metrics:
+            for name in metric.spellings:
+                found.setdefault(name, []).append(_Meaning(metric, dialect, rank))
+    return found
+
+
+def _meant(rows: pl.DataFrame, name: str, whose: Context) -> Iterable[pl.DataFrame]:
+    """The series of one emitted name in canonical words, by meaning."""
+    rest, known = rows, name in _meanings()
+    for meaning in _meanings().get(name, ()):
+        holds = pl.lit(value=True) if meaning.metric.when is None else meaning.metric.when.fill_null(value=False)
+        yield _worded(rest.filter(holds), meaning, whose)
+        rest = rest.filter(~holds)
+    wrong = f"{name} has had several meanings, and neither its help text nor the emitter's version tells which it has"
+    yield rest.select(
+        *("series", "emitted", "labels", "version"),
+        **{name: pl.lit(None, pl.String) for name in ("temporality", "layer", "metric", "replica", "feed")},
+        meaning=pl.lit("ambiguous" if known else "unknown"),
+        wrong=pl.lit(wrong if known else None, pl.String),
+    )
+
+
+def _worded(rows: pl.DataFrame, meaning: _Meaning, whose: Context) -> pl.DataFrame:
+    metric, columns = meaning.metric, rows.columns
+    differs = pl.col("type").is_not_null() & ~pl.col("type").is_in(_ACCEPTED[metric.kind])
+    told = f", but {metric.emitted} is a {metric.kind}"
+    return rows.select(
+        *("series", "emitted", "labels", "version"),
+        temporality=pl.col("temporality") if metric.kind == "counter" else pl.lit(None, pl.String),
+        meaning=pl.lit("known" if metric.canonical else "left out"),
+        wrong=pl.when(differs).then(pl.concat_str(pl.lit("is emitted as a "), pl.col("type"), pl.lit(told))),
+        dialect=pl.lit(meaning.dialect.name),
+        layer=pl.lit(meaning.dialect.layer),
+        metric=pl.lit(metric.canonical, pl.String),
+        kind=pl.lit(metric.kind),
+        scale=pl.lit(metric.scale),
+        preference=pl.lit(metric.generation * 100 + meaning.rank * len(_FEEDS) + _FEEDS.index(whose.feed), pl.Int32),
+        feed=pl.lit(whose.feed),
+        reason=label(metric.reason_label) if metric.reason_label else pl.lit(metric.reason, pl.String),
+        replica=pl.coalesce(_first((*metric.replica_labels, *whose.replica), columns), pl.lit(whose.target, pl.String)),
+        pool=_first(whose.pool, columns),
+        model=_first(whose.model, columns),
+    )
+
+
+def _of_resource(names: Iterable[str]) -> list[str]:
+    return [RESOURCE + name.removeprefix(RESOURCE) for name in names]
+
+
+def _first(names: Iterable[str], columns: Iterable[str]) -> pl.Expr:
+    """The first of some resource attributes and labels that says something."""
+    there = set(columns)
+    found = [
+        pl.col(name).replace("", None) if name.startswith(RESOURCE) else label(name)
+        for name in names
+        if name in there or not name.startswith(RESOURCE)
+    ]
+    return pl.coalesce(*found, pl.lit(None, pl.String))

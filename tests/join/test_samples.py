@@ -1,0 +1,210 @@
+"""Counters become increases by the rules for resets, gaps and staleness, in whatever order they come (semantics 6)."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goodput.join.samples import SampleInputs, sample_hours
+from goodput.join.staleness import JoinInputs
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.hours import HOUR_NS, hour_label
+from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.ledger import LedgerEntry
+from goodput.settings.model import Settings
+from river import START_S, Row, at_ns
+
+HOUR = START_S // 3600
+
+
+def reading(at: float, value: float, series: str = "s", **given: Any) -> Row:
+    """A reading of a cumulative counter `at` seconds after START_S; `start` is when the counter began, likewise."""
+    start = given.pop("start", None)
+    sampled_ns = at_ns(at)
+    return {
+        "record_id": f"{series}:{sampled_ns}",
+        "series_id": series,
+        "source_id": "a",
+        "line": 1,
+        "position": 0,
+        "dialect": "vllm",
+        "layer": "engine",
+        "replica": "r",
+        "metric": "finished_requests",
+        "kind": "counter",
+        "temporality": "cumulative",
+        "emitted": "vllm:request_success",
+        "labels": "{}",
+        "preference": 0,
+        "start_ns": None if start is None else at_ns(start),
+        "sampled_ns": sampled_ns,
+        "value": float(value),
+        **given,
+    }
+
+
+def landed(lake: Lake, rows: Iterable[Row], chosen: Settings | None = None) -> SampleInputs:
+    """The conformed parts of these rows, one source each name."""
+    parts: dict[tuple[int, str], list[Row]] = {}
+    for row in rows:
+        parts.setdefault((row["sampled_ns"] // HOUR_NS, row["source_id"]), []).append(row)
+    for (hour, source), part in parts.items():
+        path = lake.part("conformed", "sample_records", f"hour={hour_label(hour)}", source)
+        write_parquet(path, pa.Table.from_pylist(part, schema=arrow_schema("sample_records")))
+    sources = {source for _, source in parts}
+    ledger = {name: LedgerEntry(name, name, name, "landing", "otlp", "read", None, 1) for name in sources}
+    return SampleInputs(JoinInputs(lake, chosen or Settings(), ledger))
+
+
+def sampled(rows: Sequence[Row], hours: Sequence[Sequence[int]] = ((0,),), **given: object) -> list[Row]:
+    """Rows of replica_samples by series and time, the hours after START_S computed batch by batch."""
+    with TemporaryDirectory() as folder:
+        lake = Lake(Path(folder))
+        inputs = landed(lake, rows, Settings.model_validate(given))
+        for batch in hours:
+            sample_hours(inputs, [hour_label(HOUR + hour) for hour in batch])
+        files = [path for paths in lake.parts("candidate", "replica_samples").values() for path in paths]
+        found = [row for path in files for row in pq.read_table(path, partitioning=None).to_pylist()]
+    return sorted(found, key=lambda row: (row["series_id"], row["sampled_ns"]))
+
+
+def increases(rows: Sequence[Row], **given: Any) -> list[float | None]:
+    return [row["increase"] for row in sampled(rows, **given)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        pytest.param([reading(0, 5), reading(10, 8), reading(20, 8)], [None, 3, 0], id="growth"),
+        pytest.param([reading(0, 5), reading(10, 8), reading(20, 2), reading(30, 4)], [None, 3, 2, 2], id="a drop"),
+        pytest.param(
+            [reading(0, 5, start=-50), reading(10, 8, start=-50), reading(20, 9, start=12), reading(30, 11, start=12)],
+            [None, 3, 9, 2],
+            id="a new start that has already overtaken",
+        ),
+        pytest.param(
+            [reading(0, 5, start=-50), reading(10, 8, start=-40), reading(20, 9, start=-50)],
+            [None, 3, 1],
+            id="starts that two writers disagree on are no reset",
+        ),
+        pytest.param([reading(0, 5), reading(301, 8), reading(311, 9)], [None, None, 1], id="a gap"),
+        pytest.param([reading(0, 5), reading(300, 8)], [None, 3], id="as long as may be"),
+        pytest.param([reading(0, 9), reading(400, 2)], [None, None], id="a reset within a gap"),
+        pytest.param(
+            [reading(at, value, temporality="delta", start=at - 10) for at, value in ((10, 4), (900, 1), (910, 0))],
+            [4, 1, 0],
+            id="deltas",
+        ),
+        pytest.param([reading(0, 5), reading(10, 5, kind="gauge", series="t")], [None, None], id="a gauge"),
+        pytest.param([reading(20, 9), reading(0, 5), reading(10, 8)], [None, 3, 1], id="out of order"),
+        pytest.param(
+            [reading(0, 5), reading(10, 8), reading(10, 8, source_id="b"), reading(20, 9, source_id="b")],
+            [None, 3, 1],
+            id="two sources that overlap",
+        ),
+        pytest.param(
+            [reading(0, 5), reading(10, 7, source_id="b"), reading(10, 8), reading(20, 9)],
+            [None, 3, 1],
+            id="copies that disagree",
+        ),
+        pytest.param(
+            [reading(0, 5), reading(1, 50, "t", labels='{"engine":"1"}'), reading(10, 8), reading(11, 51, "t")],
+            [None, 3, None, 1],
+            id="two engines of one process",
+        ),
+    ],
+)
+def test_trap_23_counters_become_increases(rows: list[Row], told: list[float | None]) -> None:
+    assert increases(rows) == told
+
+
+def test_what_a_row_tells() -> None:
+    first, second, third = sampled([reading(0, 5), reading(10, 8), reading(25, 1)])
+    assert [row["interval_s"] for row in (first, second, third)] == [None, 10.0, 15.0]
+    assert [row["reset"] for row in (first, second, third)] == [False, False, True]
+
+
+def test_trap_23_twins_and_feeds_count_once() -> None:
+    """A metric under its old name beside the new, or scraped and exported too, is one metric."""
+    new = [reading(at, 100 + at, "new") for at in (0, 10, 20)]
+    old = [reading(at, 100 + at, "old", preference=100) for at in (5, 15)]
+    other_metric = [reading(at, at, "other", preference=100, metric="input_tokens") for at in (0, 10)]
+    found = sampled([*old, *new, *other_metric])
+    assert {(row["series_id"], row["increase"]) for row in found} == {
+        *(("new", None), ("new", 10.0)),
+        *(("other", None), ("other", 10.0)),
+    }
+
+
+def test_an_old_name_counts_where_the_new_is_not_yet() -> None:
+    """An engine renamed by an upgrade: each name counts in its own time, and nothing is spliced across."""
+    old = [reading(at, at, "old", preference=100) for at in range(0, 1000, 100)]
+    new = [reading(at, at - 1500, "new") for at in range(1500, 2500, 100)]
+    found = sampled([*old, *new])
+    assert sum(row["increase"] or 0 for row in found) == 900 + 900
+
+
+def test_a_gateway_takes_nothing_from_an_engine() -> None:
+    engine = [reading(at, at, "e", preference=5) for at in (0, 10)]
+    gateway = [reading(at, at, "g", layer="gateway") for at in (0, 10)]
+    assert len(sampled([*engine, *gateway])) == 4
+
+
+def test_staleness_can_be_set() -> None:
+    rows = [reading(0, 5), reading(60, 8)]
+    assert (increases(rows, staleness_s=59.0), increases(rows, staleness_s=60.0)) == ([None, None], [None, 3])
+
+
+growths = st.lists(st.integers(0, 50), min_size=1, max_size=30)
+
+
+@settings(max_examples=25, deadline=None)
+@given(growths, st.integers(0, 20), st.booleans(), st.booleans(), st.randoms(use_true_random=False))
+def test_increases_add_up_to_the_true_growth(
+    growth: list[int], restart: int, delta: bool, starts: bool, chance: Random
+) -> None:
+    """Any order, any copies, any split over sources and batches of hours: the sum is what the engine did.
+
+    The reference is the engine itself: what it counted after the first reading. A restart loses nothing here, as the
+    engine is read just before it.
+    """
+    rows, counted, began = [], 0, -60.0
+    for number, grown in enumerate(growth):
+        at = number * 290.0
+        if number == restart and number and not delta:
+            counted, began = 0, at - 10
+        counted = grown if delta else counted + grown
+        start = at - 290 if delta else began if starts or restart < len(growth) else None
+        temporality = "delta" if delta else "cumulative"
+        rows.append(reading(at, counted, temporality=temporality, start=start))
+    truth = sum(growth) if delta else sum(growth[1:])
+    copies = [{**row, "source_id": chance.choice("abc")} for row in rows for _ in range(chance.choice((1, 1, 2)))]
+    kept = list({(row["record_id"], row["source_id"]): row for row in copies}.values())
+    chance.shuffle(kept)
+    hours = list(range(-1, 4))
+    batches = [hours] if chance.random() < 0.5 else [[hour] for hour in hours]
+    found = sampled(kept, batches)
+    assert sum(row["increase"] or 0 for row in found) == truth
+    assert len(found) == len(growth)
+
+
+def test_only_hours_whose_readings_changed_are_stale(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    rows = [reading(at, at) for at in (100, 3700, 7300, 10900, 14500)]
+    inputs = landed(lake, rows)
+    labels = [hour_label(HOUR + hour) for hour in range(5)]
+    assert inputs.stale_hours() == labels
+    sample_hours(inputs, labels)
+    for table in ("replica_samples", "sample_rows"):
+        for label in labels:
+            lake.promote("joined", table, f"hour={label}")
+    assert inputs.stale_hours() == []
+    late = landed(lake, [*rows, reading(200, 150, source_id="b")])
+    assert late.stale_hours() == labels[:2]
