@@ -222,6 +222,13 @@ def test_answers_of_the_http_api(tmp_path: Path) -> None:
     assert reading.ignored == {"metric_unknown": 1, "metric_without_value": 1}
 
 
+def test_trap_25_engines_of_one_pod_are_one_replica_and_two_series(tmp_path: Path) -> None:
+    lines = [f'vllm:prompt_tokens{{engine="{engine}",instance="10.0.0.1:8000",pod="p"}} 1' for engine in (0, 1)]
+    first, second = scrape(tmp_path, "\n".join(lines)).samples
+    assert first["replica"] == second["replica"] == "p"  # the pod, not the address, which is used again
+    assert first["series_id"] != second["series_id"]
+
+
 def test_who_is_measured_can_be_set(tmp_path: Path) -> None:
     line = 'vllm:prompt_tokens{host="h1",team="blue",lora="l"} 1'
     named = {"replica": "host", "pool": "team", "model": ["nothing", "lora"]}
