@@ -11,28 +11,31 @@ WITH readings AS (
 ),
 ended AS (
     SELECT
-        a.replica, a.pool, a.model, a.engine_seen,
-        a.ended_ns // 3600000000000 AS epoch_hour,
-        CASE WHEN a.ended_ns > r.since_ns THEN r.sampled_ns // 3600000000000 END AS counted_hour
-    FROM attempts AS a
-    ASOF LEFT JOIN readings AS r ON r.replica = a.replica AND r.sampled_ns >= a.ended_ns
-    WHERE a.replica IS NOT NULL AND a.ended_ns IS NOT NULL
+        replica, pool, model, engine_seen, ended_ns // 3600000000000 AS epoch_hour, count(*) AS attempts
+    FROM attempts
+    WHERE replica IS NOT NULL AND ended_ns IS NOT NULL
+    GROUP BY ALL
 ),
 seen AS (
     SELECT
         epoch_hour, replica,
-        count(*) FILTER (WHERE engine_seen) AS attempts_seen,
-        count(*) FILTER (WHERE NOT engine_seen) AS attempts_without_engine,
+        sum(attempts) FILTER (WHERE engine_seen) AS attempts_seen,
+        sum(attempts) FILTER (WHERE NOT engine_seen) AS attempts_without_engine,
         0 AS attempts_compared,
         list(DISTINCT pool) AS pools, list(DISTINCT model) AS models
     FROM ended
     GROUP BY epoch_hour, replica
 ),
+-- an attempt is counted by the first reading after it ended, be that in the next hour
+comparable AS (
+    SELECT replica, ended_ns FROM attempts WHERE engine_seen AND replica IN (SELECT replica FROM readings)
+),
 compared AS (
-    SELECT counted_hour AS epoch_hour, replica, count(*) AS attempts_compared
-    FROM ended
-    WHERE engine_seen AND counted_hour IS NOT NULL
-    GROUP BY counted_hour, replica
+    SELECT r.sampled_ns // 3600000000000 AS epoch_hour, r.replica, count(*) AS attempts_compared
+    FROM comparable AS a
+    ASOF JOIN readings AS r ON r.replica = a.replica AND r.sampled_ns >= a.ended_ns
+    WHERE a.ended_ns > r.since_ns
+    GROUP BY ALL
 ),
 live AS (
     SELECT

@@ -1,5 +1,6 @@
 -- description: Windowed goodput of one slice at several grains (semantics 4); run once per row of `slices`
 -- grain: window_start, window_s, slice, workload, model, pool, route
+-- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- identity: V: offered = failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted
 WITH timed AS (
     SELECT

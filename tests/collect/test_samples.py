@@ -19,6 +19,7 @@ from goodput.collect.dialects.registry import METRIC_DIALECTS
 from goodput.collect.landing import discover
 from goodput.collect.read import open_file
 from goodput.collect.received import RefusedRow
+from goodput.errors import SourceRefused
 from goodput.plumbing.contracts import contract
 
 TIME_S = START_NS // 10**9
@@ -220,6 +221,29 @@ def test_answers_of_the_http_api(tmp_path: Path) -> None:
     ]
     assert [(row.line, row.position, row.rule) for row in reading.refused] == [(1, 2, "line_unreadable")]
     assert reading.ignored == {"metric_unknown": 1, "metric_without_value": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (
+            '{"status":"error","errorType":"timeout","error":"query timed out"}',
+            "is an error of .* API: query timed out",
+        ),
+        (answer([{"metric": {}, "values": [[TIME_S, "1"]]}])[:-4], "is no whole answer"),
+    ],
+)
+def test_what_is_no_answer_is_refused(tmp_path: Path, content: str, reason: str) -> None:
+    put(tmp_path / "landing/range.json", content)
+    with pytest.raises(SourceRefused, match=reason):
+        Reading(tmp_path / "landing")
+
+
+def test_trap_25_engines_of_one_pod_are_one_replica_and_two_series(tmp_path: Path) -> None:
+    lines = [f'vllm:prompt_tokens{{engine="{engine}",instance="10.0.0.1:8000",pod="p"}} 1' for engine in (0, 1)]
+    first, second = scrape(tmp_path, "\n".join(lines)).samples
+    assert first["replica"] == second["replica"] == "p"  # the pod, not the address, which is used again
+    assert first["series_id"] != second["series_id"]
 
 
 def test_who_is_measured_can_be_set(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from collect.telemetry import CHAT, START_NS, put, span, spans_line
@@ -215,3 +216,14 @@ def test_first_and_last_event_are_those_of_the_rows_in_use(config: Path) -> None
     entry = ledger(config)["a.jsonl"]
     assert (entry.first_event_ns, entry.last_event_ns) == (START_NS, START_NS + 2_000_000_000)
     assert entry.ingested_ns > START_NS - 10**18
+
+
+def test_trap_23_sentinels_and_percentages_are_refused_never_clamped(config: Path) -> None:
+    """Limits that are not set are infinite or 1.8e19, and what is called a ratio may be emitted in percent."""
+    values = {"1": None, "85": "ratio_beyond_one", "+Inf": "value_out_of_range", "-1": "value_out_of_range"}
+    lines = [f'vllm:kv_cache_usage_perc{{engine="{number}"}} {value}' for number, value in enumerate(values)]
+    put(config.parent / f"landing/r/{START_NS // 10**9}.prom", *lines, "vllm:prompt_tokens 1.8446744073709552e+19")
+    taken = run(config)
+    assert (taken.rows["sample_records"], taken.rows["quarantine"]) == (1, 4)
+    found = pq.read_table(config.parent / "lake/conformed/quarantine", partitioning=None).sort_by("line").to_pylist()
+    assert [row["rule"] for row in found] == [*filter(None, values.values()), "value_out_of_range"]

@@ -243,3 +243,22 @@ def test_late_labels_restate_only_what_they_judge(tmp_path: Path) -> None:
     untouched = new.filter(pl.col("revision") == 0)
     assert untouched.equals(old.join(untouched, on=new.columns[:7], how="semi", nulls_equal=True))
     assert ask(after, "SELECT count(*) FROM restatements").item() == restated.height
+
+
+def test_late_metrics_restate_the_coverage_of_their_hours(tmp_path: Path) -> None:
+    """One engine span, and later its engine's counter, which says that four requests ended in that minute."""
+    ended_s = T0_NS // 10**9
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "goodput.toml").write_text(SETTINGS)
+    span = {"traceId": "a" * 32, "spanId": "b" * 16, "name": "llm_request"}
+    span |= {"startTimeUnixNano": str(T0_NS - 10**9), "endTimeUnixNano": str(T0_NS)}
+    spans = {"resourceSpans": [{"resource": ENGINE, "scopeSpans": [{"spans": [span]}]}]}
+    (tmp_path / "landing/spans.jsonl").write_text(json.dumps(spans) + "\n")
+    asked = "SELECT DISTINCT coverage_ratio, revision FROM goodput WHERE offered > 0"
+    assert ask(run_without_checks(tmp_path / "goodput.toml"), asked).rows() == [(None, 0)]
+    for at, counted in ((ended_s - 30, 10), (ended_s + 30, 14)):
+        (tmp_path / f"landing/{at}.prom").write_text(f'vllm:request_success_total{{pod="engine-0"}} {counted}\n')
+    workspace = run_without_checks(tmp_path / "goodput.toml")
+    assert ask(workspace, asked).rows() == [(0.25, 1)]
+    told = "SELECT attempts_seen, requests_counted, low_coverage FROM coverage WHERE replica = 'engine-0'"
+    assert ask(workspace, told).rows() == [(1, 4, True)]

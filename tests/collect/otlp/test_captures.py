@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from collect.otlp.reference import log_rows, span_rows
@@ -86,6 +87,33 @@ def test_logs_are_those_of_a_plain_reading() -> None:
     assert logs is not None
     assert logs.num_rows == 76
     assert logs.to_pylist() == log_rows(_messages(path, LogsData), KEYS, RESOURCE_KEYS)
+
+
+METRICS = {"http.server.active_requests", "gen_ai.client.token.usage_sum", "http.server.request.duration_count"}
+
+
+@pytest.mark.parametrize("name", ["otlp_metrics.pb.gz", "otlp_metrics.jsonl.gz"])
+def test_trap_2_metric_readings_are_those_of_a_plain_reading(name: str) -> None:
+    reader = OtlpReader(CAPTURES / name, metric_names=METRICS, resource_keys=RESOURCE_KEYS)
+    found = pa.concat_tables([block.points for block in reader if block.points]).to_pylist()
+    told = ("line", "emitted", "start_ns", "time_ns", "value", "resource.service.name")
+    messages = _messages(CAPTURES / "otlp_metrics.pb.gz", MetricsData)
+    service = "litellm-gateway"
+    expected = [
+        ((line, metric.name + suffix, point.start_time_unix_nano, point.time_unix_nano, value, service), said)
+        for line, message in enumerate(messages, start=1)
+        for batch in message.resource_metrics  # type: ignore[attr-defined]
+        for scope in batch.scope_metrics
+        for metric in scope.metrics
+        for point in (*metric.sum.data_points, *metric.histogram.data_points)
+        for suffix, value in (
+            (("_count", point.count), ("_sum", point.sum)) if metric.HasField("histogram") else (("", point.as_int),)
+        )
+        if f"{metric.name}{suffix}" in METRICS or f"{metric.name}_sum" in METRICS or f"{metric.name}_count" in METRICS
+        for said in [{a.key: a.value.string_value or str(a.value.int_value) for a in point.attributes}]
+    ]
+    assert len(expected) == 31 + 2 * 58 + 2 * 84
+    assert [(tuple(row[name] for name in told), json.loads(row["labels"])) for row in found] == expected
 
 
 def test_labels_are_those_of_the_json() -> None:

@@ -5,6 +5,7 @@ Only answers that name a metric are of use: of an expression such as rate(...) n
 
 import re
 
+import duckdb
 import polars as pl
 
 from goodput.collect.label_sets import label_texts
@@ -12,7 +13,12 @@ from goodput.plumbing.sql_files import connect
 
 _ANSWER = re.compile(rb'\s*\{.*"resultType"\s*:\s*"(?:matrix|vector)"', re.DOTALL)
 _FAILED = re.compile(rb'\s*\{\s*"status"\s*:\s*"error"\s*,\s*"errorType"')
-_SHAPE = '{"data":{"result":[{"metric":"MAP(VARCHAR,VARCHAR)","values":[["VARCHAR"]],"value":["VARCHAR"]}]}}'
+_RESULT = '[{"metric":"MAP(VARCHAR,VARCHAR)","values":[["VARCHAR"]],"value":["VARCHAR"]}]'
+_SHAPE = f'{{"error":"VARCHAR","data":{{"result":{_RESULT}}}}}'
+
+
+class NoAnswerError(ValueError):
+    """What looked like an answer of the API holds none: it tells of an error, or breaks off."""
 
 
 def is_answer(head: bytes) -> bool:
@@ -23,10 +29,10 @@ def is_answer(head: bytes) -> bool:
 def parse(content: str) -> pl.DataFrame:
     """One row per value: line (the series, from 1), position (the value, from 0) and what `take_samples` needs.
 
-    `value` is null and `unreadable` true where a value is no number. Raises duckdb.Error for what is no such answer.
+    `value` is null and `unreadable` true where a value is no number. Raises NoAnswerError.
     """
     with connect() as connection:
-        connection.execute("CREATE TEMP TABLE whole AS SELECT from_json(?::VARCHAR, ?) AS answer", [content, _SHAPE])
+        _load(connection, content)
         connection.execute(
             "CREATE TEMP TABLE series AS SELECT generate_subscripts(answer.data.result, 1)::BIGINT AS line, "
             "unnest(answer.data.result) AS said FROM whole"
@@ -63,3 +69,14 @@ def parse(content: str) -> pl.DataFrame:
         )
         .drop("seconds")
     )
+
+
+def _load(connection: duckdb.DuckDBPyConnection, content: str) -> None:
+    """Make table `whole` of the answer's result."""
+    try:
+        connection.execute("CREATE TEMP TABLE whole AS SELECT from_json(?::VARCHAR, ?) AS answer", [content, _SHAPE])
+    except duckdb.Error as error:
+        raise NoAnswerError("is no whole answer of Prometheus' HTTP API") from error
+    ((result, told),) = connection.sql("SELECT answer.data.result IS NOT NULL, answer.error FROM whole").fetchall()
+    if not result:
+        raise NoAnswerError(f"is an error of Prometheus' HTTP API: {told}")

@@ -5,7 +5,6 @@ Their forms are `text` and `query_range`; what their metrics mean is the dialect
 
 from collections.abc import Callable, Iterator
 
-import duckdb
 import polars as pl
 
 from goodput.collect.otlp.limits import EXCERPT_CHARACTERS, Limits
@@ -71,8 +70,8 @@ class AnswerReading(_WholeFile):
         """Its one block. Raises SourceRefused for what is no whole answer, or an error."""
         try:
             readings = query_range.parse(self._content())
-        except duckdb.Error as error:
-            raise SourceRefused(self._file.path, "is no whole answer of Prometheus' HTTP API") from error
+        except query_range.NoAnswerError as error:
+            raise SourceRefused(self._file.path, str(error)) from error
         received = Received(rows_read=readings.height)
         bad = pl.col("unreadable")
         for line, position, said in readings.filter(bad).select("line", "position", "said").iter_rows():
