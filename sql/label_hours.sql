@@ -5,6 +5,9 @@ WITH judged AS (
     FROM label_records AS l JOIN serving_records AS r ON l.subject_kind = 'span' AND r.record_id = l.subject_id
     UNION ALL
     SELECT r.ended_ns, r.started_ns
+    FROM label_records AS l JOIN serving_records AS r ON l.subject_kind = 'span' AND r.span_id = l.subject_id
+    UNION ALL
+    SELECT r.ended_ns, r.started_ns
     FROM label_records AS l JOIN serving_records AS r
         ON r.response_id = CASE l.subject_kind WHEN 'response' THEN l.subject_id ELSE l.response_id END
     UNION ALL

@@ -7,12 +7,12 @@ import dagster as dg
 
 from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
-from goodput.join.assets import joined
+from goodput.join.assets import joined, made_whole
 from goodput.measure.assets import goodput_database, measured
 from goodput.measure.stretches import stale_hours
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, joined, measured, goodput_database)
+ASSETS = (conformed, made_whole, joined, measured, goodput_database)
 
 
 @dg.failure_hook
@@ -34,10 +34,10 @@ ingest = dg.define_asset_job(
 )
 hours = dg.define_asset_job(
     "hours",
-    selection=dg.AssetSelection.assets(*joined.keys, *measured.keys, *goodput_database.keys),
+    selection=dg.AssetSelection.assets(*made_whole.keys, *joined.keys, *measured.keys, *goodput_database.keys),
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
-    description="Join and measure the stale hours of a range, then publish.",
+    description="Join and measure the stale hours of a range, make whole what has no hours, then publish.",
 )
 
 

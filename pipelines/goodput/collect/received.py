@@ -46,7 +46,7 @@ class RefusedRow:
 class Received:
     """One block of a source file.
 
-    `tables` maps serving_records, label_records and span_links to frames that hold some of the contract's columns
+    `tables` maps names of conformed tables to frames that hold some of the contract's columns
     (`line` and `position` always, `source_id` never). `rows_read` counts every row of the block, whatever became of it.
     """
 
