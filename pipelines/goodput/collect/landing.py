@@ -17,7 +17,7 @@ from goodput.collect.received import UNCLAIMED, LandedFile
 from goodput.errors import LandingMissing, SourceRefused
 from goodput.settings.model import Settings
 
-READER_VERSION = 3  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 4  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
 _UNFINISHED = (".tmp", ".partial", "~")
 _READ_BYTES = 2 * 2**20
