@@ -5,7 +5,8 @@ WITH judged AS (
     FROM label_records AS l JOIN serving_records AS r ON l.subject_kind = 'span' AND r.record_id = l.subject_id
     UNION ALL
     SELECT r.ended_ns, r.started_ns
-    FROM label_records AS l JOIN serving_records AS r ON l.subject_kind = 'span' AND r.span_id = l.subject_id
+    FROM label_records AS l JOIN serving_records AS r
+        ON l.subject_kind = 'span' AND r.span_id = l.subject_id AND NOT contains(l.subject_id, ':')
     UNION ALL
     SELECT r.ended_ns, r.started_ns
     FROM label_records AS l JOIN serving_records AS r

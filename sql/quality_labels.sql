@@ -20,7 +20,7 @@ ways AS (
     UNION ALL
     SELECT l.label_id, 1, q.request_id
     FROM revised AS l
-    JOIN unique_records AS r ON l.subject_kind = 'span' AND r.span_id = l.subject_id
+    JOIN unique_records AS r ON l.subject_kind = 'span' AND r.span_id = l.subject_id AND NOT contains(l.subject_id, ':')
     JOIN record_requests AS q ON q.record_id = r.record_id
     UNION ALL
     SELECT l.label_id, 2, q.request_id

@@ -27,10 +27,10 @@ def say_what_failed(context: dg.HookContext) -> None:
 
 ingest = dg.define_asset_job(
     "ingest",
-    selection=dg.AssetSelection.assets(*conformed.keys),
+    selection=dg.AssetSelection.assets(*conformed.keys, *made_whole.keys, *goodput_database.keys),
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
-    description="Read what is new in the landing zone.",
+    description="Read what is new in the landing zone, make whole what has no hours, then publish.",
 )
 hours = dg.define_asset_job(
     "hours",
