@@ -151,6 +151,17 @@ def test_phoenix_annotations(tmp_path: Path, given: Row, subject: tuple[str, str
     assert (found["labelled_ns"], found["revised_ns"]) == (NINE_NS, NINE_NS + MINUTE_NS)
 
 
+def test_phoenix_tables_say_the_same(tmp_path: Path) -> None:
+    flat = {**ANNOTATION, "result.label": "correct", "result.score": 1}
+    names = [name for name in flat if name not in {"result", "identifier"}]
+    text = ",".join(names) + "\n" + ",".join(str(flat[name]) for name in names) + "\n"
+    (found,) = Reading(put(tmp_path / "annotations.csv", text)).tables["label_records"]
+    expected = label(tmp_path, ANNOTATION)
+    assert says(found) == says(expected)
+    for name in ("label_id", "labelled_ns", "revised_ns"):
+        assert found[name] == expected[name], name
+
+
 def test_phoenix_judging_again_is_another_revision_of_the_same_label(tmp_path: Path) -> None:
     again = {**ANNOTATION, "result": {"label": "wrong", "score": 0}, "updated_at": "2026-11-20T10:00:00+00:00"}
     first, second = read(tmp_path, {"data": [ANNOTATION, again], "next_cursor": None}).tables["label_records"]

@@ -91,7 +91,7 @@ def test_trap_21_a_later_export_of_the_month_replaces_the_one_before(tmp_path: P
 
 def test_trap_21_a_correction_comes_in_a_later_billing_period_and_counts_where_it_was_used(tmp_path: Path) -> None:
     later = {"BillingPeriodStart": "2026-12-01T00:00:00Z", "BillingPeriodEnd": "2027-01-01T00:00:00Z"}
-    correction = day(2, -4, ChargeClass="Correction", **later)
+    correction = day(2, -4, ChargeClass="Correction", ConsumedQuantity="-0.5", **later)
     files = {"nov/2026-12-01.csv": as_csv(day(1, 10), day(2, 20)), "dec/2026-12-02.csv": as_csv(correction)}
     assert sorted(costs(tmp_path, files)) == [(1, 10), (2, -4), (2, 20)]
 

@@ -1,6 +1,7 @@
 """Phoenix annotations of spans, traces and sessions (src/phoenix/server/api/routers/v1/annotations.py).
 
-One is told by name, subject and identifier: judging again overwrites it. A span is named without its trace.
+One is told by name, subject and identifier: judging again overwrites it. A span is named without its trace. Tables that
+its client exports name nested values with a dot.
 """
 
 from dataclasses import replace
@@ -14,8 +15,8 @@ from goodput.collect.row_id import row_ids
 
 FIELDS = (
     Field("evaluator", "string", ("$.name",)),
-    Field("score", "float", ("$.result.score",)),
-    Field("label", "string", ("$.result.label",)),
+    Field("score", "float", ("$.result.score", '$."result.score"')),
+    Field("label", "string", ("$.result.label", '$."result.label"')),
     Field("span", "string", ("$.span_id",)),
     Field("trace", "string", ("$.trace_id",)),
     Field("session", "string", ("$.session_id",)),
