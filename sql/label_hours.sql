@@ -6,6 +6,10 @@ WITH judged AS (
     UNION ALL
     SELECT r.ended_ns, r.started_ns
     FROM label_records AS l JOIN serving_records AS r
+        ON l.subject_kind = 'span' AND r.span_id = l.subject_id AND NOT contains(l.subject_id, ':')
+    UNION ALL
+    SELECT r.ended_ns, r.started_ns
+    FROM label_records AS l JOIN serving_records AS r
         ON r.response_id = CASE l.subject_kind WHEN 'response' THEN l.subject_id ELSE l.response_id END
     UNION ALL
     SELECT r.ended_ns, r.started_ns

@@ -6,7 +6,7 @@ WITH unique_labels AS (
 ),
 revised AS (
     SELECT * FROM unique_labels
-    QUALIFY row_number() OVER (PARTITION BY label_id ORDER BY labelled_ns DESC, record_id DESC) = 1
+    QUALIFY row_number() OVER (PARTITION BY label_id ORDER BY coalesce(revised_ns, labelled_ns) DESC, record_id DESC) = 1
 ),
 record_requests AS (
     SELECT unnest(f.record_ids) AS record_id, r.request_id, f.trace_id
@@ -17,6 +17,11 @@ record_requests AS (
 ways AS (
     SELECT l.label_id, 1 AS way, q.request_id
     FROM revised AS l JOIN record_requests AS q ON l.subject_kind = 'span' AND q.record_id = l.subject_id
+    UNION ALL
+    SELECT l.label_id, 1, q.request_id
+    FROM revised AS l
+    JOIN unique_records AS r ON l.subject_kind = 'span' AND r.span_id = l.subject_id AND NOT contains(l.subject_id, ':')
+    JOIN record_requests AS q ON q.record_id = r.record_id
     UNION ALL
     SELECT l.label_id, 2, q.request_id
     FROM revised AS l
@@ -56,7 +61,7 @@ SELECT
     at_utc(l.labelled_ns) AS labelled_at,
     l.withdrawn,
     NOT l.withdrawn AND row_number() OVER (
-        PARTITION BY q.request_id, l.evaluator ORDER BY l.withdrawn, l.labelled_ns DESC, l.label_id DESC
+        PARTITION BY q.request_id, l.evaluator ORDER BY l.withdrawn, coalesce(l.revised_ns, l.labelled_ns) DESC, l.label_id DESC
     ) = 1 AS current,
     l.source_id AS source,
     coalesce(at_utc(q.ended_ns), at_utc(q.arrived_ns)) AS request_at,

@@ -1,11 +1,19 @@
 -- description: The ledger of every source file with what became of its rows (identity R, semantics 9)
 -- grain: source_id
 -- identity: R: rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored
-WITH label_rows AS (
+WITH other_rows AS (
     SELECT source_id, count(*) AS records, count(*) - count_if(is_first) AS duplicates
     FROM (
         SELECT source_id, row_number() OVER (PARTITION BY record_id ORDER BY source_id) = 1 AS is_first
-        FROM label_records
+        FROM (
+            SELECT source_id, record_id FROM label_records
+            UNION ALL
+            SELECT source_id, record_id FROM event_records
+            UNION ALL
+            SELECT source_id, record_id FROM cost_lines
+            UNION ALL
+            SELECT source_id, record_id FROM price_lines
+        )
     )
     GROUP BY source_id
 ),
@@ -16,7 +24,7 @@ used AS (
         UNION ALL
         SELECT source_id, records, duplicates FROM sample_rows
         UNION ALL
-        SELECT source_id, records, duplicates FROM label_rows
+        SELECT source_id, records, duplicates FROM other_rows
     )
     GROUP BY source_id
 ),

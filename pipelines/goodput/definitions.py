@@ -7,12 +7,12 @@ import dagster as dg
 
 from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
-from goodput.join.assets import joined, sampled
+from goodput.join.assets import joined, made_whole, sampled
 from goodput.measure.assets import covered, goodput_database, measured
 from goodput.measure.stretches import stale_hours
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, joined, sampled, covered, measured, goodput_database)
+ASSETS = (conformed, made_whole, joined, sampled, covered, measured, goodput_database)
 
 
 @dg.failure_hook
@@ -27,17 +27,17 @@ def say_what_failed(context: dg.HookContext) -> None:
 
 ingest = dg.define_asset_job(
     "ingest",
-    selection=dg.AssetSelection.assets(*conformed.keys),
+    selection=dg.AssetSelection.assets(*conformed.keys, *made_whole.keys, *goodput_database.keys),
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
-    description="Read what is new in the landing zone.",
+    description="Read what is new in the landing zone, make whole what has no hours, then publish.",
 )
 hours = dg.define_asset_job(
     "hours",
     selection=dg.AssetSelection.assets(*(key for asset in ASSETS[1:] for key in asset.keys)),
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
-    description="Join and measure the stale hours of a range, then publish.",
+    description="Join and measure the stale hours of a range, make whole what has no hours, then publish.",
 )
 
 

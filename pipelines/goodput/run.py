@@ -11,7 +11,7 @@ from dagster._core.errors import DagsterAssetCheckFailedError  # has no public n
 
 from goodput.conform.assets import conformed
 from goodput.errors import HeldHour, HoursHeld
-from goodput.join.assets import joined, sampled
+from goodput.join.assets import joined, made_whole, sampled
 from goodput.measure.assets import covered, goodput_database, measured
 from goodput.measure.stretches import stale_hours
 from goodput.plumbing.expectations.suite import great_expectations
@@ -19,7 +19,7 @@ from goodput.plumbing.held import read_held
 from goodput.plumbing.hours import HOUR_FORMAT
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, joined, sampled, covered, measured, goodput_database)
+ASSETS = (conformed, made_whole, joined, sampled, covered, measured, goodput_database)
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 _ROUNDS = 3  # a check that holds an hour back stops its run; the other hours go on in the next
 
@@ -42,6 +42,7 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
     workspace.lake.open()
     with workspace.lake.lock():
         taken = _metadata(_materialize(workspace, conformed), "serving_records")
+        _materialize(workspace, made_whole)
         computed = 0
         if since is not None and until is not None:
             computed += _compute(workspace, since.strftime(HOUR_FORMAT), until.strftime(HOUR_FORMAT), force=True)

@@ -9,7 +9,18 @@ from pydantic import BaseModel
 
 from goodput.cli.init import template
 from goodput.settings.load import load_settings
-from goodput.settings.model import Attributes, Limits, Receive, Schedule, Settings, Workload
+from goodput.settings.model import (
+    Attributes,
+    Costs,
+    Events,
+    Limits,
+    Prices,
+    Rate,
+    Receive,
+    Schedule,
+    Settings,
+    Workload,
+)
 
 Run = Callable[..., Any]
 
@@ -30,7 +41,7 @@ def test_it_writes_a_file_that_loads(goodput: Run, tmp_path: Path) -> None:
 def test_every_setting_switched_on_loads_too(tmp_path: Path) -> None:
     (tmp_path / "all.toml").write_text(everything())
     settings = load_settings(tmp_path / "all.toml")
-    assert set(settings.sources) == {"bench", "judge"}
+    assert set(settings.sources) == {"bench", "judge", "salt", "review"}
     assert settings.sources["bench"].columns["ttft_s"].unit == "ms"
     assert settings.workloads["qa"].quality is not None
     assert set(settings.leave_out) == {"synthetic"}
@@ -39,13 +50,15 @@ def test_every_setting_switched_on_loads_too(tmp_path: Path) -> None:
 def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "all.toml").write_text(everything())
     shown, default = load_settings(tmp_path / "all.toml"), Settings()
-    for name in Settings.model_fields.keys() - {"workloads", "sources", "leave_out", "base"}:
+    examples = {"workloads", "sources", "leave_out", "events", "rates", "prices", "base"}
+    for name in Settings.model_fields.keys() - examples:
         assert getattr(shown, name) == getattr(default, name), name
 
 
 def test_every_setting_there_is_stands_in_the_template() -> None:
     text = everything()
-    named = {name for model in (Settings, Attributes, Limits, Receive, Schedule) for name in model.model_fields}
+    parts = (Settings, Attributes, Costs, Events, Limits, Prices, Rate, Receive, Schedule)
+    named = {name for model in parts for name in model.model_fields}
     for name in (named | set(_fields(Workload))) - {"base"}:
         assert re.search(rf"^(\[)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name
 

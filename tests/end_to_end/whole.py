@@ -12,6 +12,7 @@ from goodput.join.labels import note_label_hours
 from goodput.join.samples import RELATIONS as SAMPLE_TABLES
 from goodput.join.samples import SampleInputs, sample_hours
 from goodput.join.staleness import TABLES, JoinInputs
+from goodput.join.whole import CELL, WholeInputs
 from goodput.measure.compute import measure_cells
 from goodput.measure.coverage import CoverageInputs, cover_hours
 from goodput.measure.gates import gate_rows
@@ -31,6 +32,7 @@ def run_without_checks(config: Path) -> Workspace:
     lake = workspace.lake
     lake.open()
     take_in(workspace)
+    make_whole(workspace)
     inputs = JoinInputs(lake, workspace.settings, read_ledger(lake))
     note_label_hours(inputs)
     for hours in batches(inputs.stale_hours(), 24):
@@ -56,6 +58,16 @@ def run_without_checks(config: Path) -> Workspace:
         lake.promote("measured", "goodput", cell.name)
     publish(lake, read_ledger(lake), gate_rows(workspace.settings))
     return workspace
+
+
+def make_whole(workspace: Workspace) -> dict[str, int]:
+    """Make what is stale of the tables that have no hours; rows by table."""
+    lake = workspace.lake
+    inputs = WholeInputs(lake, workspace.settings, read_ledger(lake))
+    made = inputs.make(inputs.stale())
+    for table in made:
+        lake.promote("joined", table, CELL)
+    return made
 
 
 def ask(workspace: Workspace, sql: str) -> pl.DataFrame:

@@ -3,10 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.sql_files import connect, sql_file
 from goodput.settings.model import Match, Settings, Workload
-from river import START_NS, TRACE, Joined, Row, join, key, label, one_workload, record
+from river import START_NS, TRACE, Joined, Row, at_ns, join, key, label, one_workload, record
 
 OTHER_TRACE = "0af7651916cd43dd8448eb211c80319c"
 FRIDAY_S = 3 * 86400.0
@@ -233,3 +236,79 @@ def test_copies_of_labels_change_nothing() -> None:
     twice = joined_with([given | {"source_id": "z9"}, given])
     assert twice.requests == once.requests
     assert twice.labels == once.labels
+
+
+# Trap 20: labels that are changed in place keep the time of their judgement
+
+
+@pytest.mark.parametrize(
+    ("revision", "verdict"),
+    [
+        ({"passed": False}, "rejected"),
+        ({"passed": True, "withdrawn": True}, "unlabelled"),
+    ],
+)
+def test_trap_20_a_label_that_was_updated_counts_as_it_is_now(revision: Row, verdict: str) -> None:
+    first = label("span", key("c"), label_id="L", at=60.0, passed=True, record_id="z", revised_ns=at_ns(60))
+    # the record id, which decides between equals, speaks for the first
+    second = {**first, "record_id": "a", "revised_ns": at_ns(7200), **revision}
+    for given in ([first, second], [second, first], [second, first, second]):
+        joined = joined_with(given)
+        assert joined.request["verdict"] == verdict
+        assert joined.labels["L"]["current"] is (not revision.get("withdrawn", False))
+
+
+def test_trap_20_what_overrides_a_label_counts_instead() -> None:
+    overridden = label("span", key("c"), label_id="a-1", at=60.0, passed=True, revised_ns=at_ns(120))
+    invalid = {**overridden, "record_id": "r2", "withdrawn": True, "revised_ns": at_ns(180)}
+    override = label("span", key("c"), label_id="a-2", at=180.0, passed=False)
+    joined = joined_with([override, invalid, overridden])
+    assert {name: row["current"] for name, row in joined.labels.items()} == {"a-1": False, "a-2": True}
+    assert joined.request["verdict"] == "rejected"
+
+
+def test_a_span_that_is_named_without_its_trace_is_found_where_there_is_one() -> None:
+    here, there = record("c", 0, 2), record("c", 0, 2, trace=OTHER_TRACE)
+    settings = one_workload(quality={})
+    assert join([here], [label("span", "c", label_id="L")], settings=settings).labels["L"]["request_key"] == key("c")
+    assert join([here, there], [label("span", "c")], settings=settings).labels == {}
+
+
+# Trap 27: a session's label is no label of its requests
+
+
+def test_trap_27_a_label_of_a_session_judges_no_request() -> None:
+    rows = [record("a", 0, 1, session_id="s"), record("b", 2, 3, session_id="s")]
+    joined = join(rows, [label("session", "s", passed=False)], settings=one_workload(quality={}))
+    assert {row["verdict"] for row in joined.requests.values()} == {"unlabelled"}
+    assert joined.labels == {}
+
+
+def test_trap_27_labels_of_sessions_are_kept_with_their_session() -> None:
+    told = [
+        label("session", "s", label_id="old", at=60.0, passed=True),
+        label("session", "s", label_id="new", at=120.0, score=0.2, evaluator="judge"),
+        label("session", "t", label_id="gone", at=60.0, passed=True, record_id="g1"),
+        label("session", "t", label_id="gone", at=120.0, withdrawn=True, record_id="g2"),
+        label("trace", TRACE, label_id="of a request"),
+    ]
+    for given in (told, told[::-1], told + told):
+        with connect() as connection:
+            connection.register("label_records", pa.Table.from_pylist(given, schema=arrow_schema("label_records")))
+            shown = "label_id, subject_kind, subject_id, request_key, passed, score, withdrawn, current"
+            found = connection.sql(f"SELECT {shown} FROM ({sql_file('session_labels').text}) ORDER BY ALL").fetchall()
+        assert found == [
+            ("gone", "session", "t", None, None, None, True, False),
+            ("new", "session", "s", None, None, 0.2, False, True),
+            ("old", "session", "s", None, True, None, False, False),
+        ]
+
+
+# Trap 28: a score without a scale, and no label at all, are neither pass nor fail
+
+
+def test_trap_28_a_missing_or_meaningless_label_is_neither_pass_nor_fail() -> None:
+    assert joined_with([]).request["pass_quality"] is None
+    assert joined_with([label("span", key("c"), score=4.0)]).request["pass_quality"] is None
+    assert joined_with([label("span", key("c"), score=4.0)], min_score=3.0).request["pass_quality"] is True
+    assert joined_with([label("span", key("c"), score=4.0)], min_score=5.0).request["pass_quality"] is False

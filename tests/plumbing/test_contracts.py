@@ -14,8 +14,9 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
-    *("attempts", "coverage", "goodput", "label_records", "quality_labels", "quarantine", "replica_samples"),
-    *("requests", "restatements", "sample_records", "serving_records", "sources", "span_links"),
+    *("attempts", "cost_lines", "cost_records", "coverage", "event_records", "goodput", "label_records", "ops_events"),
+    *("price_lines", "quality_labels", "quarantine", "replica_samples", "requests", "restatements", "sample_records"),
+    *("serving_records", "session_labels", "sources", "span_links", "token_prices"),
 )
 TYPES = {"VARCHAR", "VARCHAR[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
@@ -38,6 +39,8 @@ PROMISED = {
         p99_e2e_s p50_queue_s p95_queue_s p99_queue_s n_ttft n_tpot n_e2e n_queue ttft_fail_ratio tpot_fail_ratio
         e2e_fail_ratio retry_ratio tpot_na binding_gate cost_usd cost_per_accepted_usd low_n partial computed_at
         revision""",
+    "ops_events": "event_id kind occurred_at pool replica revision source",
+    "cost_records": "cost_id basis pool replica model period_start period_end amount_usd source",
     "sources": "source_id path status reason rows_read rows_kept rows_duplicate rows_quarantined rows_ignored ignored",
     "quarantine": "source_id path line position table_name rule reason",
     "replica_samples": "replica metric sampled_at value kind",
@@ -48,6 +51,10 @@ KEYS = {
     "requests": ("request_key",),
     "quality_labels": ("label_id",),
     "goodput": ("window_start", "window_s", "slice", "workload", "model", "pool", "route"),
+    "ops_events": ("event_id",),
+    "cost_records": ("cost_id",),
+    "token_prices": ("model", "valid_from"),
+    "session_labels": ("label_id",),
     "sources": ("source_id",),
     "quarantine": ("source_id", "line", "position"),
     "serving_records": ("record_id",),
@@ -113,7 +120,7 @@ def test_inherited_columns_mean_what_they_mean_where_they_come_from(table: str) 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_times_durations_and_money_are_named_with_their_unit(table: str) -> None:
-    endings = {"TIMESTAMPTZ": ("_at", "_start", "_end")}
+    endings = {"TIMESTAMPTZ": ("_at", "_start", "_end", "_from", "_to")}
     for column in contract(table).columns:
         if column.duckdb_type in endings:
             assert column.name.endswith(endings[column.duckdb_type]), column.name

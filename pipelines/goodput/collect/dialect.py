@@ -60,7 +60,7 @@ class Refused:
     reason: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)  # expressions cannot be compared: a dialect equals itself alone
 class Dialect:
     """One vocabulary: which rows speak it, what its names mean, and what only it needs to work out.
 
@@ -79,7 +79,9 @@ class Dialect:
     signature: tuple[Wanted, ...] = ()  # names that `matches` looks at
     left_out: tuple[Left, ...] = ()
     refused: tuple[Refused, ...] = ()  # of JSON objects
-    rows: str | None = None  # of JSON objects: path of the array inside an object whose elements are the rows
+    # Of JSON objects: path of the array inside an object whose elements are the rows; one that ends in ".*" is of the
+    # members of a map, whose names stand in `key`, and an object is such a map where its signature is found in it.
+    rows: str | None = None
     parent_paths: tuple[Wanted, ...] = ()  # of the object around such rows
     pattern: str | None = None  # of lines that hold no JSON: a regular expression whose named groups are the object
     unset: tuple[str, ...] = ("",)  # of JSON objects: texts that stand for no value

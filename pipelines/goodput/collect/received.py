@@ -46,9 +46,8 @@ class RefusedRow:
 class Received:
     """One block of a source file.
 
-    `tables` maps serving_records, label_records, sample_records and span_links to frames that hold some of the
-    contract's columns (`line` and `position` always, `source_id` never). `rows_read` counts every row of the block,
-    whatever became of it.
+    `tables` maps names of conformed tables to frames that hold some of the contract's columns
+    (`line` and `position` always, `source_id` never). `rows_read` counts every row of the block, whatever became of it.
     """
 
     rows_read: int = 0

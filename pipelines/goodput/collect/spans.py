@@ -39,13 +39,15 @@ class OtlpReading:
         named = [name for values in settings.attributes.model_dump().values() for name in values] + self._matched
         named += sorted({name for rule in settings.leave_out.values() for name in rule.attributes})
         strings = [Wanted(name, "string") for name in named if not _is_column(name)]
+        of_logs = [w for dialect in LOG_DIALECTS for w in dialect.wanted]
         of_resource = [Wanted(name.removeprefix(_RESOURCE), "string") for name in [*named, VERSION_KEY]]
+        of_resource += [Wanted(w.key.removeprefix(_RESOURCE), w.type) for w in of_logs if w.key.startswith(_RESOURCE)]
         limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
         self._reader = OtlpReader(
             file.path,
             span_keys=_distinct([w for dialect in SPAN_DIALECTS for w in dialect.wanted] + strings),
             resource_keys=_distinct(of_resource),
-            log_keys=_distinct([w for dialect in LOG_DIALECTS for w in dialect.wanted]),
+            log_keys=_distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),
             metric_names=metric_names(),
             limits=limits,
             on_bytes=on_bytes,

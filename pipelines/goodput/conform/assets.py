@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from goodput.conform.take_in import take_in
+from goodput.conform.take_in import TABLES, take_in
 from goodput.plumbing.asset_tags import table_spec
 from goodput.plumbing.workspace import Workspace
-
-TABLES = ("serving_records", "span_links", "label_records", "sample_records", "quarantine")
 
 
 @dg.multi_asset(

@@ -5,9 +5,8 @@ The parts are a pure function of the file, so doing it again writes the same byt
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import duckdb
 import polars as pl
@@ -25,7 +24,7 @@ from goodput.plumbing.ledger import LedgerEntry
 from goodput.settings.model import Settings
 
 _ROWS_AT_ONCE = 250_000
-_EVENT_NS = {
+_EVENT_NS = {  # rows of other tables lie in one cell: they are few, and made into tables whole
     "serving_records": pl.coalesce("ended_ns", "started_ns"),
     "span_links": pl.col("ended_ns"),
     "label_records": pl.col("labelled_ns"),
@@ -130,19 +129,27 @@ def _write(lake: Lake, account: _Account, table: str, source_id: str, frames: li
     unique = rows.unique(subset=key, keep="first", maintain_order=True) if has_copies else rows
     if table != "span_links":
         account.duplicates += rows.height - unique.height
-    hourly = unique.with_columns(_EVENT_NS[table].floordiv(HOUR_NS).alias("hour"))
 
-    def write(part: tuple[tuple[Any, ...], pl.DataFrame]) -> None:
-        (hour,), rows = part
-        path = lake.part("conformed", table, f"hour={hour_label(int(hour))}", source_id)
-        write_parquet(path, rows.to_arrow().cast(arrow_schema(table)))
+    def write(part: tuple[str, pl.DataFrame]) -> None:
+        cell, rows = part
+        write_parquet(lake.part("conformed", table, cell, source_id), rows.to_arrow().cast(arrow_schema(table)))
 
-    write_each(write, hourly.partition_by("hour", as_dict=True, include_key=False, maintain_order=True).items())
+    write_each(write, _by_cell(table, unique))
     if table == "serving_records" and unique.height:
         account.first_event_ns, account.last_event_ns = unique.select(
             pl.col("started_ns").min(),
             pl.max_horizontal(pl.col("ended_ns").max(), pl.col("started_ns").max()),
         ).row(0)
+
+
+def _by_cell(table: str, rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    if table not in _EVENT_NS:
+        if rows.height:
+            yield "all", rows
+        return
+    hourly = rows.with_columns(_EVENT_NS[table].floordiv(HOUR_NS).alias("hour"))
+    for (hour,), part in hourly.partition_by("hour", as_dict=True, include_key=False, maintain_order=True).items():
+        yield f"hour={hour_label(int(hour))}", part
 
 
 def _write_quarantine(lake: Lake, entry: LedgerEntry, refused: list[RefusedRow]) -> None:

@@ -15,7 +15,10 @@ from goodput.plumbing.ledger import LedgerEntry, read_ledger, write_ledger
 from goodput.plumbing.sql_files import connect
 from goodput.plumbing.workspace import Workspace
 
-TABLES = ("serving_records", "span_links", "label_records", "sample_records", "quarantine")
+TABLES = (
+    *("serving_records", "span_links", "label_records", "sample_records", "event_records", "cost_lines", "price_lines"),
+    "quarantine",
+)
 _LEDGER_EVERY_S = 30.0  # a run that dies has this much to do again
 
 

@@ -1,4 +1,7 @@
-"""Stage 3 as assets: attempts, requests and labels of each hour, checked against their contracts before they count."""
+"""Stage 3 as assets: attempts, requests and labels of each hour, and what is made whole: events, costs, prices.
+
+All of it is checked against its contracts before it counts.
+"""
 
 from collections.abc import Iterator
 
@@ -8,6 +11,8 @@ from goodput.join.compute import join_hours
 from goodput.join.labels import note_label_hours
 from goodput.join.samples import SampleInputs, sample_hours
 from goodput.join.staleness import TABLES, JoinInputs
+from goodput.join.whole import CELL, WholeInputs
+from goodput.join.whole import TABLES as WHOLE
 from goodput.plumbing.asset_tags import HOURS, IN_ONE_RUN, table_spec
 from goodput.plumbing.checked import check_spec, checked, publishable
 from goodput.plumbing.hours import batches
@@ -73,3 +78,24 @@ def sampled(
     rows = sum(sample_hours(inputs, batch) for batch in workspace.progress.track(groups, "sampling", len(groups)))
     counted = {"replica_samples": rows}
     yield from checked(lake, ["replica_samples"], cells, layer="joined", rows=counted, unchecked=("sample_rows",))
+
+
+@dg.multi_asset(
+    name="make_whole",
+    specs=[
+        table_spec(table, "join", kinds={"parquet", "duckdb"}, deps=[whole.records]) for table, whole in WHOLE.items()
+    ],
+    check_specs=[check_spec(table) for table in WHOLE],
+    description="Ops events, costs, prices and labels of sessions: each made whole where its sources changed.",
+)
+def made_whole(
+    workspace: dg.ResourceParam[Workspace],
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Make what is stale of the tables that have no hours."""
+    inputs = WholeInputs(workspace.lake, workspace.settings, read_ledger(workspace.lake))
+    stale = inputs.stale()
+    due = {t: made_from for t, made_from in stale.items() if publishable(workspace.lake, {CELL: made_from}, [t])}
+    rows = inputs.make(due)
+    for table in WHOLE:
+        cells = {CELL: due[table]} if table in due else {}
+        yield from checked(workspace.lake, [table], cells, layer="joined", rows={table: rows.get(table, 0)})

@@ -84,7 +84,10 @@ def measured(
     group_name="measure",
     owners=OWNERS,
     kinds={"duckdb"},
-    deps=["attempts", "requests", "quality_labels", "replica_samples", "coverage", "goodput", "quarantine"],
+    deps=[
+        *("attempts", "requests", "quality_labels", "session_labels", "ops_events", "cost_records", "token_prices"),
+        *("replica_samples", "coverage", "goodput", "quarantine"),
+    ],
     description="goodput.duckdb: every public relation with its comments, replaced whole.",
 )
 def goodput_database(workspace: dg.ResourceParam[Workspace]) -> dg.MaterializeResult[None]:

@@ -22,7 +22,17 @@ VIEWS = {
     "replica_samples": "joined",
     "serving_records": "conformed",
 }
-TABLES = {"goodput": "measured", "coverage": "measured", "restatements": "measured", "quarantine": "conformed"}
+TABLES = {
+    "ops_events": "joined",
+    "cost_records": "joined",
+    "token_prices": "joined",
+    "coverage": "measured",
+    "goodput": "measured",
+    "restatements": "measured",
+    "quarantine": "conformed",
+}
+_ALSO = {"quality_labels": "session_labels"}  # rows of a view that another table of its layer holds
+_COUNTED = ("label_records", "event_records", "cost_lines", "price_lines")  # of the ledger, beside source_rows
 SOURCE_ROWS = pa.schema(
     [
         ("source_id", pa.string()),
@@ -42,6 +52,9 @@ _ORDER = {
     "goodput": "window_s, window_start, slice, workload, model, pool, route",
     "restatements": "restated_at, window_s, window_start, slice, workload, model, pool, route",
     "quarantine": "path, line, position",
+    "ops_events": "occurred_at, event_id",
+    "cost_records": "period_start, cost_id",
+    "token_prices": "model, valid_from",
 }
 
 
@@ -60,7 +73,9 @@ def publish(lake: Lake, known_sources: Iterable[str], workloads: pa.Table) -> di
         log.unlink(missing_ok=True)  # of a run that was killed; DuckDB would replay it
         try:
             with connect(str(temporary)) as connection:
+                connection.begin()  # hundreds of comments would else be as many writes
                 rows.update(_fill(connection, lake, known, workloads))
+                connection.commit()
         except duckdb.IOException as error:
             raise LakeUnwritable(lake.database, OSError(str(error))) from error
         finally:
@@ -87,7 +102,8 @@ def _fill(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str], wo
 
 
 def _files(lake: Lake, layer: str, table: str, known: set[str] | None) -> list[str]:
-    found = [path for paths in lake.parts(layer, table).values() for path in paths]
+    tables = [table, _ALSO[table]] if table in _ALSO else [table]
+    found = [path for name in tables for paths in lake.parts(layer, name).values() for path in paths]
     return [str(path.absolute()) for path in found if known is None or path.stem in known]
 
 
@@ -96,8 +112,8 @@ def _add_sources(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[s
     read_parts(connection, "ledger", ledger, LEDGER_SCHEMA)
     read_parts(connection, "source_rows", _files(lake, "joined", "source_rows", None), SOURCE_ROWS)
     read_parts(connection, "sample_rows", _files(lake, "joined", "sample_rows", None), SOURCE_ROWS)
-    labels = _files(lake, "conformed", "label_records", known)
-    read_parts(connection, "label_records", labels, arrow_schema("label_records"))
+    for table in _COUNTED:
+        read_parts(connection, table, _files(lake, "conformed", table, known), arrow_schema(table))
     return _add_table(connection, "sources", f"SELECT * FROM ({sql_file('sources').text})")  # noqa: S608
 
 

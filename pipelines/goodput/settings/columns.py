@@ -19,7 +19,12 @@ Kind = Literal["time", "duration", "plain"]
 
 TIME_UNITS = ("epoch_s", "epoch_ms", "epoch_us", "epoch_ns", "iso8601")
 DURATION_UNITS = ("s", "ms", "us", "ns")
-RECORDS_OF = {"attempts": "serving_records", "quality_labels": "label_records"}
+RECORDS_OF = {
+    "attempts": "serving_records",
+    "quality_labels": "label_records",
+    "ops_events": "event_records",
+    "cost_records": "cost_lines",
+}
 _SET_BY_THE_PIPELINE = {
     "record_id",
     "source_id",
@@ -29,9 +34,15 @@ _SET_BY_THE_PIPELINE = {
     "attributes",
     "subject_kind",
     "subject_id",
+    "placeholder_rate",
 }
 _SUBJECTS = ("request_key", "response_id", "trace_id", "span_id", "session_id")
-NEEDED = {"attempts": ("started_at",), "quality_labels": ("evaluator", "labelled_at")}
+NEEDED = {
+    "attempts": ("started_at",),
+    "quality_labels": ("evaluator", "labelled_at"),
+    "ops_events": ("kind", "occurred_at"),
+    "cost_records": ("period_start", "period_end", "amount_usd"),
+}
 
 
 @cache
@@ -40,12 +51,13 @@ def mappable_columns(table: str) -> dict[str, Kind]:
     kinds: dict[str, Kind] = {}
     for column in contract(RECORDS_OF[table]).columns:
         if column.name.endswith("_ns"):
-            kinds[column.name.removesuffix("_ns") + "_at"] = "time"
+            name = column.name.removesuffix("_ns")
+            kinds[name if name.endswith(("_start", "_end")) else f"{name}_at"] = "time"
         elif column.name not in _SET_BY_THE_PIPELINE:
             kinds[column.name] = "duration" if column.name.endswith("_s") else "plain"
     if table == "attempts":
         kinds["attempt_id"] = "plain"
-    else:
+    elif table == "quality_labels":
         kinds.update(dict.fromkeys(_SUBJECTS, "plain"))
     return kinds
 

@@ -4,6 +4,7 @@ What a setting means for the numbers stands in the stage that reads it.
 """
 
 import re
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -42,6 +43,7 @@ def _constant(value: object) -> object:
 
 # Strict: what TOML tells apart stays apart; `true` is no second and "1" no number.
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Count = Annotated[int, Field(ge=0, strict=True)]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
@@ -97,12 +99,12 @@ class MappedColumn(_Part):
 
 
 class TableSource(_Part):
-    """A serving log or label file that needs no code: where it is and which column means what."""
+    """A file of logs, labels, events or costs that needs no code: where it is and which column means what."""
 
     format: Literal["csv", "jsonl", "parquet"]
     path: str
     path_pattern: str | None = None
-    table: Literal["attempts", "quality_labels"] = "attempts"
+    table: Literal["attempts", "quality_labels", "ops_events", "cost_records"] = "attempts"
     constants: dict[str, Constant] = Field(default_factory=dict)
     columns: dict[str, MappedColumn]
 
@@ -158,6 +160,48 @@ class MetricLabels(_Part):
     version: Names = ("service_version", "app_kubernetes_io_version")
 
 
+class Events(_Part):
+    """What the subjects of ops events are to the telemetry: emitters call them as they like."""
+
+    pools: dict[str, str] = Field(default_factory=dict)
+    replicas: dict[str, str] = Field(default_factory=dict)
+
+
+class Costs(_Part):
+    """Tags that say what a bill's line is for, first found wins; and which lines of a bill count, all without globs."""
+
+    pool_tags: Names = (
+        *("pool", "k8s-deployment", "k8s.deployment.name", "app.kubernetes.io/name", "app_kubernetes_io_name"),
+        *("app", "aws:eks:deployment", "goog-k8s-workload-name"),
+    )
+    replica_tags: Names = (
+        "replica",
+        "pod",
+        "k8s-pod",
+        "k8s.pod.name",
+        "aws:eks:pod",
+        "statefulset_kubernetes_io_pod_name",
+    )
+    model_tags: Names = ("model", "gen_ai.request.model")
+    services: Names = ()
+    sub_accounts: Names = ()
+
+
+class Rate(_Part):
+    """What a GPU costs by the hour, for the replicas that match."""
+
+    pool: Names = ()
+    replica: Names = ()
+    usd_per_gpu_hour: Dollars
+    gpus_per_replica: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)
+
+
+class Prices(_Part):
+    """From when a price list holds whose path has no date."""
+
+    valid_from: date | None = None
+
+
 class Limits(_Part):
     """How much of a file is believed: beyond these a line, or a whole file, is refused."""
 
@@ -194,6 +238,10 @@ class Settings(_Part):
     attributes: Attributes = Attributes()
     leave_out: dict[str, LeaveOut] = Field(default_factory=dict)
     metric_labels: MetricLabels = MetricLabels()
+    events: Events = Events()
+    costs: Costs = Costs()
+    rates: dict[str, Rate] = Field(default_factory=dict)
+    prices: Prices = Prices()
     limits: Limits = Limits()
     receive: Receive = Receive()
     schedule: Schedule = Schedule()

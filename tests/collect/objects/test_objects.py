@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from collect.objects.written import PAGED, PLAIN, Reading, Row, call, put
+from collect.objects.written import MAPPED, PAGED, PLAIN, Reading, Row, call, put
 from goodput.errors import SourceRefused
 
 DIALECTS = (PLAIN, PAGED)
@@ -145,6 +145,20 @@ def test_rows_of_pages_are_read_with_what_the_page_says(tmp_path: Path) -> None:
     ] == [(1, 0, "s1", 1)]
     assert ids(reading) == [(3, 0, "a")]
     assert reading.ignored == {"row_of_no_known_format": 1, "page_without_rows": 1}
+
+
+def test_members_of_maps_are_rows_with_their_names(tmp_path: Path) -> None:
+    maps = [{"a": {"usd": 1}, "b": {"usd": 2.5}, "c": None}, {}, 7, {"a": {"usd": 3}, "d": {"eur": 1}}]
+    lines = [{"data": maps}, PAGES[0], {"data": [{"a": {"eur": 1}}]}]
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    reading = Reading(put(tmp_path / "log", text), (PLAIN, PAGED, MAPPED))
+    found = [
+        (row["line"], row["position"], row["record_id"], row["amount_usd"]) for row in reading.tables["cost_lines"]
+    ]
+    assert found == [(1, 0, "a", 1), (1, 1, "b", 2.5), (1, 3, "a", 3)]
+    assert ids(reading, "label_records") == [(2, 0, "s1")]
+    # two members and two elements of pages say nothing; a map in which nothing speaks is a page like any other
+    assert reading.ignored == {"row_of_no_known_format": 4}
 
 
 def test_a_page_document_over_several_lines_is_a_page(tmp_path: Path) -> None:

@@ -50,6 +50,15 @@ PAGED = Dialect(
     rows="$.data",
     parent_paths=(Wanted("$.meta.of", "string"), Wanted("$.meta.page", "int")),
 )
+MAPPED = Dialect(
+    name="mapped",
+    table="cost_lines",
+    matches=pl.col("$.usd").is_not_null(),
+    fields=(Field("amount_usd", "float", ("$.usd",)),),
+    finish=lambda frame: frame.with_columns(record_id=pl.col("key")),
+    signature=(Wanted("$.usd", "string"),),
+    rows="$.data[*].*",
+)
 
 
 def call(record_id: str, **said: object) -> str:

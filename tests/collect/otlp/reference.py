@@ -72,7 +72,28 @@ def _log(log: Any) -> dict[str, Any]:
         "event_name": log.event_name or (None if name is UNREADABLE else name) or None,
         "severity_number": log.severity_number,
         "body_text": log.body.string_value if log.body.WhichOneof("value") == "string_value" else None,
+        "body_map": _map_text(log.body),
     }
+
+
+def _map_text(body: Any) -> str | None:
+    if body.WhichOneof("value") != "kvlist_value":
+        return None
+    return json.dumps(_map(body.kvlist_value, levels=3), separators=(",", ":"))
+
+
+def _map(held: Any, levels: int) -> dict[str, Any] | None:
+    if not levels:
+        return None
+    return {entry.key: _in_map(entry.value, levels) for entry in held.values}
+
+
+def _in_map(value: Any, levels: int) -> Any:
+    member = value.WhichOneof("value")
+    if member == "kvlist_value":
+        return _map(value.kvlist_value, levels - 1)
+    held = getattr(value, member) if member in ("string_value", "bool_value", "int_value", "double_value") else None
+    return None if isinstance(held, float) and not math.isfinite(held) else held
 
 
 def _row(

@@ -69,6 +69,7 @@ def test_every_field_of_a_log_record(tmp_path: Path) -> None:
         "event_name": "e",
         "severity_number": 9,
         "body_text": "hi",
+        "body_map": None,
         "k": 0.5,
         "resource.k": None,
         "unreadable": None,

@@ -1,12 +1,25 @@
 """Which dialects there are, by the kind of row that speaks them; of several that match a row the first reads it."""
 
 from goodput.collect.dialect import Dialect
+from goodput.collect.dialects.argo_cd import ARGO_CD, ARGO_CD_LIST
+from goodput.collect.dialects.cdevents import CDEVENTS
 from goodput.collect.dialects.dynamo import DYNAMO_REQUESTS
 from goodput.collect.dialects.dynamo_spans import DYNAMO
 from goodput.collect.dialects.envoy import ENVOY
 from goodput.collect.dialects.evaluation import EVALUATION
+from goodput.collect.dialects.focus import FOCUS
 from goodput.collect.dialects.genai import GENAI
+from goodput.collect.dialects.github import GITHUB
+from goodput.collect.dialects.kubernetes import (
+    EVENTS_RECEIVER,
+    KUBERNETES,
+    KUBERNETES_LIST,
+    KUBERNETES_WATCH,
+    OBJECTS_RECEIVER,
+)
+from goodput.collect.dialects.langfuse import LANGFUSE, LANGFUSE_PAGE
 from goodput.collect.dialects.litellm import LITELLM_PAYLOADS, LITELLM_SPEND
+from goodput.collect.dialects.litellm_prices import LITELLM_PRICES
 from goodput.collect.dialects.litellm_spans import LITELLM_CALL, LITELLM_HTTP, LITELLM_REFUSAL
 from goodput.collect.dialects.llmd_spans import LLMD
 from goodput.collect.dialects.metrics.dynamo import DYNAMO_FRONTEND_METRICS, DYNAMO_WORKER_METRICS
@@ -17,7 +30,10 @@ from goodput.collect.dialects.metrics.sglang import SGLANG_METRICS
 from goodput.collect.dialects.metrics.tensorrt_llm import TENSORRT_LLM_METRICS
 from goodput.collect.dialects.metrics.triton import TRITON_METRICS
 from goodput.collect.dialects.metrics.vllm import VLLM_METRICS
+from goodput.collect.dialects.mlflow import MLFLOW, MLFLOW_TRACE
+from goodput.collect.dialects.opencost import OPENCOST, OPENCOST_ANSWER
 from goodput.collect.dialects.openinference import OPENINFERENCE
+from goodput.collect.dialects.phoenix import PHOENIX, PHOENIX_PAGE
 from goodput.collect.dialects.sglang import SGLANG_REQUEST_LOG, SGLANG_REQUESTS
 from goodput.collect.dialects.sglang_spans import SGLANG
 from goodput.collect.dialects.trtllm import TRTLLM_PERF_METRICS
@@ -30,10 +46,13 @@ SPAN_DIALECTS: tuple[Dialect, ...] = (
     *(LITELLM_CALL, LITELLM_REFUSAL, LITELLM_HTTP, DYNAMO, LLMD),  # gateways
     *(GENAI, OPENINFERENCE),  # conventions that any of them may speak as well
 )
-LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION,)
+LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION, EVENTS_RECEIVER, OBJECTS_RECEIVER)
 OBJECT_DIALECTS: tuple[Dialect, ...] = (
     *(SGLANG_REQUESTS, SGLANG_REQUEST_LOG, TRTLLM_PERF_METRICS),  # engines
     *(*LITELLM_PAYLOADS, LITELLM_SPEND, *DYNAMO_REQUESTS, ENVOY),  # gateways
+    *(LANGFUSE, LANGFUSE_PAGE, PHOENIX, PHOENIX_PAGE, MLFLOW, MLFLOW_TRACE),  # labels
+    *(CDEVENTS, KUBERNETES, KUBERNETES_LIST, KUBERNETES_WATCH, ARGO_CD, ARGO_CD_LIST, GITHUB),  # operations
+    *(FOCUS, OPENCOST, OPENCOST_ANSWER, LITELLM_PRICES),  # money
 )
 # Where two report the same of one replica, the first counts: an engine before what passes its metrics on.
 METRIC_DIALECTS: tuple[MetricDialect, ...] = (

@@ -17,6 +17,11 @@ from goodput.collect.tabular.block import EXCERPT_CHARACTERS
 
 _BATCH_ROWS = 2048  # DuckDB's threads share the work by record batch
 _ELEMENTS = "SELECT json_extract(text, $path) AS text FROM texts"
+_MEMBERS = """
+    SELECT json_extract(text, $path) AS text, flatten(list_transform(around, lambda o: json_keys(o))) AS key
+    FROM (SELECT text, json_extract(text, [$around]) AS around FROM texts)
+"""
+_MEMBERS_OF_SEVERAL = _MEMBERS.replace("[$around]", "$around")
 
 
 @dataclass
@@ -91,6 +96,16 @@ def elements(rows: pl.DataFrame, path: str, connection: duckdb.DuckDBPyConnectio
     lists = rows.with_columns(pl.Series("text", found["text"]).cast(pl.List(pl.String)))
     members = lists.filter(pl.col("text").list.len() > 0).explode("text")
     return members.with_columns(position=pl.int_range(pl.len(), dtype=pl.Int32).over("line"))
+
+
+def members(rows: pl.DataFrame, path: str, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """Each member of the objects that stand at a path, which ends in ".*", as a row, with its name as `key`."""
+    around = path.removesuffix(".*")
+    sql = _MEMBERS_OF_SEVERAL if "*" in around else _MEMBERS
+    found = pl.DataFrame(query(connection, sql, rows["text"], path=path, around=around))
+    lists = rows.with_columns(found.select(pl.col("text", "key").cast(pl.List(pl.String))))
+    each = lists.filter(pl.col("text").list.len() > 0).explode("text", "key")
+    return each.with_columns(position=pl.int_range(pl.len(), dtype=pl.Int32).over("line"))
 
 
 def _not_an_object(line: int, position: int, reason: str, text: str) -> RefusedRow:

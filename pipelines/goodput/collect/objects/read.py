@@ -11,7 +11,7 @@ import polars.selectors as cs
 
 from goodput.collect.dialect import Dialect, Refused
 from goodput.collect.dialects.registry import OBJECT_DIALECTS
-from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements, query, read_ahead
+from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements, members, query, read_ahead
 from goodput.collect.objects.document import DocumentObjects
 from goodput.collect.objects.extract import texts_at, typed
 from goodput.collect.objects.layout import layout_of
@@ -30,6 +30,7 @@ _PLACE = ("line", "position", "text")
 _LENGTH = """
 SELECT CASE WHEN json_type(text, $path) = 'ARRAY' THEN json_array_length(text, $path) END AS length FROM texts
 """
+_HOLDS = "SELECT coalesce(len(json_extract(text, $path)) > 0, false) AS holds FROM texts"
 
 
 class ObjectReading:
@@ -85,8 +86,10 @@ class ObjectReading:
         received = Received(rows_read=len(block.refused), refused=list(block.refused))
         rest = self._take(received, block.objects, None, connection)
         containers = dict.fromkeys(dialect.rows for dialect in self._dialects if dialect.rows)
-        for path in containers:
-            if rest.height:
+        for path in sorted(containers, key=lambda path: "*" not in path):  # what is told more exactly first
+            if rest.height and "*" in path:
+                rest = self._open_maps(received, rest, path, connection)
+            elif rest.height:
                 rest = self._open_pages(received, rest, path, connection)
         received.rows_read += rest.height
         received.ignore(UNKNOWN, rest.height)
@@ -112,6 +115,19 @@ class ObjectReading:
         received.rows_read += unknown.height
         received.ignore(UNKNOWN, unknown.height)
         return objects.filter(lengths.is_null())
+
+    def _open_maps(
+        self, received: Received, objects: pl.DataFrame, path: str, connection: duckdb.DuckDBPyConnection
+    ) -> pl.DataFrame:
+        """Take the rows that are members of a map in the objects; objects in which no member speaks are left."""
+        shown = [w.key for dialect in self._dialects if dialect.rows == path for w in dialect.signature]
+        holds = pl.repeat(value=True, n=objects.height, eager=True)
+        for key in shown:
+            holds &= pl.Series(query(connection, _HOLDS, objects["text"], path=f"{path}{key[1:]}")["holds"])
+        unknown = self._take(received, members(objects.filter(holds), path, connection), path, connection)
+        received.rows_read += unknown.height
+        received.ignore(UNKNOWN, unknown.height)
+        return objects.filter(~holds)
 
     def _take(
         self, received: Received, rows: pl.DataFrame, container: str | None, connection: duckdb.DuckDBPyConnection

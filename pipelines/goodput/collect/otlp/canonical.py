@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from goodput.collect.otlp.fields import ANY_VALUE, LINE, Field, Message, Scalar
+from goodput.collect.otlp.fields import ANY_VALUE, BODY, LINE, Field, Message, Scalar
 from goodput.collect.otlp.json_schema import fields_by_key
 
 _INT32 = range(-(2**31), 2**31)
@@ -82,17 +82,17 @@ def _field(value: object, item: Field) -> object:
 
 
 def _single(value: object, item: Field) -> object:
-    if item.type is ANY_VALUE:
-        return _any_value(value)
+    if item.type is ANY_VALUE or item.type is BODY:
+        return _any_value(value, item.type)
     if isinstance(item.type, Message):
         return _object(value, item.type, item.name)
     return _LEAVES[item.type](value, item)
 
 
-def _any_value(value: object) -> dict[str, Any]:
-    """An attribute's value; where it breaks the rules, bytes: there, but not readable as any wanted type."""
+def _any_value(value: object, message: Message) -> dict[str, Any]:
+    """An attribute's value or a body; where it breaks the rules, bytes: there, but not readable as any wanted type."""
     try:
-        return _object(value, ANY_VALUE, "value")
+        return _object(value, message, "value")
     except NotOtlpError:
         return {"bytesValue": ""}
 

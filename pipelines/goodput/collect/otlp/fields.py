@@ -73,19 +73,35 @@ SEVERITY_NUMBER = {"SEVERITY_NUMBER_UNSPECIFIED": 0} | {
 PRESENCE = Message("Presence", ())  # that it is there is all that is read
 ARRAY_MEMBER = Message("ArrayMember", (Field("stringValue", 1, Scalar.TEXT),), union=True)
 ARRAY_VALUE = Message("ArrayValue", (Field("values", 1, ARRAY_MEMBER, repeated=True),))
-ANY_VALUE = Message(
-    "AnyValue",
-    (
-        Field("stringValue", 1, Scalar.TEXT),
-        Field("boolValue", 2, Scalar.BOOL),
-        Field("intValue", 3, Scalar.INTEGER),
-        Field("doubleValue", 4, Scalar.DOUBLE),
-        Field("arrayValue", 5, ARRAY_VALUE),
-        Field("kvlistValue", 6, PRESENCE),
-        Field("bytesValue", 7, Scalar.BYTES),
-    ),
-    union=True,
-)
+
+
+def _any_value(name: str, of_map: Message) -> Message:
+    return Message(
+        name,
+        (
+            Field("stringValue", 1, Scalar.TEXT),
+            Field("boolValue", 2, Scalar.BOOL),
+            Field("intValue", 3, Scalar.INTEGER),
+            Field("doubleValue", 4, Scalar.DOUBLE),
+            Field("arrayValue", 5, ARRAY_VALUE),
+            Field("kvlistValue", 6, of_map),
+            Field("bytesValue", 7, Scalar.BYTES),
+        ),
+        union=True,
+    )
+
+
+def _body(levels: int) -> Message:
+    """AnyValue with maps of so many levels: Arrow has no recursive types."""
+    if not levels:
+        return ANY_VALUE
+    entry = Message(f"Entry{levels}", (Field("key", 1, Scalar.TEXT), Field("value", 2, _body(levels - 1))))
+    return _any_value(f"Body{levels}", Message(f"Map{levels}", (Field("values", 1, entry, repeated=True),)))
+
+
+ANY_VALUE = _any_value("AnyValue", PRESENCE)
+MAP_LEVELS = 3  # of a log record's body: as deep as what is read of a Kubernetes object that was watched
+BODY = _body(MAP_LEVELS)
 KEY_VALUE = Message("KeyValue", (Field("key", 1, Scalar.TEXT), Field("value", 2, ANY_VALUE)))
 RESOURCE = Message("Resource", (Field("attributes", 1, KEY_VALUE, repeated=True),))
 SCOPE = Message("InstrumentationScope", (Field("name", 1, Scalar.TEXT),))
@@ -110,7 +126,7 @@ LOG_RECORD = Message(
         Field("timeUnixNano", 1, Scalar.TIME),
         Field("observedTimeUnixNano", 11, Scalar.TIME),
         Field("severityNumber", 2, Scalar.ENUM, enum_names=SEVERITY_NUMBER),
-        Field("body", 5, ANY_VALUE),
+        Field("body", 5, BODY),
         Field("attributes", 6, KEY_VALUE, repeated=True),
         Field("traceId", 9, Scalar.ID),
         Field("spanId", 10, Scalar.ID),

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from goodput.collect.otlp.attributes import Wanted, pivot
 from goodput.collect.otlp.fields import LOGS, SPANS, Signal
 from goodput.collect.otlp.leaves import codes, hex_ids, nanoseconds, shared, text
+from goodput.collect.otlp.maps import json_of_maps
 from goodput.collect.otlp.nested import Index, child, children, ordinals
 
 Mask = npt.NDArray[np.bool_]
@@ -24,7 +25,7 @@ SPAN_COLUMNS = (
     *("status_code", "status_message", "scope_name", "unreadable"),
 )
 LOG_COLUMNS = (
-    *("line", "position", "time_ns", "trace_id", "span_id", "event_name", "severity_number", "body_text"),
+    *("line", "position", "time_ns", "trace_id", "span_id", "event_name", "severity_number", "body_text", "body_map"),
     "unreadable",
 )
 
@@ -113,7 +114,9 @@ def logs_table(
     named = pivot(child(logs, "attributes"), [EVENT_NAME]).columns[EVENT_NAME.key]
     rows.add("event_name", pc.coalesce(text(child(logs, "eventName")), text(named)))
     rows.add("severity_number", codes(child(logs, "severityNumber")))
-    rows.add("body_text", child(child(logs, "body"), "stringValue"))
+    body = child(logs, "body")
+    rows.add("body_text", child(body, "stringValue"))
+    rows.add("body_map", json_of_maps(child(body, "kvlistValue")))
     rows.add_attributes(log_keys)
     rows.add_resource_attributes(resource_keys)
     return rows.table()

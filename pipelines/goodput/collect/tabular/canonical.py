@@ -5,6 +5,7 @@ Only renaming, typing and saying what a label judges belong here; what follows f
 
 import hashlib
 import json
+from collections.abc import Callable
 
 import polars as pl
 
@@ -17,12 +18,12 @@ from goodput.plumbing.contracts import arrow_schema
 from goodput.settings.columns import RECORDS_OF, mappable_columns
 from goodput.settings.model import MappedColumn, TableSource
 
-_LOWER_CASE = ("outcome", "layer", "trace_id", "span_id", "parent_span_id")
+_LOWER_CASE = ("outcome", "layer", "trace_id", "span_id", "parent_span_id", "kind", "basis")
 _SUBJECTS = ("span", "response", "request", "trace", "session")  # a row that names several judges the first
 
 
 class CanonicalTable:
-    """How one file's rows become rows of serving_records or label_records.
+    """How one file's rows become rows of serving_records, label_records, event_records or cost_lines.
 
     Raises SourceRefused where a constant, or what the path gives, is no value of its column.
     """
@@ -54,7 +55,7 @@ class CanonicalTable:
             dialect=pl.lit(self._file.reader),
             record_id=self._record_ids(block),
         )
-        shaped = self._as_contract(_attempts(rows) if self._source.table == "attempts" else _labels(rows))
+        shaped = self._as_contract(_COMPLETE[self._source.table](rows))
         if not bad.any():
             return shaped, []
         return shaped.filter(~bad), self._refused(block, unreadable, bad)
@@ -138,8 +139,7 @@ class CanonicalTable:
 
 def _attempts(rows: pl.DataFrame) -> pl.DataFrame:
     layer = pl.col("layer").fill_null("gateway") if "layer" in rows.columns else pl.lit("gateway")
-    key = pl.coalesce("attempt_id", "record_id") if "attempt_id" in rows.columns else pl.col("record_id")
-    return rows.with_columns(layer=layer, record_id=key)
+    return rows.with_columns(layer=layer, record_id=_first_of(rows, "attempt_id", "record_id"))
 
 
 def _labels(rows: pl.DataFrame) -> pl.DataFrame:
@@ -163,3 +163,24 @@ def _labels(rows: pl.DataFrame) -> pl.DataFrame:
         label_id=pl.coalesce("label_id", "record_id"),
         withdrawn=pl.col("withdrawn").cast(pl.Boolean).fill_null(value=False),
     )
+
+
+def _events(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(event_id=_first_of(rows, "event_id", "record_id"))
+
+
+def _costs(rows: pl.DataFrame) -> pl.DataFrame:
+    basis = pl.col("basis").fill_null("overhead") if "basis" in rows.columns else pl.lit("overhead")
+    return rows.with_columns(basis=basis, cost_id=_first_of(rows, "cost_id", "record_id"))
+
+
+def _first_of(rows: pl.DataFrame, *names: str) -> pl.Expr:
+    return pl.coalesce(name for name in names if name in rows.columns)
+
+
+_COMPLETE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "attempts": _attempts,
+    "quality_labels": _labels,
+    "ops_events": _events,
+    "cost_records": _costs,
+}

@@ -1,0 +1,12 @@
+-- description: Which export each source file is of, and the date that its path gives it
+-- grain: source_id
+-- kind: view
+SELECT
+    source_id,
+    content_hash,
+    -- parts of one export lie in one folder and differ in a part number; all other files are exports of their own
+    regexp_replace(path, '(part[-_]?\d+[^/]*|[-_](\d{5}|\d{12})(\.[A-Za-z0-9.]+)?)$', '') AS export,
+    regexp_replace(
+        coalesce(list_extract(regexp_extract_all(path, '20\d\d-?[01]\d-?[0-3]\d(T[0-9:.-]+)?'), -1), ''), '[^0-9]', '', 'g'
+    ) AS dated
+FROM source_files

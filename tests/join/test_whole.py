@@ -1,0 +1,323 @@
+"""Ops events, costs and prices from files: each once, however often, in whatever order and form they arrive."""
+
+import json
+import random
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collect.test_cost_dialects import ALLOCATION, CHARGE, IDLE, PRICES, Row, as_csv
+from collect.test_event_dialects import APPLICATION, EVENT, POD, cdevent
+from end_to_end.whole import ask, make_whole
+from goodput.conform.take_in import take_in
+from goodput.join.whole import CELL, TABLES
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.ledger import read_ledger
+from goodput.plumbing.sql_files import connect, read_parts
+from goodput.plumbing.warehouse import publish
+from goodput.plumbing.workspace import Workspace
+from plumbing.test_warehouse import NO_GATES
+
+PUBLIC = ("ops_events", "cost_records", "token_prices")
+
+
+def workspace(folder: Path, settings: str = "") -> Workspace:
+    (folder / "landing").mkdir(parents=True, exist_ok=True)
+    (folder / "goodput.toml").write_text(settings)
+    made = Workspace(folder / "goodput.toml")
+    made.lake.open()
+    return made
+
+
+def land(at: Workspace, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = at.settings.landing_paths[0] / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def made(at: Workspace, table: str, *columns: str) -> list[tuple[Any, ...]]:
+    """Rows of a table once all that landed is taken in."""
+    take_in(at)
+    make_whole(at)
+    with connect() as connection:
+        read_parts(connection, table, [str(at.lake.part("joined", table, CELL))], arrow_schema(table))
+        return connection.sql(f"SELECT {', '.join(columns)} FROM {table}").fetchall()
+
+
+def accounts(at: Workspace) -> dict[str, tuple[int, ...]]:
+    """Rows read, kept, duplicate, quarantined and ignored of each source, by its path."""
+    publish(at.lake, read_ledger(at.lake), NO_GATES)
+    counts = "rows_read, rows_kept, rows_duplicate, rows_quarantined, rows_ignored"
+    found = {path: tuple(rest) for path, *rest in ask(at, f"SELECT path, {counts} FROM sources").rows()}
+    assert all(read == sum(others) for read, *others in found.values())  # identity R
+    return found
+
+
+def lines(*rows: Row) -> str:
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def day(number: int, usd: float, **given: str) -> Row:
+    """A charge of the first hour of a day of November."""
+    begin, end = (f"2026-11-{number:02d}T0{hour}:00:00Z" for hour in (0, 1))
+    return {**CHARGE, "ChargePeriodStart": begin, "ChargePeriodEnd": end, "EffectiveCost": str(usd), **given}
+
+
+def costs(tmp_path: Path, files: Mapping[str, str], settings: str = "") -> list[tuple[Any, ...]]:
+    """(day, amount) of each cost record."""
+    at = workspace(tmp_path, settings)
+    land(at, files)
+    return made(at, "cost_records", "day(period_start)", "amount_usd")
+
+
+# Trap 21: bills are restated
+
+
+def test_trap_21_a_later_export_of_the_month_replaces_the_one_before(tmp_path: Path) -> None:
+    found = costs(
+        tmp_path,
+        {
+            "focus-2026-11-03.csv": as_csv(day(1, 10), day(2, 20)),
+            "focus-2026-11-04.csv": as_csv(day(1, 10), day(2, 21), day(2, 5), day(3, 30)),
+        },
+    )
+    assert sorted(found) == [(1, 10), (2, 5), (2, 21), (3, 30)]
+
+
+def test_trap_21_a_correction_comes_in_a_later_billing_period_and_counts_where_it_was_used(tmp_path: Path) -> None:
+    later = {"BillingPeriodStart": "2026-12-01T00:00:00Z", "BillingPeriodEnd": "2027-01-01T00:00:00Z"}
+    correction = day(2, -4, ChargeClass="Correction", ConsumedQuantity="-0.5", **later)
+    files = {"nov/2026-12-01.csv": as_csv(day(1, 10), day(2, 20)), "dec/2026-12-02.csv": as_csv(correction)}
+    assert sorted(costs(tmp_path, files)) == [(1, 10), (2, -4), (2, 20)]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        # exports of single days stand beside each other
+        ({"a/2026-11-02.csv": (day(1, 10),), "a/2026-11-03.csv": (day(2, 20),)}, [(1, 10), (2, 20)]),
+        # parts of one export belong together
+        (
+            {
+                "run=20261104T020000Z/part_0_0001.csv": (day(1, 10),),
+                "run=20261104T020000Z/part_1_0001.csv": (day(1, 11), day(2, 20)),
+                "run=20261103T020000Z/part_0_0001.csv": (day(1, 9), day(2, 19)),
+            },
+            [(1, 10), (1, 11), (2, 20)],
+        ),
+        # without a date the export that reaches further, and then the one with more lines, is the later one
+        ({"x.csv": (day(1, 10), day(2, 20)), "y.csv": (day(1, 9),)}, [(1, 10), (2, 20)]),
+        ({"x.csv": (day(1, 9),), "y.csv": (day(1, 10), day(1, 11))}, [(1, 10), (1, 11)]),
+        # accounts are billed apart, whoever exports them
+        (
+            {"s1/2026-11-02.csv": (day(1, 10),), "s2/2026-11-03.csv": (day(1, 20, SubAccountId="789"),)},
+            [(1, 10), (1, 20)],
+        ),
+    ],
+)
+def test_trap_21_no_two_exports_of_a_time_are_counted(
+    tmp_path: Path, files: dict[str, tuple[Row, ...]], expected: list[tuple[int, float]]
+) -> None:
+    assert sorted(costs(tmp_path, {name: as_csv(*rows) for name, rows in files.items()})) == expected
+
+
+def test_trap_21_idle_and_unused_money_is_kept(tmp_path: Path) -> None:
+    at = workspace(tmp_path)
+    unused = {**CHARGE, "CommitmentDiscountStatus": "Unused", "EffectiveCost": "3"}
+    answer = {"code": 200, "data": [{"vllm": ALLOCATION, "__idle__": IDLE}]}
+    land(at, {"focus.csv": as_csv(unused), "opencost.json": json.dumps(answer)})
+    found = made(at, "cost_records", "basis", "charge_category", "commitment_status", "amount_usd")
+    assert sorted(found, key=str) == [
+        ("allocation", "idle", None, 7.5),
+        ("allocation", None, None, 5.5),
+        ("billing", "Usage", "Unused", 3.0),
+    ]
+
+
+def test_of_allocations_over_each_other_the_widest_counts(tmp_path: Path) -> None:
+    def asked(first: int, last: int, usd: float, name: str = "vllm") -> Row:
+        window = {"start": f"2026-11-20T{first:02d}:00:00Z", "end": f"2026-11-20T{last:02d}:00:00Z"}
+        return {**ALLOCATION, **window, "name": name, "window": window, "totalCost": usd}
+
+    at = workspace(tmp_path)
+    today_so_far = [asked(0, 2, 2), asked(0, 3, 3), asked(1, 2, 1), asked(3, 4, 1), asked(2, 3, 9, "__idle__")]
+    land(at, {"a.jsonl": lines(*today_so_far), "b.jsonl": lines(asked(0, 2, 2), asked(3, 4, 1))})
+    found = made(at, "cost_records", "resource_id", "hour(period_start)", "hour(period_end)", "amount_usd")
+    assert sorted(found) == [("__idle__", 2, 3, 9), ("vllm", 0, 3, 3), ("vllm", 3, 4, 1)]
+
+
+def test_other_currencies_are_refused_and_say_so(tmp_path: Path) -> None:
+    at = workspace(tmp_path)
+    land(at, {"focus.csv": as_csv(CHARGE, {**CHARGE, "BillingCurrency": "EUR"})})
+    assert made(at, "cost_records", "amount_usd") == [(12.25,)]
+    assert accounts(at) == {"focus.csv": (2, 1, 0, 1, 0)}
+    assert ask(at, "SELECT line, rule FROM quarantine").rows() == [(3, "currency_not_usd")]
+
+
+def test_tags_say_what_a_line_is_for_and_settings_which_lines_count(tmp_path: Path) -> None:
+    settings = """
+[costs]
+pool_tags = ["missing", "team"]
+services = ["*Compute*"]
+"""
+    storage = {**CHARGE, "ServiceName": "Amazon Simple Storage Service"}
+    files = {"focus.csv": as_csv(CHARGE, {**CHARGE, "Tags": "no JSON"}, storage), "a.jsonl": lines(ALLOCATION)}
+    for name, toml, expected in (
+        ("default", "", [("billing", "chat", None, None)] * 2 + [("billing", None, None, None)]),
+        ("chosen", settings, [("billing", "llm", None, None), ("billing", None, None, None)]),
+    ):
+        at = workspace(tmp_path / name, toml)
+        land(at, files)
+        found = made(at, "cost_records", "basis", "pool", "replica", "model")
+        assert sorted(found, key=str) == sorted([*expected, ("allocation", "vllm", "vllm-0", "m1")], key=str)
+
+
+# Trap 22: price lists have no dates
+
+
+def test_trap_22_prices_hold_from_the_date_of_their_list_until_they_change(tmp_path: Path) -> None:
+    at = workspace(tmp_path, "[prices]\nvalid_from = 2026-09-01\n")
+    dearer = {**PRICES, "gpt-x": {**PRICES["gpt-x"], "input_cost_per_token": 3e-06}}
+    land(
+        at,
+        {
+            "model_prices_and_context_window.json": json.dumps(PRICES),
+            "prices-2026-10-01.json": json.dumps({**PRICES, "new/model": PRICES["gpt-x"]}),
+            "prices-2026-11-01.json": json.dumps(dearer),
+        },
+    )
+    found = made(at, "token_prices", "model", "valid_from::DATE::VARCHAR", "valid_to::DATE::VARCHAR", "input_token_usd")
+    assert found == [
+        ("deepseek/chat", "2026-09-01", None, 2.8e-07),
+        ("free/model", "2026-09-01", None, 0),
+        ("gpt-x", "2026-09-01", "2026-11-01", 2.5e-06),
+        ("gpt-x", "2026-11-01", None, 3e-06),
+        ("new/model", "2026-10-01", None, 2.5e-06),
+    ]
+    hashes = {entry.path: entry.content_hash for entry in read_ledger(at.lake).values()}
+    lists = [hashes["model_prices_and_context_window.json"], hashes["prices-2026-11-01.json"]]
+    assert [row[1] for row in made(at, "token_prices", "model", "source_hash") if row[0] == "gpt-x"] == lists
+
+
+# Trap 26: ops events change in place, are sent again, and are called as their emitter likes
+
+
+def test_trap_26_an_event_counts_once_as_it_last_was(tmp_path: Path) -> None:
+    started = {**EVENT, "involvedObject": POD, "reason": "Started", "message": "Started container vllm"}
+    again = [{**started, "count": count, "lastTimestamp": f"2026-11-20T09:0{count}:00Z"} for count in (2, 4, 3)]
+    at = workspace(tmp_path)
+    land(
+        at,
+        {"a.jsonl": lines(*again[:2]), "b.jsonl": lines(again[2], APPLICATION), "c.jsonl": lines({"app": APPLICATION})},
+    )
+    found = made(at, "ops_events", "event_id", "kind", "occurred_at", "occurrences")
+    assert found == [
+        ("argocd/chat/6f2a/Succeeded/2026-11-20T08:59:00Z", "deployment", datetime(2026, 11, 20, 9, tzinfo=UTC), None),
+        ("k8s/u1", "restart", datetime(2026, 11, 20, 9, 4, tzinfo=UTC), 4),
+    ]
+
+
+def test_trap_26_settings_say_which_pool_and_replica_a_subject_is(tmp_path: Path) -> None:
+    at = workspace(
+        tmp_path,
+        """
+[events]
+pools = { search = "rag" }
+replicas = { replica-a = "10.0.0.7:8000" }
+""",
+    )
+    rows = [
+        cdevent("service.deployed.0.3.0", {"id": name, "content": {}}, id=name) for name in ("search", "replica-a", "x")
+    ]
+    land(at, {"events.jsonl": lines(*rows)})
+    found = made(at, "ops_events", "subject", "pool", "replica")
+    assert sorted(found) == [("replica-a", None, "10.0.0.7:8000"), ("search", "rag", None), ("x", "x", None)]
+
+
+DECLARED = """
+[sources.salt]
+format = "csv"
+path = "salt.csv"
+table = "ops_events"
+constants = { kind = "salt_rotation" }
+[sources.salt.columns]
+occurred_at = { column = "rotated", unit = "iso8601" }
+pool = "pool"
+[sources.review]
+format = "jsonl"
+path = "review.jsonl"
+table = "cost_records"
+[sources.review.columns]
+cost_id = "invoice"
+period_start = { column = "from", unit = "iso8601" }
+period_end = { column = "until", unit = "iso8601" }
+amount_usd = "usd"
+"""
+REVIEWED = {"invoice": "r-1", "from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", "usd": 40}
+
+
+def test_trap_26_what_nothing_emits_is_declared(tmp_path: Path) -> None:
+    at = workspace(tmp_path, DECLARED)
+    salt = "rotated,pool\n2026-11-20T09:00:00Z,chat\n2026-11-20T09:00:00Z,chat\n2026-11-20T10:00:00Z,chat\n"
+    land(at, {"salt.csv": salt, "review.jsonl": lines(REVIEWED, {**REVIEWED, "invoice": "r-2", "until": "yesterday"})})
+    events = made(at, "ops_events", "kind", "pool", "hour(occurred_at)", "dialect")
+    assert events == [("salt_rotation", "chat", 9, "salt"), ("salt_rotation", "chat", 10, "salt")]
+    spent = made(at, "cost_records", "cost_id", "basis", "amount_usd", "period_end - period_start = INTERVAL 1 DAY")
+    assert spent == [("r-1", "overhead", 40.0, True)]
+    assert accounts(at) == {"review.jsonl": (2, 1, 0, 1, 0), "salt.csv": (3, 2, 1, 0, 0)}
+
+
+# Purity: the same sources give the same tables (semantics 9)
+
+FILES = {
+    "focus-2026-11-03.csv": as_csv(day(1, 10), day(2, 20)),
+    "focus-2026-11-04.csv": as_csv(day(1, 10), day(2, 21), day(3, 30)),
+    "opencost.json": json.dumps({"code": 200, "data": [{"vllm": ALLOCATION, "__idle__": IDLE}]}),
+    "allocation.jsonl": lines(ALLOCATION),
+    "prices-2026-10-01.json": json.dumps(PRICES),
+    "prices-2026-11-01.json": json.dumps({"gpt-x": {**PRICES["gpt-x"], "input_cost_per_token": 3e-06}}),
+    "k8s.jsonl": lines(EVENT, {**EVENT, "count": 2, "lastTimestamp": "2026-11-20T09:05:00Z"}),
+    "k8s.json": json.dumps({"kind": "EventList", "items": [EVENT]}),
+    "cdevents.jsonl": lines(cdevent("service.deployed.0.3.0"), cdevent("service.deployed.0.3.0")),
+    "salt.csv": "rotated,pool\n2026-11-20T09:00:00Z,chat\n",
+    "review.jsonl": lines(REVIEWED),
+}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_order_and_repetition_change_nothing(tmp_path: Path, seed: int) -> None:
+    at_once = workspace(tmp_path / "at_once", DECLARED)
+    land(at_once, FILES)
+    expected = {table: made(at_once, table, "* EXCLUDE (source)") for table in PUBLIC}
+    assert [len(rows) for rows in expected.values()] == [3, 6, 4]
+    bit_by_bit = workspace(tmp_path / "bit_by_bit", DECLARED)
+    names = list(FILES)
+    random.Random(seed).shuffle(names)
+    for some in (names[:4], names[4:8], names[8:]):
+        land(bit_by_bit, {name: FILES[name] for name in some})
+        take_in(bit_by_bit)
+        make_whole(bit_by_bit)
+    copy = bit_by_bit.settings.landing_paths[0] / "again"
+    copy.mkdir()
+    for name in ("focus-2026-11-03.csv", "k8s.jsonl", "opencost.json"):
+        shutil.copy(bit_by_bit.settings.landing_paths[0] / name, copy / name)
+    assert {table: made(bit_by_bit, table, "* EXCLUDE (source)") for table in PUBLIC} == expected
+    kept = {name: account[1] for name, account in accounts(bit_by_bit).items()}
+    assert kept["opencost.json"] + kept["allocation.jsonl"] == 2
+
+
+def test_only_what_changed_is_made_again(tmp_path: Path) -> None:
+    at = workspace(tmp_path)
+    land(at, {"focus.csv": as_csv(CHARGE)})
+    take_in(at)
+    assert make_whole(at) == {**dict.fromkeys(TABLES, 0), "cost_records": 1}
+    assert make_whole(at) == {}
+    land(at, {"events.jsonl": lines(EVENT)})
+    take_in(at)
+    assert make_whole(at) == {"ops_events": 1}
+    assert make_whole(workspace(tmp_path, '[costs]\nservices = ["nothing"]\n')) == {"cost_records": 0}
