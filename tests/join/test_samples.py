@@ -175,16 +175,16 @@ def test_increases_add_up_to_the_true_growth(
     The reference is the engine itself: what it counted after the first reading. A restart loses nothing here, as the
     engine is read just before it.
     """
-    rows, counted, began = [], 0, -60.0
-    for number, grown in enumerate(growth):
-        at = number * 290.0
+    rows, counted, began, truth = [], 0, -60.0, 0
+    for number, drawn in enumerate(growth):
+        at, grown = number * 290.0, drawn
         if number == restart and number and not delta:
-            counted, began = 0, at - 10
+            # without a start time only a fall tells of a restart
+            grown, counted, began = drawn if starts else min(grown, max(counted - 1, 0)), 0, at - 10
         counted = grown if delta else counted + grown
-        start = at - 290 if delta else began if starts or restart < len(growth) else None
-        temporality = "delta" if delta else "cumulative"
-        rows.append(reading(at, counted, temporality=temporality, start=start))
-    truth = sum(growth) if delta else sum(growth[1:])
+        truth += grown if number or delta else 0
+        start = at - 290 if delta else began if starts else None
+        rows.append(reading(at, counted, temporality="delta" if delta else "cumulative", start=start))
     copies = [{**row, "source_id": chance.choice("abc")} for row in rows for _ in range(chance.choice((1, 1, 2)))]
     kept = list({(row["record_id"], row["source_id"]): row for row in copies}.values())
     chance.shuffle(kept)
