@@ -6,7 +6,7 @@ export DAGSTER_HOME := $(CURDIR)/dagster_home
 
 .PHONY: demo test check dev bench lock clean
 
-demo: $(VENV)/ready ## An hour of demo telemetry through the whole pipeline
+demo: $(VENV)/ready ## Two hours of demo telemetry through the whole pipeline
 	$(BIN)/goodput demo demo
 
 test: $(VENV)/ready ## The whole test suite

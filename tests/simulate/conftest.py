@@ -1,5 +1,6 @@
-"""One short demo for all tests here, read back with json, zstandard and the OTLP protobuf classes alone."""
+"""One short demo for all tests here, read back with json, gzip, zstandard and the OTLP protobuf classes alone."""
 
+import gzip
 import json
 import struct
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import zstandard
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from goodput.simulate.demo import write_demo
-from goodput.simulate.truth import Truth
+from goodput.simulate.truth.truth import Truth
 
 SpanDict = dict[str, Any]
 
@@ -23,14 +24,14 @@ def landing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def truth(landing: Path) -> Truth:
-    return write_demo(landing, hours=0.15)
+    return write_demo(landing, hours=0.2, requests=1400)
 
 
 @pytest.fixture(scope="package")
 def spans(landing: Path, truth: Truth) -> dict[str, list[SpanDict]]:
     """All spans by file, in a form common to both encodings."""
     return {
-        path: list(_proto_spans(landing / path) if path.endswith(".pb") else _json_spans(landing / path))
+        path: list(_proto_spans(landing / path) if ".pb" in path else _json_spans(landing / path))
         for path in truth.files["path"]
         if "traces" in path
     }
@@ -38,7 +39,7 @@ def spans(landing: Path, truth: Truth) -> dict[str, list[SpanDict]]:
 
 @pytest.fixture(scope="package")
 def client_spans(spans: dict[str, list[SpanDict]]) -> dict[str, SpanDict]:
-    return {s["id"]: s for s in spans["gateway/traces.jsonl"] if s["kind"] == 3}
+    return {s["id"]: s for found in spans.values() for s in found if s["kind"] == 3}
 
 
 @pytest.fixture(scope="package")
@@ -68,7 +69,7 @@ def _json_value(value: dict[str, Any]) -> Any:
 def _json_spans(path: Path) -> Iterator[SpanDict]:
     content = path.read_bytes()
     if path.suffix == ".zst":
-        content = zstandard.ZstdDecompressor().decompress(content)
+        content = zstandard.ZstdDecompressor().decompressobj().decompress(content)
     for line in content.splitlines():
         for resource in json.loads(line)["resourceSpans"]:
             process = {a["key"]: _json_value(a["value"]) for a in resource["resource"]["attributes"]}
@@ -89,12 +90,19 @@ def _json_spans(path: Path) -> Iterator[SpanDict]:
                     }
 
 
-def _proto_spans(path: Path) -> Iterator[SpanDict]:
+def framed(path: Path) -> Iterator[bytes]:
+    """The messages of a file of length-prefixed protobuf."""
     content, position = path.read_bytes(), 0
+    if path.suffix == ".gz":
+        content = gzip.decompress(content)
     while position < len(content):
         (size,) = struct.unpack_from(">I", content, position)
-        message = TracesData.FromString(content[position + 4 : position + 4 + size])
+        yield content[position + 4 : position + 4 + size]
         position += 4 + size
+
+
+def _proto_spans(path: Path) -> Iterator[SpanDict]:
+    for message in map(TracesData.FromString, framed(path)):
         for resource in message.resource_spans:
             for scope in resource.scope_spans:
                 for span in scope.spans:
@@ -114,4 +122,5 @@ def _proto_spans(path: Path) -> Iterator[SpanDict]:
 
 
 def _proto_value(value: Any) -> Any:
-    return getattr(value, value.WhichOneof("value"))
+    content = getattr(value, value.WhichOneof("value"))
+    return [_proto_value(v) for v in content.values] if value.HasField("array_value") else content

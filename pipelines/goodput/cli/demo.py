@@ -1,4 +1,4 @@
-"""`goodput demo`: an hour of a small fleet's telemetry, through the whole pipeline, and what came out."""
+"""`goodput demo`: the telemetry of a small fleet's day, told in two hours, through the pipeline, and what came out."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,19 +17,25 @@ def demo(
     folder: Annotated[
         Path, typer.Argument(help="Where telemetry, settings and lake go; made if it is not there.")
     ] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Another seed is another hour.")] = 7,
+    seed: Annotated[int, typer.Option(help="Another seed is another day.")] = 7,
+    hours: Annotated[
+        float, typer.Option(help="Simulated hours; the same day is told in more or less time.", min=0.1, max=240.0)
+    ] = 2.0,
+    requests: Annotated[
+        int | None, typer.Option(help="About how many requests; as dense as 100,000 a day unless given.", min=100)
+    ] = None,
 ) -> None:
-    """Simulate an hour of an LLM fleet, write its telemetry as OTLP files, run the pipeline on it and show the result.
+    """Simulate a day of an LLM fleet, write its telemetry and bills, run the pipeline on them and show the result.
 
     Example: goodput demo demo
     """
     from goodput.run import run  # noqa: PLC0415  (slow to import; help must not wait for it)
-    from goodput.simulate.demo import demo_settings, write_demo  # noqa: PLC0415
+    from goodput.simulate.demo import TRUTH, demo_settings, write_demo  # noqa: PLC0415
 
     said = Console(stderr=True)
     config = folder / SETTINGS
     with on_terminal(said) as progress:
-        done = progress.measure("simulating an hour", 100)
+        done = progress.measure("simulating a fleet", 100)
         seen = 0
 
         def tell(now: int, _of: int) -> None:
@@ -37,9 +43,9 @@ def demo(
             done(now - seen)
             seen = now
 
-        write_demo(folder / LANDING, seed=seed, on_progress=tell)
+        write_demo(folder / LANDING, seed=seed, hours=hours, requests=requests, on_progress=tell)
         config.write_text(demo_settings(), encoding="utf-8")
         run(Workspace(config, progress=progress))
-    said.print(f"An hour of telemetry is in {folder / LANDING}, its settings in {config}, the result below.")
+    said.print(f"Telemetry is in {folder / LANDING}, what really happened in {folder / TRUTH}, settings in {config}.")
     print_headline(config, None)
     typer.echo(ask_further(config))

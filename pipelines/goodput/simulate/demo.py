@@ -1,26 +1,29 @@
-"""The demo: an hour of a small LLM serving fleet as OTLP files, the truth behind them, and its settings."""
+"""The demo: a day of an LLM serving fleet as telemetry files, the truth behind them, and its settings."""
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.random import Generator
-from opentelemetry.trace import SpanContext
 
-from goodput.simulate.emit import Clock, Emitter
-from goodput.simulate.fleet import simulate
-from goodput.simulate.gateway import Exchange
-from goodput.simulate.judge import Judgement, judge
-from goodput.simulate.landing import landing_files, write_files
-from goodput.simulate.processes import engine_process, gateway_process, judge_process, own_sdk_settings
-from goodput.simulate.story import REPLICAS
-from goodput.simulate.truth import Truth, attempts_frame, files_frame, requests_frame
+from goodput.simulate.emit.clock import Clock
+from goodput.simulate.emit.day import Day
+from goodput.simulate.emit.identity import identify
+from goodput.simulate.emit.landing import otlp_files, write_files
+from goodput.simulate.fleet.fleet import Fleet
+from goodput.simulate.judge import judge
+from goodput.simulate.story import REQUESTS_PER_HOUR, demo_fleet
+from goodput.simulate.truth.truth import Truth, truth_of
+from goodput.simulate.workloads import demo_arrivals
 
-DEMO_START: Final = datetime(2026, 11, 20, 9, tzinfo=UTC)
-TRUTH_FILE: Final = "truth.parquet"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+TRUTH: Final = "truth"
+_DAY: Final = datetime(2026, 11, 20, tzinfo=UTC)
+_BEGINS_AT_H: Final = 9
+_ARRIVING: Final = 0.99  # the last answers, too, end within the span
 
 _SETTINGS: Final = """\
 # Settings of the demo fleet: what an accepted answer is, per workload.
@@ -33,9 +36,16 @@ pool = ["llm.pool"]
 route = ["llm.route"]
 tenant = ["tenant.id"]
 
+[workloads.batch]       # items in bulk at night, on the engines of chat
+match = { route = "batch" }
+completion_window_s = 120.0   # any time within two minutes will do
+
+[workloads.batch.quality]
+evaluators = ["valid_record"]
+
 [workloads.chat]        # short interactive turns on llama-3.1-8b
 match = { pool = "chat" }
-ttft_s = 0.8            # first token within 0.8 s of the user's first try
+ttft_s = 1.5            # first token within 1.5 s of the user's first try
 tpot_s = 0.06           # then a token every 60 ms
 retry_budget = 1        # one retry is forgiven
 
@@ -44,13 +54,22 @@ evaluators = ["helpfulness"]
 
 [workloads.rag]         # grounded answers on llama-3.1-70b
 match = { pool = "rag" }
-ttft_s = 2.5
-e2e_s = 20.0            # the whole answer within 20 s
+ttft_s = 4.0
+e2e_s = 25.0            # the whole answer within 25 s
 retry_budget = 1
 
 [workloads.rag.quality]
 evaluators = ["groundedness"]
 min_score = 0.7         # a score from here on passes
+
+[sources.salt_rotations]      # what no system announces: a log of the fleet's own
+format = "jsonl"
+path = "ops/salt_rotations.jsonl"
+table = "ops_events"
+[sources.salt_rotations.columns]
+kind = "event"
+occurred_at = { column = "at", unit = "iso8601" }
+pool = "pool"
 """
 
 
@@ -58,36 +77,45 @@ def write_demo(
     landing: Path,
     *,
     seed: int = 7,
-    start: datetime | None = None,
-    hours: float = 1.0,
+    hours: float = 24.0,
+    requests: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Truth:
-    """Simulate `hours` of fleet time from `start` and write its telemetry into `landing`.
+    """Simulate `hours` of a fleet that gets about `requests` requests, and write its telemetry into `landing`.
 
-    The files depend on the arguments alone: same seed, start and hours, same bytes. The truth goes to
-    `truth.parquet` beside the landing folder, never into it. `on_progress` is called with percent done and
-    100. Raises ValueError when `start` has no time zone or `hours` is not positive.
+    However long, it tells one whole day: night, peak, and the operations in between. Without `requests` it is as
+    busy as a day of 100,000. The files depend on the arguments alone: same arguments, same bytes. The truth goes to
+    the folder `truth` beside the landing folder, never into it. `on_progress` is called with percent done and 100.
+    Raises ValueError when `hours` or `requests` is not positive.
     """
-    start = DEMO_START if start is None else start
-    if start.tzinfo is None or hours <= 0:
-        raise ValueError(f"start needs a time zone and hours must be positive, got {start} and {hours}")
-    tell = on_progress or _silent
-    traffic_rng, gateway_rng, judge_rng, ids_rng, resend_rng = np.random.default_rng(seed).spawn(5)
-    exchanges = simulate(traffic_rng, gateway_rng, hours * 3600.0)
-    judgements = judge(exchanges, judge_rng)
-    emitter = _emitter(start, ids_rng)
-    clients = _report(emitter, exchanges, judgements, lambda done: tell(50 * done // len(exchanges), 100))
-    emitter.report_health(hours * 3600.0)
-    files = landing_files(emitter, resend_rng)
-    exports = sum(len(file.exports) for file in files)
-    write_files(landing, files, lambda done: tell(50 + 50 * done // exports, 100))
-    truth = Truth(
-        requests=requests_frame(exchanges, judgements, clients, emitter.clock),
-        attempts=attempts_frame(exchanges, clients, emitter.clock),
-        files=files_frame([(file.path, file.records, file.resent) for file in files]),
+    expected = REQUESTS_PER_HOUR * hours if requests is None else float(requests)
+    if hours <= 0 or expected <= 0:
+        raise ValueError(f"hours and requests must be positive, got {hours} and {requests}")
+    with _no_search_for_cycles():
+        return _write(landing, seed, hours * 3600.0, expected, on_progress or _silent)
+
+
+def _write(landing: Path, seed: int, span_s: float, requests: float, tell: Callable[[int, int], None]) -> Truth:
+    traffic_rng, fleet_rng, judge_rng, ids_rng, files_rng = np.random.default_rng(seed).spawn(5)
+    config = demo_fleet(span_s, int(fleet_rng.integers(2**32)))
+    served = Fleet(config).run(demo_arrivals(traffic_rng, _ARRIVING * span_s, requests))
+    judgements = judge(served.exchanges, judge_rng)
+    day = Day(
+        Clock.from_start(demo_start(span_s / 3600.0)), span_s, config, served, identify(served, ids_rng), judgements
     )
-    truth.requests.write_parquet(landing.resolve().parent / TRUTH_FILE)
+    tell(20, 100)
+    files = otlp_files(day, files_rng)
+    exports = sum(len(file.exports) for file in files)
+    write_files(landing, day, files, files_rng, lambda done: tell(20 + 75 * done // exports, 100))
+    truth = truth_of(day, files)
+    truth.write(landing.resolve().parent / TRUTH)
+    tell(100, 100)
     return truth
+
+
+def demo_start(hours: float) -> datetime:
+    """Return when a demo of so many hours begins: at nine, or as early as it must to end within the day."""
+    return _DAY + timedelta(hours=max(0, min(_BEGINS_AT_H, 24 - ceil(hours))))
 
 
 def demo_settings() -> str:
@@ -95,35 +123,16 @@ def demo_settings() -> str:
     return _SETTINGS
 
 
-def _emitter(start: datetime, rng: Generator) -> Emitter:
-    gateway_rng, *engine_rngs = rng.spawn(1 + len(REPLICAS))
-    with own_sdk_settings():
-        return Emitter(
-            clock=Clock((start - _EPOCH) // timedelta(microseconds=1) * 1000),
-            gateway=gateway_process(gateway_rng),
-            engines={
-                spec.name: engine_process(spec, engine_rng)
-                for spec, engine_rng in zip(REPLICAS, engine_rngs, strict=True)
-            },
-            judge=judge_process(),
-        )
-
-
-def _report(
-    emitter: Emitter,
-    exchanges: Sequence[Exchange],
-    judgements: Sequence[Judgement | None],
-    on_exchange: Callable[[int], None],
-) -> list[list[SpanContext]]:
-    """Emit everything that is said about the requests; return the client spans of each."""
-    clients = []
-    for done, (exchange, judgement) in enumerate(zip(exchanges, judgements, strict=True), start=1):
-        spans = emitter.report_exchange(exchange)
-        if judgement is not None and judgement.labelled:
-            emitter.report_label(exchange, spans[-1], judgement)
-        clients.append(spans)
-        on_exchange(done)
-    return clients
+@contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """Pause the garbage collector: a day is millions of objects that stay, and looking through them takes long."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _silent(_done: int, _total: int) -> None:

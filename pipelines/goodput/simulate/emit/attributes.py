@@ -1,17 +1,18 @@
-"""The names, values and units that the demo fleet's records carry.
+"""The names, values and units that the demo fleet's spans and labels carry.
 
-GenAI semantic conventions for the gateway and the judge, vLLM's own (partly legacy) names for the engine.
+GenAI semantic conventions for clients and the judge, vLLM's own (partly legacy) names for the engine.
 """
 
 from typing import Final
 
 from opentelemetry.util.types import AttributeValue
 
-from goodput.simulate.events import NEVER
-from goodput.simulate.gateway import Attempt
+from goodput.simulate.fleet.arrival import Arrival
+from goodput.simulate.fleet.events import NEVER
+from goodput.simulate.fleet.gateway import Attempt
+from goodput.simulate.fleet.job import Job
 from goodput.simulate.judge import Judgement
-from goodput.simulate.replica import Job
-from goodput.simulate.traffic import UserRequest
+from goodput.simulate.story import BATCH, BY_NAME
 
 Attributes = dict[str, AttributeValue]
 
@@ -28,49 +29,45 @@ def http_attributes(method: str, path: str, status_code: int) -> Attributes:
     return {"http.request.method": method, "url.path": path, "http.response.status_code": status_code}
 
 
-def client_attributes(request: UserRequest, attempt: Attempt) -> Attributes:
+def client_attributes(arrival: Arrival, attempt: Attempt) -> Attributes:
     """Return the attributes of the GenAI CLIENT span of one attempt."""
-    workload = request.workload
-    asked: Attributes = {
+    model = attempt.incarnation.engine.spec.model
+    attributes: Attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "vllm",
-        "gen_ai.request.model": workload.model,
+        "gen_ai.request.model": model,
         "gen_ai.request.stream": True,
-        "gen_ai.request.max_tokens": workload.output.high,
-        "gen_ai.request.temperature": workload.temperature,
-        "gen_ai.conversation.id": request.session_id,
-        "server.address": attempt.replica.spec.name,
-        "tenant.id": request.tenant,
-        "llm.route": request.route,
-        "llm.pool": workload.pool,
+        "gen_ai.request.max_tokens": arrival.max_tokens,
+        "gen_ai.request.temperature": BY_NAME[arrival.workload].temperature,
+        "server.address": attempt.incarnation.replica,
+        "tenant.id": arrival.tenant,
+        "llm.route": arrival.route,
+        "llm.pool": arrival.pool,
     }
-    return asked | _answer_attributes(request, attempt)
-
-
-def _answer_attributes(request: UserRequest, attempt: Attempt) -> Attributes:
-    """Return what the gateway had seen by the end: the id comes with each chunk, usage only with the last."""
-    attributes: Attributes = {}
+    if arrival.workload == BATCH.name:
+        attributes["idempotency.key"] = arrival.request_id
+    if arrival.session_id:
+        attributes["gen_ai.conversation.id"] = arrival.session_id
     if attempt.first_chunk_s < NEVER:
         attributes["gen_ai.response.id"] = attempt.response_id
-        attributes["gen_ai.response.model"] = request.workload.model
+        attributes["gen_ai.response.model"] = model
         waited_s = round(attempt.first_chunk_s - attempt.started_s, 9)
         attributes["gen_ai.response.time_to_first_chunk"] = waited_s
-        finish_reason = request.finish_reason if attempt.outcome == "ok" else "error"
-        attributes["gen_ai.response.finish_reasons"] = [finish_reason]
+        attributes["gen_ai.response.finish_reasons"] = [arrival.finish_reason if attempt.outcome == "ok" else "error"]
     if attempt.outcome == "ok" and attempt.job is not None:
-        attributes["gen_ai.usage.input_tokens"] = request.input_tokens
-        attributes["gen_ai.usage.output_tokens"] = request.output_tokens
+        attributes["gen_ai.usage.input_tokens"] = arrival.input_tokens
+        attributes["gen_ai.usage.output_tokens"] = arrival.output_tokens
         attributes["gen_ai.usage.cache_read.input_tokens"] = attempt.job.cached_tokens
     if attempt.error_type:
         attributes["error.type"] = attempt.error_type
     return attributes
 
 
-def engine_attributes(request: UserRequest, job: Job) -> Attributes:
+def engine_attributes(arrival: Arrival, job: Job) -> Attributes:
     """Return the attributes of vLLM's `llm_request` span; latencies in seconds."""
     attributes: Attributes = {
         "gen_ai.request.id": job.request_id,
-        "gen_ai.request.max_tokens": request.workload.output.high,
+        "gen_ai.request.max_tokens": arrival.max_tokens,
         "gen_ai.request.top_p": 1.0,
         "gen_ai.request.n": 1,
         "gen_ai.usage.prompt_tokens": job.input_tokens,
@@ -82,16 +79,17 @@ def engine_attributes(request: UserRequest, job: Job) -> Attributes:
         "gen_ai.latency.time_in_model_decode": job.completed_s - job.first_token_s,
         "gen_ai.latency.time_in_model_inference": job.completed_s - job.scheduled_s,
     }
-    if request.workload.temperature:
+    temperature = BY_NAME[arrival.workload].temperature
+    if temperature:
         # vLLM leaves out a sampling parameter that is zero.
-        attributes["gen_ai.request.temperature"] = request.workload.temperature
+        attributes["gen_ai.request.temperature"] = temperature
     return attributes
 
 
-def label_attributes(request: UserRequest, response_id: str, judgement: Judgement) -> Attributes:
+def label_attributes(arrival: Arrival, response_id: str, judgement: Judgement) -> Attributes:
     """Return the attributes of a `gen_ai.evaluation.result` event."""
     return {
-        "gen_ai.evaluation.name": request.workload.evaluator,
+        "gen_ai.evaluation.name": BY_NAME[arrival.workload].evaluator,
         "gen_ai.evaluation.score.value": judgement.score,
         "gen_ai.evaluation.score.label": "pass" if judgement.passed else "fail",
         "gen_ai.response.id": response_id,
