@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from end_to_end.whole import ask, run_without_checks
+from goodput.plumbing.workspace import Workspace
 
 GIVEN = Path(__file__).parent.parent.parent.parent / "shared/data/captures/given"
 pytestmark = pytest.mark.skipif(not GIVEN.is_dir(), reason="the shared captures are not beside this checkout")
@@ -38,11 +39,16 @@ class Answer:
     attempts: list[Row]
 
 
-def answer(folder: Path, *files: str) -> Answer:
+def run_over(folder: Path, *files: str, quality: bool = False) -> Workspace:
     landing = ", ".join(f'"{(GIVEN / name).resolve()}"' for name in files)
     folder.mkdir()
-    (folder / "goodput.toml").write_text(SETTINGS.format(landing=landing))
-    workspace = run_without_checks(folder / "goodput.toml")
+    gate = "[workloads.chat.quality]\n" if quality else ""
+    (folder / "goodput.toml").write_text(SETTINGS.format(landing=landing) + gate)
+    return run_without_checks(folder / "goodput.toml")
+
+
+def answer(folder: Path, *files: str) -> Answer:
+    workspace = run_over(folder, *files)
     requests = ask(workspace, "SELECT * FROM requests").to_dicts()
     return Answer({row["request_key"]: row for row in requests}, ask(workspace, "SELECT * FROM attempts").to_dicts())
 
@@ -206,3 +212,52 @@ def test_the_log_beside_the_traces_adds_facts_and_no_requests(traces: Answer, bo
     merged = sum(len(row["record_ids"]) for row in both.attempts)
     payloads = sum(1 for _ in lines(PAYLOADS))
     assert merged == sum(len(row["record_ids"]) for row in traces.attempts) + payloads
+
+
+LABELS = {"otlp": ["labels_otlp_evaluation.jsonl"], "langfuse": ["labels_langfuse_scores_v2.jsonl"]}
+LABELS["both"] = LABELS["otlp"] + LABELS["langfuse"]
+BESIDE = ["ops_events.jsonl", "prometheus"]
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Workspace]:
+    folder = tmp_path_factory.mktemp("labels")
+    return {name: run_over(folder / name, TRACES, *files, *BESIDE, quality=True) for name, files in LABELS.items()}
+
+
+def test_the_same_judgements_in_two_forms_count_once(judged: dict[str, Workspace]) -> None:
+    scores = [label for page in plain(LABELS["langfuse"][0]) for label in page["data"]]
+    passed = sum(label["value"] == 1 for label in scores)
+    verdicts = "SELECT verdict, count(*) FROM requests GROUP BY ALL ORDER BY ALL"
+    labels = """
+        SELECT count(*), count(*) FILTER (WHERE passed), count(DISTINCT request_key) FROM quality_labels
+        WHERE "current" AND request_key IS NOT NULL
+    """
+    for workspace in judged.values():
+        assert ask(workspace, labels).rows() == [(len(scores), passed, len(scores))]
+        assert ask(workspace, verdicts).equals(ask(judged["otlp"], verdicts))
+
+
+def test_what_was_done_to_the_fleet_is_known(judged: dict[str, Workspace]) -> None:
+    types = Counter(event["context"]["type"].split(".")[3] for event in plain("ops_events.jsonl"))
+    assert types == {"deployed": 5, "detected": 1, "resolved": 1}
+    kinds = ask(judged["otlp"], "SELECT kind, count(*) FROM ops_events GROUP BY ALL ORDER BY ALL").rows()
+    assert kinds == [("deployment", 5), ("incident", 1)]  # the end of an incident is no operation
+
+
+def test_scrapes_add_up_to_the_last_less_the_first(judged: dict[str, Workspace]) -> None:
+    def counted(scrape: Path) -> float:
+        with gzip.open(scrape, "rt") as lines:
+            said = [line for line in lines if line.startswith("litellm_output_tokens_metric_total{")]
+        return sum(float(line.rsplit(" ", 1)[1]) for line in said)
+
+    scrapes = sorted((GIVEN / "prometheus").iterdir())
+    first = next(scrape for scrape in scrapes if counted(scrape))
+    # A label set that first appears later has no reading before it: what it then shows is no increase.
+    sql = "SELECT sum(increase) FROM replica_samples WHERE metric = 'output_tokens'"
+    grown, most = ask(judged["otlp"], sql).item(), counted(scrapes[-1]) - counted(first)
+    assert 0.9 * most <= grown <= most
+
+
+def plain(name: str) -> list[Row]:
+    return [json.loads(line) for line in (GIVEN / name).read_text().splitlines()]

@@ -79,6 +79,12 @@ def _write(connection: duckdb.DuckDBPyConnection, written: LedgerFormat, problem
             write_json(names, batches(connection), stream)
 
 
+def _place(source: Row) -> str:
+    """Landing path and the path below it; a landing path that is the file itself has nothing below."""
+    landing, path = source["landing"], source["path"]
+    return landing if landing.rpartition("/")[2] == path else f"{landing}/{path}"
+
+
 def _print_ledger(out: Console, ledger: list[Row], problems: bool) -> None:
     if not ledger:
         out.print("No source file has a problem." if problems else "No source file has been read.")
@@ -86,7 +92,7 @@ def _print_ledger(out: Console, ledger: list[Row], problems: bool) -> None:
     of_several = len({f["landing"] for f in ledger}) > 1
     lines = [
         (
-            f"{f['landing']}/{f['path']}" if of_several else f["path"],
+            _place(f) if of_several else f["path"],
             f["reader"],
             *(f[count] for count in _COUNTS),
             f["identity_r"],
