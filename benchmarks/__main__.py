@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import measure, object_decode, otlp_decode, whole_run
+from benchmarks import measure, object_decode, otlp_decode, sample_decode, whole_run
 from benchmarks.table import HEADINGS, Row, markdown, times_as_fast
 
 QUICK = 1 / 20
@@ -38,6 +38,9 @@ def _rows(share: float) -> Iterator[Row]:
         what = f"decode, {pair.ours.removeprefix('goodput, ')} spans"
         yield times_as_fast(what, pair.ours_s, pair.other, pair.other_s, at_least=pair.target_ratio)
     for pair in object_decode.run(round(DECODED_ROWS * share)):
+        what = f"decode, {pair.ours.removeprefix('goodput, ')}"
+        yield times_as_fast(what, pair.ours_s, pair.other, pair.other_s, at_least=pair.target_ratio)
+    for pair in sample_decode.run(round(DECODED_ROWS * share)):
         what = f"decode, {pair.ours.removeprefix('goodput, ')}"
         yield times_as_fast(what, pair.ours_s, pair.other, pair.other_s, at_least=pair.target_ratio)
     yield from whole_run.rows(share)
