@@ -233,7 +233,7 @@ def test_progress_is_told_in_bytes_of_the_file(tmp_path: Path) -> None:
         b"\0\0\0\x05\x0a\x09abc",
         b"\x1f\x8b\x08 no gzip",
         b"\x28\xb5\x2f\xfd no zstd",
-        gzip.compress(b"a,b\n1,2\n"),
+        gzip.compress(b"a,b\n1,2\n", mtime=0),
         length_prefixed([zstd(b"text")]),
         b"\xff" * 500,
         b"[]\n",
