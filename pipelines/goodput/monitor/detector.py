@@ -1,0 +1,144 @@
+"""The trend detector: how far each window of a series stands above its own baseline, averaged over the last hours.
+
+The level is charted, not the slope: a slope is noisier than the shift that it has already caused. A score is a pure
+function of at most 30 days before it, so that a backfill gives the verdicts that a live run gave.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from goodput.monitor.baseline import baseline
+from goodput.monitor.calendar import Calendar
+from goodput.monitor.grid import NAN, Flags, Floats, Grid, Ints
+
+HISTORY_DAYS = 21
+LAG_DAYS = 7  # the newest days of a long history are left out, or a slow drift would become the baseline
+ARM_DAYS = 7
+CLIP = 4.0  # of a window's distance in sigma: no single window makes an alarm
+WEIGHT_AN_HOUR = 0.3  # of the newest hour in the average
+TAPS_HOURS = 24
+REACH_HOURS = 48  # windows before a longer gap no longer count
+_SHORT_DAYS = 3.0  # makes false alarms in the second week as rare as later
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Series of one kind on a grid: more is worse, NaN is no data.
+
+    `floor` is the least sigma that is believed, `noise` (series x windows) the sampling error of a window where that
+    is known, `age_h` the hours since the last restart.
+    """
+
+    grid: Grid
+    calendar: Calendar
+    values: Floats
+    floor: float
+    noise: Floats | None = None
+    age_h: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """By series and window: `score` in sigma, NaN without a verdict; `residual` = value - `usual`; `scale` = sigma."""
+
+    score: Floats
+    usual: Floats
+    residual: Floats
+    scale: Floats
+    learning: Flags
+
+
+def ceiling(step_s: int) -> float:
+    """The highest score that there can be: a threshold above it never fires."""
+    return float(CLIP * _weights(step_s).sum())
+
+
+def score(inputs: Inputs) -> Scores:
+    """Score every window against the history that lay before its day."""
+    usual, scale, learning = _baselines(inputs)
+    residual = inputs.values - usual
+    distance = np.clip(residual / scale, -CLIP, CLIP)
+    return Scores(_averaged(distance, inputs.grid.step_s), usual, residual, scale, learning)
+
+
+def _baselines(inputs: Inputs) -> tuple[Floats, Floats, Flags]:
+    """Usual value and scale of each window by the history before its day; whether history is too short for both."""
+    grid = inputs.grid
+    usual = np.full(inputs.values.shape, NAN)
+    scale = np.full(inputs.values.shape, NAN)
+    learning = np.ones(inputs.values.shape, dtype=np.bool_)
+    past = np.where(inputs.calendar.counts, inputs.values, NAN)
+    first_day = _first_days(past, grid)
+    for day in range(ARM_DAYS, grid.days):
+        span = slice(day * grid.a_day, (day + 1) * grid.a_day)
+        for rows, lag in _ripe(past, first_day, grid, day):
+            usual[rows, span], scale[rows, span] = _of_day(inputs, past, rows, day, lag)
+            learning[rows, span] = False
+    return usual, scale, learning
+
+
+def _first_days(past: Floats, grid: Grid) -> Ints:
+    known = np.isfinite(past)
+    first = np.where(known.any(axis=1), known.argmax(axis=1), past.shape[1])
+    return -(-first // grid.a_day)
+
+
+def _history(grid: Grid, day: int, lag: int) -> slice:
+    return slice(max(day - lag - HISTORY_DAYS, 0) * grid.a_day, (day - lag) * grid.a_day)
+
+
+def _ripe(past: Floats, first_day: Ints, grid: Grid, day: int) -> Iterator[tuple[Ints, int]]:
+    """Series that have history enough on a day, and how many of its newest days are left out."""
+    old = (first_day + HISTORY_DAYS + LAG_DAYS <= day) & _enough(past, grid, day, LAG_DAYS)
+    young = ~old & (first_day + ARM_DAYS <= day) & _enough(past, grid, day, 0)
+    for rows, lag in ((np.flatnonzero(old), LAG_DAYS), (np.flatnonzero(young), 0)):
+        if len(rows):
+            yield rows, lag
+
+
+def _enough(past: Floats, grid: Grid, day: int, lag: int) -> Flags:
+    known: Flags = np.isfinite(past[:, _history(grid, day, lag)]).sum(axis=1) >= ARM_DAYS * grid.a_day
+    return known
+
+
+def _of_day(inputs: Inputs, past: Floats, rows: Ints, day: int, lag: int) -> tuple[Floats, Floats]:
+    grid, classes = inputs.grid, inputs.calendar.classes
+    then, today = _history(grid, day, lag), slice(day * grid.a_day, (day + 1) * grid.a_day)
+    ages = None if inputs.age_h is None else inputs.age_h[rows]
+    base = baseline(past[rows, then], classes[then], inputs.floor, None if ages is None else ages[:, then])
+    usual = base.at(classes[today], None if ages is None else ages[:, today])
+    days = np.isfinite(past[rows, then]).sum(axis=1) / grid.a_day
+    scale = np.repeat((base.scale * _doubt(days))[:, None], grid.a_day, axis=1)
+    if inputs.noise is not None:
+        scale = np.fmax(scale, inputs.noise[rows, today])
+    return usual, scale
+
+
+def _doubt(days: Floats) -> Floats:
+    """How much wider a short history's own errors make the distance from its baseline, 1 for a full one."""
+    widened: Floats = np.sqrt((1 + _SHORT_DAYS / days) / (1 + _SHORT_DAYS / HISTORY_DAYS))
+    return widened
+
+
+def _weights(step_s: int) -> Floats:
+    kept = (1 - WEIGHT_AN_HOUR) ** (step_s / 3600)
+    weights: Floats = (1 - kept) * kept ** np.arange(TAPS_HOURS * 3600 // step_s)
+    return weights
+
+
+def _averaged(distance: Floats, step_s: int) -> Floats:
+    """Exponential average over the last windows that have a value: one without neither counts nor ages the others."""
+    known = np.isfinite(distance)
+    order = np.argsort(~known, axis=1, kind="stable")  # windows with a value, moved together
+    packed = np.nan_to_num(np.take_along_axis(distance, order, axis=1))
+    reach = REACH_HOURS * 3600 // step_s
+    total = np.zeros_like(packed)
+    for back, weight in enumerate(_weights(step_s)[: packed.shape[1]]):
+        until = packed.shape[1] - back
+        near = order[:, back:] - order[:, :until] <= reach
+        total[:, back:] += np.where(near, weight * packed[:, :until], 0.0)
+    averaged = np.empty_like(total)
+    np.put_along_axis(averaged, order, total, axis=1)
+    return np.where(known, averaged, NAN)
