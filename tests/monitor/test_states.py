@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from goodput.monitor.states import Episode, Patience, episodes
 
+TWO_AND_THREE = Patience(2, 3)
 
-def seen(told: str, patience: Patience = Patience(2, 3)) -> list[tuple[int, int | None, int | None]]:
+
+def seen(told: str, patience: Patience = TWO_AND_THREE) -> list[tuple[int, int | None, int | None]]:
     flags = np.array(list(told))
     found = episodes(flags == "f", flags == "c", flags != " ", patience)
     return [(e.pending, e.firing, e.resolved) for e in found]

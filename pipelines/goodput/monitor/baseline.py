@@ -14,6 +14,7 @@ _MAD_TO_SIGMA = 1.4826
 _BLOCK_HOURS = 6  # weekends are few: their difference from days of work is pooled over a quarter of a day
 _AGE_BIN_H = 2
 _AGE_BINS = 24
+_LEAST_OF_AGE = 6  # windows: one restart says little of what every restart does
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,14 @@ def _bins(age_h: Floats) -> Ints:
 def _by_age(residual: Floats, age_h: Floats) -> Floats:
     """What is usual at each age beyond what is usual at the hour; an age never reached is like the oldest that was."""
     bins = _bins(age_h)
-    by_age = np.stack([medians(np.where(bins == b, residual, NAN)) for b in range(_AGE_BINS)], axis=1)
+    by_age = np.stack([_of_age(np.where(bins == b, residual, NAN)) for b in range(_AGE_BINS)], axis=1)
     for b in range(1, _AGE_BINS):
         by_age[:, b] = np.where(np.isnan(by_age[:, b]), by_age[:, b - 1], by_age[:, b])
     return np.nan_to_num(by_age)
+
+
+def _of_age(residual: Floats) -> Floats:
+    return np.where(np.isfinite(residual).sum(axis=1) >= _LEAST_OF_AGE, medians(residual), NAN)
 
 
 def _by_bin(by_age: Floats, bins: Ints) -> Floats:

@@ -12,11 +12,12 @@ import numpy as np
 from goodput.monitor.baseline import baseline
 from goodput.monitor.calendar import Calendar
 from goodput.monitor.grid import NAN, Flags, Floats, Grid, Ints
+from goodput.settings.metrics import HIGHEST_SCORE
 
 HISTORY_DAYS = 21
 LAG_DAYS = 7  # the newest days of a long history are left out, or a slow drift would become the baseline
 ARM_DAYS = 7
-CLIP = 4.0  # of a window's distance in sigma: no single window makes an alarm
+CLIP = HIGHEST_SCORE  # of a window's distance in sigma: no single window makes an alarm
 WEIGHT_AN_HOUR = 0.3  # of the newest hour in the average
 TAPS_HOURS = 24
 REACH_HOURS = 48  # windows before a longer gap no longer count
@@ -28,7 +29,7 @@ class Inputs:
     """Series of one kind on a grid: more is worse, NaN is no data.
 
     `floor` is the least sigma that is believed, `noise` (series x windows) the sampling error of a window where that
-    is known, `age_h` the hours since the last restart.
+    is known, `age_h` the hours since the last restart, `aside` windows that are judged but are no history.
     """
 
     grid: Grid
@@ -37,6 +38,26 @@ class Inputs:
     floor: float
     noise: Floats | None = None
     age_h: Floats | None = None
+    aside: Flags | None = None
+
+    @property
+    def past(self) -> Floats:
+        """What may be history."""
+        counts = self.calendar.counts if self.aside is None else self.calendar.counts & ~self.aside
+        return np.where(counts, self.values, NAN)
+
+    def of(self, row: int) -> "Inputs":
+        """One series of these."""
+        mine = slice(row, row + 1)
+        return Inputs(
+            self.grid,
+            self.calendar,
+            self.values[mine],
+            self.floor,
+            noise=None if self.noise is None else self.noise[mine],
+            age_h=None if self.age_h is None else self.age_h[mine],
+            aside=None if self.aside is None else self.aside[mine],
+        )
 
 
 @dataclass(frozen=True)
@@ -59,8 +80,15 @@ def score(inputs: Inputs) -> Scores:
     """Score every window against the history that lay before its day."""
     usual, scale, learning = _baselines(inputs)
     residual = inputs.values - usual
-    distance = np.clip(residual / scale, -CLIP, CLIP)
-    return Scores(_averaged(distance, inputs.grid.step_s), usual, residual, scale, learning)
+    return Scores(averaged(residual / scale, inputs.grid.step_s), usual, residual, scale, learning)
+
+
+def held(inputs: Inputs, window: int) -> tuple[Floats, Floats]:
+    """Usual value and scale of every window of one series, as the day of `window` has them."""
+    past = inputs.past
+    day = window // inputs.grid.a_day
+    rows, lag = next(_ripe(past, _first_days(past, inputs.grid), inputs.grid, day))
+    return _judged(inputs, past, rows, (day, lag), slice(0, inputs.grid.windows))
 
 
 def _baselines(inputs: Inputs) -> tuple[Floats, Floats, Flags]:
@@ -69,20 +97,21 @@ def _baselines(inputs: Inputs) -> tuple[Floats, Floats, Flags]:
     usual = np.full(inputs.values.shape, NAN)
     scale = np.full(inputs.values.shape, NAN)
     learning = np.ones(inputs.values.shape, dtype=np.bool_)
-    past = np.where(inputs.calendar.counts, inputs.values, NAN)
+    past = inputs.past
     first_day = _first_days(past, grid)
     for day in range(ARM_DAYS, grid.days):
         span = slice(day * grid.a_day, (day + 1) * grid.a_day)
         for rows, lag in _ripe(past, first_day, grid, day):
-            usual[rows, span], scale[rows, span] = _of_day(inputs, past, rows, day, lag)
+            usual[rows, span], scale[rows, span] = _judged(inputs, past, rows, (day, lag), span)
             learning[rows, span] = False
     return usual, scale, learning
 
 
 def _first_days(past: Floats, grid: Grid) -> Ints:
     known = np.isfinite(past)
-    first = np.where(known.any(axis=1), known.argmax(axis=1), past.shape[1])
-    return -(-first // grid.a_day)
+    first: Ints = np.where(known.any(axis=1), known.argmax(axis=1), past.shape[1])
+    whole: Ints = -(-first // grid.a_day)
+    return whole
 
 
 def _history(grid: Grid, day: int, lag: int) -> slice:
@@ -103,14 +132,15 @@ def _enough(past: Floats, grid: Grid, day: int, lag: int) -> Flags:
     return known
 
 
-def _of_day(inputs: Inputs, past: Floats, rows: Ints, day: int, lag: int) -> tuple[Floats, Floats]:
+def _judged(inputs: Inputs, past: Floats, rows: Ints, history: tuple[int, int], today: slice) -> tuple[Floats, Floats]:
+    """Usual value and scale of the windows `today` by the history of a day and its lag."""
     grid, classes = inputs.grid, inputs.calendar.classes
-    then, today = _history(grid, day, lag), slice(day * grid.a_day, (day + 1) * grid.a_day)
+    then = _history(grid, *history)
     ages = None if inputs.age_h is None else inputs.age_h[rows]
     base = baseline(past[rows, then], classes[then], inputs.floor, None if ages is None else ages[:, then])
     usual = base.at(classes[today], None if ages is None else ages[:, today])
     days = np.isfinite(past[rows, then]).sum(axis=1) / grid.a_day
-    scale = np.repeat((base.scale * _doubt(days))[:, None], grid.a_day, axis=1)
+    scale = np.repeat((base.scale * _doubt(days))[:, None], usual.shape[1], axis=1)
     if inputs.noise is not None:
         scale = np.fmax(scale, inputs.noise[rows, today])
     return usual, scale
@@ -128,17 +158,20 @@ def _weights(step_s: int) -> Floats:
     return weights
 
 
-def _averaged(distance: Floats, step_s: int) -> Floats:
-    """Exponential average over the last windows that have a value: one without neither counts nor ages the others."""
+def averaged(distance: Floats, step_s: int) -> Floats:
+    """Exponential average of clipped distances over the last windows that have one; NaN where there is none.
+
+    A window without a distance neither counts nor ages the others.
+    """
     known = np.isfinite(distance)
     order = np.argsort(~known, axis=1, kind="stable")  # windows with a value, moved together
-    packed = np.nan_to_num(np.take_along_axis(distance, order, axis=1))
+    packed = np.nan_to_num(np.take_along_axis(np.clip(distance, -CLIP, CLIP), order, axis=1))
     reach = REACH_HOURS * 3600 // step_s
     total = np.zeros_like(packed)
     for back, weight in enumerate(_weights(step_s)[: packed.shape[1]]):
         until = packed.shape[1] - back
         near = order[:, back:] - order[:, :until] <= reach
         total[:, back:] += np.where(near, weight * packed[:, :until], 0.0)
-    averaged = np.empty_like(total)
-    np.put_along_axis(averaged, order, total, axis=1)
-    return np.where(known, averaged, NAN)
+    spread = np.empty_like(total)
+    np.put_along_axis(spread, order, total, axis=1)
+    return np.where(known, spread, NAN)

@@ -67,6 +67,6 @@ def _run(flags: Flags, start: int, count: int) -> int | None:
     """Last position of the first run of `count` set flags at or after `start`."""
     if len(flags) - start < count:
         return None
-    runs = np.lib.stride_tricks.sliding_window_view(flags[start:], count).all(axis=1)
+    runs = np.asarray(np.lib.stride_tricks.sliding_window_view(flags[start:], count).all(axis=1))
     first = _next(runs, 0)
     return None if first is None else start + first + count - 1

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from goodput.errors import Mistake, SettingsError
+from goodput.settings.alarm_mistakes import alarm_mistakes
 from goodput.settings.columns import mapping_mistakes
 from goodput.settings.mistakes import mistakes_in
 from goodput.settings.model import Settings, TableSource
@@ -27,8 +28,9 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
         settings = Settings.model_validate(document)
     except ValidationError as error:
         raise SettingsError(file, [*mistakes_in(error), *mapped_wrong]) from None
-    if mapped_wrong:
-        raise SettingsError(file, mapped_wrong)
+    wrong = [*mapped_wrong, *alarm_mistakes(settings)]
+    if wrong:
+        raise SettingsError(file, wrong)
     overrides: dict[str, Any] = {"base": file.absolute().parent}
     if landing:
         overrides["landing"] = tuple(str(item.absolute()) for item in landing)
