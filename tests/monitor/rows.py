@@ -30,7 +30,11 @@ def goodput_rows(
             "goodput_rps": good * n / 3600,
             "cost_per_accepted_usd": pl.Series([None] * len(n), dtype=pl.Float64),
             "partial": [False] * len(n),
-            **{f"{q}_{name}_s": values * share for name in ("ttft", "tpot", "e2e") for q, share in (("p99", 1.0), ("p95", 0.6))},
+            **{
+                f"{q}_{name}_s": values * share
+                for name in ("ttft", "tpot", "e2e")
+                for q, share in (("p99", 1.0), ("p95", 0.6))
+            },
             **{f"p50_{name}_s": np.full(len(n), 0.249) for name in ("ttft", "tpot", "e2e")},
             **{f"n_{name}": n for name in ("ttft", "tpot", "e2e")},
         }

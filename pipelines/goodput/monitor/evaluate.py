@@ -21,7 +21,7 @@ from goodput.monitor.power import power_rows
 from goodput.monitor.reconcile import Event, Moment, Told, heartbeat, reconcile
 from goodput.monitor.rows import alarm_row, method_of, silent_telemetry, told
 from goodput.monitor.series import panels
-from goodput.monitor.transitions import holds, transitions
+from goodput.monitor.transitions import holds, now_held, transitions
 from goodput.monitor.trend_rules import judged, watched_trends
 from goodput.monitor.watched import Watched
 from goodput.plumbing.alarm_actions import Action, of_kind
@@ -142,8 +142,9 @@ class Evaluation:
             until_s = self.grid.end_s(self.until - 1)
             for one in self.watched:
                 method = method_of(one, self.evidence.settings)
+                held_now = now_held(one, self._holds, until_s - 1) is not None
                 for change in transitions(one, self.grid, self._holds[str(one.named["alarm_id"])], until_s):
-                    yield told(change, self._context, method)
+                    yield told(change, self._context, method, held_now=held_now)
             yield from silent_telemetry(until_s, self.now, self.evidence.settings.alarms.silent_telemetry_s)
         yield heartbeat(self.now)
 

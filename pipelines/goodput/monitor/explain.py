@@ -13,7 +13,6 @@ import numpy as np
 from goodput.monitor.detector import averaged
 from goodput.monitor.grid import Floats, Grid, medians
 from goodput.monitor.shape import Shape, median_slope, shape_of
-from goodput.monitor.states import Episode
 from goodput.monitor.transitions import spans
 from goodput.monitor.watched import Watched
 from goodput.monitor.where_to_look import sql_to_look_at
@@ -34,9 +33,8 @@ class Context:
     everything: Sequence[Watched]
 
 
-def explain(one: Watched, episode: Episode, context: Context) -> dict[str, Fact]:
-    """Facts of one episode as of the window that fired; a fact that is not known is left out."""
-    at = episode.pending if episode.firing is None else episode.firing
+def explain(one: Watched, at: int, context: Context) -> dict[str, Fact]:
+    """Facts of one alarm as of a window, such as the one that fired; a fact that is not known is left out."""
     facts: dict[str, Fact] = {
         "evaluated_at": _told(context.grid.end_s(at)),
         "value": _number(one.values[at]),

@@ -23,7 +23,7 @@ class Told:
     occurred_at: datetime
     starts_at: datetime
     columns: Mapping[str, Any]
-    on: bool = False  # still firing
+    on: bool = False  # it fires still, and nothing holds it back now
 
     @property
     def key(self) -> str:
@@ -106,9 +106,9 @@ def _still_on(computed: Sequence[Told], past: _Past, moment: Moment) -> Iterator
     """A firing that was held back for its age and is still on is told now: it is no matter of the past."""
     newest = {told.alarm_id: told for told in computed} if moment.live else {}
     for told in newest.values():
-        free = told.columns.get("suppressed") is None
-        if told.on and free and (told.alarm_id, told.starts_at) not in past.delivered:
-            late = Told(told.alarm_id, "firing", moment.until, told.starts_at, told.columns)
+        if told.on and (told.alarm_id, told.starts_at) not in past.delivered:
+            columns = {**told.columns, "suppressed": None}
+            late = Told(told.alarm_id, "firing", moment.until, told.starts_at, columns)
             yield _event(late, _current_id(late.key, past), moment.now, None)
 
 

@@ -32,10 +32,11 @@ def method_of(one: Watched, settings: Settings) -> str:
     return fingerprint(_METHOD, one.rule, rule and rule.model_dump(), slos, calendar)
 
 
-def told(change: Transition, context: Context, method: str) -> Told:
-    """One transition with its explanation, as it would be told."""
+def told(change: Transition, context: Context, method: str, *, held_now: bool) -> Told:
+    """One transition with its explanation, as it would be told; whether anything holds the alarm back now."""
     one = change.watched
-    facts = explain(one, change.episode, context)
+    assert change.episode.firing is not None  # noqa: S101
+    facts = explain(one, change.episode.firing, context)
     columns = {
         **{name: one.named[name] for name in _SAID},
         "kind": one.kind,
@@ -49,7 +50,9 @@ def told(change: Transition, context: Context, method: str) -> Told:
         "explanation": json.dumps(facts, sort_keys=True),
     }
     name = str(one.named["alarm_id"])
-    return Told(name, change.transition, _at(change.at_s), _at(change.starts_s), columns, change.ends_s is None)
+    return Told(
+        name, change.transition, _at(change.at_s), _at(change.starts_s), columns, change.ends_s is None and not held_now
+    )
 
 
 def silent_telemetry(until_s: int, now: datetime, after_s: float) -> Iterator[Told]:
@@ -98,7 +101,7 @@ def alarm_row(
     if fired:
         episode, starts_s, ends_s = fired[-1]
         row |= {"starts_at": _at(starts_s), "ends_at": None if ends_s is None else _at(ends_s)}
-        facts = explain(one, episode, context)
+        facts = explain(one, int(judged[-1]) if ends_s is None else episode.firing or 0, context)
         row |= {"summary": summary(one, facts), "explanation": json.dumps(facts, sort_keys=True)}
     return row
 

@@ -61,7 +61,7 @@ def _panel(source: SeriesSource, frame: pl.DataFrame, grid: Grid) -> Panel | Non
         .filter((pl.col("at") >= 0) & (pl.col("at") < grid.windows))
     )
     names = cells.select(source.labels).unique().sort(source.labels)
-    if not names.height or not cells["value"].is_not_null().any():
+    if not names.height or not cells["value"].is_finite().any():
         return None
     cells = cells.join(names.with_row_index("row"), on=list(source.labels), nulls_equal=True)
     labels = tuple(tuple(zip(source.labels, map(_word, row), strict=True)) for row in names.iter_rows())
