@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ def brief(events: list[Any], *transitions: str) -> list[tuple[str, str, Any, Any
 
 
 def test_the_drifting_pool_pages_within_25_hours_and_no_other_does(rows: pl.DataFrame) -> None:
-    told = run_through(rows, range(ONSET, ONSET + 40, 2))
+    told = run_through(rows, range(ONSET, ONSET + 40, 4))
     pages = [e for e in told if e["severity"] == "page"]
     assert [(e["pool"], e["transition"], e["suppressed"]) for e in pages] == [("pool-0", "firing", None)]
     assert pages[0]["occurred_at"] <= at(ONSET + 25)
@@ -79,7 +79,7 @@ def test_the_drifting_pool_pages_within_25_hours_and_no_other_does(rows: pl.Data
 
 
 def test_one_run_and_many_runs_find_the_same_alarms(rows: pl.DataFrame) -> None:
-    many = run_through(rows, range(ONSET - A_DAY, DAYS * A_DAY, 5))
+    many = run_through(rows, range(ONSET - 4, DAYS * A_DAY, 10))
     once = evaluation(rows, DAYS * A_DAY).news([])
     live = {(e["alarm_id"], e["transition"], e["starts_at"]) for e in many if e["kind"] == "trend"}
     late = {(e["alarm_id"], e["transition"], e["starts_at"]) for e in once if e["kind"] == "trend"}
@@ -128,9 +128,8 @@ def test_the_explanation_says_what_happened(rows: pl.DataFrame) -> None:
     assert facts["tail_only"] is True  # the medians of these rows never move
     assert facts["slope_per_hour"] == pytest.approx(SLOW, abs=0.004)
     assert facts["excess_ratio"] == pytest.approx((1 + SLOW) ** 28 - 1, abs=0.15)
-    assert abs(
-        (np.datetime64(facts["onset_at"][:-1]) - np.datetime64(at(ONSET).replace(tzinfo=None))).item()
-    ) <= timedelta(hours=12)
+    onset = datetime.fromisoformat(facts["onset_at"])
+    assert at(ONSET - 12) <= onset <= at(ONSET + 12)
     assert facts["limit"] == 1.5
     hours = (np.log(1.5) - np.log(facts["value"])) / facts["slope_per_hour"]
     assert facts["hours_to_limit"] == pytest.approx(max(hours, 0), rel=0.01)
@@ -145,7 +144,7 @@ def test_the_explanation_says_what_happened(rows: pl.DataFrame) -> None:
 
 def test_a_page_holds_its_ticket_back(rows: pl.DataFrame) -> None:
     fixed = rows.filter((pl.col("pool") != "pool-0") | (pl.col("window_start") < at(ONSET + 40)))
-    told = run_through(fixed, range(ONSET, ONSET + 40, 3))
+    told = run_through(fixed, range(ONSET + 4, ONSET + 40, 5))
     ticket = next(a for a in evaluation(fixed, ONSET + 40).alarms() if a["rule"] == TTFT[1] and a["pool"] == "pool-0")
     assert (ticket["state"], ticket["suppressed"], ticket["suppressed_by"]) == ("firing", "inhibited", TTFT[0])
     assert [(e[0], e[1], e[3]) for e in brief(told)] == [("firing", TTFT[1], None), ("firing", TTFT[0], None)]
@@ -183,7 +182,7 @@ def test_accepting_a_step_ends_the_alarm_at_once_and_another_step_is_found() -> 
 
 def test_a_silence_holds_back_and_what_is_still_on_when_it_expires_is_told(rows: pl.DataFrame) -> None:
     silence = Action("s1", "silence", {"pool": "pool-*"}, at(ONSET), at(ONSET), at(ONSET + 40))
-    before = run_through(rows, range(ONSET, ONSET + 40, 3), actions=[silence])
+    before = run_through(rows, range(ONSET + 4, ONSET + 40, 5), actions=[silence])
     assert {e[3] for e in brief(before)} == {"silenced"}
     assert {e["suppressed_by"] for e in before if e["transition"] == "firing"} == {"s1"}
     after = evaluation(rows, ONSET + 42, actions=[silence]).news(before)
@@ -191,7 +190,7 @@ def test_a_silence_holds_back_and_what_is_still_on_when_it_expires_is_told(rows:
 
 
 def test_late_data_that_undo_an_alarm_correct_it_and_change_no_event(rows: pl.DataFrame) -> None:
-    told = run_through(rows, range(ONSET, ONSET + 40, 3))
+    told = run_through(rows, range(ONSET + 4, ONSET + 40, 5))
     mended = rows.with_columns(
         p99_ttft_s=pl.when((pl.col("pool") == "pool-0") & (pl.col("window_start") >= at(ONSET)))
         .then(0.9)
@@ -208,7 +207,7 @@ def test_late_data_that_undo_an_alarm_correct_it_and_change_no_event(rows: pl.Da
 
 
 def test_another_threshold_ends_what_fires_and_corrects_nothing(rows: pl.DataFrame) -> None:
-    told = run_through(rows, range(ONSET, ONSET + 40, 3))
+    told = run_through(rows, range(ONSET + 4, ONSET + 40, 5))
     off = settings(rules={TTFT[0]: {"enabled": False}, TTFT[1]: {"enabled": False}})
     news = evaluation(rows, ONSET + 41, off).news(told)
     assert sorted((e["transition"], e["rule"], e["reason"], e["suppressed"]) for e in news if e["kind"] == "trend") == [

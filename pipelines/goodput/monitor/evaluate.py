@@ -25,7 +25,7 @@ from goodput.monitor.transitions import holds, now_held, transitions
 from goodput.monitor.trend_rules import judged, watched_trends
 from goodput.monitor.watched import Watched
 from goodput.plumbing.alarm_actions import Action, of_kind
-from goodput.settings.alarms import rules_of
+from goodput.settings.alarms import metrics_of, rules_of
 from goodput.settings.model import Settings
 
 Row = dict[str, Any]
@@ -87,7 +87,7 @@ class Evaluation:
             return [], []
         settings, grid = self.evidence.settings, self.grid
         rules = rules_of(settings.alarms)
-        known = {panel.metric: panel for panel in panels(self._whole, grid)}
+        known = {panel.metric: panel for panel in panels(self._whole, grid, metrics_of(rules))}
         days = self._calendar(grid)
         scored = judged(known, days, self._ages(grid))
         trends = list(watched_trends(scored, rules, of_kind(self.evidence.actions, "accept")))

@@ -3,7 +3,7 @@
 What is believed of a value (counts, scale, direction) is applied here; what it means for an alarm is not.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,10 +34,10 @@ class Panel:
         return METRICS[self.metric]
 
 
-def panels(rows: Mapping[str, pl.DataFrame], grid: Grid) -> Iterator[Panel]:
-    """Panels of every metric whose relation is among `rows` (relation -> rows of wholly observed windows)."""
+def panels(rows: Mapping[str, pl.DataFrame], grid: Grid, metrics: Set[str]) -> Iterator[Panel]:
+    """Panels of those `metrics` whose relation is among `rows` (relation -> rows of wholly observed windows)."""
     for source in SOURCES:
-        frame = rows.get(source.relation)
+        frame = rows.get(source.relation) if source.metric in metrics else None
         if frame is not None and source.columns <= set(frame.columns):
             panel = _panel(source, frame, grid)
             if panel is not None:

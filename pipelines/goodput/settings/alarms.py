@@ -3,6 +3,7 @@
 What is wrong with rules that are well-formed is `alarm_mistakes`' work; what a rule means is monitor's.
 """
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from functools import cache
 from typing import Annotated, Literal
@@ -120,6 +121,12 @@ def rules_of(alarms: Alarms) -> dict[str, Rule]:
         said = {key: getattr(given, key) for key in given.model_fields_set}
         rules[name] = rules[name].model_copy(update=said) if name in rules else given
     return {name: rule for name, rule in rules.items() if rule.enabled}
+
+
+def metrics_of(rules: Mapping[str, Rule]) -> set[str]:
+    """Every metric that rules look at, and those that one of them stands in for."""
+    named = {rule.metric for rule in rules.values() if rule.metric is not None}
+    return named | {other for name in named if (other := METRICS[name].stands_in_for) is not None}
 
 
 def threshold_of(rule: Rule, window_s: int) -> float:
