@@ -67,7 +67,7 @@ def test_every_setting_there_is_stands_in_the_template() -> None:
     parts = (Settings, Attributes, Costs, Events, Limits, Prices, Rate, Receive, Schedule, Alarms, Rule, Slo, BurnRate)
     named = {name for model in parts for name in model.model_fields}
     for name in (named | set(_fields(Workload))) - {"base"}:
-        assert re.search(rf"^(\[)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name
+        assert re.search(rf"^(\[+)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name
 
 
 def test_it_overwrites_nothing_unless_told_to(goodput: Run, tmp_path: Path) -> None:
