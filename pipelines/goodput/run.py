@@ -53,8 +53,7 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
                 computed += _compute(workspace, stretch.first, stretch.last, force=False)
             if not stretches:
                 break
-        _materialize(workspace, monitored)
-        _materialize(workspace, goodput_database)
+        _materialize(workspace, monitored, goodput_database)
     held = read_held(workspace.lake)
     if held:
         raise HoursHeld([HeldHour(item.table, item.cell, item.failures) for item in held])
