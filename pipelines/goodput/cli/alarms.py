@@ -151,7 +151,7 @@ def replay(
 def _power_line(row: Row) -> tuple[object, ...]:
     seen = None if row["smallest_shift"] is None else f"{100 * row['smallest_shift']:.0f} %"
     if row["metric"].endswith("_ratio") and row["smallest_shift"] is not None:
-        seen = f"{row['smallest_shift']:.2g} logits"
+        seen = f"{row['smallest_shift']:.2g}"
     delays = [None if row[name] is None else f"{row[name] / 3600:.0f} h" for name in _DELAYS]
     sigma = None if row["sigma"] is None else f"{row['sigma']:.3f}"
     armed = "yes" if row["armed"] else "no"

@@ -12,6 +12,7 @@ import numpy as np
 
 from goodput.monitor.detector import averaged
 from goodput.monitor.grid import Floats, Grid, medians
+from goodput.monitor.scales import on_scale
 from goodput.monitor.shape import Shape, median_slope, shape_of
 from goodput.monitor.transitions import spans
 from goodput.monitor.watched import Watched
@@ -74,9 +75,9 @@ def _of_trend(one: Watched, at: int, context: Context) -> dict[str, Fact]:
     return facts | _leads_to(one, at, shape, context)
 
 
-def _upward(one: Watched, on_scale: float) -> float:
+def _upward(one: Watched, moved: float) -> float:
     assert one.panel is not None  # noqa: S101
-    return on_scale if one.panel.kind.worse == "up" else -on_scale
+    return moved if one.panel.kind.worse == "up" else -moved
 
 
 def _averaged_residual(residual: Floats, grid: Grid) -> float:
@@ -112,8 +113,8 @@ def _leads_to(one: Watched, at: int, shape: Shape, context: Context) -> dict[str
     limit = context.limits.get((workload, str(one.metric)), context.limits.get(("", str(one.metric))))
     if limit is None or one.panel.kind.per == "replica" or not np.isfinite(one.values[at]):
         return {}
-    scaled = [np.log(x) if one.panel.kind.scale == "log" else np.log(x / (1 - x)) for x in (limit, one.values[at])]
-    left = float(_upward(one, scaled[0] - scaled[1]))
+    there, here = on_scale(one.panel.kind.scale, np.array([limit, one.values[at]]))
+    left = float(_upward(one, there - here))
     facts: dict[str, Fact] = {"limit": limit}
     if left <= 0:
         return facts | {"hours_to_limit": 0.0}

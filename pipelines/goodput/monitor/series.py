@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from goodput.monitor.grid import NAN, Floats, Grid, medians
+from goodput.monitor.scales import off_scale, on_scale
 from goodput.monitor.sources import SOURCES, SeriesSource
 from goodput.settings.metrics import METRICS, Metric
 
@@ -96,31 +97,18 @@ def scaled(panel: Panel) -> Floats:
     pool's own series tells.
     """
     kind = panel.kind
-    if kind.scale == "logit":
-        most = 1 - _least_ratio(panel)
-        bounded = np.clip(panel.values, 1 - most, most)
-        on_scale = np.log(bounded / (1 - bounded))
-    else:
-        on_scale = np.log(np.where(panel.values > 0, panel.values, NAN))
+    values = on_scale(kind.scale, panel.values)
     if panel.requests is not None:
-        on_scale = np.where(panel.requests >= kind.least_requests, on_scale, NAN)
-    worse = on_scale if kind.worse == "up" else -on_scale
+        values = np.where(panel.requests >= kind.least_requests, values, NAN)
+    worse = values if kind.worse == "up" else -values
     return worse - _peers(panel, worse) if kind.per == "replica" else worse
 
 
-def _least_ratio(panel: Panel) -> Floats | float:
-    """The ratio nearest to 0 that is told apart from it: half a request, or one in ten thousand."""
-    if panel.requests is None:
-        return 1e-4
-    return 0.5 / (np.maximum(panel.requests, 1) + 1)
-
-
 def sampling_error(panel: Panel) -> Floats | None:
-    """What the number of requests alone makes a ratio stray, on the logit scale; None where that is not known."""
-    if panel.kind.scale != "logit" or panel.requests is None:
+    """What the number of requests alone makes a ratio stray, on its scale; None where that is not known."""
+    if panel.kind.scale != "arcsine" or panel.requests is None:
         return None
-    share = np.clip(panel.values, _least_ratio(panel), 1 - _least_ratio(panel))
-    return np.asarray(1 / np.sqrt((np.maximum(panel.requests, 1) + 1) * share * (1 - share)))
+    return np.asarray(1 / np.sqrt(np.maximum(panel.requests, 1)))
 
 
 def _peers(panel: Panel, values: Floats) -> Floats:
@@ -133,7 +121,6 @@ def _peers(panel: Panel, values: Floats) -> Floats:
     return middle
 
 
-def natural(kind: Metric, on_scale: Floats) -> Floats:
+def natural(kind: Metric, worse: Floats) -> Floats:
     """Back from `scaled` to the metric's own unit."""
-    upward = on_scale if kind.worse == "up" else -on_scale
-    return np.exp(upward) if kind.scale == "log" else 1 / (1 + np.exp(-upward))
+    return off_scale(kind.scale, worse if kind.worse == "up" else -worse)

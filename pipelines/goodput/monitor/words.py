@@ -30,7 +30,7 @@ def _moved(facts: Mapping[str, Any]) -> str:
     slope = facts.get("slope_per_hour")
     if facts["shape"] == "step" or slope is None:
         return "stepped"
-    return f"drifts {100 * slope:.1f} % an hour" if facts["scale"] == "log" else f"drifts {slope:.2g} logits an hour"
+    return f"drifts {100 * slope:.1f} % an hour" if facts["scale"] == "log" else "drifts"
 
 
 def _details(one: Watched, facts: Mapping[str, Any]) -> list[str]:

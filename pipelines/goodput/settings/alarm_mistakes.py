@@ -37,7 +37,7 @@ def _rule_mistakes(key: str, rule: Rule) -> Iterator[Mistake]:
         wrong = "is missing" if rule.metric is None else f"{rule.metric!r} is no metric that can be watched"
         yield Mistake(f"{key}.metric", wrong, ", ".join(near))
     elif rule.kind == "absolute":
-        yield from _bound_mistakes(key, rule, METRICS[rule.metric].scale == "logit")
+        yield from _bound_mistakes(key, rule, METRICS[rule.metric].scale != "log")
     if rule.kind != "absolute" and (rule.above is not None or rule.below is not None):
         yield Mistake(key, f"above and below do not go with the kind {rule.kind}", 'kind = "absolute"')
     if rule.kind != "trend" and rule.threshold is not None:

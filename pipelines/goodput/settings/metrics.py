@@ -6,7 +6,7 @@ Where their series come from is monitor's work; only what settings may name, and
 from dataclasses import dataclass
 from typing import Literal
 
-Scale = Literal["log", "logit"]
+Scale = Literal["log", "logit", "arcsine"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ METRICS: dict[str, Metric] = {
     "p95_ttft_s": Metric("log", "up", least_requests=72, stands_in_for="p99_ttft_s"),
     "p95_tpot_s": Metric("log", "up", least_requests=72, stands_in_for="p99_tpot_s"),
     "p95_e2e_s": Metric("log", "up", least_requests=72, stands_in_for="p99_e2e_s"),
-    "goodput_ratio": Metric("logit", "down", least_requests=30),
+    "goodput_ratio": Metric("arcsine", "down", least_requests=30),
     "cost_per_accepted_usd": Metric("log", "up", least_requests=30),
     "kv_usage_ratio": Metric("logit", "up", page=3.2, ticket=2.7),
     "hit_ratio": Metric("logit", "down"),
@@ -41,6 +41,6 @@ METRICS: dict[str, Metric] = {
     "replica_kv_usage_ratio": Metric("logit", "up", page=None, ticket=2.7, per="replica"),
     "replica_hit_ratio": Metric("logit", "down", page=None, per="replica"),
 }
-FLOOR = {"log": 0.02, "logit": 0.05}  # the least sigma that is believed
+FLOOR: dict[Scale, float] = {"log": 0.02, "logit": 0.05, "arcsine": 0.005}  # the least sigma that is believed
 QUARTER_HOURLY = {2.8: 1.92, 2.3: 1.60, 3.2: 2.19, 2.7: 1.88}  # the same false alarms with windows of 15 minutes
 HIGHEST_SCORE = 4.0  # each window counts with at most so many sigma, and so does their average
