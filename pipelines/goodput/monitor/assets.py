@@ -25,7 +25,9 @@ _KEYS = ("slice", "window_s", "partial")
 
 @dg.multi_asset(
     name="monitor",
-    specs=[table_spec(table, "monitor", kinds={"parquet", "duckdb"}, deps=["goodput"]) for table in TABLES],
+    specs=[
+        table_spec(table, "monitor", kinds={"parquet", "duckdb"}, deps=["goodput", "ops_events"]) for table in TABLES
+    ],
     description="Alarms over all published history. Events are only ever added; nothing is told twice.",
 )
 def monitored(workspace: dg.ResourceParam[Workspace]) -> Iterator[dg.MaterializeResult[None]]:
