@@ -226,6 +226,7 @@ class Settings(Part):
     schedule: Schedule = Schedule()
     alarms: Alarms = Alarms()
     slo: dict[str, Slo] = Field(default_factory=dict)
+    openslo: Names = ()
     workloads: dict[WorkloadName, Workload] = Field(default_factory=dict)
     sources: dict[str, TableSource] = Field(default_factory=dict)
     base: Path = Field(default=Path(), exclude=True)
