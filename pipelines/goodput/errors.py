@@ -22,6 +22,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
 ├── HoursHeld               contract checks keep hours from being published
 ├── QueryFailed             the database refused the SQL
+├── RuleTestsFailed         alarms are not in the states that a user's tests expect
 └── UnknownRequest          no such request was published
 """
 
@@ -258,6 +259,14 @@ class QueryFailed(GoodputError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}\n`goodput tables` lists the relations and their columns.")
+
+
+class RuleTestsFailed(GoodputError):
+    """Alarms are not in the states that a user's tests of rules expect; `lines` says which."""
+
+    def __init__(self, path: Path, lines: Sequence[str]) -> None:
+        self.lines = tuple(lines)
+        super().__init__("\n".join([f"{path}: {len(lines)} expectation(s) do not hold:", *(f"  {x}" for x in lines)]))
 
 
 class UnknownRequest(GoodputError):

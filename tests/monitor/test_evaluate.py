@@ -268,6 +268,11 @@ def test_silent_telemetry_pages_by_the_clock_and_is_over_when_it_speaks_again(ro
     assert [len([e for e in told if e["rule"] == "telemetry_silent"]) for told in quiet] == [0, 1]
     alarm = next(e for e in quiet[1] if e["rule"] == "telemetry_silent")
     assert (alarm["severity"], alarm["suppressed"], alarm["starts_at"]) == ("page", None, at(ONSET + 2))
+    states = []
+    for days in (0, 3, 30):
+        later = Evaluation(seen.evidence, at(ONSET) + timedelta(days=days, hours=1)).alarms()
+        states.append(next(a["state"] for a in later if a["rule"] == "telemetry_silent"))
+    assert states == ["inactive", "firing", "inactive"]  # what was silent for a month is an archive
     over = evaluation(rows, ONSET + 4).news(quiet[1])
     assert [(e["transition"], e["reason"]) for e in over if e["rule"] == "telemetry_silent"] == [
         ("resolved", "cleared")

@@ -145,7 +145,7 @@ def test_an_accepted_shift_ends_the_alarm_of_the_series(
         def now(cls, tz: Any = None) -> "Clock":
             return cls.fromtimestamp(NOW.timestamp(), UTC)
 
-    monkeypatch.setattr("goodput.cli.alarms.datetime", Clock)
+    monkeypatch.setattr("goodput.cli.alarm_orders.datetime", Clock)
     since = MONDAY + timedelta(days=DAYS - 1)
     say("accept", evaluated["p99_ttft_s_page"]["alarm_id"], "--from", since.isoformat())
     evaluate(workspace, NOW)
@@ -156,3 +156,23 @@ def test_an_accepted_shift_ends_the_alarm_of_the_series(
     assert "not in the past" in say(
         "accept", evaluated["p99_e2e_s_page"]["alarm_id"], "--from", (NOW + timedelta(days=1)).isoformat(), code=2
     )
+
+
+RULE_TESTS = """
+series:
+  - {metric: p99_ttft_s, labels: {workload: chat, pool: a}, noise: 0.07, values: "0.6x720 0.6*1.05x24"}
+  - {metric: p99_ttft_s, labels: {workload: chat, pool: b}, noise: 0.07, values: "0.6x744"}
+expect:
+  - {at_hour: 720, rule: p99_ttft_s_page, labels: {pool: a}, state: inactive}
+  - {at_hour: 740, rule: p99_ttft_s_page, labels: {pool: a}, state: firing}
+  - {at_hour: 744, rule: p99_ttft_s_page, labels: {pool: b}, state: inactive}
+"""
+
+
+def test_rules_are_tested_on_made_up_series(say: Say, tmp_path: Path) -> None:
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS)
+    assert "3 expectation(s) hold" in say("test", "drift.yaml")
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("at_hour: 740", "at_hour: 721"))
+    assert "hour 721: p99_ttft_s_page pool=a is inactive, not firing" in say("test", "drift.yaml", code=1)
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("0.6x744", "0.6 744"))
+    assert "'0.6': right would be LEVELxHOURS" in say("test", "drift.yaml", code=2)

@@ -19,7 +19,7 @@ from goodput.monitor.grid import NAN, Floats, Grid, grid_of
 from goodput.monitor.plain_rules import watched_absences, watched_bounds
 from goodput.monitor.power import power_rows
 from goodput.monitor.reconcile import Event, Moment, Told, heartbeat, reconcile
-from goodput.monitor.rows import alarm_row, method_of, silent_telemetry, told
+from goodput.monitor.rows import alarm_row, clock_row, method_of, silent_telemetry, told
 from goodput.monitor.series import panels
 from goodput.monitor.transitions import holds, now_held, transitions
 from goodput.monitor.trend_rules import judged, watched_trends
@@ -134,7 +134,10 @@ class Evaluation:
         """Rows of `alarms`: the state of every alarm at the newest window."""
         budget = self.evidence.settings.alarms.page_budget
         found = (alarm_row(one, self._context, self.until, self._holds, budget) for one in self.watched)
-        return [row for row in found if row is not None]
+        if self.grid is None:
+            return []
+        clock = clock_row(self.grid.end_s(self.until - 1), self.now, self.evidence.settings.alarms.silent_telemetry_s)
+        return [*(row for row in found if row is not None), clock]
 
     def told(self) -> Iterator[Told]:
         """Every transition that history holds, whether it was told before or not."""

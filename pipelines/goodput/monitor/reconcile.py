@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
+from goodput.plumbing.contracts import arrow_schema
+
 Event = dict[str, Any]
 _NAMESPACE = uuid5(NAMESPACE_OID, "goodput.alarm_events")
 
@@ -121,6 +123,7 @@ def _current_id(key: str, past: _Past) -> str:
 
 def _event(told: Told, identity: str, now: datetime, suppressed: str | None) -> Event:
     return {
+        **dict.fromkeys(arrow_schema("alarm_events").names),
         **told.columns,
         "event_id": identity,
         "alarm_id": told.alarm_id,

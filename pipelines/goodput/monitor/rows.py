@@ -20,6 +20,8 @@ from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings
 
 _METHOD = 1  # of judging; another number keeps events of an older one from being corrected
+SILENT = "telemetry_silent"
+_ARCHIVE_S = 7 * DAY_S
 _SAID = ("rule", "severity", "metric", "workload", "pool", "replica")
 
 
@@ -55,20 +57,40 @@ def told(change: Transition, context: Context, method: str, *, held_now: bool) -
     )
 
 
+def clock_row(until_s: int, now: datetime, after_s: float) -> dict[str, Any]:
+    """The row of `alarms` of the one that the clock judges; what nobody has added to for a week is an archive."""
+    silent_s = now.timestamp() - until_s
+    firing = after_s <= silent_s < _ARCHIVE_S
+    said = f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}"
+    return {
+        **dict.fromkeys(("metric", "workload", "pool", "replica")),
+        "alarm_id": SILENT,
+        "rule": SILENT,
+        "kind": "absence",
+        "severity": "page",
+        "state": "firing" if firing else "inactive",
+        "starts_at": _at(until_s + int(after_s)) if firing else None,
+        "state_since_at": _at(until_s + int(after_s)) if firing else None,
+        "evaluated_at": _at(until_s),
+        "why": said if silent_s >= _ARCHIVE_S else None,
+        "summary": said if firing else None,
+    }
+
+
 def silent_telemetry(until_s: int, now: datetime, after_s: float) -> Iterator[Told]:
     """Firing while nothing at all has been heard for `after_s`: the one alarm that the clock judges."""
     starts_s = until_s + int(after_s)
     if now.timestamp() < starts_s:
         return
     columns = {
-        "rule": "telemetry_silent",
+        "rule": SILENT,
         "kind": "absence",
         "severity": "page",
         "metric": None,
         "method": "clock",
         "summary": f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}",
     }
-    yield Told("telemetry_silent", "firing", _at(starts_s), _at(starts_s), columns, True)
+    yield Told(SILENT, "firing", _at(starts_s), _at(starts_s), columns, True)
 
 
 def alarm_row(
