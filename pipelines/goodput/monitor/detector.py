@@ -4,7 +4,7 @@ The level is charted, not the slope: a slope is noisier than the shift that it h
 function of at most 30 days before it, so that a backfill gives the verdicts that a live run gave.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,14 +71,22 @@ class Scores:
     learning: Flags
 
 
-def ceiling(step_s: int) -> float:
-    """The highest score that there can be: a threshold above it never fires."""
-    return float(CLIP * _weights(step_s).sum())
-
-
 def score(inputs: Inputs) -> Scores:
     """Score every window against the history that lay before its day."""
-    usual, scale, learning = _baselines(inputs)
+    shape = inputs.values.shape
+    unknown = np.full(shape, NAN), np.full(shape, NAN), np.ones(shape, dtype=np.bool_)
+    return _scored(inputs, range(ARM_DAYS, inputs.grid.days), *unknown)
+
+
+def rescore(inputs: Inputs, before: Scores, changed: tuple[int, int]) -> Scores:
+    """The scores `before`, after what is history changed in windows `changed`: only days that look back at it."""
+    first, last = (window // inputs.grid.a_day for window in changed)
+    days = range(max(first, ARM_DAYS), min(last + 1 + HISTORY_DAYS + LAG_DAYS, inputs.grid.days))
+    return _scored(inputs, days, before.usual.copy(), before.scale.copy(), before.learning.copy())
+
+
+def _scored(inputs: Inputs, days: Iterable[int], usual: Floats, scale: Floats, learning: Flags) -> Scores:
+    _judge_days(inputs, days, usual, scale, learning)
     residual = inputs.values - usual
     return Scores(averaged(residual / scale, inputs.grid.step_s), usual, residual, scale, learning)
 
@@ -91,20 +99,16 @@ def held(inputs: Inputs, window: int) -> tuple[Floats, Floats]:
     return _judged(inputs, past, rows, (day, lag), slice(0, inputs.grid.windows))
 
 
-def _baselines(inputs: Inputs) -> tuple[Floats, Floats, Flags]:
-    """Usual value and scale of each window by the history before its day; whether history is too short for both."""
-    grid = inputs.grid
-    usual = np.full(inputs.values.shape, NAN)
-    scale = np.full(inputs.values.shape, NAN)
-    learning = np.ones(inputs.values.shape, dtype=np.bool_)
-    past = inputs.past
+def _judge_days(inputs: Inputs, days: Iterable[int], usual: Floats, scale: Floats, learning: Flags) -> None:
+    """Fill in what is usual, and how far from it, on these days, by the history before each."""
+    grid, past = inputs.grid, inputs.past
     first_day = _first_days(past, grid)
-    for day in range(ARM_DAYS, grid.days):
+    for day in days:
         span = slice(day * grid.a_day, (day + 1) * grid.a_day)
+        usual[:, span], scale[:, span], learning[:, span] = NAN, NAN, True
         for rows, lag in _ripe(past, first_day, grid, day):
             usual[rows, span], scale[rows, span] = _judged(inputs, past, rows, (day, lag), span)
             learning[rows, span] = False
-    return usual, scale, learning
 
 
 def _first_days(past: Floats, grid: Grid) -> Ints:

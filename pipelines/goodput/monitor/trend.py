@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from goodput.monitor.detector import Inputs, Scores, averaged, held, score
+from goodput.monitor.detector import Inputs, Scores, averaged, held, rescore, score
 from goodput.monitor.grid import Flags
 from goodput.monitor.states import Episode, Patience, episodes
 
@@ -31,11 +31,18 @@ class Followed:
     scores: Scores
 
 
-def follow(
-    one: Inputs, threshold: float, patience: Patience, relieved: Flags, accepts: Sequence[Accepted] = ()
-) -> Followed:
-    """Episodes of one series; in `relieved` windows something else watches, and an alarm is over."""
-    trail = _Trail(one, threshold, patience, relieved)
+@dataclass(frozen=True)
+class Terms:
+    """When a series fires: at a threshold, with patience; in `relieved` windows something else watches it instead."""
+
+    threshold: float
+    patience: Patience
+    relieved: Flags
+
+
+def follow(one: Inputs, scores: Scores, terms: Terms, accepts: Sequence[Accepted] = ()) -> Followed:
+    """Episodes of one series, given its scores as long as nothing fires and nothing is accepted."""
+    trail = _Trail(one, scores, terms)
     for accepted in sorted(accepts, key=lambda a: a.at):
         trail.walk(accepted.at)
         trail.accept(accepted)
@@ -44,10 +51,9 @@ def follow(
 
 
 class _Trail:
-    def __init__(self, one: Inputs, threshold: float, patience: Patience, relieved: Flags) -> None:
+    def __init__(self, one: Inputs, scores: Scores, terms: Terms) -> None:
         self.one = replace(one, values=one.values.copy(), aside=np.zeros(one.values.shape, dtype=np.bool_))
-        self.threshold, self.patience, self.relieved = threshold, patience, relieved
-        self.scores = score(self.one)
+        self.terms, self.scores = terms, scores
         self.judged = Scores(*(part.copy() for part in vars(self.scores).values()))
         self.found: list[Episode] = []
         self.accepted: list[Episode] = []
@@ -77,7 +83,7 @@ class _Trail:
         self.one.aside[:, begun.pending : over] = True
         self.at = over
         if over < self.one.grid.windows:
-            self._rescore()
+            self._go_on(rescore(self.one, self.scores, (begun.pending, over)))
 
     def _frozen(self, episode: Episode) -> Scores:
         """Scores with the baseline of the day on which the episode began, from its first window on."""
@@ -99,13 +105,13 @@ class _Trail:
         assert self.one.aside is not None  # noqa: S101
         self.one.values[:, : accepted.since] += step
         self.one.aside[:, accepted.since :] = False
-        self._rescore()
+        self._go_on(score(self.one))
 
     def _known(self, span: slice) -> bool:
         return bool(np.isfinite(self.judged.residual[:, span]).any())
 
-    def _rescore(self) -> None:
-        self.scores = score(self.one)
+    def _go_on(self, scores: Scores) -> None:
+        self.scores = scores
         self._judge(self.scores, self.at, self.one.grid.windows)
 
     def _judge(self, scores: Scores, first: int, until: int) -> None:
@@ -113,11 +119,11 @@ class _Trail:
             mine[:, first:until] = part[:, first:until]
 
     def _episodes(self, scores: Scores, first: int, until: int, begun: Episode | None = None) -> Iterator[Episode]:
-        level, relieved = scores.score[0, first:until], self.relieved[first:until]
-        over = (level >= self.threshold) & ~relieved
-        clear = (level < self.threshold / 2) | relieved
+        level, relieved = scores.score[0, first:until], self.terms.relieved[first:until]
+        over = (level >= self.terms.threshold) & ~relieved
+        clear = (level < self.terms.threshold / 2) | relieved
         if begun is not None and begun.firing is not None:  # midnight may have moved the baseline in between
             over[: begun.firing + 1 - first], clear[: begun.firing + 1 - first] = True, False
-        for e in episodes(over, clear, np.isfinite(level) | relieved, self.patience):
+        for e in episodes(over, clear, np.isfinite(level) | relieved, self.terms.patience):
             moved = (None if at is None else at + first for at in (e.pending, e.firing, e.resolved))
             yield Episode(*moved)  # type: ignore[arg-type]  # pending is never None

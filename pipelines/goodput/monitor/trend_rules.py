@@ -10,7 +10,7 @@ from goodput.monitor.detector import Inputs, Scores, score
 from goodput.monitor.grid import NAN, Flags, Floats
 from goodput.monitor.series import Panel, sampling_error, scaled
 from goodput.monitor.states import Patience
-from goodput.monitor.trend import Accepted, follow
+from goodput.monitor.trend import Accepted, Terms, follow
 from goodput.monitor.watched import Watched, selects
 from goodput.plumbing.alarm_actions import Action
 from goodput.settings.alarms import Rule, threshold_of
@@ -88,8 +88,9 @@ def _plain(name: str, rule: Rule, threshold: float, one: Judged, row: int) -> Wa
 
 def _followed(plain: Watched, rule: Rule, one: Judged, accepts: Sequence[Accepted]) -> Watched:
     relieved = one.relieved[plain.row]
-    patience = Patience(rule.for_windows, rule.clear_windows)
-    followed = follow(one.inputs.of(plain.row), plain.threshold, patience, relieved, accepts)
+    assert plain.trend is not None  # noqa: S101
+    terms = Terms(plain.threshold, Patience(rule.for_windows, rule.clear_windows), relieved)
+    followed = follow(one.inputs.of(plain.row), plain.trend, terms, accepts)
     return replace(
         plain,
         episodes=followed.episodes,
