@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export DAGSTER_HOME := $(CURDIR)/dagster_home
 
-.PHONY: demo test check dev bench lock clean
+.PHONY: demo test check dev bench drill-alarms lock clean
 
 demo: $(VENV)/ready ## Two hours of demo telemetry through the whole pipeline
 	$(BIN)/goodput demo demo
@@ -23,6 +23,9 @@ dev: $(VENV)/ready ## The Dagster UI on dagster_home/
 
 bench: $(VENV)/ready ## Speed, each figure as a ratio to its baseline in the same run
 	$(BIN)/python -m benchmarks
+
+drill-alarms: $(VENV)/ready ## How often trend alarms are wrong, and how soon they are right
+	PYTHONPATH=tests $(BIN)/python -m monitor.drill
 
 lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

@@ -24,6 +24,7 @@ CONFORMED = (
     *("serving_records", "span_links", "label_records", "sample_records", "event_records", "cost_lines", "price_lines"),
     "quarantine",
 )
+ALARMS = ("alarms", "alarm_events", "alarm_power")
 
 
 @pytest.fixture
@@ -54,13 +55,14 @@ def specs() -> dict[str, dg.AssetSpec]:
 
 
 def test_every_table_of_the_river_is_an_asset(specs: dict[str, dg.AssetSpec]) -> None:
-    assert set(specs) == {"landing", *CONFORMED, *WHOLE, *HOURLY, "goodput_database"}
+    assert set(specs) == {"landing", *CONFORMED, *WHOLE, *HOURLY, *ALARMS, "goodput_database"}
     stages = {name: spec.group_name for name, spec in specs.items()}
     assert stages == {
         "landing": "collect",
         **dict.fromkeys(CONFORMED, "conform"),
         **dict.fromkeys((*WHOLE, "attempts", "requests", "quality_labels", "replica_samples"), "join"),
         **dict.fromkeys(("coverage", "goodput", "goodput_database"), "measure"),
+        **dict.fromkeys(ALARMS, "monitor"),
     }
 
 

@@ -6,6 +6,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── LandingMissing      a landing path that is not there
 │   ├── NotPublished        asked before anything was published
 │   ├── UnknownRelation     no such table or view is published
+│   ├── UnknownAlarm        a key that names no alarm, or several
 │   ├── SeveralRequests     a key that names more than one request
 │   ├── FileExists          a file that is not to be overwritten
 │   ├── AddressUnusable     an address that cannot be listened at
@@ -21,6 +22,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
 ├── HoursHeld               contract checks keep hours from being published
 ├── QueryFailed             the database refused the SQL
+├── RuleTestsFailed         alarms are not in the states that a user's tests expect
 └── UnknownRequest          no such request was published
 """
 
@@ -100,6 +102,18 @@ class SeveralRequests(UsageError):
         more = [f"  and {len(found) - self.SHOWN} more"] if len(found) > self.SHOWN else []
         asked = "Choose one of them: goodput explain REQUEST_KEY"
         super().__init__("\n".join([f"{key!r} names {len(found)} requests:", *lines, *more, asked]))
+
+
+class UnknownAlarm(UsageError):
+    """A key that names no alarm, or several; `found` holds those that it names."""
+
+    SHOWN = 20
+
+    def __init__(self, key: str, found: Sequence[str]) -> None:
+        self.found = tuple(found)
+        lines = [f"  {name}" for name in found[: self.SHOWN]]
+        said = f"{key!r} names {len(found)} alarms:" if found else f"no alarm is called {key!r}."
+        super().__init__("\n".join([said, *lines, "`goodput alarms list --all` shows them all."]))
 
 
 class FileExists(UsageError):
@@ -245,6 +259,14 @@ class QueryFailed(GoodputError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}\n`goodput tables` lists the relations and their columns.")
+
+
+class RuleTestsFailed(GoodputError):
+    """Alarms are not in the states that a user's tests of rules expect; `lines` says which."""
+
+    def __init__(self, path: Path, lines: Sequence[str]) -> None:
+        self.lines = tuple(lines)
+        super().__init__("\n".join([f"{path}: {len(lines)} expectation(s) do not hold:", *(f"  {x}" for x in lines)]))
 
 
 class UnknownRequest(GoodputError):

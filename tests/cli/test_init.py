@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from goodput.cli.init import template
+from goodput.settings.alarms import Alarms, BurnRate, Rule, Slo, rules_of, threshold_of
 from goodput.settings.load import load_settings
 from goodput.settings.model import (
     Attributes,
@@ -50,17 +51,23 @@ def test_every_setting_switched_on_loads_too(tmp_path: Path) -> None:
 def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "all.toml").write_text(everything())
     shown, default = load_settings(tmp_path / "all.toml"), Settings()
-    examples = {"workloads", "sources", "leave_out", "events", "rates", "prices", "base"}
+    examples = {"workloads", "sources", "leave_out", "events", "rates", "prices", "base", "alarms", "slo"}
     for name in Settings.model_fields.keys() - examples:
         assert getattr(shown, name) == getattr(default, name), name
+    for name in Alarms.model_fields.keys() - {"rules", "days_off", "excluded"}:
+        assert getattr(shown.alarms, name) == getattr(default.alarms, name), name
+    page = rules_of(default.alarms)["p99_ttft_s_page"]
+    assert shown.alarms.rules["p99_ttft_s_page"].threshold == threshold_of(page, 3600)
+    assert rules_of(shown.alarms)["p99_ttft_s_page"] == page.model_copy(update={"threshold": 2.8})
+    assert shown.slo["chat"].burn_rates == Slo(objective=0.95).burn_rates
 
 
 def test_every_setting_there_is_stands_in_the_template() -> None:
     text = everything()
-    parts = (Settings, Attributes, Costs, Events, Limits, Prices, Rate, Receive, Schedule)
+    parts = (Settings, Attributes, Costs, Events, Limits, Prices, Rate, Receive, Schedule, Alarms, Rule, Slo, BurnRate)
     named = {name for model in parts for name in model.model_fields}
     for name in (named | set(_fields(Workload))) - {"base"}:
-        assert re.search(rf"^(\[)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name
+        assert re.search(rf"^(\[+)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name
 
 
 def test_it_overwrites_nothing_unless_told_to(goodput: Run, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from goodput.cli.main import COMMANDS, app
 
 Run = Callable[..., Any]
-ASKING = ("query", "tables", "explain", "sources", "init")
+ASKING = ("query", "tables", "explain", "sources", "alarms", "init")
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

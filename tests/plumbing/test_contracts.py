@@ -14,6 +14,7 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
+    *("alarm_events", "alarm_power", "alarms"),
     *("attempts", "cost_lines", "cost_records", "coverage", "event_records", "goodput", "label_records", "ops_events"),
     *("price_lines", "quality_labels", "quarantine", "replica_samples", "requests", "restatements", "sample_records"),
     *("serving_records", "session_labels", "sources", "span_links", "token_prices"),

@@ -23,7 +23,9 @@ from goodput.plumbing.warehouse import publish
 
 GATE_SCHEMA = pa.schema([("workload", pa.string()), ("gate", pa.string()), ("bound", pa.float64())])
 NO_GATES = GATE_SCHEMA.empty_table()
+ALARMS = ("alarms", "alarm_events", "alarm_power")
 RELATIONS = {
+    **dict.fromkeys(ALARMS, "BASE TABLE"),
     "attempts": "VIEW",
     "cost_records": "BASE TABLE",
     "coverage": "BASE TABLE",

@@ -6,16 +6,29 @@ from goodput.cli.published import published
 from goodput.cli.render import console, table
 from goodput.plumbing.sql_files import sql_file
 
+_ALARMS = """
+    SELECT
+        (SELECT count(*) FROM alarms WHERE state = 'firing') AS firing,
+        count(*) FILTER (WHERE armed) AS armed,
+        sum(false_alarms_per_week) FILTER (WHERE armed) AS expected
+    FROM alarm_power
+    HAVING count(*) > 0
+"""
+
 
 def print_headline(config: Path | None, lake: Path | None) -> None:
-    """Print goodput of the latest published day, overall and per workload and route; nothing where there is none."""
+    """Print goodput of the latest published day, overall and per workload and route, and how many alarms fire."""
     with published(config, lake) as connection:
         found = connection.execute(sql_file("headline").text)
         names = [column[0] for column in found.description]
         rows = found.fetchall()
+        alarms = connection.execute(_ALARMS).fetchall()
+    out = console()
     if rows:
-        out = console()
         out.print(table(names, rows, out.width))
+    for firing, armed, expected in alarms:
+        wrong = f"{expected:.2g} of them falsely a week" if armed else "none has learned enough yet"
+        out.print(f"{firing} alarm(s) firing, {armed} trend alarm(s) armed, {wrong}; `goodput alarms` lists them")
 
 
 def ask_further(config: Path) -> str:

@@ -24,18 +24,24 @@ COMMANDS = {
     "tables": "goodput.cli.tables:tables",
     "explain": "goodput.cli.explain:explain",
     "sources": "goodput.cli.sources:sources",
+    "alarms": "goodput.cli.alarms:app",
 }
 
 
-class _Imported(Mapping[str, TyperCommand]):
+class _Imported(Mapping[str, TyperCommand | TyperGroup]):
     """The commands by name, each imported when it is looked up."""
 
-    def __getitem__(self, name: str) -> TyperCommand:
+    def __getitem__(self, name: str) -> TyperCommand | TyperGroup:
         module, _, function = COMMANDS[name].partition(":")
-        alone = typer.Typer(add_completion=False)
-        alone.command(name)(getattr(import_module(module), function))
+        found = getattr(import_module(module), function)
+        if isinstance(found, typer.Typer):  # a command with commands of its own
+            alone = found
+        else:
+            alone = typer.Typer(add_completion=False)
+            alone.command(name)(found)
         command = get_command(alone)
-        assert isinstance(command, TyperCommand)  # noqa: S101
+        assert isinstance(command, TyperCommand | TyperGroup)  # noqa: S101
+        command.name = name
         return command
 
     def __iter__(self) -> Iterator[str]:

@@ -87,6 +87,7 @@ def measured(
     deps=[
         *("attempts", "requests", "quality_labels", "session_labels", "ops_events", "cost_records", "token_prices"),
         *("replica_samples", "coverage", "goodput", "quarantine"),
+        *("alarms", "alarm_events", "alarm_power"),
     ],
     description="goodput.duckdb: every public relation with its comments, replaced whole.",
 )

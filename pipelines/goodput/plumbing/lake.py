@@ -79,7 +79,7 @@ class Lake:
             yield
 
     def part(self, layer: str, table: str, cell: str, name: str = "part") -> Path:
-        """Path of one file: layer conformed, candidate, joined or measured; cell "hour=..." or "day=..."."""
+        """Path of one file: layer conformed, candidate, joined, measured or monitored; cell "hour=..." etc."""
         return self.root / layer / table / cell / f"{name}.parquet"
 
     def parts(self, layer: str, table: str) -> dict[str, list[Path]]:

@@ -30,6 +30,9 @@ TABLES = {
     "goodput": "measured",
     "restatements": "measured",
     "quarantine": "conformed",
+    "alarms": "monitored",
+    "alarm_events": "monitored",
+    "alarm_power": "monitored",
 }
 _ALSO = {"quality_labels": "session_labels"}  # rows of a view that another table of its layer holds
 _COUNTED = ("label_records", "event_records", "cost_lines", "price_lines")  # of the ledger, beside source_rows
@@ -55,6 +58,9 @@ _ORDER = {
     "ops_events": "occurred_at, event_id",
     "cost_records": "period_start, cost_id",
     "token_prices": "model, valid_from",
+    "alarms": "rule, workload, pool, replica",
+    "alarm_events": "occurred_at, alarm_id, transition, event_id",
+    "alarm_power": "rule, workload, pool, replica",
 }
 
 

@@ -8,9 +8,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from goodput.errors import Mistake, SettingsError
+from goodput.settings.alarm_mistakes import alarm_mistakes
 from goodput.settings.columns import mapping_mistakes
 from goodput.settings.mistakes import mistakes_in
 from goodput.settings.model import Settings, TableSource
+from goodput.settings.openslo import objectives
 
 DEFAULT_FILE = Path("goodput.toml")
 
@@ -22,13 +24,15 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     """
     file = path or DEFAULT_FILE
     document = _read(file) if path is not None or file.exists() else {}
+    document, slo_wrong = _with_objectives(file, document)
     mapped_wrong = [m for name, source in _usable_sources(document) for m in mapping_mistakes(name, source)]
     try:
         settings = Settings.model_validate(document)
     except ValidationError as error:
-        raise SettingsError(file, [*mistakes_in(error), *mapped_wrong]) from None
-    if mapped_wrong:
-        raise SettingsError(file, mapped_wrong)
+        raise SettingsError(file, [*mistakes_in(error), *mapped_wrong, *slo_wrong]) from None
+    wrong = [*mapped_wrong, *slo_wrong, *alarm_mistakes(settings)]
+    if wrong:
+        raise SettingsError(file, wrong)
     overrides: dict[str, Any] = {"base": file.absolute().parent}
     if landing:
         overrides["landing"] = tuple(str(item.absolute()) for item in landing)
@@ -50,6 +54,18 @@ def _read(file: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SettingsError(file, [Mistake("TOML", f"no UTF-8 at line {line}", "valid TOML in UTF-8")]) from error
+
+
+def _with_objectives(file: Path, document: dict[str, Any]) -> tuple[dict[str, Any], list[Mistake]]:
+    """The document with the objectives of its OpenSLO files among its own, and what is wrong with those files."""
+    named, own = document.get("openslo", []), document.get("slo", {})
+    globs = [named] if isinstance(named, str) else named
+    if not globs or not isinstance(globs, list) or not all(isinstance(glob, str) for glob in globs):
+        return document, []
+    found, wrong = objectives(file.absolute().parent, globs)
+    twice = [] if not isinstance(own, dict) else sorted(found.keys() & own.keys())
+    wrong += [Mistake(f"slo.{name}", "an OpenSLO file has this name too", "another name") for name in twice]
+    return (document | {"slo": found | own} if isinstance(own, dict) else document), wrong
 
 
 def _usable_sources(document: dict[str, Any]) -> Iterator[tuple[str, TableSource]]:

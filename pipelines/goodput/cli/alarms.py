@@ -1,0 +1,146 @@
+"""`goodput alarms`: what alarms say of themselves, and what they could see. What operators say is in `alarm_orders`."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from goodput.cli.alarm_orders import NAMED, accept, actions, one_alarm, series_of, silence, try_rules
+from goodput.cli.cells import plain
+from goodput.cli.published import Config, LakeRoot, Row, published, rows
+from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
+
+app = typer.Typer(add_completion=False)
+
+_ALARMS = """
+    SELECT * FROM alarms
+    WHERE $every OR state IN ('firing', 'pending', 'resolved')
+    ORDER BY state <> 'firing', severity, state_since_at DESC, rule, pool, replica
+"""
+_COUNTS = "SELECT state, count(*) AS alarms FROM alarms GROUP BY state ORDER BY state"
+_EVENTS = """
+    SELECT transition, occurred_at, suppressed, coalesce(suppressed_by, reason) AS because, summary FROM alarm_events
+    WHERE alarm_id = $key ORDER BY occurred_at DESC, recorded_at DESC LIMIT 20
+"""
+_POWER = """
+    SELECT * FROM alarm_power WHERE $rule IS NULL OR rule = $rule ORDER BY rule, workload, pool, replica
+"""
+_HEADER = ("alarm", "severity", "state", "since", "series", "what happened")
+_POWER_HEADER = ("alarm", "rule", "series", "armed", "fired", "sigma", "sees", "5 %/h in", "1.33 %/h in", "why not")
+
+
+@app.callback(invoke_without_command=True)
+def alarms(context: typer.Context, config: Config = None, lake: LakeRoot = None) -> None:
+    """List alarms, explain one, replay what they can see; silence one, or accept a shift as the new normal.
+
+    Without a word of what to do: the alarms that fire, are pending, or were resolved in the last day.
+
+    Example:
+      goodput alarms
+      goodput alarms show 763c0e7de13f
+      goodput alarms silence --for 4h --match pool=chat --reason "load test"
+      goodput alarms accept 763c0e7de13f --from 2026-11-20T09:00
+      goodput alarms test drift.yaml
+    """
+    if context.invoked_subcommand is None:
+        listed(config=config, lake=lake)
+
+
+@app.command("list")
+def listed(
+    every: Annotated[bool, typer.Option("--all", help="Inactive and learning ones too.")] = False,
+    config: Config = None,
+    lake: LakeRoot = None,
+) -> None:
+    """List alarms: what fires first.
+
+    Example: goodput alarms list --all
+    """
+    with until_reader_leaves(), published(config, lake) as connection:
+        out = console()
+        found = rows(connection, _ALARMS, {"every": every})
+        if found:
+            out.print(table(_HEADER, [_line(row) for row in found[:MAX_ROWS]], out.width))
+        counts = ", ".join(f"{row['alarms']} {row['state']}" for row in rows(connection, _COUNTS))
+        out.print(plain(counts or "Nothing is watched yet."))
+
+
+def _line(row: Row) -> tuple[object, ...]:
+    said = row["summary"] if row["starts_at"] is not None else row["why"]
+    state = f"{row['state']} ({row['suppressed']})" if row["suppressed"] else row["state"]
+    return (row["alarm_id"], row["severity"], state, row["state_since_at"], series_of(row), said)
+
+
+@app.command()
+def show(
+    alarm: Annotated[str, typer.Argument(metavar="ALARM", help="alarm_id, or how it begins.")],
+    config: Config = None,
+    lake: LakeRoot = None,
+) -> None:
+    """Explain one alarm: how far, since when, in which shape, what else moved, and the SQL to look at.
+
+    Example: goodput alarms show 763c0e7de13f
+    """
+    with until_reader_leaves(), published(config, lake) as connection:
+        row = one_alarm(rows(connection, NAMED, {"key": alarm}), alarm)
+        out = console()
+        out.print(plain(f"{row['alarm_id']}  {row['rule']}  {row['severity']}  {row['state']}"))
+        for line in (row["summary"], row["why"]):
+            if line:
+                out.print(plain(line))
+        facts: dict[str, Any] = json.loads(row["explanation"] or "{}")
+        sql = facts.pop("sql", None)
+        lines = [(name, _fact(value)) for name, value in sorted(facts.items())]
+        if lines:
+            out.print(table(("fact", "value"), lines, out.width))
+        if sql:
+            out.print(plain(f'goodput query "{sql}"'))
+        past = rows(connection, _EVENTS, {"key": row["alarm_id"]})
+        if past:
+            names = ("event", "at", "held back", "because", "what happened")
+            out.print(table(names, [tuple(event.values()) for event in past], out.width))
+
+
+def _fact(value: object) -> object:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return ", ".join(f"{k}: {v}" for k, v in value.items() if v is not None) if isinstance(value, dict) else value
+
+
+@app.command()
+def replay(
+    rule: Annotated[str | None, typer.Argument(help="Of this rule alone.")] = None,
+    config: Config = None,
+    lake: LakeRoot = None,
+) -> None:
+    """What each trend alarm can see, replayed over its own last four weeks, and how often it is wrong.
+
+    Example: goodput alarms replay p99_ttft_s_page
+    """
+    with until_reader_leaves(), published(config, lake) as connection:
+        found = rows(connection, _POWER, {"rule": rule})
+        out = console()
+        if found:
+            out.print(table(_POWER_HEADER, [_power_line(row) for row in found[:MAX_ROWS]], out.width))
+        armed = [row for row in found if row["armed"]]
+        expected = sum(row["false_alarms_per_week"] for row in armed)
+        out.print(
+            plain(f"{len(armed)} of {len(found)} trend alarms armed; {expected:.2g} false alarms a week expected")
+        )
+
+
+def _power_line(row: Row) -> tuple[object, ...]:
+    seen = None if row["smallest_shift"] is None else f"{100 * row['smallest_shift']:.0f} %"
+    if row["metric"].endswith("_ratio") and row["smallest_shift"] is not None:
+        seen = f"{row['smallest_shift']:.2g}"
+    delays = [None if row[name] is None else f"{row[name] / 3600:.0f} h" for name in _DELAYS]
+    sigma = None if row["sigma"] is None else f"{row['sigma']:.3f}"
+    armed = "yes" if row["armed"] else "no"
+    return (row["alarm_id"], row["rule"], series_of(row), armed, row["fired"], sigma, seen, *delays, row["why"])
+
+
+_DELAYS = ("fast_drift_delay_s", "slow_drift_delay_s")
+
+
+for _name, _order in (("silence", silence), ("accept", accept), ("actions", actions), ("test", try_rules)):
+    app.command(_name)(_order)

@@ -1,0 +1,108 @@
+"""Stage 5 as an asset: what the published series, the settings and the operators' words make of every alarm."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goodput.monitor.evaluate import Evaluation, Evidence
+from goodput.monitor.sources import SOURCES
+from goodput.plumbing.alarm_actions import read_actions
+from goodput.plumbing.asset_tags import table_spec
+from goodput.plumbing.contracts import arrow_schema, contract_names
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.lake import Lake, inputs_of, write_parquet
+from goodput.plumbing.workspace import Workspace
+
+TABLES = ("alarms", "alarm_events", "alarm_power")
+CELL = "history=all"
+_KEYS = ("slice", "window_s", "partial")
+
+
+@dg.multi_asset(
+    name="monitor",
+    specs=[
+        table_spec(table, "monitor", kinds={"parquet", "duckdb"}, deps=["goodput", "ops_events"]) for table in TABLES
+    ],
+    description="Alarms over all published history. Events are only ever added; nothing is told twice.",
+)
+def monitored(workspace: dg.ResourceParam[Workspace]) -> Iterator[dg.MaterializeResult[None]]:
+    """Judge every alarm, add what is new to alarm_events, and replay what the alarms could see."""
+    counts = evaluate(workspace, datetime.now(UTC)) if workspace.settings.alarms.enabled else {}
+    for table in TABLES:
+        yield dg.MaterializeResult(
+            asset_key=table, metadata={"dagster/row_count": counts.get(table, 0), **_told(counts)}
+        )
+
+
+def _told(counts: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if name not in TABLES}
+
+
+def evaluate(workspace: Workspace, now: datetime) -> dict[str, int]:
+    """Evaluate at `now` and write what came of it; rows by table, `new_events`, `firing`."""
+    lake = workspace.lake
+    evaluation = Evaluation(evidence(workspace), now)
+    before = read_rows(lake, "alarm_events")
+    news = evaluation.news(before)
+    alarms = evaluation.alarms()
+    _write(lake, "alarm_events", before + news)
+    _write(lake, "alarms", alarms)
+    counts = {"alarm_events": len(before) + len(news), "alarms": len(alarms), "new_events": len(news)}
+    counts["firing"] = sum(row["state"] == "firing" for row in alarms)
+    due = power_inputs(workspace, now)
+    if inputs_of(lake.part("monitored", "alarm_power", CELL)) != due:
+        _write(lake, "alarm_power", evaluation.power(), inputs=due)
+    counts["alarm_power"] = pq.read_metadata(lake.part("monitored", "alarm_power", CELL)).num_rows
+    return counts
+
+
+def power_inputs(workspace: Workspace, now: datetime) -> str:
+    """What a replay depends on: the settings of alarms, what operators said, and the day."""
+    settings = workspace.settings
+    said = [vars(action) for action in read_actions(workspace.lake.root)]
+    slos = {name: slo.model_dump() for name, slo in settings.slo.items()}
+    return fingerprint(settings.alarms.model_dump(), slos, said, now.date(), str(arrow_schema("alarm_power")))
+
+
+def evidence(workspace: Workspace) -> Evidence:
+    """What the lake holds for alarms: the relations that their series come from, where they are there."""
+    lake = workspace.lake
+    rows = {name: _relation(lake, name) for name in sorted({source.relation for source in SOURCES})}
+    known = {name: frame for name, frame in rows.items() if frame is not None}
+    operations = _relation_rows(lake, "ops_events")
+    return Evidence(known, workspace.settings, read_actions(lake.root), operations)
+
+
+def _relation(lake: Lake, name: str) -> pl.DataFrame | None:
+    """The columns of a measured relation that series are made of; None where it is not there."""
+    files = [path for paths in lake.parts("measured", name).values() for path in paths]
+    if name not in contract_names() or not files:
+        return None
+    wanted = {column for source in SOURCES if source.relation == name for column in source.columns}
+    present = set(arrow_schema(name).names) & {*wanted, "goodput_rps", *_KEYS}
+    frame = pl.scan_parquet(files).select(sorted(present))
+    if "slice" in present:
+        frame = frame.filter(pl.col("slice") == "workload_pool")
+    return frame.collect()
+
+
+def _relation_rows(lake: Lake, name: str) -> list[dict[str, Any]]:
+    files = [path for paths in lake.parts("joined", name).values() for path in paths]
+    return pl.read_parquet(files).to_dicts() if files else []
+
+
+def read_rows(lake: Lake, table: str) -> list[dict[str, Any]]:
+    """Rows of one table of this stage as they were written last; none before the first time."""
+    path = lake.part("monitored", table, CELL)
+    rows: list[dict[str, Any]] = pl.read_parquet(path).to_dicts() if path.exists() else []
+    return rows
+
+
+def _write(lake: Lake, table: str, rows: list[dict[str, Any]], *, inputs: str = "") -> None:
+    schema = arrow_schema(table)
+    write_parquet(lake.part("monitored", table, CELL), pa.Table.from_pylist(rows, schema=schema), inputs=inputs)

@@ -1,0 +1,186 @@
+"""One evaluation: series, settings and what operators said in; the rows of alarms, alarm_events and alarm_power out.
+
+Nothing is read or written here, and the clock is an argument: the same inputs give the same rows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from goodput.monitor.burn import watched_burn_rates
+from goodput.monitor.calendar import Calendar, calendar
+from goodput.monitor.explain import Context
+from goodput.monitor.grid import NAN, Floats, Grid, grid_of
+from goodput.monitor.plain_rules import watched_absences, watched_bounds
+from goodput.monitor.power import power_rows
+from goodput.monitor.reconcile import Event, Moment, Told, heartbeat, reconcile
+from goodput.monitor.rows import alarm_row, clock_row, method_of, silent_telemetry, told
+from goodput.monitor.series import panels
+from goodput.monitor.transitions import holds, now_held, transitions
+from goodput.monitor.trend_rules import judged, watched_trends
+from goodput.monitor.watched import Watched
+from goodput.plumbing.alarm_actions import Action, of_kind
+from goodput.settings.alarms import metrics_of, rules_of
+from goodput.settings.model import Settings
+
+Row = dict[str, Any]
+_RESTARTS = ("restart", "deployment")
+_SATURATED = 0.95
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that verdicts are made of: `rows` by relation, `operations` as rows of ops_events."""
+
+    rows: Mapping[str, pl.DataFrame]
+    settings: Settings
+    actions: Sequence[Action] = ()
+    operations: Sequence[Row] = ()
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The verdicts of one evaluation at `now`."""
+
+    evidence: Evidence
+    now: datetime
+
+    @cached_property
+    def _whole(self) -> dict[str, pl.DataFrame]:
+        """Rows of windows that were wholly observed."""
+        return {
+            name: frame.filter(~pl.col("partial")) if "partial" in frame.columns else frame
+            for name, frame in self.evidence.rows.items()
+        }
+
+    @cached_property
+    def _starts(self) -> pl.Series:
+        """Start of every window of the alarms' length, in Unix seconds."""
+        step_s = self.evidence.settings.alarms.window_s
+        frames = [frame.filter(pl.col("window_s") == step_s) for frame in self._whole.values()]
+        return pl.concat([pl.Series("window_start", [], pl.Int64), *(f["window_start"].dt.epoch("s") for f in frames)])
+
+    @cached_property
+    def grid(self) -> Grid | None:
+        """The grid of all windows; None before the first whole one."""
+        first, last = (int(at) if isinstance(at, int) else None for at in (self._starts.min(), self._starts.max()))
+        if first is None or last is None:
+            return None
+        return grid_of(first, last, self.evidence.settings.alarms.window_s)
+
+    @cached_property
+    def until(self) -> int:
+        """Windows from the grid's first to the newest whole one."""
+        newest = self._starts.max()
+        assert self.grid is not None  # noqa: S101
+        assert isinstance(newest, int)  # noqa: S101
+        return (newest - self.grid.start_s) // self.grid.step_s + 1
+
+    @cached_property
+    def _trends_and_others(self) -> tuple[list[Watched], list[Watched]]:
+        if self.grid is None:
+            return [], []
+        settings, grid = self.evidence.settings, self.grid
+        rules = rules_of(settings.alarms)
+        known = {panel.metric: panel for panel in panels(self._whole, grid, metrics_of(rules))}
+        days = self._calendar(grid)
+        scored = judged(known, days, self._ages(grid))
+        trends = list(watched_trends(scored, rules, of_kind(self.evidence.actions, "accept")))
+        others = [*watched_bounds(known, rules), *watched_absences(known, rules, days, self.until)]
+        goodput = self._whole.get("goodput")
+        if goodput is not None and settings.slo:
+            cut = goodput.filter(pl.col("slice") == "workload_pool")
+            others += watched_burn_rates(cut, settings.slo, grid, min(settings.windows_s), self.until)
+        return trends, others
+
+    @property
+    def watched(self) -> list[Watched]:
+        """Every rule over every series."""
+        trends, others = self._trends_and_others
+        return trends + others
+
+    def _calendar(self, grid: Grid) -> Calendar:
+        alarms = self.evidence.settings.alarms
+        excluded = [(int(s.begins.timestamp()), int(s.ends.timestamp())) for s in alarms.excluded]
+        return calendar(grid, alarms.time_zone, alarms.days_off, excluded)
+
+    def _ages(self, grid: Grid) -> dict[str, Floats]:
+        """Hours since the last restart by pool, at the end of each window."""
+        restarted: dict[str, list[float]] = {}
+        for row in self.evidence.operations:
+            if row["kind"] in _RESTARTS and row["pool"] is not None:
+                restarted.setdefault(row["pool"], []).append(row["occurred_at"].timestamp())
+        ends: Floats = grid.start_s + grid.step_s * np.arange(1, grid.windows + 1, dtype=np.float64)
+        return {pool: _since(np.sort(np.array(times, dtype=np.float64)), ends) for pool, times in restarted.items()}
+
+    @cached_property
+    def _context(self) -> Context:
+        assert self.grid is not None  # noqa: S101
+        operations = [(r["occurred_at"].timestamp(), r["kind"], r["pool"]) for r in self.evidence.operations]
+        return Context(self.grid, _limits(self.evidence.settings), operations, self.watched)
+
+    @cached_property
+    def _holds(self) -> dict[str, Any]:
+        alarms = self.evidence.settings.alarms
+        silences = of_kind(self.evidence.actions, "silence")
+        return holds(self.watched, self.grid, silences, alarms.page_budget) if self.grid is not None else {}
+
+    def alarms(self) -> list[Row]:
+        """Rows of `alarms`: the state of every alarm at the newest window."""
+        budget = self.evidence.settings.alarms.page_budget
+        found = (alarm_row(one, self._context, self.until, self._holds, budget) for one in self.watched)
+        if self.grid is None:
+            return []
+        clock = clock_row(self.grid.end_s(self.until - 1), self.now, self.evidence.settings.alarms.silent_telemetry_s)
+        return [*(row for row in found if row is not None), clock]
+
+    def told(self) -> Iterator[Told]:
+        """Every transition that history holds, whether it was told before or not."""
+        if self.grid is not None:
+            until_s = self.grid.end_s(self.until - 1)
+            for one in self.watched:
+                method = method_of(one, self.evidence.settings)
+                held_now = now_held(one, self._holds, until_s - 1) is not None
+                for change in transitions(one, self.grid, self._holds[str(one.named["alarm_id"])], until_s):
+                    yield told(change, self._context, method, held_now=held_now)
+            yield from silent_telemetry(until_s, self.now, self.evidence.settings.alarms.silent_telemetry_s)
+        yield heartbeat(self.now)
+
+    def news(self, told_before: Sequence[Event]) -> list[Event]:
+        """Rows to add to `alarm_events`, given those that are there."""
+        until = self.now
+        if self.grid is not None:
+            until = datetime.fromtimestamp(self.grid.end_s(self.until - 1), UTC)
+        methods = {method_of(one, self.evidence.settings) for one in self.watched}
+        moment = Moment(self.now, until, self.evidence.settings.alarms.max_age_s)
+        return reconcile(told_before, list(self.told()), methods, moment)
+
+    def power(self) -> list[Row]:
+        """Rows of `alarm_power`."""
+        if self.grid is None:
+            return []
+        alarms = self.evidence.settings.alarms
+        trends, _ = self._trends_and_others
+        return list(power_rows(trends, rules_of(alarms), self.grid, self.until, alarms.page_budget))
+
+
+def _since(times: Floats, ends: Floats) -> Floats:
+    last = np.searchsorted(times, ends, side="right") - 1
+    return np.where(last >= 0, (ends - times[np.maximum(last, 0)]) / 3600, NAN)
+
+
+def _limits(settings: Settings) -> dict[tuple[str, str], float]:
+    """Where a series must not go, by workload ("": any) and metric: its gates, its objective, saturation."""
+    limits = {("", "kv_usage_ratio"): _SATURATED}
+    for name, workload in settings.workloads.items():
+        for gate, bound in (("ttft", workload.ttft_s), ("tpot", workload.tpot_s), ("e2e", workload.e2e_s)):
+            if bound is not None:
+                limits |= {(name, f"p99_{gate}_s"): bound, (name, f"p95_{gate}_s"): bound}
+    for slo in settings.slo.values():
+        limits |= {(workload, "goodput_ratio"): slo.objective for workload in slo.workload or ("",)}
+    return limits

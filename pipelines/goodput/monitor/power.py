@@ -1,0 +1,143 @@
+"""What each trend alarm could see, replayed over its own series: as it was, and with drifts put on top.
+
+The false alarms to expect come from the measured study of the detector, the power from the series itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goodput.monitor.detector import averaged
+from goodput.monitor.grid import Floats, Grid
+from goodput.monitor.states import Patience
+from goodput.monitor.transitions import BUDGET_S, spans
+from goodput.monitor.watched import Watched
+from goodput.settings.alarms import Rule
+from goodput.settings.metrics import METRICS, QUARTER_HOURLY, Metric
+
+SLOW, FAST = 0.0133, 0.05  # drifts per hour: 920 to 1480 ms in 36 hours; one that doubles in 14
+_REPLAYED_DAYS = 28
+_HORIZON_H = 48
+_BEGIN_EVERY_H = 31  # prime to the day, so that drifts begin at all hours
+# False alarms in 1,000 series-days that two windows in a row at a threshold make in noise like serving traffic's, by
+# 70,000 stable series-days with three weeks of history behind them; in between it is interpolated in the logarithm.
+_THRESHOLDS = (2.0, 2.3, 2.5, 2.8, 3.2)
+_FALSE_ALARMS = (18.2, 5.0, 1.9, 0.27, 0.03)
+_USUAL_PAGE = 2.8
+_USUAL_TICKET = 2.3  # a metric that calls for more has slower noise: its thresholds mean what lower ones mean here
+
+
+@dataclass(frozen=True)
+class Drifts:
+    """Delays in hours of one kind of drift from each of its onsets; inf: not found within two days."""
+
+    delays: Floats
+
+    @property
+    def median_s(self) -> float | None:
+        """Median delay in seconds, None where half of them were not found."""
+        middle = float(np.quantile(self.delays, 0.5, method="inverted_cdf")) if len(self.delays) else np.inf
+        return middle * 3600 if np.isfinite(middle) else None
+
+    @property
+    def found_ratio(self) -> float | None:
+        """Share that was found, None without any onset."""
+        return float(np.isfinite(self.delays).mean()) if len(self.delays) else None
+
+
+def power_rows(
+    trends: Sequence[Watched], rules: Mapping[str, Rule], grid: Grid, until: int, page_budget: int
+) -> Iterator[dict[str, Any]]:
+    """A row of alarm_power for each trend alarm, by the four weeks before window `until`."""
+    first = max(until - _REPLAYED_DAYS * grid.a_day, 0)
+    for one in trends:
+        assert one.trend is not None  # noqa: S101
+        rule = rules[one.rule]
+        patience = Patience(rule.for_windows, rule.clear_windows)
+        judged = np.isfinite(one.score[first:until])
+        sigma = _median(one.trend.scale[0, first:until][judged])
+        slow, fast = (replay(one, grid, (first, until), drift, patience) for drift in (SLOW, FAST))
+        until_s = grid.end_s(until - 1)
+        fired = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in spans(one, grid))
+        why = unarmed(one, until, fired, page_budget)
+        yield {
+            **one.named,
+            "threshold": one.threshold,
+            "replayed_days": float(judged.sum() / grid.a_day),
+            "fired": fired,
+            "budget": page_budget if one.severity == "page" else None,
+            "armed": why is None,
+            "why": why,
+            "sigma": sigma,
+            "smallest_shift": _shift(one, sigma),
+            "slow_drift_delay_s": slow.median_s,
+            "fast_drift_delay_s": fast.median_s,
+            "slow_drift_found_ratio": slow.found_ratio,
+            "fast_drift_found_ratio": fast.found_ratio,
+            "false_alarms_per_week": 0.0 if why else 7 * _expected(one, grid) / 1000,
+        }
+
+
+def unarmed(one: Watched, until: int, fired: int, page_budget: int) -> str | None:
+    """Why a trend alarm does not page now, None if it may."""
+    assert one.trend is not None  # noqa: S101
+    newest = slice(max(until - 24, 0), until)
+    if one.severity == "page" and fired > page_budget:
+        return f"fired {fired} times in 28 days, more than its budget of {page_budget}: raise its threshold, or accept"
+    if np.isfinite(one.score[newest]).any():
+        return None
+    if one.panel is not None and one.requests is not None and np.isfinite(one.values[newest]).any():
+        most, least = one.requests[newest].max(), one.panel.kind.least_requests
+        if most < least:
+            return f"too little traffic: at most {most:.0f} requests a window, {least} are needed"
+    return "less than seven days of windows to learn from" if one.trend.learning[0, newest].all() else "not needed now"
+
+
+def replay(one: Watched, grid: Grid, span: tuple[int, int], drift: float, patience: Patience) -> Drifts:
+    """Delays of a drift (per hour, on the metric's scale) begun again and again in what the series did."""
+    assert one.trend is not None  # noqa: S101
+    horizon, step = _HORIZON_H * grid.an_hour, _BEGIN_EVERY_H * grid.an_hour
+    lead = 24 * grid.an_hour
+    starts = np.arange(span[0] + lead, span[1] - horizon, step)
+    windows = starts[:, None] + np.arange(-lead, horizon)
+    hours = np.maximum(np.arange(-lead, horizon) + 1, 0) / grid.an_hour
+    residual = one.trend.residual[0][windows] + np.log1p(drift) * hours
+    level = averaged(residual / one.trend.scale[0][windows], grid.step_s)
+    before, after = level[:, :lead], level[:, lead:]
+    quiet = (np.isfinite(before).sum(axis=1) > lead // 2) & ~(before >= one.threshold).any(axis=1)
+    return Drifts(np.array([_first(row, one.threshold, patience) / grid.an_hour for row in after[quiet]]))
+
+
+def _first(level: Floats, threshold: float, patience: Patience) -> float:
+    """Windows until the threshold was reached as many times in a row as it takes."""
+    told = np.flatnonzero(np.isfinite(level))
+    over = level[told] >= threshold
+    if len(over) < patience.fire:
+        return np.inf
+    runs = np.asarray(np.lib.stride_tricks.sliding_window_view(over, patience.fire).all(axis=1))
+    return float(told[runs.argmax() + patience.fire - 1] + 1) if runs.any() else np.inf
+
+
+def false_alarms(threshold: float, metric: Metric, step_s: int) -> float:
+    """False alarms to expect in 1,000 series-days at a threshold; quarter-hourly ones as their hourly equivalent."""
+    hourly = threshold if step_s == 3600 else threshold * _USUAL_PAGE / QUARTER_HOURLY[_USUAL_PAGE]
+    slower = 0.0 if metric.ticket is None else metric.ticket - _USUAL_TICKET
+    return float(np.exp(np.interp(hourly - slower, _THRESHOLDS, np.log(_FALSE_ALARMS))))
+
+
+def _expected(one: Watched, grid: Grid) -> float:
+    return false_alarms(one.threshold, METRICS[str(one.metric)], grid.step_s)
+
+
+def _shift(one: Watched, sigma: float | None) -> float | None:
+    assert one.panel is not None  # noqa: S101
+    if sigma is None:
+        return None
+    shift = one.threshold * sigma
+    return float(np.expm1(shift)) if one.panel.kind.scale == "log" else shift
+
+
+def _median(values: Floats) -> float | None:
+    return float(np.median(values)) if len(values) else None

@@ -1,0 +1,191 @@
+"""What is told anew, given what was told before: `alarm_events` grows and is never edited.
+
+The same transition computed twice is one event; a past verdict that late data changed is corrected by a new event;
+what is long past when it is first computed is recorded and held back.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
+
+from goodput.plumbing.contracts import arrow_schema
+
+Event = dict[str, Any]
+_NAMESPACE = uuid5(NAMESPACE_OID, "goodput.alarm_events")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A transition as it would be told: the columns of alarm_events that do not depend on what was told before."""
+
+    alarm_id: str
+    transition: str
+    occurred_at: datetime
+    starts_at: datetime
+    columns: Mapping[str, Any]
+    on: bool = False  # it fires still, and nothing holds it back now
+
+    @property
+    def key(self) -> str:
+        """Identity of the transition, whoever computes it."""
+        return "|".join([self.alarm_id, self.transition, self.starts_at.isoformat(), self.occurred_at.isoformat()])
+
+
+def event_id(key: str, revision: int = 0) -> str:
+    """The id of a transition: the same in every run; another one after each correction of it."""
+    return str(uuid5(_NAMESPACE, key if revision == 0 else f"{key}|{revision}"))
+
+
+@dataclass
+class _Past:
+    """What was told before, by event and by episode."""
+
+    ids: set[str] = field(default_factory=set)
+    corrected: set[str] = field(default_factory=set)
+    delivered: set[tuple[str, datetime]] = field(default_factory=set)  # episodes of which somebody was told
+
+    def note(self, event: Event) -> None:
+        self.ids.add(event["event_id"])
+        if event["transition"] == "corrected":
+            self.corrected.add(event["corrects"])
+            self.delivered.discard((event["alarm_id"], event["starts_at"]))
+        if event["transition"] == "firing" and event["suppressed"] is None:
+            self.delivered.add((event["alarm_id"], event["starts_at"]))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When this is: the clock, the end of the newest window judged, and how old news may be."""
+
+    now: datetime
+    until: datetime
+    max_age_s: float
+
+    @property
+    def live(self) -> bool:
+        """Whether the newest window is news itself."""
+        return (self.now - self.until).total_seconds() <= self.max_age_s
+
+
+def reconcile(told_before: Sequence[Event], computed: Sequence[Told], methods: Set[str], moment: Moment) -> list[Event]:
+    """Events to add to `told_before`, in order, each with the columns of alarm_events.
+
+    `methods` are those of all alarms that were judged. What was told by another one is not corrected: an alarm of it
+    that still fires is over, by reason of the settings.
+    """
+    past = _Past()
+    for event in told_before:
+        past.note(event)
+    added: list[Event] = []
+    in_order = sorted(computed, key=lambda told: (told.occurred_at, told.alarm_id, told.transition))
+    for events in (
+        _corrections(told_before, computed, methods, past, moment),
+        (event for told in in_order for event in _news(told, past, moment)),
+        _still_on(in_order, past, moment),
+    ):
+        for event in events:
+            past.note(event)
+            added.append(event)
+    return added
+
+
+def _news(told: Told, past: _Past, moment: Moment) -> Iterator[Event]:
+    identity = _current_id(told.key, past)
+    if identity in past.ids:
+        return
+    suppressed = told.columns.get("suppressed")
+    episode = (told.alarm_id, told.starts_at)
+    if told.transition == "resolved":
+        suppressed = None if episode in past.delivered else suppressed or "backfill"
+    elif suppressed is None and (moment.now - told.occurred_at).total_seconds() > moment.max_age_s:
+        suppressed = "backfill"
+    yield _event(told, identity, moment.now, suppressed)
+
+
+def _still_on(computed: Sequence[Told], past: _Past, moment: Moment) -> Iterator[Event]:
+    """A firing that was held back for its age and is still on is told now: it is no matter of the past."""
+    newest = {told.alarm_id: told for told in computed} if moment.live else {}
+    for told in newest.values():
+        if told.on and (told.alarm_id, told.starts_at) not in past.delivered:
+            columns = {**told.columns, "suppressed": None}
+            late = Told(told.alarm_id, "firing", moment.until, told.starts_at, columns)
+            yield _event(late, _current_id(late.key, past), moment.now, None)
+
+
+def _current_id(key: str, past: _Past) -> str:
+    revision = 0
+    while event_id(key, revision) in past.corrected:
+        revision += 1
+    return event_id(key, revision)
+
+
+def _event(told: Told, identity: str, now: datetime, suppressed: str | None) -> Event:
+    return {
+        **dict.fromkeys(arrow_schema("alarm_events").names),
+        **told.columns,
+        "event_id": identity,
+        "alarm_id": told.alarm_id,
+        "transition": told.transition,
+        "occurred_at": told.occurred_at,
+        "starts_at": told.starts_at,
+        "recorded_at": now,
+        "suppressed": suppressed,
+        "suppressed_by": told.columns.get("suppressed_by") if suppressed not in {None, "backfill"} else None,
+    }
+
+
+def _corrections(
+    told_before: Sequence[Event], computed: Sequence[Told], methods: Set[str], past: _Past, moment: Moment
+) -> Iterator[Event]:
+    """Events that say that an earlier one no longer holds, or that an alarm of an old rule is over."""
+    fired = {(told.alarm_id, told.starts_at) for told in computed if told.transition == "firing"}
+    resolved = {_current_id(told.key, past) for told in computed if told.transition == "resolved"}
+    open_yet: dict[tuple[str, datetime], Event] = {}
+    for event in told_before:
+        if event["transition"] not in {"firing", "resolved"} or event["event_id"] in past.corrected:
+            continue
+        episode = (event["alarm_id"], event["starts_at"])
+        if event["transition"] == "resolved":
+            open_yet.pop(episode, None)
+        holds = episode in fired if event["transition"] == "firing" else event["event_id"] in resolved
+        if not holds and event["method"] in methods:
+            yield _correction(event, moment)
+        elif not holds and event["transition"] == "firing":
+            open_yet.setdefault(episode, event)
+    for event in open_yet.values():
+        yield _ended(event, past, moment)
+
+
+def _correction(event: Event, moment: Moment) -> Event:
+    return {
+        **event,
+        "event_id": event_id(f"corrected|{event['event_id']}"),
+        "transition": "corrected",
+        "occurred_at": moment.until,
+        "recorded_at": moment.now,
+        "reason": event["transition"],
+        "corrects": event["event_id"],
+    }
+
+
+def _ended(event: Event, past: _Past, moment: Moment) -> Event:
+    reason = "cleared" if event["metric"] is None else "settings"
+    columns = {**event, "ends_at": moment.until, "reason": reason}
+    told = Told(event["alarm_id"], "resolved", moment.until, event["starts_at"], columns)
+    delivered = (told.alarm_id, told.starts_at) in past.delivered
+    return _event(told, event_id(told.key), moment.now, None if delivered else event["suppressed"])
+
+
+def heartbeat(now: datetime) -> Told:
+    """The pipeline's own sign of life, once an hour however often it runs."""
+    hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    columns = {
+        "rule": "watchdog",
+        "kind": "watchdog",
+        "severity": "none",
+        "method": "watchdog",
+        "summary": "The pipeline ran and judged its alarms",
+    }
+    return Told("watchdog", "heartbeat", hour, hour, columns)

@@ -1,0 +1,157 @@
+"""Alarms and their transitions as rows of the published relations; columns follow schemas/alarms.yaml and its kin."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from goodput.monitor.explain import Context, explain
+from goodput.monitor.grid import DAY_S, Floats
+from goodput.monitor.power import unarmed
+from goodput.monitor.reconcile import Told
+from goodput.monitor.states import Episode
+from goodput.monitor.transitions import BUDGET_S, Hold, Transition, now_held, spans
+from goodput.monitor.watched import Watched
+from goodput.monitor.words import summary
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.settings.alarms import rules_of
+from goodput.settings.model import Settings
+
+_METHOD = 1  # of judging; another number keeps events of an older one from being corrected
+SILENT = "telemetry_silent"
+_ARCHIVE_S = 7 * DAY_S
+_SAID = ("rule", "severity", "metric", "workload", "pool", "replica")
+
+
+def method_of(one: Watched, settings: Settings) -> str:
+    """Fingerprint of how an alarm is judged: its rule, and what of the settings changes every verdict."""
+    alarms = settings.alarms
+    rule = rules_of(alarms).get(one.rule)
+    slos = {name: slo.model_dump() for name, slo in settings.slo.items() if one.kind == "burn_rate"}
+    calendar = (alarms.window_s, alarms.time_zone, alarms.days_off, [s.model_dump() for s in alarms.excluded])
+    return fingerprint(_METHOD, one.rule, rule and rule.model_dump(), slos, calendar)
+
+
+def told(change: Transition, context: Context, method: str, *, held_now: bool) -> Told:
+    """One transition with its explanation, as it would be told; whether anything holds the alarm back now."""
+    one = change.watched
+    assert change.episode.firing is not None  # noqa: S101
+    facts = explain(one, change.episode.firing, context)
+    columns = {
+        **{name: one.named[name] for name in _SAID},
+        "kind": one.kind,
+        **{name: facts.get(name) for name in ("value", "usual", "score", "threshold")},
+        "ends_at": None if change.ends_s is None or change.transition == "firing" else _at(change.ends_s),
+        "suppressed": change.hold and change.hold.kind,
+        "suppressed_by": change.hold and change.hold.by,
+        "reason": change.reason,
+        "method": method,
+        "summary": summary(one, facts),
+        "explanation": json.dumps(facts, sort_keys=True),
+    }
+    name = str(one.named["alarm_id"])
+    return Told(
+        name, change.transition, _at(change.at_s), _at(change.starts_s), columns, change.ends_s is None and not held_now
+    )
+
+
+def clock_row(until_s: int, now: datetime, after_s: float) -> dict[str, Any]:
+    """The row of `alarms` of the one that the clock judges; what nobody has added to for a week is an archive."""
+    silent_s = now.timestamp() - until_s
+    firing = after_s <= silent_s < _ARCHIVE_S
+    said = f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}"
+    return {
+        **dict.fromkeys(("metric", "workload", "pool", "replica")),
+        "alarm_id": SILENT,
+        "rule": SILENT,
+        "kind": "absence",
+        "severity": "page",
+        "state": "firing" if firing else "inactive",
+        "starts_at": _at(until_s + int(after_s)) if firing else None,
+        "state_since_at": _at(until_s + int(after_s)) if firing else None,
+        "evaluated_at": _at(until_s),
+        "why": said if silent_s >= _ARCHIVE_S else None,
+        "summary": said if firing else None,
+    }
+
+
+def silent_telemetry(until_s: int, now: datetime, after_s: float) -> Iterator[Told]:
+    """Firing while nothing at all has been heard for `after_s`: the one alarm that the clock judges."""
+    starts_s = until_s + int(after_s)
+    if now.timestamp() < starts_s:
+        return
+    columns = {
+        "rule": SILENT,
+        "kind": "absence",
+        "severity": "page",
+        "metric": None,
+        "method": "clock",
+        "summary": f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}",
+    }
+    yield Told(SILENT, "firing", _at(starts_s), _at(starts_s), columns, True)
+
+
+def alarm_row(
+    one: Watched, context: Context, until: int, held: Mapping[str, Sequence[Hold]], page_budget: int
+) -> dict[str, Any] | None:
+    """State of one alarm after window `until` - 1; None where another metric watches the series instead."""
+    grid = context.grid
+    fired = list(spans(one, grid))
+    until_s = grid.end_s(until - 1)
+    why = None
+    if one.trend is not None:
+        of_late = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in fired)
+        why = unarmed(one, until, of_late, page_budget)
+    if why == "not needed now" and not fired:
+        return None
+    judged = np.flatnonzero(np.isfinite(one.score[:until]))
+    state, since_s = _state(one, until_s, context, learning=why is not None and not _known(one.score, until))
+    row: dict[str, Any] = {
+        **one.named,
+        "kind": one.kind,
+        "state": state,
+        "state_since_at": None if since_s is None else _at(since_s),
+        "threshold": one.threshold,
+        "why": why,
+    }
+    hold = now_held(one, held, until_s - 1) if state == "firing" else None
+    row |= {"suppressed": hold and hold.kind, "suppressed_by": hold and hold.by}
+    if len(judged):
+        row |= _newest(one, int(judged[-1]), context)
+    if fired:
+        episode, starts_s, ends_s = fired[-1]
+        row |= {"starts_at": _at(starts_s), "ends_at": None if ends_s is None else _at(ends_s)}
+        facts = explain(one, int(judged[-1]) if ends_s is None else episode.firing or 0, context)
+        row |= {"summary": summary(one, facts), "explanation": json.dumps(facts, sort_keys=True)}
+    return row
+
+
+def _known(score: Floats, until: int) -> bool:
+    return bool(np.isfinite(score[max(until - 24, 0) : until]).any())
+
+
+def _state(one: Watched, until_s: int, context: Context, *, learning: bool) -> tuple[str, int | None]:
+    grid = context.grid
+    last: Episode | None = one.episodes[-1] if one.episodes else None
+    if last is not None and last.firing is None:
+        return "pending", grid.end_s(last.pending)
+    if last is not None and last.firing is not None and last.resolved is None:
+        return "firing", grid.end_s(last.firing)
+    ended_s = grid.end_s(last.resolved) if last is not None and last.resolved is not None else None
+    if ended_s is not None and until_s - ended_s < DAY_S:
+        return "resolved", ended_s
+    return ("learning" if learning else "inactive"), ended_s
+
+
+def _newest(one: Watched, at: int, context: Context) -> dict[str, Any]:
+    sigma = None if one.trend is None else one.trend.scale[0, at]
+    told = {"value": one.values[at], "usual": one.usual[at], "score": one.score[at], "sigma": sigma}
+    known = {name: float(value) for name, value in told.items() if value is not None and np.isfinite(value)}
+    requests = {} if one.requests is None else {"requests": int(one.requests[at])}
+    return {"evaluated_at": _at(context.grid.end_s(at)), **known, **requests}
+
+
+def _at(at_s: int) -> datetime:
+    return datetime.fromtimestamp(at_s, UTC)

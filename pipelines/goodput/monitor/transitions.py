@@ -1,0 +1,122 @@
+"""What the alarms did: firing and resolved of every episode, and what keeps somebody from being told of it.
+
+A pure function of series, settings and actions; what had been told before is `reconcile`'s work.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from goodput.monitor.grid import DAY_S, Grid
+from goodput.monitor.states import Episode
+from goodput.monitor.watched import Watched
+from goodput.plumbing.alarm_actions import Action
+
+BUDGET_S = 28 * DAY_S
+_AFTER_PAGE_S = 6 * 3600  # a ticket outlasts its page by a little: no news
+
+
+@dataclass(frozen=True)
+class Hold:
+    """From `from_s` to `until_s` nobody is told, and why: silenced, inhibited or over_budget, by what."""
+
+    from_s: float
+    until_s: float
+    kind: str
+    by: str
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One event to be: the episode of an alarm fired, or is over. Times in Unix seconds."""
+
+    watched: Watched
+    episode: Episode
+    transition: str
+    at_s: int
+    starts_s: int
+    ends_s: int | None
+    hold: Hold | None = None
+    reason: str | None = None
+
+
+def spans(watched: Watched, grid: Grid) -> Iterator[tuple[Episode, int, int | None]]:
+    """Episodes that fired, each with when it began to fire and when that was over."""
+    for episode in watched.episodes:
+        if episode.firing is not None:
+            ends_s = None if episode.resolved is None else grid.end_s(episode.resolved)
+            yield episode, grid.end_s(episode.firing), ends_s
+
+
+def holds(
+    all_watched: Sequence[Watched], grid: Grid, silences: Sequence[Action], page_budget: int
+) -> dict[str, list[Hold]]:
+    """What holds back each alarm, by alarm_id.
+
+    A page holds back the ticket of the same rule kind, metric and series; an absolute page any trend of them; a trend
+    page over its budget holds back itself.
+    """
+    paging: dict[tuple[object, ...], list[Hold]] = {}
+    for one in all_watched:
+        if one.severity == "page" and one.kind in {"trend", "absolute"}:
+            for _, starts_s, ends_s in spans(one, grid):
+                hold = Hold(starts_s, _or_never(ends_s) + _AFTER_PAGE_S, "inhibited", one.rule)
+                paging.setdefault((one.kind, one.metric, one.labels), []).append(hold)
+    found: dict[str, list[Hold]] = {}
+    for one in all_watched:
+        by_page = paging.get((one.kind, one.metric, one.labels), []) if one.severity == "ticket" else []
+        by_bound = paging.get(("absolute", one.metric, one.labels), []) if one.kind == "trend" else []
+        named = one.named
+        mine = [_silence(action) for action in silences if action.matches(named)]
+        over = list(_over_budget(one, grid, page_budget))
+        found[str(named["alarm_id"])] = [*mine, *by_page, *by_bound, *over]
+    return found
+
+
+def _silence(action: Action) -> Hold:
+    ends_s = action.begins.timestamp() if action.ends is None else action.ends.timestamp()
+    return Hold(action.begins.timestamp(), ends_s, "silenced", action.action_id)
+
+
+def _over_budget(one: Watched, grid: Grid, page_budget: int) -> Iterator[Hold]:
+    if one.kind != "trend" or one.severity != "page":
+        return
+    fired = [starts_s for _, starts_s, _ in spans(one, grid)]
+    for _, starts_s, ends_s in spans(one, grid):
+        before = sum(starts_s - BUDGET_S <= other < starts_s for other in fired)
+        if before >= page_budget:
+            yield Hold(starts_s, _or_never(ends_s), "over_budget", f"{before} in 28 days, budget {page_budget}")
+
+
+def transitions(one: Watched, grid: Grid, held: Sequence[Hold], until_s: int) -> Iterator[Transition]:
+    """Events of one alarm in order; a firing that was held back is told when nothing holds it back any more."""
+    for episode, starts_s, ends_s in spans(one, grid):
+        last_s = until_s if ends_s is None else ends_s
+        hold = _hold_at(held, starts_s)
+        yield Transition(one, episode, "firing", starts_s, starts_s, ends_s, hold)
+        free_s = _free(held, starts_s)
+        told = hold is None or free_s < last_s
+        if hold is not None and told:
+            yield Transition(one, episode, "firing", int(free_s), starts_s, ends_s)
+        if ends_s is not None:
+            reason = "accepted" if episode in one.accepted else "cleared"
+            yield Transition(one, episode, "resolved", ends_s, starts_s, ends_s, None if told else hold, reason)
+
+
+def _hold_at(held: Sequence[Hold], at_s: float) -> Hold | None:
+    return next((hold for hold in held if hold.from_s <= at_s < hold.until_s), None)
+
+
+def _free(held: Sequence[Hold], at_s: float) -> float:
+    """The first instant from `at_s` on at which nothing holds."""
+    while (hold := _hold_at(held, at_s)) is not None:
+        at_s = hold.until_s
+    return at_s
+
+
+def _or_never(ends_s: int | None) -> float:
+    return float("inf") if ends_s is None else float(ends_s)
+
+
+def now_held(one: Watched, held: Mapping[str, Sequence[Hold]], at_s: float) -> Hold | None:
+    """What holds an alarm back at an instant."""
+    return _hold_at(held[str(one.named["alarm_id"])], at_s)

@@ -1,0 +1,42 @@
+"""The SQL that shows what an alarm saw, ready for `goodput query`: the worst requests, or the series itself."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from goodput.monitor.sources import SOURCES
+from goodput.monitor.watched import Watched
+from goodput.plumbing.sql_files import quoted
+
+_WORST = 20
+_QUANTITIES = {"ttft": "ttft_s", "tpot": "tpot_s", "e2e": "e2e_s"}
+_LOOK_BACK_S = 6 * 3600
+_A_DAY_S = 24 * 3600
+
+
+def sql_to_look_at(one: Watched, facts: Mapping[str, Any], at_s: int) -> str:
+    """One statement over published relations."""
+    since_s = at_s - _LOOK_BACK_S
+    if isinstance(facts.get("onset_at"), str):
+        since_s = int(datetime.fromisoformat(facts["onset_at"]).timestamp())
+    quantity = next((column for name, column in _QUANTITIES.items() if name in (one.metric or "")), None)
+    labels = dict(one.labels) if one.kind != "burn_rate" else {}
+    if quantity is not None:
+        period = f"ended_at BETWEEN {_instant(since_s)} AND {_instant(at_s)}"
+        return f"FROM requests WHERE {_where(labels, period)} ORDER BY {quantity} DESC NULLS LAST LIMIT {_WORST}"
+    if one.metric == "goodput_ratio":
+        period = f"ended_at BETWEEN {_instant(since_s)} AND {_instant(at_s)}"
+        where = _where(labels, period)
+        return f"SELECT verdict, replica, count(*) FROM requests WHERE {where} GROUP BY ALL"  # noqa: S608  (text to read)
+    period = f"window_start BETWEEN {_instant(at_s - _A_DAY_S)} AND {_instant(at_s)}"
+    relation = next((source.relation for source in SOURCES if source.metric == one.metric), "goodput")
+    return f"FROM {relation} WHERE {_where(labels, period)} ORDER BY window_start"
+
+
+def _where(labels: Mapping[str, str], period: str) -> str:
+    same = [f"{name} = {quoted(value)}" for name, value in labels.items() if value != "unknown"]
+    return " AND ".join([*same, period])
+
+
+def _instant(at_s: int) -> str:
+    return f"TIMESTAMPTZ '{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M:%S}Z'"

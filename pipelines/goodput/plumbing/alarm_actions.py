@@ -1,0 +1,78 @@
+"""What operators said of alarms, in one file of the lake: silences, which expire, and shifts accepted as normal.
+
+Rows of that file and their reading and writing belong here; what they do to an alarm is monitor's work.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from goodput.errors import LakeUnreadable, LakeUnwritable
+
+MATCHED = ("alarm_id", "rule", "severity", "metric", "workload", "pool", "replica")
+_TIMES = ("said_at", "begins", "ends")
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing said: `silence` holds what matches from `begins` to `ends`; `accept` makes normal since `begins`.
+
+    `match` holds a glob for each of MATCHED that is named; `said_at` is when it was said.
+    """
+
+    action_id: str
+    kind: str
+    match: Mapping[str, str]
+    said_at: datetime
+    begins: datetime
+    ends: datetime | None = None
+    reason: str = ""
+
+    def matches(self, named: Mapping[str, str | None]) -> bool:
+        """Whether an alarm, by the values of MATCHED, is meant."""
+        return all(fnmatchcase(named.get(name) or "", glob) for name, glob in self.match.items())
+
+
+def of_kind(actions: Iterable[Action], kind: str) -> list[Action]:
+    """The actions of one kind, each once, in the order in which they were said."""
+    once = {action.action_id: action for action in actions if action.kind == kind}
+    return sorted(once.values(), key=lambda action: (action.said_at, action.action_id))
+
+
+def actions_file(lake_root: Path) -> Path:
+    """Where they are kept: one JSON object a line, only ever added to."""
+    return lake_root / "alarm_actions.jsonl"
+
+
+def read_actions(lake_root: Path) -> list[Action]:
+    """Everything that was said; an unfinished last line was never said. Raises LakeUnreadable."""
+    path = actions_file(lake_root)
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+        return [_action(json.loads(line)) for line in lines]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LakeUnreadable(path, str(error)) from error
+
+
+def add_action(lake_root: Path, action: Action) -> None:
+    """Add one line; it is there once this returns. Raises LakeUnwritable."""
+    row = {**vars(action), **{name: _told(getattr(action, name)) for name in _TIMES}}
+    path = actions_file(lake_root)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+    except OSError as error:
+        raise LakeUnwritable(path, error) from error
+
+
+def _action(row: dict[str, object]) -> Action:
+    times = {name: None if row[name] is None else datetime.fromisoformat(str(row[name])) for name in _TIMES}
+    return Action(**{**row, **times})  # type: ignore[arg-type]  # the columns of the file are those of an action
+
+
+def _told(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()

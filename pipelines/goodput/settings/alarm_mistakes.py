@@ -1,0 +1,74 @@
+"""Finds rules that are well-formed and could never fire, or would always: told when settings are read, not at night."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from goodput.errors import Mistake
+from goodput.settings.alarms import BurnRate, Rule, Slo, rules_of
+from goodput.settings.metrics import HIGHEST_SCORE, METRICS
+
+if TYPE_CHECKING:
+    from goodput.settings.model import Settings
+
+_NEARLY = 0.999  # an average reaches the highest score only after a day of the worst
+
+
+def alarm_mistakes(settings: "Settings") -> Iterator[Mistake]:
+    """Everything that is wrong with [alarms] and [slo.NAME]."""
+    alarms = settings.alarms
+    asked = {"window_s", "rules"} & alarms.model_fields_set
+    if asked and alarms.window_s not in settings.windows_s:
+        yield Mistake("alarms.window_s", f"windows_s has none of {alarms.window_s} s", "one that windows_s names")
+    for span in alarms.excluded:
+        if span.begins >= span.ends:
+            yield Mistake("alarms.excluded", f"{span.begins} is not before {span.ends}", "begins before ends")
+    for name, rule in rules_of(alarms).items():
+        if name in alarms.rules:
+            yield from _rule_mistakes(f"alarms.rules.{name}", rule)
+    for name, slo in settings.slo.items():
+        for number, burn in enumerate(slo.burn_rates):
+            yield from _burn_mistakes(f"slo.{name}.burn_rates.{number}", slo, burn, min(settings.windows_s))
+
+
+def _rule_mistakes(key: str, rule: Rule) -> Iterator[Mistake]:
+    if rule.metric not in METRICS:
+        near = get_close_matches(rule.metric or "", METRICS, 3) or sorted(METRICS)
+        wrong = "is missing" if rule.metric is None else f"{rule.metric!r} is no metric that can be watched"
+        yield Mistake(f"{key}.metric", wrong, ", ".join(near))
+    elif rule.kind == "absolute":
+        yield from _bound_mistakes(key, rule, METRICS[rule.metric].scale != "log")
+    if rule.kind != "absolute" and (rule.above is not None or rule.below is not None):
+        yield Mistake(key, f"above and below do not go with the kind {rule.kind}", 'kind = "absolute"')
+    if rule.kind != "trend" and rule.threshold is not None:
+        yield Mistake(f"{key}.threshold", "is in sigma, for trends alone", "above or below of an absolute rule")
+    elif rule.threshold is not None and not 0 < rule.threshold < _NEARLY * HIGHEST_SCORE:
+        does = "always fires" if rule.threshold <= 0 else "can never fire"
+        right = f"above 0 and below {_NEARLY * HIGHEST_SCORE:.3g} sigma, the highest score there is"
+        yield Mistake(f"{key}.threshold", f"{rule.threshold} {does}", right)
+
+
+def _bound_mistakes(key: str, rule: Rule, of_ratio: bool) -> Iterator[Mistake]:
+    if (rule.above is None) == (rule.below is None):
+        yield Mistake(key, "needs a bound", "either above or below")
+    elif rule.above is not None and of_ratio and rule.above >= 1:
+        yield Mistake(f"{key}.above", f"{rule.above} can never fire: a ratio is at most 1", "less than 1")
+    elif rule.below is not None and rule.below <= 0:
+        yield Mistake(f"{key}.below", f"{rule.below} can never fire: {rule.metric} is never negative", "more than 0")
+
+
+def _burn_mistakes(key: str, slo: Slo, burn: BurnRate, grain_s: int) -> Iterator[Mistake]:
+    threshold, most = burn.threshold(slo.period_s), 1 / (1 - slo.objective)
+    if threshold >= most:
+        least = (1 - slo.objective) * slo.period_s
+        wrong = (
+            f"a burn rate of {threshold:.4g} can never fire: with an objective of {slo.objective} it is {most:.4g} "
+            "when every request is bad"
+        )
+        yield Mistake(key, wrong, f"budget_ratio below {burn.long_s / least:.4g}, or a longer long_s")
+    for name, length_s in (("long_s", burn.long_s), ("short_s", burn.short_s)):
+        if length_s % grain_s:
+            wrong = f"{length_s} s is no multiple of the shortest of windows_s"
+            yield Mistake(f"{key}.{name}", wrong, f"a multiple of {grain_s}")
+    if not burn.short_s < burn.long_s <= slo.period_s:
+        yield Mistake(key, "its windows are not in order", "short_s < long_s <= period_s")

@@ -1,0 +1,139 @@
+"""[alarms] and [slo.NAME] of goodput.toml, with the rules that hold without a word: their shape and their defaults.
+
+What is wrong with rules that are well-formed is `alarm_mistakes`' work; what a rule means is monitor's.
+"""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from functools import cache
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, field_validator
+
+from goodput.settings.metrics import HIGHEST_SCORE, METRICS, QUARTER_HOURLY
+from goodput.settings.part import Count, Names, Part, Seconds, Unusable
+
+Severity = Literal["page", "ticket"]
+HOUR_S = 3600
+
+
+class Rule(Part):
+    """One rule: a trend against the series' own baseline, an absolute bound, or absence."""
+
+    kind: Literal["trend", "absolute", "absence"] = "trend"
+    metric: str | None = None
+    severity: Severity = "ticket"
+    enabled: bool = True
+    threshold: float | None = Field(default=None, allow_inf_nan=False, strict=True)
+    above: float | None = Field(default=None, allow_inf_nan=False, strict=True)
+    below: float | None = Field(default=None, allow_inf_nan=False, strict=True)
+    for_windows: Annotated[int, Field(ge=1, le=168, strict=True)] = 2
+    clear_windows: Annotated[int, Field(ge=1, le=168, strict=True)] = 3
+    workload: Names = ()
+    pool: Names = ()
+    replica: Names = ()
+
+
+class BurnRate(Part):
+    """One pair of windows: fires while `budget_ratio` of the error budget goes in `long_s`, and goes still."""
+
+    budget_ratio: Annotated[float, Field(gt=0, le=1, strict=True)]
+    long_s: Annotated[int, Field(gt=0, strict=True)]
+    short_s: Annotated[int, Field(gt=0, strict=True)]
+    severity: Severity = "ticket"
+
+    def threshold(self, period_s: float) -> float:
+        """The burn rate, in multiples of the one that spends exactly the budget of the period."""
+        return self.budget_ratio * period_s / self.long_s
+
+
+BURN_RATES = (
+    BurnRate(budget_ratio=0.05, long_s=6 * HOUR_S, short_s=HOUR_S // 2, severity="page"),
+    BurnRate(budget_ratio=0.1, long_s=24 * HOUR_S, short_s=2 * HOUR_S, severity="ticket"),
+    BurnRate(budget_ratio=0.1, long_s=72 * HOUR_S, short_s=6 * HOUR_S, severity="ticket"),
+)
+
+
+class Slo(Part):
+    """How much of what is offered shall be goodput over a rolling period, and which requests that is about."""
+
+    objective: Annotated[float, Field(gt=0, lt=1, strict=True)]
+    period_s: Seconds = 30 * 86400.0
+    workload: Names = ()
+    pool: Names = ()
+    burn_rates: tuple[BurnRate, ...] = BURN_RATES
+
+
+class Span(Part):
+    """A stretch of time that is not like others: no history for baselines."""
+
+    begins: datetime
+    ends: datetime
+
+    @field_validator("begins", "ends")
+    @classmethod
+    def _zoned(cls, value: datetime) -> datetime:
+        if value.tzinfo is None:
+            raise Unusable(f"{value} has no time zone", "such as 2026-11-20T09:00:00Z")
+        return value
+
+
+class Alarms(Part):
+    """What is watched, how, and when somebody is told."""
+
+    enabled: bool = True
+    window_s: Literal[900, 3600] = 3600
+    time_zone: str = "UTC"
+    days_off: tuple[date, ...] = ()
+    excluded: tuple[Span, ...] = ()
+    max_age_s: Seconds = 6 * 3600.0
+    silent_telemetry_s: Seconds = 2 * 3600.0
+    page_budget: Count = 3
+    rules: dict[str, Rule] = Field(default_factory=dict)
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ValueError, OSError, KeyError) as error:
+            raise Unusable(f"{value!r} is no time zone", "an IANA name such as UTC or Europe/Berlin") from error
+        return value
+
+
+@cache
+def default_rules() -> dict[str, Rule]:
+    """The rules that hold without a word, by name."""
+    rules: dict[str, Rule] = {}
+    for name, metric in METRICS.items():
+        for severity, sigma in (("page", metric.page), ("ticket", metric.ticket)):
+            if sigma is not None:
+                rules[f"{name}_{severity}"] = Rule(metric=name, severity=severity)
+    rules["pool_silent"] = Rule(kind="absence", metric="goodput_ratio", clear_windows=1)
+    return rules
+
+
+def rules_of(alarms: Alarms) -> dict[str, Rule]:
+    """All rules that are enabled, by name: the default ones with what the settings say of them, and the others."""
+    rules = dict(default_rules())
+    for name, given in alarms.rules.items():
+        said = {key: getattr(given, key) for key in given.model_fields_set}
+        rules[name] = rules[name].model_copy(update=said) if name in rules else given
+    return {name: rule for name, rule in rules.items() if rule.enabled}
+
+
+def metrics_of(rules: Mapping[str, Rule]) -> set[str]:
+    """Every metric that rules look at, and those that one of them stands in for."""
+    named = {rule.metric for rule in rules.values() if rule.metric is not None}
+    return named | {other for name in named if (other := METRICS[name].stands_in_for) is not None}
+
+
+def threshold_of(rule: Rule, window_s: int) -> float:
+    """Sigma at which a trend rule fires: its own, else what its metric calls for at its severity."""
+    if rule.threshold is not None:
+        return rule.threshold
+    metric = METRICS[rule.metric or ""]
+    sigma = metric.page if rule.severity == "page" else metric.ticket
+    usual = sigma or metric.ticket or metric.page or HIGHEST_SCORE
+    return usual if window_s == HOUR_S else QUARTER_HOURLY[usual]

@@ -1,0 +1,46 @@
+"""The metrics that alarms can watch: on which scale each one strays evenly, and which way is worse.
+
+Where their series come from is monitor's work; only what settings may name, and its defaults, belongs here.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Scale = Literal["log", "logit", "arcsine"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric: its scale, its direction, and the thresholds in sigma that its noise calls for.
+
+    `least_requests` is how many make its quantile believable (a two-sided 95 % distribution-free interval exists);
+    `stands_in_for` names a metric that this one is watched instead of while that one has too little traffic.
+    """
+
+    scale: Scale
+    worse: Literal["up", "down"]
+    page: float | None = 2.8
+    ticket: float | None = 2.3
+    least_requests: int = 0
+    stands_in_for: str | None = None
+    per: Literal["pool", "replica"] = "pool"
+
+
+METRICS: dict[str, Metric] = {
+    "p99_ttft_s": Metric("log", "up", least_requests=368),
+    "p99_tpot_s": Metric("log", "up", least_requests=368),
+    "p99_e2e_s": Metric("log", "up", least_requests=368),
+    "p95_ttft_s": Metric("log", "up", least_requests=72, stands_in_for="p99_ttft_s"),
+    "p95_tpot_s": Metric("log", "up", least_requests=72, stands_in_for="p99_tpot_s"),
+    "p95_e2e_s": Metric("log", "up", least_requests=72, stands_in_for="p99_e2e_s"),
+    "goodput_ratio": Metric("arcsine", "down", least_requests=30),
+    "cost_per_accepted_usd": Metric("log", "up", least_requests=30),
+    "kv_usage_ratio": Metric("logit", "up", page=3.2, ticket=2.7),
+    "hit_ratio": Metric("logit", "down"),
+    "replica_p95_ttft_s": Metric("log", "up", page=None, least_requests=72, per="replica"),
+    "replica_kv_usage_ratio": Metric("logit", "up", page=None, ticket=2.7, per="replica"),
+    "replica_hit_ratio": Metric("logit", "down", page=None, per="replica"),
+}
+FLOOR: dict[Scale, float] = {"log": 0.02, "logit": 0.05, "arcsine": 0.005}  # the least sigma that is believed
+QUARTER_HOURLY = {2.8: 1.92, 2.3: 1.60, 3.2: 2.19, 2.7: 1.88}  # the same false alarms with windows of 15 minutes
+HIGHEST_SCORE = 4.0  # each window counts with at most so many sigma, and so does their average

@@ -1,0 +1,115 @@
+"""Objectives as OpenSLO v1 YAML: which SLO documents are objectives of goodput, as tables of [slo.NAME].
+
+Of a file, documents of other kinds are for others and left alone; how an objective is judged is monitor's work.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from goodput.errors import Mistake
+
+_VERSION = "openslo/v1"
+_MOST_BYTES = 2**20
+_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_DURATION = re.compile(r"(\d+)([mhdw])")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+Tables = dict[str, dict[str, Any]]
+
+
+def objectives(base: Path, globs: Sequence[str]) -> tuple[Tables, list[Mistake]]:
+    """Tables for [slo.NAME] of all SLOs in files that match `globs` below `base`, and everything wrong with them."""
+    tables: Tables = {}
+    wrong: list[Mistake] = []
+    for glob in globs:
+        files = sorted(base.glob(glob)) if not Path(glob).is_absolute() else [Path(glob)]
+        if not files:
+            wrong.append(Mistake("openslo", f"no file matches {glob!r}", "files of OpenSLO v1, below this one"))
+        for file in files:
+            for key, document in _documents(file, wrong):
+                _add(tables, key, document, wrong)
+    return tables, wrong
+
+
+def _documents(file: Path, wrong: list[Mistake]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The SLO documents of one file, each with where it stands."""
+    try:
+        with file.open("rb") as stream:
+            text = stream.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise ValueError(f"larger than {_MOST_BYTES} bytes")
+        found = list(yaml.safe_load_all(text))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        wrong.append(Mistake(f"openslo {file}", str(error), "readable YAML"))
+        return
+    for number, document in enumerate(found, 1):
+        if isinstance(document, dict) and document.get("kind") == "SLO":
+            yield f"openslo {file} #{number}", document
+
+
+def _add(tables: Tables, key: str, document: Mapping[str, Any], wrong: list[Mistake]) -> None:
+    try:
+        name, table = _table(document)
+    except _NotSo as error:
+        wrong.append(Mistake(f"{key} {error.where}", error.what, error.right))
+        return
+    if name in tables:
+        wrong.append(Mistake(f"{key} metadata.name", f"{name!r} is there already", "another name"))
+    tables[name] = table
+
+
+class _NotSo(Exception):
+    def __init__(self, where: str, what: str, right: str) -> None:
+        self.where, self.what, self.right = where, what, right
+        super().__init__(where)
+
+
+def _table(document: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    if document.get("apiVersion") != _VERSION:
+        raise _NotSo("apiVersion", f"{document.get('apiVersion')!r} is not known", _VERSION)
+    name = _part(document, "metadata").get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise _NotSo("metadata.name", f"{name!r} is no name", "lower case letters, digits and hyphens, up to 63")
+    spec = _part(document, "spec")
+    if spec.get("budgetingMethod", "Occurrences") != "Occurrences":
+        raise _NotSo("spec.budgetingMethod", f"{spec['budgetingMethod']!r} is not supported", "Occurrences")
+    table: dict[str, Any] = {"objective": _target(spec), "period_s": _period(spec)}
+    if spec.get("service"):
+        table["workload"] = str(spec["service"])
+    return name, table
+
+
+def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = document.get(name)
+    if not isinstance(part, dict):
+        raise _NotSo(name, "is missing", "a mapping")
+    return part
+
+
+def _only(spec: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    items = spec.get(name)
+    if not isinstance(items, list) or len(items) != 1 or not isinstance(items[0], dict):
+        raise _NotSo(f"spec.{name}", "is not usable", "a list of exactly one item")
+    return items[0]
+
+
+def _target(spec: Mapping[str, Any]) -> float:
+    objective = _only(spec, "objectives")
+    target, percent = objective.get("target"), objective.get("targetPercent")
+    if (target is None) == (percent is None):
+        raise _NotSo("spec.objectives", "needs one target", "either target or targetPercent")
+    told = target if percent is None else percent
+    if not isinstance(told, int | float) or isinstance(told, bool):
+        raise _NotSo("spec.objectives", f"{told!r} is no number", "such as target: 0.99")
+    return float(told) if percent is None else float(told) / 100
+
+
+def _period(spec: Mapping[str, Any]) -> float:
+    window = _only(spec, "timeWindow")
+    found = _DURATION.fullmatch(str(window.get("duration")))
+    if found is None or window.get("isRolling") is not True:
+        raise _NotSo("spec.timeWindow", "is not usable", "a rolling duration such as {duration: 28d, isRolling: true}")
+    return float(int(found[1]) * _UNITS[found[2]])

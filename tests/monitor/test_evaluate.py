@@ -1,0 +1,288 @@
+"""Alarms from the rows of published relations to their events: what is told, when, why not, and never twice."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from goodput.monitor.evaluate import Evaluation, Evidence
+from goodput.plumbing.alarm_actions import Action
+from goodput.plumbing.contracts import arrow_schema
+from goodput.settings.model import Settings
+from monitor.noise import hourly_p99, ramp
+from monitor.rows import MONDAY, goodput_rows
+
+DAYS, A_DAY = 35, 24
+ONSET = 30 * A_DAY
+SLOW = (1480 / 920) ** (1 / 36) - 1
+TTFT = ["p99_ttft_s_page", "p99_ttft_s_ticket"]
+ONLY_TTFT = {
+    name: {"enabled": False}
+    for metric in ("p99_tpot_s", "p99_e2e_s", "p95_tpot_s", "p95_e2e_s", "goodput_ratio")
+    for name in (f"{metric}_page", f"{metric}_ticket")
+}
+
+
+def settings(**given: Any) -> Settings:
+    """Settings with the rules of ttft alone, and what else is given."""
+    alarms = {"rules": {**ONLY_TTFT, **given.pop("rules", {})}, **given.pop("alarms", {})}
+    return Settings.model_validate({"workloads": {"chat": {"ttft_s": 1.5}}, "alarms": alarms, **given})
+
+
+@pytest.fixture(scope="module")
+def fleet() -> tuple[np.ndarray, np.ndarray]:
+    """p99 and requests of four pools over five weeks; from hour 720 on the first drifts from 920 to 1480 ms."""
+    p99, requests = hourly_p99(np.random.default_rng(7), 4, DAYS, base_s=0.92)
+    p99[0] *= np.exp(ramp(DAYS * A_DAY, np.array([ONSET]), SLOW, 1480 / 920 - 1))[0]
+    return p99, requests
+
+
+@pytest.fixture(scope="module")
+def rows(fleet: tuple[np.ndarray, np.ndarray]) -> pl.DataFrame:
+    return goodput_rows(*fleet)
+
+
+def at(hour: float) -> Any:
+    return MONDAY + timedelta(hours=hour)
+
+
+def evaluation(rows: pl.DataFrame, hour: float, given: Settings | None = None, **more: Any) -> Evaluation:
+    """What a run sees ten minutes after an hour is over."""
+    seen = rows.filter(pl.col("window_start") < at(hour))
+    return Evaluation(Evidence({"goodput": seen}, given or settings(), **more), at(hour) + timedelta(minutes=10))
+
+
+def run_through(rows: pl.DataFrame, hours: Sequence[int], given: Settings | None = None, **more: Any) -> list[Any]:
+    """The events of runs at these hours, one after the other."""
+    told: list[Any] = []
+    for hour in hours:
+        told += evaluation(rows, hour, given, **more).news(told)
+    return told
+
+
+def brief(events: list[Any], *transitions: str) -> list[tuple[str, str, Any, Any]]:
+    wanted = transitions or ("firing", "resolved", "corrected")
+    told = [e for e in events if e["transition"] in wanted]
+    return [(e["transition"], e["rule"], e["occurred_at"], e["suppressed"]) for e in told]
+
+
+def test_the_drifting_pool_pages_within_25_hours_and_no_other_does(rows: pl.DataFrame) -> None:
+    told = run_through(rows, range(ONSET, ONSET + 40, 4))
+    pages = [e for e in told if e["severity"] == "page"]
+    assert [(e["pool"], e["transition"], e["suppressed"]) for e in pages] == [("pool-0", "firing", None)]
+    assert pages[0]["occurred_at"] <= at(ONSET + 25)
+    assert pages[0]["workload"] == "chat"
+
+
+def test_one_run_and_many_runs_find_the_same_alarms(rows: pl.DataFrame) -> None:
+    many = run_through(rows, range(ONSET - 4, DAYS * A_DAY, 10))
+    once = evaluation(rows, DAYS * A_DAY).news([])
+    live = {(e["alarm_id"], e["transition"], e["starts_at"]) for e in many if e["kind"] == "trend"}
+    late = {(e["alarm_id"], e["transition"], e["starts_at"]) for e in once if e["kind"] == "trend"}
+    assert live == late
+    assert not brief(many, "corrected")
+
+
+def test_the_order_of_rows_and_another_run_tell_nothing_new(rows: pl.DataFrame) -> None:
+    told = evaluation(rows, DAYS * A_DAY).news([])
+    shuffled = evaluation(rows.sample(fraction=1.0, shuffle=True, seed=3), DAYS * A_DAY)
+    assert shuffled.news([]) == told
+    assert shuffled.news(told) == []
+    assert len({e["event_id"] for e in told}) == len(told)
+
+
+def test_rows_have_the_columns_of_their_contracts(rows: pl.DataFrame) -> None:
+    seen = evaluation(rows, DAYS * A_DAY)
+    for table, found in (("alarms", seen.alarms()), ("alarm_events", seen.news([])), ("alarm_power", seen.power())):
+        assert found
+        assert {name for row in found for name in row} <= set(arrow_schema(table).names)
+
+
+def test_what_is_long_past_is_recorded_and_what_is_still_on_is_told_once(rows: pl.DataFrame) -> None:
+    first = evaluation(rows, ONSET + 60).news([])
+    page = [e for e in first if e["rule"] == "p99_ttft_s_page"]
+    assert [(e["transition"], e["suppressed"]) for e in page] == [("firing", "backfill"), ("firing", None)]
+    assert page[1]["occurred_at"] == at(ONSET + 60)
+    assert page[1]["starts_at"] == page[0]["starts_at"] == page[0]["occurred_at"]
+    again = evaluation(rows, ONSET + 63).news(first)
+    assert not brief(again)
+
+
+def test_nothing_of_an_old_archive_is_told(rows: pl.DataFrame) -> None:
+    seen = evaluation(rows, DAYS * A_DAY)
+    years_later = Evaluation(seen.evidence, seen.now + timedelta(days=1000))
+    told = [e for e in years_later.news([]) if e["suppressed"] is None]
+    assert [e["rule"] for e in told] == ["watchdog"]
+
+
+def test_the_explanation_says_what_happened(rows: pl.DataFrame) -> None:
+    seen = evaluation(rows, ONSET + 30, operations=[{"kind": "deployment", "occurred_at": at(ONSET - 3), "pool": None}])
+    row = next(a for a in seen.alarms() if a["rule"] == "p99_ttft_s_page" and a["pool"] == "pool-0")
+    facts = json.loads(row["explanation"])
+    assert row["state"] == "firing"
+    assert facts["shape"] == "ramp"
+    assert facts["tail_only"] is True  # the medians of these rows never move
+    assert facts["slope_per_hour"] == pytest.approx(SLOW, abs=0.004)
+    assert facts["excess_ratio"] == pytest.approx((1 + SLOW) ** 28 - 1, abs=0.15)
+    onset = datetime.fromisoformat(facts["onset_at"])
+    assert at(ONSET - 12) <= onset <= at(ONSET + 12)
+    assert facts["limit"] == 1.5
+    hours = (np.log(1.5) - np.log(facts["value"])) / facts["slope_per_hour"]
+    assert facts["hours_to_limit"] == pytest.approx(max(hours, 0), rel=0.01)
+    assert facts["last_operation"] == {
+        "kind": "deployment",
+        "occurred_at": at(ONSET - 3).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "pool": None,
+    }
+    assert "pool = 'pool-0'" in facts["sql"]
+    assert "tail alone" in row["summary"]
+
+
+def test_a_page_holds_its_ticket_back(rows: pl.DataFrame) -> None:
+    fixed = rows.filter((pl.col("pool") != "pool-0") | (pl.col("window_start") < at(ONSET + 40)))
+    told = run_through(fixed, range(ONSET + 4, ONSET + 40, 5))
+    ticket = next(a for a in evaluation(fixed, ONSET + 40).alarms() if a["rule"] == TTFT[1] and a["pool"] == "pool-0")
+    assert (ticket["state"], ticket["suppressed"], ticket["suppressed_by"]) == ("firing", "inhibited", TTFT[0])
+    assert [(e[0], e[1], e[3]) for e in brief(told)] == [("firing", TTFT[1], None), ("firing", TTFT[0], None)]
+
+
+def test_a_step_that_nobody_accepts_never_becomes_normal(fleet: tuple[np.ndarray, np.ndarray]) -> None:
+    p99, requests = hourly_p99(np.random.default_rng(8), 1, 90)
+    p99[0, 30 * A_DAY :] *= 1.6
+    found = evaluation(goodput_rows(p99, requests), 90 * A_DAY).alarms()
+    page = next(a for a in found if a["rule"] == TTFT[0])
+    assert page["state"] == "firing"
+    assert page["starts_at"] <= at(30 * A_DAY + 8)
+
+
+def accepted(since: int, said: int) -> Action:
+    return Action("a1", "accept", {"metric": "p99_ttft_s", "pool": "pool-0"}, at(said), at(since))
+
+
+def test_accepting_a_step_ends_the_alarm_at_once_and_another_step_is_found() -> None:
+    p99, requests = hourly_p99(np.random.default_rng(9), 1, 70)
+    p99[0, 30 * A_DAY :] *= 1.6
+    p99[0, 60 * A_DAY :] *= 1.6
+    rows = goodput_rows(p99, requests)
+    said = 31 * A_DAY
+    told = evaluation(rows, 70 * A_DAY, actions=[accepted(30 * A_DAY, said)]).news([])
+    page = [e for e in told if e["rule"] == TTFT[0] and e["occurred_at"] < at(70 * A_DAY)]
+    assert [(e["transition"], e["reason"]) for e in page] == [
+        ("firing", None),
+        ("resolved", "accepted"),
+        ("firing", None),
+    ]
+    assert page[0]["starts_at"] < page[1]["occurred_at"] == at(said)
+    assert at(60 * A_DAY) < page[2]["starts_at"] <= at(60 * A_DAY + 8)
+
+
+def test_a_silence_holds_back_and_what_is_still_on_when_it_expires_is_told(rows: pl.DataFrame) -> None:
+    silence = Action("s1", "silence", {"pool": "pool-*"}, at(ONSET), at(ONSET), at(ONSET + 40))
+    before = run_through(rows, range(ONSET + 4, ONSET + 40, 5), actions=[silence])
+    assert {e[3] for e in brief(before)} == {"silenced"}
+    assert {e["suppressed_by"] for e in before if e["transition"] == "firing"} == {"s1"}
+    after = evaluation(rows, ONSET + 42, actions=[silence]).news(before)
+    assert brief(after) == [("firing", TTFT[0], at(ONSET + 40), None)]
+
+
+def test_late_data_that_undo_an_alarm_correct_it_and_change_no_event(rows: pl.DataFrame) -> None:
+    told = run_through(rows, range(ONSET + 4, ONSET + 40, 5))
+    mended = rows.with_columns(
+        p99_ttft_s=pl.when((pl.col("pool") == "pool-0") & (pl.col("window_start") >= at(ONSET)))
+        .then(0.9)
+        .otherwise("p99_ttft_s")
+    )
+    news = evaluation(mended, ONSET + 41).news(told)
+    firing = {e["event_id"] for e in told if e["transition"] == "firing"}
+    corrected = [e for e in news if e["transition"] == "corrected"]
+    assert {e["corrects"] for e in corrected} == firing
+    assert {e["suppressed"] for e in corrected} == {None}
+    back = evaluation(rows, ONSET + 42).news(told + news)  # and the first data come again
+    assert len(brief(back, "firing")) >= 1
+    assert not {e["event_id"] for e in back} & {e["event_id"] for e in told + news}
+
+
+def test_another_threshold_ends_what_fires_and_corrects_nothing(rows: pl.DataFrame) -> None:
+    told = run_through(rows, range(ONSET + 4, ONSET + 40, 5))
+    off = settings(rules={TTFT[0]: {"enabled": False}, TTFT[1]: {"enabled": False}})
+    news = evaluation(rows, ONSET + 41, off).news(told)
+    assert sorted((e["transition"], e["rule"], e["reason"], e["suppressed"]) for e in news if e["kind"] == "trend") == [
+        ("resolved", rule, "settings", None) for rule in TTFT
+    ]
+    assert not brief(evaluation(rows, ONSET + 42, off).news(told + news))
+
+
+def test_a_trend_that_pages_too_often_pages_no_more() -> None:
+    p99, requests = hourly_p99(np.random.default_rng(10), 1, 49)
+    for day in (29, 33, 37, 41, 45):
+        p99[0, day * A_DAY : day * A_DAY + 12] *= 2
+    seen = evaluation(goodput_rows(p99, requests), 49 * A_DAY, settings(alarms={"max_age_s": 9e9}))
+    page = [e for e in seen.news([]) if e["rule"] == TTFT[0]]
+    assert [e["suppressed"] for e in page if e["transition"] == "firing"] == [None] * 3 + ["over_budget"] * 2
+    power = next(row for row in seen.power() if row["rule"] == TTFT[0])
+    assert (power["fired"], power["budget"], power["armed"]) == (5, 3, False)
+    assert "5 times in 28 days" in power["why"]
+
+
+def test_power_says_what_the_alarm_can_see(rows: pl.DataFrame) -> None:
+    power = {(row["rule"], row["pool"]): row for row in evaluation(rows, DAYS * A_DAY).power()}
+    page, ticket = (power[rule, "pool-1"] for rule in TTFT)
+    assert page["armed"]
+    assert page["sigma"] == pytest.approx(0.074, abs=0.012)
+    assert page["smallest_shift"] == pytest.approx(np.expm1(2.8 * page["sigma"]))
+    assert 7 <= page["fast_drift_delay_s"] / 3600 <= 11
+    assert 15 <= page["slow_drift_delay_s"] / 3600 <= 25
+    assert ticket["slow_drift_delay_s"] <= page["slow_drift_delay_s"]
+    assert page["fast_drift_found_ratio"] == page["slow_drift_found_ratio"] == 1.0
+    assert 0 < page["false_alarms_per_week"] < ticket["false_alarms_per_week"] < 0.1
+
+
+def test_little_traffic_is_watched_by_its_p95(fleet: tuple[np.ndarray, np.ndarray]) -> None:
+    p99, requests = hourly_p99(np.random.default_rng(11), 1, 30, per_hour=500)
+    few = np.minimum(requests, 200)
+    states = {a["rule"]: (a["state"], a["why"]) for a in evaluation(goodput_rows(p99, few), 30 * A_DAY).alarms()}
+    assert states[TTFT[0]] == ("learning", "too little traffic: at most 200 requests a window, 368 are needed")
+    assert states["p95_ttft_s_page"] == ("inactive", None)
+    many = {a["rule"]: a for a in evaluation(goodput_rows(*fleet), DAYS * A_DAY).alarms()}
+    assert "p95_ttft_s_page" not in many
+
+
+def test_a_pool_that_falls_silent_while_others_speak(rows: pl.DataFrame) -> None:
+    gone = rows.filter((pl.col("pool") != "pool-2") | (pl.col("window_start") < at(ONSET)))
+    back = pl.concat([gone, rows.filter((pl.col("pool") == "pool-2") & (pl.col("window_start") >= at(ONSET + 10)))])
+    told = run_through(back, [ONSET, ONSET + 1, ONSET + 2, ONSET + 3, ONSET + 11])
+    silent = [e for e in told if e["rule"] == "pool_silent"]
+    assert [(e["transition"], e["pool"], e["occurred_at"]) for e in silent] == [
+        ("firing", "pool-2", at(ONSET + 2)),
+        ("resolved", "pool-2", at(ONSET + 11)),
+    ]
+
+
+def test_silent_telemetry_pages_by_the_clock_and_is_over_when_it_speaks_again(rows: pl.DataFrame) -> None:
+    seen = evaluation(rows, ONSET)
+    quiet = [Evaluation(seen.evidence, at(ONSET + hours)).news([]) for hours in (1.9, 2.1)]
+    assert [len([e for e in told if e["rule"] == "telemetry_silent"]) for told in quiet] == [0, 1]
+    alarm = next(e for e in quiet[1] if e["rule"] == "telemetry_silent")
+    assert (alarm["severity"], alarm["suppressed"], alarm["starts_at"]) == ("page", None, at(ONSET + 2))
+    states = []
+    for days in (0, 3, 30):
+        later = Evaluation(seen.evidence, at(ONSET) + timedelta(days=days, hours=1)).alarms()
+        states.append(next(a["state"] for a in later if a["rule"] == "telemetry_silent"))
+    assert states == ["inactive", "firing", "inactive"]  # what was silent for a month is an archive
+    over = evaluation(rows, ONSET + 4).news(quiet[1])
+    assert [(e["transition"], e["reason"]) for e in over if e["rule"] == "telemetry_silent"] == [
+        ("resolved", "cleared")
+    ]
+
+
+def test_the_watchdog_barks_once_an_hour(rows: pl.DataFrame) -> None:
+    seen = evaluation(rows, ONSET)
+    told = seen.news([])
+    assert [e["transition"] for e in told if e["rule"] == "watchdog"] == ["heartbeat"]
+    soon, later = (Evaluation(seen.evidence, seen.now + timedelta(minutes=m)).news(told) for m in (20, 60))
+    assert [[e["rule"] for e in news if e["rule"] == "watchdog"] for news in (soon, later)] == [[], ["watchdog"]]
+    assert [e["rule"] for e in Evaluation(Evidence({}, settings()), seen.now).news([])] == ["watchdog"]

@@ -1,0 +1,178 @@
+"""Alarms in a lake: written once, published, asked and silenced on the command line."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from goodput.cli.main import main
+from goodput.measure.gates import gate_rows
+from goodput.monitor.assets import evaluate, read_rows
+from goodput.plumbing.alarm_actions import read_actions
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.lake import write_parquet
+from goodput.plumbing.warehouse import publish
+from goodput.plumbing.workspace import Workspace
+from monitor.noise import hourly_p99, ramp
+from monitor.rows import MONDAY, goodput_rows
+
+DAYS, A_DAY = 31, 24
+NOW = MONDAY + timedelta(days=DAYS, minutes=10)
+Say = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def measured() -> pl.DataFrame:
+    """Rows of goodput of two pools, the first of which drifts 5 %/h since a day."""
+    p99, requests = hourly_p99(np.random.default_rng(12), 2, DAYS, base_s=0.6)
+    p99[0] *= np.exp(ramp(DAYS * A_DAY, np.array([(DAYS - 1) * A_DAY]), 0.05))[0]
+    return goodput_rows(p99, requests)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, measured: pl.DataFrame) -> Workspace:
+    """A lake whose measured layer holds those rows, a file a day."""
+    (tmp_path / "goodput.toml").write_text('lake = "lake"\n[workloads.chat]\nttft_s = 2.0\n')
+    at_work = Workspace(tmp_path / "goodput.toml")
+    at_work.lake.open()
+    schema = arrow_schema("goodput")
+    missing = [name for name in schema.names if name not in measured.columns]
+    whole = measured.with_columns(pl.lit(None).alias(name) for name in missing)
+    for day, rows in whole.group_by(pl.col("window_start").dt.date()):
+        path = at_work.lake.part("measured", "goodput", f"day={day[0]}")
+        write_parquet(path, rows.select(schema.names).to_arrow().cast(schema))
+    return at_work
+
+
+@pytest.fixture
+def say(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
+    """Publishes what was evaluated, then runs `goodput alarms ...`; the answer is what was printed."""
+    publish(workspace.lake, [], gate_rows(workspace.settings))
+    monkeypatch.chdir(workspace.config.parent if workspace.config else os.curdir)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    def run(*arguments: str, code: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["goodput", "alarms", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        assert (ended.value.code or 0) == code, printed.err
+        return printed.out + printed.err
+
+    return run
+
+
+@pytest.fixture
+def evaluated(workspace: Workspace) -> dict[str, Any]:
+    evaluate(workspace, NOW)
+    return {row["rule"]: row for row in read_rows(workspace.lake, "alarms") if row["pool"] == "pool-0"}
+
+
+def test_a_second_evaluation_adds_no_event_and_edits_none(workspace: Workspace) -> None:
+    first = evaluate(workspace, NOW)
+    told = read_rows(workspace.lake, "alarm_events")
+    second = evaluate(workspace, NOW + timedelta(minutes=20))
+    assert first["new_events"] == first["alarm_events"] == len(told) > 3
+    assert second["new_events"] == 0
+    assert read_rows(workspace.lake, "alarm_events") == told
+
+
+def test_all_three_relations_are_published(workspace: Workspace) -> None:
+    counts = evaluate(workspace, NOW)
+    rows = publish(workspace.lake, [], gate_rows(workspace.settings))
+    assert {name: rows[name] for name in ("alarms", "alarm_events", "alarm_power")} == {
+        name: counts[name] for name in ("alarms", "alarm_events", "alarm_power")
+    }
+
+
+def test_an_empty_lake_has_only_the_watchdog(tmp_path: Path) -> None:
+    (tmp_path / "goodput.toml").write_text('lake = "lake"\n')
+    empty = Workspace(tmp_path / "goodput.toml")
+    empty.lake.open()
+    assert evaluate(empty, NOW)["alarms"] == 0
+    assert [row["rule"] for row in read_rows(empty.lake, "alarm_events")] == ["watchdog"]
+
+
+@pytest.mark.usefixtures("evaluated")
+def test_the_list_shows_what_fires_and_counts_the_rest(say: Say) -> None:
+    shown = say()
+    assert "p99_ttft_s workload=chat pool=pool-0" in shown
+    assert "pool-1" not in shown
+    assert "firing" in shown.splitlines()[-1]
+    assert "pool-1" in say("list", "--all")
+
+
+def test_show_tells_everything_of_one(evaluated: dict[str, Any], say: Say) -> None:
+    alarm = evaluated["p99_ttft_s_page"]
+    shown = say("show", alarm["alarm_id"][:8])
+    assert alarm["summary"] in shown
+    assert "slope_per_hour" in shown
+    assert f'goodput query "{json.loads(alarm["explanation"])["sql"]}"' in shown
+    assert "no alarm is called 'nothing'" in say("show", "nothing", code=2)
+
+
+@pytest.mark.usefixtures("evaluated")
+def test_replay_says_what_is_expected(say: Say) -> None:
+    shown = say("replay", "p99_ttft_s_page")
+    assert "2 of 2 trend alarms armed; 0.0038 false alarms a week expected" in shown
+
+
+@pytest.mark.usefixtures("evaluated")
+def test_a_silence_is_kept_and_expires(workspace: Workspace, say: Say) -> None:
+    assert "silenced until" in say("silence", "--match", "pool=pool-0", "--for", "4h", "--reason", "load test")
+    (silence,) = read_actions(workspace.lake.root)
+    assert (silence.kind, silence.match, silence.reason) == ("silence", {"pool": "pool-0"}, "load test")
+    assert silence.ends is not None
+    assert silence.ends - silence.said_at == timedelta(hours=4)
+    assert silence.begins <= silence.said_at - timedelta(hours=1)
+    assert "load test" in say("actions")
+    assert "no length of time" in say("silence", "--match", "pool=a", "--for", "4", code=2)
+    assert "right would be NAME=GLOB" in say("silence", "--match", "chat", "--for", "4h", code=2)
+
+
+def test_an_accepted_shift_ends_the_alarm_of_the_series(
+    workspace: Workspace, evaluated: dict[str, Any], say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> "Clock":
+            return cls.fromtimestamp(NOW.timestamp(), UTC)
+
+    monkeypatch.setattr("goodput.cli.alarm_orders.datetime", Clock)
+    since = MONDAY + timedelta(days=DAYS - 1)
+    say("accept", evaluated["p99_ttft_s_page"]["alarm_id"], "--from", since.isoformat())
+    evaluate(workspace, NOW)
+    last = [row for row in read_rows(workspace.lake, "alarm_events") if row["pool"] == "pool-0"]
+    ended = {(row["rule"], row["reason"]) for row in last if row["transition"] == "resolved"}
+    assert {("p99_ttft_s_page", "accepted"), ("p99_ttft_s_ticket", "accepted")} <= ended
+    assert not [rule for rule, reason in ended if "e2e" in rule and reason == "accepted"]
+    assert "not in the past" in say(
+        "accept", evaluated["p99_e2e_s_page"]["alarm_id"], "--from", (NOW + timedelta(days=1)).isoformat(), code=2
+    )
+
+
+RULE_TESTS = """
+series:
+  - {metric: p99_ttft_s, labels: {workload: chat, pool: a}, noise: 0.07, values: "0.6x720 0.6*1.05x24"}
+  - {metric: p99_ttft_s, labels: {workload: chat, pool: b}, noise: 0.07, values: "0.6x744"}
+expect:
+  - {at_hour: 720, rule: p99_ttft_s_page, labels: {pool: a}, state: inactive}
+  - {at_hour: 740, rule: p99_ttft_s_page, labels: {pool: a}, state: firing}
+  - {at_hour: 744, rule: p99_ttft_s_page, labels: {pool: b}, state: inactive}
+"""
+
+
+def test_rules_are_tested_on_made_up_series(say: Say, tmp_path: Path) -> None:
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS)
+    assert "3 expectation(s) hold" in say("test", "drift.yaml")
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("at_hour: 740", "at_hour: 721"))
+    assert "hour 721: p99_ttft_s_page pool=a is inactive, not firing" in say("test", "drift.yaml", code=1)
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("0.6x744", "0.6 744"))
+    assert "'0.6': right would be LEVELxHOURS" in say("test", "drift.yaml", code=2)
