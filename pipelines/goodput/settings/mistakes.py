@@ -8,7 +8,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from goodput.errors import Mistake
-from goodput.settings.model import Settings, Unusable
+from goodput.settings.model import Settings
+from goodput.settings.part import Unusable
 
 _SHOWN = 60  # characters of a value that is not usable
 _RIGHT = {
@@ -53,6 +54,8 @@ def _known_keys(location: Sequence[int | str]) -> list[str]:
     """Keys of the part of the settings at a location; the keys of a table such as `workloads` are the user's own."""
     at: Any = Settings
     for step in location:
+        if isinstance(step, int):
+            continue  # the parts of a list are all alike
         inner = at.model_fields[step].annotation if _is_part(at) else get_args(at)[1]
         at = next(item for item in (inner, *get_args(inner)) if _is_part(item) or get_origin(item) is dict)
     return sorted(name for name, field in at.model_fields.items() if not field.exclude)

@@ -10,9 +10,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Field,
     PlainValidator,
     ValidationInfo,
@@ -20,13 +17,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-
-class Unusable(ValueError):
-    """A value of the right type that cannot be used, and what would be right."""
-
-    def __init__(self, wrong: str, right: str) -> None:
-        self.right = right
-        super().__init__(wrong)
+from goodput.settings.channels import Channel, Notify, usable_fallbacks
+from goodput.settings.part import Count, Names, Part, Seconds, Unusable
 
 
 def _not_reserved(name: str) -> str:
@@ -41,20 +33,12 @@ def _constant(value: object) -> object:
     raise Unusable(f"{value!r} is not usable", "text, a number, true or false")
 
 
-# Strict: what TOML tells apart stays apart; `true` is no second and "1" no number.
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
-Count = Annotated[int, Field(ge=0, strict=True)]
-Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
 Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Match(_Part):
+class Match(Part):
     """What a workload selects; every key that is given must match, each value a glob or a list of them."""
 
     model: Names = ()
@@ -64,7 +48,7 @@ class Match(_Part):
     attributes: dict[str, Names] = Field(default_factory=dict)
 
 
-class Quality(_Part):
+class Quality(Part):
     """Quality gate of a workload (semantics 3). No evaluators named: every evaluator that judged must pass."""
 
     evaluators: Names = ()
@@ -73,7 +57,7 @@ class Quality(_Part):
     unlabelled: Literal["estimate", "fail", "pass"] = "estimate"
 
 
-class Workload(_Part):
+class Workload(Part):
     """Which requests are one kind of work, and the gates that an accepted one passes (semantics 2)."""
 
     match: Match = Match()
@@ -90,7 +74,7 @@ class Workload(_Part):
     quality: Quality | None = None
 
 
-class MappedColumn(_Part):
+class MappedColumn(Part):
     """One emitted column with its unit: a duration unit, or a time format (semantics of `columns`)."""
 
     column: str
@@ -98,7 +82,7 @@ class MappedColumn(_Part):
     tz: str = "UTC"
 
 
-class TableSource(_Part):
+class TableSource(Part):
     """A file of logs, labels, events or costs that needs no code: where it is and which column means what."""
 
     format: Literal["csv", "jsonl", "parquet"]
@@ -127,7 +111,7 @@ class TableSource(_Part):
         return value
 
 
-class Attributes(_Part):
+class Attributes(Part):
     """Span or resource attributes that carry what no convention names, first found wins."""
 
     request_key: Names = ("idempotency.key", "http.request.header.idempotency-key")
@@ -138,7 +122,7 @@ class Attributes(_Part):
     replica: Names = ("k8s.pod.uid", "service.instance.id", "k8s.pod.name", "host.name")
 
 
-class LeaveOut(_Part):
+class LeaveOut(Part):
     """Records that are nobody's request: each attribute must match one of its globs."""
 
     attributes: dict[str, Names]
@@ -151,7 +135,7 @@ class LeaveOut(_Part):
         return value
 
 
-class MetricLabels(_Part):
+class MetricLabels(Part):
     """Labels of engine metrics that say whose they are, first found wins."""
 
     replica: Names = ("pod_uid", "pod", "kubernetes_pod_name", "pod_name", "instance")
@@ -160,14 +144,14 @@ class MetricLabels(_Part):
     version: Names = ("service_version", "app_kubernetes_io_version")
 
 
-class Events(_Part):
+class Events(Part):
     """What the subjects of ops events are to the telemetry: emitters call them as they like."""
 
     pools: dict[str, str] = Field(default_factory=dict)
     replicas: dict[str, str] = Field(default_factory=dict)
 
 
-class Costs(_Part):
+class Costs(Part):
     """Tags that say what a bill's line is for, first found wins; and which lines of a bill count, all without globs."""
 
     pool_tags: Names = (
@@ -187,7 +171,7 @@ class Costs(_Part):
     sub_accounts: Names = ()
 
 
-class Rate(_Part):
+class Rate(Part):
     """What a GPU costs by the hour, for the replicas that match."""
 
     pool: Names = ()
@@ -196,20 +180,20 @@ class Rate(_Part):
     gpus_per_replica: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)
 
 
-class Prices(_Part):
+class Prices(Part):
     """From when a price list holds whose path has no date."""
 
     valid_from: date | None = None
 
 
-class Limits(_Part):
+class Limits(Part):
     """How much of a file is believed: beyond these a line, or a whole file, is refused."""
 
     max_line_bytes: int = Field(default=64 * 2**20, gt=0, strict=True)
     max_decompressed_bytes: int = Field(default=32 * 2**30, gt=0, strict=True)
 
 
-class Receive(_Part):
+class Receive(Part):
     """How much `goodput receive` takes in, and when it begins a new file."""
 
     max_body_bytes: int = Field(default=20 * 2**20, gt=0, strict=True)  # what the OTLP specification recommends
@@ -219,13 +203,13 @@ class Receive(_Part):
     rotate_s: Seconds = 900.0
 
 
-class Schedule(_Part):
+class Schedule(Part):
     """When the hourly job runs."""
 
     grace_s: float = Field(default=600.0, ge=0, lt=3600, strict=True)
 
 
-class Settings(_Part):
+class Settings(Part):
     """Everything that goodput.toml can say."""
 
     landing: Names = ("landing",)
@@ -245,6 +229,8 @@ class Settings(_Part):
     limits: Limits = Limits()
     receive: Receive = Receive()
     schedule: Schedule = Schedule()
+    notify: Notify = Notify()
+    channels: Annotated[dict[str, Channel], AfterValidator(usable_fallbacks)] = Field(default_factory=dict)
     workloads: dict[WorkloadName, Workload] = Field(default_factory=dict)
     sources: dict[str, TableSource] = Field(default_factory=dict)
     base: Path = Field(default=Path(), exclude=True)

@@ -1,0 +1,73 @@
+"""Puts into the outbox what the lake's alarms make due: transitions, reminders, and pages that another channel takes.
+
+One transaction, so that two processes that do it at once decide one after the other and everything is decided once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from goodput.notify.compose import Composer
+from goodput.notify.decide import Known, Scene, decide
+from goodput.notify.operations import read_operations
+from goodput.notify.outbox import Outbox
+from goodput.notify.retry import NS
+from goodput.notify.transition import read_transitions
+from goodput.plumbing.lake import Lake
+from goodput.settings.channels import Channel
+from goodput.settings.model import Settings
+
+_KNOWN = """
+SELECT e.event_id, d.delivery_id, d.state, d.attempts, d.not_before_ns, d.enqueued_ns
+FROM events AS e JOIN deliveries AS d USING (delivery_id)
+WHERE e.channel = :channel
+"""
+# A page that its channel has given up, or has not delivered for so long that another one is to try.
+_OVERDUE = """
+SELECT e.event_id, d.delivery_id
+FROM deliveries AS d JOIN events AS e USING (delivery_id)
+WHERE d.channel = :channel AND d.severity = 'page' AND d.kind IN ('transition', 'fallback')
+    AND (d.state = 'dead' OR (d.state = 'pending' AND max(d.enqueued_ns, d.not_before_ns) <= :before))
+"""
+
+
+@dataclass(frozen=True)
+class Enqueued:
+    """How many deliveries were new."""
+
+    deliveries: int
+    reminders: int
+
+
+def enqueue(lake: Lake, settings: Settings, outbox: Outbox) -> Enqueued:
+    """Bring the outbox up to what the lake says. Raises LakeUnreadable or OutboxUnusable."""
+    alarms, operations = read_transitions(lake), read_operations(lake)
+    deliveries = reminders = 0
+    with outbox.writing():
+        outbox.expire()
+        scene = Scene(alarms, operations, settings.notify, outbox.now_ns())
+        forced = _forced(settings.channels, outbox)
+        for name, channel in settings.channels.items():
+            told = decide(channel, scene, known_events(outbox, name), forced.get(name))
+            for delivery_id, why in told.withdrawn.items():
+                outbox.withdraw([delivery_id], "suppressed", why)
+            composer = Composer(name, channel, scene)
+            deliveries += outbox.add(composer.deliveries(told))
+            reminders += outbox.add(composer.reminders(told))
+    return Enqueued(deliveries, reminders)
+
+
+def known_events(outbox: Outbox, channel: str) -> dict[str, Known]:
+    """What a channel's outbox holds, by event."""
+    rows = outbox.rows(_KNOWN, {"channel": channel})
+    return {row["event_id"]: Known(**{key: row[key] for key in row.keys() if key != "event_id"}) for row in rows}  # noqa: SIM118
+
+
+def _forced(channels: Mapping[str, Channel], outbox: Outbox) -> dict[str, dict[str, str]]:
+    """Events that a channel has to tell in another one's stead, with the delivery that failed there."""
+    forced: dict[str, dict[str, str]] = {}
+    for name, channel in channels.items():
+        if channel.fallback is not None:
+            before = outbox.now_ns() - int(channel.fallback_after_s * NS)
+            found = outbox.rows(_OVERDUE, {"channel": name, "before": before})
+            forced.setdefault(channel.fallback, {}).update({row["event_id"]: row["delivery_id"] for row in found})
+    return forced

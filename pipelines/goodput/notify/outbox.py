@@ -1,0 +1,267 @@
+"""The outbox: deliveries in one SQLite file of the lake, so that none is lost and several processes may drain it.
+
+What is delivered to whom is decided in `plan`, sending is `drain`'s. Every change is one transaction that is on disk
+before it counts. Times are Unix nanoseconds of a clock that may jump: a wait that began in the future is over.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from goodput.errors import OutboxUnusable
+from goodput.notify.retry import NS
+from goodput.plumbing.lake import Lake
+
+Clock = Callable[[], int]
+_VERSION = 1
+_BUSY_S = 30.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS deliveries (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT, delivery_id TEXT NOT NULL UNIQUE, channel TEXT NOT NULL,
+    kind TEXT NOT NULL, group_key TEXT NOT NULL, status TEXT NOT NULL, severity TEXT NOT NULL, rule TEXT NOT NULL,
+    summary TEXT NOT NULL, body BLOB NOT NULL, origin TEXT, state TEXT NOT NULL, reason TEXT,
+    enqueued_ns INTEGER NOT NULL, not_before_ns INTEGER NOT NULL, expires_ns INTEGER,
+    attempts INTEGER NOT NULL DEFAULT 0, attempted_ns INTEGER, next_attempt_ns INTEGER NOT NULL DEFAULT 0,
+    leased_ns INTEGER, leased_until_ns INTEGER, lease TEXT,
+    http_status INTEGER, error TEXT, latency_ns INTEGER, settled_ns INTEGER);
+CREATE INDEX IF NOT EXISTS waiting ON deliveries (channel, sequence) WHERE state = 'pending';
+CREATE TABLE IF NOT EXISTS events (
+    channel TEXT NOT NULL, event_id TEXT NOT NULL, delivery_id TEXT NOT NULL,
+    PRIMARY KEY (channel, event_id)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS delivered_events ON events (delivery_id);
+CREATE TABLE IF NOT EXISTS concerns (
+    alarm_id TEXT NOT NULL, delivery_id TEXT NOT NULL, PRIMARY KEY (alarm_id, delivery_id)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS concerned ON concerns (delivery_id);
+CREATE TABLE IF NOT EXISTS rests (channel TEXT PRIMARY KEY, since_ns INTEGER NOT NULL, until_ns INTEGER NOT NULL);
+"""
+# What may be sent now: waited for its time, held by nobody, and nothing before it of the same alarm is undelivered.
+_NEXT = """
+SELECT delivery_id FROM deliveries AS d
+WHERE d.channel = :channel AND d.state = 'pending'
+    AND (d.not_before_ns <= :now OR d.enqueued_ns > :now)
+    AND (d.next_attempt_ns <= :now OR d.attempted_ns > :now)
+    AND (d.leased_until_ns IS NULL OR d.leased_until_ns <= :now OR d.leased_ns > :now)
+    AND NOT EXISTS (SELECT 1 FROM rests AS r
+        WHERE r.channel = d.channel AND r.until_ns > :now AND r.since_ns <= :now)
+    AND NOT EXISTS (SELECT 1 FROM concerns AS mine
+        JOIN concerns AS other ON other.alarm_id = mine.alarm_id
+        JOIN deliveries AS before ON before.delivery_id = other.delivery_id
+        WHERE mine.delivery_id = d.delivery_id AND before.channel = d.channel
+            AND before.state = 'pending' AND before.sequence < d.sequence)
+ORDER BY d.severity = 'page' DESC, d.sequence
+LIMIT 1
+"""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A delivery to be: what it says is rendered once, here; state pending, or suppressed with a reason."""
+
+    delivery_id: str
+    channel: str
+    kind: str
+    group_key: str
+    status: str
+    severity: str
+    rule: str
+    summary: str
+    body: bytes
+    event_ids: tuple[str, ...]
+    alarm_ids: tuple[str, ...]
+    state: str = "pending"
+    reason: str | None = None
+    not_before_ns: int = 0
+    expires_ns: int | None = None
+    origin: str | None = None
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A delivery that this process holds for a while."""
+
+    delivery_id: str
+    channel: str
+    severity: str
+    body: bytes
+    attempts: int  # this one included
+    enqueued_ns: int
+    lease: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt ended; of a failed one, when the next is due, or that there is none."""
+
+    state: str  # delivered, pending or dead
+    http_status: int | None = None
+    error: str | None = None
+    wait_s: float = 0.0
+    rest_s: float = 0.0  # of the whole channel
+
+
+class Outbox:
+    """The outbox of a lake; each thread opens its own."""
+
+    def __init__(self, lake: Lake, clock: Clock = time.time_ns) -> None:
+        self.path = lake.root / "outbox.db"
+        self._clock = clock
+        with self._damage_told():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
+            self._connection.row_factory = sqlite3.Row
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")
+            self._prepare()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def __enter__(self) -> "Outbox":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def now_ns(self) -> int:
+        """The clock that every time here is of."""
+        return self._clock()
+
+    def rows(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[sqlite3.Row]:
+        """All rows of a question. Raises OutboxUnusable."""
+        with self._damage_told():
+            return self._connection.execute(sql, dict(parameters or {})).fetchall()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction that no other process writes beside; all of it is on disk at its end, or nothing."""
+        with self._damage_told():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def add(self, drafts: Iterable[Draft]) -> int:
+        """Add deliveries inside `writing`; how many were new. What is there already stays as it is."""
+        return sum(self._add(draft) for draft in drafts)
+
+    def withdraw(self, delivery_ids: Iterable[str], state: str, reason: str) -> None:
+        """Take back, inside `writing`, deliveries that nobody has tried to send."""
+        for delivery_id in delivery_ids:
+            self._connection.execute(
+                "UPDATE deliveries SET state = ?, reason = ?, settled_ns = ? "
+                "WHERE delivery_id = ? AND state = 'pending' AND attempts = 0",
+                (state, reason, self._clock(), delivery_id),
+            )
+
+    def expire(self) -> None:
+        """Take back, inside `writing`, what came too late to be of use: a newer message says the same."""
+        now = self._clock()
+        self._connection.execute(
+            "UPDATE deliveries SET state = 'superseded', reason = 'a later message says the same', settled_ns = :now "
+            "WHERE state = 'pending' AND expires_ns <= :now AND enqueued_ns <= :now",
+            {"now": now},
+        )
+
+    def claim(self, channel: str, lease_s: float) -> Claimed | None:
+        """The next delivery of a channel that is due, held for `lease_s`; None where none is."""
+        with self.writing():
+            now = self._clock()
+            found = self._connection.execute(_NEXT, {"channel": channel, "now": now}).fetchone()
+            if found is None:
+                return None
+            lease = uuid4().hex
+            row = self._connection.execute(
+                "UPDATE deliveries SET attempts = attempts + 1, attempted_ns = :now, leased_ns = :now, "
+                "leased_until_ns = :until, lease = :lease WHERE delivery_id = :id RETURNING *",
+                {"now": now, "until": now + int(lease_s * NS), "lease": lease, "id": found["delivery_id"]},
+            ).fetchone()
+        names = ("delivery_id", "channel", "severity", "body", "attempts", "enqueued_ns", "lease")
+        return Claimed(**{name: row[name] for name in names})
+
+    def settle(self, claimed: Claimed, outcome: Outcome, latency_ns: int) -> None:
+        """Note how an attempt ended; a failure counts only for whoever still holds the delivery."""
+        now = self._clock()
+        holds = "" if outcome.state == "delivered" else "AND lease = :lease"
+        with self.writing():
+            self._connection.execute(
+                "UPDATE deliveries SET state = :state, http_status = :status, error = :error, latency_ns = :latency, "  # noqa: S608
+                "next_attempt_ns = :next, leased_until_ns = NULL, lease = NULL, "
+                "settled_ns = iif(:state = 'pending', NULL, :now) "
+                f"WHERE delivery_id = :id AND state IN ('pending', 'dead') {holds}",
+                {
+                    "state": outcome.state,
+                    "status": outcome.http_status,
+                    "error": outcome.error,
+                    "latency": latency_ns,
+                    "next": now + int(outcome.wait_s * NS),
+                    "now": now,
+                    "id": claimed.delivery_id,
+                    "lease": claimed.lease,
+                },
+            )
+            if outcome.rest_s > 0:
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO rests VALUES (?, ?, ?)",
+                    (claimed.channel, now, now + int(outcome.rest_s * NS)),
+                )
+
+    def requeue(self, channel: str) -> int:
+        """Try a channel's dead letters anew; how many."""
+        with self.writing():
+            self._connection.execute("DELETE FROM rests WHERE channel = ?", (channel,))
+            changed = self._connection.execute(
+                "UPDATE deliveries SET state = 'pending', attempts = 0, next_attempt_ns = 0, enqueued_ns = ?, "
+                "settled_ns = NULL, reason = NULL WHERE channel = ? AND state = 'dead'",
+                (self._clock(), channel),
+            )
+            return changed.rowcount
+
+    def _add(self, draft: Draft) -> int:
+        added = self._connection.execute(
+            "INSERT OR IGNORE INTO deliveries (delivery_id, channel, kind, group_key, status, severity, rule, summary, "
+            "body, origin, state, reason, enqueued_ns, not_before_ns, expires_ns, settled_ns) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(draft.delivery_id, draft.channel, draft.kind, draft.group_key, draft.status, draft.severity),
+                *(draft.rule, draft.summary, draft.body, draft.origin, draft.state, draft.reason),
+                *(self._clock(), draft.not_before_ns, draft.expires_ns),
+                None if draft.state == "pending" else self._clock(),
+            ),
+        ).rowcount
+        if added:
+            pairs = [(draft.channel, event, draft.delivery_id) for event in draft.event_ids]
+            self._connection.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?)", pairs)
+            alarms = [(alarm, draft.delivery_id) for alarm in draft.alarm_ids]
+            self._connection.executemany("INSERT OR IGNORE INTO concerns VALUES (?, ?)", alarms)
+        return added
+
+    def _prepare(self) -> None:
+        (found,) = self._connection.execute("PRAGMA user_version").fetchone()
+        if found > _VERSION:
+            raise OutboxUnusable(self.path, f"it is of version {found}, this program knows {_VERSION}")
+        if found < _VERSION:
+            with self.writing():
+                for statement in _SCHEMA.split(";")[:-1]:
+                    self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+    @contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise OutboxUnusable(self.path, error) from error
+
+
+def outbox_file(lake: Lake) -> Path:
+    """Where the outbox of a lake is."""
+    return lake.root / "outbox.db"
