@@ -24,6 +24,7 @@ COMMANDS = {
     "tables": "goodput.cli.tables:tables",
     "explain": "goodput.cli.explain:explain",
     "sources": "goodput.cli.sources:sources",
+    "notify": "goodput.cli.notify:notify",
 }
 
 

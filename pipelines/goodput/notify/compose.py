@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from goodput.notify.bodies import group_key, render
@@ -84,55 +84,36 @@ class Composer:
         alerts = [Alert(m.transition, m.transition.firing, m.explained_by) for m in members]
         shown = [*alerts, *(Alert(one.transition, True, one.explained_by) for one in beside)]
         heartbeat = first.transition.transition == HEARTBEAT
-        return self._draft(
-            fingerprint(self.name, events),
-            HEARTBEAT if heartbeat else "fallback" if first.origin else "transition",
-            shown,
-            _reason(alerts, bool(beside)),
+        kind = HEARTBEAT if heartbeat else "fallback" if first.origin else "transition"
+        drafted = self._draft(fingerprint(self.name, events), kind, shown, _reason(alerts, bool(beside)))
+        return replace(
+            drafted,
+            body=b"" if first.suppressed else drafted.body,
             event_ids=events,
+            alarm_ids=tuple(sorted({member.transition.alarm_id for member in members})),
             state="suppressed" if first.suppressed else "pending",
             reason=first.suppressed,
             not_before_ns=first.not_before_ns,
             expires_ns=self._until_ns() if heartbeat else None,
             origin=first.origin,
-            alarm_ids=tuple(sorted({member.transition.alarm_id for member in members})),
         )
 
     def _reminder(self, members: Sequence[Standing], told_by: str, since_ns: int) -> Iterator[Draft]:
         alertmanager = self.channel.kind == "alertmanager"
-        every_s = self.channel.resolve_after_s / _POSTS if alertmanager else self.channel.repeat_interval_s
-        count = int((self.scene.now_ns - since_ns) // int(every_s * NS))
+        every_ns = int((self.channel.resolve_after_s / _POSTS if alertmanager else self.channel.repeat_interval_s) * NS)
+        count = (self.scene.now_ns - since_ns) // every_ns
         if count < 1:
             return
         alerts = [Alert(one.transition, True, one.explained_by) for one in members]
-        yield self._draft(
-            fingerprint(self.name, told_by, count),
-            "reminder",
-            alerts,
-            _AGAIN,
-            expires_ns=self._until_ns() if alertmanager else since_ns + (count + 1) * int(every_s * NS),
-            alarm_ids=tuple(sorted(one.transition.alarm_id for one in members)),
+        expires_ns = self._until_ns() if alertmanager else since_ns + (count + 1) * every_ns
+        yield replace(
+            self._draft(fingerprint(self.name, told_by, count), "reminder", alerts, _AGAIN), expires_ns=expires_ns
         )
 
-    def _draft(
-        self,
-        delivery_id: str,
-        kind: str,
-        alerts: Sequence[Alert],
-        why: str,
-        *,
-        alarm_ids: tuple[str, ...],
-        event_ids: tuple[str, ...] = (),
-        state: str = "pending",
-        reason: str | None = None,
-        not_before_ns: int = 0,
-        expires_ns: int | None = None,
-        origin: str | None = None,
-    ) -> Draft:
+    def _draft(self, delivery_id: str, kind: str, alerts: Sequence[Alert], why: str) -> Draft:
         labels = self._labels_of(alerts[0])
         until = self.scene.now + timedelta(seconds=self.channel.resolve_after_s)
         notice = Notice(delivery_id, self.name, why, alerts, labels, until)
-        body = b"" if state == "suppressed" else render(self.channel, notice, self.scene.settings.external_url)
         first = alerts[0].transition
         return Draft(
             delivery_id=delivery_id,
@@ -143,14 +124,9 @@ class Composer:
             severity=min((alert.transition.severity for alert in alerts), key=_SEVERITIES.index),
             rule=first.rule,
             summary=first.summary if len(alerts) == 1 else f"{first.summary} (and {len(alerts) - 1} more)",
-            body=body,
-            event_ids=event_ids,
-            alarm_ids=alarm_ids,
-            state=state,
-            reason=reason,
-            not_before_ns=not_before_ns,
-            expires_ns=expires_ns,
-            origin=origin,
+            body=render(self.channel, notice, self.scene.settings.external_url),
+            event_ids=(),
+            alarm_ids=tuple(sorted(alert.transition.alarm_id for alert in alerts)),
         )
 
     def _until_ns(self) -> int:

@@ -110,7 +110,7 @@ def _heartbeat(channel: Channel, newest: Transition, known: Mapping[str, Known])
 
 @dataclass
 class _Walk:
-    """Goes along the transitions of one alarm; `standing` is the firing that the channel was told of and that stands."""
+    """Goes along the transitions of one alarm; `standing` is what the channel was told and still holds."""
 
     channel: Channel
     scene: Scene

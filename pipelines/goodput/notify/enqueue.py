@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from goodput.notify.compose import Composer
 from goodput.notify.decide import Known, Scene, decide
 from goodput.notify.operations import read_operations
-from goodput.notify.outbox import Outbox
+from goodput.notify.outbox import Draft, Outbox
 from goodput.notify.retry import NS
 from goodput.notify.transition import read_transitions
 from goodput.plumbing.lake import Lake
@@ -31,29 +31,34 @@ WHERE d.channel = :channel AND d.severity = 'page' AND d.kind IN ('transition', 
 
 
 @dataclass(frozen=True)
-class Enqueued:
-    """How many deliveries were new."""
+class Due:
+    """What the outbox lacks: deliveries, and those of its own that are to be withdrawn, with why."""
 
-    deliveries: int
-    reminders: int
+    drafts: list[Draft]
+    withdrawn: dict[str, str]
 
 
-def enqueue(lake: Lake, settings: Settings, outbox: Outbox) -> Enqueued:
-    """Bring the outbox up to what the lake says. Raises LakeUnreadable or OutboxUnusable."""
+def enqueue(lake: Lake, settings: Settings, outbox: Outbox) -> int:
+    """Bring the outbox up to the lake; how many deliveries were new. Raises LakeUnreadable or OutboxUnusable."""
     alarms, operations = read_transitions(lake), read_operations(lake)
-    deliveries = reminders = 0
     with outbox.writing():
         outbox.expire()
-        scene = Scene(alarms, operations, settings.notify, outbox.now_ns())
-        forced = _forced(settings.channels, outbox)
-        for name, channel in settings.channels.items():
-            told = decide(channel, scene, known_events(outbox, name), forced.get(name))
-            for delivery_id, why in told.withdrawn.items():
-                outbox.withdraw([delivery_id], "suppressed", why)
-            composer = Composer(name, channel, scene)
-            deliveries += outbox.add(composer.deliveries(told))
-            reminders += outbox.add(composer.reminders(told))
-    return Enqueued(deliveries, reminders)
+        found = due(Scene(alarms, operations, settings.notify, outbox.now_ns()), settings.channels, outbox)
+        outbox.withdraw(found.withdrawn)
+        return outbox.add(found.drafts)
+
+
+def due(scene: Scene, channels: Mapping[str, Channel], outbox: Outbox) -> Due:
+    """What the outbox lacks, without changing it."""
+    found = Due([], {})
+    forced = _forced(channels, outbox)
+    for name, channel in channels.items():
+        told = decide(channel, scene, known_events(outbox, name), forced.get(name))
+        composer = Composer(name, channel, scene)
+        found.drafts.extend(composer.deliveries(told))
+        found.drafts.extend(composer.reminders(told))
+        found.withdrawn.update(told.withdrawn)
+    return found
 
 
 def known_events(outbox: Outbox, channel: str) -> dict[str, Known]:

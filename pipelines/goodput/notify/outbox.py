@@ -57,6 +57,11 @@ LIMIT 1
 """
 
 
+def outbox_file(lake: Lake) -> Path:
+    """The outbox of a lake."""
+    return lake.root / "outbox.db"
+
+
 @dataclass(frozen=True)
 class Draft:
     """A delivery to be: what it says is rendered once, here; state pending, or suppressed with a reason."""
@@ -104,10 +109,10 @@ class Outcome:
 
 
 class Outbox:
-    """The outbox of a lake; each thread opens its own."""
+    """One opening of an outbox file, new where there is none; each thread opens its own."""
 
-    def __init__(self, lake: Lake, clock: Clock = time.time_ns) -> None:
-        self.path = lake.root / "outbox.db"
+    def __init__(self, path: Path, clock: Clock = time.time_ns) -> None:
+        self.path = path
         self._clock = clock
         with self._damage_told():
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,21 +158,21 @@ class Outbox:
         """Add deliveries inside `writing`; how many were new. What is there already stays as it is."""
         return sum(self._add(draft) for draft in drafts)
 
-    def withdraw(self, delivery_ids: Iterable[str], state: str, reason: str) -> None:
-        """Take back, inside `writing`, deliveries that nobody has tried to send."""
-        for delivery_id in delivery_ids:
-            self._connection.execute(
-                "UPDATE deliveries SET state = ?, reason = ?, settled_ns = ? "
-                "WHERE delivery_id = ? AND state = 'pending' AND attempts = 0",
-                (state, reason, self._clock(), delivery_id),
-            )
+    def withdraw(self, reasons: Mapping[str, str]) -> None:
+        """Take back, inside `writing`, deliveries (delivery_id -> why) that nobody has tried to send."""
+        self._connection.executemany(
+            "UPDATE deliveries SET state = 'suppressed', reason = ?, settled_ns = ? "
+            "WHERE delivery_id = ? AND state = 'pending' AND attempts = 0",
+            [(reason, self._clock(), delivery_id) for delivery_id, reason in reasons.items()],
+        )
 
     def expire(self) -> None:
         """Take back, inside `writing`, what came too late to be of use: a newer message says the same."""
         now = self._clock()
         self._connection.execute(
             "UPDATE deliveries SET state = 'superseded', reason = 'a later message says the same', settled_ns = :now "
-            "WHERE state = 'pending' AND expires_ns <= :now AND enqueued_ns <= :now",
+            "WHERE state = 'pending' AND expires_ns <= :now AND enqueued_ns <= :now "
+            "AND (leased_until_ns IS NULL OR leased_until_ns <= :now)",
             {"now": now},
         )
 
@@ -190,13 +195,13 @@ class Outbox:
     def settle(self, claimed: Claimed, outcome: Outcome, latency_ns: int) -> None:
         """Note how an attempt ended; a failure counts only for whoever still holds the delivery."""
         now = self._clock()
-        holds = "" if outcome.state == "delivered" else "AND lease = :lease"
+        counts = "state <> 'delivered'" if outcome.state == "delivered" else "state = 'pending' AND lease = :lease"
         with self.writing():
             self._connection.execute(
                 "UPDATE deliveries SET state = :state, http_status = :status, error = :error, latency_ns = :latency, "  # noqa: S608
                 "next_attempt_ns = :next, leased_until_ns = NULL, lease = NULL, "
                 "settled_ns = iif(:state = 'pending', NULL, :now) "
-                f"WHERE delivery_id = :id AND state IN ('pending', 'dead') {holds}",
+                f"WHERE delivery_id = :id AND {counts}",
                 {
                     "state": outcome.state,
                     "status": outcome.http_status,
@@ -260,8 +265,3 @@ class Outbox:
             yield
         except (sqlite3.Error, OSError) as error:
             raise OutboxUnusable(self.path, error) from error
-
-
-def outbox_file(lake: Lake) -> Path:
-    """Where the outbox of a lake is."""
-    return lake.root / "outbox.db"
