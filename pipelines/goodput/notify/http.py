@@ -76,12 +76,14 @@ def post(
     context = ssl.create_default_context(cafile=ca_file) if target.tls else None
     connection = _Pinned(target, limits, context)
     try:
-        with _deadline(connection, limits.total_s):
+        with _deadline(connection, limits.total_s) as passed:
             connection.putrequest("POST", target.path, skip_host=True, skip_accept_encoding=True)
             for name, value in {"Host": target.host_header, **headers, "Content-Length": str(len(body))}.items():
                 connection.putheader(name, value)
             connection.endheaders(body)
             response = connection.getresponse()
+            if passed.is_set():  # a header that was cut short looks like one that ended
+                raise http.client.RemoteDisconnected
             return Answer(response.status, response.headers.get("Retry-After"), _beginning(response))
     finally:
         connection.close()
@@ -97,7 +99,7 @@ def _beginning(response: http.client.HTTPResponse) -> str:
 
 
 @contextmanager
-def _deadline(connection: _Pinned, total_s: float) -> Iterator[None]:
+def _deadline(connection: _Pinned, total_s: float) -> Iterator[threading.Event]:
     """Ends the connection after `total_s`, however slowly bytes drip: a socket's own time limit is only of one read."""
     passed = threading.Event()
 
@@ -111,7 +113,7 @@ def _deadline(connection: _Pinned, total_s: float) -> Iterator[None]:
     timer.daemon = True
     timer.start()
     try:
-        yield
+        yield passed
     except (OSError, http.client.HTTPException) as error:
         if passed.is_set():
             raise TimeoutError(f"no answer within {total_s:g} s") from error
