@@ -10,9 +10,10 @@ from goodput.conform.assets import conformed
 from goodput.join.assets import joined, made_whole, sampled
 from goodput.measure.assets import covered, goodput_database, measured
 from goodput.measure.stretches import stale_hours
+from goodput.notify.assets import delivered
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, made_whole, joined, sampled, covered, measured, goodput_database)
+ASSETS = (conformed, made_whole, joined, sampled, covered, measured, goodput_database, delivered)
 
 
 @dg.failure_hook
@@ -37,7 +38,7 @@ hours = dg.define_asset_job(
     selection=dg.AssetSelection.assets(*(key for asset in ASSETS[1:] for key in asset.keys)),
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
-    description="Join and measure the stale hours of a range, make whole what has no hours, then publish.",
+    description="Join and measure the stale hours of a range, make whole what has no hours, publish, then tell of alarms.",
 )
 
 

@@ -2,17 +2,20 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from goodput.cli.cells import iso, plain
 from goodput.cli.published import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
-from goodput.errors import UnknownChannel, UsageError
+from goodput.errors import GoodputError, UnknownChannel, UsageError
 from goodput.plumbing.lake import Lake
 from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
+
+if TYPE_CHECKING:
+    from goodput.notify.deliver import Delivered
 
 _PAUSE_S = 5.0  # between two rounds of --watch
 _BUDGET_S = 600.0  # of one round; what is left is due in the next
@@ -64,21 +67,34 @@ def _once(lake: Lake, settings: Settings) -> None:
     if not settings.channels:
         typer.echo("The settings name no channel; see [channels.NAME] in what `goodput init` writes.", err=True)
         return
-    done = deliver(lake, settings, _BUDGET_S)
+    _tell(deliver(lake, settings, _BUDGET_S))
+
+
+def _tell(done: "Delivered") -> None:
+    left = ": goodput notify --status says why" if done.pending + done.dead else ""
     typer.echo(
         f"{done.enqueued} new, {done.drained.delivered} delivered, {done.drained.failed} failed; "
-        f"{done.pending} pending, {done.dead} dead{_advice(done.pending + done.dead)}",
+        f"{done.pending} pending, {done.dead} dead{left}",
         err=True,
     )
 
 
-def _advice(left: int) -> str:
-    return ": goodput notify --status says why" if left else ""
-
-
 def _watch(lake: Lake, settings: Settings) -> None:
+    """Deliver for ever, saying something only when something happened; what fails now may work in the next round."""
+    from goodput.notify.deliver import deliver  # noqa: PLC0415
+    from goodput.notify.drain import Drained  # noqa: PLC0415
+
+    said = ""
     while True:
-        _once(lake, settings)
+        try:
+            done = deliver(lake, settings, _BUDGET_S)
+            if done.enqueued or done.drained != Drained():
+                _tell(done)
+            said = ""
+        except GoodputError as error:
+            if str(error) != said:
+                said = str(error)
+                typer.echo(said, err=True)
         time.sleep(_PAUSE_S)
 
 

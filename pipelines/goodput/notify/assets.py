@@ -9,7 +9,7 @@ from goodput.plumbing.workspace import Workspace
 
 @dg.multi_asset(
     name="notify",
-    specs=[table_spec("deliveries", "notify", kinds={"sqlite", "parquet"}, deps=["alarm_events"])],
+    specs=[table_spec("deliveries", "notify", kinds={"sqlite", "parquet"}, deps=["goodput_database"])],
     description="Tells the channels of the settings what alarms did. `goodput notify` does the same at any time.",
 )
 def delivered(context: dg.AssetExecutionContext, workspace: dg.ResourceParam[Workspace]) -> dg.MaterializeResult[None]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from goodput.notify.deliveries import write_deliveries
+from goodput.notify.deliveries import is_written, write_deliveries
 from goodput.notify.drain import Drained, Drainer
 from goodput.notify.enqueue import enqueue
 from goodput.notify.outbox import Outbox, outbox_file
@@ -27,9 +27,11 @@ def deliver(lake: Lake, settings: Settings, budget_s: float) -> Delivered:
     with Outbox(outbox_file(lake)) as outbox:
         enqueued = enqueue(lake, settings, outbox)
         senders = {name: Sender(channel, settings.base) for name, channel in settings.channels.items()}
+        drained = Drained()
         try:
             drained = Drainer(lake, senders, budget_s).drain()
         finally:
-            write_deliveries(lake, outbox)
+            if enqueued or drained != Drained() or not is_written(lake):
+                write_deliveries(lake, outbox)
         left = {row["state"]: row["n"] for row in outbox.rows("SELECT state, count(*) AS n FROM deliveries GROUP BY 1")}
     return Delivered(enqueued, drained, left.get("pending", 0), left.get("dead", 0))

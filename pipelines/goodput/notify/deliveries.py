@@ -34,6 +34,11 @@ def write_deliveries(lake: Lake, outbox: Outbox) -> int:
     return len(rows)
 
 
+def is_written(lake: Lake) -> bool:
+    """Whether the relation is there at all."""
+    return lake.part(LAYER, "deliveries", CELL).exists()
+
+
 def _row(row: sqlite3.Row) -> dict[str, Any]:
     pending = row["state"] == "pending"
     latency_ns = row["latency_ns"]

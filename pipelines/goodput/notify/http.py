@@ -83,7 +83,7 @@ def post(
             connection.endheaders(body)
             response = connection.getresponse()
             if passed.is_set():  # a header that was cut short looks like one that ended
-                raise http.client.RemoteDisconnected
+                raise TimeoutError
             return Answer(response.status, response.headers.get("Retry-After"), _beginning(response))
     finally:
         connection.close()
