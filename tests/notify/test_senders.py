@@ -24,7 +24,7 @@ BODY = '{"text":"p99 überall ✓"}'.encode()
 
 def channel(port: int, **said: Any) -> Channel:
     url = f"http://127.0.0.1:{port}/hooks/alarms"
-    given = {"kind": "webhook", "url": url, "allow_private": True, "timeout_s": 0.5, **said}
+    given = {"kind": "webhook", "url": url, "allow_private": True, "timeout_s": 10.0, **said}
     return Channel.model_validate(given)
 
 
@@ -67,7 +67,7 @@ def test_a_redirect_is_not_followed() -> None:
 @pytest.mark.parametrize(("play", "said"), [(hang, "no answer"), (drip, "no answer"), (reset, "reset")])
 def test_a_receiver_that_does_not_answer_is_left_in_time(play: Play, said: str) -> None:
     began = time.monotonic()
-    outcome, _ = sent(play)
+    outcome, _ = sent(play, timeout_s=0.5)
     assert (outcome.delivered, outcome.final) == (False, False)
     assert said in str(outcome.error)
     assert time.monotonic() - began < 2.5  # and the receiver's own end
