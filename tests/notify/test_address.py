@@ -65,12 +65,18 @@ def test_loopback_in_other_words_is_loopback(host: str) -> None:
         "https://a.example/a b",
         "https://a.example/\x00",
         "https://[::1/",
+        "https://a..example/",
     ],
 )
 def test_urls_that_are_not_used(url: str) -> None:
     with pytest.raises(TargetRefused) as refused:
         target(url, allow_private=False, resolver=lambda host, port: ["93.184.216.34"])
     assert "secret" not in str(refused.value)
+
+
+def test_a_name_in_other_letters_is_asked_for_as_the_dns_knows_it() -> None:
+    reached = target("https://bücher.example/", allow_private=False, resolver=lambda h, p: ["93.184.216.34"])
+    assert reached.host == "xn--bcher-kva.example"
 
 
 def test_one_private_answer_among_public_ones_refuses_the_name() -> None:

@@ -257,3 +257,11 @@ def test_a_heartbeat_goes_only_where_it_is_wanted_and_only_the_newest(tmp_path: 
         ("dead-man", "heartbeat", "superseded"),
         ("dead-man", "heartbeat", "pending"),
     ]
+
+
+def test_what_waits_for_a_channel_that_is_gone_is_taken_back(tmp_path: Path) -> None:
+    at = world(tmp_path, LINES + '[channels.old]\nkind = "stdout"\n')
+    at.happens(event("f"))
+    at.settings = settings_of(tmp_path, LINES)
+    at.enqueue()
+    assert at.told("channel, state") == [("log", "pending"), ("old", "suppressed")]

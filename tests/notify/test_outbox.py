@@ -9,18 +9,23 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from goodput.errors import OutboxUnusable
 from goodput.notify import drain as draining
+from goodput.notify.deliver import deliver
 from goodput.notify.drain import Drained, Drainer
+from goodput.notify.enqueue import enqueue
 from goodput.notify.outbox import Draft, Outbox, outbox_file
 from goodput.notify.senders import Sender
 from goodput.plumbing.lake import Lake
 from goodput.settings.channels import Channel
-from notify.alarms import Clock, held
+from notify.alarms import Clock, event, held, settings_of, write_events
 from notify.receiver import Play, Script, receiving
 
 
@@ -193,48 +198,79 @@ def test_a_channel_that_hangs_delays_no_other(lake: Lake) -> None:
     assert waited_for == [True], "while the one hung the other was told"
 
 
-_DRAIN = """
+_DELIVER = """
 import sys, time
 from pathlib import Path
-from goodput.notify.drain import Drainer
-from goodput.notify.senders import Sender
+from goodput.notify.deliver import deliver
 from goodput.plumbing.lake import Lake
-from goodput.settings.channels import Channel
-channel = Channel.model_validate({"kind": "webhook", "url": sys.argv[2], "allow_private": True, "timeout_s": 0.3,
-    "connect_timeout_s": 0.1})
+from goodput.settings.load import load_settings
 print("ready", flush=True)
 while True:
-    Drainer(Lake(Path(sys.argv[1])), {"ops": Sender(channel, Path())}, 5, spare_s=0.0).drain()
+    deliver(Lake(Path(sys.argv[1]) / "lake"), load_settings(Path(sys.argv[1]) / "goodput.toml"), 5)
     time.sleep(0.005)
 """
+_HOOK = '[channels.ops]\nkind = "webhook"\nurl = "http://127.0.0.1:{port}/"\nallow_private = true\n'
+_ALARMS = 30
+
+
+def firing_and_resolved() -> list[dict[str, Any]]:
+    """Two transitions of each of many alarms, no two of one group."""
+    now = datetime.now(UTC)
+    at = {"starts_at": now, "recorded_at": now}
+    names = [{"alarm_id": f"a{n}", "pool": f"pool-{n}"} for n in range(_ALARMS)]
+    fired = [event(f"f{n}", occurred_at=now, **at, **name) for n, name in enumerate(names)]
+    over = now + timedelta(seconds=1)
+    return fired + [event(f"r{n}", "resolved", occurred_at=over, **at, **name) for n, name in enumerate(names)]
 
 
 def test_killed_at_any_point_nothing_is_lost_and_what_comes_twice_is_the_same(lake: Lake) -> None:
+    """The whole of `goodput notify` is killed again and again: while it enqueues, claims, sends and marks."""
     rng = random.Random(3)
     script = Script(delay_s=0.004)
-    expected = {f"{n:03}" for n in range(60)}
-    fill(lake, [draft(name, f"alarm-{int(name) % 20}") for name in sorted(expected)])
+    write_events(lake, firing_and_resolved())
     with receiving(script) as port:
+        settings = settings_of(lake.root.parent, _HOOK.format(port=port))
         for _ in range(3):
-            command = [sys.executable, "-c", _DRAIN, str(lake.root), f"http://127.0.0.1:{port}/"]
+            command = [sys.executable, "-c", _DELIVER, str(lake.root.parent)]
             with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
                 assert process.stdout
                 process.stdout.readline()
-                time.sleep(rng.uniform(0.02, 0.12))
+                time.sleep(rng.uniform(0.02, 0.2))
                 process.send_signal(signal.SIGKILL)
+        with Outbox(outbox_file(lake)) as outbox:
+            enqueue(lake, settings, outbox)
         assert states(lake)["pending"] > 0, "the kills came too late to show anything"
-        until = time.monotonic() + 5
-        senders = ops(port)
-        while states(lake)["pending"] and time.monotonic() < until:
-            Drainer(lake, senders, 5, spare_s=0.0).drain()
-            time.sleep(0.05)
-    assert set(script.ids) == expected
-    assert states(lake) == {"delivered": 60}
-    bodies = {(got.headers["webhook-id"], got.body) for got in script.got}
-    assert len(bodies) == 60
-    for alarm in range(20):
-        first = list(dict.fromkeys(i for i in script.ids if int(i) % 20 == alarm))
-        assert first == sorted(first)
+        later = partial(after_s, 60)  # when whoever was killed no longer holds anything
+        assert Drainer(lake, ops(port), 10, later).drain().failed == 0
+    assert states(lake) == {"delivered": 2 * _ALARMS}
+    bodies = {got.headers["webhook-id"]: got.body for got in script.got}
+    assert len(bodies) == 2 * _ALARMS
+    assert all(got.body == bodies[got.headers["webhook-id"]] for got in script.got)
+    told: dict[str, list[str]] = {}
+    for got in script.got:
+        said = json.loads(got.body)
+        told.setdefault(said["groupLabels"]["pool"], []).append(said["status"])
+    assert len(told) == _ALARMS
+    assert all(sorted(set(statuses)) == ["firing", "resolved"] for statuses in told.values())
+    assert all(statuses == sorted(statuses) for statuses in told.values()), "a resolve came before its firing"
+
+
+def after_s(seconds: float) -> int:
+    return time.time_ns() + int(seconds * 1e9)
+
+
+def test_two_that_enqueue_and_drain_at_once_tell_everything_once(lake: Lake) -> None:
+    script = Script()
+    write_events(lake, firing_and_resolved())
+    with receiving(script) as port:
+        settings = settings_of(lake.root.parent, _HOOK.format(port=port))
+        threads = [threading.Thread(target=deliver, args=(lake, settings, 10)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        deliver(lake, settings, 10)
+    assert Counter(Counter(script.ids).values()) == {1: 2 * _ALARMS}
 
 
 @pytest.mark.parametrize("point", ["claimed", "sent"])

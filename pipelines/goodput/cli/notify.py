@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PAUSE_S = 5.0  # between two rounds of --watch
 _BUDGET_S = 600.0  # of one round; what is left is due in the next
+_SHOWN = 20  # undelivered messages
 _HEALTH = ("channel", "leads to", "delivered", "pending", "dead", "suppressed", "last delivered")
 
 
@@ -107,7 +108,7 @@ def _status(lake: Lake, settings: Settings) -> None:
     with Outbox(_readable(outbox_file(lake))) as outbox:
         leads = {name: Sender(channel, settings.base).shown_target() for name, channel in settings.channels.items()}
         health = channel_health(outbox, list(leads))
-        waiting = list(undelivered(outbox, list(leads)))
+        waiting = list(undelivered(outbox))
     if not health:
         out.print("The settings name no channel, and nothing was ever sent.")
         return
@@ -124,13 +125,17 @@ def _status(lake: Lake, settings: Settings) -> None:
         for h in health
     ]
     out.print(table(_HEALTH, lines, out.width))
-    for one in waiting:
+    for one in waiting[:_SHOWN]:
         out.print()
         out.print(plain(f"{one.channel}: {one.state} {one.severity}, {one.status}: {one.summary}"))
         due = f"; next {iso(one.next_attempt_at)}" if one.next_attempt_at else ""
         out.print(f"  since {iso(one.since)}, {one.attempts} attempt(s){due}")
         out.print(plain(f"  why: {one.error}"))
         out.print(f"  to do: {one.to_do}")
+    if len(waiting) > _SHOWN:
+        out.print(
+            f"and {len(waiting) - _SHOWN} more: goodput query \"from deliveries where state in ('pending', 'dead')\""
+        )
     if any(one.is_fault for one in waiting):
         raise typer.Exit(1)
     if not waiting:

@@ -48,7 +48,7 @@ def target(url: str, *, allow_private: bool, resolver: Resolver = look_up) -> Ta
     """Where `url` leads, judged. Raises TargetRefused, and OSError where its name cannot be looked up."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        host, port = (parts.hostname or "").encode("idna").decode(), parts.port
     except ValueError as error:
         raise TargetRefused("the url cannot be read", "an absolute https url") from error
     if parts.scheme not in ("https", "http") or not host:

@@ -15,7 +15,7 @@ from goodput.settings.channels import Channel
 
 _ONE_BY_ONE = ("alertmanager", "pagerduty")  # receivers that group by themselves
 _POSTS = 4  # of a firing alarm within the time after which Alertmanager takes it as over
-_SEVERITIES = ("page", "ticket", "none")
+_GRAVITY = {"page": 0, "ticket": 1}
 _FIRST, _MORE, _SOME_OVER, _ALL_OVER, _AGAIN = (
     "first notification",
     "new alerts added",
@@ -121,7 +121,7 @@ class Composer:
             kind=kind,
             group_key=self._group_key(first.alarm_id, labels),
             status=notice.status,
-            severity=min((alert.transition.severity for alert in alerts), key=_SEVERITIES.index),
+            severity=min((alert.transition.severity for alert in alerts), key=lambda said: _GRAVITY.get(said, 2)),
             rule=first.rule,
             summary=first.summary if len(alerts) == 1 else f"{first.summary} (and {len(alerts) - 1} more)",
             body=render(self.channel, notice, self.scene.settings.external_url),

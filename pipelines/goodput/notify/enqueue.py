@@ -43,6 +43,7 @@ def enqueue(lake: Lake, settings: Settings, outbox: Outbox) -> int:
     alarms, operations = read_transitions(lake), read_operations(lake)
     with outbox.writing():
         outbox.expire()
+        outbox.keep_only(settings.channels)
         found = due(Scene(alarms, operations, settings.notify, outbox.now_ns()), settings.channels, outbox)
         outbox.withdraw(found.withdrawn)
         return outbox.add(found.drafts)

@@ -10,6 +10,7 @@ from goodput.notify.outbox import Outbox
 from goodput.notify.retry import NS
 
 _LATE_S = 900.0  # a page that has waited longer is a fault
+_NEWS_S = 7 * 86400.0  # a dead letter that is older has been seen
 _COUNTS = """
 SELECT channel, state, count(*) AS n, max(settled_ns) AS last_ns FROM deliveries GROUP BY channel, state
 """
@@ -56,7 +57,7 @@ class Undelivered:
     next_attempt_at: datetime | None
     error: str
     to_do: str
-    is_fault: bool  # a dead letter, or a page that waits too long
+    is_fault: bool  # a dead letter of these days, or a page that waits too long
 
 
 def channel_health(outbox: Outbox, names: Sequence[str]) -> list[ChannelHealth]:
@@ -80,12 +81,12 @@ def channel_health(outbox: Outbox, names: Sequence[str]) -> list[ChannelHealth]:
     ]
 
 
-def undelivered(outbox: Outbox, names: Sequence[str]) -> Iterator[Undelivered]:
+def undelivered(outbox: Outbox) -> Iterator[Undelivered]:
     """What has not reached its channel, pages first."""
     now = outbox.now_ns()
     for row in outbox.rows(_UNDELIVERED):
-        dead, gone = row["state"] == "dead", row["channel"] not in names
-        waits_since_ns = max(row["enqueued_ns"], row["not_before_ns"])
+        dead = row["state"] == "dead"
+        is_page, waited_s = row["severity"] == "page", (now - max(row["enqueued_ns"], row["not_before_ns"])) / NS
         next_ns = max(row["next_attempt_ns"], row["not_before_ns"], row["leased_until_ns"] or 0)
         since = instant(row["enqueued_ns"])
         assert since is not None  # noqa: S101
@@ -94,8 +95,8 @@ def undelivered(outbox: Outbox, names: Sequence[str]) -> Iterator[Undelivered]:
             since=since,
             next_attempt_at=None if dead else instant(next_ns or None),
             error=row["error"] or ("held back" if row["not_before_ns"] > now else "not tried yet"),
-            to_do="give the channel its settings again: they no longer have it" if gone else _to_do(row, dead),
-            is_fault=dead or gone or (row["severity"] == "page" and now - waits_since_ns > _LATE_S * NS),
+            to_do=_to_do(row, dead),
+            is_fault=now - row["enqueued_ns"] < _NEWS_S * NS if dead else is_page and waited_s > _LATE_S,
         )
 
 

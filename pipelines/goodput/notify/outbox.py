@@ -4,6 +4,7 @@ What is delivered to whom is decided in `plan`, sending is `drain`'s. Every chan
 before it counts. Times are Unix nanoseconds of a clock that may jump: a wait that began in the future is over.
 """
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -164,6 +165,14 @@ class Outbox:
             "UPDATE deliveries SET state = 'suppressed', reason = ?, settled_ns = ? "
             "WHERE delivery_id = ? AND state = 'pending' AND attempts = 0",
             [(reason, self._clock(), delivery_id) for delivery_id, reason in reasons.items()],
+        )
+
+    def keep_only(self, channels: Iterable[str]) -> None:
+        """Take back, inside `writing`, what waits for channels that the settings no longer have."""
+        self._connection.execute(
+            "UPDATE deliveries SET state = 'suppressed', reason = 'the settings no longer have this channel', "
+            "settled_ns = ? WHERE state = 'pending' AND channel NOT IN (SELECT value FROM json_each(?))",
+            (self._clock(), json.dumps(list(channels))),
         )
 
     def expire(self) -> None:
