@@ -23,7 +23,8 @@ class Delivered:
 
 def deliver(lake: Lake, settings: Settings, budget_s: float) -> Delivered:
     """Deliver what is due; attempts are begun for `budget_s` seconds at most. Raises GoodputError."""
-    lake.open()
+    if lake.is_made:
+        lake.open()  # or say that this version may not write to it
     with Outbox(outbox_file(lake)) as outbox:
         enqueued = enqueue(lake, settings, outbox)
         senders = {name: Sender(channel, settings.base) for name, channel in settings.channels.items()}
@@ -32,6 +33,7 @@ def deliver(lake: Lake, settings: Settings, budget_s: float) -> Delivered:
             drained = Drainer(lake, senders, budget_s).drain()
         finally:
             if enqueued or drained != Drained() or not is_written(lake):
-                write_deliveries(lake, outbox)
+                with outbox.writing():  # one process at a time, and each what the outbox then holds
+                    write_deliveries(lake, outbox)
         left = {row["state"]: row["n"] for row in outbox.rows("SELECT state, count(*) AS n FROM deliveries GROUP BY 1")}
     return Delivered(enqueued, drained, left.get("pending", 0), left.get("dead", 0))
