@@ -4,6 +4,7 @@ Only how it is built belongs here; built beside and renamed over, so that reader
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -112,7 +113,9 @@ def _files(lake: Lake, layer: str, table: str, known: set[str] | None) -> list[s
 
 
 def _ensure(lake: Lake, layer: str, table: str) -> None:
-    if not lake.parts(layer, table):
+    if lake.parts(layer, table):
+        return
+    with suppress(LakeUnwritable):  # whoever else is writing it at this moment does as well
         write_parquet(lake.part(layer, table, "all"), arrow_schema(table).empty_table())
 
 
