@@ -38,7 +38,7 @@ hours = dg.define_asset_job(
     selection=dg.AssetSelection.assets(*(key for asset in ASSETS[1:] for key in asset.keys)),
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
-    description="Join and measure the stale hours of a range, make whole what has no hours, publish, then tell of alarms.",
+    description="Join and measure the stale hours of a range, make whole what has none, publish, then tell of alarms.",
 )
 
 

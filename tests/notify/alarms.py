@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goodput.notify.outbox import Outbox, outbox_file
-from goodput.plumbing.lake import Lake
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.lake import Lake, write_parquet
 from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
 
@@ -63,11 +64,12 @@ def write_events(lake: Lake, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def write_operations(lake: Lake, rows: Iterable[tuple[str, datetime, str, str]]) -> None:
+    """Operations as (kind, when, pool, revision)."""
     names = ("kind", "occurred_at", "pool", "revision")
-    path = lake.part("joined", "ops_events", "all")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    schema = pa.schema([(name, _TIMES if name == "occurred_at" else pa.string()) for name in (*names, "replica")])
-    pq.write_table(pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], schema=schema), path)
+    told = [dict(zip(names, row, strict=True)) for row in rows]
+    write_parquet(
+        lake.part("joined", "ops_events", "all"), pa.Table.from_pylist(told, schema=arrow_schema("ops_events"))
+    )
 
 
 def settings_of(folder: Path, text: str) -> Settings:
