@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from goodput.errors import OutboxUnusable
-from goodput.notify import drain as draining
+from goodput.notify.claims import Outcome, claim, settle
 from goodput.notify.deliver import deliver
 from goodput.notify.drain import Drained, Drainer
 from goodput.notify.enqueue import enqueue
@@ -157,7 +157,7 @@ def test_a_clock_that_goes_back_delays_nothing(lake: Lake, jump_s: float) -> Non
         assert drainer.drain() == Drained(failed=1)
         with Outbox(outbox_file(lake), clock) as outbox:
             clock.forward(3601)
-            assert outbox.claim("ops", 3600) is not None  # and its holder dies
+            assert claim(outbox, "ops", 3600) is not None  # and its holder dies
         clock.forward(jump_s)
         assert drainer.drain() == Drained(delivered=1)
 
@@ -285,7 +285,7 @@ def test_killed_between_the_steps_of_one_delivery(lake: Lake, point: str) -> Non
     with receiving(script) as port:
         sender = ops(port)["ops"]
         with Outbox(outbox_file(lake), clock) as outbox:
-            claimed = outbox.claim("ops", 20)
+            claimed = claim(outbox, "ops", 20)
             assert claimed is not None
             if point == "sent":
                 assert sender.send(claimed.delivery_id, claimed.body, clock()).delivered
@@ -302,13 +302,13 @@ def test_who_lost_its_hold_cannot_undo_what_another_delivered(lake: Lake) -> Non
     clock = Clock()
     fill(lake, [draft("a", "x")], clock)
     with Outbox(outbox_file(lake), clock) as outbox:
-        slow = outbox.claim("ops", 20)
+        slow = claim(outbox, "ops", 20)
         clock.forward(21)
-        quick = outbox.claim("ops", 20)
+        quick = claim(outbox, "ops", 20)
         assert slow is not None
         assert quick is not None
-        outbox.settle(quick, draining.Outcome("delivered", 200), 1)
-        outbox.settle(slow, draining.Outcome("dead", 500, "late"), 1)
+        settle(outbox, quick, Outcome("delivered", 200), 1)
+        settle(outbox, slow, Outcome("dead", 500, "late"), 1)
     assert held(lake, "state, http_status, error") == [("delivered", 200, None)]
 
 

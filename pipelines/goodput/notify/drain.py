@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from goodput.notify.outbox import Claimed, Clock, Outbox, Outcome, outbox_file
+from goodput.notify.claims import Claimed, Outcome, claim, settle
+from goodput.notify.outbox import Clock, Outbox, outbox_file
 from goodput.notify.retry import NS, Patience, backoff_s, retry_after_s
 from goodput.notify.senders import Sender, Sent, rests
 from goodput.plumbing.lake import Lake
@@ -56,13 +57,13 @@ class Drainer:
         with Outbox(outbox_file(self.lake), self.clock) as outbox:
             while time.monotonic() < until:
                 channel = sender.channel
-                claimed = outbox.claim(name, channel.connect_timeout_s + channel.timeout_s + self.spare_s)
+                claimed = claim(outbox, name, channel.connect_timeout_s + channel.timeout_s + self.spare_s)
                 if claimed is None:
                     break
                 began = time.monotonic_ns()
                 sent = sender.send(claimed.delivery_id, claimed.body, self.clock())
                 outcome = _outcome(sender, claimed, sent, self.clock())
-                outbox.settle(claimed, outcome, time.monotonic_ns() - began)
+                settle(outbox, claimed, outcome, time.monotonic_ns() - began)
                 done += Drained(sent.delivered, not sent.delivered, outcome.state == "dead")
         return done
 

@@ -1,7 +1,7 @@
 """The outbox: deliveries in one SQLite file of the lake, so that none is lost and several processes may drain it.
 
-What is delivered to whom is decided in `plan`, sending is `drain`'s. Every change is one transaction that is on disk
-before it counts. Times are Unix nanoseconds of a clock that may jump: a wait that began in the future is over.
+What is told to whom is decided in `decide`, who may send what now in `claims`. Every change is one transaction that
+is on disk before it counts. Times are Unix nanoseconds of a clock that may jump: a wait that began in the future is over.
 """
 
 import json
@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from goodput.errors import OutboxUnusable
-from goodput.notify.retry import NS
 from goodput.plumbing.lake import Lake
 
 Clock = Callable[[], int]
@@ -38,23 +36,6 @@ CREATE TABLE IF NOT EXISTS concerns (
     alarm_id TEXT NOT NULL, delivery_id TEXT NOT NULL, PRIMARY KEY (alarm_id, delivery_id)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS concerned ON concerns (delivery_id);
 CREATE TABLE IF NOT EXISTS rests (channel TEXT PRIMARY KEY, since_ns INTEGER NOT NULL, until_ns INTEGER NOT NULL);
-"""
-# What may be sent now: waited for its time, held by nobody, and nothing before it of the same alarm is undelivered.
-_NEXT = """
-SELECT delivery_id FROM deliveries AS d
-WHERE d.channel = :channel AND d.state = 'pending'
-    AND (d.not_before_ns <= :now OR d.enqueued_ns > :now)
-    AND (d.next_attempt_ns <= :now OR d.attempted_ns > :now)
-    AND (d.leased_until_ns IS NULL OR d.leased_until_ns <= :now OR d.leased_ns > :now)
-    AND NOT EXISTS (SELECT 1 FROM rests AS r
-        WHERE r.channel = d.channel AND r.until_ns > :now AND r.since_ns <= :now)
-    AND NOT EXISTS (SELECT 1 FROM concerns AS mine
-        JOIN concerns AS other ON other.alarm_id = mine.alarm_id
-        JOIN deliveries AS before ON before.delivery_id = other.delivery_id
-        WHERE mine.delivery_id = d.delivery_id AND before.channel = d.channel
-            AND before.state = 'pending' AND before.sequence < d.sequence)
-ORDER BY d.severity = 'page' DESC, d.sequence
-LIMIT 1
 """
 
 
@@ -83,30 +64,6 @@ class Draft:
     not_before_ns: int = 0
     expires_ns: int | None = None
     origin: str | None = None
-
-
-@dataclass(frozen=True)
-class Claimed:
-    """A delivery that this process holds for a while."""
-
-    delivery_id: str
-    channel: str
-    severity: str
-    body: bytes
-    attempts: int  # this one included
-    enqueued_ns: int
-    lease: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How an attempt ended; of a failed one, when the next is due, or that there is none."""
-
-    state: str  # delivered, pending or dead
-    http_status: int | None = None
-    error: str | None = None
-    wait_s: float = 0.0
-    rest_s: float = 0.0  # of the whole channel
 
 
 class Outbox:
@@ -184,49 +141,6 @@ class Outbox:
             "AND (leased_until_ns IS NULL OR leased_until_ns <= :now)",
             {"now": now},
         )
-
-    def claim(self, channel: str, lease_s: float) -> Claimed | None:
-        """The next delivery of a channel that is due, held for `lease_s`; None where none is."""
-        with self.writing():
-            now = self._clock()
-            found = self._connection.execute(_NEXT, {"channel": channel, "now": now}).fetchone()
-            if found is None:
-                return None
-            lease = uuid4().hex
-            row = self._connection.execute(
-                "UPDATE deliveries SET attempts = attempts + 1, attempted_ns = :now, leased_ns = :now, "
-                "leased_until_ns = :until, lease = :lease WHERE delivery_id = :id RETURNING *",
-                {"now": now, "until": now + int(lease_s * NS), "lease": lease, "id": found["delivery_id"]},
-            ).fetchone()
-        names = ("delivery_id", "channel", "severity", "body", "attempts", "enqueued_ns", "lease")
-        return Claimed(**{name: row[name] for name in names})
-
-    def settle(self, claimed: Claimed, outcome: Outcome, latency_ns: int) -> None:
-        """Note how an attempt ended; a failure counts only for whoever still holds the delivery."""
-        now = self._clock()
-        counts = "state <> 'delivered'" if outcome.state == "delivered" else "state = 'pending' AND lease = :lease"
-        with self.writing():
-            self._connection.execute(
-                "UPDATE deliveries SET state = :state, http_status = :status, error = :error, latency_ns = :latency, "  # noqa: S608
-                "next_attempt_ns = :next, leased_until_ns = NULL, lease = NULL, "
-                "settled_ns = iif(:state = 'pending', NULL, :now) "
-                f"WHERE delivery_id = :id AND {counts}",
-                {
-                    "state": outcome.state,
-                    "status": outcome.http_status,
-                    "error": outcome.error,
-                    "latency": latency_ns,
-                    "next": now + int(outcome.wait_s * NS),
-                    "now": now,
-                    "id": claimed.delivery_id,
-                    "lease": claimed.lease,
-                },
-            )
-            if outcome.rest_s > 0:
-                self._connection.execute(
-                    "INSERT OR REPLACE INTO rests VALUES (?, ?, ?)",
-                    (claimed.channel, now, now + int(outcome.rest_s * NS)),
-                )
 
     def requeue(self, channel: str) -> int:
         """Try a channel's dead letters anew; how many."""
