@@ -1,7 +1,7 @@
 """The outbox: deliveries in one SQLite file of the lake, so that none is lost and several processes may drain it.
 
 What is told to whom is decided in `decide`, who may send what now in `claims`. Every change is one transaction that
-is on disk before it counts. Times are Unix nanoseconds of a clock that may jump: a wait that began in the future is over.
+is on disk before it counts. Times are Unix nanoseconds of a clock that may jump.
 """
 
 import json
