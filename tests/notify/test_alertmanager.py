@@ -74,7 +74,7 @@ def test_alarms_arrive_stay_and_resolve(tmp_path: Path, hook: tuple[Script, int]
     # Posted again every 0.75 s, over after 3 s in silence: an hourly run with its three hours, made short.
     url = f'kind = "alertmanager"\nurl = "http://127.0.0.1:{alertmanager}"\nallow_private = true'
     settings = settings_of(tmp_path, f"[channels.am]\n{url}\nresolve_after_s = 3.0\n")
-    began = datetime.now(UTC) - timedelta(minutes=10)
+    began = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=10)
     times = {"occurred_at": began, "starts_at": began, "recorded_at": began}
     write_events(lake, [event("f", **times)])
     until = time.monotonic() + 3.6  # longer than Alertmanager waits for the next post
