@@ -55,7 +55,7 @@ def specs() -> dict[str, dg.AssetSpec]:
 
 
 def test_every_table_of_the_river_is_an_asset(specs: dict[str, dg.AssetSpec]) -> None:
-    assert set(specs) == {"landing", *CONFORMED, *WHOLE, *HOURLY, *ALARMS, "goodput_database"}
+    assert set(specs) == {"landing", *CONFORMED, *WHOLE, *HOURLY, *ALARMS, "goodput_database", "deliveries"}
     stages = {name: spec.group_name for name, spec in specs.items()}
     assert stages == {
         "landing": "collect",
@@ -63,6 +63,7 @@ def test_every_table_of_the_river_is_an_asset(specs: dict[str, dg.AssetSpec]) ->
         **dict.fromkeys((*WHOLE, "attempts", "requests", "quality_labels", "replica_samples"), "join"),
         **dict.fromkeys(("coverage", "goodput", "goodput_database"), "measure"),
         **dict.fromkeys(ALARMS, "monitor"),
+        "deliveries": "notify",
     }
 
 
@@ -71,7 +72,7 @@ def test_assets_say_who_owns_them_and_what_they_hold(specs: dict[str, dg.AssetSp
         assert spec.owners, name
         assert spec.kinds, name
         assert spec.description, name
-    for name in (*CONFORMED, *WHOLE, *HOURLY):
+    for name in (*CONFORMED, *WHOLE, *HOURLY, "deliveries"):
         shown = [column.name for column in specs[name].metadata["dagster/column_schema"].columns]
         assert shown == [column.name for column in contract(name).columns]
 

@@ -11,9 +11,10 @@ from goodput.join.assets import joined, made_whole, sampled
 from goodput.measure.assets import covered, goodput_database, measured
 from goodput.measure.stretches import stale_hours
 from goodput.monitor.assets import monitored
+from goodput.notify.assets import delivered
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, made_whole, joined, sampled, covered, measured, monitored, goodput_database)
+ASSETS = (conformed, made_whole, joined, sampled, covered, measured, monitored, goodput_database, delivered)
 
 
 @dg.failure_hook
@@ -38,7 +39,7 @@ hours = dg.define_asset_job(
     selection=dg.AssetSelection.assets(*(key for asset in ASSETS[1:] for key in asset.keys)),
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
-    description="Join and measure stale hours, make whole what has no hours, judge the alarms, then publish.",
+    description="Join and measure stale hours, make whole what has none, judge the alarms, publish, then tell of them.",
 )
 
 

@@ -11,12 +11,16 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── FileExists          a file that is not to be overwritten
 │   ├── AddressUnusable     an address that cannot be listened at
 │   ├── OpenToAnyone        listening beyond this machine without a token
-│   └── TokenUnusable       a file that holds no token
+│   ├── TokenUnusable       a file that holds no token
+│   ├── SecretUnusable      a secret of a channel that is not there or not one
+│   ├── TargetRefused       an address that no alarm is sent to
+│   └── UnknownChannel      no such channel in the settings
 ├── SourceRefused           one source file cannot be used; the run goes on
 ├── LakeTooNew              the lake was written by a newer version
 ├── LakeUnreadable          a file that the lake cannot do without is damaged
 ├── LakeBusy                another run holds the lake
 ├── LakeUnwritable          no room, or no permission, to write
+├── OutboxUnusable          the outbox of alarms cannot be read or written
 ├── LandingUnwritable       received telemetry cannot be written
 ├── ReceiverBusy            another process receives into the folder
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
@@ -217,6 +221,38 @@ class ReceiverBusy(GoodputError):
             f"{folder}: another `goodput receive` is writing to this folder.\n"
             "Stop it first, or give this one a folder of its own with --landing."
         )
+
+
+class OutboxUnusable(GoodputError):
+    """The outbox of alarms cannot be read or written; what it holds is left as it is."""
+
+    def __init__(self, path: Path, cause: object) -> None:
+        super().__init__(
+            f"{path}: cannot use the outbox: {cause}.\n"
+            "Free space or mend permissions. A damaged outbox may be moved away: alarms that still fire are told again."
+        )
+
+
+class SecretUnusable(UsageError):
+    """A secret of a channel that is not there, or not one; its message never holds the secret."""
+
+    def __init__(self, key: str, wrong: str) -> None:
+        super().__init__(f"{key}: {wrong}.\nMend the environment variable or file that the settings name.")
+
+
+class TargetRefused(UsageError):
+    """An address that no alarm is sent to."""
+
+    def __init__(self, wrong: str, right: str) -> None:
+        super().__init__(f"refused to connect: {wrong}; right would be {right}.")
+
+
+class UnknownChannel(UsageError):
+    """No such channel in the settings."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        there = f"The settings have: {', '.join(known)}." if known else "The settings have none; see [channels.NAME]."
+        super().__init__(f"no channel is called {name!r}.\n{there}")
 
 
 class OutputUnwritable(GoodputError):

@@ -15,12 +15,13 @@ from goodput.join.assets import joined, made_whole, sampled
 from goodput.measure.assets import covered, goodput_database, measured
 from goodput.measure.stretches import stale_hours
 from goodput.monitor.assets import monitored
+from goodput.notify.assets import delivered
 from goodput.plumbing.expectations.suite import great_expectations
 from goodput.plumbing.held import read_held
 from goodput.plumbing.hours import HOUR_FORMAT
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, made_whole, joined, sampled, covered, measured, monitored, goodput_database)
+ASSETS = (conformed, made_whole, joined, sampled, covered, measured, monitored, goodput_database, delivered)
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 _ROUNDS = 3  # a check that holds an hour back stops its run; the other hours go on in the next
 
@@ -54,6 +55,8 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
             if not stretches:
                 break
         _materialize(workspace, monitored, goodput_database)
+    if workspace.settings.channels:
+        _materialize(workspace, delivered)  # beside the lock: the lake must not wait for receivers
     held = read_held(workspace.lake)
     if held:
         raise HoursHeld([HeldHour(item.table, item.cell, item.failures) for item in held])

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from goodput.cli.init import template
 from goodput.settings.alarms import Alarms, BurnRate, Rule, Slo, rules_of, threshold_of
+from goodput.settings.channels import Channel, Notify, Templates
 from goodput.settings.load import load_settings
 from goodput.settings.model import (
     Attributes,
@@ -46,12 +47,19 @@ def test_every_setting_switched_on_loads_too(tmp_path: Path) -> None:
     assert settings.sources["bench"].columns["ttft_s"].unit == "ms"
     assert settings.workloads["qa"].quality is not None
     assert set(settings.leave_out) == {"synthetic"}
+    assert {name: channel.kind for name, channel in settings.channels.items()} == {
+        "ops": "webhook",
+        "on-call": "pagerduty",
+        "chat": "slack",
+        "alertmanager": "alertmanager",
+        "log": "file",
+    }
 
 
 def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "all.toml").write_text(everything())
     shown, default = load_settings(tmp_path / "all.toml"), Settings()
-    examples = {"workloads", "sources", "leave_out", "events", "rates", "prices", "base", "alarms", "slo"}
+    examples = {"workloads", "sources", "leave_out", "events", "rates", "prices", "channels", "base", "alarms", "slo"}
     for name in Settings.model_fields.keys() - examples:
         assert getattr(shown, name) == getattr(default, name), name
     for name in Alarms.model_fields.keys() - {"rules", "days_off", "excluded"}:
@@ -60,11 +68,15 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
     assert shown.alarms.rules["p99_ttft_s_page"].threshold == threshold_of(page, 3600)
     assert rules_of(shown.alarms)["p99_ttft_s_page"] == page.model_copy(update={"threshold": 2.8})
     assert shown.slo["chat"].burn_rates == Slo(objective=0.95).burn_rates
+    ops, plain = shown.channels["ops"], Channel(kind="stdout")
+    for name in Channel.model_fields.keys() - {"kind", "url", "signing_secrets", "ca_file", "fallback"}:
+        assert getattr(ops, name) == getattr(plain, name), name
 
 
 def test_every_setting_there_is_stands_in_the_template() -> None:
     text = everything()
     parts = (Settings, Attributes, Costs, Events, Limits, Prices, Rate, Receive, Schedule, Alarms, Rule, Slo, BurnRate)
+    parts += (Notify, Channel, Templates)
     named = {name for model in parts for name in model.model_fields}
     for name in (named | set(_fields(Workload))) - {"base"}:
         assert re.search(rf"^(\[+)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name

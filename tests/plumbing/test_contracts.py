@@ -15,9 +15,9 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
     *("alarm_events", "alarm_power", "alarms"),
-    *("attempts", "cost_lines", "cost_records", "coverage", "event_records", "goodput", "label_records", "ops_events"),
-    *("price_lines", "quality_labels", "quarantine", "replica_samples", "requests", "restatements", "sample_records"),
-    *("serving_records", "session_labels", "sources", "span_links", "token_prices"),
+    *("attempts", "cost_lines", "cost_records", "coverage", "deliveries", "event_records", "goodput", "label_records"),
+    *("ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples", "requests", "restatements"),
+    *("sample_records", "serving_records", "session_labels", "sources", "span_links", "token_prices"),
 )
 TYPES = {"VARCHAR", "VARCHAR[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
@@ -56,6 +56,7 @@ KEYS = {
     "cost_records": ("cost_id",),
     "token_prices": ("model", "valid_from"),
     "session_labels": ("label_id",),
+    "deliveries": ("delivery_id",),
     "sources": ("source_id",),
     "quarantine": ("source_id", "line", "position"),
     "serving_records": ("record_id",),

@@ -29,6 +29,7 @@ RELATIONS = {
     "attempts": "VIEW",
     "cost_records": "BASE TABLE",
     "coverage": "BASE TABLE",
+    "deliveries": "VIEW",
     "goodput": "BASE TABLE",
     "ops_events": "BASE TABLE",
     "quality_labels": "VIEW",
@@ -41,6 +42,7 @@ RELATIONS = {
     "token_prices": "BASE TABLE",
     "workloads": "BASE TABLE",
 }
+FILES = ["goodput.duckdb", "lake.json", "notified"]  # of a lake in which nothing but the database was made
 UNITS = {
     ("attempts", "ttft_s"): "s",
     ("attempts", "started_at"): "UTC",
@@ -273,7 +275,7 @@ def test_a_full_disk_keeps_the_old_database_and_leaves_nothing_torn(lake: Lake) 
     with largest_file(1_000_000), pytest.raises(LakeUnwritable, match=r"goodput\.duckdb: cannot write: "):
         publish(lake, [], many)
     assert lake.database.read_bytes() == before
-    assert sorted(path.name for path in lake.root.iterdir()) == ["goodput.duckdb", "lake.json"]
+    assert sorted(path.name for path in lake.root.iterdir()) == FILES
 
 
 def test_a_build_that_fails_keeps_the_old_database(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +289,7 @@ def test_a_build_that_fails_keeps_the_old_database(lake: Lake, monkeypatch: pyte
     with pytest.raises(LakeUnwritable, match="Permission denied"):
         publish(lake, [], NO_GATES)
     assert lake.database.read_bytes() == before
-    assert sorted(path.name for path in lake.root.iterdir()) == ["goodput.duckdb", "lake.json"]
+    assert sorted(path.name for path in lake.root.iterdir()) == FILES
 
 
 def test_what_a_killed_run_left_behind_does_no_harm(lake: Lake) -> None:
@@ -295,7 +297,7 @@ def test_what_a_killed_run_left_behind_does_no_harm(lake: Lake) -> None:
     (lake.root / ".goodput.duckdb.tmp.wal").write_bytes(b"half a log")
     publish(lake, [], NO_GATES)
     assert ask(lake, "SELECT count(*) FROM goodput") == [(0,)]
-    assert sorted(path.name for path in lake.root.iterdir()) == ["goodput.duckdb", "lake.json"]
+    assert sorted(path.name for path in lake.root.iterdir()) == FILES
 
 
 def test_paths_with_quotes_and_spaces_are_no_danger(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ COMMANDS = {
     "explain": "goodput.cli.explain:explain",
     "sources": "goodput.cli.sources:sources",
     "alarms": "goodput.cli.alarms:app",
+    "notify": "goodput.cli.notify:notify",
 }
 
 

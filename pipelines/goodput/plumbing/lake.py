@@ -47,6 +47,11 @@ class Lake:
         """The files that the landing zone held when it was last looked at."""
         return self.root / "landed.parquet"
 
+    @property
+    def is_made(self) -> bool:
+        """Whether a run has begun this lake."""
+        return (self.root / "lake.json").exists()
+
     def open(self) -> None:
         """Create the lake, or check that this version may write to it.
 

@@ -4,6 +4,7 @@ Only how it is built belongs here; built beside and renamed over, so that reader
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from goodput.errors import LakeUnwritable
 from goodput.plumbing.contracts import Column, arrow_schema, contract
-from goodput.plumbing.lake import Lake, write_atomically
+from goodput.plumbing.lake import Lake, write_atomically, write_parquet
 from goodput.plumbing.ledger import LEDGER_SCHEMA
 from goodput.plumbing.sql_files import connect, parquet, quoted, read_parts, sql_file
 
@@ -21,6 +22,7 @@ VIEWS = {
     "quality_labels": "joined",
     "replica_samples": "joined",
     "serving_records": "conformed",
+    "deliveries": "notified",
 }
 TABLES = {
     "ops_events": "joined",
@@ -62,6 +64,7 @@ _ORDER = {
     "alarm_events": "occurred_at, alarm_id, transition, event_id",
     "alarm_power": "rule, workload, pool, replica",
 }
+_OWN_TIME = ("deliveries",)  # written between runs too: the view reads the file that is there when it is asked
 
 
 def publish(lake: Lake, known_sources: Iterable[str], workloads: pa.Table) -> dict[str, int]:
@@ -97,6 +100,8 @@ def _fill(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str], wo
         files = _files(lake, layer, table, known if layer == "conformed" else None)
         read_parts(connection, f"{table}_parts", files, arrow_schema(table))
         rows[table] = _add_table(connection, table, f'SELECT * FROM "{table}_parts" ORDER BY {_ORDER[table]}')  # noqa: S608
+    for table in _OWN_TIME:
+        _ensure(lake, VIEWS[table], table)
     for view, layer in VIEWS.items():
         _add_view(connection, view, _files(lake, layer, view, known if layer == "conformed" else None))
     connection.register("workload_gates", workloads)
@@ -111,6 +116,13 @@ def _files(lake: Lake, layer: str, table: str, known: set[str] | None) -> list[s
     tables = [table, _ALSO[table]] if table in _ALSO else [table]
     found = [path for name in tables for paths in lake.parts(layer, name).values() for path in paths]
     return [str(path.absolute()) for path in found if known is None or path.stem in known]
+
+
+def _ensure(lake: Lake, layer: str, table: str) -> None:
+    if lake.parts(layer, table):
+        return
+    with suppress(LakeUnwritable):  # whoever else is writing it at this moment does as well
+        write_parquet(lake.part(layer, table, "all"), arrow_schema(table).empty_table())
 
 
 def _add_sources(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str]) -> int:

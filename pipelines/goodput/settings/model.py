@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, fiel
 from pydantic_core import PydanticCustomError
 
 from goodput.settings.alarms import Alarms, Slo
+from goodput.settings.channels import Channel, Notify, usable_fallbacks
 from goodput.settings.part import Count, Names, Part, Seconds, Unusable
 
 
@@ -227,6 +228,8 @@ class Settings(Part):
     alarms: Alarms = Alarms()
     slo: dict[str, Slo] = Field(default_factory=dict)
     openslo: Names = ()
+    notify: Notify = Notify()
+    channels: Annotated[dict[str, Channel], AfterValidator(usable_fallbacks)] = Field(default_factory=dict)
     workloads: dict[WorkloadName, Workload] = Field(default_factory=dict)
     sources: dict[str, TableSource] = Field(default_factory=dict)
     base: Path = Field(default=Path(), exclude=True)

@@ -1,0 +1,198 @@
+"""`goodput notify`: tell the channels of the settings what alarms did, and say how that goes."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goodput.cli.cells import iso, plain
+from goodput.cli.published import Config, LakeRoot
+from goodput.cli.render import console, table, until_reader_leaves
+from goodput.errors import GoodputError, UnknownChannel, UsageError
+from goodput.plumbing.lake import Lake
+from goodput.settings.load import load_settings
+from goodput.settings.model import Settings
+
+if TYPE_CHECKING:
+    from goodput.notify.deliver import Delivered
+
+_PAUSE_S = 5.0  # between two rounds of --watch
+_BUDGET_S = 600.0  # of one round; what is left is due in the next
+_SHOWN = 20  # undelivered messages
+_HEALTH = ("channel", "leads to", "delivered", "pending", "dead", "suppressed", "last delivered")
+
+
+def notify(  # noqa: PLR0913, PLR0917  (the command's options)
+    config: Config = None,
+    lake: LakeRoot = None,
+    once: Annotated[bool, typer.Option("--once", help="Deliver what is due and end: what happens without it.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Deliver until interrupted.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent where; send nothing.")] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="What is undelivered, why, and what to do; 1 where that is a fault.")
+    ] = False,
+    test: Annotated[str | None, typer.Option(metavar="CHANNEL", help="Send a test alarm over a channel.")] = None,
+    requeue: Annotated[str | None, typer.Option(metavar="CHANNEL", help="Try a channel's dead letters again.")] = None,
+) -> None:
+    """Deliver alarms to the channels of the settings. Safe to run at any time, beside runs and itself.
+
+    Example:
+      goodput notify
+      goodput notify --status
+      goodput notify --test ops
+    """
+    chosen = [once, watch, dry_run, status, test is not None, requeue is not None]
+    if sum(chosen) > 1:
+        raise UsageError("--once, --watch, --dry-run, --status, --test and --requeue exclude each other: give one.")
+    settings = load_settings(config, lake=lake)
+    at = Lake(settings.lake_path)
+    with until_reader_leaves():
+        if status:
+            _status(at, settings)
+        elif dry_run:
+            _dry_run(at, settings)
+        elif test is not None:
+            _test(test, settings)
+        elif requeue is not None:
+            _requeue(requeue, at, settings)
+        elif watch:
+            _watch(at, settings)
+        else:
+            _once(at, settings)
+
+
+def _once(lake: Lake, settings: Settings) -> None:
+    from goodput.notify.deliver import deliver  # noqa: PLC0415  (help must not wait for it)
+
+    if not settings.channels:
+        typer.echo("The settings name no channel; see [channels.NAME] in what `goodput init` writes.", err=True)
+        return
+    _tell(deliver(lake, settings, _BUDGET_S))
+
+
+def _tell(done: "Delivered") -> None:
+    left = ": goodput notify --status says why" if done.pending + done.dead else ""
+    typer.echo(
+        f"{done.enqueued} new, {done.drained.delivered} delivered, {done.drained.failed} failed; "
+        f"{done.pending} pending, {done.dead} dead{left}",
+        err=True,
+    )
+
+
+def _watch(lake: Lake, settings: Settings) -> None:
+    """Deliver for ever, saying something only when something happened; what fails now may work in the next round."""
+    from goodput.notify.deliver import deliver  # noqa: PLC0415
+    from goodput.notify.drain import Drained  # noqa: PLC0415
+
+    said = ""
+    while True:
+        try:
+            done = deliver(lake, settings, _BUDGET_S)
+            if done.enqueued or done.drained != Drained():
+                _tell(done)
+            said = ""
+        except GoodputError as error:
+            if str(error) != said:
+                said = str(error)
+                typer.echo(said, err=True)
+        time.sleep(_PAUSE_S)
+
+
+def _status(lake: Lake, settings: Settings) -> None:
+    from goodput.notify.health import channel_health, undelivered  # noqa: PLC0415
+    from goodput.notify.outbox import Outbox, outbox_file  # noqa: PLC0415
+    from goodput.notify.senders import Sender  # noqa: PLC0415
+
+    out = console()
+    with Outbox(_readable(outbox_file(lake))) as outbox:
+        leads = {name: Sender(channel, settings.base).shown_target() for name, channel in settings.channels.items()}
+        health = channel_health(outbox, list(leads))
+        waiting = list(undelivered(outbox))
+    if not health:
+        out.print("The settings name no channel, and nothing was ever sent.")
+        return
+    lines = [
+        (
+            h.channel,
+            leads.get(h.channel, "not in the settings"),
+            h.delivered,
+            h.pending,
+            h.dead,
+            h.suppressed,
+            h.last_delivered_at,
+        )
+        for h in health
+    ]
+    out.print(table(_HEALTH, lines, out.width))
+    for one in waiting[:_SHOWN]:
+        out.print()
+        out.print(plain(f"{one.channel}: {one.state} {one.severity}, {one.status}: {one.summary}"))
+        due = f"; next {iso(one.next_attempt_at)}" if one.next_attempt_at else ""
+        out.print(f"  since {iso(one.since)}, {one.attempts} attempt(s){due}")
+        out.print(plain(f"  why: {one.error}"))
+        out.print(f"  to do: {one.to_do}")
+    if len(waiting) > _SHOWN:
+        out.print(
+            f"and {len(waiting) - _SHOWN} more: goodput query \"from deliveries where state in ('pending', 'dead')\""
+        )
+    if any(one.is_fault for one in waiting):
+        raise typer.Exit(1)
+    if not waiting:
+        out.print("Nothing is undelivered.")
+
+
+def _dry_run(lake: Lake, settings: Settings) -> None:
+    from goodput.notify.decide import Scene  # noqa: PLC0415
+    from goodput.notify.enqueue import due  # noqa: PLC0415
+    from goodput.notify.operations import read_operations  # noqa: PLC0415
+    from goodput.notify.outbox import Outbox, outbox_file  # noqa: PLC0415
+    from goodput.notify.senders import Sender  # noqa: PLC0415
+    from goodput.notify.transition import read_transitions  # noqa: PLC0415
+
+    out = console()
+    with Outbox(_readable(outbox_file(lake))) as outbox:
+        scene = Scene(read_transitions(lake), read_operations(lake), settings.notify, outbox.now_ns())
+        waiting = outbox.rows("SELECT * FROM deliveries WHERE state = 'pending' ORDER BY sequence")
+        new = [draft for draft in due(scene, settings.channels, outbox).drafts if draft.state == "pending"]
+    told = [(row["channel"], row["severity"], row["status"], row["summary"], row["body"]) for row in waiting]
+    told += [(draft.channel, draft.severity, draft.status, draft.summary, draft.body) for draft in new]
+    for channel, severity, says, summary, body in told:
+        known = settings.channels.get(channel)
+        leads = Sender(known, settings.base).shown_target() if known else "nowhere: not in the settings"
+        out.print(plain(f"{channel} -> {leads}: {severity}, {says}: {summary}"))
+        out.print(plain(f"  {body.decode().rstrip()}"))
+    out.print(f"{len(told)} message(s) would be sent.")
+
+
+def _test(name: str, settings: Settings) -> None:
+    from goodput.notify.decide import Scene  # noqa: PLC0415
+    from goodput.notify.senders import Sender  # noqa: PLC0415
+    from goodput.notify.try_out import send_test  # noqa: PLC0415
+
+    if name not in settings.channels:
+        raise UnknownChannel(name, sorted(settings.channels))
+    sender = Sender(settings.channels[name], settings.base)
+    leads = sender.shown_target()
+    for sent in send_test(name, sender, Scene({}, [], settings.notify, time.time_ns())):
+        if not sent.delivered:
+            typer.echo(plain(f"{name} -> {leads}: not delivered: {sent.error}"), err=True)
+            raise typer.Exit(1)
+        typer.echo(
+            f"{name} -> {leads}: delivered{f', answered {sent.http_status}' if sent.http_status else ''}", err=True
+        )
+
+
+def _requeue(name: str, lake: Lake, settings: Settings) -> None:
+    from goodput.notify.outbox import Outbox, outbox_file  # noqa: PLC0415
+
+    if name not in settings.channels:
+        raise UnknownChannel(name, sorted(settings.channels))
+    with Outbox(_readable(outbox_file(lake))) as outbox:
+        count = outbox.requeue(name)
+    typer.echo(f"{count} dead letter(s) of {name} are due again: goodput notify sends them", err=True)
+
+
+def _readable(file: Path) -> Path:
+    """The file where it is there; a question must not make one."""
+    return file if file.exists() else Path(":memory:")

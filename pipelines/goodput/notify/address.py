@@ -1,0 +1,96 @@
+"""Which addresses a channel may reach. A name is looked up once, every answer judged, and only those are connected to.
+
+So neither a name that leads inside, nor one that changes between the look and the connection, reaches what only this
+machine can.
+"""
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import urlsplit
+
+from goodput.errors import TargetRefused
+
+Resolver = Callable[[str, int], list[str]]
+_NAT64 = ip_network("64:ff9b::/96")
+# Link-local, and where clouds answer with credentials: nobody takes alarms there, so nothing allows them.
+_NEVER = tuple(
+    ip_network(text)
+    for text in ("0.0.0.0/8", "169.254.0.0/16", "fe80::/10", "168.63.129.16/32", "100.100.100.200/32", "fd00:ec2::/32")
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where one request goes: addresses that were judged, and the name for Host, SNI and the certificate."""
+
+    host: str
+    port: int
+    tls: bool
+    path: str
+    addresses: tuple[str, ...]
+
+    @property
+    def host_header(self) -> str:
+        """Host as a request names it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+
+def look_up(host: str, port: int) -> list[str]:
+    """Addresses of a host by the system's resolver; raises OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(item[4][0]) for item in found))
+
+
+def target(url: str, *, allow_private: bool, resolver: Resolver = look_up) -> Target:
+    """Where `url` leads, judged. Raises TargetRefused, and OSError where its name cannot be looked up."""
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").encode("idna").decode(), parts.port
+    except ValueError as error:
+        raise TargetRefused("the url cannot be read", "an absolute https url") from error
+    if parts.scheme not in ("https", "http") or not host:
+        raise TargetRefused("the url is not absolute, or of another scheme", "an absolute https url")
+    if parts.username is not None or parts.password is not None:
+        raise TargetRefused("the url holds a user or a password", "bearer_token for what needs authorization")
+    tls = parts.scheme == "https"
+    if not tls and not allow_private:
+        raise TargetRefused("the url is not encrypted", "https, or allow_private = true for a receiver of your own")
+    port = port or (443 if tls else 80)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if not path.isascii() or not path.isprintable() or " " in path:
+        raise TargetRefused("the path of the url holds characters that are not allowed", "percent-encoding")
+    addresses = resolver(host, port)
+    for address in addresses:
+        judge(address, allow_private=allow_private)
+    if not addresses:
+        raise OSError(f"{host} has no address")
+    return Target(host, port, tls, path, tuple(addresses))
+
+
+def judge(address: str, *, allow_private: bool) -> None:
+    """Raise TargetRefused where a channel may not connect to an IP address."""
+    try:
+        seen = _unwrapped(ip_address(address.partition("%")[0]))
+    except ValueError as error:
+        raise TargetRefused(f"{address} is no IP address", "a name or address of the receiver") from error
+    if seen.is_multicast or seen.is_unspecified or any(seen in net for net in _NEVER if net.version == seen.version):
+        raise TargetRefused(f"{address} is link-local, multicast or of a metadata service", "a receiver's own address")
+    if not seen.is_global and not allow_private:
+        raise TargetRefused(
+            f"{address} is private", "a public address, or allow_private = true for a receiver of your own"
+        )
+
+
+def _unwrapped(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """The IPv4 address that an IPv6 address carries, where it carries one."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    carried = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+    if carried is None and not int(address) >> 32 and int(address) > 1:  # ::a.b.c.d
+        carried = IPv4Address(int(address))
+    return carried or address

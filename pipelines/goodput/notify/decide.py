@@ -1,0 +1,173 @@
+"""Who is told of which transition: for one channel, the decisions that its outbox does not hold yet. Pure.
+
+A resolve goes where its firing went, and nowhere else. An alarm that still fires is told however old it is.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+
+from goodput.notify.operations import Operation, explaining
+from goodput.notify.retry import NS
+from goodput.notify.transition import Transition
+from goodput.settings.channels import Channel, Match, Notify
+
+HEARTBEAT = "heartbeat"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the outbox holds of one event on one channel."""
+
+    delivery_id: str
+    state: str
+    attempts: int
+    not_before_ns: int
+    enqueued_ns: int
+
+    @property
+    def told(self) -> bool:
+        """Whether it was sent or is going to be."""
+        return self.state in ("pending", "delivered", "dead")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What decisions are made from, the same for every channel."""
+
+    alarms: Mapping[str, Sequence[Transition]]
+    operations: Sequence[Operation]
+    settings: Notify
+    now_ns: int
+
+    @property
+    def now(self) -> datetime:
+        """The outbox's clock."""
+        return datetime.fromtimestamp(self.now_ns / NS, UTC)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One transition that is to be told, or is not, and why not."""
+
+    transition: Transition
+    explained_by: str = ""
+    not_before_ns: int = 0
+    suppressed: str | None = None
+    origin: str | None = None  # delivery on another channel that this one stands in for
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An alarm that fires and that the channel was told of; `known` is None where it is about to be."""
+
+    transition: Transition
+    explained_by: str
+    known: Known | None
+
+
+@dataclass
+class Told:
+    """What was decided for a channel."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    withdrawn: dict[str, str] = field(default_factory=dict)  # delivery_id -> why
+    standing: dict[str, Standing] = field(default_factory=dict)
+
+
+def decide(channel: Channel, scene: Scene, known: Mapping[str, Known], forced: Mapping[str, str] | None = None) -> Told:
+    """Decisions on all transitions that the channel's outbox does not know.
+
+    `forced` has events (to the delivery that they were of) that are told whatever the channel's routes say.
+    """
+    told = Told()
+    for alarm, history in scene.alarms.items():
+        if history[-1].transition == HEARTBEAT:
+            told.decisions += _heartbeat(channel, history[-1], known)
+            continue
+        walk = _Walk(channel, scene, known, forced or {}, told)
+        for transition in history:
+            walk.step(transition, last=transition is history[-1])
+        if walk.standing is not None and history[-1].firing:
+            told.standing[alarm] = walk.standing
+    return told
+
+
+def matches(match: Match, transition: Transition) -> bool:
+    """Whether a channel's routes lead there."""
+    pool = transition.labels.get("pool", "")
+    return transition.severity in match.severity and all(
+        any(fnmatchcase(value, glob) for glob in globs)
+        for value, globs in ((transition.rule, match.rule), (pool, match.pool))
+    )
+
+
+def _heartbeat(channel: Channel, newest: Transition, known: Mapping[str, Known]) -> Iterator[Decision]:
+    if newest.event_id not in known and matches(channel.match, newest):
+        yield Decision(newest)
+
+
+@dataclass
+class _Walk:
+    """Goes along the transitions of one alarm; `standing` is what the channel was told and still holds."""
+
+    channel: Channel
+    scene: Scene
+    known: Mapping[str, Known]
+    forced: Mapping[str, str]
+    told: Told
+    standing: Standing | None = None
+
+    def step(self, transition: Transition, *, last: bool) -> None:
+        known = self.known.get(transition.event_id)
+        if transition.firing:
+            self._fires(transition, known, last=last)
+        elif known is not None:
+            self.standing = None
+        elif self.standing is not None:
+            self._ends(transition)
+
+    def _fires(self, transition: Transition, known: Known | None, *, last: bool) -> None:
+        operation = explaining(transition, self.scene.operations, self.scene.settings)
+        explained_by = str(operation or "")
+        if known is not None:
+            self.standing = Standing(transition, explained_by, known) if known.told else self.standing
+            return
+        origin = self.forced.get(transition.event_id)
+        if origin is None and not self._is_due(transition, last=last):
+            return
+        until = 0 if origin else self._held_until_ns(transition, operation)
+        self.told.decisions.append(Decision(transition, explained_by, until, origin=origin))
+        self.standing = Standing(transition, explained_by, None)
+
+    def _is_due(self, transition: Transition, *, last: bool) -> bool:
+        if transition.transition == "corrected":
+            return transition.corrects in self.known
+        if transition.suppressed is not None or not matches(self.channel.match, transition):
+            return False
+        age_s = (self.scene.now - transition.recorded_at).total_seconds()
+        return last or age_s <= self.scene.settings.max_event_age_s
+
+    def _held_until_ns(self, transition: Transition, operation: Operation | None) -> int:
+        if operation is None or transition.severity not in self.scene.settings.hold:
+            return 0
+        until = operation.occurred_at + timedelta(seconds=self.scene.settings.explained_for_s)
+        return int(until.timestamp()) * NS
+
+    def _ends(self, transition: Transition) -> None:
+        """Tell that it is over; where the firing is still held back by what explains it, tell neither."""
+        assert self.standing is not None  # noqa: S101
+        firing, self.standing = self.standing, None
+        why = f"over before it was told: explained by {firing.explained_by}"
+        if firing.known is None:
+            index = next(i for i, d in enumerate(self.told.decisions) if d.transition is firing.transition)
+            if self.told.decisions[index].not_before_ns > self.scene.now_ns:
+                self.told.decisions[index] = replace(self.told.decisions[index], suppressed=why, not_before_ns=0)
+                self.told.decisions.append(Decision(transition, firing.explained_by, suppressed=why))
+                return
+        elif firing.known.attempts == 0 and firing.known.not_before_ns > self.scene.now_ns:
+            self.told.withdrawn[firing.known.delivery_id] = why
+            self.told.decisions.append(Decision(transition, firing.explained_by, suppressed=why))
+            return
+        self.told.decisions.append(Decision(transition, firing.explained_by))

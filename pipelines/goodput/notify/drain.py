@@ -1,0 +1,79 @@
+"""Empties the outbox: each channel in a thread of its own, so that one that hangs delays no other.
+
+Any number of processes may drain at once. A delivery is held while it is sent; a process that dies lets go in time.
+"""
+
+import random
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from goodput.notify.claims import Claimed, Outcome, claim, settle
+from goodput.notify.outbox import Clock, Outbox, outbox_file
+from goodput.notify.retry import NS, Patience, backoff_s, retry_after_s
+from goodput.notify.senders import Sender, Sent, rests
+from goodput.plumbing.lake import Lake
+
+_AT_ONCE = 16  # channels
+_SPARE_S = 15.0  # beyond a channel's time limit, for looking up its name, before another process may send the same
+
+
+@dataclass(frozen=True)
+class Drained:
+    """What became of the attempts."""
+
+    delivered: int = 0
+    failed: int = 0
+    dead: int = 0
+
+    def __add__(self, other: "Drained") -> "Drained":
+        return Drained(self.delivered + other.delivered, self.failed + other.failed, self.dead + other.dead)
+
+
+@dataclass(frozen=True)
+class Drainer:
+    """Sends what is due over `senders` (channel -> how to send); beyond `budget_s` no attempt is begun."""
+
+    lake: Lake
+    senders: Mapping[str, Sender]
+    budget_s: float
+    clock: Clock = time.time_ns
+    spare_s: float = _SPARE_S
+
+    def drain(self) -> Drained:
+        """Send until nothing is due or the budget is spent. Raises OutboxUnusable."""
+        if not self.senders:
+            return Drained()
+        until = time.monotonic() + self.budget_s
+        with ThreadPoolExecutor(min(len(self.senders), _AT_ONCE), "notify") as threads:
+            return sum(threads.map(partial(self._channel, until=until), self.senders), Drained())
+
+    def _channel(self, name: str, *, until: float) -> Drained:
+        sender = self.senders[name]
+        done = Drained()
+        with Outbox(outbox_file(self.lake), self.clock) as outbox:
+            while time.monotonic() < until:
+                channel = sender.channel
+                claimed = claim(outbox, name, channel.connect_timeout_s + channel.timeout_s + self.spare_s)
+                if claimed is None:
+                    break
+                began = time.monotonic_ns()
+                sent = sender.send(claimed.delivery_id, claimed.body, self.clock())
+                outcome = _outcome(sender, claimed, sent, self.clock())
+                settle(outbox, claimed, outcome, time.monotonic_ns() - began)
+                done += Drained(sent.delivered, not sent.delivered, outcome.state == "dead")
+        return done
+
+
+def _outcome(sender: Sender, claimed: Claimed, sent: Sent, now_ns: int) -> Outcome:
+    if sent.delivered:
+        return Outcome("delivered", sent.http_status)
+    patience = Patience(sender.channel.max_attempts, sender.channel.max_age_s)
+    if sent.final or patience.is_spent(claimed.attempts, (now_ns - claimed.enqueued_ns) / NS):
+        return Outcome("dead", sent.http_status, sent.error)
+    asked_s = retry_after_s(sent.retry_after, datetime.fromtimestamp(now_ns / NS, UTC))
+    wait_s = backoff_s(claimed.attempts, claimed.severity, asked_s, random.SystemRandom())
+    return Outcome("pending", sent.http_status, sent.error, wait_s, asked_s or 0.0 if rests(sent) else 0.0)

@@ -1,0 +1,148 @@
+"""Sending one stored body over a channel, and what the answer means: delivered, to be tried again, or never.
+
+A secret is read for each attempt and is in no message of an error; a body is sent as it is stored.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from goodput.errors import SecretUnusable, TargetRefused
+from goodput.notify.address import Resolver, look_up, target
+from goodput.notify.http import Answer, Limits, post
+from goodput.notify.retry import NS
+from goodput.notify.secrets import read_secret
+from goodput.notify.sign import signed_headers
+from goodput.settings.channels import Channel
+
+PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"
+# Answers that the same body would get again: the receiver has read it and does not want it.
+_NEVER = {
+    "webhook": (400, 410, 413, 415, 422),
+    "alertmanager": (400, 413, 415, 422),
+    "pagerduty": (400, 413),
+    "slack": (400, 403, 404, 410),
+}
+_API_PATH = "/api/v2/alerts"
+_RESTS = (429, 503)  # with Retry-After: the receiver means all that it gets
+
+
+@dataclass(frozen=True)
+class Sent:
+    """How sending ended: delivered; else why not, and whether another attempt can end otherwise."""
+
+    delivered: bool
+    http_status: int | None = None
+    error: str | None = None
+    final: bool = False
+    retry_after: str | None = None
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Sends over one channel; `base` is the folder of the settings file."""
+
+    channel: Channel
+    base: Path
+    resolver: Resolver = look_up
+
+    def send(self, delivery_id: str, body: bytes, now_ns: int) -> Sent:
+        """One attempt; never raises for what a receiver, the network or a secret does."""
+        try:
+            if self.channel.kind == "file":
+                return _appended(self.base / (self.channel.path or ""), body)
+            if self.channel.kind == "stdout":
+                return _printed(body)
+            return self._post(delivery_id, body, now_ns)
+        except (TargetRefused, SecretUnusable) as error:
+            return Sent(False, error=str(error))
+        except TimeoutError as error:
+            return Sent(False, error=str(error) or "timed out")
+        except (OSError, HTTPException, ValueError) as error:
+            return Sent(False, error=_plain(error))
+
+    def shown_target(self) -> str:
+        """Where the channel leads, without what is secret of it."""
+        if self.channel.kind in ("file", "stdout"):
+            return str(self.channel.path or "standard output")
+        try:
+            parts = urlsplit(self._url())
+        except (SecretUnusable, ValueError) as error:
+            return str(error).splitlines()[0]
+        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
+
+    def _post(self, delivery_id: str, body: bytes, now_ns: int) -> Sent:
+        channel = self.channel
+        where = target(self._url(), allow_private=channel.allow_private, resolver=self.resolver)
+        headers = {"Content-Type": "application/json", "User-Agent": "goodput"}
+        secrets: list[str] = []
+        if channel.kind == "webhook":
+            secrets = [read_secret("signing_secrets", secret, self.base) for secret in channel.signing_secrets]
+            headers |= signed_headers(delivery_id, now_ns // NS, body, secrets)
+        if channel.bearer_token is not None:
+            secrets.append(read_secret("bearer_token", channel.bearer_token, self.base))
+            headers["Authorization"] = f"Bearer {secrets[-1]}"
+        if channel.routing_key is not None:
+            secrets.append(read_secret("routing_key", channel.routing_key, self.base))
+            body = b'{"routing_key":' + json.dumps(secrets[-1]).encode() + b"," + body[1:]
+        limits = Limits(channel.connect_timeout_s, channel.timeout_s)
+        ca_file = None if channel.ca_file is None else self.base / channel.ca_file
+        return _judged(channel.kind, post(where, body, headers, limits, ca_file=ca_file), secrets)
+
+    def _url(self) -> str:
+        if self.channel.url is None:
+            return PAGERDUTY
+        url = read_secret("url", self.channel.url, self.base)
+        if self.channel.kind == "alertmanager" and not url.endswith(_API_PATH):
+            url = url.rstrip("/") + _API_PATH
+        return url
+
+
+def _judged(kind: str, answer: Answer, secrets: list[str]) -> Sent:
+    if 200 <= answer.status < 300:
+        return Sent(True, answer.status)
+    said = answer.excerpt
+    for secret in secrets:
+        said = said.replace(secret, "***")
+    redirect = " (redirects are not followed: give the final url)" if 300 <= answer.status < 400 else ""
+    error = f"answered {answer.status}{redirect}{f': {said}' if said else ''}"
+    return Sent(False, answer.status, error, answer.status in _NEVER[kind], answer.retry_after)
+
+
+def rests(sent: Sent) -> bool:
+    """Whether the receiver asked for a pause of all that the channel sends."""
+    return sent.retry_after is not None and sent.http_status in _RESTS
+
+
+def _plain(error: Exception) -> str:
+    """An error of the network in words, without what it was asked to reach."""
+    text = getattr(error, "strerror", None) or getattr(error, "verify_message", None) or type(error).__name__
+    return f"{type(error).__name__}: {text}"
+
+
+def _appended(path: Path, body: bytes) -> Sent:
+    """Append one line, on disk before it counts; after a torn line of a killed writer begin a new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        os.write(descriptor, (b"\n" if torn else b"") + body)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return Sent(True)
+
+
+def _printed(body: bytes) -> Sent:
+    sys.stdout.write(body.decode())
+    sys.stdout.flush()
+    return Sent(True)
+
+
+Send = Callable[[str, bytes, int], Sent]

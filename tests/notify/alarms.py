@@ -1,0 +1,84 @@
+"""Alarms as stage monitor writes them, for tests: rows of alarm_events, and a lake with settings around them."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from goodput.notify.outbox import Outbox, outbox_file
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.lake import Lake, write_parquet
+from goodput.settings.load import load_settings
+from goodput.settings.model import Settings
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NS = 1_000_000_000
+
+
+def event(event_id: str, transition: str = "firing", *, after_h: float = 0, **said: Any) -> dict[str, Any]:
+    """One row of alarm_events: by default p99 of TTFT of pool chat fires at noon, recorded in the same minute."""
+    at = NOON + timedelta(hours=after_h)
+    return {
+        "event_id": event_id,
+        "alarm_id": "trend-ttft-chat",
+        "transition": transition,
+        "rule": "ttft-p99-trend",
+        "severity": "page",
+        "occurred_at": at,
+        "starts_at": NOON,
+        "ends_at": at if transition == "resolved" else None,
+        "recorded_at": at,
+        "suppressed": None,
+        "corrects": None,
+        "summary": "p99 of ttft of chat is 49 % above its usual 0.6 s",
+        "explanation": '{"shape":"ramp","slope_ratio_per_h":0.05,"last_operation":null}',
+        "metric": "p99_ttft_s",
+        "workload": None,
+        "pool": "chat",
+        "replica": None,
+        "value": 0.894,
+        "usual": 0.6,
+        "score": 3.1,
+        "threshold": 2.8,
+        **said,
+    }
+
+
+def write_events(lake: Lake, rows: Iterable[Mapping[str, Any]]) -> None:
+    table = pa.Table.from_pylist([dict(row) for row in rows], schema=arrow_schema("alarm_events"))
+    write_parquet(lake.part("monitored", "alarm_events", "all"), table)
+
+
+def write_operations(lake: Lake, rows: Iterable[tuple[str, datetime, str, str]]) -> None:
+    """Operations as (kind, when, pool, revision)."""
+    names = ("kind", "occurred_at", "pool", "revision")
+    told = [dict(zip(names, row, strict=True)) for row in rows]
+    write_parquet(
+        lake.part("joined", "ops_events", "all"), pa.Table.from_pylist(told, schema=arrow_schema("ops_events"))
+    )
+
+
+def settings_of(folder: Path, text: str) -> Settings:
+    (folder / "goodput.toml").write_text(text)
+    return load_settings(folder / "goodput.toml")
+
+
+class Clock:
+    """A clock that stands at noon until it is told otherwise."""
+
+    def __init__(self) -> None:
+        self.ns = int(NOON.timestamp()) * NS
+
+    def __call__(self) -> int:
+        return self.ns
+
+    def forward(self, seconds: float) -> None:
+        self.ns += int(seconds * NS)
+
+
+def held(lake: Lake, what: str = "channel, kind, state, status, summary") -> list[tuple[Any, ...]]:
+    """Deliveries of the outbox, in order."""
+    with Outbox(outbox_file(lake)) as outbox:
+        return [tuple(row) for row in outbox.rows(f"SELECT {what} FROM deliveries ORDER BY sequence")]

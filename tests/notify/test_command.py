@@ -1,0 +1,162 @@
+"""`goodput notify` as a person uses it, the deliveries relation, and the asset that never fails a run."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+import pyarrow as pa
+import pytest
+
+from goodput.cli.main import main
+from goodput.notify.assets import delivered
+from goodput.notify.outbox import Outbox, outbox_file
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.warehouse import publish
+from goodput.plumbing.workspace import Workspace
+from notify.alarms import event, write_events
+from notify.receiver import Script, receiving
+
+Notify = Callable[..., tuple[int, str, str]]
+WORKLOADS = pa.Table.from_pylist(
+    [], schema=pa.schema([("workload", pa.string()), ("gate", pa.string()), ("bound", pa.float64())])
+)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = Lake(tmp_path / "lake")
+    write_events(lake, [event("f", replica="vllm-0\x1b[2J")])
+    return lake
+
+
+@pytest.fixture
+def notify(tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Notify:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # a worker of the test runner may have a width of its own
+    monkeypatch.setenv("OPS_URL", "http://127.0.0.1:9/T0PSECRET")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["goodput", "notify", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO())
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        assert "T0PSECRET" not in printed.out + printed.err
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    return run
+
+
+def channels(folder: Path, port: int = 9) -> None:
+    (folder / "goodput.toml").write_text(
+        f'[channels.ops]\nkind = "webhook"\nurl = "http://127.0.0.1:{port}/T0PSECRET"\nallow_private = true\n'
+        '[channels.log]\nkind = "file"\npath = "log.jsonl"\n'
+    )
+
+
+def test_what_would_be_sent_where_and_then_what_became_of_it(notify: Notify, lake: Lake, tmp_path: Path) -> None:
+    channels(tmp_path)
+    code, said, _ = notify("--dry-run")
+    assert code == 0
+    assert "ops -> http://127.0.0.1:9: page, firing: p99 of ttft of chat is 49 % above its usual 0.6 s" in said
+    assert said.rstrip().endswith("2 message(s) would be sent.")
+    assert "\x1b" not in said
+    assert not outbox_file(lake).exists()
+    assert notify("--once") == (
+        *(0, ""),
+        "2 new, 1 delivered, 1 failed; 1 pending, 0 dead: goodput notify --status says why\n",
+    )
+    code, said, _ = notify("--status")
+    assert code == 0, "it has not waited for long"
+    assert "ops: pending page, firing: p99 of ttft of chat is 49 % above its usual 0.6 s" in said
+    assert "why: ConnectionRefusedError: Connection refused" in said
+    assert "to do: nothing: it is tried again" in said
+    assert (tmp_path / "log.jsonl").read_text().count("\n") == 1
+
+
+def test_a_dead_letter_is_a_fault_until_it_is_sent_again(notify: Notify, lake: Lake, tmp_path: Path) -> None:
+    with receiving(Script([410])) as port:
+        channels(tmp_path, port)
+        assert notify()[2].startswith("2 new, 1 delivered, 1 failed; 0 pending, 1 dead")
+        code, said, _ = notify("--status")
+        assert code == 1
+        assert (
+            "to do: the receiver is gone: remove the channel or give it another url, then: goodput notify --requeue ops"
+            in said
+        )
+        assert notify("--requeue", "ops")[2].startswith("1 dead letter(s) of ops are due again")
+        assert notify()[2] == "0 new, 1 delivered, 0 failed; 0 pending, 0 dead\n"
+    code, said, _ = notify("--status")
+    assert (code, "Nothing is undelivered." in said) == (0, True)
+
+
+def test_a_page_that_waits_too_long_is_a_fault(notify: Notify, lake: Lake, tmp_path: Path) -> None:
+    channels(tmp_path)
+    notify()
+    with Outbox(outbox_file(lake)) as outbox, outbox.writing():
+        outbox.rows("UPDATE deliveries SET enqueued_ns = enqueued_ns - 1000000000000")
+    assert notify("--status")[0] == 1
+
+
+def test_a_test_alarm_and_its_end(notify: Notify, lake: Lake, tmp_path: Path) -> None:
+    script = Script()
+    with receiving(script) as port:
+        channels(tmp_path, port)
+        code, _, said = notify("--test", "ops")
+        assert (code, said.count("delivered, answered 200")) == (0, 2)
+    assert [json.loads(got.body)["status"] for got in script.got] == ["firing", "resolved"]
+    assert not outbox_file(lake).exists()
+    code, _, said = notify("--test", "ops")
+    assert (code, "not delivered: ConnectionRefusedError" in said) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--test", "opps"], "no channel is called 'opps'.\nThe settings have: log, ops."),
+        (["--requeue", "opps"], "no channel is called"),
+        (["--once", "--status"], "exclude each other"),
+    ],
+)
+def test_bad_usage(notify: Notify, tmp_path: Path, arguments: list[str], said: str) -> None:
+    channels(tmp_path)
+    code, _, told = notify(*arguments)
+    assert (code, said in told) == (2, True)
+
+
+def test_without_channels_nothing_happens(notify: Notify, lake: Lake) -> None:
+    assert notify()[0] == 0
+    assert notify("--status")[1] == "The settings name no channel, and nothing was ever sent.\n"
+    assert not outbox_file(lake).exists()
+
+
+def test_deliveries_can_be_asked_as_they_are_now(notify: Notify, lake: Lake, tmp_path: Path) -> None:
+    publish(lake, [], WORKLOADS)
+    with duckdb.connect(lake.database, read_only=True) as database:
+        asked = "SELECT channel, state, alarm_ids, event_ids, attempts, error FROM deliveries ORDER BY channel"
+        assert database.execute(asked).fetchall() == []
+        channels(tmp_path)
+        notify()
+        assert database.execute(asked).fetchall() == [
+            ("log", "delivered", ["trend-ttft-chat"], ["f"], 1, None),
+            ("ops", "pending", ["trend-ttft-chat"], ["f"], 1, "ConnectionRefusedError: Connection refused"),
+        ]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_asset_delivers_and_never_fails_a_run(lake: Lake, tmp_path: Path, broken: bool) -> None:
+    channels(tmp_path)
+    if broken:
+        outbox_file(lake).mkdir()
+    made = dg.materialize([delivered], resources={"workspace": Workspace(tmp_path / "goodput.toml")})
+    assert made.success
+    (event_,) = made.get_asset_materialization_events()
+    told = {key: value.value for key, value in event_.step_materialization_data.materialization.metadata.items()}
+    if broken:
+        assert "cannot use the outbox" in str(told["error"])
+    else:
+        assert (told["enqueued"], told["delivered"], told["failed"], told["pending"]) == (2, 1, 1, 1)
