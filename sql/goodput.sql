@@ -51,11 +51,7 @@ bounded AS (
 estimated AS (
     SELECT
         *,
-        CASE
-            WHEN sampled THEN need * pass_rate
-            WHEN policy = 'fail' THEN lower
-            ELSE upper
-        END AS estimate,
+        accepted_estimate(policy, accepted, need, labelled, pass_rate) AS estimate,
         CASE
             WHEN NOT has_quality THEN passed_tokens
             WHEN sampled THEN coalesce(need_tokens * ratio(passed_tokens, labelled_tokens), 0)

@@ -4,9 +4,50 @@ CREATE OR REPLACE TEMP MACRO ratio(n, d) AS CASE WHEN d > 0 THEN n::DOUBLE / d E
 -- Sample size corrected for drawing without replacement from `population`: infinite once everything was drawn.
 CREATE OR REPLACE TEMP MACRO drawn_size(sample, population) AS
     CASE WHEN population > sample THEN sample * (population - 1.0) / (population - sample) ELSE 'infinity'::DOUBLE END;
--- Wilson's 95 % interval of a proportion p seen in n draws (n may be fractional or infinite).
-CREATE OR REPLACE TEMP MACRO wilson_mid(p, n) AS (p + 1.959963984540054 ** 2 / (2 * n)) / (1 + 1.959963984540054 ** 2 / n);
-CREATE OR REPLACE TEMP MACRO wilson_half(p, n) AS
-    1.959963984540054 / (1 + 1.959963984540054 ** 2 / n) * sqrt(p * (1 - p) / n + 1.959963984540054 ** 2 / (4 * n * n));
+-- Wilson's interval, 95 % unless z says otherwise, of a proportion p seen in n draws (n may be fractional or infinite).
+CREATE OR REPLACE TEMP MACRO wilson_mid(p, n, z := 1.959963984540054) AS (p + z ** 2 / (2 * n)) / (1 + z ** 2 / n);
+CREATE OR REPLACE TEMP MACRO wilson_half(p, n, z := 1.959963984540054) AS
+    z / (1 + z ** 2 / n) * sqrt(p * (1 - p) / n + z ** 2 / (4 * n * n));
 -- A timestamp from Unix nanoseconds, cut to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
+-- Accepted requests of one workload: those without a label count as its policy says, by the share of the labelled that passed.
+CREATE OR REPLACE TEMP MACRO accepted_estimate(policy, accepted, need, labelled, pass_rate) AS
+    CASE
+        WHEN need = 0 OR policy = 'fail' THEN accepted
+        WHEN policy = 'estimate' AND pass_rate IS NOT NULL THEN need * pass_rate
+        ELSE accepted + need - labelled
+    END;
+-- How many independent draws a proportion p of n is worth whose count has this variance.
+CREATE OR REPLACE TEMP MACRO effective_size(p, n, variance) AS
+    CASE WHEN p > 0 AND p < 1 AND variance > 0 THEN n ** 2 * p * (1 - p) / variance ELSE n END;
+-- Latencies in buckets that are 1 % wide: they add up over windows, and a quantile from them is true to half of that.
+CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS floor(ln(greatest(latency_s, 1e-6)) / ln(1.01))::INTEGER;
+CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
+-- Replicas for a peak of arrivals when each keeps its promises up to the knee; a hair less than a whole one is that one.
+CREATE OR REPLACE TEMP MACRO replicas_needed(peak_rps, knee_rps, headroom) AS ceil(peak_rps / knee_rps * headroom - 1e-9)::BIGINT;
+-- The interval of b - a from those of a and b, each {value, low, high}: distances in quadrature (Newcombe's square-and-add).
+CREATE OR REPLACE TEMP MACRO difference(a, b) AS {
+    value: b.value - a.value,
+    low: b.value - a.value - sqrt((b.value - b.low) ** 2 + (a.high - a.value) ** 2),
+    high: b.value - a.value + sqrt((b.high - b.value) ** 2 + (a.value - a.low) ** 2)
+};
+CREATE OR REPLACE TEMP MACRO wilson(p, n, z := 1.959963984540054) AS {
+    value: p,
+    low: greatest(0, wilson_mid(p, n, z := z) - wilson_half(p, n, z := z)),
+    high: least(1, wilson_mid(p, n, z := z) + wilson_half(p, n, z := z))
+};
+CREATE OR REPLACE TEMP MACRO around(x, variance) AS
+    {value: x, low: x - 1.959963984540054 * sqrt(variance), high: x + 1.959963984540054 * sqrt(variance)};
+-- The quantile at a level of a sorted list, by linear interpolation; NULL beyond either end.
+CREATE OR REPLACE TEMP MACRO at_level(sorted, level) AS CASE WHEN level BETWEEN 0 AND 1 THEN
+    sorted[floor(level * (len(sorted) - 1))::BIGINT + 1]
+    + (level * (len(sorted) - 1) - floor(level * (len(sorted) - 1)))
+        * (sorted[ceil(level * (len(sorted) - 1))::BIGINT + 1] - sorted[floor(level * (len(sorted) - 1))::BIGINT + 1])
+END;
+-- A quantile with the 95 % interval between order statistics, given the variance of the share below it; too few values
+-- leave an end of it open (NULL).
+CREATE OR REPLACE TEMP MACRO quantile_within(sorted, p, variance) AS {
+    value: at_level(sorted, p),
+    low: at_level(sorted, p - 1.959963984540054 * sqrt(variance)),
+    high: at_level(sorted, p + 1.959963984540054 * sqrt(variance))
+};

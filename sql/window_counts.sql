@@ -3,7 +3,7 @@
 WITH ended AS (
     SELECT
         ended_s // step_s * step_s AS step_start_s, workload, model, pool, route,
-        count(*) AS offered,
+        count(verdict) AS offered,
         count(*) FILTER (WHERE pass_success) AS succeeded,
         count(*) FILTER (WHERE verdict = 'failed') AS failed,
         count(*) FILTER (WHERE verdict = 'over_budget') AS over_budget,
@@ -17,6 +17,12 @@ WITH ended AS (
         count(e2e_s) AS n_e2e,
         count(queue_s) AS n_queue,
         count(coverage_ppm) AS n_coverage, sum(coverage_ppm) AS coverage_ppm,
+        count(*) FILTER (WHERE NOT pass_success) AS failed_success, count(pass_success) AS gated_success,
+        count(*) FILTER (WHERE NOT pass_retries) AS failed_retries, count(pass_retries) AS gated_retries,
+        count(*) FILTER (WHERE NOT pass_itl_p95) AS failed_itl_p95, count(pass_itl_p95) AS gated_itl_p95,
+        count(*) FILTER (WHERE NOT pass_jitter) AS failed_jitter, count(pass_jitter) AS gated_jitter,
+        count(*) FILTER (WHERE NOT pass_deadline) AS failed_deadline, count(pass_deadline) AS gated_deadline,
+        count(*) FILTER (WHERE NOT pass_quality) AS failed_quality, count(pass_quality) AS gated_quality,
         count(*) FILTER (WHERE NOT pass_ttft) AS failed_ttft, count(pass_ttft) AS gated_ttft,
         count(*) FILTER (WHERE NOT pass_tpot) AS failed_tpot, count(pass_tpot) AS gated_tpot,
         count(*) FILTER (WHERE NOT pass_e2e) AS failed_e2e, count(pass_e2e) AS gated_e2e,
@@ -43,7 +49,7 @@ WITH ended AS (
     GROUP BY ALL
 ),
 arrived AS (
-    SELECT arrived_s // step_s * step_s AS step_start_s, workload, model, pool, route, count(*) AS arrivals
+    SELECT arrived_s // step_s * step_s AS step_start_s, workload, model, pool, route, count(verdict) AS arrivals
     FROM measured_requests
     CROSS JOIN span
     WHERE arrived_s >= from_s AND arrived_s < until_s

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from goodput.join.staleness import RELATIONS
 from goodput.join.workloads import workload_rows
-from goodput.measure.windows import Stretch, measure
+from goodput.measure.windows import Parts, Stretch, measure
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Settings, Workload
@@ -182,7 +182,7 @@ def windows(
     path = folder / "requests.parquet"
     pq.write_table(table, path)
     observed = (at_ns(observed_s[0]), at_ns(observed_s[1]))
-    return measure(settings, [str(path)], grains, Stretch(START_S, START_S + hours * 3600, observed))
+    return measure(settings, Parts([str(path)]), grains, Stretch(START_S, START_S + hours * 3600, observed)).goodput
 
 
 def at(seconds: float) -> datetime:

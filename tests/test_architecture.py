@@ -68,7 +68,7 @@ def test_empty_packages() -> None:
 
 
 def test_asking_imports_neither_dagster_nor_great_expectations() -> None:
-    modules = "query, tables, explain, sources, alarms, init"
+    modules = "query, tables, compare, explain, sources, alarms, init"
     script = (
         f"import sys; from goodput.cli import main, {modules}; "
         "print([m for m in ('dagster', 'great_expectations', 'polars') if m in sys.modules])"

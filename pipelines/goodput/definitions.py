@@ -8,13 +8,16 @@ import dagster as dg
 from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
 from goodput.join.assets import joined, made_whole, sampled
-from goodput.measure.assets import covered, goodput_database, measured
+from goodput.measure.assets import covered, found_frontier, goodput_database, measured
 from goodput.measure.stretches import stale_hours
 from goodput.monitor.assets import monitored
 from goodput.notify.assets import delivered
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, made_whole, joined, sampled, covered, measured, monitored, goodput_database, delivered)
+ASSETS = (
+    *(conformed, made_whole, joined, sampled, covered, measured, found_frontier),
+    *(monitored, goodput_database, delivered),
+)
 
 
 @dg.failure_hook

@@ -54,6 +54,7 @@ def test_every_setting_switched_on_loads_too(tmp_path: Path) -> None:
         "alertmanager": "alertmanager",
         "log": "file",
     }
+    assert settings.workloads["assistant"].unit == "session"
 
 
 def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ def test_a_missing_folder_is_said(goodput: Run) -> None:
 
 def _fields(model: type[BaseModel]) -> Iterator[str]:
     for name, field in model.model_fields.items():
-        yield name
+        yield field.alias or name
         for part in (field.annotation, *getattr(field.annotation, "__args__", ())):
             if isinstance(part, type) and issubclass(part, BaseModel):
                 yield from _fields(part)

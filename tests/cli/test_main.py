@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from goodput.cli.main import COMMANDS, app
 
 Run = Callable[..., Any]
-ASKING = ("query", "tables", "explain", "sources", "alarms", "init")
+ASKING = ("query", "tables", "compare", "explain", "sources", "alarms", "init")
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
@@ -86,7 +86,16 @@ def test_nothing_is_coloured_without_a_terminal(goodput: Run) -> None:
         assert "\x1b" not in goodput(*arguments).stdout
 
 
-@pytest.mark.parametrize("asked", [["query", "select 1"], ["tables"], ["explain", "req-slow"], ["sources"]])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["query", "select 1"],
+        ["tables"],
+        ["explain", "req-slow"],
+        ["sources"],
+        ["compare", "--by", "verdict", "slow", "accepted"],
+    ],
+)
 def test_a_question_imports_no_orchestrator(lake: Path, asked: list[str]) -> None:
     program = (
         "import atexit, sys; from goodput.cli.main import main; "

@@ -15,7 +15,9 @@ from goodput.join.staleness import TABLES, JoinInputs
 from goodput.join.whole import CELL, WholeInputs
 from goodput.measure.compute import measure_cells
 from goodput.measure.coverage import CoverageInputs, cover_hours
+from goodput.measure.frontier import frontier_inputs, write_frontier
 from goodput.measure.gates import gate_rows
+from goodput.measure.staleness import TABLES as MEASURED
 from goodput.measure.staleness import MeasureInputs
 from goodput.plumbing.hours import batches
 from goodput.plumbing.ledger import read_ledger
@@ -51,13 +53,22 @@ def run_without_checks(config: Path) -> Workspace:
         cover_hours(coverage, hours)
         for hour in hours:
             lake.promote("measured", "coverage", f"hour={hour}")
+    measure(workspace)
+    publish(lake, read_ledger(lake), gate_rows(workspace.settings))
+    return workspace
+
+
+def measure(workspace: Workspace) -> None:
+    """Measure the cells that are stale, and the frontier."""
+    lake = workspace.lake
     measured = MeasureInputs(JoinInputs(lake, workspace.settings, read_ledger(lake)))
     cells = measured.stale_cells()
     deque(measure_cells(measured, cells, datetime.now(UTC)), maxlen=0)
     for cell in cells:
-        lake.promote("measured", "goodput", cell.name)
-    publish(lake, read_ledger(lake), gate_rows(workspace.settings))
-    return workspace
+        for name in MEASURED:
+            lake.promote("measured", name, cell.name)
+    write_frontier(measured, frontier_inputs(measured))
+    lake.promote("measured", "frontier", CELL)
 
 
 def make_whole(workspace: Workspace) -> dict[str, int]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from goodput.measure.windows import Stretch, measure
+from goodput.measure.windows import Parts, Stretch, measure
 from goodput.settings.model import Settings
 from random_requests import random_cases, random_settings
 from river import START_S, VERDICTS, Joined, at_ns, join, windows
@@ -100,7 +100,9 @@ def test_hours_measured_apart_are_hours_measured_together(seed: int, count: int)
         pl.DataFrame(joined.requests_table).write_parquet(path)
         spans = [(0, 1), (1, 3)]
         apart = [
-            measure(chosen, [str(path)], (300, 3600), Stretch(START_S + a * 3600, START_S + b * 3600, observed))
+            measure(
+                chosen, Parts([str(path)]), (300, 3600), Stretch(START_S + a * 3600, START_S + b * 3600, observed)
+            ).goodput
             for a, b in spans
         ]
     assert_frame_equal(pl.concat(apart), together, check_row_order=False, abs_tol=1e-12)

@@ -14,12 +14,13 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
-    *("alarm_events", "alarm_power", "alarms"),
-    *("attempts", "cost_lines", "cost_records", "coverage", "deliveries", "event_records", "goodput", "label_records"),
-    *("ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples", "requests", "restatements"),
-    *("sample_records", "serving_records", "session_labels", "sources", "span_links", "token_prices"),
+    *("accepted_units", "alarm_events", "alarm_power", "alarms", "attempts", "binding_gate", "cost_lines"),
+    *("cost_records", "coverage", "deliveries", "event_records", "frontier", "gate_failures", "goodput"),
+    *("label_records", "load_windows", "ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples"),
+    *("requests", "restatements", "sample_records", "serving_records", "session_hours", "session_labels", "sessions"),
+    *("sources", "span_links", "token_prices"),
 )
-TYPES = {"VARCHAR", "VARCHAR[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
+TYPES = {"VARCHAR", "VARCHAR[]", "INTEGER[]", "BIGINT[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
 # semantics 10, with section 4's columns for goodput.
 PROMISED = {
@@ -168,6 +169,8 @@ def test_the_arrow_schema_has_the_columns_in_order(table: str) -> None:
     types = {
         "VARCHAR": pa.string(),
         "VARCHAR[]": pa.list_(pa.string()),
+        "INTEGER[]": pa.list_(pa.int32()),
+        "BIGINT[]": pa.list_(pa.int64()),
         "BIGINT": pa.int64(),
         "INTEGER": pa.int32(),
         "DOUBLE": pa.float64(),

@@ -15,21 +15,25 @@ import pyarrow as pa
 import pytest
 
 from goodput.errors import LakeUnwritable
+from goodput.measure.gates import SCHEMA as GATE_SCHEMA
 from goodput.plumbing import warehouse
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.ledger import LedgerEntry, write_ledger
 from goodput.plumbing.warehouse import publish
 
-GATE_SCHEMA = pa.schema([("workload", pa.string()), ("gate", pa.string()), ("bound", pa.float64())])
 NO_GATES = GATE_SCHEMA.empty_table()
 ALARMS = ("alarms", "alarm_events", "alarm_power")
 RELATIONS = {
     **dict.fromkeys(ALARMS, "BASE TABLE"),
+    "accepted_units": "VIEW",
     "attempts": "VIEW",
+    "binding_gate": "VIEW",
     "cost_records": "BASE TABLE",
     "coverage": "BASE TABLE",
     "deliveries": "VIEW",
+    "frontier": "BASE TABLE",
+    "gate_failures": "BASE TABLE",
     "goodput": "BASE TABLE",
     "ops_events": "BASE TABLE",
     "quality_labels": "VIEW",
@@ -38,6 +42,7 @@ RELATIONS = {
     "requests": "VIEW",
     "restatements": "BASE TABLE",
     "serving_records": "VIEW",
+    "sessions": "VIEW",
     "sources": "BASE TABLE",
     "token_prices": "BASE TABLE",
     "workloads": "BASE TABLE",
@@ -133,7 +138,31 @@ def test_types_are_those_of_the_contracts(lake: Lake) -> None:
 def test_gates_are_rows(lake: Lake) -> None:
     gates = pa.Table.from_pylist([{"workload": "qa", "gate": "ttft", "bound": 1.0}], schema=GATE_SCHEMA)
     publish(lake, [], gates)
-    assert ask(lake, "SELECT * FROM workloads") == [("qa", "ttft", 1.0)]
+    assert ask(lake, "SELECT workload, gate, bound FROM workloads") == [("qa", "ttft", 1.0)]
+
+
+def test_accepted_units_are_called_what_the_workload_calls_them(lake: Lake) -> None:
+    window = {"window_start": datetime(2026, 11, 20, 9, tzinfo=UTC), "window_s": 3600, "slice": "workload"}
+    counted = {"workload": "night", "offered": 90, "accepted": 72, "goodput_rps": 0.02}
+    add(lake, "measured", "goodput", HOUR, "part", {**window, **counted})
+    gates = [
+        {"workload": "night", "gate": gate, "unit": "request", "unit_label": "item"} for gate in ("deadline", "retries")
+    ]
+    publish(lake, [], pa.Table.from_pylist(gates, schema=GATE_SCHEMA))
+    told = ask(lake, "SELECT unit, unit_label, offered, accepted, accepted_per_hour FROM accepted_units")
+    assert told == [("request", "item", 90, 72, 72.0)]
+
+
+def test_replicas_for_a_stated_peak(lake: Lake) -> None:
+    known = {"slice": "route", "knee_rps": 1.5, "recommended_replicas": 4, "windows": 1, "arrivals": 600}
+    rows = [{**known, "route": "chat", "load_bin": n} for n in range(2)]
+    blind = {**known, "route": "search", "load_bin": 0, "recommended_replicas": None}
+    add(lake, "measured", "frontier", "all", "part", *rows, blind)
+    publish(lake, [], NO_GATES)
+    asked = "SELECT route, recommended_replicas FROM replicas_for({}) ORDER BY route"
+    # 30 / 1.5 = 20 replicas, times the headroom; a whole number is not rounded up
+    assert ask(lake, asked.format("30, headroom := 1.3")) == [("chat", 26), ("search", None)]
+    assert ask(lake, asked.format("31")) == [("chat", 25), ("search", None)]
 
 
 def test_a_reader_of_the_old_database_is_not_disturbed(lake: Lake) -> None:
@@ -270,7 +299,7 @@ def largest_file(size_bytes: int) -> Iterator[None]:
 def test_a_full_disk_keeps_the_old_database_and_leaves_nothing_torn(lake: Lake) -> None:
     publish(lake, [], NO_GATES)
     names = pa.array([f"w{n * 7919}" for n in range(200_000)])
-    many = pa.table([names, names, pa.nulls(len(names), pa.float64())], schema=GATE_SCHEMA)
+    many = pa.table([names, names, pa.nulls(len(names), pa.float64()), names, names], schema=GATE_SCHEMA)
     before = lake.database.read_bytes()
     with largest_file(1_000_000), pytest.raises(LakeUnwritable, match=r"goodput\.duckdb: cannot write: "):
         publish(lake, [], many)

@@ -96,8 +96,8 @@ goodput.toml: 27 mistakes
       right would be: a table of keys and values
   base: no such key
       right would be: alarms, attributes, channels, costs, events, label_lateness_s, lake, landing, latency_origin, \
-leave_out, limits, max_request_lifetime_s, metric_labels, notify, openslo, prices, rates, receive, schedule, slo, \
-sources, staleness_s, \
+leave_out, limits, max_request_lifetime_s, max_session_s, metric_labels, notify, openslo, prices, rates, receive, \
+schedule, slo, sources, staleness_s, \
 windows_s, workloads
   lakes: no such key
       right would be: lake, rates
@@ -127,6 +127,34 @@ def mistakes(path: Path) -> dict[str, tuple[str, str]]:
     with pytest.raises(SettingsError) as caught:
         load_settings(path)
     return {mistake.key: (mistake.wrong, mistake.right) for mistake in caught.value.mistakes}
+
+
+# Spelled out as the template tells it: unit, what a unit is called, gates.
+CLASSES = {
+    "conversational": ("session", "resolution", {"ttft_s": 1.0, "tpot_s": 0.05, "retry_budget": 1}, True),
+    "agentic": ("session", "task", {"e2e_s": 60.0, "retry_budget": 2}, True),
+    "rag": ("request", "grounded answer", {"ttft_s": 2.0, "e2e_s": 20.0, "retry_budget": 1}, True),
+    "extraction": ("request", "validated record", {"e2e_s": 10.0, "retry_budget": 1}, True),
+    "voice": ("request", "interaction", {"ttft_s": 0.3, "tpot_s": 0.05, "retry_budget": 0}, False),
+    "batch": ("request", "item", {"completion_window_s": 86400.0, "retry_budget": 3}, False),
+}
+GATE_KEYS = ("retry_budget", "ttft_s", "tpot_s", "e2e_s", "itl_p95_s", "jitter_s", "completion_window_s")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_is_a_preset(tmp_path: Path, name: str) -> None:
+    workload = load_settings(write(tmp_path, f'[workloads.w]\nclass = "{name}"')).workloads["w"]
+    unit, label, gates, has_quality = CLASSES[name]
+    assert (workload.unit, workload.unit_label, workload.quality is not None) == (unit, label, has_quality)
+    assert {key: getattr(workload, key) for key in GATE_KEYS} == dict.fromkeys(GATE_KEYS) | gates
+
+
+def test_what_is_given_beside_a_class_overrides_it(tmp_path: Path) -> None:
+    given = '[workloads.w]\nclass = "conversational"\nunit = "request"\nttft_s = 2.5\nquality.evaluators = "solved"'
+    workload = load_settings(write(tmp_path, given)).workloads["w"]
+    assert (workload.unit, workload.ttft_s, workload.tpot_s) == ("request", 2.5, 0.05)
+    assert workload.quality is not None
+    assert workload.quality.evaluators == ("solved",)
 
 
 def test_every_mistake_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,6 +187,12 @@ def test_every_mistake_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Monke
         ("[workloads.qa]\nretry_budget = true", "workloads.qa.retry_budget", "a whole number"),
         ('[workloads.qa]\nttft_s = "1.0"', "workloads.qa.ttft_s", "a number"),
         ("[workloads.qa]\nttft_s = 0", "workloads.qa.ttft_s", "greater than 0"),
+        (
+            '[workloads.qa]\nclass = "chat"',
+            "workloads.qa.class",
+            "'conversational', 'agentic', 'rag', 'extraction', 'voice' or 'batch'",
+        ),
+        ("[workloads.qa]\nklass = 1", "workloads.qa.klass", "class"),
         ("[workloads.qa.quality]\nmin_score = nan", "workloads.qa.quality.min_score", "a finite number"),
         ("[schedule]\ngrace_s = 3600", "schedule.grace_s", "less than 3600"),
         ("[receive]\nrotate_s = 0", "receive.rotate_s", "greater than 0"),

@@ -41,7 +41,7 @@ _LABELS = """
     WHERE l.request_key = $key
     ORDER BY l.labelled_at, l.label_id
 """
-_BOUNDS = "SELECT gate, bound FROM workloads WHERE workload = $workload"
+_BOUNDS = "SELECT gate, bound FROM workloads WHERE workload = $workload AND gate IS NOT NULL"
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ COMMANDS = {
     "demo": "goodput.cli.demo:demo",
     "query": "goodput.cli.query:query",
     "tables": "goodput.cli.tables:tables",
+    "compare": "goodput.cli.compare:compare",
     "explain": "goodput.cli.explain:explain",
     "sources": "goodput.cli.sources:sources",
     "alarms": "goodput.cli.alarms:app",

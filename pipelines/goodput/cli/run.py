@@ -1,6 +1,6 @@
 """`goodput run`: ingest what is new, recompute what is stale, publish."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +9,7 @@ from rich.console import Console
 
 from goodput.cli.headline import print_headline
 from goodput.cli.progress import on_terminal
+from goodput.cli.when import instant
 from goodput.errors import UsageError
 from goodput.plumbing.workspace import Workspace
 
@@ -46,15 +47,7 @@ def _span(since: str | None, until: str | None) -> tuple[datetime | None, dateti
         raise UsageError("--since and --until go together: give both, or neither.")
     if since is None or until is None:
         return None, None
-    first, last = _instant("--since", since), _instant("--until", until)
+    first, last = instant("--since", since), instant("--until", until)
     if first >= last:
         raise UsageError(f"--since {since} is not before --until {until}.")
     return first, last
-
-
-def _instant(option: str, text: str) -> datetime:
-    try:
-        told = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text}: no time. Right would be 2026-11-20T09:00 (UTC).") from error
-    return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)

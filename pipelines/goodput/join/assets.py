@@ -52,7 +52,9 @@ def joined(
     for batch in workspace.progress.track(groups, "joining", len(groups)):
         for table, count in join_hours(inputs, batch).items():
             rows[table] += count
-    yield from checked(workspace.lake, PUBLIC, cells, layer="joined", rows=rows, unchecked=("source_rows",))
+    yield from checked(
+        workspace.lake, PUBLIC, cells, layer="joined", rows=rows, beside=("session_hours",), unchecked=("source_rows",)
+    )
 
 
 @dg.multi_asset(

@@ -33,7 +33,7 @@ RELATIONS = (
     "attempts",
     "source_rows",
 )
-TABLES = ("attempts", "requests", "quality_labels", "source_rows")
+TABLES = ("attempts", "requests", "session_hours", "quality_labels", "source_rows")
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,11 @@ class JoinInputs:
         settings = self.settings.model_dump(
             mode="json", include={"workloads", "latency_origin", "max_request_lifetime_s", "label_lateness_s"}
         )
-        texts = [sql_file(name).text for name in ("macros", *RELATIONS)]
+        texts = [sql_file(name).text for name in ("macros", *RELATIONS, "session_hours")]
         return fingerprint(
-            settings, texts, [str(contract(name)) for name in ("attempts", "requests", "quality_labels")]
+            settings,
+            texts,
+            [str(contract(name)) for name in ("attempts", "requests", "session_hours", "quality_labels")],
         )
 
     def of_hour(self, hour: str) -> str:

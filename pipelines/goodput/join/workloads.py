@@ -11,6 +11,7 @@ SCHEMA = pa.schema(
     [
         ("workload", pa.string()),
         ("ordinal", pa.int32()),
+        ("unit", pa.string()),
         *((key, _GLOBS) for key in ("model", "route", "pool", "tenant")),
         ("attributes", pa.list_(pa.struct([("name", pa.string()), ("globs", _GLOBS)]))),
         ("retries_bound", pa.int64()),
@@ -48,6 +49,7 @@ def _row(name: str, ordinal: int, item: Workload) -> dict[str, object]:
     return {
         "workload": name,
         "ordinal": ordinal,
+        "unit": item.unit,
         **{key: list(getattr(match, key)) or None for key in ("model", "route", "pool", "tenant")},
         "attributes": [{"name": key, "globs": list(globs)} for key, globs in match.attributes.items()],
         "retries_bound": item.retry_budget,

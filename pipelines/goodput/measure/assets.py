@@ -7,17 +7,21 @@ import dagster as dg
 
 from goodput.join.assets import Redo
 from goodput.join.staleness import JoinInputs
+from goodput.join.whole import CELL
 from goodput.measure.compute import measure_cells
 from goodput.measure.coverage import CoverageInputs, cover_hours
+from goodput.measure.frontier import frontier_inputs, write_frontier
 from goodput.measure.gates import gate_rows
 from goodput.measure.staleness import MeasureInputs
 from goodput.plumbing.asset_tags import HOURS, IN_ONE_RUN, OWNERS, table_spec
 from goodput.plumbing.checked import check_spec, checked, publishable
 from goodput.plumbing.hours import batches
+from goodput.plumbing.lake import inputs_of
 from goodput.plumbing.ledger import read_ledger
 from goodput.plumbing.warehouse import publish
 from goodput.plumbing.workspace import Workspace
 
+CHECKED = ("goodput", "gate_failures")
 _HOURS_AT_ONCE = 24
 
 
@@ -58,9 +62,10 @@ def covered(
 @dg.multi_asset(
     name="measure",
     specs=[
-        table_spec("goodput", "measure", kinds={"parquet", "duckdb"}, deps=["requests", "coverage"], partitioned=True)
+        table_spec(table, "measure", kinds={"parquet", "duckdb"}, deps=["requests", "coverage"], partitioned=True)
+        for table in CHECKED
     ],
-    check_specs=[check_spec("goodput")],
+    check_specs=[check_spec(table) for table in CHECKED],
     partitions_def=HOURS,
     backfill_policy=IN_ONE_RUN,
     description="Windowed goodput. Windows whose requests have not changed are left as they are.",
@@ -73,11 +78,32 @@ def measured(
     asked = set(context.partition_keys)
     stale = list(inputs.cells()) if config.force else inputs.stale_cells()
     due = {cell.name: cell for cell in stale if asked.intersection(cell.hours)}
-    cells = publishable(workspace.lake, {name: cell.inputs for name, cell in due.items()}, ["goodput"])
+    cells = publishable(workspace.lake, {name: cell.inputs for name, cell in due.items()}, CHECKED)
     now = datetime.now(UTC)
     measuring = measure_cells(inputs, [due[name] for name in cells], now)
-    rows = sum(part.height for part in workspace.progress.track(measuring, "measuring", len(cells)))
-    yield from checked(workspace.lake, ["goodput"], cells, layer="measured", rows={"goodput": rows})
+    rows = dict.fromkeys(CHECKED, 0)
+    for part in workspace.progress.track(measuring, "measuring", len(cells)):
+        for table, count in part.items():
+            rows[table] += count
+    yield from checked(workspace.lake, CHECKED, cells, layer="measured", rows=rows, beside=("load_windows",))
+
+
+@dg.multi_asset(
+    name="frontier",
+    specs=[table_spec("frontier", "measure", kinds={"parquet", "duckdb"}, deps=["goodput"])],
+    check_specs=[check_spec("frontier")],
+    description="Goodput by offered load, from the load windows of all hours; left alone while none of them changes.",
+)
+def found_frontier(
+    workspace: dg.ResourceParam[Workspace],
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Compute the frontier where a load window has changed."""
+    inputs = _inputs(workspace)
+    wanted = frontier_inputs(inputs)
+    is_stale = inputs_of(workspace.lake.part("measured", "frontier", CELL)) != wanted
+    cells = publishable(workspace.lake, {CELL: wanted} if is_stale else {}, ["frontier"])
+    rows = sum(write_frontier(inputs, made_from) for made_from in cells.values())
+    yield from checked(workspace.lake, ["frontier"], cells, layer="measured", rows={"frontier": rows})
 
 
 @dg.asset(
@@ -86,7 +112,7 @@ def measured(
     kinds={"duckdb"},
     deps=[
         *("attempts", "requests", "quality_labels", "session_labels", "ops_events", "cost_records", "token_prices"),
-        *("replica_samples", "coverage", "goodput", "quarantine"),
+        *("replica_samples", "coverage", "goodput", "gate_failures", "frontier", "quarantine"),
         *("alarms", "alarm_events", "alarm_power"),
     ],
     description="goodput.duckdb: every public relation with its comments, replaced whole.",

@@ -1,4 +1,4 @@
-"""Measures stale cells of `goodput` and writes them, with what they restate."""
+"""Measures stale cells of `goodput` and what goes with it, and writes them with what they restate."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from goodput.measure.staleness import Cell, MeasureInputs
-from goodput.measure.windows import Stretch, measure, restate
+from goodput.measure.windows import Measured, Stretch, measure, restate
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import day_of
 from goodput.plumbing.lake import write_parquet
@@ -16,12 +16,12 @@ from goodput.plumbing.lake import write_parquet
 _MOST_OF_A_DAY = 12  # with so many hours due, reading the day once outweighs measuring hours that are not due
 
 
-def measure_cells(inputs: MeasureInputs, cells: Sequence[Cell], computed_at: datetime) -> Iterator[pl.DataFrame]:
-    """Write the candidate of each cell, and the restatements that it makes; yields the rows of one cell at a time."""
+def measure_cells(inputs: MeasureInputs, cells: Sequence[Cell], computed_at: datetime) -> Iterator[dict[str, int]]:
+    """Write the candidates of each cell, and the restatements that it makes; yields rows by table, a cell at a time."""
     for batch in _batches(cells):
         rows = _measured(inputs, batch)
         for cell in batch:
-            yield _write(inputs, cell, _rows_of(cell, rows), computed_at)
+            yield _write(inputs, cell, rows, computed_at)
 
 
 def _batches(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
@@ -37,12 +37,10 @@ def _batches(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
             yield from (batch for batch in (hours, days) if batch)
 
 
-def _measured(inputs: MeasureInputs, batch: Sequence[Cell]) -> pl.DataFrame:
-    files = sorted({file for cell in batch for file in inputs.files(cell)})
-    coverage = sorted({file for cell in batch for file in inputs.coverage_files(cell)})
+def _measured(inputs: MeasureInputs, batch: Sequence[Cell]) -> Measured:
     grains = sorted({grain for cell in batch for grain in cell.grains})
     from_s, until_s = min(cell.from_s for cell in batch), max(cell.until_s for cell in batch)
-    return measure(inputs.join.settings, files, grains, Stretch(from_s, until_s, inputs.join.observed), coverage)
+    return measure(inputs.join.settings, inputs.parts(batch), grains, Stretch(from_s, until_s, inputs.join.observed))
 
 
 def _rows_of(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:
@@ -50,15 +48,21 @@ def _rows_of(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("window_s").is_in(cell.grains) & (start_s >= cell.from_s) & (start_s < cell.until_s))
 
 
-def _write(inputs: MeasureInputs, cell: Cell, now: pl.DataFrame, computed_at: datetime) -> pl.DataFrame:
+def _write(inputs: MeasureInputs, cell: Cell, measured: Measured, computed_at: datetime) -> dict[str, int]:
     lake = inputs.lake
+    now = _rows_of(cell, measured.goodput)
     schema = arrow_schema("goodput")
     present = lake.part("measured", "goodput", cell.name)
     before = pl.DataFrame(pq.read_table(present) if present.exists() else schema.empty_table())
     rows, restated = restate(now, before, computed_at)
     write_parquet(lake.part("candidate", "goodput", cell.name), rows.to_arrow().cast(schema), inputs=cell.inputs)
+    beside = {"gate_failures": measured.gate_failures, "load_windows": measured.load_windows}
+    beside = {table: _rows_of(cell, all_rows) for table, all_rows in beside.items()}
+    for table, found in beside.items():
+        here = lake.part("candidate", table, cell.name)
+        write_parquet(here, found.to_arrow().cast(arrow_schema(table)), inputs=cell.inputs)
     if restated.height:
         # named by its inputs: computing the same change again writes the same file
         path = lake.part("measured", "restatements", cell.name, cell.inputs)
         write_parquet(path, restated.to_arrow().cast(arrow_schema("restatements")))
-    return rows
+    return {"goodput": rows.height, "gate_failures": beside["gate_failures"].height}

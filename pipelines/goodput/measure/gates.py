@@ -1,24 +1,36 @@
-"""The gates of each workload as a table that users can ask: workload, gate, bound."""
+"""The gates of each workload as a table that users can ask: workload, gate, bound, and what the workload counts."""
 
 import pyarrow as pa
 
 from goodput.join.workloads import bounds
 from goodput.settings.model import Settings, Workload
 
+SCHEMA = pa.schema(
+    [
+        ("workload", pa.string()),
+        ("gate", pa.string()),
+        ("bound", pa.float64()),
+        ("unit", pa.string()),
+        ("unit_label", pa.string()),
+    ]
+)
+
 
 def gate_rows(settings: Settings) -> pa.Table:
-    """One row per workload and gate that is set; the bound of a latency gate in seconds, of `retries` a count."""
+    """One row per workload and gate that is set, or one without a gate where none is.
+
+    The bound of a latency gate is in seconds, of `retries` a count, of `quality` the least score.
+    """
     rows = [
-        {"workload": name, "gate": gate, "bound": bound}
+        {"workload": name, "gate": gate, "bound": bound, "unit": workload.unit, "unit_label": workload.unit_label}
         for name, workload in settings.workloads.items()
-        for gate, bound in _gates(workload).items()
+        for gate, bound in (_gates(workload) or {None: None}).items()
     ]
-    schema = pa.schema([("workload", pa.string()), ("gate", pa.string()), ("bound", pa.float64())])
-    return pa.Table.from_pylist(rows, schema=schema)
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-def _gates(workload: Workload) -> dict[str, float | None]:
-    gates: dict[str, float | None] = {gate: bound for gate, bound in bounds(workload).items() if bound is not None}
+def _gates(workload: Workload) -> dict[str | None, float | None]:
+    gates: dict[str | None, float | None] = {g: bound for g, bound in bounds(workload).items() if bound is not None}
     if workload.retry_budget is not None:
         gates["retries"] = float(workload.retry_budget)
     if workload.quality is not None:

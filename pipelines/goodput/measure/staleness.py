@@ -3,12 +3,12 @@
 A cell is an hour (windows of at most an hour) or a day (longer windows).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from goodput.join.staleness import JoinInputs
-from goodput.measure.windows import RELATIONS, SLICES
+from goodput.measure.windows import RELATIONS, SLICES, Parts, session_reach_h
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, day_of, epoch_hour, hours_of_day, neighbours, shifted
@@ -16,6 +16,7 @@ from goodput.plumbing.lake import Lake, inputs_of
 from goodput.plumbing.sql_files import sql_file
 
 HOUR_S = 3600
+TABLES = ("goodput", "gate_failures", "load_windows")
 
 
 @dataclass(frozen=True)
@@ -62,16 +63,33 @@ class MeasureInputs:
     @cached_property
     def _rules(self) -> str:
         texts = [sql_file(name).text for name in ("macros", *RELATIONS)]
-        return fingerprint(texts, str(contract("goodput")), SLICES, self.join.rules)
+        settings = self.join.settings
+        counted = (min(settings.windows_s), self._session_reach)
+        return fingerprint(texts, [str(contract(table)) for table in TABLES], SLICES, counted, self.join.rules)
 
-    def files(self, cell: Cell) -> list[str]:
-        """Joined parts of every request that completed or arrived in the cell."""
-        near = sorted(neighbours(cell.hours, 0, self.join.reach))
-        return [str(self.lake.part("joined", "requests", f"hour={hour}")) for hour in near if hour in self._joined]
+    @cached_property
+    def _session_reach(self) -> int:
+        """Hours around a cell whose sessions count in it: none where no workload counts sessions."""
+        settings = self.join.settings
+        by_session = any(workload.unit == "session" for workload in settings.workloads.values())
+        return session_reach_h(settings) if by_session else 0
 
-    def coverage_files(self, cell: Cell) -> list[str]:
-        """Measured parts of the coverage of the cell's hours."""
-        return [str(self.lake.part("measured", "coverage", f"hour={h}")) for h in cell.hours if h in self._covered]
+    def parts(self, cells: Sequence[Cell]) -> Parts:
+        """Parts of all requests that completed or arrived in the cells, of sessions around them, and their coverage."""
+        hours = {hour for cell in cells for hour in cell.hours}
+        near = neighbours(hours, 0, self.join.reach)
+        around = neighbours(hours, self._session_reach, self._session_reach) if self._session_reach else set()
+        covered = sorted(hours.intersection(self._covered))
+        return Parts(
+            requests=self._files("requests", near),
+            attempts=self._files("attempts", near),
+            session_hours=self._files("session_hours", around),
+            coverage=[str(self.lake.part("measured", "coverage", f"hour={hour}")) for hour in covered],
+        )
+
+    def _files(self, table: str, hours: Iterable[str]) -> list[str]:
+        known = [hour for hour in sorted(hours) if hour in self._joined]
+        return [str(self.lake.part("joined", table, f"hour={hour}")) for hour in known]
 
     def cells(self) -> Iterator[Cell]:
         """Every cell that the joined parts call for: an arrival may lie in an hour before its completion."""
@@ -88,10 +106,14 @@ class MeasureInputs:
     def _cell(self, name: str, hours: tuple[str, ...], grains: tuple[int, ...]) -> Cell:
         until = shifted(hours[-1], 1)
         edges = [min(max(ns, epoch_hour(hours[0]) * HOUR_NS), epoch_hour(until) * HOUR_NS) for ns in self.join.observed]
-        used = [self._joined.get(hour, "") for hour in sorted(neighbours(hours, 0, self.join.reach))]
+        around = neighbours(hours, self._session_reach, max(self.join.reach, self._session_reach))
+        used = [self._joined.get(hour, "") for hour in sorted(around)]
         covered = [self._covered.get(hour, "") for hour in hours]
         return Cell(name, hours, grains, fingerprint(self._rules, grains, used, covered, edges))
 
     def stale_cells(self) -> list[Cell]:
         """Cells whose file was not made from what lies in the lake now."""
-        return [c for c in self.cells() if inputs_of(self.lake.part("measured", "goodput", c.name)) != c.inputs]
+        return [cell for cell in self.cells() if self._is_stale(cell)]
+
+    def _is_stale(self, cell: Cell) -> bool:
+        return any(inputs_of(self.lake.part("measured", table, cell.name)) != cell.inputs for table in TABLES)

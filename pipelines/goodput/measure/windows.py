@@ -1,6 +1,6 @@
-"""Computes the windows of `goodput` for stretches of event time, and what a restatement changes.
+"""Computes `goodput` and what goes with it for stretches of event time, and what a restatement changes.
 
-The arithmetic is sql/goodput.sql; which stretch has to be computed again is `staleness`'s work.
+The arithmetic is in sql/; which stretch has to be computed again is `staleness`'s work.
 """
 
 import math
@@ -26,7 +26,10 @@ SLICES = (
     ("workload_route", True, False, False, True),
     ("finest", True, True, True, True),
 )
-RELATIONS = ("request_words", "measured_requests", "window_counts", "goodput")
+RELATIONS = (
+    *("request_words", "measured_sessions", "measured_requests", "window_counts", "goodput", "gate_failures"),
+    "load_windows",
+)
 _WORDS = ("workload", "model", "pool", "route")
 RESTATED = ("computed_at", "revision")
 _KEY = contract("goodput").primary_key
@@ -41,50 +44,92 @@ class Stretch:
     observed_ns: tuple[int, int]
 
 
-def measure(
-    settings: Settings,
-    files: Sequence[str],
-    grains: Sequence[int],
-    stretch: Stretch,
-    coverage: Sequence[str] = (),
-) -> pl.DataFrame:
-    """Rows of `goodput` for a stretch at the given grains (seconds), without computed_at and revision (semantics 4).
+@dataclass(frozen=True)
+class Parts:
+    """Files of the tables that windows are made from; all but `requests` may be left out where they change nothing."""
 
-    `files` are the parts of `requests` that hold every request which completed or arrived in the stretch, `coverage`
-    those of the coverage of its hours.
+    requests: Sequence[str]
+    attempts: Sequence[str] = ()
+    session_hours: Sequence[str] = ()
+    coverage: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Rows of the measured tables of one stretch; goodput without computed_at and revision."""
+
+    goodput: pl.DataFrame
+    gate_failures: pl.DataFrame
+    load_windows: pl.DataFrame
+
+
+def session_reach_h(settings: Settings) -> int:
+    """How many hours apart two requests of one session may lie."""
+    return math.ceil(settings.max_session_s / 3600)
+
+
+def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: Stretch) -> Measured:
+    """Measured rows of a stretch at the given grains (seconds); of `load_windows` at the base grain (semantics 4, 8).
+
+    `parts.requests` and `.attempts` hold every request which completed or arrived in the stretch and its attempts,
+    `.session_hours` what sessions did within `session_reach_h` of it, `.coverage` the coverage of its hours.
     """
+    base_s = min(settings.windows_s)
     with connect() as connection:
-        read_parts(connection, "requests", files, arrow_schema("requests"))
-        read_parts(connection, "coverage", coverage, arrow_schema("coverage"))
+        for name in ("requests", "attempts", "session_hours", "coverage"):
+            read_parts(connection, name, getattr(parts, name), arrow_schema(name))
         connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
-        connection.register("span", _span(stretch, math.gcd(*grains)))
+        connection.register("span", _span(stretch, math.gcd(*grains), base_s, session_reach_h(settings)))
         connection.register("workloads", workload_rows(settings))
         compute(connection, "request_words")
         for column in _WORDS:
             words = f"SELECT unnest({column}) FROM request_words"  # noqa: S608  (a column of its own)
             connection.execute(f"CREATE TYPE {column}_word AS ENUM ({words})")
-        compute(connection, "measured_requests")
-        compute(connection, "window_counts")
-        slices = [_slice(connection, row) for row in SLICES]
-    return pl.concat(slices).sort(_KEY, nulls_last=False)
+        for relation in ("measured_sessions", "measured_requests", "window_counts"):
+            compute(connection, relation)
+        connection.register("slices", _slices(SLICES))
+        goodput = pl.concat([_of_slice(connection, row) for row in SLICES])
+        failures = _rows(connection, "gate_failures")
+        loads = (
+            _rows(connection, "load_windows")
+            if base_s in grains
+            else pl.DataFrame(arrow_schema("load_windows").empty_table())
+        )
+    return Measured(
+        _in_order("goodput", goodput), _in_order("gate_failures", failures), _in_order("load_windows", loads)
+    )
 
 
-def _slice(connection: duckdb.DuckDBPyConnection, row: tuple[str, bool, bool, bool, bool]) -> pl.DataFrame:
+def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.sort(contract(table).primary_key, nulls_last=False)
+
+
+def _slices(rows: Sequence[tuple[str, bool, bool, bool, bool]]) -> pa.Table:
     names = ("slice", "by_workload", "by_model", "by_pool", "by_route")
-    connection.register("slice", pa.table({name: [value] for name, value in zip(names, row, strict=True)}))
-    wanted = [field for field in arrow_schema("goodput") if field.name not in RESTATED]
+    return pa.table(dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+
+def _of_slice(connection: duckdb.DuckDBPyConnection, row: tuple[str, bool, bool, bool, bool]) -> pl.DataFrame:
+    connection.register("slice", _slices([row]))
+    return _rows(connection, "goodput", RESTATED)
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[str] = ()) -> pl.DataFrame:
+    wanted = [field for field in arrow_schema(table) if field.name not in without]
     columns = ", ".join(f'"{field.name}"' for field in wanted)
-    rows = connection.sql(f"SELECT {columns} FROM ({sql_file('goodput').text})").to_arrow_table()  # noqa: S608
+    rows = connection.sql(f"SELECT {columns} FROM ({sql_file(table).text})").to_arrow_table()  # noqa: S608
     return pl.DataFrame(rows.cast(pa.schema(wanted)))
 
 
-def _span(stretch: Stretch, step_s: int) -> pa.Table:
+def _span(stretch: Stretch, step_s: int, base_s: int, session_reach_h: int) -> pa.Table:
     first_ns, last_ns = stretch.observed_ns
     return pa.table(
         {
             "from_s": [stretch.from_s],
             "until_s": [stretch.until_s],
             "step_s": [step_s],
+            "base_s": pa.array([base_s], pa.int32()),
+            "session_reach_h": pa.array([session_reach_h], pa.int64()),
             "observed_from_s": [first_ns / 1e9],
             "observed_until_s": [last_ns / 1e9],
         }

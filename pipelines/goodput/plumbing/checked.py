@@ -33,18 +33,20 @@ def checked(  # noqa: PLR0913  (what was computed, where it goes and what of it 
     *,
     layer: str,
     rows: Mapping[str, int],
+    beside: Sequence[str] = (),
     unchecked: Sequence[str] = (),
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Check the candidates of `cells`, put the good ones in place and report both for every table.
 
-    A cell that breaks one table's contract is held back for all of them, so that they never disagree.
+    A cell that breaks one table's contract is held back for all of them, and for what is computed `beside` them, so
+    that they never disagree.
     """
     failures = {table: check_hours(table, {c: [lake.part("candidate", table, c)] for c in cells}) for table in tables}
     for table in tables:
         note_held(lake, [table], cells, failures[table])
     bad = {failure.hour for failed in failures.values() for failure in failed}
     for cell in cells:
-        for table in (*tables, *unchecked):
+        for table in (*tables, *beside, *unchecked):
             if cell not in bad or table in unchecked:
                 lake.promote(layer, table, cell)
     for table in tables:

@@ -30,6 +30,8 @@ TABLES = {
     "token_prices": "joined",
     "coverage": "measured",
     "goodput": "measured",
+    "gate_failures": "measured",
+    "frontier": "measured",
     "restatements": "measured",
     "quarantine": "conformed",
     "alarms": "monitored",
@@ -38,6 +40,9 @@ TABLES = {
 }
 _ALSO = {"quality_labels": "session_labels"}  # rows of a view that another table of its layer holds
 _COUNTED = ("label_records", "event_records", "cost_lines", "price_lines")  # of the ledger, beside source_rows
+# Views whose arithmetic is sql/: with the joined table that each reads besides what is in the database.
+DERIVED = {"sessions": "session_hours", "binding_gate": None, "accepted_units": None}
+MACROS = {"replicas_for": "peak_rps, headroom := 1.2"}
 SOURCE_ROWS = pa.schema(
     [
         ("source_id", pa.string()),
@@ -46,15 +51,19 @@ SOURCE_ROWS = pa.schema(
         ("duplicates", pa.int64()),
     ]
 )
-_WORKLOADS = "The gates of each workload as the settings give them: one row per gate"
+_WORKLOADS = "The gates of each workload as the settings give them: one row per gate, or one without a gate"
 _WORKLOAD_COLUMNS = {
     "workload": "Name of the workload",
     "gate": "A gate that is set: retries, ttft, tpot, e2e, itl_p95, jitter, deadline or quality",
     "bound": "Largest value that passes, seconds or retries; of quality the least score, NULL where none is set",
+    "unit": "What goodput counts of the workload: request or session",
+    "unit_label": "What an accepted one is called",
 }
 _ORDER = {
     "coverage": "window_start, replica",
     "goodput": "window_s, window_start, slice, workload, model, pool, route",
+    "gate_failures": "window_s, window_start, slice, workload, model, pool, route, gate",
+    "frontier": "slice, pool, route, load_bin",
     "restatements": "restated_at, window_s, window_start, slice, workload, model, pool, route",
     "quarantine": "path, line, position",
     "ops_events": "occurred_at, event_id",
@@ -109,6 +118,10 @@ def _fill(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str], wo
     connection.execute(f"COMMENT ON TABLE workloads IS {quoted(_WORKLOADS)}")
     for column, comment in _WORKLOAD_COLUMNS.items():
         connection.execute(f'COMMENT ON COLUMN workloads."{column}" IS {quoted(comment)}')
+    for view, joined in DERIVED.items():
+        _add_derived(connection, view, joined, _files(lake, "joined", joined, None) if joined else [])
+    for macro, parameters in MACROS.items():
+        connection.execute(f"CREATE MACRO {macro}({parameters}) AS TABLE {sql_file(macro).text}")
     return rows
 
 
@@ -145,16 +158,25 @@ def _add_table(connection: duckdb.DuckDBPyConnection, table: str, select: str) -
 
 
 def _add_view(connection: duckdb.DuckDBPyConnection, view: str, files: list[str]) -> None:
-    columns = contract(view).columns
+    connection.execute(f'CREATE VIEW "{view}" AS {_as_agreed(view, files)}')
+    _comment(connection, "VIEW", view)
+
+
+def _add_derived(connection: duckdb.DuckDBPyConnection, view: str, joined: str | None, files: list[str]) -> None:
+    reads = f'WITH "{joined}" AS ({_as_agreed(joined, files)})' if joined else ""
+    named = ", ".join(f'"{column.name}"' for column in contract(view).columns)
+    connection.execute(f'CREATE VIEW "{view}" AS {reads} SELECT {named} FROM ({sql_file(view).text})')  # noqa: S608
+    _comment(connection, "VIEW", view)
+
+
+def _as_agreed(table: str, files: list[str]) -> str:
+    """A query of the table's rows in Parquet files; of none without files."""
+    columns = contract(table).columns
     if not files:
         nothing = ", ".join(f'NULL::{column.duckdb_type} AS "{column.name}"' for column in columns)
-        connection.execute(f'CREATE VIEW "{view}" AS SELECT {nothing} WHERE false')
-    else:
-        named = ", ".join(f'"{column.name}"' for column in columns)
-        connection.execute(
-            f'CREATE VIEW "{view}" AS SELECT {named} FROM {parquet(files)}'  # noqa: S608
-        )
-    _comment(connection, "VIEW", view)
+        return f"SELECT {nothing} WHERE false"
+    named = ", ".join(f'"{column.name}"' for column in columns)
+    return f"SELECT {named} FROM {parquet(files)}"  # noqa: S608
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, kind: str, relation: str) -> None:

@@ -58,7 +58,7 @@ def _known_keys(location: Sequence[int | str]) -> list[str]:
             continue  # the parts of a list are all alike
         inner = at.model_fields[step].annotation if _is_part(at) else get_args(at)[1]
         at = next(item for item in (inner, *get_args(inner)) if _is_part(item) or get_origin(item) is dict)
-    return sorted(name for name, field in at.model_fields.items() if not field.exclude)
+    return sorted(field.alias or name for name, field in at.model_fields.items() if not field.exclude)
 
 
 def _is_part(item: Any) -> bool:

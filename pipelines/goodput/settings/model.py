@@ -8,12 +8,13 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from goodput.settings.alarms import Alarms, Slo
 from goodput.settings.channels import Channel, Notify, usable_fallbacks
 from goodput.settings.part import Count, Names, Part, Seconds, Unusable
+from goodput.settings.presets import PRESETS
 
 
 def _not_reserved(name: str) -> str:
@@ -54,8 +55,13 @@ class Quality(Part):
 
 
 class Workload(Part):
-    """Which requests are one kind of work, and the gates that an accepted one passes (semantics 2)."""
+    """Which requests are one kind of work, and the gates that an accepted one passes (semantics 2, 8)."""
 
+    class_: Literal["conversational", "agentic", "rag", "extraction", "voice", "batch"] | None = Field(
+        default=None, alias="class"
+    )
+    unit: Literal["request", "session"] = "request"
+    unit_label: str = "request"  # what an accepted one is called
     match: Match = Match()
     retry_budget: Count | None = None
     ttft_s: Seconds | None = None
@@ -68,6 +74,13 @@ class Workload(Part):
         default_factory=dict
     )
     quality: Quality | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_its_class(cls, value: Any) -> Any:
+        if isinstance(value, dict) and isinstance(value.get("class"), str):
+            return PRESETS.get(value["class"], {}) | value
+        return value
 
 
 class MappedColumn(Part):
@@ -213,6 +226,7 @@ class Settings(Part):
     windows_s: tuple[Annotated[int, Field(strict=True)], ...] = (300, 3600, 86400)
     latency_origin: Literal["request", "attempt"] = "request"
     max_request_lifetime_s: Seconds = 3600.0
+    max_session_s: Seconds = 14400.0
     label_lateness_s: Seconds = 14 * 86400.0
     staleness_s: Annotated[float, Field(gt=0, le=3600, strict=True)] = 300.0
     attributes: Attributes = Attributes()

@@ -1,0 +1,119 @@
+"""`goodput compare`: two routes, models, pools or periods side by side, and which is better where that can be told."""
+
+import sys
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from goodput.cli.cells import significant
+from goodput.cli.comparison import Comparison, Sides, between_periods, between_values, compared
+from goodput.cli.published import Config, LakeRoot, published
+from goodput.cli.render import console, table, until_reader_leaves
+from goodput.cli.when import instant
+from goodput.errors import UsageError
+
+
+class CompareFormat(StrEnum):
+    """How a comparison is written."""
+
+    table = "table"
+    json = "json"
+
+
+def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
+    values: Annotated[list[str] | None, typer.Argument(metavar="A B", help="The two values of --by.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COLUMN", help="A column of requests: route, model, pool, tenant ...")
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="TIME", help="Side A: what ended before (UTC, ISO 8601).")
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="TIME", help="Side B: what ended at this time or later.")
+    ] = None,
+    since: Annotated[str | None, typer.Option("--since", metavar="TIME", help="Nothing that ended before.")] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Nothing that ended later.")] = None,
+    workload: Annotated[str | None, typer.Option("--workload", help="Only requests of this workload.")] = None,
+    config: Config = None,
+    lake: LakeRoot = None,
+    format: Annotated[CompareFormat, typer.Option("--format")] = CompareFormat.table,
+) -> None:
+    """Set two sides against each other: throughput, goodput, cost, latencies, and the tails where they differ.
+
+    Every difference has a 95 % interval; where that holds 0 the sides are not distinguishable. What a side does in a
+    base window is one observation; slices are by prompt and answer length, with wider intervals as they are many.
+
+    Example:
+      goodput compare --by route stable canary
+      goodput compare --before 2026-11-20T09:00 --after 2026-11-20T09:30 --workload chat
+    """
+    sides = _sides(values or [], by, _time("--before", before), _time("--after", after))
+    bounds = {"since": _time("--since", since), "until": _time("--until", until), "workload": workload}
+    with until_reader_leaves(), published(config, lake) as connection:
+        found = compared(connection, sides, bounds)
+        if format is CompareFormat.json:
+            _print_json(found)
+        else:
+            _print(found, console())
+
+
+def _sides(values: list[str], by: str | None, before: datetime | None, after: datetime | None) -> Sides:
+    if by is not None and before is None and after is None and len(values) == 2:
+        return between_values(by, values[0], values[1])
+    if by is None and before is not None and after is not None and not values:
+        if after < before:
+            raise UsageError(f"--after {after:%Y-%m-%dT%H:%M:%S} lies before --before: the sides would overlap.")
+        return between_periods(before, after)
+    raise UsageError("Name two sides: --by COLUMN A B, or --before TIME --after TIME.")
+
+
+def _time(option: str, text: str | None) -> datetime | None:
+    return None if text is None else instant(option, text)
+
+
+def _print_json(found: Comparison) -> None:
+    import msgspec  # noqa: PLC0415  (a table does not need it)
+
+    told = msgspec.json.encode(found, enc_hook=str)
+    sys.stdout.write(msgspec.json.format(told, indent=2).decode() + "\n")
+
+
+def _print(found: Comparison, out: Console) -> None:
+    for side in found.sides:
+        low_n = ", few: a p99 is no better than the maximum" if side["low_n"] else ""
+        labels = f", {side['labelled']} of {side['need']} labelled" if side["need"] else ""
+        lasted = significant(float(side["time_s"]))
+        out.print(f"{side['side']}: {side['name']}: {side['n']} requests in {lasted} s{labels}{low_n}")
+    out.print()
+    measures = ("metric", "A", "B", "B - A")
+    out.print(table((*measures, "95 % interval", "better"), [_line(row) for row in found.metrics], out.width))
+    out.print()
+    differing = [row for row in found.slices if row["better"] in {"A", "B"}]
+    if differing:
+        names = ("slice", "requests A", "requests B", *measures, "interval", "better")
+        out.print("Slices that differ:")
+        out.print(table(names, [_slice_line(row) for row in differing], out.width))
+    elif found.slices:
+        out.print("No slice by prompt or answer length differs.")
+    out.print()
+    out.print(found.verdict)
+
+
+def _line(row: dict[str, Any]) -> tuple[object, ...]:
+    return row["metric"], row["a"], row["b"], row["difference"], _interval(row), row["better"]
+
+
+def _slice_line(row: dict[str, Any]) -> tuple[object, ...]:
+    named = f"{row['dimension']} {row['from_tokens']}..{row['to_tokens']}"
+    return named, row["n_a"], row["n_b"], *_line(row)
+
+
+def _interval(row: dict[str, Any]) -> str | None:
+    ends = (row["difference_ci_low"], row["difference_ci_high"])
+    if ends == (None, None):
+        return None
+    low, high = ("open" if end is None else significant(end) for end in ends)
+    return f"{low} .. {high}"

@@ -1,0 +1,118 @@
+"""What `goodput compare` finds: both sides, every measure, every slice, and the verdict in words.
+
+The arithmetic is sql/compared*.sql; printing is `compare`'s work.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+
+import duckdb
+
+from goodput.cli.cells import significant
+from goodput.cli.published import Row, rows
+from goodput.errors import UsageError
+from goodput.plumbing.sql_files import compute, sql_file
+
+_LOW_N = 100  # fewer evaluable requests: a p99 is no better than the maximum (semantics 4)
+_RELATIONS = ("compared_requests", "compared_strata", "compared_sides", "compared_quantiles")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """How requests fall to side A or B: an SQL expression with parameters, and what the sides are called."""
+
+    expression: str
+    parameters: Mapping[str, object]
+    names: tuple[str, str]
+    column: str | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both sides, rows of `compared` and `compared_slices`, and the verdict."""
+
+    sides: list[Row]
+    metrics: list[Row]
+    slices: list[Row]
+    verdict: str
+
+
+def between_values(column: str, a: str, b: str) -> Sides:
+    """Sides by the value of a column of `requests`."""
+    quoted = '"' + column.replace('"', '""') + '"'
+    cases = f"CASE {quoted}::VARCHAR WHEN getvariable('side_a') THEN 'A' WHEN getvariable('side_b') THEN 'B' END"
+    return Sides(cases, {"side_a": a, "side_b": b}, (f"{column} {a}", f"{column} {b}"), column)
+
+
+def between_periods(before: datetime, after: datetime) -> Sides:
+    """Sides by when requests ended: A before one time, B from another on."""
+    cases = "CASE WHEN ended_at < getvariable('side_a') THEN 'A' WHEN ended_at >= getvariable('side_b') THEN 'B' END"
+    names = (f"before {before:%Y-%m-%dT%H:%M:%SZ}", f"from {after:%Y-%m-%dT%H:%M:%SZ} on")
+    return Sides(cases, {"side_a": before, "side_b": after}, names)
+
+
+def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mapping[str, object]) -> Comparison:
+    """Compare two sides of `requests` within `bounds` (since, until: by completion; workload; None: no bound).
+
+    Raises UsageError where there is no such column, or a side has no requests.
+    """
+    _check_column(connection, sides.column)
+    connection.execute(sql_file("macros").text)
+    for name, value in {**sides.parameters, **bounds}.items():
+        connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
+    connection.execute(
+        f"CREATE OR REPLACE TEMP VIEW side_requests AS SELECT *, {sides.expression} AS side FROM requests "  # noqa: S608
+        "WHERE coalesce(ended_at >= getvariable('since'), true) AND coalesce(ended_at < getvariable('until'), true) "
+        "AND coalesce(workload = getvariable('workload'), true)"
+    )
+    for relation in _RELATIONS:
+        compute(connection, relation)
+    found = {row["side"]: row for row in rows(connection, "FROM compared_sides")}
+    for side, name in zip("AB", sides.names, strict=True):
+        if side not in found:
+            raise UsageError(f"{name}: no such request was published. Ask: goodput query 'from requests limit 5'")
+    told = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
+    metrics = rows(connection, sql_file("compared").text)
+    slices = rows(connection, sql_file("compared_slices").text)
+    return Comparison(told, metrics, slices, _verdict(metrics, slices, sides.names))
+
+
+def _check_column(connection: duckdb.DuckDBPyConnection, column: str | None) -> None:
+    known = [row["column_name"] for row in rows(connection, "DESCRIBE requests")]
+    if column is not None and column not in known:
+        near = ", ".join(get_close_matches(column, known, 3)) or "goodput tables requests lists them"
+        raise UsageError(f"requests have no column {column}. Right would be: {near}.")
+
+
+def _side(row: Row, name: str) -> Row:
+    kept = ("side", "n", "succeeded", "accepted", "need", "labelled", "windows", "time_s", "cost_usd")
+    return {"name": name, "low_n": row["succeeded"] < _LOW_N, **{key: row[key] for key in kept}}
+
+
+def _verdict(metrics: list[Row], slices: list[Row], names: tuple[str, str]) -> str:
+    by_name = {row["metric"]: row for row in metrics}
+    deciding = [by_name[name] for name in ("goodput_ratio", "cost_per_accepted_usd") if name in by_name]
+    better = {row["better"] for row in deciding} & {"A", "B"}
+    if len(better) == 1:
+        (side,) = better
+        said = [f"{side} is better ({names['AB'.index(side)]})"]
+    elif better:
+        said = ["neither is better in all: a trade-off"]
+    else:
+        said = ["not distinguishable"]
+    said += [_told(row) for row in deciding]
+    worse = [row for row in slices if row["better"] in {"A", "B"} and {row["better"]} != better]
+    if worse:
+        most = max(worse, key=lambda row: abs(row["difference"]))
+        where = f"{most['dimension']} {most['from_tokens']}..{most['to_tokens']}"
+        said.append(f"yet slices differ, most of all {where}: {_told(most)}")
+    return "Verdict: " + "; ".join(said) + "."
+
+
+def _told(row: Row) -> str:
+    low, high = row["difference_ci_low"], row["difference_ci_high"]
+    if row["better"] not in {"A", "B"}:
+        return f"{row['metric']} not distinguishable"
+    return f"{row['metric']} B - A {significant(row['difference'])} ({significant(low)} .. {significant(high)})"

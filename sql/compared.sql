@@ -1,0 +1,39 @@
+-- description: Two sides, measure by measure: both values, the 95 % interval of the difference, and which side is better where it can be told
+-- grain: metric
+WITH told AS (
+    SELECT
+        side,
+        unnest([
+            {metric: 'throughput_rps', ordinal: 1, more_is_better: true, told: throughput_rps},
+            {metric: 'goodput_rps', ordinal: 2, more_is_better: true, told: goodput_rps},
+            {metric: 'goodput_ratio', ordinal: 3, more_is_better: true, told: goodput_ratio},
+            {metric: 'quality_ratio', ordinal: 4, more_is_better: true, told: quality_ratio},
+            {metric: 'cost_per_accepted_usd', ordinal: 5, more_is_better: false, told: cost_per_accepted_usd}
+        ], max_depth := 2)
+    FROM compared_sides
+    UNION ALL
+    SELECT side, metric, 6 AS ordinal, false AS more_is_better, told FROM compared_quantiles
+),
+paired AS (
+    SELECT
+        metric, a.ordinal, a.more_is_better,
+        a.told AS a, b.told AS b,
+        difference(a.told, b.told) AS apart
+    FROM (FROM told WHERE side = 'A') AS a
+    JOIN (FROM told WHERE side = 'B') AS b USING (metric)
+    WHERE a.told.value IS NOT NULL OR b.told.value IS NOT NULL
+)
+SELECT
+    metric,
+    a.value AS a,
+    b.value AS b,
+    apart.value AS difference,
+    apart.low AS difference_ci_low,
+    apart.high AS difference_ci_high,
+    CASE
+        WHEN apart.low > 0 THEN CASE WHEN more_is_better THEN 'B' ELSE 'A' END
+        WHEN apart.high < 0 THEN CASE WHEN more_is_better THEN 'A' ELSE 'B' END
+        ELSE 'not distinguishable'
+    END AS better
+FROM paired
+ORDER BY ordinal, split_part(metric, '_', 2) <> 'ttft', split_part(metric, '_', 2) <> 'tpot', metric

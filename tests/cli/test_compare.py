@@ -1,0 +1,198 @@
+"""`goodput compare`: differences with their intervals, an honest verdict, and tails that means hide."""
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from goodput.plumbing.contracts import arrow_schema
+
+Run = Callable[..., Any]
+Row = dict[str, Any]
+START = datetime(2026, 11, 20, 9, tzinfo=UTC)
+WINDOW_S = 10
+
+
+def requests(route: str, accepted: Iterable[bool], seconds: float = 5.0, **given: Any) -> list[Row]:
+    return [
+        {
+            "request_key": f"{route}/{seconds}/{given.get('output_tokens')}/{n}",
+            "workload": "chat",
+            "route": route,
+            "arrived_at": START + timedelta(seconds=seconds - 1),
+            "ended_at": START + timedelta(seconds=seconds),
+            "attempts": 1,
+            "retry_count": 0,
+            "delivering_attempt_id": f"{route}/{n}",
+            "outcome": "ok",
+            "pass_success": True,
+            "needs_label": False,
+            "tpot_na": False,
+            "verdict": "accepted" if good else "slow",
+            **given,
+        }
+        for n, good in enumerate(accepted)
+    ]
+
+
+def judged(route: str, passed: Iterable[bool], tokens: int) -> list[Row]:
+    return [
+        row | {"pass_quality": good, "needs_label": True, "verdict": "accepted" if good else "rejected"}
+        for good, row in zip(passed, requests(route, passed, output_tokens=tokens), strict=True)
+    ]
+
+
+def passing(good: int, of: int) -> list[bool]:
+    return [n < good for n in range(of)]
+
+
+@pytest.fixture
+def compare(goodput: Run, tmp_path: Path) -> Callable[..., Any]:
+    """Publishes requests and windows, and compares routes A and B as JSON, or as asked."""
+
+    def run(rows: list[Row], *asked: str, windows: int = 1) -> Any:
+        overall = [
+            {"window_start": START + timedelta(seconds=n * WINDOW_S), "window_s": WINDOW_S, "slice": "overall"}
+            for n in range(windows)
+        ]
+        with duckdb.connect(tmp_path / "goodput.duckdb") as connection:
+            for name, table in (("requests", rows), ("goodput", overall)):
+                connection.register("given", pa.Table.from_pylist(table, schema=arrow_schema(name)))
+                connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given")
+        arguments = asked or ("--by", "route", "A", "B", "--format", "json")
+        ended = goodput("compare", *arguments, "--lake", str(tmp_path), ask=False)
+        return json.loads(ended.stdout) if "json" in arguments else ended
+
+    return run
+
+
+def metric(found: Any, name: str) -> Row:
+    (row,) = [row for row in found["metrics"] if row["metric"] == name]
+    return dict(row)
+
+
+WORKED = requests("A", passing(58, 100), cost_usd=0.0110) + requests("B", passing(85, 100), cost_usd=0.0145)
+
+
+def test_the_worked_example(compare: Run) -> None:
+    # Two routes, 100 requests each in 10 s, 58 and 85 pass all gates, $1.10 and $1.45.
+    found = compare(WORKED)
+    goodput, cost = metric(found, "goodput_rps"), metric(found, "cost_per_accepted_usd")
+    assert (goodput["a"], goodput["b"], goodput["better"]) == (pytest.approx(5.8), pytest.approx(8.5), "B")
+    assert (round(cost["a"], 3), round(cost["b"], 3)) == (0.019, 0.017)
+    assert metric(found, "throughput_rps")["better"] == "not distinguishable"
+    # Newcombe (1998), method 10: Wilson's 95 % intervals are 0.4821..0.6720 of 58 and 0.7672..0.9069 of 85.
+    ratio = metric(found, "goodput_ratio")
+    assert ratio["difference"] == pytest.approx(0.27)
+    assert ratio["difference_ci_low"] == pytest.approx(0.27 - (0.0828**2 + 0.0920**2) ** 0.5, abs=2e-4)
+    assert ratio["difference_ci_high"] == pytest.approx(0.27 + (0.0569**2 + 0.0979**2) ** 0.5, abs=2e-4)
+    assert found["verdict"].startswith("Verdict: B is better (route B); goodput_ratio B - A 0.27 (0.146")
+
+
+def test_the_interval_of_cost_per_accepted_is_that_of_a_ratio(compare: Run) -> None:
+    # Delta method by hand, as every request costs the same: (cost per accepted)^2 x n p (1 - p) / accepted^2.
+    cost = metric(compare(WORKED), "cost_per_accepted_usd")
+    a = (1.10 / 58) ** 2 * 100 * 0.58 * 0.42 / 58**2
+    b = (1.45 / 85) ** 2 * 100 * 0.85 * 0.15 / 85**2
+    half = 1.96 * (a + b) ** 0.5
+    assert cost["difference_ci_low"] == pytest.approx(1.45 / 85 - 1.10 / 58 - half, rel=0.01)
+    assert cost["difference_ci_high"] == pytest.approx(1.45 / 85 - 1.10 / 58 + half, rel=0.01)
+    assert cost["better"] == "not distinguishable"
+
+
+def test_unknown_cost_is_not_compared(compare: Run) -> None:
+    rows = [*WORKED[:-1], WORKED[-1] | {"cost_usd": None}]
+    assert metric(compare(rows), "cost_per_accepted_usd")["b"] is None
+    assert metric(compare(rows), "cost_per_accepted_usd")["better"] == "not distinguishable"
+
+
+def test_what_is_alike_is_not_distinguishable(compare: Run) -> None:
+    found = compare(requests("A", passing(80, 100), ttft_s=0.5) + requests("B", passing(81, 100), ttft_s=0.5))
+    assert {row["better"] for row in found["metrics"]} == {"not distinguishable"}
+    assert found["verdict"] == "Verdict: not distinguishable; goodput_ratio not distinguishable."
+
+
+def test_few_values_leave_the_interval_of_a_tail_open(compare: Run) -> None:
+    def some(route: str, longer: float) -> list[Row]:
+        return [row | {"ttft_s": longer + n / 1000} for n, row in enumerate(requests(route, [True] * 50))]
+
+    found = compare(some("A", 0.0) + some("B", 1.0))
+    assert metric(found, "p50_ttft_s")["better"] == "A"
+    assert metric(found, "p99_ttft_s")["difference"] == pytest.approx(1.0)
+    assert metric(found, "p99_ttft_s")["better"] == "not distinguishable"
+    assert [side["low_n"] for side in found["sides"]] == [True, True]
+
+
+def test_a_median_lies_between_its_order_statistics(compare: Run) -> None:
+    # 1001 values 0..1 s: ranks 500 +- 1.96 sqrt(1001 x 0.25) are 469 and 531 thousandths.
+    def spread(route: str, offset: float) -> list[Row]:
+        return [row | {"ttft_s": offset + n / 1000} for n, row in enumerate(requests(route, [True] * 1001))]
+
+    found = metric(compare(spread("A", 0.0) + spread("B", 0.1)), "p50_ttft_s")
+    assert found["difference"] == pytest.approx(0.1)
+    assert found["difference_ci_high"] - 0.1 == pytest.approx(2**0.5 * 0.031, abs=5e-4)
+
+
+def test_a_tail_that_fails_shows_behind_equal_means(compare: Run) -> None:
+    # Both pass 90 % of their labels; A anywhere, B never where answers are long.
+    lengths = (10, 20, 30, 40)
+    rows = [row for tokens in lengths for row in judged("A", passing(225, 250), tokens)]
+    rows += [row for tokens in lengths for row in judged("B", passing(250 if tokens < 40 else 150, 250), tokens)]
+    found = compare(rows)
+    assert metric(found, "quality_ratio")["difference"] == pytest.approx(0.0)
+    assert metric(found, "goodput_ratio")["better"] == "not distinguishable"
+    better = {
+        (row["from_tokens"], row["to_tokens"]): row["better"]
+        for row in found["slices"]
+        if row["metric"] == "quality_ratio"
+    }
+    assert better == {(10, 10): "B", (20, 20): "B", (30, 30): "B", (40, 40): "A"}
+    assert "yet slices differ, most of all output_tokens 40..40: " in found["verdict"]
+
+
+def test_windows_that_vary_make_rates_less_sure(compare: Run) -> None:
+    steady = [row for n in range(10) for row in requests("A", [True] * 10, seconds=10 * n + 5.0)]
+    bursts = [row for n in (0, 9) for row in requests("B", [True] * 60, seconds=10 * n + 5.0)]
+    found = compare(steady + bursts, windows=10)
+    rate = metric(found, "throughput_rps")
+    assert (rate["a"], rate["b"]) == (pytest.approx(1.0), pytest.approx(1.2))
+    # B: 60, eight times 0, 60: the sum of ten windows has variance 10 x 640; A's is that of 100 independent requests
+    assert rate["difference_ci_high"] - rate["difference"] == pytest.approx(1.96 * (6400 + 100) ** 0.5 / 100, rel=1e-3)
+
+
+def test_periods(compare: Run) -> None:
+    rows = requests("A", passing(90, 100)) + requests("A", passing(50, 100), seconds=15.0)
+    limits = ("--before", "2026-11-20T09:00:10", "--after", "2026-11-20T09:00:10")
+    found = compare(rows, *limits, "--format", "json", windows=2)
+    assert [side["n"] for side in found["sides"]] == [100, 100]
+    assert metric(found, "goodput_ratio")["better"] == "A"
+
+
+def test_a_table_for_people(compare: Run) -> None:
+    shown = compare(WORKED, "--by", "route", "A", "B").stdout
+    assert "A: route A: 100 requests in 10 s" in shown
+    line = next(line for line in shown.splitlines() if line.startswith("goodput_rps"))
+    assert line.split()[1:4] == ["5.8", "8.5", "2.7"]
+    assert shown.splitlines()[-1].startswith("Verdict: B is better")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("A", "B"), "Name two sides"),
+        (("--by", "route", "A"), "Name two sides"),
+        (("--before", "2026-11-20T10", "--after", "2026-11-20T09"), "the sides would overlap"),
+        (("--by", "rout", "A", "B"), "requests have no column rout. Right would be: route"),
+        (("--by", "route", "A", "C"), "route C: no such request was published"),
+        (("--before", "noon", "--after", "2026-11-20T09"), "--before noon: no time"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(compare: Run, asked: tuple[str, ...], said: str) -> None:
+    failed = compare(WORKED, *asked)
+    assert failed.returncode == 2
+    assert said in failed.stderr

@@ -1,0 +1,146 @@
+"""The frontier: what is a load, how good each is served, where the knee lies and what nobody has seen (semantics 8)."""
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from goodput.join.workloads import workload_rows
+from goodput.measure.windows import Parts, Stretch, measure
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.lake import write_parquet
+from goodput.plumbing.sql_files import connect, sql_file
+from goodput.settings.model import Quality, Settings, Workload
+from river import START_S, Row, at_ns, judged, one_workload
+
+WINDOW_S = 300
+TTFT = one_workload(ttft_s=1.0)
+
+
+def attempt(request: Row, replica: str | None) -> Row:
+    return {
+        "attempt_id": request["request_key"],
+        "workload": request["workload"],
+        "pool": request["pool"],
+        "route": request["route"],
+        "started_at": request["arrived_at"],
+        "ended_at": request["ended_at"],
+        "replica": replica,
+    }
+
+
+def load(window: int, arrivals: int, slow: int = 0, **given: Any) -> list[Row]:
+    """Requests that arrive in a window and end at once; the slow ones, with a ttft of 3 s, in the next."""
+    first = window * WINDOW_S + 1.0
+    return [
+        judged(
+            f"{window}/{n}",
+            "slow" if n < slow else "accepted",
+            first + (WINDOW_S if n < slow else 1),
+            start=first,
+            ttft_s=3.0 if n < slow else 0.5,
+            **given,
+        )
+        for n in range(arrivals)
+    ]
+
+
+def frontier(
+    tmp_path: Any, requests: Sequence[Row], replicas: Sequence[str | None] = ("a", "b"), settings: Settings = TTFT
+) -> pl.DataFrame:
+    """Rows of frontier by route; requests go to the replicas in turn."""
+    attempts = [attempt(request, replicas[n % len(replicas)]) for n, request in enumerate(requests)]
+    parts = {"requests": requests, "attempts": attempts}
+    for name, rows in parts.items():
+        write_parquet(tmp_path / f"{name}.parquet", pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
+    files = Parts([str(tmp_path / "requests.parquet")], attempts=[str(tmp_path / "attempts.parquet")])
+    made = measure(settings, files, [300], Stretch(START_S, START_S + 86400, (at_ns(-10), at_ns(86400))))
+    with connect() as connection:
+        connection.register("load_windows", made.load_windows.to_arrow().cast(arrow_schema("load_windows")))
+        connection.register("goodput", made.goodput.to_arrow())
+        connection.register("workloads", workload_rows(settings))
+        rows = pl.DataFrame(connection.sql(sql_file("frontier").text).to_arrow_table())
+    return rows.filter(slice="route").sort("load_bin")
+
+
+def test_load_is_arrivals_per_replica_and_outcomes_are_those_of_the_arrivals(tmp_path: Any) -> None:
+    # 600 and 1200 arrivals in 5 min on two replicas: 1 and 2 per second and replica; slow ones end windows later.
+    found = frontier(tmp_path, load(0, 600, slow=3) + load(10, 1200, slow=600))
+    light, gap, heavy = found.to_dicts()
+    assert (light["load_bin"], heavy["load_bin"]) == (0, 6)
+    assert (light["load_rps"], light["replicas"], light["arrivals"]) == (1.0, 2.0, 600)
+    assert heavy["from_rps"] <= heavy["load_rps"] == 2.0 < heavy["to_rps"]
+    assert (gap["windows"], gap["arrivals"], gap["goodput_ratio"]) == (0, 0, None)
+    assert (gap["from_rps"], gap["to_rps"]) == (light["to_rps"], heavy["from_rps"])
+    assert (light["goodput_ratio"], heavy["goodput_ratio"]) == (0.995, 0.5)
+    assert light["goodput_rps"] == pytest.approx(0.995)
+    assert heavy["goodput_rps"] == pytest.approx(1.0)
+    assert light["p99_ttft_s"] == pytest.approx(0.5, rel=0.006)
+    assert heavy["p99_ttft_s"] == pytest.approx(3.0, rel=0.006)
+    assert (light["p99_gates_hold"], heavy["p99_gates_hold"]) == (True, False)
+
+
+def test_the_knee_is_the_highest_sustained_load_and_replicas_follow_from_it(tmp_path: Any) -> None:
+    found = frontier(tmp_path, load(0, 600) + load(2, 900, slow=9) + load(4, 1200, slow=240))
+    assert list(found.drop_nulls("load_rps")["is_sustained"]) == [True, True, False]
+    row = found.to_dicts()[0]
+    assert (row["knee_rps"], row["knee_is_last"]) == (1.5, False)
+    assert (row["observed_min_rps"], row["observed_max_rps"], row["peak_rps"]) == (1.0, 2.0, 4.0)
+    assert row["recommended_replicas"] == ceil(4.0 / 1.5 * 1.2)
+
+
+def test_a_knee_at_the_highest_load_may_lie_higher(tmp_path: Any) -> None:
+    assert set(frontier(tmp_path, load(0, 600) + load(2, 900))["knee_is_last"]) == {True}
+
+
+def test_a_p99_that_misses_its_gate_is_no_knee(tmp_path: Any) -> None:
+    # 2 % slow is within 0.95 of the unloaded ratio, but not a p99 that holds.
+    found = frontier(tmp_path, load(0, 600) + load(2, 900, slow=18)).to_dicts()[0]
+    assert (found["knee_rps"], found["knee_is_last"]) == (1.0, False)
+
+
+def test_a_handful_of_requests_shows_nothing(tmp_path: Any) -> None:
+    found = frontier(tmp_path, load(0, 60) + load(2, 600))
+    few, *_, many = found.to_dicts()
+    assert (few["low_n"], few["is_sustained"]) == (True, None)
+    assert (many["low_n"], many["is_sustained"]) == (False, True)
+    assert many["unloaded_goodput_ratio"] == 1.0
+
+
+def test_without_replicas_the_route_is_taken_whole(tmp_path: Any) -> None:
+    row = frontier(tmp_path, load(0, 600), replicas=(None,)).to_dicts()[0]
+    assert (row["load_rps"], row["replicas"], row["knee_rps"]) == (2.0, None, 2.0)
+    assert row["recommended_replicas"] is None
+
+
+def test_windows_that_disagree_widen_the_interval(tmp_path: Any) -> None:
+    # Two windows of 600 alike, or all slow and all good: the same ratio, another certainty.
+    alike = frontier(tmp_path, load(0, 600, slow=300) + load(2, 600, slow=300)).to_dicts()[0]
+    apart = frontier(tmp_path, load(0, 600, slow=600) + load(2, 600)).to_dicts()[0]
+    assert alike["goodput_ratio"] == apart["goodput_ratio"] == 0.5
+    assert alike["goodput_ratio_ci_low"] == pytest.approx(0.4718, abs=2e-4)  # Wilson, 600 of 1200
+    # (600 - 300)^2 twice, times 2 / 1, over 1200^2: a standard error of 0.5, as of a single draw
+    assert apart["goodput_ratio_ci_low"] == pytest.approx(0.0546, abs=2e-4)  # Wilson, a half of 1
+
+
+def test_unlabelled_requests_count_as_the_labelled_ones_passed(tmp_path: Any) -> None:
+    gated = Settings(workloads={"qa": Workload(quality=Quality())})
+    verdicts = [("accepted", True)] * 240 + [("rejected", False)] * 60 + [("unlabelled", None)] * 300
+    rows = [
+        row | {"verdict": verdict, "needs_label": True, "pass_quality": passed}
+        for row, (verdict, passed) in zip(load(0, 600), verdicts, strict=True)
+    ]
+    row = frontier(tmp_path, rows, settings=gated).to_dicts()[0]
+    assert row["goodput_ratio"] == pytest.approx(0.8)
+    # 0.8 x 0.2 / 600 of the requests, and of 300 labels drawn from 600 0.8 x 0.2 / 300 x 300 / 599
+    n = 0.16 / (0.16 / 600 + 0.16 / 300 * 300 / 599)
+    z = 1.959963984540054
+    low = (0.8 + z**2 / (2 * n) - z * (0.16 / n + z**2 / (4 * n * n)) ** 0.5) / (1 + z**2 / n)
+    assert row["goodput_ratio_ci_low"] == pytest.approx(low)
+
+
+def test_without_arrivals_there_is_no_frontier(tmp_path: Any) -> None:
+    assert frontier(tmp_path, []).height == 0

@@ -1,0 +1,185 @@
+"""Sessions: all their requests however many hours they span, and what workloads that count them count (semantics 8)."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from goodput.measure.windows import Parts, Stretch, measure
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.sql_files import compute, connect, sql_file
+from goodput.settings.model import Quality, Settings, Workload
+from river import START_S, VERDICTS, Row, at, at_ns, judged, row_of
+
+HOUR = 3600.0
+BY_SESSION = Settings(
+    workloads={"qa": Workload(unit="session", ttft_s=1.0), "other": Workload(ttft_s=1.0)}, max_session_s=2 * HOUR
+)
+
+
+def session_hours(requests: Sequence[Row]) -> pa.Table:
+    """What `sessions` adds up, of joined requests."""
+    rows = pa.Table.from_pylist(list(requests), schema=arrow_schema("requests"))
+    with connect() as connection:
+        connection.register("given", rows)
+        ended = "epoch_us(coalesce(ended_at, arrived_at)) // 3600000000"
+        connection.execute(f"CREATE TEMP VIEW hour_requests AS SELECT *, {ended} AS hour FROM given")
+        compute(connection, "session_hours")
+        names = ", ".join(arrow_schema("session_hours").names)
+        return connection.sql(f"SELECT {names} FROM session_hours").to_arrow_table()
+
+
+def sessions(requests: Sequence[Row]) -> dict[str, Row]:
+    """Rows of `sessions` by session_id."""
+    with connect() as connection:
+        connection.register("session_hours", session_hours(requests))
+        found = connection.sql(sql_file("sessions").text).to_arrow_table().to_pylist()
+    return {row["session_id"]: row for row in found}
+
+
+def measured(folder: Path, requests: Sequence[Row], settings: Settings = BY_SESSION, hours: int = 24) -> pl.DataFrame:
+    """Goodput of the first hours after START_S, hour by hour as the pipeline measures it: each from what lies near."""
+    tables = {"requests": pa.Table.from_pylist(list(requests), schema=arrow_schema("requests"))}
+    tables["session_hours"] = session_hours(requests)
+    reach = 2
+    frames = []
+    for hour in range(hours):
+        first = START_S // 3600 + hour
+        near = tables["session_hours"].to_pylist()
+        near = [row for row in near if first - reach <= row["epoch_hour"] <= first + reach]
+        pq.write_table(tables["requests"], folder / "requests.parquet")
+        pq.write_table(
+            pa.Table.from_pylist(near, schema=arrow_schema("session_hours")), folder / "session_hours.parquet"
+        )
+        stretch = Stretch(first * 3600, (first + 1) * 3600, (at_ns(-86400), at_ns(2 * 86400)))
+        parts = Parts([str(folder / "requests.parquet")], session_hours=[str(folder / "session_hours.parquet")])
+        frames.append(measure(settings, parts, [3600], stretch).goodput)
+    return pl.concat(frames)
+
+
+def of(session: str | None, name: str, verdict: str, end: float, **given: object) -> Row:
+    return judged(name, verdict, end, session_id=session, **given)
+
+
+def test_a_session_is_accepted_when_every_one_of_its_requests_is() -> None:
+    found = sessions(
+        [
+            of("good", "a", "accepted", 10, output_tokens=5, retry_count=1, attempts=2),
+            of("good", "b", "accepted", 30 * HOUR, output_tokens=None, route="r2"),
+            of("bad", "c", "accepted", 20),
+            of("bad", "d", "slow", 30),
+            of("bad", "e", "failed", 15 * HOUR),
+            of("open", "f", "accepted", 40),
+            of("open", "g", "in_flight", 50),
+            of(None, "h", "accepted", 60),
+        ]
+    )
+    assert set(found) == {"good", "bad", "open"}
+    good = found["good"]
+    assert (good["requests"], good["accepted"], good["verdict"]) == (2, True, "accepted")
+    assert (good["started_at"], good["ended_at"]) == (at(9), at(30 * HOUR))
+    assert (good["output_tokens"], good["attempts"], good["retries"], good["route"]) == (5, 3, 1, "r2")
+    assert good["cost_usd"] is None
+    assert (found["bad"]["accepted"], found["bad"]["verdict"]) == (False, "failed")
+    assert [found["bad"][f"{name}_requests"] for name in ("failed", "slow", "accepted")] == [1, 1, 1]
+    assert (found["open"]["accepted"], found["open"]["verdict"]) == (None, "in_flight")
+
+
+def test_what_a_session_cost_is_the_sum_of_what_is_known() -> None:
+    rows = [of("s", "a", "accepted", 10, cost_usd=0.25), of("s", "b", "slow", 2 * HOUR, cost_usd=0.5)]
+    assert sessions(rows)["s"]["cost_usd"] == 0.75
+
+
+def test_a_workload_that_counts_sessions_counts_each_in_the_window_of_its_end(tmp_path: Path) -> None:
+    rows = [
+        of("s1", "a", "slow", 3500, ttft_s=2.0),
+        of("s1", "b", "accepted", 3700, ttft_s=0.5),
+        of("s2", "c", "accepted", 3800, ttft_s=0.25),
+        of("s3", "d", "accepted", 3900, ttft_s=0.25, workload="other"),
+        of("s3", "e", "accepted", 3950, ttft_s=0.25, workload="other"),
+    ]
+    frame = measured(tmp_path, rows, hours=2)
+    first, second = (row_of(frame, minute, 3600, "workload", workload="qa") for minute in (0, 60))
+    # s1 began in the first hour and ended in the second, slow for its first request; its latencies stay where they were
+    assert (first["offered"], first["arrivals"], first["n_ttft"]) == (0, 1, 1)
+    assert (second["offered"], second["arrivals"], second["accepted"], second["slow"]) == (2, 1, 1, 1)
+    assert (second["n_ttft"], second["p50_ttft_s"]) == (2, 0.375)
+    assert second["goodput_rps"] == pytest.approx(1 / 3600)
+    other = row_of(frame, 60, 3600, "workload", workload="other")
+    assert (other["offered"], other["accepted"]) == (2, 2)
+    assert row_of(frame, 60, 3600)["offered"] == 4
+
+
+def test_the_gate_that_alone_keeps_a_session_is_its_binding_gate(tmp_path: Path) -> None:
+    rows = [
+        of("s1", "a", "slow", 10, sole_failing_gate="ttft"),
+        of("s1", "b", "slow", 20, sole_failing_gate="ttft"),
+        of("s2", "c", "slow", 30, sole_failing_gate="ttft"),
+        of("s2", "d", "slow", 40, sole_failing_gate="e2e"),
+        of("s3", "e", "slow", 50, sole_failing_gate="e2e"),
+        of("s3", "f", "failed", 60),
+    ]
+    row = row_of(measured(tmp_path, rows, hours=1), 0, 3600)
+    assert (row["binding_gate"], row["binding_gate_requests"]) == ("ttft", 1)
+
+
+def test_labels_of_sessions_are_estimated_as_labels_of_requests_are(tmp_path: Path) -> None:
+    settings = Settings(workloads={"qa": Workload(unit="session", quality=Quality())}, max_session_s=2 * HOUR)
+    rows = [
+        *(of("s1", f"a{n}", "accepted", 10 + n, gated=True) for n in range(2)),
+        of("s2", "b", "accepted", 20, gated=True),
+        of("s2", "c", "rejected", 30),
+        of("s3", "d", "unlabelled", 40),
+        of("s4", "e", "slow", 50),
+    ]
+    row = row_of(measured(tmp_path, rows, settings, hours=1), 0, 3600)
+    assert [row[name] for name in ("accepted", "rejected", "unlabelled", "slow")] == [1, 1, 1, 1]
+    assert row["quality_coverage_ratio"] == pytest.approx(2 / 3)
+    assert row["goodput_rps"] * 3600 == pytest.approx(3 * 1 / 2)  # three need a label, half of the labelled pass
+
+
+def test_a_session_that_rests_for_too_long_is_counted_as_two(tmp_path: Path) -> None:
+    # Within the reach of two hours the first hours are one session; the fourth hour after a rest of three is another.
+    rows = [of("s", f"{hour}", "slow" if hour == 0 else "accepted", hour * HOUR + 10) for hour in (0, 1, 2, 5)]
+    frame = measured(tmp_path, rows, hours=6)
+    told = {hour: row_of(frame, 60 * hour, 3600, "workload", workload="qa") for hour in (0, 1, 2, 5)}
+    assert {hour: (row["offered"], row["slow"]) for hour, row in told.items()} == {
+        **dict.fromkeys((0, 1), (0, 0)),
+        2: (1, 1),
+        5: (1, 0),
+    }
+    assert [told[hour]["arrivals"] for hour in told] == [1, 0, 0, 1]
+
+
+def test_random_sessions_over_a_day_end(tmp_path: Path) -> None:
+    # START_S is 09:00: hours 12 to 18 lie around midnight. A plain walk over the requests is the other computation.
+    chance = Random(7)
+    rows = []
+    for n in range(60):
+        end = chance.uniform(12, 14) * HOUR
+        for m in range(chance.randint(1, 5)):
+            verdict = chance.choice(["accepted", "accepted", "accepted", *VERDICTS[:3], "unevaluable"])
+            rows.append(of(f"s{n}", f"{n}/{m}", verdict, end, output_tokens=m))
+            end += chance.expovariate(1 / HOUR)
+    expected: dict[tuple[int, str], int] = defaultdict(int)
+    for n in range(60):
+        own = sorted((r for r in rows if r["session_id"] == f"s{n}"), key=lambda r: r["ended_at"])
+        hours = [int((r["ended_at"] - at(0)).total_seconds()) // 3600 for r in own]
+        for place, hour in enumerate(hours):
+            if place + 1 == len(own) or hours[place + 1] - hour > 2:
+                counted = [r["verdict"] for r, h in zip(own, hours, strict=True) if hour - 2 <= h <= hour]
+                expected[hour, min(counted, key=VERDICTS.index)] += 1
+    frame = measured(tmp_path, rows, hours=24).filter(slice="overall")
+    found = {
+        (int((row["window_start"] - at(0)).total_seconds()) // 3600, name): row[name]
+        for row in frame.to_dicts()
+        for name in VERDICTS
+        if row[name]
+    }
+    assert found == dict(expected)
+    assert frame.select((pl.col("offered") == pl.sum_horizontal(*VERDICTS)).all()).item()
