@@ -90,7 +90,7 @@ def test_what_is_unset_is_unknown(tmp_path: Path, unset: str | None) -> None:
     }
 
 
-def test_the_first_byte_of_what_does_not_stream_is_no_first_token(tmp_path: Path) -> None:
+def test_trap_8_the_first_byte_of_what_does_not_stream_is_no_first_token(tmp_path: Path) -> None:
     record = read(tmp_path, {**ROW, "content-type": "application/json"}).conformed_record
     assert (record["ttft_s"], record["streamed"]) == (None, False)
 
@@ -136,7 +136,7 @@ def test_a_line_of_the_default_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", [{"x-envoy-origin-path": "/healthz"}, {"method": "GET"}])
-def test_other_traffic_is_left_out(tmp_path: Path, said: Row) -> None:
+def test_trap_30_other_traffic_is_left_out(tmp_path: Path, said: Row) -> None:
     reading = read(tmp_path, {**ROW, **said}, ROW)
     assert (len(reading.records), reading.ignored) == (1, {"http_not_generating": 1})
 
