@@ -57,7 +57,7 @@ def vllm_span(said: dict[str, Any] | None = None, **given: object) -> Row:
     )
 
 
-def test_vllm_takes_each_latency_as_it_stands(tmp_path: Path) -> None:
+def test_trap_8_the_ttft_of_vllm_spans_holds_the_queue_and_is_taken_as_it_stands(tmp_path: Path) -> None:
     resource = {"service.name": "vllm-llama", "k8s.pod.uid": "pod-7", "vllm.process_id": "1"}
     record = read(tmp_path, vllm_span(), resource=resource).record
     said = {
@@ -310,6 +310,27 @@ def test_the_resource_of_a_caller_never_names_the_replica_or_the_pool(tmp_path: 
     assert (record["replica"], record["pool"]) == (None, None)
     engine = read(tmp_path, vllm_span(), resource=resource).record
     assert (engine["replica"], engine["pool"]) == ("gw-pod", "gateway")
+
+
+@pytest.mark.parametrize(
+    ("resource", "replica"),
+    [
+        ({"k8s.pod.uid": "u1", "service.instance.id": "llm.vllm-0.vllm"}, "u1"),
+        ({"k8s.pod.uid": "u2", "service.instance.id": "llm.vllm-0.vllm"}, "u2"),
+        ({"service.instance.id": "i1"}, "i1"),
+        ({}, "vllm-0"),
+    ],
+)
+def test_trap_25_a_pod_that_comes_again_under_its_name_is_another_replica(
+    tmp_path: Path, resource: Row, replica: str
+) -> None:
+    said = {"k8s.pod.name": "vllm-0", "host.name": "vllm-0", **resource}
+    assert read(tmp_path, vllm_span(), resource=said).record["replica"] == replica
+
+
+@pytest.mark.parametrize("call", [span(), vllm_span()], ids=["genai", "vllm"])
+def test_trap_27_where_no_conversation_is_named_there_is_no_session(tmp_path: Path, call: Row) -> None:
+    assert read(tmp_path, call).record["session_id"] is None
 
 
 def test_a_span_that_names_its_replica_and_pool_is_believed(tmp_path: Path) -> None:

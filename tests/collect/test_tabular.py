@@ -216,7 +216,7 @@ def test_a_real_json_lines_trace_is_read_whole() -> None:
         ("2026-01-01 00:00:00Z", "%Y-%m-%d %H:%M:%S%z", "Europe/Berlin", T0 * 10**9),
     ],
 )
-def test_times_are_exact_nanoseconds(tmp_path: Path, text: str, unit: str, tz: str, expected_ns: int) -> None:
+def test_trap_3_times_are_exact_nanoseconds(tmp_path: Path, text: str, unit: str, tz: str, expected_ns: int) -> None:
     columns = {"started_at": {"column": "start", "unit": unit, "tz": tz}}
     assert read(tmp_path, f'start\n"{text}"\n', columns).frame["started_ns"].to_list() == [expected_ns]
 

@@ -111,6 +111,33 @@ def test_trap_12_tokens_of_layers_never_add_and_fall_back_to_the_gateway() -> No
     assert joined.request["output_tokens"] == 40
 
 
+def test_trap_6_a_client_that_left_counts_though_its_engine_wrote_nothing() -> None:
+    rows = [
+        record("g1", 0, 4, layer="gateway"),
+        record("e1", 1, 3, layer="engine", parent="g1"),
+        record("g2", 5, 6, layer="gateway", outcome="cancelled"),
+    ]
+    joined = join(rows)
+    assert {name: row["verdict"] for name, row in joined.requests.items()} == {
+        key("g1"): "accepted",
+        key("g2"): "failed",
+    }
+
+
+def test_trap_12_three_spans_of_a_gateway_around_one_call_are_one_attempt_and_its_tokens() -> None:
+    counted: Row = {"layer": "gateway", "input_tokens": 100, "output_tokens": 50, "reported_cost_usd": 0.01}
+    joined = join(
+        [
+            record("proxy", 0, 4, covers_tries=True, **counted),
+            record("call", 0.1, 3.9, parent="proxy", **counted),
+            record("raw", 0.2, 3.8, parent="call", **counted),
+        ]
+    )
+    told = ("attempts", "input_tokens", "output_tokens")
+    assert [joined.request[name] for name in told] == [1, 100, 50]
+    assert joined.attempt["reported_cost_usd"] == 0.01
+
+
 def test_a_failure_that_the_caller_saw_stands_over_the_engines_success() -> None:
     for seen in ("error", "timeout", "cancelled"):
         joined = join([record("c", 0, 2, outcome=seen), record("e", 0.1, 1.9, parent="c", layer="engine")])
@@ -179,6 +206,13 @@ def test_trap_1_a_copy_from_another_source_counts_once() -> None:
     assert join(copies + rows).attempts == join(copies).attempts
     assert join(rows + copies).attempts == join(copies).attempts
     assert join(rows + copies).requests == join(rows).requests
+
+
+def test_trap_1_of_copies_that_differ_the_same_one_counts_in_any_order() -> None:
+    copies = [record("c", source_id=source, output_tokens=tokens) for source, tokens in (("s2", 7), ("s1", 9))]
+    for rows in (copies, copies[::-1]):
+        attempt = join(rows).attempt
+        assert (attempt["output_tokens"], attempt["source"]) == (9, "s1")
 
 
 def test_a_copy_of_a_link_changes_nothing() -> None:

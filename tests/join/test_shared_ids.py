@@ -116,7 +116,7 @@ def test_a_refusal_without_any_common_id_is_the_call_of_that_status_around_it() 
     assert len(join(twice).requests) == 3  # which of them it is, nobody can tell
 
 
-def test_two_spans_of_one_call_by_two_tracers_are_one_request() -> None:
+def test_trap_12_two_spans_of_one_call_by_two_tracers_are_one_request() -> None:
     rows = [
         record("http", 0, 3, parent="remote", covers_tries=True, outcome="unknown", **GATEWAY),
         record("proxy", 0.1, 2.9, parent="remote", covers_tries=True, outcome="unknown", **GATEWAY),

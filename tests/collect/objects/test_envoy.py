@@ -121,6 +121,14 @@ def test_what_became_of_a_request(tmp_path: Path, form: str, code: int, flags: s
     assert (record["outcome"], record["http_status"]) == (outcome, code)
 
 
+@pytest.mark.parametrize("counted", [0, 1, 3])
+def test_trap_13_one_row_stands_for_all_tries_of_which_envoy_counts_the_first_as_one(
+    tmp_path: Path, counted: int
+) -> None:
+    record = read(tmp_path, {**ROW, "upstream_request_attempt_count": counted}).conformed_record
+    assert (record["reported_attempts"], record["covers_tries"]) == (counted, True)
+
+
 def test_a_line_of_the_default_format(tmp_path: Path) -> None:
     record = Reading(put(tmp_path / "access.log", TEXT.format(code=200, flags="-", host="-"))).conformed_record
     expected = {

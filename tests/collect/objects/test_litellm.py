@@ -257,6 +257,11 @@ def test_trap_13_a_billed_attempt_is_cost_and_no_request(tmp_path: Path) -> None
     assert (len(reading.records), reading.ignored) == (1, {"billed_attempt": 1})
 
 
+@pytest.mark.parametrize(("retries", "attempts"), [(None, 1), (0, 1), (2, 3)])
+def test_trap_13_litellm_counts_no_retry_as_none(tmp_path: Path, retries: int | None, attempts: int) -> None:
+    assert spend(tmp_path, metadata={"attempted_retries": retries})["reported_attempts"] == attempts
+
+
 def test_a_row_of_spend_that_failed(tmp_path: Path) -> None:
     error = {"error_information": {"error_code": "408", "error_class": "Timeout"}}
     record = spend(tmp_path, status="failure", request_id="call-1", metadata=error)
