@@ -426,6 +426,11 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes, reas
     assert reason in error.value.reason
 
 
+def test_a_first_line_that_is_longer_than_any_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceRefused, match="holds no names of columns"):
+        read(tmp_path, b"x" * 200_000 + b"\n1\n")
+
+
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     source = TableSource.model_validate({"format": "csv", "path": "*", "columns": {"started_at": START}})
     with pytest.raises(SourceRefused, match="cannot be opened: No such file"):
