@@ -85,7 +85,7 @@ def test_trap_19_a_replica_without_spans_is_wholly_uncovered_and_one_without_cou
     assert [uncounted[name] for name in told] == [None] * 5
 
 
-def test_only_the_engines_own_records_cover_and_only_its_own_counter_counts() -> None:
+def test_trap_19_only_the_engines_own_records_cover_and_only_its_own_counter_counts() -> None:
     attempts = [attempt(150.0), attempt(160.0, engine_seen=False)]
     samples = [sample(200, 2), sample(200, 40, layer="gateway"), sample(200, 40, metric="preemptions")]
     row = coverage(attempts, samples)[0, "r"]
