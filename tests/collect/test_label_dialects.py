@@ -162,7 +162,7 @@ def test_phoenix_tables_say_the_same(tmp_path: Path) -> None:
         assert found[name] == expected[name], name
 
 
-def test_phoenix_judging_again_is_another_revision_of_the_same_label(tmp_path: Path) -> None:
+def test_trap_20_phoenix_judging_again_is_another_revision_of_the_same_label(tmp_path: Path) -> None:
     again = {**ANNOTATION, "result": {"label": "wrong", "score": 0}, "updated_at": "2026-11-20T10:00:00+00:00"}
     first, second = read(tmp_path, {"data": [ANNOTATION, again], "next_cursor": None}).tables["label_records"]
     assert first["label_id"] == second["label_id"]

@@ -1,4 +1,4 @@
-"""What the settings leave out, and that it is counted (telemetry, trap 30)."""
+"""What the settings leave out, and that it is counted (trap 30)."""
 
 from pathlib import Path
 from typing import Any

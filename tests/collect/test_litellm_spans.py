@@ -127,7 +127,9 @@ def test_a_call_of_the_first_generation(tmp_path: Path, name: str) -> None:
     assert columns(record, list(expected)) == expected
 
 
-def test_a_call_that_was_not_streamed_has_no_first_token_and_a_failed_one_tells_of_neither(tmp_path: Path) -> None:
+def test_trap_9_a_call_that_was_not_streamed_has_no_first_token_and_a_failed_one_tells_of_neither(
+    tmp_path: Path,
+) -> None:
     said = {name: value for name, value in CALL.items() if "stream" not in name and "first_chunk" not in name}
     whole = read(tmp_path, span(said=said)).record
     assert (whole["streamed"], whole["ttft_s"]) == (False, None)  # trap 9: the end is not taken for the first token

@@ -184,12 +184,18 @@ def test_a_reading_of_nothing_is_left_out(tmp_path: Path) -> None:
         (f"r/metrics-{TIME_S}.5.prom", "vllm:prompt_tokens 1", START_NS + 500_000_000),
         ("r/now.prom", f"vllm:prompt_tokens 1 {TIME_S}250", START_NS + 250_000_000),
         ("r/now.prom", f"vllm:prompt_tokens_total 1 {TIME_S}.25\n# EOF", START_NS + 250_000_000),
-        ("r/now.prom", "vllm:prompt_tokens 1", None),  # refused by the contract: sampled_ns is missing
     ],
 )
-def test_when_it_was_scraped(tmp_path: Path, name: str, text: str, at_ns: int | None) -> None:
+def test_when_it_was_scraped(tmp_path: Path, name: str, text: str, at_ns: int) -> None:
     (row,) = scrape(tmp_path, text, name).samples
     assert (row["sampled_ns"], row["replica"]) == (at_ns, "r")
+
+
+def test_a_scrape_that_nothing_tells_the_time_of_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    reading = scrape(tmp_path, f"vllm:prompt_tokens 1\nvllm:kv_cache_usage_perc 0.5 {TIME_S}000", "r/yesterday.prom")
+    assert [(bad.line, bad.rule) for bad in reading.refused] == [(1, "sample_without_time")]
+    assert "<unix time>.prom" in reading.refused[0].reason
+    assert reading.values() == [(0.5,)]
 
 
 def test_equal_scrapes_at_two_times_are_two_sources_and_copies_of_a_file_are_one_reading(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_a_grown_file_supersedes_what_it_grew_from(zone: Zone) -> None:
     assert zone.take() == ["data.jsonl 8"]
 
 
-def test_growth_is_seen_when_the_file_was_rotated_meanwhile(zone: Zone) -> None:
+def test_trap_5_growth_is_seen_when_the_file_was_rotated_meanwhile(zone: Zone) -> None:
     zone.put("data.jsonl", "one\n")
     zone.take()
     zone.put("data-2026.jsonl", "one\ntwo\n")
@@ -188,7 +188,7 @@ def test_a_rotated_file_that_is_moved_away_keeps_its_rows(zone: Zone) -> None:
     assert zone.take() == ["data-1.jsonl 4", "data.jsonl 4"]
 
 
-def test_a_file_that_was_only_renamed_is_the_same_source(zone: Zone) -> None:
+def test_trap_5_a_file_that_was_only_renamed_is_the_same_source(zone: Zone) -> None:
     path = zone.put("data.jsonl", "one\n")
     zone.take()
     path.rename(path.with_name("data-2026.jsonl"))

@@ -57,7 +57,7 @@ def vllm_span(said: dict[str, Any] | None = None, **given: object) -> Row:
     )
 
 
-def test_vllm_takes_each_latency_as_it_stands(tmp_path: Path) -> None:
+def test_trap_8_the_ttft_of_vllm_spans_holds_the_queue_and_is_taken_as_it_stands(tmp_path: Path) -> None:
     resource = {"service.name": "vllm-llama", "k8s.pod.uid": "pod-7", "vllm.process_id": "1"}
     record = read(tmp_path, vllm_span(), resource=resource).record
     said = {
@@ -144,7 +144,7 @@ def test_current_genai_names(tmp_path: Path) -> None:
     assert columns(record, list(expected)) == expected
 
 
-def test_deprecated_genai_names(tmp_path: Path) -> None:
+def test_trap_11_deprecated_genai_names(tmp_path: Path) -> None:
     said = {
         "gen_ai.system": "az.ai.openai",
         "gen_ai.request.model": "gpt",
@@ -170,7 +170,7 @@ def test_deprecated_genai_names(tmp_path: Path) -> None:
     assert columns(record, list(expected)) == expected
 
 
-def test_a_current_name_wins_over_its_deprecated_one_and_nothing_is_added(tmp_path: Path) -> None:
+def test_trap_11_a_current_name_wins_over_its_deprecated_one_and_nothing_is_added(tmp_path: Path) -> None:
     said = {**CHAT, "gen_ai.usage.prompt_tokens": 99, "gen_ai.usage.input_tokens": 10}
     assert read(tmp_path, span(said=said)).record["input_tokens"] == 10
 
@@ -191,7 +191,9 @@ def test_who_recorded_a_genai_span(tmp_path: Path, kind: str, layer: str) -> Non
         ({"gen_ai.system": "openai", "gen_ai.request.stream": True}, True),
     ],
 )
-def test_whether_it_was_streamed(tmp_path: Path, said: dict[str, object], streamed: bool | None) -> None:
+def test_trap_16_an_absent_stream_attribute_means_not_streamed_where_it_exists(
+    tmp_path: Path, said: dict[str, object], streamed: bool | None
+) -> None:
     assert read(tmp_path, span(said={"gen_ai.operation.name": "chat", **said})).record["streamed"] is streamed
 
 
@@ -310,6 +312,27 @@ def test_the_resource_of_a_caller_never_names_the_replica_or_the_pool(tmp_path: 
     assert (engine["replica"], engine["pool"]) == ("gw-pod", "gateway")
 
 
+@pytest.mark.parametrize(
+    ("resource", "replica"),
+    [
+        ({"k8s.pod.uid": "u1", "service.instance.id": "llm.vllm-0.vllm"}, "u1"),
+        ({"k8s.pod.uid": "u2", "service.instance.id": "llm.vllm-0.vllm"}, "u2"),
+        ({"service.instance.id": "i1"}, "i1"),
+        ({}, "vllm-0"),
+    ],
+)
+def test_trap_25_a_pod_that_comes_again_under_its_name_is_another_replica(
+    tmp_path: Path, resource: Row, replica: str
+) -> None:
+    said = {"k8s.pod.name": "vllm-0", "host.name": "vllm-0", **resource}
+    assert read(tmp_path, vllm_span(), resource=said).record["replica"] == replica
+
+
+@pytest.mark.parametrize("call", [span(), vllm_span()], ids=["genai", "vllm"])
+def test_trap_27_where_no_conversation_is_named_there_is_no_session(tmp_path: Path, call: Row) -> None:
+    assert read(tmp_path, call).record["session_id"] is None
+
+
 def test_a_span_that_names_its_replica_and_pool_is_believed(tmp_path: Path) -> None:
     said = {**CHAT, "service.instance.id": "r-1", "service.name": "pool-a", "server.address": "10.0.0.1"}
     record = read(tmp_path, span(said=said)).record
@@ -402,7 +425,7 @@ def test_older_emitters_name_the_event_in_an_attribute_and_the_time_as_observed(
     assert (label["evaluator"], label["labelled_ns"]) == ("groundedness", START_NS)
 
 
-def test_the_same_judgement_is_one_row_wherever_it_stands_and_another_is_not(tmp_path: Path) -> None:
+def test_trap_1_log_records_have_no_id_so_the_same_one_is_one_row_wherever_it_stands(tmp_path: Path) -> None:
     again = [log(EVALUATION, traceId=TRACE), log(EVALUATION, traceId=TRACE)]
     revised = log({**EVALUATION, "gen_ai.evaluation.score.value": 0.5}, traceId=TRACE)
     later = log(EVALUATION, traceId=TRACE, timeUnixNano=str(START_NS))

@@ -216,7 +216,7 @@ def test_a_real_json_lines_trace_is_read_whole() -> None:
         ("2026-01-01 00:00:00Z", "%Y-%m-%d %H:%M:%S%z", "Europe/Berlin", T0 * 10**9),
     ],
 )
-def test_times_are_exact_nanoseconds(tmp_path: Path, text: str, unit: str, tz: str, expected_ns: int) -> None:
+def test_trap_3_times_are_exact_nanoseconds(tmp_path: Path, text: str, unit: str, tz: str, expected_ns: int) -> None:
     columns = {"started_at": {"column": "start", "unit": unit, "tz": tz}}
     assert read(tmp_path, f'start\n"{text}"\n', columns).frame["started_ns"].to_list() == [expected_ns]
 
@@ -424,6 +424,11 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes, reas
     with pytest.raises(SourceRefused) as error:
         read(tmp_path, content, limits=Limits(max_line_bytes=50))
     assert reason in error.value.reason
+
+
+def test_a_first_line_that_is_longer_than_any_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceRefused, match="holds no names of columns"):
+        read(tmp_path, b"x" * 200_000 + b"\n1\n")
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_quarantine_tells_file_line_position_rule_and_reason(tmp_path: Path) -> 
     assert found[2]["excerpt"].startswith('{"resourceSpans"')
 
 
-def test_the_first_of_equal_rows_of_a_file_stays(tmp_path: Path) -> None:
+def test_trap_1_of_spans_sent_twice_the_first_of_a_file_stays(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     first = chat(1, said={"gen_ai.usage.output_tokens": 5})
     second = chat(1, said={"gen_ai.usage.output_tokens": 6})
@@ -147,7 +147,7 @@ def test_the_parts_have_the_types_of_their_contracts(tmp_path: Path) -> None:
         assert pq.read_schema(path).remove_metadata() == arrow_schema(table)
 
 
-def test_the_hour_is_that_of_the_event_not_of_its_arrival_or_start(tmp_path: Path) -> None:
+def test_trap_20_the_hour_is_that_of_the_event_not_of_its_arrival_or_start(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     long = chat(1, endTimeUnixNano=str(START_NS + HOUR_NS))  # from 09:00:00 to 10:00:00
     short = chat(2, endTimeUnixNano=str(START_NS + HOUR_NS - 1))
@@ -180,7 +180,7 @@ def test_durations_of_the_dialect_become_instants(tmp_path: Path) -> None:
     assert (row["ended_ns"], row["first_token_ns"]) == (START_NS + 253_600_000, START_NS + 115_550_000)
 
 
-def test_absurd_numbers_are_quarantined_and_break_nothing(tmp_path: Path) -> None:
+def test_trap_29_absurd_numbers_are_quarantined_and_break_nothing(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     absurd = [
         chat(1, endTimeUnixNano=str(2**63 - 1)),

@@ -68,7 +68,7 @@ TABLE: list[tuple[dict[str, object], str]] = [
 
 
 @pytest.mark.parametrize(("said", "expected"), TABLE, ids=lambda value: str(value).replace("'", ""))
-def test_outcome(said: dict[str, object], expected: str) -> None:
+def test_trap_6_a_missing_error_is_no_success(said: dict[str, object], expected: str) -> None:
     assert pl.DataFrame([said], schema=SCHEMA).select(outcome()).item() == expected
 
 

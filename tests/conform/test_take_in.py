@@ -74,7 +74,7 @@ def test_a_grown_file_takes_the_place_of_what_it_was(config: Path) -> None:
     assert [entry.rows_read for entry in ledger(config).values()] == [2]
 
 
-def test_a_torn_last_line_is_read_when_the_file_has_grown(config: Path) -> None:
+def test_trap_5_a_torn_last_line_is_read_when_the_file_has_grown(config: Path) -> None:
     path = put(config.parent / "landing/data.jsonl", line(1))
     whole = path.read_text() + line(2) + "\n"
     path.write_text(whole[:-50])

@@ -211,7 +211,7 @@ def test_a_grown_file_counts_as_if_it_had_been_whole_at_first(tmp_path: Path) ->
     )
 
 
-def test_late_labels_restate_only_what_they_judge(tmp_path: Path) -> None:
+def test_trap_20_late_labels_restate_only_what_they_judge(tmp_path: Path) -> None:
     rng = random.Random(11)
     (tmp_path / "landing").mkdir()
     (tmp_path / "goodput.toml").write_text(SETTINGS)

@@ -95,7 +95,7 @@ def test_engine_facts_come_from_the_engine() -> None:
     assert {name: attempt[name] for name in expected} == expected
 
 
-def test_user_facts_come_from_the_outermost_layer() -> None:
+def test_trap_8_what_the_user_waited_is_told_by_the_outermost_layer() -> None:
     attempt = join(stack()).attempt
     assert (attempt["tenant"], attempt["session_id"], attempt["reported_cost_usd"]) == ("acme", "chat-1", 0.02)
     assert (attempt["ttft_s"], attempt["e2e_s"]) == (1.0, 4.0)
@@ -103,12 +103,39 @@ def test_user_facts_come_from_the_outermost_layer() -> None:
     assert (attempt["pool"], attempt["route"]) == ("pool-a", "blue")
 
 
-def test_tokens_never_add_and_fall_back_to_the_gateway() -> None:
+def test_trap_12_tokens_of_layers_never_add_and_fall_back_to_the_gateway() -> None:
     without_engine_count = [row | {"output_tokens": None} if row["layer"] == "engine" else row for row in stack()]
     joined = join(without_engine_count)
     assert joined.attempt["output_tokens"] == 40  # the gateway's
     assert joined.attempt["input_tokens"] == 100  # the engine's, not 190
     assert joined.request["output_tokens"] == 40
+
+
+def test_trap_6_a_client_that_left_counts_though_its_engine_wrote_nothing() -> None:
+    rows = [
+        record("g1", 0, 4, layer="gateway"),
+        record("e1", 1, 3, layer="engine", parent="g1"),
+        record("g2", 5, 6, layer="gateway", outcome="cancelled"),
+    ]
+    joined = join(rows)
+    assert {name: row["verdict"] for name, row in joined.requests.items()} == {
+        key("g1"): "accepted",
+        key("g2"): "failed",
+    }
+
+
+def test_trap_12_three_spans_of_a_gateway_around_one_call_are_one_attempt_and_its_tokens() -> None:
+    counted: Row = {"layer": "gateway", "input_tokens": 100, "output_tokens": 50, "reported_cost_usd": 0.01}
+    joined = join(
+        [
+            record("proxy", 0, 4, covers_tries=True, **counted),
+            record("call", 0.1, 3.9, parent="proxy", **counted),
+            record("raw", 0.2, 3.8, parent="call", **counted),
+        ]
+    )
+    told = ("attempts", "input_tokens", "output_tokens")
+    assert [joined.request[name] for name in told] == [1, 100, 50]
+    assert joined.attempt["reported_cost_usd"] == 0.01
 
 
 def test_a_failure_that_the_caller_saw_stands_over_the_engines_success() -> None:
@@ -119,7 +146,7 @@ def test_a_failure_that_the_caller_saw_stands_over_the_engines_success() -> None
         assert joined.request["verdict"] == "failed"
 
 
-def test_a_caller_that_does_not_know_leaves_the_outcome_to_the_layer_below() -> None:
+def test_trap_6_a_caller_that_does_not_know_leaves_the_outcome_to_the_layer_below() -> None:
     rows = [record("c", 0, 2, outcome="unknown"), record("e", 0.1, 1.9, parent="c", layer="engine", outcome="ok")]
     assert join(rows).attempt["outcome"] == "ok"
     assert join([rows[0]]).request["verdict"] == "failed"  # a missing error is not success
@@ -131,7 +158,7 @@ def test_an_engine_under_a_failing_engine_less_layer_does_not_change_who_is_oute
     assert joined.request["outcome"] == "ok"
 
 
-def test_an_answer_that_was_not_streamed_arrives_whole() -> None:
+def test_trap_9_an_answer_that_was_not_streamed_arrives_whole() -> None:
     joined = join([record("c", 0, 4, first_token=1.0, streamed=False, output_tokens=31)])
     assert joined.attempt["ttft_s"] == joined.attempt["e2e_s"] == 4.0
     assert joined.attempt["first_token_at"] == joined.attempt["ended_at"]
@@ -173,12 +200,19 @@ def test_a_loop_of_links_from_many_sources_ends() -> None:
     assert list(joined.attempts) == [key("e")]
 
 
-def test_a_copy_from_another_source_counts_once() -> None:
+def test_trap_1_a_copy_from_another_source_counts_once() -> None:
     rows = stack()
     copies = [row | {"source_id": "s0", "line": 7} for row in rows]
     assert join(copies + rows).attempts == join(copies).attempts
     assert join(rows + copies).attempts == join(copies).attempts
     assert join(rows + copies).requests == join(rows).requests
+
+
+def test_trap_1_of_copies_that_differ_the_same_one_counts_in_any_order() -> None:
+    copies = [record("c", source_id=source, output_tokens=tokens) for source, tokens in (("s2", 7), ("s1", 9))]
+    for rows in (copies, copies[::-1]):
+        attempt = join(rows).attempt
+        assert (attempt["output_tokens"], attempt["source"]) == (9, "s1")
 
 
 def test_a_copy_of_a_link_changes_nothing() -> None:

@@ -110,7 +110,7 @@ def test_retries_count_against_the_budget() -> None:
     assert [none[k]["verdict"] for k in "012"] == ["accepted", "over_budget", "over_budget"]
 
 
-def test_success_needs_a_delivered_answer() -> None:
+def test_trap_6_success_needs_a_delivered_answer() -> None:
     rows = judge(
         one_workload(), *({"outcome": outcome} for outcome in ("ok", "error", "timeout", "cancelled", "unknown"))
     )

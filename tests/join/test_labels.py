@@ -70,7 +70,7 @@ def test_a_trace_of_two_attempts_is_not_ambiguous() -> None:
     assert join(rows, [label("trace", TRACE)], settings=one_workload(quality={})).request["verdict"] == "accepted"
 
 
-def test_a_response_id_that_two_requests_share_judges_neither() -> None:
+def test_trap_15_a_response_id_that_two_requests_share_judges_neither() -> None:
     rows = [record("a", 0, 1, response_id="r"), record("b", 2, 3, response_id="r")]
     joined = join(rows, [label("response", "r")], settings=one_workload(quality={}))
     assert {row["verdict"] for row in joined.requests.values()} == {"unlabelled"}
@@ -113,7 +113,7 @@ def test_what_a_label_says(said: Row, passed: bool) -> None:
     assert joined.request["pass_quality"] is passed
 
 
-def test_a_score_means_nothing_without_a_min_score() -> None:
+def test_trap_28_a_score_means_nothing_without_a_min_score() -> None:
     joined = joined_with([label("span", key("c"), label_id="L", score=0.9)])
     assert joined.labels["L"]["passed"] is None
     assert joined.request["verdict"] == "unlabelled"

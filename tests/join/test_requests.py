@@ -41,7 +41,7 @@ def hidden(last: str = "ok", caller: str = "ok") -> Joined:
     )
 
 
-def test_hidden_retries_are_attempts_of_the_callers_request() -> None:
+def test_trap_13_hidden_retries_are_attempts_of_the_callers_request() -> None:
     joined = hidden()
     assert list(joined.requests) == [key("c")]
     assert (joined.request["attempts"], joined.request["retry_count"]) == (2, 1)
@@ -106,7 +106,7 @@ def test_hidden_tries_of_every_layer_count() -> None:
 # Siblings under one parent span
 
 
-def test_a_sibling_after_a_failure_is_another_try() -> None:
+def test_trap_13_a_sibling_after_a_failure_is_another_try() -> None:
     joined = join([sibling("c1", 0, 1, outcome="error"), sibling("c2", 2, 5, first_token=3, output_tokens=11)])
     assert tries(joined) == {"c1": ["c1", "c2"]}
     request = joined.request
@@ -191,7 +191,7 @@ def test_retries_under_one_parent_take_their_engines_along() -> None:
 # Keys, counts and origins
 
 
-def test_a_configured_key_groups_attempts_across_traces() -> None:
+def test_trap_13_a_configured_key_groups_attempts_across_traces() -> None:
     joined = join(
         [
             record("a", 0, 1, outcome="error", request_key="K"),
@@ -222,13 +222,13 @@ def test_a_key_that_only_an_inner_layer_knows_still_counts() -> None:
     assert joined.request["retry_count"] == 1
 
 
-def test_a_gateways_own_count_raises_the_retries() -> None:
+def test_trap_13_a_gateways_own_count_raises_the_retries() -> None:
     counted = {n: join([record("g", layer="gateway", reported_attempts=n)]).request for n in (None, 0, 1, 4)}
     assert {n: row["retry_count"] for n, row in counted.items()} == {None: 0, 0: 0, 1: 0, 4: 3}
     assert {row["attempts"] for row in counted.values()} == {1}
 
 
-def test_a_gateways_count_and_the_tries_that_were_seen_do_not_add() -> None:
+def test_trap_13_a_gateways_count_and_the_tries_that_were_seen_do_not_add() -> None:
     # attempts - 1, or the gateway's own count when that is larger: 3 tries reported, the same 3 seen
     rows = [record("g", 0, 10, layer="gateway", reported_attempts=3)]
     rows += [record(f"e{n}", 3 * n, 3 * n + 1, layer="engine", parent="g", outcome="error") for n in range(3)]
@@ -257,9 +257,10 @@ def test_latency_may_be_measured_from_the_delivering_attempt() -> None:
     assert join(rows, settings=one_workload(latency_origin="request")).request["e2e_s"] == 8.0
 
 
-def test_durations_keep_their_nanoseconds() -> None:
+def test_trap_3_durations_keep_their_nanoseconds() -> None:
     odd = record("c", 0, 1) | {"started_ns": START_S * 10**9 + 1, "ended_ns": START_S * 10**9 + 1_000_000_003}
-    assert join([odd]).request["e2e_s"] == 1.000000002
+    joined = join([odd])
+    assert joined.request["e2e_s"] == joined.attempt["e2e_s"] == 1.000000002
 
 
 # Who delivered
@@ -358,7 +359,7 @@ def test_what_has_an_outcome_is_over_even_where_its_end_is_not_told() -> None:
     assert (told["verdict"], told["outcome"], told["e2e_s"]) == ("accepted", "ok", None)
 
 
-def test_clocks_that_disagree_make_no_negative_latency() -> None:
+def test_trap_29_clocks_that_disagree_make_no_negative_latency() -> None:
     rows = [
         record("c", 10, 14, layer="client"),
         record("e", 9, 13, layer="engine", parent="c", first_token=9.5, output_tokens=10),

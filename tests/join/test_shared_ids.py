@@ -69,7 +69,7 @@ def test_rows_of_one_call_without_any_span_are_its_tries() -> None:
     assert (joined.request["attempts"], joined.request["outcome"]) == (2, "ok")
 
 
-def test_an_id_used_again_a_day_later_is_another_call() -> None:
+def test_trap_15_an_id_used_again_a_day_later_is_another_call() -> None:
     assert len(join([log("r1", 0, 1, call_id="c1"), log("r2", 86_400, 86_401, call_id="c1")]).requests) == 2
 
 
@@ -84,7 +84,7 @@ def test_an_engine_span_of_another_trace_is_found_by_its_id(named: str) -> None:
     assert (joined.attempt["input_tokens"], joined.attempt["replica"]) == (100, "pod-7")
 
 
-def test_a_request_id_that_two_tries_share_finds_the_try_that_it_ran_in() -> None:
+def test_trap_15_a_request_id_that_two_tries_share_finds_the_try_that_it_ran_in() -> None:
     rows = [
         record("g1", 0, 2, call_id="x", outcome="error", **GATEWAY),
         record("g2", 5, 8, call_id="x", **GATEWAY),
@@ -116,7 +116,7 @@ def test_a_refusal_without_any_common_id_is_the_call_of_that_status_around_it() 
     assert len(join(twice).requests) == 3  # which of them it is, nobody can tell
 
 
-def test_two_spans_of_one_call_by_two_tracers_are_one_request() -> None:
+def test_trap_12_two_spans_of_one_call_by_two_tracers_are_one_request() -> None:
     rows = [
         record("http", 0, 3, parent="remote", covers_tries=True, outcome="unknown", **GATEWAY),
         record("proxy", 0.1, 2.9, parent="remote", covers_tries=True, outcome="unknown", **GATEWAY),
@@ -159,7 +159,7 @@ def test_an_empty_stream_had_no_first_token() -> None:
     assert join([row]).request["ttft_s"] is None
 
 
-def test_parallel_choices_of_one_prompt_are_one_attempt() -> None:
+def test_trap_14_parallel_choices_of_one_prompt_are_one_attempt() -> None:
     # n = 2: two engine spans with one id, one start and the prompt counted in each; nobody tried again.
     choice: Row = {"layer": "engine", "call_id": "x", "input_tokens": 100, "parent": "c"}
     rows = [
@@ -174,6 +174,6 @@ def test_parallel_choices_of_one_prompt_are_one_attempt() -> None:
     assert len(joined.attempt["record_ids"]) == 3
 
 
-def test_prompts_of_a_list_are_questions_of_their_own() -> None:
+def test_trap_14_prompts_of_a_list_are_questions_of_their_own() -> None:
     rows = [record(f"e{n}", 0, 3, layer="engine", call_id="x", input_tokens=n, trace=OTHER) for n in (5, 6)]
     assert len(join(rows).attempts) == 2

@@ -52,7 +52,7 @@ def coverage(attempts: Iterable[Row], samples: Iterable[Row]) -> dict[tuple[int,
     return {(row["epoch_hour"] - START_S // 3600, row["replica"]): row for row in found}
 
 
-def test_attempts_are_compared_where_the_counter_tells() -> None:
+def test_trap_19_spans_are_compared_with_what_the_engine_counted() -> None:
     """Read at 100 s (first), 200 s, 300 s, then not until 1000 s: of 200 s in all the counter tells."""
     samples = [sample(100, None, None), sample(200, 3), sample(300, 1), sample(1000, None, None)]
     attempts = [attempt(end) for end in (50, 100, 101, 200, 250, 301, 900)]
@@ -77,7 +77,7 @@ def test_the_reading_after_the_hour_counts_what_ended_before_it() -> None:
     assert (found[0, "r"]["coverage_ratio"], found[1, "r"]["coverage_ratio"]) == (None, 1.0)
 
 
-def test_a_replica_without_spans_is_wholly_uncovered_and_one_without_counters_unknown() -> None:
+def test_trap_19_a_replica_without_spans_is_wholly_uncovered_and_one_without_counters_unknown() -> None:
     found = coverage([attempt(20.0, "q", model="n"), attempt(21.0, "q")], [sample(200, 5)])
     silent, uncounted = found[0, "r"], found[0, "q"]
     assert (silent["attempts_seen"], silent["coverage_ratio"], silent["low_coverage"]) == (0, 0.0, True)
@@ -85,7 +85,7 @@ def test_a_replica_without_spans_is_wholly_uncovered_and_one_without_counters_un
     assert [uncounted[name] for name in told] == [None] * 5
 
 
-def test_only_the_engines_own_records_cover_and_only_its_own_counter_counts() -> None:
+def test_trap_19_only_the_engines_own_records_cover_and_only_its_own_counter_counts() -> None:
     attempts = [attempt(150.0), attempt(160.0, engine_seen=False)]
     samples = [sample(200, 2), sample(200, 40, layer="gateway"), sample(200, 40, metric="preemptions")]
     row = coverage(attempts, samples)[0, "r"]

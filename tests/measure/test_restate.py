@@ -44,7 +44,7 @@ def test_what_did_not_change_stays_as_it_was(hours: dict[str, pl.DataFrame]) -> 
     assert restated.height == 0
 
 
-def test_what_changed_gets_the_next_revision(hours: dict[str, pl.DataFrame]) -> None:
+def test_trap_20_a_published_window_that_changed_gets_the_next_revision(hours: dict[str, pl.DataFrame]) -> None:
     published, _ = restate(hours["first"], EMPTY, MONDAY)
     once, restated = restate(hours["late"], published, TUESDAY)
     unchanged, changed = row_of(once, 0), row_of(once, 5)

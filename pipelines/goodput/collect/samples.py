@@ -11,6 +11,7 @@ from goodput.settings.model import Settings
 
 # What a reading says of its series; the rest is line, position, start_ns, time_ns and value.
 _OF_SERIES = ("emitted", "type", "temporality", "description", "labels")
+_NO_TIME = "nothing says when it was read: it has no time of its own, nor is it in a scrape called <unix time>.prom"
 
 
 def take_samples(
@@ -37,6 +38,10 @@ def take_samples(
     _refuse(received, rows.filter(pl.col("wrong").is_not_null()))
     rows = rows.filter(pl.col("wrong").is_null())
     rows = _leave_out(received, rows, "metric_without_value", pl.col("value").is_null() | pl.col("value").is_nan())
+    timeless = pl.col("time_ns").is_null()
+    for line, position, name in rows.filter(timeless).select("line", "position", "emitted").iter_rows():
+        received.refused.append(RefusedRow(line, position, "sample_records", "sample_without_time", _NO_TIME, name))
+    rows = rows.filter(~timeless)
     if rows.height:
         records = rows.with_columns(
             record_id=pl.concat_str("series_id", pl.col("time_ns").cast(pl.String), separator=":"),

@@ -67,7 +67,9 @@ def without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("row", "prefix"), [(REQUEST, ""), (FINISHED, "[2026-11-20 10:00:02] ")], ids=["file", "log"])
-def test_a_request_of_sglang(tmp_path: Path, row: Mapping[str, Any], prefix: str) -> None:
+def test_trap_18_a_request_of_sglang_in_its_file_and_behind_the_prefix_of_its_log(
+    tmp_path: Path, row: Mapping[str, Any], prefix: str
+) -> None:
     expected = {
         "record_id": f"sglang:rid-1:{START_NS + 250_000_000}",
         "layer": "engine",
@@ -101,13 +103,13 @@ def test_the_file_and_the_log_write_one_record(tmp_path: Path) -> None:
     assert reading.ignored == {"sglang_request_received": 1}
 
 
-def test_what_did_not_stream_has_no_first_token(tmp_path: Path) -> None:
+def test_trap_9_what_did_not_stream_has_no_first_token(tmp_path: Path) -> None:
     record = read(tmp_path, {**REQUEST, "request_parameters": '{"stream": false}'}).conformed_record
     assert (record["streamed"], record["ttft_s"], record["prefill_s"]) == (False, None, 0.25)
 
 
 @pytest.mark.parametrize("row", [REQUEST, FINISHED])
-def test_without_enable_metrics_there_is_no_time_of_day_and_the_reason_says_what_to_do(
+def test_trap_18_without_enable_metrics_there_is_no_time_of_day_and_the_reason_says_what_to_do(
     tmp_path: Path, row: Mapping[str, Any]
 ) -> None:
     meta = without(META, "request_received_ts", "request_finished_ts", "prefill_finished_time", "forward_entry_time")
@@ -117,7 +119,7 @@ def test_without_enable_metrics_there_is_no_time_of_day_and_the_reason_says_what
     assert (reading.records, bad.rule, "--enable-metrics" in bad.reason) == ([], "no_wall_clock", True)
 
 
-def test_a_monotonic_clock_is_no_time_of_day(tmp_path: Path) -> None:
+def test_trap_17_a_monotonic_clock_is_no_time_of_day(tmp_path: Path) -> None:
     record = read(
         tmp_path, {**REQUEST, "prefill_finished_time": 4021.5, "forward_entry_time": 4021.25}
     ).conformed_record
@@ -136,17 +138,17 @@ def test_an_aborted_request_of_sglang_is_no_success(tmp_path: Path, reason: Row 
     assert read(tmp_path, {**REQUEST, "finish_reason": reason}).conformed_record["outcome"] == outcome
 
 
-def test_a_negative_queue_time_is_quarantined_not_clamped(tmp_path: Path) -> None:
+def test_trap_29_a_negative_queue_time_is_quarantined_not_clamped(tmp_path: Path) -> None:
     found = read(tmp_path, {**REQUEST, "queue_time": -1795165200.0}).conformed()
     assert (found.kept.height, [bad.rule for bad in found.refused]) == (0, ["queue_s_out_of_range"])
 
 
-def test_health_checks_of_sglang_are_left_out(tmp_path: Path) -> None:
+def test_trap_30_health_checks_of_sglang_are_left_out(tmp_path: Path) -> None:
     reading = read(tmp_path, {**REQUEST, "id": "HEALTH_CHECK_1"}, REQUEST)
     assert (len(reading.records), reading.ignored) == (1, {"sglang_health_check": 1})
 
 
-def test_the_steady_clock_of_tensorrt_llm_cannot_be_placed_in_time(tmp_path: Path) -> None:
+def test_trap_17_the_steady_clock_of_tensorrt_llm_cannot_be_placed_in_time(tmp_path: Path) -> None:
     times = {"arrival_time": 5021.5, "first_token_time": 5021.75, "last_token_time": 5023.0}
     dump = [{"request_id": number, "perf_metrics": {"timing_metrics": times}} for number in (1, 2)]
     reading = Reading(put(tmp_path / "perf_metrics.json", json.dumps(dump)))

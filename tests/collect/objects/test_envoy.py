@@ -90,7 +90,7 @@ def test_what_is_unset_is_unknown(tmp_path: Path, unset: str | None) -> None:
     }
 
 
-def test_the_first_byte_of_what_does_not_stream_is_no_first_token(tmp_path: Path) -> None:
+def test_trap_8_the_first_byte_of_what_does_not_stream_is_no_first_token(tmp_path: Path) -> None:
     record = read(tmp_path, {**ROW, "content-type": "application/json"}).conformed_record
     assert (record["ttft_s"], record["streamed"]) == (None, False)
 
@@ -121,6 +121,14 @@ def test_what_became_of_a_request(tmp_path: Path, form: str, code: int, flags: s
     assert (record["outcome"], record["http_status"]) == (outcome, code)
 
 
+@pytest.mark.parametrize("counted", [0, 1, 3])
+def test_trap_13_one_row_stands_for_all_tries_of_which_envoy_counts_the_first_as_one(
+    tmp_path: Path, counted: int
+) -> None:
+    record = read(tmp_path, {**ROW, "upstream_request_attempt_count": counted}).conformed_record
+    assert (record["reported_attempts"], record["covers_tries"]) == (counted, True)
+
+
 def test_a_line_of_the_default_format(tmp_path: Path) -> None:
     record = Reading(put(tmp_path / "access.log", TEXT.format(code=200, flags="-", host="-"))).conformed_record
     expected = {
@@ -136,7 +144,7 @@ def test_a_line_of_the_default_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", [{"x-envoy-origin-path": "/healthz"}, {"method": "GET"}])
-def test_other_traffic_is_left_out(tmp_path: Path, said: Row) -> None:
+def test_trap_30_other_traffic_is_left_out(tmp_path: Path, said: Row) -> None:
     reading = read(tmp_path, {**ROW, **said}, ROW)
     assert (len(reading.records), reading.ignored) == (1, {"http_not_generating": 1})
 

@@ -135,7 +135,7 @@ def test_a_payload_alone_or_within_a_callbacks_own_fields(tmp_path: Path, wrappe
 
 
 @pytest.mark.parametrize("said", [{"stream": None, "model_parameters": {}}, {"completionStartTime": START_S + 2.75}])
-def test_the_end_is_no_first_token(tmp_path: Path, said: Row) -> None:
+def test_trap_9_the_end_is_no_first_token(tmp_path: Path, said: Row) -> None:
     assert payload(tmp_path, **said)["ttft_s"] is None
 
 
@@ -150,7 +150,7 @@ def test_the_end_is_no_first_token(tmp_path: Path, said: Row) -> None:
     ],
     ids=["session in trace_id", "trace of OTel", "made up", "session", "a caller's UUID"],
 )
-def test_trace_id_is_the_session_unless_it_was_made_up(
+def test_trap_15_trace_id_of_litellm_is_the_session_unless_it_was_made_up(
     tmp_path: Path, said: Row, session: str | None, trace: str | None
 ) -> None:
     record = payload(tmp_path, **said)
@@ -193,7 +193,7 @@ def test_an_answer_from_the_cache_is_of_no_replica(tmp_path: Path) -> None:
     assert payload(tmp_path, cache_hit=True)["replica"] is None
 
 
-def test_health_checks_and_calls_that_generate_nothing_are_left_out(tmp_path: Path) -> None:
+def test_trap_30_health_checks_of_litellm_and_calls_that_generate_nothing_are_left_out(tmp_path: Path) -> None:
     probe = {**PAYLOAD, "metadata": {"user_api_key_alias": "litellm-internal-health-check"}}
     reading = Reading(put(tmp_path / "log", lines(probe, {**PAYLOAD, "call_type": "aembedding"}, PAYLOAD)))
     assert reading.ignored == {"litellm_health_check": 1, "litellm_not_generating": 1}
@@ -242,19 +242,24 @@ def test_a_row_of_spend_however_it_was_exported(tmp_path: Path, text: str) -> No
 
 
 @pytest.mark.parametrize(("said", "session"), [("s-1", "s-1"), (UUID, None), (TRACE, None), ("", None)])
-def test_a_session_that_litellm_made_up_is_none(tmp_path: Path, said: str, session: str | None) -> None:
+def test_trap_27_a_session_that_litellm_made_up_is_none(tmp_path: Path, said: str, session: str | None) -> None:
     assert spend(tmp_path, session_id=said)["session_id"] == session
 
 
-def test_the_end_is_no_first_token_of_spend_either(tmp_path: Path) -> None:
+def test_trap_9_the_end_is_no_first_token_of_spend_either(tmp_path: Path) -> None:
     record = spend(tmp_path, completionStartTime=SPEND["endTime"])
     assert (record["ttft_s"], record["streamed"]) == (None, None)
 
 
-def test_a_billed_attempt_is_cost_and_no_request(tmp_path: Path) -> None:
+def test_trap_13_a_billed_attempt_is_cost_and_no_request(tmp_path: Path) -> None:
     billed = {**SPEND, "request_id": "chatcmpl-1-attempt-1", "metadata": {"billed_retry_attempt": True}}
     reading = Reading(put(tmp_path / "log", lines(billed, SPEND)))
     assert (len(reading.records), reading.ignored) == (1, {"billed_attempt": 1})
+
+
+@pytest.mark.parametrize(("retries", "attempts"), [(None, 1), (0, 1), (2, 3)])
+def test_trap_13_litellm_counts_no_retry_as_none(tmp_path: Path, retries: int | None, attempts: int) -> None:
+    assert spend(tmp_path, metadata={"attempted_retries": retries})["reported_attempts"] == attempts
 
 
 def test_a_row_of_spend_that_failed(tmp_path: Path) -> None:

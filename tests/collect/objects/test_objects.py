@@ -193,6 +193,13 @@ def test_a_file_of_no_known_format_is_refused_with_the_formats_that_are(tmp_path
         Reading(put(tmp_path / "log", text), DIALECTS)
 
 
+@pytest.mark.parametrize("byte", [0, 0x22, 0x2C, 0x41, 0xFF])
+def test_a_long_run_of_any_byte_is_refused_as_no_known_format(tmp_path: Path, byte: int) -> None:
+    (tmp_path / "log").write_bytes(bytes([byte]) * 200_000 + b"\n")
+    with pytest.raises(SourceRefused, match="neither OTLP nor any format"):
+        Reading(tmp_path / "log", DIALECTS)
+
+
 def test_a_document_beyond_the_limit_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = put(tmp_path / "log", json.dumps([{"kind": "call"}] * 50, indent=1))
     with pytest.raises(SourceRefused, match=r"max_line_bytes = 500; write one object a line"):

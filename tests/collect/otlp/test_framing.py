@@ -59,7 +59,7 @@ FORMS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_gives_the_same_spans(tmp_path: Path, form: str) -> None:
+def test_trap_4_every_framing_and_compression_gives_the_same_spans(tmp_path: Path, form: str) -> None:
     outcome = read_bytes(tmp_path, FORMS[form])
     assert [(row["line"], row["position"], row["name"]) for row in outcome.spans] == [
         (number + 1, 0, f"n{number}") for number in range(40)
@@ -91,7 +91,7 @@ def test_blocks_of_any_size_hold_the_same_messages(block_bytes: int) -> None:
 
 
 @pytest.mark.parametrize("cut", range(1, len(LINES[1])))
-def test_an_unfinished_last_line_is_torn_wherever_it_ends(tmp_path: Path, cut: int) -> None:
+def test_trap_5_an_unfinished_last_line_is_torn_wherever_it_ends(tmp_path: Path, cut: int) -> None:
     outcome = read_bytes(tmp_path, LINES[0] + b"\n" + LINES[1][:cut])
     assert outcome.span_lines == [1]
     assert (outcome.lines, outcome.bad_lines, outcome.reader.torn_tail_bytes) == (1, [], cut)

@@ -192,7 +192,7 @@ def test_null_and_empty_elements_are_rows_without_ids(tmp_path: Path) -> None:
     assert [(row["position"], row["trace_id"]) for row in outcome.spans] == [(0, None), (1, None), (2, TRACE)]
 
 
-def test_positions_run_through_all_resources_and_scopes_of_a_line(tmp_path: Path) -> None:
+def test_trap_5_a_line_is_a_batch_of_many_resources_scopes_and_spans(tmp_path: Path) -> None:
     scope = '{"spans":[{"name":"a"},{"name":"b"}]}'
     line = f'{{"resourceSpans":[{{"scopeSpans":[{scope},{scope}]}},{{}},{{"scopeSpans":[{scope}]}}]}}\n'.encode()
     outcome = read_bytes(tmp_path, line + line)
@@ -216,7 +216,7 @@ def test_a_time_that_is_no_time_is_told(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['"1544712660000000001"', "1544712660000000001"])
-def test_nanoseconds_are_exact_as_text_and_as_number(tmp_path: Path, text: str) -> None:
+def test_trap_3_nanoseconds_are_exact_as_text_and_as_number(tmp_path: Path, text: str) -> None:
     (row,) = read_bytes(tmp_path, span_line(f'"startTimeUnixNano":{text}') + b"\n").spans
     assert row["start_ns"] == 1544712660000000001
 
@@ -250,14 +250,14 @@ def test_ways_to_write_a_value(tmp_path: Path, value: str, wanted: Wanted, read:
 
 
 @pytest.mark.parametrize("values", [("1", "2"), ("1", '"2"'), ('"1"', '"2"')])
-def test_integers_as_numbers_and_as_strings(tmp_path: Path, values: tuple[str, str]) -> None:
+def test_trap_2_integers_as_numbers_and_as_strings(tmp_path: Path, values: tuple[str, str]) -> None:
     lines = [span_line(attribute(f'{{"intValue":{value}}}')) for value in values]
     outcome = read_bytes(tmp_path, b"\n".join(lines) + b"\n", [INT])
     assert [(row["k"], row["unreadable"]) for row in outcome.spans] == [(1, None), (2, None)]
 
 
 @pytest.mark.parametrize("value", ['{"doubleValue":"NaN"}', '{"doubleValue":NaN}'])
-def test_nan_is_kept(tmp_path: Path, value: str) -> None:
+def test_trap_2_nan_is_a_text_too(tmp_path: Path, value: str) -> None:
     (row,) = read_bytes(tmp_path, span_line(attribute(value)) + b"\n", [FLOAT]).spans
     assert math.isnan(row["k"])
 

@@ -112,7 +112,7 @@ def test_signal_of_sparse_records() -> None:
     assert signal_of(b"hello", 5) is None
 
 
-def test_defaults_and_odd_ids(tmp_path: Path) -> None:
+def test_trap_16_what_protobuf_omits_is_its_default_and_odd_ids_stay(tmp_path: Path) -> None:
     data = TracesData()
     spans = data.resource_spans.add().scope_spans.add().spans
     spans.add(trace_id=b"t" * 16, span_id=b"s" * 8)

@@ -29,5 +29,8 @@ def layout_of(head: Head) -> Layout:
 
 
 def _is_header(line: bytes) -> bool:
-    names = next(csv.reader([line.decode(errors="replace")]), [])
+    try:
+        names = next(csv.reader([line.decode(errors="replace")]), [])
+    except csv.Error:  # a field longer than any name: no text
+        return False
     return len(names) > 1 and all(_COLUMN.fullmatch(name.strip()) for name in names)

@@ -54,7 +54,10 @@ class CsvRows:
             header = self._cutter.header().decode()
         except UnicodeDecodeError as error:
             raise SourceRefused(self._path, "its header is not UTF-8") from error
-        return [name.strip() for name in next(csv.reader([header]))] if header else []
+        try:
+            return [name.strip() for name in next(csv.reader([header]))] if header else []
+        except csv.Error as error:  # longer than any name
+            raise SourceRefused(self._path, f"its first line holds no names of columns: {error}") from error
 
     def _block(self, rows: Rows) -> TextBlock:
         rows = _without_blank(rows)
