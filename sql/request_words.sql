@@ -5,4 +5,8 @@ SELECT
     list_sort(list_distinct(['unknown'] || list(DISTINCT model))) AS model,
     list_sort(list_distinct(['unknown'] || list(DISTINCT pool))) AS pool,
     list_sort(list_distinct(['unknown'] || list(DISTINCT route))) AS route
-FROM requests
+FROM (
+    SELECT workload, model, pool, route FROM requests
+    UNION ALL
+    SELECT workload, model, pool, route FROM waste WHERE slice = 'finest'
+)

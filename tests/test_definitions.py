@@ -18,7 +18,7 @@ from goodput.plumbing.contracts import contract
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
-HOURLY = ("attempts", "requests", "quality_labels", "replica_samples", "coverage", "goodput")
+HOURLY = ("attempts", "requests", "quality_labels", "replica_samples", "coverage", "cost_ledger", "waste", "goodput")
 WHOLE = ("ops_events", "cost_records", "token_prices", "session_labels")
 CONFORMED = (
     *("serving_records", "span_links", "label_records", "sample_records", "event_records", "cost_lines", "price_lines"),
@@ -61,7 +61,7 @@ def test_every_table_of_the_river_is_an_asset(specs: dict[str, dg.AssetSpec]) ->
         "landing": "collect",
         **dict.fromkeys(CONFORMED, "conform"),
         **dict.fromkeys((*WHOLE, "attempts", "requests", "quality_labels", "replica_samples"), "join"),
-        **dict.fromkeys(("coverage", "goodput", "goodput_database"), "measure"),
+        **dict.fromkeys(("coverage", "cost_ledger", "waste", "goodput", "goodput_database"), "measure"),
         **dict.fromkeys(ALARMS, "monitor"),
     }
 

@@ -8,12 +8,12 @@ import dagster as dg
 from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
 from goodput.join.assets import joined, made_whole, sampled
-from goodput.measure.assets import covered, goodput_database, measured
+from goodput.measure.assets import charged, covered, goodput_database, measured, wasted
 from goodput.measure.stretches import stale_hours
 from goodput.monitor.assets import monitored
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, made_whole, joined, sampled, covered, measured, monitored, goodput_database)
+ASSETS = (conformed, made_whole, joined, sampled, covered, charged, wasted, measured, monitored, goodput_database)
 
 
 @dg.failure_hook

@@ -109,5 +109,5 @@ def test_goodput_weighs_coverage_by_requests(tmp_path: Path, ratios: dict[str, f
         pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(name)), tmp_path / f"{name}.parquet")
         paths.append([str(tmp_path / f"{name}.parquet")])
     stretch = Stretch(START_S, START_S + 3600, (at_ns(-10), at_ns(4000)))
-    rows = measure(one_workload(ttft_s=1.0), paths[0], [300], stretch, paths[1])
+    rows = measure(one_workload(ttft_s=1.0), paths[0], [300], stretch, {"coverage": paths[1]})
     assert set(rows["coverage_ratio"]) == {expected}

@@ -14,10 +14,10 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
-    *("alarm_events", "alarm_power", "alarms"),
-    *("attempts", "cost_lines", "cost_records", "coverage", "event_records", "goodput", "label_records", "ops_events"),
+    *("alarm_events", "alarm_power", "alarms", "attempts", "cost_ledger", "cost_lines", "cost_records", "coverage"),
+    *("event_records", "goodput", "label_records", "ops_events"),
     *("price_lines", "quality_labels", "quarantine", "replica_samples", "requests", "restatements", "sample_records"),
-    *("serving_records", "session_labels", "sources", "span_links", "token_prices"),
+    *("serving_records", "session_labels", "sources", "span_links", "token_prices", "waste"),
 )
 TYPES = {"VARCHAR", "VARCHAR[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
@@ -44,6 +44,8 @@ PROMISED = {
     "cost_records": "cost_id basis pool replica model period_start period_end amount_usd source",
     "sources": "source_id path status reason rows_read rows_kept rows_duplicate rows_quarantined rows_ignored ignored",
     "quarantine": "source_id path line position table_name rule reason",
+    "cost_ledger": "attempt_id window_start bucket pool replica model usd gpu_s tokens estimated",
+    "waste": "window_start window_s workload model pool route bucket usd gpu_s tokens share_ratio estimated",
     "replica_samples": "replica metric sampled_at value kind",
     "restatements": "window_start window_s workload model pool route revision restated_at",
 }
@@ -64,6 +66,10 @@ KEYS = {
     "sample_records": ("record_id",),
     "replica_samples": ("series_id", "sampled_ns"),
     "coverage": ("window_start", "replica"),
+    "cost_ledger": (
+        *("window_start", "attempt_id", "bucket", "basis", "workload", "model", "pool", "route", "replica"),
+    ),
+    "waste": ("window_start", "window_s", "slice", "workload", "model", "pool", "route", "bucket"),
 }
 
 

@@ -27,6 +27,7 @@ ALARMS = ("alarms", "alarm_events", "alarm_power")
 RELATIONS = {
     **dict.fromkeys(ALARMS, "BASE TABLE"),
     "attempts": "VIEW",
+    "cost_ledger": "VIEW",
     "cost_records": "BASE TABLE",
     "coverage": "BASE TABLE",
     "goodput": "BASE TABLE",
@@ -39,6 +40,7 @@ RELATIONS = {
     "serving_records": "VIEW",
     "sources": "BASE TABLE",
     "token_prices": "BASE TABLE",
+    "waste": "BASE TABLE",
     "workloads": "BASE TABLE",
 }
 UNITS = {

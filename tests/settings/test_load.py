@@ -97,7 +97,7 @@ goodput.toml: 27 mistakes
   base: no such key
       right would be: alarms, attributes, costs, events, label_lateness_s, lake, landing, latency_origin, leave_out, \
 limits, max_request_lifetime_s, metric_labels, openslo, prices, rates, receive, schedule, slo, sources, staleness_s, \
-windows_s, workloads
+windows_s, work, workloads
   lakes: no such key
       right would be: lake, rates
   sources.runs.constants.poool: attempts has no such column

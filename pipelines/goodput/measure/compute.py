@@ -39,10 +39,13 @@ def _batches(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
 
 def _measured(inputs: MeasureInputs, batch: Sequence[Cell]) -> pl.DataFrame:
     files = sorted({file for cell in batch for file in inputs.files(cell)})
-    coverage = sorted({file for cell in batch for file in inputs.coverage_files(cell)})
+    beside = {
+        "coverage": sorted({file for cell in batch for file in inputs.coverage_files(cell)}),
+        "waste": sorted({file for cell in batch for file in inputs.waste_files(cell)}),
+    }
     grains = sorted({grain for cell in batch for grain in cell.grains})
     from_s, until_s = min(cell.from_s for cell in batch), max(cell.until_s for cell in batch)
-    return measure(inputs.join.settings, files, grains, Stretch(from_s, until_s, inputs.join.observed), coverage)
+    return measure(inputs.join.settings, files, grains, Stretch(from_s, until_s, inputs.join.observed), beside)
 
 
 def _rows_of(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:

@@ -73,12 +73,23 @@ class MeasureInputs:
         """Measured parts of the coverage of the cell's hours."""
         return [str(self.lake.part("measured", "coverage", f"hour={h}")) for h in cell.hours if h in self._covered]
 
+    @cached_property
+    def _wasted(self) -> dict[str, str]:
+        """What the measured waste of each cell was made from."""
+        paths = sorted((self.lake.root / "measured" / "waste").glob("*=*/part.parquet"))
+        return {path.parent.name: inputs_of(path) or "" for path in paths}
+
+    def waste_files(self, cell: Cell) -> list[str]:
+        """Measured part of what the cell's windows cost."""
+        return [str(self.lake.part("measured", "waste", cell.name))] if cell.name in self._wasted else []
+
     def cells(self) -> Iterator[Cell]:
         """Every cell that the joined parts call for: an arrival may lie in an hour before its completion."""
         grains = self.join.settings.windows_s
         short = tuple(grain for grain in grains if grain <= HOUR_S)
         long = tuple(grain for grain in grains if grain > HOUR_S)
-        hours = sorted(neighbours(self._joined, self.join.reach, 0))
+        paid = {cell.removeprefix("hour=") for cell in self._wasted if cell.startswith("hour=")}
+        hours = sorted(neighbours(self._joined, self.join.reach, 0) | paid)
         if short:
             yield from (self._cell(f"hour={hour}", (hour,), short) for hour in hours)
         if long:
@@ -90,7 +101,7 @@ class MeasureInputs:
         edges = [min(max(ns, epoch_hour(hours[0]) * HOUR_NS), epoch_hour(until) * HOUR_NS) for ns in self.join.observed]
         used = [self._joined.get(hour, "") for hour in sorted(neighbours(hours, 0, self.join.reach))]
         covered = [self._covered.get(hour, "") for hour in hours]
-        return Cell(name, hours, grains, fingerprint(self._rules, grains, used, covered, edges))
+        return Cell(name, hours, grains, fingerprint(self._rules, grains, used, covered, edges, self._wasted.get(name)))
 
     def stale_cells(self) -> list[Cell]:
         """Cells whose file was not made from what lies in the lake now."""

@@ -4,7 +4,7 @@ The arithmetic is sql/goodput.sql; which stretch has to be computed again is `st
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,7 +26,7 @@ SLICES = (
     ("workload_route", True, False, False, True),
     ("finest", True, True, True, True),
 )
-RELATIONS = ("request_words", "measured_requests", "window_counts", "goodput")
+RELATIONS = ("request_words", "measured_requests", "window_costs", "window_counts", "goodput")
 _WORDS = ("workload", "model", "pool", "route")
 RESTATED = ("computed_at", "revision")
 _KEY = contract("goodput").primary_key
@@ -46,16 +46,17 @@ def measure(
     files: Sequence[str],
     grains: Sequence[int],
     stretch: Stretch,
-    coverage: Sequence[str] = (),
+    beside: Mapping[str, Sequence[str]] | None = None,
 ) -> pl.DataFrame:
     """Rows of `goodput` for a stretch at the given grains (seconds), without computed_at and revision (semantics 4).
 
-    `files` are the parts of `requests` that hold every request which completed or arrived in the stretch, `coverage`
-    those of the coverage of its hours.
+    `files` are the parts of `requests` that hold every request which completed or arrived in the stretch, `beside`
+    those of `coverage` of its hours and of `waste` of its windows, where there are any.
     """
     with connect() as connection:
         read_parts(connection, "requests", files, arrow_schema("requests"))
-        read_parts(connection, "coverage", coverage, arrow_schema("coverage"))
+        for table in ("coverage", "waste"):
+            read_parts(connection, table, (beside or {}).get(table, ()), arrow_schema(table))
         connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
         connection.register("span", _span(stretch, math.gcd(*grains)))
         connection.register("workloads", workload_rows(settings))
@@ -64,14 +65,20 @@ def measure(
             words = f"SELECT unnest({column}) FROM request_words"  # noqa: S608  (a column of its own)
             connection.execute(f"CREATE TYPE {column}_word AS ENUM ({words})")
         compute(connection, "measured_requests")
+        compute(connection, "window_costs")
         compute(connection, "window_counts")
         slices = [_slice(connection, row) for row in SLICES]
     return pl.concat(slices).sort(_KEY, nulls_last=False)
 
 
-def _slice(connection: duckdb.DuckDBPyConnection, row: tuple[str, bool, bool, bool, bool]) -> pl.DataFrame:
+def slice_rows(rows: Sequence[tuple[str, bool, bool, bool, bool]]) -> pa.Table:
+    """Slices as rows: slice, by_workload, by_model, by_pool, by_route."""
     names = ("slice", "by_workload", "by_model", "by_pool", "by_route")
-    connection.register("slice", pa.table({name: [value] for name, value in zip(names, row, strict=True)}))
+    return pa.table(dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+
+def _slice(connection: duckdb.DuckDBPyConnection, row: tuple[str, bool, bool, bool, bool]) -> pl.DataFrame:
+    connection.register("slice", slice_rows([row]))
     wanted = [field for field in arrow_schema("goodput") if field.name not in RESTATED]
     columns = ", ".join(f'"{field.name}"' for field in wanted)
     rows = connection.sql(f"SELECT {columns} FROM ({sql_file('goodput').text})").to_arrow_table()  # noqa: S608
