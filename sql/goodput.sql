@@ -21,6 +21,18 @@ WITH timed AS (
     WHERE r.ended_s >= p.from_s AND r.ended_s < p.until_s
     GROUP BY ALL
 ),
+costed AS (
+    SELECT
+        window_s, start_s,
+        CASE WHEN s.by_workload THEN c.workload END AS k_workload,
+        CASE WHEN s.by_model THEN c.model END AS k_model,
+        CASE WHEN s.by_pool THEN c.pool END AS k_pool,
+        CASE WHEN s.by_route THEN c.route END AS k_route,
+        sum(c.usd)::DOUBLE AS usd, coalesce(sum(c.wasted_usd), 0)::DOUBLE AS wasted_usd
+    FROM window_costs AS c
+    CROSS JOIN slice AS s
+    GROUP BY ALL
+),
 -- labels are sampled workload by workload, so pass rates are estimated there and only then added up
 strata AS (
     SELECT
@@ -118,8 +130,10 @@ SELECT
         WHEN w.sole_jitter THEN 'jitter' WHEN w.sole_deadline THEN 'deadline' WHEN w.sole_quality THEN 'quality'
     END AS binding_gate,
     b.requests AS binding_gate_requests,
-    NULL::DOUBLE AS cost_usd,
-    NULL::DOUBLE AS cost_per_accepted_usd,
+    c.usd AS cost_usd,
+    -- nothing accepted has no price, not an infinite one
+    CASE WHEN w.estimate > 0 THEN c.usd / w.estimate END AS cost_per_accepted_usd,
+    ratio(c.wasted_usd, c.usd) AS wasted_ratio,
     ratio(w.coverage_ppm, w.n_coverage) / 1e6 AS coverage_ratio,
     -- a p99 of fewer than 100 values is no better than their maximum
     least(w.succeeded, w.offered - w.unevaluable) < 100 AS low_n,
@@ -131,5 +145,9 @@ LEFT JOIN timed AS t
     ON t.window_s = w.window_s AND t.start_s = w.start_s AND t.k_workload IS NOT DISTINCT FROM w.k_workload
     AND t.k_model IS NOT DISTINCT FROM w.k_model AND t.k_pool IS NOT DISTINCT FROM w.k_pool
     AND t.k_route IS NOT DISTINCT FROM w.k_route
+LEFT JOIN costed AS c
+    ON c.window_s = w.window_s AND c.start_s = w.start_s AND c.k_workload IS NOT DISTINCT FROM w.k_workload
+    AND c.k_model IS NOT DISTINCT FROM w.k_model AND c.k_pool IS NOT DISTINCT FROM w.k_pool
+    AND c.k_route IS NOT DISTINCT FROM w.k_route
 LEFT JOIN LATERAL (SELECT greatest(w.sole_success, w.sole_retries, w.sole_ttft, w.sole_tpot, w.sole_e2e,
     w.sole_itl_p95, w.sole_jitter, w.sole_deadline, w.sole_quality) AS requests) AS b ON true

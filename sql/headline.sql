@@ -1,6 +1,6 @@
 -- description: The latest published day (else the longest window) at a glance: overall and per workload and route
 -- grain: slice
--- unit: goodput in % of offered requests with its 95 % interval; failed, retries, slow, rejected in requests
+-- unit: goodput in % of offered requests with its 95 % interval; failed, retries, slow, rejected in requests; per_accepted in USD, loaded
 WITH latest AS (
     SELECT window_s, max(window_start) AS window_start
     FROM goodput
@@ -19,7 +19,8 @@ SELECT
     g.over_budget AS retries,
     g.slow,
     g.rejected,
-    g.binding_gate AS binding
+    g.binding_gate AS binding,
+    format('${:.4f}', g.cost_per_accepted_usd) AS per_accepted
 FROM goodput AS g
 JOIN latest USING (window_s, window_start)
 WHERE g.slice IN ('overall', 'workload_route') AND g.offered > 0

@@ -51,3 +51,9 @@ CREATE OR REPLACE TEMP MACRO quantile_within(sorted, p, variance) AS {
     low: at_level(sorted, p - 1.959963984540054 * sqrt(variance)),
     high: at_level(sorted, p + 1.959963984540054 * sqrt(variance))
 };
+-- Sums that are the same in every order of their rows: of dollars to 1e-18, of weighted tokens and seconds to 1e-12.
+CREATE OR REPLACE TEMP MACRO sum_usd(usd) AS sum(usd::DECIMAL(38, 18))::DOUBLE;
+CREATE OR REPLACE TEMP MACRO sum_steady(value) AS sum(value::DECIMAL(38, 12))::DOUBLE;
+-- An attempt is bought by the token where no engine of ours served it and its replica, if any, costs nothing that is known.
+CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, sampled) AS
+    replica_usd IS NULL AND NOT engine_seen AND NOT coalesce(sampled, false);

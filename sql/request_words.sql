@@ -9,4 +9,6 @@ FROM (
     SELECT workload, model, pool, route FROM requests
     UNION ALL
     SELECT workload, model, pool, route FROM session_hours
+    UNION ALL
+    SELECT workload, model, pool, route FROM waste WHERE slice = 'finest'
 )

@@ -78,6 +78,9 @@ windowed AS (
     CROSS JOIN grains
     UNION ALL BY NAME
     SELECT u.* FROM under_way AS u CROSS JOIN span AS p WHERE u.start_s >= p.from_s AND u.start_s < p.until_s
+    UNION ALL BY NAME
+    -- what was paid for in a window in which nothing ended belongs to it all the same
+    SELECT window_s, start_s, workload, model, pool, route FROM window_costs WHERE live
 )
 SELECT
     window_s, start_s, workload, model, pool, route,

@@ -18,7 +18,10 @@ from goodput.plumbing.contracts import contract
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
-HOURLY = ("attempts", "requests", "quality_labels", "replica_samples", "coverage", "goodput", "gate_failures")
+HOURLY = (
+    *("attempts", "requests", "quality_labels", "replica_samples", "coverage", "cost_ledger", "waste", "goodput"),
+    "gate_failures",
+)
 WHOLE = ("ops_events", "cost_records", "token_prices", "session_labels")
 CONFORMED = (
     *("serving_records", "span_links", "label_records", "sample_records", "event_records", "cost_lines", "price_lines"),
@@ -61,7 +64,9 @@ def test_every_table_of_the_river_is_an_asset(specs: dict[str, dg.AssetSpec]) ->
         "landing": "collect",
         **dict.fromkeys(CONFORMED, "conform"),
         **dict.fromkeys((*WHOLE, "attempts", "requests", "quality_labels", "replica_samples"), "join"),
-        **dict.fromkeys(("coverage", "goodput", "gate_failures", "frontier", "goodput_database"), "measure"),
+        **dict.fromkeys(
+            ("coverage", "cost_ledger", "waste", "goodput", "gate_failures", "frontier", "goodput_database"), "measure"
+        ),
         **dict.fromkeys(ALARMS, "monitor"),
         "deliveries": "notify",
     }

@@ -8,14 +8,14 @@ import dagster as dg
 from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
 from goodput.join.assets import joined, made_whole, sampled
-from goodput.measure.assets import covered, found_frontier, goodput_database, measured
+from goodput.measure.assets import charged, covered, found_frontier, goodput_database, measured, wasted
 from goodput.measure.stretches import stale_hours
 from goodput.monitor.assets import monitored
 from goodput.notify.assets import delivered
 from goodput.plumbing.workspace import Workspace
 
 ASSETS = (
-    *(conformed, made_whole, joined, sampled, covered, measured, found_frontier),
+    *(conformed, made_whole, joined, sampled, covered, charged, wasted, measured, found_frontier),
     *(monitored, goodput_database, delivered),
 )
 

@@ -60,7 +60,8 @@ def test_every_setting_switched_on_loads_too(tmp_path: Path) -> None:
 def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "all.toml").write_text(everything())
     shown, default = load_settings(tmp_path / "all.toml"), Settings()
-    examples = {"workloads", "sources", "leave_out", "events", "rates", "prices", "channels", "base", "alarms", "slo"}
+    examples = {"workloads", "sources", "leave_out", "events", "rates", "work", "prices", "channels", "base"}
+    examples |= {"alarms", "slo"}
     for name in Settings.model_fields.keys() - examples:
         assert getattr(shown, name) == getattr(default, name), name
     for name in Alarms.model_fields.keys() - {"rules", "days_off", "excluded"}:

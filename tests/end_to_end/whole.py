@@ -13,12 +13,14 @@ from goodput.join.samples import RELATIONS as SAMPLE_TABLES
 from goodput.join.samples import SampleInputs, sample_hours
 from goodput.join.staleness import TABLES, JoinInputs
 from goodput.join.whole import CELL, WholeInputs
+from goodput.measure.charges import ChargeInputs, charge_hours
 from goodput.measure.compute import measure_cells
 from goodput.measure.coverage import CoverageInputs, cover_hours
 from goodput.measure.frontier import frontier_inputs, write_frontier
 from goodput.measure.gates import gate_rows
 from goodput.measure.staleness import TABLES as MEASURED
 from goodput.measure.staleness import MeasureInputs
+from goodput.measure.waste import WasteInputs, write_waste
 from goodput.plumbing.hours import batches
 from goodput.plumbing.ledger import read_ledger
 from goodput.plumbing.sql_files import connect
@@ -29,7 +31,7 @@ RESTATED = ("computed_at", "revision")
 
 
 def run_without_checks(config: Path) -> Workspace:
-    """One run over the settings at `config`: take in, join, sample, cover, measure, publish."""
+    """One run over the settings at `config`: take in, join, sample, cover, charge, measure, publish."""
     workspace = Workspace(config)
     lake = workspace.lake
     lake.open()
@@ -53,6 +55,7 @@ def run_without_checks(config: Path) -> Workspace:
         cover_hours(coverage, hours)
         for hour in hours:
             lake.promote("measured", "coverage", f"hour={hour}")
+    charge(inputs)
     measure(workspace)
     publish(lake, read_ledger(lake), gate_rows(workspace.settings))
     return workspace
@@ -69,6 +72,20 @@ def measure(workspace: Workspace) -> None:
             lake.promote("measured", name, cell.name)
     write_frontier(measured, frontier_inputs(measured))
     lake.promote("measured", "frontier", CELL)
+
+
+def charge(inputs: JoinInputs) -> None:
+    """Charge and add up what is stale."""
+    lake = inputs.lake
+    charges = ChargeInputs(inputs)
+    for hours in batches(charges.stale_hours(), 24):
+        charge_hours(charges, hours)
+        for hour in hours:
+            lake.promote("measured", "cost_ledger", f"hour={hour}")
+    waste = WasteInputs(inputs)
+    for cell in waste.stale_cells():
+        write_waste(waste, cell)
+        lake.promote("measured", "waste", cell.name)
 
 
 def make_whole(workspace: Workspace) -> dict[str, int]:

@@ -14,11 +14,20 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
-    *("accepted_units", "alarm_events", "alarm_power", "alarms", "attempts", "binding_gate", "cost_lines"),
+    *(
+        "accepted_units",
+        "alarm_events",
+        "alarm_power",
+        "alarms",
+        "attempts",
+        "binding_gate",
+        "cost_ledger",
+        "cost_lines",
+    ),
     *("cost_records", "coverage", "deliveries", "event_records", "frontier", "gate_failures", "goodput"),
     *("label_records", "load_windows", "ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples"),
     *("requests", "restatements", "sample_records", "serving_records", "session_hours", "session_labels", "sessions"),
-    *("sources", "span_links", "token_prices"),
+    *("sources", "span_links", "token_prices", "waste"),
 )
 TYPES = {"VARCHAR", "VARCHAR[]", "INTEGER[]", "BIGINT[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
@@ -45,6 +54,8 @@ PROMISED = {
     "cost_records": "cost_id basis pool replica model period_start period_end amount_usd source",
     "sources": "source_id path status reason rows_read rows_kept rows_duplicate rows_quarantined rows_ignored ignored",
     "quarantine": "source_id path line position table_name rule reason",
+    "cost_ledger": "attempt_id window_start bucket pool replica model usd gpu_s tokens estimated",
+    "waste": "window_start window_s workload model pool route bucket usd gpu_s tokens share_ratio estimated",
     "replica_samples": "replica metric sampled_at value kind",
     "restatements": "window_start window_s workload model pool route revision restated_at",
 }
@@ -66,6 +77,10 @@ KEYS = {
     "sample_records": ("record_id",),
     "replica_samples": ("series_id", "sampled_ns"),
     "coverage": ("window_start", "replica"),
+    "cost_ledger": (
+        *("window_start", "attempt_id", "bucket", "basis", "workload", "model", "pool", "route", "replica"),
+    ),
+    "waste": ("window_start", "window_s", "slice", "workload", "model", "pool", "route", "bucket"),
 }
 
 
@@ -217,6 +232,8 @@ def test_rules_that_follow_from_columns() -> None:
 def test_no_duration_and_no_amount_can_be_negative_or_endless() -> None:
     for table in ("serving_records", "attempts", "requests", "goodput"):
         for column in contract(table).columns:
+            if column.name in {"cost_usd", "cost_per_accepted_usd"}:
+                continue  # a window of credits and corrections may cost less than nothing
             if column.name.endswith(("_s", "_usd", "_rps", "_tps", "_tokens")):
                 assert column.minimum in {0, 1}, (table, column.name)
 

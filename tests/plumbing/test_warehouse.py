@@ -29,6 +29,7 @@ RELATIONS = {
     "accepted_units": "VIEW",
     "attempts": "VIEW",
     "binding_gate": "VIEW",
+    "cost_ledger": "VIEW",
     "cost_records": "BASE TABLE",
     "coverage": "BASE TABLE",
     "deliveries": "VIEW",
@@ -45,6 +46,7 @@ RELATIONS = {
     "sessions": "VIEW",
     "sources": "BASE TABLE",
     "token_prices": "BASE TABLE",
+    "waste": "BASE TABLE",
     "workloads": "BASE TABLE",
 }
 FILES = ["goodput.duckdb", "lake.json", "notified"]  # of a lake in which nothing but the database was made

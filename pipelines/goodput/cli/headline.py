@@ -17,15 +17,21 @@ _ALARMS = """
 
 
 def print_headline(config: Path | None, lake: Path | None) -> None:
-    """Print goodput of the latest published day, overall and per workload and route, and how many alarms fire."""
-    with published(config, lake) as connection:
-        found = connection.execute(sql_file("headline").text)
-        names = [column[0] for column in found.description]
-        rows = found.fetchall()
-        alarms = connection.execute(_ALARMS).fetchall()
+    """Print goodput of the latest published day, overall and per workload and route, and how many alarms fire.
+
+    Where its cost is known, the cost of an accepted request too, and the three largest leaks.
+    """
     out = console()
-    if rows:
-        out.print(table(names, rows, out.width))
+    with published(config, lake) as connection:
+        for relation in ("headline", "leaks"):
+            found = connection.execute(sql_file(relation).text)
+            names = [column[0] for column in found.description]
+            rows = found.fetchall()
+            # a column without any value, as cost where nobody tells it, says nothing
+            shown = [i for i in range(len(names)) if any(row[i] is not None for row in rows)]
+            if rows:
+                out.print(table([names[i] for i in shown], [tuple(row[i] for i in shown) for row in rows], out.width))
+        alarms = connection.execute(_ALARMS).fetchall()
     for firing, armed, expected in alarms:
         wrong = f"{expected:.2g} of them falsely a week" if armed else "none has learned enough yet"
         out.print(f"{firing} alarm(s) firing, {armed} trend alarm(s) armed, {wrong}; `goodput alarms` lists them")

@@ -8,11 +8,13 @@ import dagster as dg
 from goodput.join.assets import Redo
 from goodput.join.staleness import JoinInputs
 from goodput.join.whole import CELL
+from goodput.measure.charges import ChargeInputs, charge_hours
 from goodput.measure.compute import measure_cells
 from goodput.measure.coverage import CoverageInputs, cover_hours
 from goodput.measure.frontier import frontier_inputs, write_frontier
 from goodput.measure.gates import gate_rows
 from goodput.measure.staleness import MeasureInputs
+from goodput.measure.waste import WasteInputs, write_waste
 from goodput.plumbing.asset_tags import HOURS, IN_ONE_RUN, OWNERS, table_spec
 from goodput.plumbing.checked import check_spec, checked, publishable
 from goodput.plumbing.hours import batches
@@ -60,9 +62,64 @@ def covered(
 
 
 @dg.multi_asset(
+    name="charge",
+    specs=[
+        table_spec(
+            "cost_ledger",
+            "measure",
+            kinds={"parquet", "duckdb"},
+            deps=["attempts", "requests", "replica_samples", "cost_records", "token_prices"],
+            partitioned=True,
+        )
+    ],
+    check_specs=[check_spec("cost_ledger")],
+    partitions_def=HOURS,
+    backfill_policy=IN_ONE_RUN,
+    description="Every dollar in one bucket, attempt by window. Hours that have not changed are left alone.",
+)
+def charged(
+    context: dg.AssetExecutionContext, config: Redo, workspace: dg.ResourceParam[Workspace]
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Charge the hours of this run that are stale."""
+    lake = workspace.lake
+    inputs = ChargeInputs(JoinInputs(lake, workspace.settings, read_ledger(lake)))
+    asked = set(context.partition_keys)
+    stale = inputs.hours() if config.force else inputs.stale_hours()
+    due = {f"hour={hour}": inputs.of_hour(hour) for hour in stale if hour in asked}
+    cells = publishable(lake, due, ["cost_ledger"])
+    groups = list(batches([cell.removeprefix("hour=") for cell in cells], _HOURS_AT_ONCE))
+    rows = sum(charge_hours(inputs, batch) for batch in workspace.progress.track(groups, "charging", len(groups)))
+    yield from checked(lake, ["cost_ledger"], cells, layer="measured", rows={"cost_ledger": rows})
+
+
+@dg.multi_asset(
+    name="waste",
+    specs=[table_spec("waste", "measure", kinds={"parquet", "duckdb"}, deps=["cost_ledger"], partitioned=True)],
+    check_specs=[check_spec("waste")],
+    partitions_def=HOURS,
+    backfill_policy=IN_ONE_RUN,
+    description="Where dollars, GPU time and tokens went, by window, slice and bucket.",
+)
+def wasted(
+    context: dg.AssetExecutionContext, config: Redo, workspace: dg.ResourceParam[Workspace]
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Add up the windows of this run's hours that are stale."""
+    lake = workspace.lake
+    inputs = WasteInputs(JoinInputs(lake, workspace.settings, read_ledger(lake)))
+    asked = set(context.partition_keys)
+    stale = list(inputs.cells()) if config.force else inputs.stale_cells()
+    due = {cell.name: cell for cell in stale if asked.intersection(cell.hours)}
+    cells = publishable(lake, {name: cell.inputs for name, cell in due.items()}, ["waste"])
+    rows = sum(write_waste(inputs, due[name]) for name in cells)
+    yield from checked(lake, ["waste"], cells, layer="measured", rows={"waste": rows})
+
+
+@dg.multi_asset(
     name="measure",
     specs=[
-        table_spec(table, "measure", kinds={"parquet", "duckdb"}, deps=["requests", "coverage"], partitioned=True)
+        table_spec(
+            table, "measure", kinds={"parquet", "duckdb"}, deps=["requests", "coverage", "waste"], partitioned=True
+        )
         for table in CHECKED
     ],
     check_specs=[check_spec(table) for table in CHECKED],
@@ -112,7 +169,7 @@ def found_frontier(
     kinds={"duckdb"},
     deps=[
         *("attempts", "requests", "quality_labels", "session_labels", "ops_events", "cost_records", "token_prices"),
-        *("replica_samples", "coverage", "goodput", "gate_failures", "frontier", "quarantine"),
+        *("replica_samples", "coverage", "cost_ledger", "waste", "goodput", "gate_failures", "frontier", "quarantine"),
         *("alarms", "alarm_events", "alarm_power"),
     ],
     description="goodput.duckdb: every public relation with its comments, replaced whole.",

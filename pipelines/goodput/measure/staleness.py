@@ -85,18 +85,30 @@ class MeasureInputs:
             attempts=self._files("attempts", near),
             session_hours=self._files("session_hours", around),
             coverage=[str(self.lake.part("measured", "coverage", f"hour={hour}")) for hour in covered],
+            waste=sorted({file for cell in cells for file in self.waste_files(cell)}),
         )
 
     def _files(self, table: str, hours: Iterable[str]) -> list[str]:
         known = [hour for hour in sorted(hours) if hour in self._joined]
         return [str(self.lake.part("joined", table, f"hour={hour}")) for hour in known]
 
+    @cached_property
+    def _wasted(self) -> dict[str, str]:
+        """What the measured waste of each cell was made from."""
+        paths = sorted((self.lake.root / "measured" / "waste").glob("*=*/part.parquet"))
+        return {path.parent.name: inputs_of(path) or "" for path in paths}
+
+    def waste_files(self, cell: Cell) -> list[str]:
+        """Measured part of what the cell's windows cost."""
+        return [str(self.lake.part("measured", "waste", cell.name))] if cell.name in self._wasted else []
+
     def cells(self) -> Iterator[Cell]:
         """Every cell that the joined parts call for: an arrival may lie in an hour before its completion."""
         grains = self.join.settings.windows_s
         short = tuple(grain for grain in grains if grain <= HOUR_S)
         long = tuple(grain for grain in grains if grain > HOUR_S)
-        hours = sorted(neighbours(self._joined, self.join.reach, 0))
+        paid = {cell.removeprefix("hour=") for cell in self._wasted if cell.startswith("hour=")}
+        hours = sorted(neighbours(self._joined, self.join.reach, 0) | paid)
         if short:
             yield from (self._cell(f"hour={hour}", (hour,), short) for hour in hours)
         if long:
@@ -109,7 +121,7 @@ class MeasureInputs:
         around = neighbours(hours, self._session_reach, max(self.join.reach, self._session_reach))
         used = [self._joined.get(hour, "") for hour in sorted(around)]
         covered = [self._covered.get(hour, "") for hour in hours]
-        return Cell(name, hours, grains, fingerprint(self._rules, grains, used, covered, edges))
+        return Cell(name, hours, grains, fingerprint(self._rules, grains, used, covered, edges, self._wasted.get(name)))
 
     def stale_cells(self) -> list[Cell]:
         """Cells whose file was not made from what lies in the lake now."""

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from goodput.join.labels import note_label_hours
 from goodput.join.samples import SampleInputs
 from goodput.join.staleness import JoinInputs
+from goodput.measure.charges import ChargeInputs
 from goodput.measure.coverage import CoverageInputs
 from goodput.measure.staleness import MeasureInputs
+from goodput.measure.waste import WasteInputs
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.held import held_inputs
 from goodput.plumbing.hours import batches, neighbours
@@ -35,13 +37,14 @@ def stale_hours(workspace: Workspace) -> list[Stretch]:
     measure = MeasureInputs(join)
     held = held_inputs(workspace.lake)
     due: dict[str, list[str]] = {}
-    for inputs in (join, SampleInputs(join), CoverageInputs(join)):
+    for inputs in (join, SampleInputs(join), CoverageInputs(join), ChargeInputs(join)):
         for hour in inputs.stale_hours():
             if (f"hour={hour}", inputs.of_hour(hour)) not in held:
                 due.setdefault(hour, []).append(inputs.of_hour(hour))
-    cells = {cell: cell.inputs for cell in measure.stale_cells() if (cell.name, cell.inputs) not in held}
-    # an hour joined anew may change the windows before it, and the coverage of the hour after it
-    touched = neighbours(due, join.reach, 1) | {cell.hours[0] for cell in cells}
+    stale = [*WasteInputs(join).stale_cells(), *measure.stale_cells()]
+    cells = {cell: cell.inputs for cell in stale if (cell.name, cell.inputs) not in held}
+    # an hour joined anew may change windows and charges before it, and coverage and charges of the hour after it
+    touched = neighbours(due, join.reach + 1, 1) | {cell.hours[0] for cell in cells}
     wanted = {hour: [due.get(hour), *(i for c, i in cells.items() if hour in c.hours)] for hour in touched}
     return [
         Stretch(batch[0], batch[-1], fingerprint([(hour, wanted[hour]) for hour in batch]))

@@ -27,8 +27,8 @@ SLICES = (
     ("finest", True, True, True, True),
 )
 RELATIONS = (
-    *("request_words", "measured_sessions", "measured_requests", "window_counts", "goodput", "gate_failures"),
-    "load_windows",
+    *("request_words", "measured_sessions", "measured_requests", "window_costs", "window_counts", "goodput"),
+    *("gate_failures", "load_windows"),
 )
 _WORDS = ("workload", "model", "pool", "route")
 RESTATED = ("computed_at", "revision")
@@ -52,6 +52,7 @@ class Parts:
     attempts: Sequence[str] = ()
     session_hours: Sequence[str] = ()
     coverage: Sequence[str] = ()
+    waste: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,12 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
     """Measured rows of a stretch at the given grains (seconds); of `load_windows` at the base grain (semantics 4, 8).
 
     `parts.requests` and `.attempts` hold every request which completed or arrived in the stretch and its attempts,
-    `.session_hours` what sessions did within `session_reach_h` of it, `.coverage` the coverage of its hours.
+    `.session_hours` what sessions did within `session_reach_h` of it, `.coverage` the coverage of its hours,
+    `.waste` what its windows cost.
     """
     base_s = min(settings.windows_s)
     with connect() as connection:
-        for name in ("requests", "attempts", "session_hours", "coverage"):
+        for name in ("requests", "attempts", "session_hours", "coverage", "waste"):
             read_parts(connection, name, getattr(parts, name), arrow_schema(name))
         connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
         connection.register("span", _span(stretch, math.gcd(*grains), base_s, session_reach_h(settings)))
@@ -85,9 +87,9 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         for column in _WORDS:
             words = f"SELECT unnest({column}) FROM request_words"  # noqa: S608  (a column of its own)
             connection.execute(f"CREATE TYPE {column}_word AS ENUM ({words})")
-        for relation in ("measured_sessions", "measured_requests", "window_counts"):
+        for relation in ("measured_sessions", "measured_requests", "window_costs", "window_counts"):
             compute(connection, relation)
-        connection.register("slices", _slices(SLICES))
+        connection.register("slices", slice_rows(SLICES))
         goodput = pl.concat([_of_slice(connection, row) for row in SLICES])
         failures = _rows(connection, "gate_failures")
         loads = (
@@ -104,13 +106,14 @@ def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(contract(table).primary_key, nulls_last=False)
 
 
-def _slices(rows: Sequence[tuple[str, bool, bool, bool, bool]]) -> pa.Table:
+def slice_rows(rows: Sequence[tuple[str, bool, bool, bool, bool]]) -> pa.Table:
+    """Slices as rows: slice, by_workload, by_model, by_pool, by_route."""
     names = ("slice", "by_workload", "by_model", "by_pool", "by_route")
     return pa.table(dict(zip(names, zip(*rows, strict=True), strict=True)))
 
 
 def _of_slice(connection: duckdb.DuckDBPyConnection, row: tuple[str, bool, bool, bool, bool]) -> pl.DataFrame:
-    connection.register("slice", _slices([row]))
+    connection.register("slice", slice_rows([row]))
     return _rows(connection, "goodput", RESTATED)
 
 

@@ -67,10 +67,14 @@ def read_parts(connection: duckdb.DuckDBPyConnection, name: str, files: Iterable
         connection.register(name, empty.empty_table())
 
 
-def parquet(files: Iterable[str]) -> str:
-    """The rows of Parquet files as an SQL table; what their folders are called is no column of theirs."""
+def parquet(files: Iterable[str], *, named: bool = False) -> str:
+    """The rows of Parquet files as an SQL table; what their folders are called is no column of theirs.
+
+    `named`: the column `filename` says in which file a row lies.
+    """
     listed = ", ".join(quoted(file) for file in files)
-    return f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
+    more = ", filename = true" if named else ""
+    return f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false{more})"
 
 
 def quoted(text: str) -> str:

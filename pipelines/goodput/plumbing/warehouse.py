@@ -21,6 +21,7 @@ VIEWS = {
     "requests": "joined",
     "quality_labels": "joined",
     "replica_samples": "joined",
+    "cost_ledger": "measured",
     "serving_records": "conformed",
     "deliveries": "notified",
 }
@@ -29,6 +30,7 @@ TABLES = {
     "cost_records": "joined",
     "token_prices": "joined",
     "coverage": "measured",
+    "waste": "measured",
     "goodput": "measured",
     "gate_failures": "measured",
     "frontier": "measured",
@@ -61,6 +63,7 @@ _WORKLOAD_COLUMNS = {
 }
 _ORDER = {
     "coverage": "window_start, replica",
+    "waste": "window_s, window_start, slice, workload, model, pool, route, bucket",
     "goodput": "window_s, window_start, slice, workload, model, pool, route",
     "gate_failures": "window_s, window_start, slice, workload, model, pool, route, gate",
     "frontier": "slice, pool, route, load_bin",
@@ -113,6 +116,8 @@ def _fill(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str], wo
         _ensure(lake, VIEWS[table], table)
     for view, layer in VIEWS.items():
         _add_view(connection, view, _files(lake, layer, view, known if layer == "conformed" else None))
+    if connection.sql("SELECT 1 FROM waste WHERE usd IS NOT NULL LIMIT 1").fetchall():
+        _add_request_costs(connection, _files(lake, "joined", "requests", None))
     connection.register("workload_gates", workloads)
     connection.execute("CREATE TABLE workloads AS SELECT * FROM workload_gates")
     connection.execute(f"COMMENT ON TABLE workloads IS {quoted(_WORKLOADS)}")
@@ -177,6 +182,19 @@ def _as_agreed(table: str, files: list[str]) -> str:
         return f"SELECT {nothing} WHERE false"
     named = ", ".join(f'"{column.name}"' for column in columns)
     return f"SELECT {named} FROM {parquet(files)}"  # noqa: S608
+
+
+def _add_request_costs(connection: duckdb.DuckDBPyConnection, files: list[str]) -> None:
+    """Requests with what they cost: the ledger is measured of requests, so that their parts cannot hold it."""
+    named = ", ".join(
+        "costs.cost_usd" if column.name == "cost_usd" else f'requests."{column.name}"'
+        for column in contract("requests").columns
+    )
+    connection.execute(
+        f"CREATE OR REPLACE VIEW requests AS SELECT {named} FROM {parquet(files)} AS requests "  # noqa: S608
+        f"LEFT JOIN ({sql_file('request_costs').text}) AS costs ON costs.request_key = requests.request_key"
+    )
+    _comment(connection, "VIEW", "requests")
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, kind: str, relation: str) -> None:

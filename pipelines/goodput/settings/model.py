@@ -31,6 +31,7 @@ def _constant(value: object) -> object:
 
 # Strict, as all of `part`.
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
 Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
@@ -189,6 +190,16 @@ class Rate(Part):
     gpus_per_replica: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)
 
 
+class Work(Part):
+    """What a token weighs where a replica's cost is shared among its attempts, for the models that match."""
+
+    model: Names = ()
+    prefill_weight: Weight = 1.0
+    cached_weight: Weight = 0.1
+    decode_weight: Weight = 5.0
+    draft_weight: Weight = 0.5
+
+
 class Prices(Part):
     """From when a price list holds whose path has no date."""
 
@@ -235,6 +246,7 @@ class Settings(Part):
     events: Events = Events()
     costs: Costs = Costs()
     rates: dict[str, Rate] = Field(default_factory=dict)
+    work: dict[str, Work] = Field(default_factory=dict)
     prices: Prices = Prices()
     limits: Limits = Limits()
     receive: Receive = Receive()

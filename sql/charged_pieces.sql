@@ -1,0 +1,76 @@
+-- description: Attempts cut at the ledger's windows with what each piece cost, and which part of it was recomputing and guessing in vain
+-- grain: attempt_id, step_s
+-- unit: usd NULL: not known
+-- An attempt shares in the cost of its replica's busy time by work. One that is bought costs its part of what its model is
+-- billed, else its tokens at the price that was valid when it started, else what its gateway reported.
+WITH weighed AS (
+    SELECT
+        p.*,
+        c.usd AS replica_usd, c.gpu_s * c.busy_ratio AS busy_gpu_s, c.usd * c.busy_ratio AS busy_usd, c.basis AS replica_basis,
+        coalesce(c.pool, p.pool) AS charged_pool,
+        is_bought(c.usd, p.engine_seen, c.sampled) AS is_bought,
+        w.work AS all_work, w.in_flight_s,
+        coalesce(p.told_work * p.share, w.work_per_s * p.seconds) AS base_work,
+        coalesce(p.recomputed_tokens * p.share, w.recomputed_per_s * p.seconds, 0) AS redone_tokens,
+        coalesce(p.draft_tokens * p.share, w.draft_per_s * p.seconds, 0) AS guessed_tokens,
+        coalesce(p.rejected_tokens * p.share, w.rejected_per_s * p.seconds, 0) AS vain_tokens
+    FROM ledger_pieces AS p
+    LEFT JOIN replica_costs AS c ON c.replica = p.replica AND c.step_s = p.step_s
+    LEFT JOIN replica_works AS w ON w.replica = p.replica AND w.step_s = p.step_s
+    WHERE p.is_wanted
+),
+worked AS (
+    SELECT *, base_work + prefill_weight * redone_tokens + draft_weight * guessed_tokens AS work FROM weighed
+),
+-- a price list has few rows of one model, so that looking up the one that held then stays linear
+priced AS (
+    SELECT
+        w.*, t.tiered,
+        w.share * (
+            t.input_token_usd
+                * greatest(input_tokens - coalesce(cached_input_tokens, 0) - coalesce(cache_write_tokens, 0), 0)
+            + coalesce(t.cached_input_token_usd, t.input_token_usd) * coalesce(cached_input_tokens, 0)
+            + coalesce(t.cache_write_token_usd, t.input_token_usd) * coalesce(cache_write_tokens, 0)
+            + coalesce(t.output_token_usd, 0) * greatest(coalesce(output_tokens, 0) - coalesce(reasoning_tokens, 0), 0)
+            + coalesce(t.reasoning_token_usd, t.output_token_usd, 0) * coalesce(reasoning_tokens, 0)
+        ) AS listed_usd,
+        b.usd * coalesce(ratio(coalesce(w.told_work, 0) * w.share, b.work), 1.0 / b.pieces) AS billed_usd,
+        b.basis AS billed_basis
+    FROM worked AS w
+    LEFT JOIN bought_models AS b ON w.is_bought AND b.model = w.model AND b.step_s = w.step_s
+    LEFT JOIN token_prices AS t ON w.is_bought AND t.model = w.model
+        AND w.start_ns >= epoch_us(t.valid_from) * 1000
+        AND (t.valid_to IS NULL OR w.start_ns < epoch_us(t.valid_to) * 1000)
+),
+shared AS (
+    SELECT
+        *,
+        -- where there is no work at all, time is
+        coalesce(ratio(work, all_work), ratio(seconds, in_flight_s), 0) AS part,
+        -- a gateway that has no price reports nothing
+        nullif(share * reported_cost_usd, 0) AS reported_usd,
+        is_bought OR replica IS NULL AS whole
+    FROM priced
+)
+SELECT
+    attempt_id, request_key, step_s, bucket, charged_pool AS pool, replica, model, workload, route,
+    CASE WHEN is_bought THEN coalesce(billed_usd, listed_usd, reported_usd) ELSE busy_usd * part END AS usd,
+    CASE WHEN NOT is_bought THEN busy_gpu_s * part END AS gpu_s,
+    tokens * share AS tokens,
+    CASE WHEN whole THEN 0 ELSE redone_tokens END AS redone_tokens,
+    CASE WHEN whole THEN 0 ELSE vain_tokens END AS vain_tokens,
+    CASE WHEN whole THEN 0 ELSE coalesce(ratio(prefill_weight * redone_tokens, work), 0) END AS recomputing,
+    CASE WHEN whole THEN 0 ELSE coalesce(ratio(draft_weight * vain_tokens, work), 0) END AS guessing,
+    CASE
+        WHEN NOT is_bought THEN replica_basis
+        WHEN billed_usd IS NOT NULL THEN billed_basis
+        WHEN listed_usd IS NOT NULL THEN 'token_price'
+        WHEN reported_usd IS NOT NULL THEN 'reported'
+    END AS basis,
+    CASE
+        WHEN NOT is_bought THEN is_untold
+        ELSE coalesce(billed_usd IS NULL AND listed_usd IS NOT NULL AND tiered, false)
+    END AS estimated,
+    recomputed_tokens IS NULL AS recomputing_estimated,
+    draft_tokens IS NULL AS guessing_estimated
+FROM shared

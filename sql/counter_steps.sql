@@ -1,0 +1,29 @@
+-- description: What a replica's counters say of work that attempts may not report, by window
+-- grain: replica, step_s
+-- unit: tokens; an increase is spread evenly over the time that its reading tells of
+WITH told AS (
+    SELECT metric, replica, increase, sampled_ns - (interval_s * 1e9)::BIGINT AS from_ns, sampled_ns AS to_ns
+    FROM replica_samples
+    WHERE layer = 'engine' AND metric IN ('recomputed_tokens', 'draft_tokens', 'accepted_draft_tokens') AND increase > 0
+        AND interval_s > 0
+),
+cut AS (
+    SELECT t.*, o.step_ns, unnest(range(from_ns // step_ns, (to_ns - 1) // step_ns + 1)) AS step
+    FROM told AS t
+    CROSS JOIN ledger_options AS o
+),
+shared AS (
+    SELECT
+        replica, metric, step * step_ns // 1000000000 AS step_s,
+        increase * (least(to_ns, (step + 1) * step_ns) - greatest(from_ns, step * step_ns)) / (to_ns - from_ns) AS tokens
+    FROM cut
+    WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM wanted)
+)
+SELECT
+    replica, step_s,
+    coalesce(sum_steady(CASE WHEN metric = 'recomputed_tokens' THEN tokens END), 0) AS recomputed_tokens,
+    coalesce(sum_steady(CASE WHEN metric = 'draft_tokens' THEN tokens END), 0) AS draft_tokens,
+    greatest(0, coalesce(sum_steady(CASE metric WHEN 'draft_tokens' THEN tokens WHEN 'accepted_draft_tokens' THEN -tokens END), 0))
+        AS rejected_tokens
+FROM shared
+GROUP BY replica, step_s

@@ -1,0 +1,39 @@
+-- description: Where dollars, GPU time and tokens went, by window, slice and bucket (semantics 5)
+-- grain: window_start, window_s, slice, workload, model, pool, route, bucket
+-- unit: usd NULL: nothing of it is known; `unpriced` counts the entries whose cost nobody tells
+-- identity: M: over buckets the rows of a slice add up to what the resources cost in the window
+WITH cells AS (
+    SELECT
+        epoch_us(window_start) // 1000000 AS step_s,
+        coalesce(workload, 'unknown') AS workload, coalesce(model, 'unknown') AS model,
+        coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route,
+        bucket,
+        sum(usd::DECIMAL(38, 18)) AS usd,
+        sum(gpu_s::DECIMAL(38, 12)) AS gpu_s,
+        sum(tokens::DECIMAL(38, 12)) AS tokens,
+        count(*) FILTER (WHERE usd IS NULL AND (gpu_s > 0 OR tokens > 0)) AS unpriced,
+        bool_or(estimated) AS estimated
+    FROM cost_ledger
+    GROUP BY ALL
+),
+windowed AS (
+    SELECT
+        g.window_s, step_s // g.window_s * g.window_s AS start_s, s.slice,
+        CASE WHEN s.by_workload THEN workload END AS workload,
+        CASE WHEN s.by_model THEN model END AS model,
+        CASE WHEN s.by_pool THEN pool END AS pool,
+        CASE WHEN s.by_route THEN route END AS route,
+        bucket,
+        sum(usd)::DOUBLE AS usd, coalesce(sum(gpu_s), 0)::DOUBLE AS gpu_s, coalesce(sum(tokens), 0)::DOUBLE AS tokens,
+        sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated
+    FROM cells AS c
+    CROSS JOIN grains AS g
+    CROSS JOIN slices AS s
+    GROUP BY ALL
+)
+SELECT
+    make_timestamptz(start_s * 1000000) AS window_start,
+    * EXCLUDE (start_s),
+    ratio(usd, sum(usd::DECIMAL(38, 18)) OVER (PARTITION BY window_s, start_s, slice, workload, model, pool, route)::DOUBLE)
+        AS share_ratio
+FROM windowed

@@ -1,0 +1,401 @@
+"""cost_ledger and waste: Identity M on random fleets against a second-by-second computation, and cases by hand."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from by_seconds import Fleet, Record, Try, ledger, samples
+from goodput.measure.ledger import READS, charge
+from goodput.measure.windows import SLICES, Parts, Stretch, measure, slice_rows
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.hours import hour_label
+from goodput.plumbing.sql_files import compute, connect
+from goodput.settings.model import Rate, Settings
+from river import Row, judged, one_workload
+
+HOUR = 498_671  # since the Unix epoch: the last of its day
+BEGIN_S = HOUR * 3600
+
+
+def at_us(second: float) -> int:
+    return round((BEGIN_S + second) * 1e6)
+
+
+def attempt_row(attempt: Try, **more: Any) -> Row:
+    given, cached, output = attempt.tokens or (None, None, None)
+    drafted, accepted = attempt.drafts or (None, None)
+    verdict = {"retry": None, "abandoned": "failed"}.get(attempt.bucket, attempt.bucket)
+    return {
+        "attempt_id": attempt.name,
+        "request_key": attempt.name,
+        "workload": "qa",
+        "model": attempt.model,
+        "pool": attempt.pool,
+        "route": "r",
+        "replica": attempt.replica,
+        "engine_seen": attempt.replica is not None,
+        "delivered": verdict is not None,
+        "outcome": {"abandoned": "cancelled", "failed": "error"}.get(attempt.bucket, "ok"),
+        "verdict": verdict,
+        "started_ns": at_us(attempt.start) * 1000,
+        "ended_ns": at_us(attempt.end) * 1000,
+        "input_tokens": given,
+        "cached_input_tokens": cached,
+        "output_tokens": output,
+        "recomputed_tokens": attempt.recomputed,
+        "draft_tokens": drafted,
+        "accepted_draft_tokens": accepted,
+        "part_hour": at_us(attempt.end) // 3_600_000_000,
+        **more,
+    }
+
+
+def request_row(row: Row) -> Row:
+    return {
+        **{name: row[name] for name in ("request_key", "workload", "model", "pool", "route", "replica", "outcome")},
+        "verdict": row["verdict"],
+        "ended_at": row["ended_ns"] // 1000,
+        "delivering_attempt_id": row["attempt_id"],
+    }
+
+
+def sample_rows(replica: str, pool: str, start: int, end: int) -> list[Row]:
+    moments = samples(start, end)
+    return [
+        {
+            "replica": replica,
+            "pool": pool,
+            "layer": "engine",
+            "metric": "running_requests",
+            "kind": "gauge",
+            "value": 0.0,
+            "sampled_ns": at_us(moment) * 1000,
+            "interval_s": float(moment - before) if before is not None else None,
+        }
+        for before, moment in zip([None, *moments], moments, strict=False)
+    ]
+
+
+def record_row(number: int, record: Record) -> Row:
+    return {
+        "cost_id": f"c{number}",
+        "basis": record.basis,
+        "replica": record.replica,
+        "pool": record.pool,
+        "model": record.model,
+        "period_start": at_us(record.start),
+        "period_end": at_us(record.end),
+        "amount_usd": record.usd,
+    }
+
+
+def charged(
+    fleet: Fleet,
+    hours: Sequence[int] = (0,),
+    attempts: Sequence[Row] = (),
+    extra: Sequence[Row] = (),
+    window_s: int = 300,
+) -> pl.DataFrame:
+    """The ledger of the given hours after BEGIN_S; `attempts` and `extra` samples beside those of the fleet."""
+    rows = [attempt_row(attempt) for attempt in fleet.tries] + list(attempts)
+    prices = []
+    if fleet.price:
+        prices = [
+            {"model": "api", "valid_from": 0, "input_token_usd": fleet.price[0], "output_token_usd": fleet.price[1]}
+        ]
+    tables: dict[str, list[Row]] = {
+        "attempts": rows,
+        "requests": [request_row(row) for row in rows if row["verdict"] is not None],
+        "replica_samples": [row for sampled in fleet.sampled for row in sample_rows(*sampled)] + list(extra),
+        "cost_records": [record_row(number, record) for number, record in enumerate(fleet.records)],
+        "token_prices": prices,
+    }
+    chosen = Settings(
+        windows_s=(window_s,),
+        rates={pool: Rate(pool=(pool,), usd_per_gpu_hour=usd * 3600) for pool, usd in fleet.rates.items()},
+    )
+    with connect() as connection:
+        for name in READS:
+            schema = arrow_schema(name)
+            if name == "attempts":
+                schema = schema.append(pa.field("part_hour", pa.int64()))
+            connection.register(name, pa.Table.from_pylist(tables[name], schema=schema))
+        charge(connection, chosen, [hour_label(HOUR + hour) for hour in hours], reach_h=1)
+        return pl.DataFrame(connection.sql("SELECT * FROM cost_ledger").to_arrow_table())
+
+
+def by_bucket(frame: pl.DataFrame) -> dict[tuple[int, str | None, str], float]:
+    found: dict[tuple[int, str | None, str], float] = defaultdict(float)
+    for row in frame.iter_rows(named=True):
+        if row["usd"]:
+            found[int(row["window_start"].timestamp()) - BEGIN_S, row["pool"], row["bucket"]] += row["usd"]
+    return dict(found)
+
+
+REPLICAS = {"a": "p1", "a#1": "p1", "b": "p1", "c": "p2"}
+BUCKETS = ("accepted", "slow", "rejected", "failed", "over_budget", "unevaluable", "unlabelled", "retry", "abandoned")
+seconds = st.integers(-600, 7800)
+
+
+@st.composite
+def tries(draw: st.DrawFn) -> Try:
+    start, bought = draw(seconds), draw(st.booleans()) and draw(st.booleans())
+    replica = None if bought else draw(st.sampled_from(sorted(REPLICAS)))
+    given = draw(st.integers(1, 500))
+    drafted = draw(st.integers(0, 50))
+    return Try(
+        name=f"t{draw(st.integers(0, 10**12))}",
+        bucket=draw(st.sampled_from(BUCKETS)),
+        start=start,
+        end=start + draw(st.integers(0, 900)),
+        replica=replica,
+        pool="bought" if replica is None else REPLICAS[replica],
+        model="api" if bought else "m",
+        tokens=(given, draw(st.integers(0, given)), draw(st.integers(0, 200))),
+        recomputed=draw(st.integers(0, 100)),
+        drafts=(drafted, draw(st.integers(0, drafted))),
+    )
+
+
+@st.composite
+def records(draw: st.DrawFn) -> Record:
+    start = draw(seconds)
+    target = draw(
+        st.sampled_from([("a", "p1"), ("ghost", "p2"), ("ghost", "p1"), (None, "p2"), (None, "p9"), (None, None)])
+    )
+    usd = draw(st.floats(-1, 100, allow_nan=False).filter(lambda usd: abs(usd) > 1e-3))
+    return Record(usd, start, start + draw(st.integers(0, 5000)), *target)
+
+
+fleets = st.builds(
+    Fleet,
+    tries=st.lists(tries(), max_size=8, unique_by=lambda t: t.name),
+    sampled=st.lists(
+        st.builds(
+            lambda replica, start, length: (replica, REPLICAS[replica], start, start + length),
+            st.sampled_from(sorted(REPLICAS)),
+            st.integers(-300, 7000),
+            st.integers(60, 1500),
+        ),
+        max_size=3,
+        unique_by=lambda sampled: sampled[0],
+    ),
+    records=st.lists(records(), max_size=4),
+    rates=st.dictionaries(st.sampled_from(["p1", "p2"]), st.floats(1e-4, 0.1), max_size=2),
+    price=st.just((1e-6, 4e-6)),
+)
+
+
+@given(fleet=fleets)
+@settings(max_examples=10, deadline=None)
+def test_identity_m_on_random_fleets(fleet: Fleet) -> None:
+    batch = charged(fleet, (0, 1))
+    expected, found = ledger(fleet, 2), by_bucket(batch)
+    for key in expected.keys() | found.keys():
+        assert found.get(key, 0.0) == pytest.approx(expected.get(key, 0.0), rel=1e-9, abs=1e-12), key
+    # hours alone or together, whatever lies around them
+    alone = pl.concat([charged(fleet, (hour,)) for hour in (0, 1)])
+    order = [name for name in batch.columns if name not in {"usd", "gpu_s", "tokens"}]
+    assert alone.sort(order).equals(batch.sort(order))
+
+
+def whole_of(frame: pl.DataFrame) -> dict[str, float]:
+    """USD by bucket."""
+    return {row["bucket"]: row["usd"] for row in frame.group_by("bucket").agg(pl.col("usd").sum()).to_dicts()}
+
+
+def wasted(frame: pl.DataFrame, window_s: int) -> pl.DataFrame:
+    names = arrow_schema("cost_ledger").names
+    with connect() as connection:
+        connection.register("cost_ledger", frame.select(names).to_arrow())
+        connection.register("grains", pa.table({"window_s": pa.array([window_s], pa.int32())}))
+        connection.register("slices", slice_rows(SLICES))
+        compute(connection, "waste")
+        return pl.DataFrame(connection.sql("SELECT * FROM waste").to_arrow_table())
+
+
+def test_the_published_example_of_two_routes(tmp_path: Path) -> None:
+    """100 requests each in 10 s, 58 and 85 pass all gates, $1.10 and $1.45: 5.8 and 8.5 per s, $0.019 and $0.017."""
+    routes = {"A": (58, 1.10), "B": (85, 1.45)}
+    rows = [
+        attempt_row(
+            Try(
+                f"{route}{n}",
+                "accepted" if n < passing else "slow",
+                start=n // 20,
+                end=n // 20 + 2,
+                replica=route,
+                pool=route,
+            ),
+            route=route,
+        )
+        for route, (passing, _) in routes.items()
+        for n in range(100)
+    ]
+    bills = [Record(usd, 0, 10, replica=route, pool=route) for route, (_, usd) in routes.items()]
+    costs = wasted(charged(Fleet(records=bills), attempts=rows, window_s=10), 10)
+    requests = [
+        judged(
+            row["attempt_id"],
+            row["verdict"],
+            end=2.0,
+            pool=row["pool"],
+            route=row["route"],
+            model="m",
+            arrived_at=at_us(0),
+            ended_at=row["ended_ns"] // 1000,
+        )
+        for row in rows
+    ]
+    paths = {"requests": tmp_path / "requests.parquet", "waste": tmp_path / "waste.parquet"}
+    pq.write_table(pa.Table.from_pylist(requests, schema=arrow_schema("requests")), paths["requests"])
+    pq.write_table(costs.select(arrow_schema("waste").names).to_arrow().cast(arrow_schema("waste")), paths["waste"])
+    stretch = Stretch(BEGIN_S, BEGIN_S + 10, (BEGIN_S * 10**9, (BEGIN_S + 10) * 10**9))
+    frame = measure(
+        one_workload(), Parts([str(paths["requests"])], waste=[str(paths["waste"])]), (10,), stretch
+    ).goodput
+    by_route = {row["route"]: row for row in frame.to_dicts() if row["slice"] == "workload_route"}
+    for route, goodput_rps, usd, per_accepted in (("A", 5.8, 1.10, 0.019), ("B", 8.5, 1.45, 0.017)):
+        assert by_route[route]["goodput_rps"] == pytest.approx(goodput_rps)
+        assert by_route[route]["cost_usd"] == pytest.approx(usd, rel=1e-9)
+        assert round(by_route[route]["cost_per_accepted_usd"], 3) == per_accepted
+    (overall,) = frame.filter(pl.col("slice") == "overall").to_dicts()
+    assert overall["cost_usd"] == pytest.approx(2.55, rel=1e-9)
+    assert overall["cost_per_accepted_usd"] == pytest.approx(2.55 / 143)
+
+
+def test_of_eight_tickets_with_twelve_calls_four_calls_are_retry_waste() -> None:
+    """Every call asks the same and takes a second of one replica at $0.01 a second; nothing is in flight for 8 s."""
+    retried = {1, 4, 6, 7}
+    calls = [(ticket, call) for ticket in range(8) for call in range(2 if ticket in retried else 1)]
+    tries = [
+        Try(f"{ticket}/{call}", "retry" if call == 0 and ticket in retried else "accepted", n, n + 1, "r", "p")
+        for n, (ticket, call) in enumerate(calls)
+    ]
+    frame = charged(Fleet(tries, sampled=[("r", "p", 0, 20)], rates={"p": 0.01}))
+    assert frame.filter(pl.col("bucket") == "retry").height == 4
+    assert whole_of(frame) == pytest.approx({"retry": 0.04, "accepted": 0.08, "idle": 0.08})
+
+
+def counter(replica: str, metric: str, increase: float, begin: int, end: int) -> Row:
+    (row,) = sample_rows(replica, "p", end, end)
+    return {**row, "metric": metric, "kind": "counter", "increase": increase, "interval_s": float(end - begin)}
+
+
+def test_what_attempts_do_not_report_is_spread_from_counters() -> None:
+    """A replica at $0.01 a second, busy for 100 s: works of 1000 and 3000, 500 tokens redone, 400 of 600 drafts vain.
+
+    All of it is 1000 + 3000 + 500 + 0.5 x 600 = 4800: a dollar has 500 / 4800 of recomputing and 200 / 4800 of drafts.
+    """
+    tries = [
+        Try("a", "accepted", 0, 100, "r", "p", tokens=(500, 0, 100), recomputed=None, drafts=None),
+        Try("b", "slow", 0, 100, "r", "p", tokens=(1000, 0, 400), recomputed=None, drafts=None),
+    ]
+    counters = [
+        counter("r", "recomputed_tokens", 500, 0, 100),
+        counter("r", "draft_tokens", 600, 0, 100),
+        counter("r", "accepted_draft_tokens", 200, 0, 100),
+    ]
+    frame = charged(Fleet(tries, rates={"p": 0.01}), extra=counters)
+    found = whole_of(frame)
+    assert found["preemption"] == pytest.approx(500 / 4800)
+    assert found["speculation"] == pytest.approx(200 / 4800)
+    assert sum(found.values()) == pytest.approx(1.0)
+    # spread by time in flight, which is the same for both
+    assert found["accepted"] == pytest.approx((1000 + 50) / 4800)
+    estimated = dict(frame.group_by("bucket").agg(pl.col("estimated").all()).iter_rows())
+    assert estimated == {"accepted": False, "slow": False, "preemption": True, "speculation": True}
+    tokens = dict(frame.group_by("bucket").agg(pl.col("tokens").sum()).iter_rows())
+    assert tokens == pytest.approx({"accepted": 600, "slow": 1400, "preemption": 500, "speculation": 400})
+
+
+def test_an_attempt_without_tokens_is_charged_by_its_time() -> None:
+    """Two tries of 100 s; the one that was told works 10 a second, so the other is taken to work as much: half each."""
+    tries = [
+        Try("told", "accepted", 0, 100, "r", "p", tokens=(500, 0, 100)),
+        Try("gone", "abandoned", 50, 150, "r", "p", tokens=None),
+    ]
+    frame = charged(Fleet(tries, rates={"p": 0.01}))
+    assert whole_of(frame) == pytest.approx({"accepted": 0.75, "abandoned": 0.75})
+    assert frame.filter(pl.col("bucket") == "abandoned")["estimated"].to_list() == [True]
+
+
+@pytest.mark.parametrize(
+    ("records", "usd"),
+    [
+        # up for 300 s at a rate of $0.01
+        ([], 3.0),
+        # a bill wins for the 100 s that it covers
+        ([Record(7.0, 0, 100, "r", "p")], 7.0 + 2.0),
+        # so does one of its pool; and over an allocation of its time, of which half stays
+        ([Record(7.0, 0, 100, pool="p"), Record(4.0, 50, 150, "r", "p", basis="allocation")], 7.0 + 2.0 + 1.5),
+        ([Record(5.0, 0, 300, "r", "p", basis="allocation"), Record(9.0, 0, 300, "r", "p", basis="rate_card")], 5.0),
+        # corrections count with their sign
+        ([Record(7.0, 0, 300, "r", "p"), Record(-2.0, 0, 300, "r", "p")], 5.0),
+    ],
+)
+def test_the_better_basis_wins_for_the_time_that_it_covers(records: list[Record], usd: float) -> None:
+    fleet = Fleet([Try("a", "accepted", 0, 60, "r", "p")], [("r", "p", 0, 300)], records, {"p": 0.01})
+    frame = charged(fleet)
+    assert sum(whole_of(frame).values()) == pytest.approx(usd)
+    assert whole_of(frame)["idle"] == pytest.approx(usd * 240 / 300)
+
+
+def test_without_bill_and_rate_there_is_no_cost_and_a_count_says_so() -> None:
+    fleet = Fleet([Try("a", "accepted", 0, 60, "r", "p")], [("r", "p", 0, 300)])
+    frame = wasted(charged(fleet), 300).filter(pl.col("slice") == "overall")
+    rows = {row["bucket"]: (row["usd"], row["gpu_s"], row["unpriced"]) for row in frame.to_dicts()}
+    assert rows == {"accepted": (None, 60.0, 1), "idle": (None, 240.0, 1)}
+
+
+def test_bought_tokens_cost_the_price_of_their_time_or_their_bill_or_what_the_gateway_says() -> None:
+    def bought(name: str, model: str, **more: Any) -> Row:
+        return attempt_row(Try(name, "accepted", 10, 20, None, "api", model, (1000, 0, 200)), **more)
+
+    rows = [
+        bought("listed", "api", reported_cost_usd=9.0),
+        bought("billed", "big"),
+        bought("told", "other", reported_cost_usd=0.5),
+        bought("free", "other", reported_cost_usd=0.0),
+        bought("later", "api", started_ns=at_us(400) * 1000, ended_ns=at_us(400) * 1000),
+    ]
+    fleet = Fleet(records=[Record(3.0, 0, 300, model="big"), Record(2.0, 0, 300, model="nobody")], price=(1e-3, 2e-3))
+    found = {row["attempt_id"]: (row["usd"], row["basis"]) for row in charged(fleet, attempts=rows).to_dicts()}
+    assert found == {
+        "listed": (pytest.approx(1.4), "token_price"),
+        "billed": (pytest.approx(3.0), "billing"),
+        "told": (0.5, "reported"),
+        "free": (None, None),
+        "later": (pytest.approx(1.4), "token_price"),
+        None: (2.0, "billing"),
+    }
+
+
+def test_overhead_is_shared_by_requests() -> None:
+    rows = [attempt_row(Try(name, bucket, 10, 20, None, "p")) for name, bucket in (("a", "accepted"), ("b", "failed"))]
+    fleet = Fleet(records=[Record(1.0, 0, 300, basis="overhead"), Record(5.0, 0, 300, pool="other", basis="overhead")])
+    frame = charged(fleet, attempts=rows).filter(pl.col("basis") == "overhead")
+    assert whole_of(frame) == pytest.approx({"accepted": 0.5, "failed": 0.5, "unattributed": 5.0})
+
+
+def test_idle_time_is_carried_by_those_whom_the_pool_served() -> None:
+    rows = [
+        attempt_row(Try("x", "accepted", 0, 30, "r", "p"), route="x"),
+        attempt_row(Try("y", "accepted", 30, 120, "r", "p"), route="y"),
+    ]
+    fleet = Fleet(sampled=[("r", "p", 0, 300), ("s", "p", 0, 300), ("t", "q", 0, 300)], rates={"p": 0.01, "q": 0.01})
+    idle = charged(fleet, attempts=rows).filter(pl.col("bucket") == "idle")
+    usd = {
+        (row["pool"], row["route"]): row["usd"]
+        for row in idle.group_by("pool", "route").agg(pl.col("usd").sum()).to_dicts()
+    }
+    # attempts of equal work, but y's replica time is as much as x's by work, so both carry half
+    assert usd == pytest.approx({("p", "x"): 2.4, ("p", "y"): 2.4, ("q", None): 3.0})
