@@ -18,7 +18,9 @@ from goodput.plumbing.contracts import contract
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
-HOURLY = ("attempts", "requests", "quality_labels", "replica_samples", "coverage", "goodput")
+DISRUPTED = ("disruptions", "disruption_cost", "disruption_frequency")
+WATCHED = ("cache_by_replica", "replica_windows")
+HOURLY = ("attempts", "requests", "quality_labels", "replica_samples", "coverage", "goodput", *WATCHED)
 WHOLE = ("ops_events", "cost_records", "token_prices", "session_labels")
 CONFORMED = (
     *("serving_records", "span_links", "label_records", "sample_records", "event_records", "cost_lines", "price_lines"),
@@ -55,13 +57,13 @@ def specs() -> dict[str, dg.AssetSpec]:
 
 
 def test_every_table_of_the_river_is_an_asset(specs: dict[str, dg.AssetSpec]) -> None:
-    assert set(specs) == {"landing", *CONFORMED, *WHOLE, *HOURLY, *ALARMS, "goodput_database", "deliveries"}
+    assert set(specs) == {"landing", *CONFORMED, *WHOLE, *HOURLY, *DISRUPTED, *ALARMS, "goodput_database", "deliveries"}
     stages = {name: spec.group_name for name, spec in specs.items()}
     assert stages == {
         "landing": "collect",
         **dict.fromkeys(CONFORMED, "conform"),
         **dict.fromkeys((*WHOLE, "attempts", "requests", "quality_labels", "replica_samples"), "join"),
-        **dict.fromkeys(("coverage", "goodput", "goodput_database"), "measure"),
+        **dict.fromkeys(("coverage", "goodput", *WATCHED, *DISRUPTED, "goodput_database"), "measure"),
         **dict.fromkeys(ALARMS, "monitor"),
         "deliveries": "notify",
     }
@@ -72,7 +74,7 @@ def test_assets_say_who_owns_them_and_what_they_hold(specs: dict[str, dg.AssetSp
         assert spec.owners, name
         assert spec.kinds, name
         assert spec.description, name
-    for name in (*CONFORMED, *WHOLE, *HOURLY, "deliveries"):
+    for name in (*CONFORMED, *WHOLE, *HOURLY, *DISRUPTED, "deliveries"):
         shown = [column.name for column in specs[name].metadata["dagster/column_schema"].columns]
         assert shown == [column.name for column in contract(name).columns]
 
@@ -94,7 +96,7 @@ def test_contracts_are_blocking_checks() -> None:
         for asset in build_defs().resolve_asset_graph().assets_defs
         for spec in asset.check_specs
     }
-    assert checks == {(name, "contract"): True for name in (*WHOLE, *HOURLY)}
+    assert checks == {(name, "contract"): True for name in (*WHOLE, *HOURLY, *DISRUPTED)}
 
 
 def test_schedule_sensors_and_hooks() -> None:

@@ -8,13 +8,25 @@ import dagster as dg
 from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
 from goodput.join.assets import joined, made_whole, sampled
-from goodput.measure.assets import covered, goodput_database, measured
+from goodput.measure.assets import covered, disrupted, goodput_database, measured, watched
 from goodput.measure.stretches import stale_hours
 from goodput.monitor.assets import monitored
 from goodput.notify.assets import delivered
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, made_whole, joined, sampled, covered, measured, monitored, goodput_database, delivered)
+ASSETS = (
+    conformed,
+    made_whole,
+    joined,
+    sampled,
+    covered,
+    measured,
+    watched,
+    disrupted,
+    monitored,
+    goodput_database,
+    delivered,
+)
 
 
 @dg.failure_hook
@@ -29,7 +41,7 @@ def say_what_failed(context: dg.HookContext) -> None:
 
 ingest = dg.define_asset_job(
     "ingest",
-    selection=dg.AssetSelection.assets(*conformed.keys, *made_whole.keys, *goodput_database.keys),
+    selection=dg.AssetSelection.assets(*conformed.keys, *made_whole.keys, *disrupted.keys, *goodput_database.keys),
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
     description="Read what is new in the landing zone, make whole what has no hours, then publish.",

@@ -12,7 +12,7 @@ from dagster._core.errors import DagsterAssetCheckFailedError  # has no public n
 from goodput.conform.assets import conformed
 from goodput.errors import HeldHour, HoursHeld
 from goodput.join.assets import joined, made_whole, sampled
-from goodput.measure.assets import covered, goodput_database, measured
+from goodput.measure.assets import covered, disrupted, goodput_database, measured, watched
 from goodput.measure.stretches import stale_hours
 from goodput.monitor.assets import monitored
 from goodput.notify.assets import delivered
@@ -21,7 +21,19 @@ from goodput.plumbing.held import read_held
 from goodput.plumbing.hours import HOUR_FORMAT
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (conformed, made_whole, joined, sampled, covered, measured, monitored, goodput_database, delivered)
+ASSETS = (
+    conformed,
+    made_whole,
+    joined,
+    sampled,
+    covered,
+    measured,
+    watched,
+    disrupted,
+    monitored,
+    goodput_database,
+    delivered,
+)
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 _ROUNDS = 3  # a check that holds an hour back stops its run; the other hours go on in the next
 
@@ -54,6 +66,7 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
                 computed += _compute(workspace, stretch.first, stretch.last, force=False)
             if not stretches:
                 break
+        _materialize(workspace, disrupted)
         _materialize(workspace, monitored, goodput_database)
     if workspace.settings.channels:
         _materialize(workspace, delivered)  # beside the lock: the lake must not wait for receivers
@@ -66,7 +79,7 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
 def _compute(workspace: Workspace, first: str, last: str, *, force: bool) -> int:
     # The checks that come last need what takes seconds to import; joining leaves the interpreter idle for longer.
     Thread(target=great_expectations, name="import", daemon=True).start()
-    result = _materialize(workspace, joined, sampled, covered, measured, hours=(first, last), force=force)
+    result = _materialize(workspace, joined, sampled, covered, measured, watched, hours=(first, last), force=force)
     return int(_metadata(result, "requests").get("computed", 0))
 
 

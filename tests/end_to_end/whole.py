@@ -15,7 +15,10 @@ from goodput.join.staleness import TABLES, JoinInputs
 from goodput.join.whole import CELL, WholeInputs
 from goodput.measure.compute import measure_cells
 from goodput.measure.coverage import CoverageInputs, cover_hours
+from goodput.measure.disruptions import BY_DAY, DisruptionInputs, cost_kinds, disrupt_days
 from goodput.measure.gates import gate_rows
+from goodput.measure.replicas import TABLES as REPLICA_TABLES
+from goodput.measure.replicas import ReplicaInputs, measure_replicas
 from goodput.measure.staleness import MeasureInputs
 from goodput.plumbing.hours import batches
 from goodput.plumbing.ledger import read_ledger
@@ -56,6 +59,8 @@ def run_without_checks(config: Path) -> Workspace:
     deque(measure_cells(measured, cells, datetime.now(UTC)), maxlen=0)
     for cell in cells:
         lake.promote("measured", "goodput", cell.name)
+    _watch(inputs)
+    _disrupt(inputs)
     publish(lake, read_ledger(lake), gate_rows(workspace.settings))
     return workspace
 
@@ -68,6 +73,27 @@ def make_whole(workspace: Workspace) -> dict[str, int]:
     for table in made:
         lake.promote("joined", table, CELL)
     return made
+
+
+def _watch(inputs: JoinInputs) -> None:
+    watched = ReplicaInputs(inputs)
+    cells = watched.stale_cells()
+    deque(measure_replicas(watched, cells), maxlen=0)
+    for cell in cells:
+        for table in REPLICA_TABLES:
+            inputs.lake.promote("measured", table, cell.name)
+
+
+def _disrupt(inputs: JoinInputs) -> None:
+    disruptions = DisruptionInputs(inputs)
+    days = disruptions.stale_days()
+    disrupt_days(disruptions, days)
+    for day in days:
+        inputs.lake.promote("measured", BY_DAY, day)
+    after = DisruptionInputs(inputs)
+    for cell, made_from in after.stale_kinds().items():
+        for table in cost_kinds(after, made_from):
+            inputs.lake.promote("measured", table, cell)
 
 
 def ask(workspace: Workspace, sql: str) -> pl.DataFrame:

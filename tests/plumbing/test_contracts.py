@@ -14,10 +14,11 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
-    *("alarm_events", "alarm_power", "alarms"),
-    *("attempts", "cost_lines", "cost_records", "coverage", "deliveries", "event_records", "goodput", "label_records"),
-    *("ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples", "requests", "restatements"),
-    *("sample_records", "serving_records", "session_labels", "sources", "span_links", "token_prices"),
+    *("alarm_events", "alarm_power", "alarms", "attempts", "cache_by_replica", "cost_lines", "cost_records"),
+    *("coverage", "deliveries", "disruption_cost", "disruption_frequency", "disruptions", "event_records", "goodput"),
+    *("label_records", "ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples"),
+    *("replica_windows", "requests", "restatements", "sample_records", "serving_records", "session_labels"),
+    *("sources", "span_links", "token_prices"),
 )
 TYPES = {"VARCHAR", "VARCHAR[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
@@ -65,6 +66,11 @@ KEYS = {
     "sample_records": ("record_id",),
     "replica_samples": ("series_id", "sampled_ns"),
     "coverage": ("window_start", "replica"),
+    "disruptions": ("event_id",),
+    "disruption_cost": ("kind", "pool"),
+    "disruption_frequency": ("kind", "pool", "events_per_day"),
+    "cache_by_replica": ("window_start", "window_s", "replica"),
+    "replica_windows": ("window_start", "window_s", "replica"),
 }
 
 

@@ -17,15 +17,18 @@ _ALARMS = """
 
 
 def print_headline(config: Path | None, lake: Path | None) -> None:
-    """Print goodput of the latest published day, overall and per workload and route, and how many alarms fire."""
+    """Print goodput of the latest day, what the latest disruption cost, and how many alarms fire."""
     with published(config, lake) as connection:
         found = connection.execute(sql_file("headline").text)
         names = [column[0] for column in found.description]
         rows = found.fetchall()
         alarms = connection.execute(_ALARMS).fetchall()
+        disruption = connection.execute(sql_file("latest_disruption").text).fetchall()
     out = console()
     if rows:
         out.print(table(names, rows, out.width))
+    for (line,) in disruption:
+        out.print(line)
     for firing, armed, expected in alarms:
         wrong = f"{expected:.2g} of them falsely a week" if armed else "none has learned enough yet"
         out.print(f"{firing} alarm(s) firing, {armed} trend alarm(s) armed, {wrong}; `goodput alarms` lists them")

@@ -21,7 +21,7 @@ def measure_cells(inputs: MeasureInputs, cells: Sequence[Cell], computed_at: dat
     for batch in _batches(cells):
         rows = _measured(inputs, batch)
         for cell in batch:
-            yield _write(inputs, cell, _rows_of(cell, rows), computed_at)
+            yield _write(inputs, cell, rows_of_cell(cell, rows), computed_at)
 
 
 def _batches(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
@@ -45,7 +45,8 @@ def _measured(inputs: MeasureInputs, batch: Sequence[Cell]) -> pl.DataFrame:
     return measure(inputs.join.settings, files, grains, Stretch(from_s, until_s, inputs.join.observed), coverage)
 
 
-def _rows_of(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:
+def rows_of_cell(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:
+    """Those of measured rows that belong to a cell."""
     start_s = pl.col("window_start").dt.epoch("s")
     return rows.filter(pl.col("window_s").is_in(cell.grains) & (start_s >= cell.from_s) & (start_s < cell.until_s))
 

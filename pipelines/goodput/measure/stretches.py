@@ -9,6 +9,7 @@ from goodput.join.labels import note_label_hours
 from goodput.join.samples import SampleInputs
 from goodput.join.staleness import JoinInputs
 from goodput.measure.coverage import CoverageInputs
+from goodput.measure.replicas import ReplicaInputs
 from goodput.measure.staleness import MeasureInputs
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.held import held_inputs
@@ -39,10 +40,11 @@ def stale_hours(workspace: Workspace) -> list[Stretch]:
         for hour in inputs.stale_hours():
             if (f"hour={hour}", inputs.of_hour(hour)) not in held:
                 due.setdefault(hour, []).append(inputs.of_hour(hour))
-    cells = {cell: cell.inputs for cell in measure.stale_cells() if (cell.name, cell.inputs) not in held}
+    stale = (*measure.stale_cells(), *ReplicaInputs(join).stale_cells())
+    cells = [cell for cell in stale if (cell.name, cell.inputs) not in held]
     # an hour joined anew may change the windows before it, and the coverage of the hour after it
     touched = neighbours(due, join.reach, 1) | {cell.hours[0] for cell in cells}
-    wanted = {hour: [due.get(hour), *(i for c, i in cells.items() if hour in c.hours)] for hour in touched}
+    wanted = {hour: [due.get(hour), *(cell.inputs for cell in cells if hour in cell.hours)] for hour in touched}
     return [
         Stretch(batch[0], batch[-1], fingerprint([(hour, wanted[hour]) for hour in batch]))
         for batch in batches(touched, _HOURS_A_RUN)

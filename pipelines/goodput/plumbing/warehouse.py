@@ -30,6 +30,11 @@ TABLES = {
     "token_prices": "joined",
     "coverage": "measured",
     "goodput": "measured",
+    "cache_by_replica": "measured",
+    "replica_windows": "measured",
+    "disruptions": "measured",
+    "disruption_cost": "measured",
+    "disruption_frequency": "measured",
     "restatements": "measured",
     "quarantine": "conformed",
     "alarms": "monitored",
@@ -54,6 +59,11 @@ _WORKLOAD_COLUMNS = {
 }
 _ORDER = {
     "coverage": "window_start, replica",
+    "cache_by_replica": "window_s, window_start, replica",
+    "replica_windows": "window_s, window_start, replica",
+    "disruptions": "occurred_at, event_id",
+    "disruption_cost": "kind, pool",
+    "disruption_frequency": "kind, pool, events_per_day",
     "goodput": "window_s, window_start, slice, workload, model, pool, route",
     "restatements": "restated_at, window_s, window_start, slice, workload, model, pool, route",
     "quarantine": "path, line, position",
