@@ -136,6 +136,8 @@ summed AS (
         SELECT * FROM estimated
         UNION ALL BY NAME
         SELECT * EXCLUDE (workload, model, pool, route, cut), 15 AS cut FROM estimated WHERE cut = 7
+        UNION ALL BY NAME
+        SELECT * EXCLUDE (workload, model, route, cut), 13 AS cut FROM estimated WHERE cut = 5
     )
     GROUP BY ALL
 ),
@@ -148,7 +150,7 @@ timed AS (
         quantile_cont(queue_s, [0.5, 0.95, 0.99]) AS q_queue
     FROM completed
     GROUP BY GROUPING SETS (
-        (window_s, start_s), (window_s, start_s, workload), (window_s, start_s, workload, model),
+        (window_s, start_s), (window_s, start_s, pool), (window_s, start_s, workload), (window_s, start_s, workload, model),
         (window_s, start_s, workload, pool), (window_s, start_s, workload, route),
         (window_s, start_s, workload, model, pool, route)
     )
@@ -156,7 +158,7 @@ timed AS (
 SELECT
     make_timestamptz(s.start_s * 1000000) AS window_start,
     s.window_s,
-    CASE s.cut WHEN 15 THEN 'overall' WHEN 7 THEN 'workload' WHEN 3 THEN 'workload_model' WHEN 5 THEN 'workload_pool'
+    CASE s.cut WHEN 15 THEN 'overall' WHEN 13 THEN 'pool' WHEN 7 THEN 'workload' WHEN 3 THEN 'workload_model' WHEN 5 THEN 'workload_pool'
         WHEN 6 THEN 'workload_route' ELSE 'finest' END AS slice,
     s.workload, s.model, s.pool, s.route,
     coalesce(offered, 0) AS offered, coalesce(arrivals, 0) AS arrivals, coalesce(succeeded, 0) AS succeeded,

@@ -18,9 +18,11 @@ from goodput.plumbing.contracts import contract
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
+DISRUPTED = ("disruptions", "disruption_cost", "disruption_frequency")
+WATCHED = ("cache_by_replica", "replica_windows")
 HOURLY = (
     *("attempts", "requests", "quality_labels", "replica_samples", "coverage", "cost_ledger", "waste", "goodput"),
-    "gate_failures",
+    *("gate_failures", *WATCHED),
 )
 WHOLE = ("ops_events", "cost_records", "token_prices", "session_labels")
 CONFORMED = (
@@ -58,15 +60,15 @@ def specs() -> dict[str, dg.AssetSpec]:
 
 
 def test_every_table_of_the_river_is_an_asset(specs: dict[str, dg.AssetSpec]) -> None:
-    assert set(specs) == {"landing", *CONFORMED, *WHOLE, *HOURLY, *ALARMS, "frontier", "goodput_database", "deliveries"}
+    whole = {*WHOLE, *DISRUPTED, "frontier"}
+    assert set(specs) == {"landing", *CONFORMED, *whole, *HOURLY, *ALARMS, "goodput_database", "deliveries"}
     stages = {name: spec.group_name for name, spec in specs.items()}
     assert stages == {
         "landing": "collect",
         **dict.fromkeys(CONFORMED, "conform"),
         **dict.fromkeys((*WHOLE, "attempts", "requests", "quality_labels", "replica_samples"), "join"),
-        **dict.fromkeys(
-            ("coverage", "cost_ledger", "waste", "goodput", "gate_failures", "frontier", "goodput_database"), "measure"
-        ),
+        **dict.fromkeys(("coverage", "cost_ledger", "waste", "goodput", "gate_failures", "frontier"), "measure"),
+        **dict.fromkeys((*WATCHED, *DISRUPTED, "goodput_database"), "measure"),
         **dict.fromkeys(ALARMS, "monitor"),
         "deliveries": "notify",
     }
@@ -77,7 +79,7 @@ def test_assets_say_who_owns_them_and_what_they_hold(specs: dict[str, dg.AssetSp
         assert spec.owners, name
         assert spec.kinds, name
         assert spec.description, name
-    for name in (*CONFORMED, *WHOLE, *HOURLY, "frontier", "deliveries"):
+    for name in (*CONFORMED, *WHOLE, *HOURLY, *DISRUPTED, "frontier", "deliveries"):
         shown = [column.name for column in specs[name].metadata["dagster/column_schema"].columns]
         assert shown == [column.name for column in contract(name).columns]
 
@@ -99,7 +101,7 @@ def test_contracts_are_blocking_checks() -> None:
         for asset in build_defs().resolve_asset_graph().assets_defs
         for spec in asset.check_specs
     }
-    assert checks == {(name, "contract"): True for name in (*WHOLE, *HOURLY, "frontier")}
+    assert checks == {(name, "contract"): True for name in (*WHOLE, *HOURLY, *DISRUPTED, "frontier")}
 
 
 def test_schedule_sensors_and_hooks() -> None:

@@ -8,14 +8,23 @@ import dagster as dg
 from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
 from goodput.join.assets import joined, made_whole, sampled
-from goodput.measure.assets import charged, covered, found_frontier, goodput_database, measured, wasted
+from goodput.measure.assets import (
+    charged,
+    covered,
+    disrupted,
+    found_frontier,
+    goodput_database,
+    measured,
+    wasted,
+    watched,
+)
 from goodput.measure.stretches import stale_hours
 from goodput.monitor.assets import monitored
 from goodput.notify.assets import delivered
 from goodput.plumbing.workspace import Workspace
 
 ASSETS = (
-    *(conformed, made_whole, joined, sampled, covered, charged, wasted, measured, found_frontier),
+    *(conformed, made_whole, joined, sampled, covered, charged, wasted, measured, watched, found_frontier, disrupted),
     *(monitored, goodput_database, delivered),
 )
 
@@ -32,7 +41,7 @@ def say_what_failed(context: dg.HookContext) -> None:
 
 ingest = dg.define_asset_job(
     "ingest",
-    selection=dg.AssetSelection.assets(*conformed.keys, *made_whole.keys, *goodput_database.keys),
+    selection=dg.AssetSelection.assets(*conformed.keys, *made_whole.keys, *disrupted.keys, *goodput_database.keys),
     hooks={say_what_failed},
     executor_def=dg.in_process_executor,
     description="Read what is new in the landing zone, make whole what has no hours, then publish.",

@@ -12,7 +12,16 @@ from dagster._core.errors import DagsterAssetCheckFailedError  # has no public n
 from goodput.conform.assets import conformed
 from goodput.errors import HeldHour, HoursHeld
 from goodput.join.assets import joined, made_whole, sampled
-from goodput.measure.assets import charged, covered, found_frontier, goodput_database, measured, wasted
+from goodput.measure.assets import (
+    charged,
+    covered,
+    disrupted,
+    found_frontier,
+    goodput_database,
+    measured,
+    wasted,
+    watched,
+)
 from goodput.measure.stretches import stale_hours
 from goodput.monitor.assets import monitored
 from goodput.notify.assets import delivered
@@ -22,7 +31,7 @@ from goodput.plumbing.hours import HOUR_FORMAT
 from goodput.plumbing.workspace import Workspace
 
 ASSETS = (
-    *(conformed, made_whole, joined, sampled, covered, charged, wasted, measured, found_frontier),
+    *(conformed, made_whole, joined, sampled, covered, charged, wasted, measured, watched, found_frontier, disrupted),
     *(monitored, goodput_database, delivered),
 )
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -57,7 +66,8 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
                 computed += _compute(workspace, stretch.first, stretch.last, force=False)
             if not stretches:
                 break
-        _materialize(workspace, found_frontier, monitored, goodput_database)
+        _materialize(workspace, found_frontier, disrupted)
+        _materialize(workspace, monitored, goodput_database)
     if workspace.settings.channels:
         _materialize(workspace, delivered)  # beside the lock: the lake must not wait for receivers
     held = read_held(workspace.lake)
@@ -70,7 +80,7 @@ def _compute(workspace: Workspace, first: str, last: str, *, force: bool) -> int
     # The checks that come last need what takes seconds to import; joining leaves the interpreter idle for longer.
     Thread(target=great_expectations, name="import", daemon=True).start()
     result = _materialize(
-        workspace, joined, sampled, covered, charged, wasted, measured, hours=(first, last), force=force
+        workspace, joined, sampled, covered, charged, wasted, measured, watched, hours=(first, last), force=force
     )
     return int(_metadata(result, "requests").get("computed", 0))
 

@@ -14,6 +14,7 @@ from goodput.settings.load import load_settings
 from goodput.settings.model import (
     Attributes,
     Costs,
+    Disruptions,
     Events,
     Limits,
     Prices,
@@ -77,8 +78,8 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
 
 def test_every_setting_there_is_stands_in_the_template() -> None:
     text = everything()
-    parts = (Settings, Attributes, Costs, Events, Limits, Prices, Rate, Receive, Schedule, Alarms, Rule, Slo, BurnRate)
-    parts += (Notify, Channel, Templates)
+    parts: tuple[type[BaseModel], ...] = (Settings, Attributes, Costs, Disruptions, Events, Limits, Prices, Rate)
+    parts += (Receive, Schedule, Alarms, Rule, Slo, BurnRate, Notify, Channel, Templates)
     named = {name for model in parts for name in model.model_fields}
     for name in (named | set(_fields(Workload))) - {"base"}:
         assert re.search(rf"^(\[+)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name

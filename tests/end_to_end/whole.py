@@ -16,8 +16,11 @@ from goodput.join.whole import CELL, WholeInputs
 from goodput.measure.charges import ChargeInputs, charge_hours
 from goodput.measure.compute import measure_cells
 from goodput.measure.coverage import CoverageInputs, cover_hours
+from goodput.measure.disruptions import BY_DAY, DisruptionInputs, cost_kinds, disrupt_days
 from goodput.measure.frontier import frontier_inputs, write_frontier
 from goodput.measure.gates import gate_rows
+from goodput.measure.replicas import TABLES as REPLICA_TABLES
+from goodput.measure.replicas import ReplicaInputs, measure_replicas
 from goodput.measure.staleness import TABLES as MEASURED
 from goodput.measure.staleness import MeasureInputs
 from goodput.measure.waste import WasteInputs, write_waste
@@ -57,6 +60,8 @@ def run_without_checks(config: Path) -> Workspace:
             lake.promote("measured", "coverage", f"hour={hour}")
     charge(inputs)
     measure(workspace)
+    _watch(inputs)
+    _disrupt(inputs)
     publish(lake, read_ledger(lake), gate_rows(workspace.settings))
     return workspace
 
@@ -96,6 +101,27 @@ def make_whole(workspace: Workspace) -> dict[str, int]:
     for table in made:
         lake.promote("joined", table, CELL)
     return made
+
+
+def _watch(inputs: JoinInputs) -> None:
+    watched = ReplicaInputs(inputs)
+    cells = watched.stale_cells()
+    deque(measure_replicas(watched, cells), maxlen=0)
+    for cell in cells:
+        for table in REPLICA_TABLES:
+            inputs.lake.promote("measured", table, cell.name)
+
+
+def _disrupt(inputs: JoinInputs) -> None:
+    disruptions = DisruptionInputs(inputs)
+    days = disruptions.stale_days()
+    disrupt_days(disruptions, days)
+    for day in days:
+        inputs.lake.promote("measured", BY_DAY, day)
+    after = DisruptionInputs(inputs)
+    for cell, made_from in after.stale_kinds().items():
+        for table in cost_kinds(after, made_from):
+            inputs.lake.promote("measured", table, cell)
 
 
 def ask(workspace: Workspace, sql: str) -> pl.DataFrame:

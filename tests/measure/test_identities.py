@@ -62,7 +62,7 @@ def test_what_holds_in_every_row(seed: int, count: int) -> None:
         hourly["arrivals"].sum() + sum(row["arrived_at"].timestamp() < START_S for row in joined.requests.values())
         == count
     )
-    for name in ("workload", "workload_model", "workload_pool", "workload_route", "finest"):
+    for name in ("pool", "workload", "workload_model", "workload_pool", "workload_route", "finest"):
         sliced = frame.filter((pl.col("slice") == name) & (pl.col("window_s") == 3600))
         assert sliced["offered"].sum() == over
 

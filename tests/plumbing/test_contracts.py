@@ -14,20 +14,12 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
-    *(
-        "accepted_units",
-        "alarm_events",
-        "alarm_power",
-        "alarms",
-        "attempts",
-        "binding_gate",
-        "cost_ledger",
-        "cost_lines",
-    ),
-    *("cost_records", "coverage", "deliveries", "event_records", "frontier", "gate_failures", "goodput"),
+    *("accepted_units", "alarm_events", "alarm_power", "alarms", "attempts", "binding_gate", "cache_by_replica"),
+    *("cost_ledger", "cost_lines", "cost_records", "coverage", "deliveries", "disruption_cost", "disruption_frequency"),
+    *("disruptions", "event_records", "frontier", "gate_failures", "goodput"),
     *("label_records", "load_windows", "ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples"),
-    *("requests", "restatements", "sample_records", "serving_records", "session_hours", "session_labels", "sessions"),
-    *("sources", "span_links", "token_prices", "waste"),
+    *("replica_windows", "requests", "restatements", "sample_records", "serving_records", "session_hours"),
+    *("session_labels", "sessions", "sources", "span_links", "token_prices", "waste"),
 )
 TYPES = {"VARCHAR", "VARCHAR[]", "INTEGER[]", "BIGINT[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
@@ -81,6 +73,11 @@ KEYS = {
         *("window_start", "attempt_id", "bucket", "basis", "workload", "model", "pool", "route", "replica"),
     ),
     "waste": ("window_start", "window_s", "slice", "workload", "model", "pool", "route", "bucket"),
+    "disruptions": ("event_id",),
+    "disruption_cost": ("kind", "pool"),
+    "disruption_frequency": ("kind", "pool", "events_per_day"),
+    "cache_by_replica": ("window_start", "window_s", "replica"),
+    "replica_windows": ("window_start", "window_s", "replica"),
 }
 
 

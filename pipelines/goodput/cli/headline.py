@@ -19,7 +19,8 @@ _ALARMS = """
 def print_headline(config: Path | None, lake: Path | None) -> None:
     """Print goodput of the latest published day, overall and per workload and route, and how many alarms fire.
 
-    Where its cost is known, the cost of an accepted request too, and the three largest leaks.
+    Where its cost is known, the cost of an accepted request too, the three largest leaks, and what the latest
+    disruption cost.
     """
     out = console()
     with published(config, lake) as connection:
@@ -31,6 +32,8 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
             shown = [i for i in range(len(names)) if any(row[i] is not None for row in rows)]
             if rows:
                 out.print(table([names[i] for i in shown], [tuple(row[i] for i in shown) for row in rows], out.width))
+        for (line,) in connection.execute(sql_file("latest_disruption").text).fetchall():
+            out.print(line)
         alarms = connection.execute(_ALARMS).fetchall()
     for firing, armed, expected in alarms:
         wrong = f"{expected:.2g} of them falsely a week" if armed else "none has learned enough yet"

@@ -11,8 +11,11 @@ from goodput.join.whole import CELL
 from goodput.measure.charges import ChargeInputs, charge_hours
 from goodput.measure.compute import measure_cells
 from goodput.measure.coverage import CoverageInputs, cover_hours
+from goodput.measure.disruptions import BY_DAY, BY_KIND, DisruptionInputs, cost_kinds, disrupt_days
 from goodput.measure.frontier import frontier_inputs, write_frontier
 from goodput.measure.gates import gate_rows
+from goodput.measure.replicas import TABLES as REPLICA_TABLES
+from goodput.measure.replicas import ReplicaInputs, measure_replicas
 from goodput.measure.staleness import MeasureInputs
 from goodput.measure.waste import WasteInputs, write_waste
 from goodput.plumbing.asset_tags import HOURS, IN_ONE_RUN, OWNERS, table_spec
@@ -163,6 +166,59 @@ def found_frontier(
     yield from checked(workspace.lake, ["frontier"], cells, layer="measured", rows={"frontier": rows})
 
 
+@dg.multi_asset(
+    name="watch",
+    specs=[
+        table_spec(
+            table, "measure", kinds={"parquet", "duckdb"}, deps=["attempts", "replica_samples"], partitioned=True
+        )
+        for table in REPLICA_TABLES
+    ],
+    check_specs=[check_spec(table) for table in REPLICA_TABLES],
+    partitions_def=HOURS,
+    backfill_policy=IN_ONE_RUN,
+    description="Caches, queues and gauges of each replica. Windows whose inputs have not changed are left alone.",
+)
+def watched(
+    context: dg.AssetExecutionContext, config: Redo, workspace: dg.ResourceParam[Workspace]
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Measure the replicas in the windows of this run's hours that are stale."""
+    inputs = ReplicaInputs(JoinInputs(workspace.lake, workspace.settings, read_ledger(workspace.lake)))
+    asked = set(context.partition_keys)
+    stale = list(inputs.cells()) if config.force else inputs.stale_cells()
+    due = {cell.name: cell for cell in stale if asked.intersection(cell.hours)}
+    cells = publishable(workspace.lake, {name: cell.inputs for name, cell in due.items()}, REPLICA_TABLES)
+    rows = dict.fromkeys(REPLICA_TABLES, 0)
+    for counts in measure_replicas(inputs, [due[name] for name in cells]):
+        rows = {table: rows[table] + counts[table] for table in REPLICA_TABLES}
+    yield from checked(workspace.lake, REPLICA_TABLES, cells, layer="measured", rows=rows)
+
+
+@dg.multi_asset(
+    name="disrupt",
+    specs=[
+        table_spec(BY_DAY, "measure", kinds={"parquet", "duckdb"}, deps=["ops_events", "goodput", "cache_by_replica"]),
+        *(table_spec(table, "measure", kinds={"parquet", "duckdb"}, deps=[BY_DAY, "goodput"]) for table in BY_KIND),
+    ],
+    check_specs=[check_spec(table) for table in (BY_DAY, *BY_KIND)],
+    description="What operations did to their pools, and what they cost; days whose windows have not changed are left.",
+)
+def disrupted(
+    workspace: dg.ResourceParam[Workspace],
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Measure the disruptions of the days that are stale, then what their kinds cost."""
+    lake = workspace.lake
+    inputs = JoinInputs(lake, workspace.settings, read_ledger(lake))
+    days = publishable(lake, DisruptionInputs(inputs).stale_days(), [BY_DAY])
+    rows = disrupt_days(DisruptionInputs(inputs), days)
+    yield from checked(lake, [BY_DAY], days, layer="measured", rows={BY_DAY: rows})
+    now = DisruptionInputs(inputs)
+    kinds = publishable(lake, now.stale_kinds(), BY_KIND)
+    counts = [cost_kinds(now, made_from) for made_from in kinds.values()]
+    told = counts[0] if counts else dict.fromkeys(BY_KIND, 0)
+    yield from checked(lake, BY_KIND, kinds, layer="measured", rows=told)
+
+
 @dg.asset(
     group_name="measure",
     owners=OWNERS,
@@ -171,6 +227,7 @@ def found_frontier(
         *("attempts", "requests", "quality_labels", "session_labels", "ops_events", "cost_records", "token_prices"),
         *("replica_samples", "coverage", "cost_ledger", "waste", "goodput", "gate_failures", "frontier", "quarantine"),
         *("alarms", "alarm_events", "alarm_power"),
+        *(*REPLICA_TABLES, BY_DAY, *BY_KIND),
     ],
     description="goodput.duckdb: every public relation with its comments, replaced whole.",
 )

@@ -43,21 +43,22 @@ def _measured(inputs: MeasureInputs, batch: Sequence[Cell]) -> Measured:
     return measure(inputs.join.settings, inputs.parts(batch), grains, Stretch(from_s, until_s, inputs.join.observed))
 
 
-def _rows_of(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:
+def rows_of_cell(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:
+    """Those of measured rows that belong to a cell."""
     start_s = pl.col("window_start").dt.epoch("s")
     return rows.filter(pl.col("window_s").is_in(cell.grains) & (start_s >= cell.from_s) & (start_s < cell.until_s))
 
 
 def _write(inputs: MeasureInputs, cell: Cell, measured: Measured, computed_at: datetime) -> dict[str, int]:
     lake = inputs.lake
-    now = _rows_of(cell, measured.goodput)
+    now = rows_of_cell(cell, measured.goodput)
     schema = arrow_schema("goodput")
     present = lake.part("measured", "goodput", cell.name)
     before = pl.DataFrame(pq.read_table(present) if present.exists() else schema.empty_table())
     rows, restated = restate(now, before, computed_at)
     write_parquet(lake.part("candidate", "goodput", cell.name), rows.to_arrow().cast(schema), inputs=cell.inputs)
     beside = {"gate_failures": measured.gate_failures, "load_windows": measured.load_windows}
-    beside = {table: _rows_of(cell, all_rows) for table, all_rows in beside.items()}
+    beside = {table: rows_of_cell(cell, all_rows) for table, all_rows in beside.items()}
     for table, found in beside.items():
         here = lake.part("candidate", table, cell.name)
         write_parquet(here, found.to_arrow().cast(arrow_schema(table)), inputs=cell.inputs)

@@ -10,6 +10,7 @@ from goodput.join.samples import SampleInputs
 from goodput.join.staleness import JoinInputs
 from goodput.measure.charges import ChargeInputs
 from goodput.measure.coverage import CoverageInputs
+from goodput.measure.replicas import ReplicaInputs
 from goodput.measure.staleness import MeasureInputs
 from goodput.measure.waste import WasteInputs
 from goodput.plumbing.fingerprint import fingerprint
@@ -41,11 +42,11 @@ def stale_hours(workspace: Workspace) -> list[Stretch]:
         for hour in inputs.stale_hours():
             if (f"hour={hour}", inputs.of_hour(hour)) not in held:
                 due.setdefault(hour, []).append(inputs.of_hour(hour))
-    stale = [*WasteInputs(join).stale_cells(), *measure.stale_cells()]
-    cells = {cell: cell.inputs for cell in stale if (cell.name, cell.inputs) not in held}
+    stale = [*WasteInputs(join).stale_cells(), *measure.stale_cells(), *ReplicaInputs(join).stale_cells()]
+    cells = [cell for cell in stale if (cell.name, cell.inputs) not in held]
     # an hour joined anew may change windows and charges before it, and coverage and charges of the hour after it
     touched = neighbours(due, join.reach + 1, 1) | {cell.hours[0] for cell in cells}
-    wanted = {hour: [due.get(hour), *(i for c, i in cells.items() if hour in c.hours)] for hour in touched}
+    wanted = {hour: [due.get(hour), *(cell.inputs for cell in cells if hour in cell.hours)] for hour in touched}
     return [
         Stretch(batch[0], batch[-1], fingerprint([(hour, wanted[hour]) for hour in batch]))
         for batch in batches(touched, _HOURS_A_RUN)

@@ -20,6 +20,7 @@ from goodput.settings.model import Settings
 SLICES = (
     # slice, by_workload, by_model, by_pool, by_route
     ("overall", False, False, False, False),
+    ("pool", False, False, True, False),
     ("workload", True, False, False, False),
     ("workload_model", True, True, False, False),
     ("workload_pool", True, False, True, False),

@@ -32,6 +32,7 @@ def _constant(value: object) -> object:
 # Strict, as all of `part`.
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+OpsKind = Literal["deployment", "scale_out", "scale_in", "restart", "salt_rotation", "config_change", "incident"]
 WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
 Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
@@ -223,6 +224,14 @@ class Receive(Part):
     rotate_s: Seconds = 900.0
 
 
+class Disruptions(Part):
+    """When a pool counts as recovered from an operation (semantics 7)."""
+
+    recovery_tolerance_ratio: float = Field(default=0.10, gt=0, lt=1, allow_inf_nan=False, strict=True)
+    cap_s: Seconds = 1200.0
+    caps_s: dict[OpsKind, Seconds] = Field(default_factory=dict)
+
+
 class Schedule(Part):
     """When the hourly job runs."""
 
@@ -250,6 +259,7 @@ class Settings(Part):
     prices: Prices = Prices()
     limits: Limits = Limits()
     receive: Receive = Receive()
+    disruptions: Disruptions = Disruptions()
     schedule: Schedule = Schedule()
     alarms: Alarms = Alarms()
     slo: dict[str, Slo] = Field(default_factory=dict)

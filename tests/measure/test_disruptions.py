@@ -1,0 +1,397 @@
+"""Disruptions: when they end, what they cost beside undisturbed windows, and costs by how often a kind comes.
+
+Base windows are 300 s; minutes count from 2026-11-20T09:00Z. Pools are written by hand, window by window.
+"""
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from goodput.join.staleness import JoinInputs
+from goodput.measure.disruptions import DisruptionInputs, by_kind, disrupt, disrupt_days
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.sql_files import connect, sql_file
+from goodput.settings.model import Settings
+from river import START_S, Row, at
+
+DAY = 24 * 60
+
+
+def window(minute: float, pool: str | None = "p", **given: Any) -> Row:
+    """A base window of `goodput` with 100 requests, 90 accepted, at $1.08; `hit` of 1000 input tokens cached."""
+    offered = given.get("offered", 100)
+    accepted = given.pop("accepted", 90)
+    return {
+        "window_start": at(60 * minute),
+        "window_s": 300,
+        "slice": "overall" if pool is None else "pool",
+        "pool": pool,
+        "arrivals": offered,
+        "offered": offered,
+        "accepted": accepted,
+        "goodput_rps": accepted / 300,
+        "p95_ttft_s": 1.0,
+        "cost_usd": 1.08,
+        "partial": False,
+        "hit": 600,
+        **given,
+    }
+
+
+def event(minute: float, kind: str = "salt_rotation", pool: str | None = "p", **given: Any) -> Row:
+    return {"event_id": f"{kind}@{minute}", "kind": kind, "occurred_at": at(60 * minute), "pool": pool, **given}
+
+
+def _loaded(connection: Any, windows: Sequence[Row], events: Iterable[Row] = ()) -> None:
+    cached = [
+        {
+            **{name: row[name] for name in ("window_start", "window_s", "pool")},
+            "replica": f"replica of {row['pool']}",
+            "input_tokens": 1000,
+            "cached_input_tokens": row["hit"],
+        }
+        for row in windows
+        if row["pool"] is not None and row["hit"] is not None
+    ]
+    served = [{name: value for name, value in row.items() if name != "hit"} for row in windows]
+    for name, rows in (("goodput", served), ("cache_by_replica", cached), ("ops_events", list(events))):
+        connection.register(name, pa.Table.from_pylist(rows, schema=arrow_schema(name)))
+
+
+def disruptions(windows: Sequence[Row], events: Iterable[Row], until: float = 2 * DAY, **chosen: Any) -> dict[str, Row]:
+    """Rows of `disruptions` by event; telemetry ends at minute `until`."""
+    settings = Settings.model_validate({"disruptions": chosen})
+    with connect() as connection:
+        _loaded(connection, windows, events)
+        found = disrupt(connection, settings, (START_S - 9 * 86400, START_S + 9 * 86400), START_S + 60 * until)
+    return {row["event_id"]: row for row in found.to_pylist()}
+
+
+def costs(windows: Sequence[Row], judged: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows of the tables by kind for these windows and rows of `disruptions`."""
+    with connect() as connection:
+        _loaded(connection, windows)
+        table = pa.Table.from_pylist(list(judged), schema=arrow_schema("disruptions"))
+        connection.register("disruptions", table)
+        return {name: rows.to_pylist() for name, rows in by_kind(connection, Settings()).items()}
+
+
+def steady(first: int, last: int, **given: Any) -> list[Row]:
+    return [window(minute, **given) for minute in range(first, last, 5)]
+
+
+def told(row: Row, *names: str) -> list[Any]:
+    return [row[name] for name in names]
+
+
+ROTATED = [  # rotated at 10:02: the cache is cold until 10:15
+    *steady(0, 60),
+    window(60, hit=400, p95_ttft_s=1.3),
+    window(65, hit=100, p95_ttft_s=2.0, accepted=40, cost_usd=1.5),
+    window(70, hit=300, p95_ttft_s=1.5, accepted=60, cost_usd=1.5),
+    *steady(75, 120),
+]
+
+
+def test_a_salt_rotation_lasts_until_hits_and_ttft_are_back() -> None:
+    (row,) = disruptions(ROTATED, [event(62)]).values()
+    assert told(row, "occurred_at", "ended_at", "recovery_s") == [at(62 * 60), at(75 * 60), 780]
+    assert told(row, "baseline", "baseline_windows", "overlapping_events") == ["matched", 12, 0]
+    assert told(row, "offered", "accepted", "p95_ttft_s", "baseline_p95_ttft_s") == [300, 190, 1.5, 1.0]
+    assert told(row, "hit_ratio", "baseline_hit_ratio") == pytest.approx([800 / 3000, 0.6])
+    assert row["baseline_cost_per_accepted_usd"] == pytest.approx(0.012)
+    assert row["cost_usd"] == pytest.approx(4.08)
+    assert row["excess_cost_usd"] == pytest.approx(4.08 - 190 * 0.012)
+    assert row["lost_accepted"] == pytest.approx(300 * 0.9 - 190)
+    # the baseline does not vary, so its intervals have no width; those of the disruption reach to its worst windows
+    assert told(row, "recovery_ci_low_s", "recovery_ci_high_s") == [780, 780]
+    assert row["baseline_cost_per_accepted_ci_low_usd"] == pytest.approx(row["baseline_cost_per_accepted_ci_high_usd"])
+    assert row["excess_cost_ci_low_usd"] == pytest.approx(0, abs=1e-9)
+    assert row["excess_cost_ci_high_usd"] == pytest.approx(3 * (1.5 - 40 * 0.012))
+
+
+@pytest.mark.parametrize(
+    ("after", "end", "ended_by"),
+    [
+        pytest.param({}, 62, "recovered", id="no effect at all"),
+        pytest.param({60: {"hit": 1}}, 65, "recovered", id="cold for a moment"),
+        pytest.param({65: {"p95_ttft_s": 1.2}}, 70, "recovered", id="slow alone"),
+        pytest.param({60: {"hit": 9}, 65: {"hit": 540, "p95_ttft_s": 1.1}}, 65, "recovered", id="just within 10 %"),
+        pytest.param({60: {"hit": 9}, 65: {"hit": 539}}, 70, "recovered", id="just not within 10 %"),
+        pytest.param({60: {"hit": 9}, 70: {"hit": 9}}, 75, "recovered", id="back for one window only"),
+        pytest.param({m: {"hit": 9} for m in range(60, 120, 5)}, 82, "cap", id="never back"),
+        pytest.param({60: {"hit": 9}, 65: {"hit": None}}, 70, "recovered", id="a window without a lookup is not back"),
+        pytest.param({m: {"hit": 9} for m in (60, 65, 70, 75)}, 80, "recovered", id="at the last moment"),
+    ],
+)
+def test_a_disruption_ends_with_two_windows_in_a_row_or_at_its_cap(
+    after: dict[int, Row], end: int, ended_by: str
+) -> None:
+    windows = [*steady(0, 60), *(window(minute, **after.get(minute, {})) for minute in range(60, 120, 5))]
+    (row,) = disruptions(windows, [event(62)]).values()
+    assert told(row, "ended_at", "ended_by") == [at(end * 60), ended_by]
+    assert row["duration_s"] == (end - 62) * 60
+    assert row["recovery_s"] == (None if ended_by == "cap" else (end - 62) * 60)
+
+
+def test_settings_set_tolerance_and_caps() -> None:
+    cold = [*steady(0, 60), *steady(60, 120, hit=500)]
+    assert disruptions(cold, [event(60)])["salt_rotation@60"]["ended_by"] == "cap"
+    lenient = disruptions(cold, [event(60)], recovery_tolerance_ratio=0.2)["salt_rotation@60"]
+    assert told(lenient, "ended_by", "recovery_s") == ["recovered", 0]
+    caps = {"cap_s": 600.0, "caps_s": {"deployment": 1800.0}}
+    found = disruptions(cold, [event(60), event(60, "deployment")], **caps)
+    assert [found[f"{kind}@60"]["duration_s"] for kind in ("salt_rotation", "deployment")] == [600, 1800]
+
+
+def test_telemetry_that_ends_leaves_a_disruption_open() -> None:
+    (row,) = disruptions(ROTATED[:14], [event(62)], until=70).values()
+    assert told(row, "ended_by", "ended_at", "recovery_s") == ["open", at(70 * 60), None]
+
+
+def test_baselines_take_the_nearest_loads_and_say_what_they_are() -> None:
+    """The event comes at 100 requests a window; there were 12 such windows, then 10, then only 5 windows at all."""
+    nights = steady(-400, -100, offered=10, arrivals=10, accepted=1)
+    after = steady(60, 90)
+    cases = {"matched": [*nights, *steady(0, 60)], "nearest": [*nights, *steady(10, 60)], "undisturbed": steady(35, 60)}
+    for baseline, before in cases.items():
+        (row,) = disruptions([*before, *after], [event(60)]).values()
+        assert told(row, "baseline", "baseline_windows") == [baseline, 5 if baseline == "undisturbed" else 12]
+    (nearest,) = disruptions([*cases["nearest"], *after], [event(60)]).values()
+    assert nearest["baseline_goodput_ratio"] == pytest.approx((900 + 2) / (1000 + 20))
+    (none,) = disruptions(after, [event(60)]).values()
+    assert told(none, "baseline", "baseline_windows", "ended_by", "excess_cost_usd") == ["none", 0, "cap", None]
+    assert told(none, "lost_accepted", "baseline_hit_ratio", "recovery_ci_low_s", "offered") == [None, None, None, 400]
+    old = [window(minute) for minute in range(-8 * DAY, -8 * DAY + 100, 5)]
+    (aged,) = disruptions([*old, *after], [event(60)]).values()
+    assert aged["baseline"] == "none"
+
+
+def test_disturbed_windows_are_no_baseline() -> None:
+    """An hour ago something else happened: its 20 minutes, though long recovered from, are left out."""
+    (row, other) = disruptions(
+        [*steady(0, 30), *steady(30, 50, accepted=0), *steady(50, 95), *steady(95, 140, hit=0)],
+        [event(30, "deployment"), event(95)],
+    ).values()
+    assert {row["kind"], other["kind"]} == {"deployment", "salt_rotation"}
+    judged = row if row["kind"] == "salt_rotation" else other
+    assert told(judged, "baseline_windows", "baseline_goodput_ratio") == [15, 0.9]
+
+
+def test_an_event_concerns_its_pool_its_replicas_pool_or_the_fleet() -> None:
+    windows = [
+        *ROTATED,
+        *steady(0, 120, pool="q"),
+        *[window(row_minute, None, p95_ttft_s=1.0) for row_minute in range(0, 120, 5)],
+    ]
+    events = [event(62), event(62, "restart", None, replica="replica of q"), event(62, "config_change", None)]
+    found = disruptions(windows, events)
+    assert found["restart@62"]["pool"] == "q"
+    assert told(found["restart@62"], "ended_by", "recovery_s") == ["recovered", 0]
+    fleet = found["config_change@62"]
+    # 1200 of 2000 at rest, then 1000, 700, 900: back when both pools are
+    assert told(fleet, "pool", "ended_at", "overlapping_events") == [None, at(75 * 60), 1]
+    assert fleet["baseline_hit_ratio"] == pytest.approx(0.6)
+
+
+def test_without_cost_all_else_is_there() -> None:
+    free = [{**row, "cost_usd": None} for row in ROTATED]
+    (row,) = disruptions(free, [event(62)]).values()
+    names = ("cost_usd", "cost_per_accepted_usd", "baseline_cost_per_accepted_usd", "excess_cost_usd")
+    assert told(row, *names, "excess_cost_ci_low_usd") == [None] * 5
+    assert told(row, "recovery_s", "lost_accepted") == [780, pytest.approx(80)]
+    tables = costs(free, [row])
+    assert told(tables["disruption_cost"][0], "blended_cost_per_accepted_usd", "events") == [None, 1]
+    assert {row["blended_cost_per_accepted_usd"] for row in tables["disruption_frequency"]} == {None}
+
+
+def deployments(*minutes: float) -> list[Row]:
+    """Disruptions of 20 minutes each, as measured."""
+    return [
+        {**event(minute, "deployment"), "ended_at": at(60 * (minute + 20)), "ended_by": "cap"} for minute in minutes
+    ]
+
+
+def test_the_published_example() -> None:
+    """Steady $0.012, and $0.035 for 20 minutes after each of two deployments a day, at 600 accepted a window.
+
+    By hand: 280 windows at $7.20 and 8 at $21.00 are $2184.00 for 172,800 accepted: $0.0126389. Without a deployment
+    $0.012; with n of them $0.012 + n x 20 / 1440 x $0.023.
+    """
+    busy = [
+        window(minute, offered=700, accepted=600, cost_usd=21.0 if {minute // 20} & {24, 48} else 7.2)
+        for minute in range(0, DAY, 5)
+    ]
+    tables = costs(busy, deployments(480, 960))
+    by_kind_and_pool = {(row["kind"], row["pool"]): row for row in tables["disruption_cost"]}
+    assert by_kind_and_pool.keys() == {("deployment", "p"), ("deployment", None), (None, "p"), (None, None)}
+    for row in by_kind_and_pool.values():
+        assert told(row, "events", "events_per_day", "disrupted_s", "disrupted_per_event_s") == [2, 2.0, 2400.0, 1200.0]
+        assert row["steady_cost_per_accepted_usd"] == pytest.approx(0.012)
+        assert row["disrupted_cost_per_accepted_usd"] == pytest.approx(0.035)
+        assert row["blended_cost_per_accepted_usd"] == pytest.approx(2184 / 172_800)
+        assert row["excess_cost_usd"] == pytest.approx(4800 * 0.023)
+    found = {row["events_per_day"]: row for row in tables["disruption_frequency"] if row["kind"] == "deployment"}
+    expected = {0: 0.012, 1: 0.0123194, 2: 0.0126389, 4: 0.0132778, 8: 0.0145556, 16: 0.0171111, 32: 0.0222222}
+    assert {n: row["blended_cost_per_accepted_usd"] for n, row in found.items()} == pytest.approx(expected, abs=5e-8)
+    assert [n for n, row in found.items() if row["observed"]] == [2]
+    assert found[2]["disrupted_ratio"] == pytest.approx(40 / 1440)
+
+
+def test_overlapping_disruptions_count_once_in_totals() -> None:
+    """Deployments at 0:00 and 0:10 of hour 8 and a restart inside: 30 minutes are disrupted, not 60."""
+    busy = [window(minute) for minute in range(0, DAY, 5)]
+    restart = {**event(485, "restart"), "ended_at": at(60 * 495), "ended_by": "recovered"}
+    tables = costs(busy, [*deployments(480, 490), restart])
+    rows = {row["kind"]: row for row in tables["disruption_cost"] if row["pool"] == "p"}
+    assert {kind: told(row, "disrupted_s", "events", "disrupted_offered") for kind, row in rows.items()} == {
+        "deployment": [1800, 2, 600],
+        "restart": [600, 1, 200],
+        None: [1800, 3, 600],
+    }
+    assert {row["steady_s"] for row in rows.values()} == {86400 - 1800}
+
+
+def test_pools_together_lose_what_each_loses_beside_itself() -> None:
+    """Pool p at $0.012 doubles its cost for 20 minutes, pool q at $0.12 for 10: $4.32 and $21.60 more."""
+    cheap = [window(minute, cost_usd=2.16 if 480 <= minute < 500 else 1.08) for minute in range(0, DAY, 5)]
+    dear = [window(minute, "q", cost_usd=21.6 if 600 <= minute < 610 else 10.8) for minute in range(0, DAY, 5)]
+    other = {**event(600, "deployment", "q"), "ended_at": at(60 * 610), "ended_by": "recovered"}
+    rows = {row["pool"]: row for row in costs([*cheap, *dear], [*deployments(480), other])["disruption_cost"]}
+    told_usd = {pool: row["excess_cost_usd"] for pool, row in rows.items()}
+    assert told_usd == pytest.approx({"p": 4.32, "q": 21.6, None: 25.92})
+
+
+def test_intervals_are_the_same_every_time_and_wider_where_windows_vary() -> None:
+    rng = random.Random(3)
+    wild = [
+        {**row, "cost_usd": rng.uniform(0.8, 1.4), "p95_ttft_s": row["p95_ttft_s"] * rng.uniform(0.96, 1.04)}
+        for row in [*steady(-300, 0), *ROTATED]
+    ]
+    (row,) = disruptions(wild, [event(62)]).values()
+    again = disruptions(wild, [event(62), event(-2 * DAY, "restart", "other")])["salt_rotation@62"]
+    assert row == again
+    assert row["excess_cost_ci_low_usd"] < row["excess_cost_usd"] < row["excess_cost_ci_high_usd"]
+    low, high = told(row, "baseline_cost_per_accepted_ci_low_usd", "baseline_cost_per_accepted_ci_high_usd")
+    # 72 windows of uniform cost 0.8..1.4: standard error 0.6 / sqrt(12 x 72)
+    assert (high - low) == pytest.approx(2 * 1.96 * 0.6 / math.sqrt(12 * 72) / 90, rel=0.25)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_pools_by_plain_python(seed: int) -> None:
+    rng = random.Random(seed)
+    windows = []
+    for minute in range(-600, 300, 5):
+        if rng.random() < 0.95:
+            offered = rng.choice((40, 80, 95, 100, 110, 130))
+            windows.append(
+                window(
+                    minute,
+                    offered=offered,
+                    accepted=rng.randrange(offered),
+                    cost_usd=round(rng.uniform(0.5, 2), 3),
+                    hit=rng.choice((None, *range(540, 660, 10))) if rng.random() < 0.8 else 100,
+                    p95_ttft_s=rng.uniform(0.95, 1.06) if rng.random() < 0.8 else 3.0,
+                )
+            )
+    events = [event(rng.randrange(-300, 250), rng.choice(("deployment", "restart"))) for _ in range(6)]
+    found = disruptions(windows, {row["event_id"]: row for row in events}.values(), until=300)
+    by_start = {(row["window_start"].timestamp() - START_S) / 60: row for row in windows}
+    starts = {key: (row["occurred_at"].timestamp() - START_S) / 60 for key, row in found.items()}
+    for key, row in found.items():
+        begin = starts[key]
+        cap = begin + 20
+        inside = [w for m, w in by_start.items() if m < cap and m + 5 > begin]
+        load = sum(w["arrivals"] for w in inside) / len(inside)
+        calm = [
+            (m, w)
+            for m, w in by_start.items()
+            if m + 5 <= begin and not any(m < other + 20 and m + 5 > other for other in starts.values())
+        ]
+        calm.sort(key=lambda item: (abs(item[1]["arrivals"] - load), -item[0]))
+        base = [w for n, (_, w) in enumerate(calm) if n < 12 or abs(w["arrivals"] - load) <= 0.2 * load]
+        lookups = [w["hit"] for w in base if w["hit"] is not None]
+        hit, slow = sum(lookups) / 1000 / len(lookups), median(w["p95_ttft_s"] for w in base)
+        assert row["baseline_windows"] == len(base)
+        assert told(row, "baseline_hit_ratio", "baseline_p95_ttft_s") == pytest.approx([hit, slow])
+        back = {
+            m
+            for m, w in by_start.items()
+            if w["hit"] is not None and w["hit"] / 1000 >= 0.9 * hit and w["p95_ttft_s"] <= 1.1 * slow
+        }
+        ends = sorted(m for m in back if m + 5 in back and m + 5 > begin and m < cap)
+        end = max(ends[0], begin) if ends else min(cap, 300)
+        assert row["ended_at"] == at(60 * end)
+        members = [w for m, w in by_start.items() if m + 5 > begin and (m < end or m <= begin)]
+        per_accepted = sum(w["cost_usd"] for w in base) / sum(w["accepted"] for w in base)
+        accepted = sum(w["accepted"] for w in members)
+        assert row["offered"] == sum(w["offered"] for w in members)
+        if members:
+            assert row["excess_cost_usd"] == pytest.approx(
+                sum(w["cost_usd"] for w in members) - accepted * per_accepted
+            )
+
+
+def _lay(lake: Lake, windows: Sequence[Row], events: Sequence[Row], version: str = "1") -> DisruptionInputs:
+    hours: dict[str, list[Row]] = {}
+    for row in windows:
+        hours.setdefault(f"hour={row['window_start']:%Y-%m-%dT%H}", []).append(row)
+    for hour, rows in hours.items():
+        served = [{name: value for name, value in row.items() if name != "hit"} for row in rows]
+        table = pa.Table.from_pylist(served, schema=arrow_schema("goodput"))
+        write_parquet(lake.part("measured", "goodput", hour), table, inputs=f"{hour} {version}")
+    told_events = pa.Table.from_pylist(list(events), schema=arrow_schema("ops_events"))
+    write_parquet(lake.part("joined", "ops_events", "all"), told_events)
+    return DisruptionInputs(JoinInputs(lake, Settings(), {}))
+
+
+def test_only_days_near_a_change_are_measured_again(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    windows, later = steady(0, 60), event(15 * DAY)
+    inputs = _lay(lake, windows, [event(30), later])
+    days = ["day=2026-11-20", "day=2026-12-05"]
+    assert list(inputs.stale_days()) == days
+    assert disrupt_days(inputs, days) == 2
+    for day in days:
+        lake.promote("measured", "disruptions", day)
+    assert list(_lay(lake, windows, [event(30), later]).stale_days()) == []
+    assert list(_lay(lake, steady(-2 * DAY, -2 * DAY + 60), [event(30), later]).stale_days()) == days[:1]
+    assert list(_lay(lake, windows, [event(30), later], "2").stale_days()) == days[:1]
+    retold = _lay(lake, windows, [event(30)])
+    assert days[1] in retold.stale_days()
+    assert disrupt_days(retold, days[1:]) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (
+            {"excess_cost_usd": 12.3456, "excess_cost_ci_low_usd": 8.0, "excess_cost_ci_high_usd": 15.5},
+            "deployment of chat at 2026-11-20 09:30 UTC: 14 min, then recovered; 35 accepted requests lost, "
+            "$12.35 more than steady (8.00..15.50)",
+        ),
+        (
+            {"ended_by": "cap", "duration_s": 1200.0, "pool": None, "lost_accepted": -3.0},
+            "deployment of the fleet at 2026-11-20 09:30 UTC: 20 min, not recovered by its cap; its cost is not known",
+        ),
+    ],
+)
+def test_the_headline_tells_the_latest_price(given: Row, line: str) -> None:
+    latest = {
+        **event(30, "deployment", "chat"),
+        **{"ended_by": "recovered", "baseline": "matched", "duration_s": 840.0, "lost_accepted": 35.4},
+        **given,
+    }
+    others = [{**latest, **event(20, "restart")}, {**latest, **event(40, "restart"), "ended_by": "open"}]
+    with connect() as connection:
+        table = pa.Table.from_pylist([*others, latest], schema=arrow_schema("disruptions"))
+        connection.register("disruptions", table)
+        (found,) = connection.sql(sql_file("latest_disruption").text).fetchall()
+    assert found == (f"Latest disruption: {line}",)

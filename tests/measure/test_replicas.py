@@ -1,0 +1,246 @@
+"""Replicas by window: hit ratios from attempts and counters, gauges over time, restarts, gauges that stand still."""
+
+import random
+from collections.abc import Iterable
+from itertools import pairwise
+from statistics import quantiles
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from goodput.measure.replicas import TABLES
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.sql_files import compute, connect
+from river import START_S, Row, at_ns
+
+
+def attempt(start: float, end: float, **given: Any) -> Row:
+    return {
+        "attempt_id": f"{start}-{end}-{given.get('replica', 'r')}",
+        "replica": "r",
+        "pool": "p",
+        "model": "m",
+        "started_ns": at_ns(start),
+        "ended_ns": at_ns(end),
+        "outcome": "ok",
+        **given,
+    }
+
+
+def reading(when: float, metric: str, value: float = 0.0, **given: Any) -> Row:
+    counter = "increase" in given
+    return {
+        "series_id": given.get("replica", "r") + metric,
+        "replica": "r",
+        "metric": metric,
+        "kind": "counter" if counter else "gauge",
+        "layer": "engine",
+        "value": value,
+        "reset": False,
+        "sampled_ns": at_ns(when),
+        "pool": "p",
+        **given,
+    }
+
+
+def rows_of(
+    attempts: Iterable[Row] = (), samples: Iterable[Row] = (), grain: int = 300, staleness_s: int = 100
+) -> dict[str, dict[tuple[float, str], Row]]:
+    """Rows of both tables for the hour after START_S, by (minute, replica)."""
+    with connect() as connection:
+        for name, rows in (("attempts", attempts), ("replica_samples", samples)):
+            connection.register(name, pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
+        connection.register("grains", pa.table({"window_s": pa.array([grain], pa.int32())}))
+        connection.register("span", pa.table({"from_s": [START_S], "until_s": [START_S + 3600]}))
+        connection.register("sample_options", pa.table({"staleness_ns": [staleness_s * 10**9]}))
+        for name in ("replica_life", "replica_grid", "replica_counts", "replica_gauges", *TABLES):
+            compute(connection, name)
+        found = {name: connection.sql(f"FROM {name}").to_arrow_table().cast(arrow_schema(name)) for name in TABLES}
+    return {
+        name: {((row["window_start"].timestamp() - START_S) / 60, row["replica"]): row for row in table.to_pylist()}
+        for name, table in found.items()
+    }
+
+
+def told(row: Row, *names: str) -> list[Any]:
+    return [row[name] for name in names]
+
+
+def test_a_hit_ratio_is_of_attempts_that_report_both() -> None:
+    """900 of 1500 tokens by attempts (the third and fourth report one half only), 1000 of 2000 by the counters."""
+    attempts = [
+        attempt(0, 10, input_tokens=1000, cached_input_tokens=900, ttft_s=0.2),
+        attempt(0, 20, input_tokens=500, cached_input_tokens=0, ttft_s=1.0),
+        attempt(0, 30, input_tokens=5000),
+        attempt(0, 40, cached_input_tokens=70),
+        attempt(0, 50, input_tokens=0, cached_input_tokens=0, ttft_s=9.0),
+    ]
+    samples = [
+        reading(when, f"prefix_cache_{word}_tokens", increase=increase)
+        for when in (60, 120)
+        for word, increase in (("queried", 1000), ("hit", 500))
+    ]
+    row = rows_of(attempts, samples)["cache_by_replica"][0, "r"]
+    assert told(row, "attempts", "lookups", "input_tokens", "cached_input_tokens") == [5, 2, 1500, 900]
+    assert told(row, "hit_ratio", "engine_hit_ratio") == [0.6, 0.5]
+    assert row["reconciliation_gap"] == pytest.approx(0.1)
+    assert told(row, "p50_ttft_hit_s", "n_ttft_hit", "p95_ttft_miss_s", "n_ttft_miss") == [0.2, 1, 1.0, 1]
+
+
+def test_a_starved_replica_has_no_hit_ratio() -> None:
+    samples = [
+        reading(when, name, increase=0, replica="idle")
+        for when in range(0, 300, 30)
+        for name in ("prefix_cache_queried_tokens", "prefix_cache_hit_tokens")
+    ]
+    row = rows_of([attempt(0, 9, input_tokens=10, cached_input_tokens=0)], samples)["cache_by_replica"]
+    names = ("attempts", "lookups", "hit_ratio", "engine_hit_ratio", "reconciliation_gap", "pool")
+    assert told(row[0, "idle"], *names) == [0, 0, None, None, None, "p"]
+    assert told(row[0, "r"], *names) == [1, 1, 0.0, None, None, "p"]
+
+
+@pytest.mark.parametrize(
+    ("counters", "ratio"),
+    [
+        pytest.param({"queried_blocks": 8, "hit_blocks": 2}, 0.25, id="blocks"),
+        pytest.param({"missed_blocks": 6, "hit_blocks": 2}, 0.25, id="blocks hit and missed"),
+        pytest.param({"hit_tokens": 5}, None, id="no lookups told"),
+        pytest.param({"queried_tokens": 5}, None, id="no hits told"),
+    ],
+)
+def test_engines_count_their_cache_in_their_own_units(counters: dict[str, int], ratio: float | None) -> None:
+    samples = [reading(10, f"prefix_cache_{name}", increase=increase) for name, increase in counters.items()]
+    assert rows_of(samples=samples)["cache_by_replica"][0, "r"]["engine_hit_ratio"] == ratio
+    prompts = [*samples, reading(10, "input_tokens", increase=20)]
+    by_prompts = 0.25 if counters.keys() == {"hit_tokens"} else ratio
+    assert rows_of(samples=prompts)["cache_by_replica"][0, "r"]["engine_hit_ratio"] == by_prompts
+
+
+def test_a_gauge_holds_until_the_next_reading() -> None:
+    """0.2 from the window before for 50 s, 0.8 for 100 s, 0.5 for 60 s; then a gap longer than staleness_s."""
+    samples = [
+        reading(when, "kv_usage_ratio", value)
+        for when, value in ((-20, 0.2), (50, 0.8), (150, 0.5), (210, 0.3), (590, 0.9))
+    ]
+    rows = rows_of(samples=samples)["replica_windows"]
+    row = rows[0, "r"]
+    assert row["mean_kv_usage_ratio"] == pytest.approx((0.2 * 50 + 0.8 * 100 + 0.5 * 60) / 210)
+    assert told(row, "max_kv_usage_ratio", "last_kv_usage_ratio", "up_s", "stale") == [0.8, 0.3, 210.0, False]
+    # numpy's and DuckDB's linear interpolation of the four readings: position 0.99 * 3
+    assert row["p99_kv_usage_ratio"] == pytest.approx(0.5 + (0.99 * 3 - 2) * 0.3)
+    alone = rows[5, "r"]
+    assert told(alone, "mean_kv_usage_ratio", "up_s", "appeared") == [0.9, 0.0, True]
+    assert row["appeared"] is False
+
+
+def test_requests_of_engines_in_one_process_add_up() -> None:
+    samples = [
+        reading(when, "running_requests", value, series_id=series)
+        for when in (0, 60)
+        for series, value in (("0", 3), ("1", 5))
+    ]
+    row = rows_of(samples=samples)["replica_windows"][0, "r"]
+    assert told(row, "mean_running_requests", "max_running_requests", "stale") == [8.0, 8.0, None]
+
+
+def test_counters_add_up_and_a_reset_is_one_restart() -> None:
+    samples = [
+        reading(when, metric, increase=increase, reset=when == 180)
+        for metric, increase in (("preemptions", 2), ("recomputed_tokens", 40), ("finished_requests", 7))
+        for when in (60, 120, 180)
+    ]
+    attempts = [attempt(0, 30, preemptions=9, recomputed_tokens=9), attempt(0, 310, preemptions=1)]
+    rows = rows_of(attempts, samples)["replica_windows"]
+    names = ("preemptions", "recomputed_tokens", "restarts")
+    assert told(rows[0, "r"], *names) == [6, 120, 1]
+    assert told(rows[5, "r"], *names) == [1, None, None]
+
+
+def test_another_version_is_a_restart() -> None:
+    """Rolled at 120 s; after a gap of 500 s it may be anything, and appears anew."""
+    samples = [
+        reading(when, "preemptions", increase=0, version=version, series_id=version)
+        for when, version in ((60, "1.4"), (120, "1.5"), (180, "1.5"), (680, "1.6"), (740, "1.6"))
+    ]
+    rows = rows_of(samples=samples)["replica_windows"]
+    assert told(rows[0, "r"], "restarts", "appeared") == [1, True]
+    assert told(rows[10, "r"], "restarts", "appeared") == [0, True]
+
+
+def test_readings_of_a_gateway_are_no_replicas() -> None:
+    assert rows_of(samples=[reading(5, "running_requests", 3.0, layer="gateway")])["replica_windows"] == {}
+
+
+@pytest.mark.parametrize(
+    ("attempts", "values", "stale"),
+    [
+        pytest.param([(0, 300)], [0.3] * 20, True, id="frozen while it serves"),
+        pytest.param([(0, 300)], [0.3 + 0.01 * n for n in range(20)], False, id="it moves"),
+        pytest.param([], [0.0] * 20, False, id="idle"),
+        pytest.param([(n * 15 + 5, n * 15 + 9) for n in range(20)], [0.0] * 20, False, id="idle whenever it is read"),
+        pytest.param([(0, 50)], [0.3] * 20, False, id="too short to tell"),
+        pytest.param([(150, 450)], [0.1, 0.2] * 10 + [0.7] * 10, True, id="it froze later"),
+    ],
+)
+def test_a_gauge_that_stands_still_while_the_replica_serves_is_stale(
+    attempts: list[tuple[float, float]], values: list[float], stale: bool
+) -> None:
+    """Readings every 15 s; staleness_s 100: three readings or more, over 50 s or more."""
+    samples = [reading(n * 15, "kv_usage_ratio", value) for n, value in enumerate(values)]
+    rows = rows_of([attempt(*times) for times in attempts], samples)["replica_windows"]
+    assert any(row["stale"] for row in rows.values()) is stale
+
+
+def test_time_up_and_busy_is_that_of_the_union() -> None:
+    """In flight 0-40 and 100-140; signs of life no further apart than 100 s: up 0-140, then 400-410 again."""
+    attempts = [attempt(0, 30), attempt(20, 40), attempt(10, 15), attempt(100, 140), attempt(400, 410)]
+    rows = rows_of(attempts)["replica_windows"]
+    assert told(rows[0, "r"], "up_s", "busy_s", "attempts", "appeared") == [140.0, 80.0, 4, True]
+    assert told(rows[5, "r"], "up_s", "busy_s", "attempts", "appeared") == [10.0, 10.0, 1, True]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_random_fleet_by_plain_python(seed: int) -> None:
+    """An hour of three replicas, second by second, counted without SQL."""
+    rng = random.Random(seed)
+    attempts = []
+    for number in range(300):
+        start = rng.uniform(-100, 3500)
+        tokens = rng.randrange(1, 500)
+        attempts.append(
+            attempt(
+                *(start, start + rng.expovariate(1 / 20)),
+                attempt_id=str(number),
+                replica=rng.choice("abc"),
+                input_tokens=rng.choice((tokens, None)),
+                cached_input_tokens=rng.choice((rng.randrange(tokens), 0, None)),
+                ttft_s=rng.random(),
+                queue_s=rng.choice((rng.random(), None)),
+                outcome=rng.choice(("ok", "ok", "error")),
+            )
+        )
+    found = rows_of(attempts, grain=600)
+    for minute in range(0, 60, 10):
+        first, last = at_ns(60 * minute), at_ns(60 * minute + 600)
+        for replica in "abc":
+            ended = [a for a in attempts if a["replica"] == replica and first <= a["ended_ns"] < last]
+            both = [a for a in ended if a["input_tokens"] is not None and a["cached_input_tokens"] is not None]
+            cache, window = (found[name][minute, replica] for name in TABLES)
+            asked = sum(a["input_tokens"] for a in both)
+            assert cache["hit_ratio"] == pytest.approx(sum(a["cached_input_tokens"] for a in both) / asked)
+            hits = [a["ttft_s"] for a in both if a["outcome"] == "ok" and a["cached_input_tokens"] > 0]
+            assert cache["n_ttft_hit"] == len(hits)
+            if len(hits) > 1:
+                cuts = quantiles(hits, n=20, method="inclusive")
+                assert told(cache, "p50_ttft_hit_s", "p95_ttft_hit_s") == pytest.approx([cuts[9], cuts[18]])
+            assert window["attempts"] == len(ended)
+            assert window["n_queue"] == sum(a["queue_s"] is not None for a in ended)
+            mine = [(a["started_ns"], a["ended_ns"]) for a in attempts if a["replica"] == replica]
+            edges = sorted({first, last, *(edge for pair in mine for edge in pair if first < edge < last)})
+            busy = sum(
+                until - begin
+                for begin, until in pairwise(edges)
+                if any(start <= begin and until <= end for start, end in mine)
+            )
+            assert window["busy_s"] == pytest.approx(busy / 1e9)
