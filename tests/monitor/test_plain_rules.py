@@ -124,7 +124,7 @@ def replicas() -> pl.DataFrame:
             "window_s": pl.Series([3600] * len(hours), dtype=pl.Int32),
             "pool": ["chat"] * len(hours),
             "replica": [f"replica-{i}" for i in range(5) for _ in range(DAYS * A_DAY)],
-            "kv_usage_ratio": np.clip(usage, 0.01, 0.99).ravel(),
+            "mean_kv_usage_ratio": np.clip(usage, 0.01, 0.99).ravel(),
         }
     )
 
@@ -138,7 +138,7 @@ def test_a_replica_is_judged_against_its_peers(replicas: pl.DataFrame) -> None:
 def test_a_pool_is_the_mean_of_its_replicas(replicas: pl.DataFrame) -> None:
     found = alarms({"replica_windows": replicas}, DAYS * A_DAY)["kv_usage_ratio_page", "chat"]
     last = replicas.filter(pl.col("window_start") == at(DAYS * A_DAY - 1))
-    assert found["value"] == pytest.approx(last["kv_usage_ratio"].mean())
+    assert found["value"] == pytest.approx(last["mean_kv_usage_ratio"].mean())
 
 
 def test_a_relation_that_is_not_there_gives_no_alarms(replicas: pl.DataFrame) -> None:

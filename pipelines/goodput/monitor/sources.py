@@ -48,9 +48,9 @@ SOURCES = (
     *_latencies(),
     _pools("goodput_ratio", "offered"),
     _pools("cost_per_accepted_usd", "accepted"),
-    SeriesSource("kv_usage_ratio", "replica_windows", "kv_usage_ratio", ("pool",)),
+    SeriesSource("kv_usage_ratio", "replica_windows", "mean_kv_usage_ratio", ("pool",)),
     SeriesSource("hit_ratio", "cache_by_replica", "hit_ratio", ("pool",), weight="input_tokens"),
-    SeriesSource("replica_kv_usage_ratio", "replica_windows", "kv_usage_ratio", ("pool", "replica")),
+    SeriesSource("replica_kv_usage_ratio", "replica_windows", "mean_kv_usage_ratio", ("pool", "replica")),
     SeriesSource("replica_hit_ratio", "cache_by_replica", "hit_ratio", ("pool", "replica")),
-    SeriesSource("replica_p95_ttft_s", "cache_by_replica", "p95_ttft_s", ("pool", "replica"), "n_ttft"),
+    SeriesSource("replica_p95_ttft_s", "cache_by_replica", "p95_ttft_miss_s", ("pool", "replica"), "n_ttft_miss"),
 )
