@@ -1,27 +1,8 @@
--- description: Windowed goodput of one slice at several grains (semantics 4); run once per row of `slices`
+-- description: Windowed goodput of one slice at several grains (semantics 4); run once per slice
 -- grain: window_start, window_s, slice, workload, model, pool, route
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- identity: V: offered = failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted
-WITH timed AS (
-    SELECT
-        g.window_s,
-        r.ended_s // g.window_s * g.window_s AS start_s,
-        CASE WHEN s.by_workload THEN r.workload END AS k_workload,
-        CASE WHEN s.by_model THEN r.model END AS k_model,
-        CASE WHEN s.by_pool THEN r.pool END AS k_pool,
-        CASE WHEN s.by_route THEN r.route END AS k_route,
-        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS q_ttft,
-        quantile_cont(tpot_s, [0.5, 0.95, 0.99]) AS q_tpot,
-        quantile_cont(e2e_s, [0.5, 0.95, 0.99]) AS q_e2e,
-        quantile_cont(queue_s, [0.5, 0.95, 0.99]) AS q_queue
-    FROM measured_requests AS r
-    CROSS JOIN slice AS s
-    CROSS JOIN grains AS g
-    CROSS JOIN span AS p
-    WHERE r.ended_s >= p.from_s AND r.ended_s < p.until_s
-    GROUP BY ALL
-),
-costed AS (
+WITH costed AS (
     SELECT
         window_s, start_s,
         CASE WHEN s.by_workload THEN c.workload END AS k_workload,
@@ -141,10 +122,13 @@ SELECT
 FROM summed AS w
 CROSS JOIN slice AS s
 CROSS JOIN span AS p
-LEFT JOIN timed AS t
-    ON t.window_s = w.window_s AND t.start_s = w.start_s AND t.k_workload IS NOT DISTINCT FROM w.k_workload
-    AND t.k_model IS NOT DISTINCT FROM w.k_model AND t.k_pool IS NOT DISTINCT FROM w.k_pool
-    AND t.k_route IS NOT DISTINCT FROM w.k_route
+CROSS JOIN cut AS u
+LEFT JOIN window_quantiles AS t
+    ON t.window_s = w.window_s AND t.start_s = w.start_s
+    AND t.k_workload IS NOT DISTINCT FROM CASE WHEN u.by_workload THEN w.k_workload END
+    AND t.k_model IS NOT DISTINCT FROM CASE WHEN u.by_model THEN w.k_model END
+    AND t.k_pool IS NOT DISTINCT FROM CASE WHEN u.by_pool THEN w.k_pool END
+    AND t.k_route IS NOT DISTINCT FROM CASE WHEN u.by_route THEN w.k_route END
 LEFT JOIN costed AS c
     ON c.window_s = w.window_s AND c.start_s = w.start_s AND c.k_workload IS NOT DISTINCT FROM w.k_workload
     AND c.k_model IS NOT DISTINCT FROM w.k_model AND c.k_pool IS NOT DISTINCT FROM w.k_pool

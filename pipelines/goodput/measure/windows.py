@@ -4,7 +4,7 @@ The arithmetic is in sql/; which stretch has to be computed again is `staleness`
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,10 +28,13 @@ SLICES = (
     ("finest", True, True, True, True),
 )
 RELATIONS = (
-    *("request_words", "measured_sessions", "measured_requests", "window_costs", "window_counts", "goodput"),
-    *("gate_failures", "load_windows"),
+    *("request_words", "measured_sessions", "measured_requests", "window_costs", "window_counts"),
+    *("window_quantiles", "goodput", "gate_failures", "load_windows"),
 )
 _WORDS = ("workload", "model", "pool", "route")
+_BY = tuple(f"by_{word}" for word in _WORDS)
+_By = tuple[bool, ...]  # of each word, whether it cuts
+_Slice = tuple[str, bool, bool, bool, bool]
 RESTATED = ("computed_at", "revision")
 _KEY = contract("goodput").primary_key
 
@@ -91,7 +94,8 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         for relation in ("measured_sessions", "measured_requests", "window_costs", "window_counts"):
             compute(connection, relation)
         connection.register("slices", slice_rows(SLICES))
-        goodput = pl.concat([_of_slice(connection, row) for row in SLICES])
+        cuts = _cuts(connection).items()
+        goodput = pl.concat([part for cut, rows in cuts for part in _of_cut(connection, cut, rows)])
         failures = _rows(connection, "gate_failures")
         loads = (
             _rows(connection, "load_windows")
@@ -107,13 +111,42 @@ def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(contract(table).primary_key, nulls_last=False)
 
 
-def slice_rows(rows: Sequence[tuple[str, bool, bool, bool, bool]]) -> pa.Table:
+def _cuts(connection: duckdb.DuckDBPyConnection) -> dict[_By, list[_Slice]]:
+    """The slices by the words that suffice to tell their rows apart; where they are the same, so are percentiles."""
+    words = f"SELECT DISTINCT {', '.join(_WORDS)} FROM window_counts"  # noqa: S608  (columns of its own)
+    found = pl.DataFrame(connection.sql(words).to_arrow_table())
+    cuts: dict[_By, list[_Slice]] = {}
+    for row in SLICES:
+        cuts.setdefault(_fewest(found, row[1:]), []).append(row)
+    return cuts
+
+
+def _fewest(found: pl.DataFrame, by: _By) -> _By:
+    """As few of the words as part the rows in `found` as all of them do."""
+    kept = [name for name, cuts in zip(_WORDS, by, strict=True) if cuts]
+    for word in reversed(tuple(kept)):
+        fewer = [name for name in kept if name != word]
+        if _parts(found, fewer) == _parts(found, kept):
+            kept = fewer
+    return tuple(name in kept for name in _WORDS)
+
+
+def _parts(found: pl.DataFrame, by: Sequence[str]) -> int:
+    return found.unique(by).height if by else min(found.height, 1)
+
+
+def _of_cut(connection: duckdb.DuckDBPyConnection, cut: _By, rows: Iterable[_Slice]) -> list[pl.DataFrame]:
+    connection.register("cut", pa.table({name: [cuts] for name, cuts in zip(_BY, cut, strict=True)}))
+    compute(connection, "window_quantiles")
+    return [_of_slice(connection, row) for row in rows]
+
+
+def slice_rows(rows: Sequence[_Slice]) -> pa.Table:
     """Slices as rows: slice, by_workload, by_model, by_pool, by_route."""
-    names = ("slice", "by_workload", "by_model", "by_pool", "by_route")
-    return pa.table(dict(zip(names, zip(*rows, strict=True), strict=True)))
+    return pa.table(dict(zip(("slice", *_BY), zip(*rows, strict=True), strict=True)))
 
 
-def _of_slice(connection: duckdb.DuckDBPyConnection, row: tuple[str, bool, bool, bool, bool]) -> pl.DataFrame:
+def _of_slice(connection: duckdb.DuckDBPyConnection, row: _Slice) -> pl.DataFrame:
     connection.register("slice", slice_rows([row]))
     return _rows(connection, "goodput", RESTATED)
 

@@ -1,0 +1,19 @@
+-- description: Percentiles of each window, cut by the words in `cut`: the fewest that part the requests as a slice does
+-- grain: window_s, start_s, k_workload, k_model, k_pool, k_route
+SELECT
+    g.window_s,
+    r.ended_s // g.window_s * g.window_s AS start_s,
+    CASE WHEN c.by_workload THEN r.workload END AS k_workload,
+    CASE WHEN c.by_model THEN r.model END AS k_model,
+    CASE WHEN c.by_pool THEN r.pool END AS k_pool,
+    CASE WHEN c.by_route THEN r.route END AS k_route,
+    quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS q_ttft,
+    quantile_cont(tpot_s, [0.5, 0.95, 0.99]) AS q_tpot,
+    quantile_cont(e2e_s, [0.5, 0.95, 0.99]) AS q_e2e,
+    quantile_cont(queue_s, [0.5, 0.95, 0.99]) AS q_queue
+FROM measured_requests AS r
+CROSS JOIN cut AS c
+CROSS JOIN grains AS g
+CROSS JOIN span AS p
+WHERE r.ended_s >= p.from_s AND r.ended_s < p.until_s
+GROUP BY ALL
