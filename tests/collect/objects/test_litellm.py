@@ -254,7 +254,11 @@ def test_trap_9_the_end_is_no_first_token_of_spend_either(tmp_path: Path) -> Non
 def test_trap_13_a_billed_attempt_is_cost_and_no_request(tmp_path: Path) -> None:
     billed = {**SPEND, "request_id": "chatcmpl-1-attempt-1", "metadata": {"billed_retry_attempt": True}}
     reading = Reading(put(tmp_path / "log", lines(billed, SPEND)))
-    assert (len(reading.records), reading.ignored) == (1, {"billed_attempt": 1})
+    said = [(row["call_id"], row["reported_cost_usd"]) for row in reading.records]
+    assert said == [("call-1", 0.0125)] * 2  # two tries of one call, each with what it cost
+    billed.pop("litellm_call_id")
+    alone = Reading(put(tmp_path / "alone", lines(billed, SPEND)))
+    assert (len(alone.records), alone.ignored) == (1, {"billed_attempt_of_no_call": 1})
 
 
 @pytest.mark.parametrize(("retries", "attempts"), [(None, 1), (0, 1), (2, 3)])

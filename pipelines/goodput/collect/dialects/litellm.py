@@ -122,7 +122,8 @@ def _finish_spend(frame: pl.DataFrame) -> pl.DataFrame:
     failed = _status() == "failure"
     started, ended = (time_ns(pl.col(name), "iso8601", "UTC") for name in (_STARTED, _ENDED))
     named = pl.col("$.request_id")
-    answered = ~failed & ~named.str.contains("_cache_hit") & (named != pl.col("call_id"))
+    billed = _billed_attempt()
+    answered = ~failed & ~billed & ~named.str.contains("_cache_hit") & (named != pl.col("call_id"))
     first = time_ns(pl.col(_FIRST), "iso8601", "UTC")
     streamed = first < ended
     tries = _in_metadata("attempted_retries").cast(pl.Int64, strict=False).fill_null(0)
@@ -143,11 +144,19 @@ def _finish_spend(frame: pl.DataFrame) -> pl.DataFrame:
         streamed=pl.when(streamed).then(statement=True),
         cached_input_tokens=_additional("cache_read_input_tokens"),
         cache_write_tokens=_additional("cache_creation_input_tokens"),
-        reported_attempts=1 + tries + fallbacks,
-        outcome=pl.when((_status() == "success") & error.is_null()).then(pl.lit("ok")),
+        reported_attempts=pl.when(~billed).then(1 + tries + fallbacks),
+        outcome=pl.when(billed)
+        .then(pl.lit("error"))
+        .when((_status() == "success") & error.is_null())
+        .then(pl.lit("ok")),
         error_type=pl.coalesce(error, pl.when(failed).then(pl.lit("_OTHER"))),
         http_status=_in_metadata("error_information.error_code").cast(pl.Int64, strict=False),
     )
+
+
+def _billed_attempt() -> pl.Expr:
+    """Whether the row is of a try that failed and was billed all the same: an attempt of its call, with its spend."""
+    return (_in_metadata("billed_retry_attempt") == "true").fill_null(value=False)
 
 
 def _in_metadata(path: str) -> pl.Expr:
@@ -184,7 +193,8 @@ LITELLM_SPEND = Dialect(
     ),
     signature=texts("$.request_id", "$.spend", "$.startTime", "$.call_type"),
     left_out=(
-        Left("billed_attempt", _in_metadata("billed_retry_attempt") == "true"),  # cost of a try, not a request
+        # without the call that it was a try of it would be a request that nobody made
+        Left("billed_attempt_of_no_call", _billed_attempt() & pl.col("$.litellm_call_id").is_null()),
         Left("litellm_health_check", _in_metadata("user_api_key_alias") == HEALTH_CHECK),
         Left("litellm_not_generating", ~pl.col("$.call_type").str.contains(GENERATING_CALL)),
     ),
