@@ -8,22 +8,21 @@ from pathlib import Path
 
 import dagster as dg
 import duckdb
-import pyarrow as pa
 import pytest
 
 from goodput.cli.main import main
+from goodput.measure.gates import gate_rows
 from goodput.notify.assets import delivered
 from goodput.notify.outbox import Outbox, outbox_file
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.warehouse import publish
 from goodput.plumbing.workspace import Workspace
+from goodput.settings.model import Settings
 from notify.alarms import event, write_events
 from notify.receiver import Script, receiving
 
 Notify = Callable[..., tuple[int, str, str]]
-WORKLOADS = pa.Table.from_pylist(
-    [], schema=pa.schema([("workload", pa.string()), ("gate", pa.string()), ("bound", pa.float64())])
-)
+WORKLOADS = gate_rows(Settings())
 
 
 @pytest.fixture
