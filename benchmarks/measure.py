@@ -132,7 +132,6 @@ def _check_equal(folder: Path) -> None:
     key = contract("goodput").primary_key
     ours = pl.read_parquet(folder / "candidate" / "goodput" / "*" / "part.parquet", hive_partitioning=False)
     theirs = pl.read_parquet(folder / "by_hand" / "*.parquet")
-    ours = ours.filter(pl.col("slice") != "pool")  # a slice beside those of the query
     ours, theirs = (frame.drop(_RESTATED, strict=False).sort(key) for frame in (ours, theirs))
     for name in ("coverage_ratio", "wasted_ratio"):
         assert ours.drop_in_place(name).is_null().all(), "no engine and no bill counted these requests"

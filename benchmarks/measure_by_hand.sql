@@ -131,7 +131,7 @@ summed AS (
         sqrt(sum((estimate - low) ** 2)) AS below,
         sqrt(sum((high - estimate) ** 2)) AS above,
         sum(labelled) FILTER (WHERE has_quality) / nullif(sum(need), 0) AS quality_coverage_ratio,
-        max(doubt) AS doubt
+        CASE WHEN coalesce(sum(offered), 0) = 0 AND NOT bool_or(has_quality) THEN 2 ELSE max(doubt) END AS doubt
     FROM (
         SELECT * FROM estimated
         UNION ALL BY NAME
