@@ -7,26 +7,11 @@ import dagster as dg
 
 from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
-from goodput.join.assets import joined, made_whole, sampled
-from goodput.measure.assets import (
-    charged,
-    covered,
-    disrupted,
-    found_frontier,
-    goodput_database,
-    measured,
-    wasted,
-    watched,
-)
+from goodput.join.assets import made_whole
+from goodput.measure.assets import disrupted, goodput_database
 from goodput.measure.stretches import stale_hours
-from goodput.monitor.assets import monitored
-from goodput.notify.assets import delivered
 from goodput.plumbing.workspace import Workspace
-
-ASSETS = (
-    *(conformed, made_whole, joined, sampled, covered, charged, wasted, measured, watched, found_frontier, disrupted),
-    *(monitored, goodput_database, delivered),
-)
+from goodput.run import ASSETS
 
 
 @dg.failure_hook

@@ -44,10 +44,7 @@ class ReplicaInputs:
 
     @cached_property
     def _made_from(self) -> dict[str, dict[str, str]]:
-        return {
-            table: {hour: inputs_of(paths[0]) or "" for hour, paths in parts.items()}
-            for table, parts in self._parts.items()
-        }
+        return {table: self.lake.made_from("joined", table) for table in self._parts}
 
     @cached_property
     def _rules(self) -> str:

@@ -52,13 +52,11 @@ class MeasureInputs:
 
     @cached_property
     def _joined(self) -> dict[str, str]:
-        parts = self.lake.parts("joined", "requests")
-        return {hour: inputs_of(paths[0]) or "" for hour, paths in parts.items()}
+        return self.lake.made_from("joined", "requests")
 
     @cached_property
     def _covered(self) -> dict[str, str]:
-        parts = self.lake.parts("measured", "coverage")
-        return {hour: inputs_of(paths[0]) or "" for hour, paths in parts.items()}
+        return self.lake.made_from("measured", "coverage")
 
     @cached_property
     def _rules(self) -> str:

@@ -98,6 +98,10 @@ class Lake:
                     found[cell.name.partition("=")[2]] = files
         return found
 
+    def made_from(self, layer: str, table: str) -> dict[str, str]:
+        """Fingerprint of what each cell's part was made from, by the value of the cell."""
+        return {cell: inputs_of(paths[0]) or "" for cell, paths in self.parts(layer, table).items()}
+
     def promote(self, layer: str, table: str, cell: str) -> None:
         """Put a checked candidate in the place of its cell's file in `layer`. Raises LakeUnwritable."""
         target = self.part(layer, table, cell)
