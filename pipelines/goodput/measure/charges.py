@@ -46,10 +46,7 @@ class ChargeInputs:
 
     @cached_property
     def _made_from(self) -> dict[str, dict[str, str]]:
-        return {
-            table: {hour: inputs_of(paths[0]) or "" for hour, paths in parts.items()}
-            for table, parts in self.parts.items()
-        }
+        return {table: self.lake.made_from("joined", table) for table in self.parts}
 
     @cached_property
     def _rules(self) -> str:
