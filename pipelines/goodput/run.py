@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from threading import Thread
 from typing import Any
 
 import dagster as dg
@@ -25,7 +24,7 @@ from goodput.measure.assets import (
 from goodput.measure.stretches import stale_hours
 from goodput.monitor.assets import monitored
 from goodput.notify.assets import delivered
-from goodput.plumbing.expectations.suite import great_expectations
+from goodput.plumbing.expectations.suite import import_ahead
 from goodput.plumbing.held import read_held
 from goodput.plumbing.hours import HOUR_FORMAT
 from goodput.plumbing.workspace import Workspace
@@ -77,8 +76,7 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
 
 
 def _compute(workspace: Workspace, first: str, last: str, *, force: bool) -> int:
-    # The checks that come last need what takes seconds to import; joining leaves the interpreter idle for longer.
-    Thread(target=great_expectations, name="import", daemon=True).start()
+    import_ahead()
     result = _materialize(
         workspace, joined, sampled, covered, charged, wasted, measured, watched, hours=(first, last), force=force
     )

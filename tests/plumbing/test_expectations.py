@@ -302,18 +302,7 @@ def test_the_suite_is_the_contract_and_nothing_else(tmp_path: Path, monkeypatch:
     ]
 
 
-def test_data_docs_show_the_suite_and_the_held_hour(part: Part, tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    parts = {HOUR: [part("serving_records", {"outcome": None})], NEXT_HOUR: [part("serving_records", {})]}
-    held = check_hours("serving_records", parts, docs=docs)
-    assert [hour.hour for hour in held] == [HOUR]
-    assert f"serving_records {HOUR}" in (docs / "index.html").read_text()
-    assert "every row keeps regexp_matches(trace_id, '^[0-9a-f]{32}$')" in "".join(
-        page.read_text() for page in docs.glob("validations/serving_records/**/*.html")
-    ).replace("&#39;", "'")
-
-
-def test_nothing_is_written_without_docs_and_no_network_is_touched(
+def test_nothing_is_written_and_no_network_is_touched(
     part: Part, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_arguments: object) -> None:

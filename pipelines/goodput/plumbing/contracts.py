@@ -86,7 +86,8 @@ def contract_names() -> tuple[str, ...]:
 @cache
 def contract(name: str) -> Contract:
     """Read the contract of table `name` from schemas/."""
-    document = yaml.safe_load((project_folder("schemas") / f"{name}.yaml").read_text())
+    with (project_folder("schemas") / f"{name}.yaml").open(encoding="utf-8") as file:
+        document = yaml.load(file, yaml.CSafeLoader)
     table = document["schema"][0]
     columns = tuple(_column(item) for item in table["properties"])
     declared = tuple(

@@ -12,26 +12,25 @@ from goodput.errors import HeldHour
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.expectations.candidates import Candidates, open_candidates
 from goodput.plumbing.expectations.failures import Failure, failures_of
-from goodput.plumbing.expectations.suite import great_expectations, suite
+from goodput.plumbing.expectations.suite import glance, great_expectations, suite
 
 if TYPE_CHECKING:
-    from great_expectations import ExpectationSuite
+    from great_expectations import ExpectationSuite, ValidationDefinition
     from great_expectations.data_context.data_context.ephemeral_data_context import EphemeralDataContext
     from great_expectations.datasource.fluent.sql_datasource import SQLDatasource
 
 
-def check_hours(table: str, parts: Mapping[str, Sequence[Path]], *, docs: Path | None = None) -> list[HeldHour]:
+def check_hours(table: str, parts: Mapping[str, Sequence[Path]]) -> list[HeldHour]:
     """Check the candidate rows of each hour against the contract of `table`; return the hours that break it.
 
-    `parts` maps an hour ("2026-11-20T09") to its Parquet files. All hours are validated together first; only
-    where that fails is each validated alone, for what had failed. The primary key must be unique within an
-    hour. Folder `docs` gets Great Expectations' Data Docs of this call (index.html); without it nothing is
-    written.
+    `parts` maps an hour ("2026-11-20T09") to its Parquet files. One look at all hours and all rules comes first;
+    only where that fails is the suite run, on the hours together and then on each for what had failed. The primary
+    key must be unique within an hour.
     """
     hour_of = {str(path): hour for hour, paths in parts.items() for path in paths}
     if not hour_of:
         return []
-    context = _context(docs)
+    context = _context()
     held: dict[str, list[str]] = {}
     with open_candidates(hour_of) as candidates:
         source = _source(context, candidates)
@@ -39,23 +38,15 @@ def check_hours(table: str, parts: Mapping[str, Sequence[Path]], *, docs: Path |
             name = table if number == 1 else f"{table} layout {number}"
             for hour, failures in _Layout(table, name, files, candidates, context, source).broken():
                 held.setdefault(hour, []).extend(failure.sentence for failure in failures)
-    if docs:
-        context.build_data_docs()
     return [HeldHour(table, hour, tuple(held[hour])) for hour in sorted(held)]
 
 
-def _context(docs: Path | None) -> "EphemeralDataContext":
+def _context() -> "EphemeralDataContext":
     gx = great_expectations()
     types = gx.data_context.types.base
-    site = {
-        "class_name": "SiteBuilder",
-        "show_how_to_buttons": False,
-        "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
-        "store_backend": {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(docs)},
-    }
     config = types.DataContextConfig(
         store_backend_defaults=types.InMemoryStoreBackendDefaults(),
-        data_docs_sites={"contracts": site} if docs else {},
+        data_docs_sites={},
         progress_bars=types.ProgressBarsConfig(globally=False),
         analytics_enabled=False,
     )
@@ -72,7 +63,7 @@ def _source(context: "EphemeralDataContext", candidates: Candidates) -> "SQLData
 
 @dataclass(frozen=True)
 class _Layout:
-    """Files of one layout, and what they are called in Data Docs."""
+    """Files of one layout, and what they are called."""
 
     table: str
     name: str
@@ -83,9 +74,10 @@ class _Layout:
 
     def broken(self) -> Iterator[tuple[str, list[Failure]]]:
         """Hours that break the suite, with what each of them breaks."""
-        together = self._failures(self.name, self.files, suite(self.table))
-        if not together:
+        self.candidates.create_view(self.name, self.files)
+        if self._validation(self.name, glance(self.table)).run(result_format="BOOLEAN_ONLY").success:
             return
+        together = self._failures(self.name, suite(self.table))
         files_of: dict[str, list[str]] = {}
         for file in self.files:
             files_of.setdefault(self.candidates.hour_of[file], []).append(file)
@@ -98,24 +90,23 @@ class _Layout:
         """Failures of one hour in those checks that the hours together had failed."""
         checks = {failure.check for failure in together}
         kept = [item for item in suite(self.table).expectations if (item.meta or {})["check"] in checks]
-        name = f"{self.name} {hour}"
-        return self._failures(name, files, great_expectations().ExpectationSuite(name, expectations=kept))
+        view = f"{self.name} {hour}"
+        self.candidates.create_view(view, files)
+        return self._failures(view, great_expectations().ExpectationSuite(view, expectations=kept))
 
-    def _failures(self, name: str, files: Sequence[str], expected: "ExpectationSuite") -> list[Failure]:
-        self.candidates.create_view(name, files)
-        rows = self.source.add_table_asset(name, table_name=f'"{name}"')
-        expected.name = name
-        validation = great_expectations().ValidationDefinition(
-            name=name,
-            data=rows.add_batch_definition_whole_table("rows"),
-            suite=self.context.suites.add(expected),
-        )
-        added = self.context.validation_definitions.add(validation)
-        if added.run(result_format="BOOLEAN_ONLY").success:
-            return []
-        # what tells of the broken rows is queried only where there are any
+    def _failures(self, view: str, expected: "ExpectationSuite") -> list[Failure]:
         shown = {
             "result_format": "COMPLETE",
             "unexpected_index_column_names": list(contract(self.table).primary_key),
         }
-        return failures_of(added.run(result_format=shown))
+        return failures_of(self._validation(view, expected).run(result_format=shown))
+
+    def _validation(self, view: str, expected: "ExpectationSuite") -> "ValidationDefinition":
+        expected.name = f"{view}: {expected.name}"
+        rows = self.source.add_table_asset(expected.name, table_name=f'"{view}"')
+        validation = great_expectations().ValidationDefinition(
+            name=expected.name,
+            data=rows.add_batch_definition_whole_table("rows"),
+            suite=self.context.suites.add(expected),
+        )
+        return self.context.validation_definitions.add(validation)

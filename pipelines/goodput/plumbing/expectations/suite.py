@@ -7,6 +7,7 @@ suite is in run.py. Great Expectations takes seconds and 250 MB to import: nothi
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from threading import Thread
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ HOUR = "hour"  # the column that candidates.py adds to the rows under check
 COLUMNS = "columns"
 TYPES = "types"
 KEY = "key"
+ROWS = "rows"
 
 
 def great_expectations() -> ModuleType:
@@ -31,6 +33,11 @@ def great_expectations() -> ModuleType:
         import great_expectations.expectations  # noqa: PLC0415 - takes seconds
 
     return great_expectations
+
+
+def import_ahead() -> None:
+    """Begin that import beside other work: reading and joining leave the interpreter idle for longer than it takes."""
+    Thread(target=great_expectations, name="import", daemon=True).start()
 
 
 def suite(table: str) -> "ExpectationSuite":
@@ -46,7 +53,30 @@ def suite(table: str) -> "ExpectationSuite":
         expectations=[
             *_shape(gx, terms),
             *(_row_expectation(gx, terms, rule) for rule in terms.rules),
-            *_unique_key(gx, terms),
+            *_unique_key(terms),
+        ],
+    )
+    return made
+
+
+def glance(table: str) -> "ExpectationSuite":
+    """The same in one pass over the rows: all row rules at once, so that it says whether, but not which.
+
+    Keys are told apart by their hash: two keys of one hash are looked at again, by the suite.
+    """
+    terms = contract(table)
+    gx = great_expectations()
+    broken = " OR ".join(f"NOT ({_escaped(rule.holds)})" for rule in terms.rules) or "false"
+    made: ExpectationSuite = gx.ExpectationSuite(
+        name=f"{table} at a glance",
+        expectations=[
+            *_shape(gx, terms),
+            _no_rows(
+                f"SELECT 1 FROM {{batch}} WHERE {broken}",  # noqa: S608 - all from the contract
+                kept="every row keeps every rule",
+                meta=_meta(ROWS, "rows break rules of the contract"),
+            ),
+            *_unique_key(terms, by_hash=True),
         ],
     )
     return made
@@ -84,21 +114,26 @@ def _row_expectation(gx: ModuleType, terms: Contract, rule: RowRule) -> "Expecta
     else:
         words = set(re.findall(r"\w+", rule.holds))
         shown = _listed([c.name for c in terms.columns if c.primary_key or c.name in words])
-        holds = rule.holds.replace("{", "{{").replace("}", "}}")  # GX formats the query with str.format
-        query = f"SELECT {shown} FROM {{batch}} WHERE NOT ({holds})"  # noqa: S608 - all from the contract
+        query = f"SELECT {shown} FROM {{batch}} WHERE NOT ({_escaped(rule.holds)})"  # noqa: S608 - all from the contract
         made = _no_rows(query, kept=f"every row keeps {rule.holds}", meta=meta)
     return made
 
 
-def _unique_key(gx: ModuleType, terms: Contract) -> Iterator["Expectation"]:
+def _escaped(sql: str) -> str:
+    """GX formats each query with str.format."""
+    return sql.replace("{", "{{").replace("}", "}}")
+
+
+def _unique_key(terms: Contract, *, by_hash: bool = False) -> Iterator["Expectation"]:
     """Unique within an hour. GX's compound key check never sees a repeated key that has a NULL in it."""
     if not terms.primary_key:
         return
     keys = _listed([HOUR, *terms.primary_key])
     names = ", ".join(terms.primary_key)
+    grouped = f"hash({keys})" if by_hash else keys
     yield _no_rows(
-        f"SELECT {keys}, count(*) AS copies FROM {{batch}} "  # noqa: S608 - all from the contract
-        f"GROUP BY {keys} HAVING count(*) > 1",
+        f"SELECT {grouped}, count(*) AS copies FROM {{batch}} "  # noqa: S608 - all from the contract
+        f"GROUP BY {grouped} HAVING count(*) > 1",
         kept=f"no two rows of an hour have the same {names}; NULL equals NULL",
         meta=_meta(KEY, f"rows of one hour have the same {names}"),
     )
