@@ -4,7 +4,6 @@ The parser is never given what it would silently read wrongly, nor what makes it
 """
 
 from dataclasses import dataclass, field
-from functools import reduce
 
 import msgspec
 import numpy as np
@@ -15,9 +14,10 @@ import pyarrow.json as pj
 from goodput.collect.otlp.canonical import NotOtlpError, canonical_line
 from goodput.collect.otlp.fields import LOGS, METRICS, SIGNALS, SPANS
 from goodput.collect.otlp.framing import line_ends
-from goodput.collect.otlp.json_schema import NOT_PLAIN, PLAIN, arrow_schema, snake_keys
+from goodput.collect.otlp.json_schema import arrow_schema, snake_keys
 from goodput.collect.otlp.limits import BadLine, Limits, bad_line, too_long
-from goodput.collect.otlp.nested import Index, child
+from goodput.collect.otlp.nested import Index
+from goodput.collect.otlp.plain import NOT_PLAIN, is_plain
 
 _BRACE = ord("{")
 # A line with a second document: pyarrow takes each as a row of its own, and dies on a bare null.
@@ -166,18 +166,9 @@ def _parse_fast(lines: _Lines) -> pa.Table | None:
 
 
 def _is_plain(table: pa.Table) -> bool:
-    """Whether each attribute of spans and their resources has a plain value: no other can then have been lost."""
     if any(table[signal.root].null_count < len(table) for signal in (LOGS, METRICS)):
         return False
-    for batches in table[SPANS.root].chunks:
-        resources = pc.list_flatten(batches)
-        spans = pc.list_flatten(child(pc.list_flatten(child(resources, SPANS.scopes)), SPANS.records))
-        for holders in (child(resources, "resource"), spans):
-            values = child(pc.list_flatten(child(holders, "attributes")), "value")
-            known = reduce(pc.or_, (child(values, name).is_valid() for name in PLAIN))
-            if not pc.all(known, min_count=0).as_py():
-                return False
-    return True
+    return all(is_plain(batches) for batches in table[SPANS.root].chunks)
 
 
 def _parse(lines: _Lines, options: pj.ParseOptions) -> pa.Table:

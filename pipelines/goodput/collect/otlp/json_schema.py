@@ -5,10 +5,7 @@ from functools import cache
 
 import pyarrow as pa
 
-from goodput.collect.otlp.fields import ANY_VALUE, LINE, Field, Message, Scalar
-
-PLAIN = ("stringValue", "intValue", "doubleValue")  # members of AnyValue that most files have no other than
-NOT_PLAIN = tuple(item.name for item in ANY_VALUE.fields if item.name not in PLAIN)
+from goodput.collect.otlp.fields import LINE, Field, Message, Scalar
 
 _INTEGERS = (Scalar.INTEGER, Scalar.FIXED_INTEGER)
 

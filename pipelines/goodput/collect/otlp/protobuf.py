@@ -3,6 +3,7 @@
 ptars crashes on some corrupt messages, so each first has to pass protobuf's own parser; bad ones stop there.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -23,6 +24,7 @@ from goodput.collect.otlp.framing import MessageBlock
 from goodput.collect.otlp.json_lines import Parsed
 from goodput.collect.otlp.limits import bad_line
 from goodput.collect.otlp.nested import child
+from goodput.collect.otlp.plain import NOT_PLAIN, is_plain
 from goodput.collect.otlp.signals import signal_of
 
 _PACKAGE = "goodput.otlp"
@@ -48,26 +50,44 @@ class _Codec:
         return self.handler.list_to_record_batch(messages).column(0)
 
 
-def parse_messages(block: MessageBlock, expected: Signal) -> list[Parsed]:
-    """Decode a block; messages of another signal than expected are found and decoded as what they are.
+@dataclass
+class Habit:
+    """What the messages of a file have been so far: what is tried first, and may turn out wrong at no loss."""
+
+    signal: Signal
+    plain: bool = True  # no attribute is a list, a map, a boolean or bytes
+
+
+def parse_messages(block: MessageBlock, habit: Habit) -> list[Parsed]:
+    """Decode a block; messages of another signal than the file's are found and decoded as what they are.
 
     Ids are bytes, times uint64, integers int64; otherwise the arrays are those of `json_lines.parse_lines`.
     A message that is no valid protobuf is a bad line and takes nothing else with it.
     """
+    expected = habit.signal
     codec = _codec(expected)
     if all(codec.accepts(message) for message in block.messages):
-        batches = codec.decode(block.messages)
+        batches = _decoded(block.messages, expected, habit)
         if _look_like(batches, expected):
             numbers = np.array(block.numbers, dtype=np.int64)
             return [Parsed({expected.root: batches}, numbers, block.bad_lines)]
-    return _parse_by_signal(block, expected)
+    return _parse_by_signal(block, habit)
 
 
-def _parse_by_signal(block: MessageBlock, expected: Signal) -> list[Parsed]:
+def _decoded(messages: list[bytes], signal: Signal, habit: Habit) -> pa.ListArray:
+    if signal is SPANS and habit.plain:
+        batches = _codec(SPANS, plain=True).decode(messages)
+        if is_plain(batches):
+            return batches
+        habit.plain = False
+    return _codec(signal).decode(messages)
+
+
+def _parse_by_signal(block: MessageBlock, habit: Habit) -> list[Parsed]:
     sorted_out: dict[str, MessageBlock] = {signal.root: MessageBlock() for signal in SIGNALS}
     bad_lines = list(block.bad_lines)
     for message, number in zip(block.messages, block.numbers, strict=True):
-        signal = signal_of(message, len(message)) or expected
+        signal = signal_of(message, len(message)) or habit.signal
         if not _codec(signal).accepts(message):
             bad_lines.append(bad_line(number, "not a valid OTLP protobuf message", message))
             continue
@@ -77,7 +97,7 @@ def _parse_by_signal(block: MessageBlock, expected: Signal) -> list[Parsed]:
     for signal in SIGNALS:
         part = sorted_out[signal.root]
         if part.messages:
-            batches = {signal.root: _codec(signal).decode(part.messages)}
+            batches = {signal.root: _decoded(part.messages, signal, habit)}
             parsed.append(Parsed(batches, np.array(part.numbers, dtype=np.int64)))
     return parsed
 
@@ -101,11 +121,10 @@ def _look_like(batches: pa.ListArray, signal: Signal) -> bool:
 
 
 @cache
-def _codec(signal: Signal) -> _Codec:
-    file = descriptor_pb2.FileDescriptorProto(
-        name=f"goodput/{signal.root}.proto", package=f"{_PACKAGE}.{signal.root}", syntax="proto3"
-    )
-    _describe(signal.message, file, set())
+def _codec(signal: Signal, *, plain: bool = False) -> _Codec:
+    package = f"{_PACKAGE}.{'plain.' if plain else ''}{signal.root}"
+    file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
+    _describe(signal.message, file, set(), left_out=NOT_PLAIN if plain else ())
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     descriptor = pool.FindMessageTypeByName(f"{file.package}.{signal.message.name}")
@@ -113,8 +132,10 @@ def _codec(signal: Signal) -> _Codec:
     return _Codec(message_factory.GetMessageClass(descriptor), handler)
 
 
-def _describe(message: Message, file: descriptor_pb2.FileDescriptorProto, done: set[str]) -> None:
-    """Add a message, and those that its fields hold, to the file."""
+def _describe(
+    message: Message, file: descriptor_pb2.FileDescriptorProto, done: set[str], left_out: Collection[str]
+) -> None:
+    """Add a message, and those that its fields hold, to the file, but for fields of the names `left_out`."""
     if message.name in done:
         return
     done.add(message.name)
@@ -122,6 +143,8 @@ def _describe(message: Message, file: descriptor_pb2.FileDescriptorProto, done: 
     if message.union:
         described.oneof_decl.add(name="value")
     for item in message.fields:
+        if item.name in left_out:
+            continue
         label = _FIELD.LABEL_REPEATED if item.repeated else _FIELD.LABEL_OPTIONAL
         added = described.field.add(name=item.name, number=item.number, label=label)
         if message.in_union(item):
@@ -131,4 +154,4 @@ def _describe(message: Message, file: descriptor_pb2.FileDescriptorProto, done: 
         else:
             added.type = _FIELD.TYPE_MESSAGE
             added.type_name = f".{file.package}.{item.type.name}"
-            _describe(item.type, file, done)
+            _describe(item.type, file, done, left_out)

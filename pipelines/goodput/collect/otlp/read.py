@@ -20,7 +20,7 @@ from goodput.collect.otlp.limits import BadLine, Limits
 from goodput.collect.otlp.line_framing import LineFramer
 from goodput.collect.otlp.message_framing import MessageFramer
 from goodput.collect.otlp.points import POINT_COLUMNS, points_table
-from goodput.collect.otlp.protobuf import parse_messages
+from goodput.collect.otlp.protobuf import Habit, parse_messages
 from goodput.collect.otlp.records import (
     LOG_COLUMNS,
     SPAN_COLUMNS,
@@ -117,15 +117,16 @@ class OtlpReader:
     def _decoded(self, framer: LineFramer | MessageFramer, framing: Framing) -> Iterator[OtlpBlock]:
         """Read ahead while earlier blocks are decoded."""
         pending: deque[Future[OtlpBlock]] = deque()
+        habit = Habit(framing.signal or SPANS)
         with ThreadPoolExecutor(_THREADS, thread_name_prefix="otlp") as pool:
             for block in framer:
-                pending.append(pool.submit(self._decode, block, framing))
+                pending.append(pool.submit(self._decode, block, framing, habit))
                 if len(pending) > _BLOCKS_AHEAD:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
 
-    def _decode(self, block: LineBlock | MessageBlock, framing: Framing) -> OtlpBlock:
+    def _decode(self, block: LineBlock | MessageBlock, framing: Framing, habit: Habit) -> OtlpBlock:
         if isinstance(block, LineBlock):
             numbers = np.arange(block.first_line, block.first_line + block.lines)
             parts = [parse_lines(block.data, numbers, self._limits)]
@@ -135,7 +136,7 @@ class OtlpReader:
             parts = [parse_lines(lines, np.array(block.numbers, dtype=np.int64), self._limits)]
             parts[0].bad_lines += block.bad_lines
         else:
-            parts = parse_messages(block, framing.signal or SPANS)
+            parts = parse_messages(block, habit)
         return self._tables(parts)
 
     def _tables(self, parts: Sequence[Parsed]) -> OtlpBlock:

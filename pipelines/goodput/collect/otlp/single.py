@@ -16,7 +16,7 @@ from goodput.collect.otlp.limits import Limits
 from goodput.collect.otlp.line_framing import BOM
 from goodput.collect.otlp.message_framing import LENGTH
 from goodput.collect.otlp.nested import child
-from goodput.collect.otlp.protobuf import parse_messages
+from goodput.collect.otlp.protobuf import Habit, parse_messages
 from goodput.collect.otlp.sniff import HEAD_BYTES, framing_of
 
 _EMPTY_OBJECT = b"{}"
@@ -50,7 +50,7 @@ def framed_message(message: bytes, signal: Signal, limits: Limits) -> Framed:
     """A message of protobuf after its length. Raises Unreadable."""
     if len(message) > limits.max_line_bytes:
         raise Unreadable(f"longer than max_line_bytes ({limits.max_line_bytes})")
-    parts = parse_messages(MessageBlock([message], [1]), signal)
+    parts = parse_messages(MessageBlock([message], [1]), Habit(signal))
     for part in parts:
         for bad in part.bad_lines:
             raise Unreadable(bad.reason)
