@@ -1,23 +1,23 @@
--- description: Windowed goodput of one slice at several grains (semantics 4); run once per slice
+-- description: Windowed goodput of every slice at several grains (semantics 4)
 -- grain: window_start, window_s, slice, workload, model, pool, route
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- identity: V: offered = failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted
 WITH costed AS (
     SELECT
-        window_s, start_s,
+        s.slice, window_s, start_s,
         CASE WHEN s.by_workload THEN c.workload END AS k_workload,
         CASE WHEN s.by_model THEN c.model END AS k_model,
         CASE WHEN s.by_pool THEN c.pool END AS k_pool,
         CASE WHEN s.by_route THEN c.route END AS k_route,
         sum(c.usd)::DOUBLE AS usd, coalesce(sum(c.wasted_usd), 0)::DOUBLE AS wasted_usd
     FROM window_costs AS c
-    CROSS JOIN slice AS s
+    CROSS JOIN slices AS s
     GROUP BY ALL
 ),
 -- labels are sampled workload by workload, so pass rates are estimated there and only then added up
 strata AS (
     SELECT
-        window_s, start_s,
+        s.slice, window_s, start_s,
         CASE WHEN s.by_workload THEN c.workload END AS k_workload,
         CASE WHEN s.by_model THEN c.model END AS k_model,
         CASE WHEN s.by_pool THEN c.pool END AS k_pool,
@@ -25,7 +25,7 @@ strata AS (
         c.workload,
         sum(COLUMNS(c.* EXCLUDE (window_s, start_s, workload, model, pool, route)))::BIGINT
     FROM window_counts AS c
-    CROSS JOIN slice AS s
+    CROSS JOIN slices AS s
     GROUP BY ALL
 ),
 bounded AS (
@@ -64,7 +64,7 @@ estimated AS (
 -- independent strata: the deviations of the interval's ends add in quadrature (Newcombe's square-and-add)
 summed AS (
     SELECT
-        window_s, start_s, k_workload, k_model, k_pool, k_route,
+        slice, window_s, start_s, k_workload, k_model, k_pool, k_route,
         sum(COLUMNS('offered|arrivals|succeeded.*|failed.*|over_budget|slow|rejected|unevaluable|unlabelled|accepted|n_.*|coverage_ppm|gated_.*|retried|tpot_na|sole_.*|lower|upper'))::BIGINT,
         -- in order, so that the same strata always give the same last digit
         sum(estimate ORDER BY workload) AS estimate,
@@ -120,17 +120,17 @@ SELECT
     least(w.succeeded, w.offered - w.unevaluable) < 100 AS low_n,
     w.start_s < p.observed_from_s OR w.start_s + w.window_s > p.observed_until_s AS partial
 FROM summed AS w
-CROSS JOIN slice AS s
+JOIN slices AS s USING (slice)
 CROSS JOIN span AS p
-CROSS JOIN cut AS u
 LEFT JOIN window_quantiles AS t
     ON t.window_s = w.window_s AND t.start_s = w.start_s
-    AND t.k_workload IS NOT DISTINCT FROM CASE WHEN u.by_workload THEN w.k_workload END
-    AND t.k_model IS NOT DISTINCT FROM CASE WHEN u.by_model THEN w.k_model END
-    AND t.k_pool IS NOT DISTINCT FROM CASE WHEN u.by_pool THEN w.k_pool END
-    AND t.k_route IS NOT DISTINCT FROM CASE WHEN u.by_route THEN w.k_route END
+    AND t.cut_workload = s.cut_workload AND t.cut_model = s.cut_model AND t.cut_pool = s.cut_pool AND t.cut_route = s.cut_route
+    AND t.k_workload IS NOT DISTINCT FROM CASE WHEN s.cut_workload THEN w.k_workload END
+    AND t.k_model IS NOT DISTINCT FROM CASE WHEN s.cut_model THEN w.k_model END
+    AND t.k_pool IS NOT DISTINCT FROM CASE WHEN s.cut_pool THEN w.k_pool END
+    AND t.k_route IS NOT DISTINCT FROM CASE WHEN s.cut_route THEN w.k_route END
 LEFT JOIN costed AS c
-    ON c.window_s = w.window_s AND c.start_s = w.start_s AND c.k_workload IS NOT DISTINCT FROM w.k_workload
+    ON c.slice = w.slice AND c.window_s = w.window_s AND c.start_s = w.start_s AND c.k_workload IS NOT DISTINCT FROM w.k_workload
     AND c.k_model IS NOT DISTINCT FROM w.k_model AND c.k_pool IS NOT DISTINCT FROM w.k_pool
     AND c.k_route IS NOT DISTINCT FROM w.k_route
 LEFT JOIN LATERAL (SELECT greatest(w.sole_success, w.sole_retries, w.sole_ttft, w.sole_tpot, w.sole_e2e,

@@ -1,12 +1,13 @@
--- description: Percentiles of each window, cut by the words in `cut`: the fewest that part the requests as a slice does
--- grain: window_s, start_s, k_workload, k_model, k_pool, k_route
+-- description: Percentiles of each window, cut by the words in `cut`: the fewest that part the requests as a slice does; run once per cut
+-- grain: cut_workload, cut_model, cut_pool, cut_route, window_s, start_s, k_workload, k_model, k_pool, k_route
 SELECT
+    c.*,
     g.window_s,
     r.ended_s // g.window_s * g.window_s AS start_s,
-    CASE WHEN c.by_workload THEN r.workload END AS k_workload,
-    CASE WHEN c.by_model THEN r.model END AS k_model,
-    CASE WHEN c.by_pool THEN r.pool END AS k_pool,
-    CASE WHEN c.by_route THEN r.route END AS k_route,
+    CASE WHEN c.cut_workload THEN r.workload END AS k_workload,
+    CASE WHEN c.cut_model THEN r.model END AS k_model,
+    CASE WHEN c.cut_pool THEN r.pool END AS k_pool,
+    CASE WHEN c.cut_route THEN r.route END AS k_route,
     quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS q_ttft,
     quantile_cont(tpot_s, [0.5, 0.95, 0.99]) AS q_tpot,
     quantile_cont(e2e_s, [0.5, 0.95, 0.99]) AS q_e2e,

@@ -32,8 +32,7 @@ RELATIONS = (
     *("window_quantiles", "goodput", "gate_failures", "load_windows"),
 )
 _WORDS = ("workload", "model", "pool", "route")
-_BY = tuple(f"by_{word}" for word in _WORDS)
-_By = tuple[bool, ...]  # of each word, whether it cuts
+_By = tuple[bool, ...]  # of each of these words, whether it cuts
 _Slice = tuple[str, bool, bool, bool, bool]
 RESTATED = ("computed_at", "revision")
 _KEY = contract("goodput").primary_key
@@ -93,9 +92,10 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
             connection.execute(f"CREATE TYPE {column}_word AS ENUM ({words})")
         for relation in ("measured_sessions", "measured_requests", "window_costs", "window_counts"):
             compute(connection, relation)
-        connection.register("slices", slice_rows(SLICES))
-        cuts = _cuts(connection).items()
-        goodput = pl.concat([part for cut, rows in cuts for part in _of_cut(connection, cut, rows)])
+        cut_of = _cut_of_each(connection)
+        connection.register("slices", slice_rows(SLICES, cut_of))
+        _compute_quantiles(connection, set(cut_of))
+        goodput = _rows(connection, "goodput", RESTATED)
         failures = _rows(connection, "gate_failures")
         loads = (
             _rows(connection, "load_windows")
@@ -111,14 +111,11 @@ def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(contract(table).primary_key, nulls_last=False)
 
 
-def _cuts(connection: duckdb.DuckDBPyConnection) -> dict[_By, list[_Slice]]:
-    """The slices by the words that suffice to tell their rows apart; where they are the same, so are percentiles."""
+def _cut_of_each(connection: duckdb.DuckDBPyConnection) -> list[_By]:
+    """For each slice the words that suffice to tell its rows apart; where they are the same, so are percentiles."""
     words = f"SELECT DISTINCT {', '.join(_WORDS)} FROM window_counts"  # noqa: S608  (columns of its own)
     found = pl.DataFrame(connection.sql(words).to_arrow_table())
-    cuts: dict[_By, list[_Slice]] = {}
-    for row in SLICES:
-        cuts.setdefault(_fewest(found, row[1:]), []).append(row)
-    return cuts
+    return [_fewest(found, row[1:]) for row in SLICES]
 
 
 def _fewest(found: pl.DataFrame, by: _By) -> _By:
@@ -135,20 +132,28 @@ def _parts(found: pl.DataFrame, by: Sequence[str]) -> int:
     return found.unique(by).height if by else min(found.height, 1)
 
 
-def _of_cut(connection: duckdb.DuckDBPyConnection, cut: _By, rows: Iterable[_Slice]) -> list[pl.DataFrame]:
-    connection.register("cut", pa.table({name: [cuts] for name, cuts in zip(_BY, cut, strict=True)}))
-    compute(connection, "window_quantiles")
-    return [_of_slice(connection, row) for row in rows]
+def _compute_quantiles(connection: duckdb.DuckDBPyConnection, cuts: Iterable[_By]) -> None:
+    """Cut by cut: percentiles hold all values of their cut in memory."""
+    for number, cut in enumerate(sorted(cuts)):
+        connection.register("cut", _flags("cut", [cut]))
+        if number == 0:
+            compute(connection, "window_quantiles")
+        else:
+            connection.execute(f"INSERT INTO window_quantiles {sql_file('window_quantiles').text}")
 
 
-def slice_rows(rows: Sequence[_Slice]) -> pa.Table:
-    """Slices as rows: slice, by_workload, by_model, by_pool, by_route."""
-    return pa.table(dict(zip(("slice", *_BY), zip(*rows, strict=True), strict=True)))
+def slice_rows(rows: Sequence[_Slice], cut_of: Sequence[_By] = ()) -> pa.Table:
+    """Slices as rows: slice, by_workload, by_model, by_pool, by_route, and cut_workload ... of the cut of each."""
+    table = _flags("by", [row[1:] for row in rows]).add_column(0, "slice", pa.array([row[0] for row in rows]))
+    if not cut_of:
+        return table
+    cuts = _flags("cut", cut_of)
+    return pa.table(table.columns + cuts.columns, names=table.column_names + cuts.column_names)
 
 
-def _of_slice(connection: duckdb.DuckDBPyConnection, row: _Slice) -> pl.DataFrame:
-    connection.register("slice", slice_rows([row]))
-    return _rows(connection, "goodput", RESTATED)
+def _flags(kind: str, rows: Sequence[_By]) -> pa.Table:
+    names = [f"{kind}_{word}" for word in _WORDS]
+    return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[str] = ()) -> pl.DataFrame:
