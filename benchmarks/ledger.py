@@ -16,6 +16,7 @@ from benchmarks.table import Row, peak_memory, times_as_long
 from goodput.join.staleness import JoinInputs
 from goodput.measure.charges import ChargeInputs, charge_hours
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.hourly import stale_hours
 from goodput.plumbing.hours import HOUR_NS, batches, hour_label
 from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.ledger import LedgerEntry
@@ -97,7 +98,7 @@ def charge(folder: Path) -> float:
     """Seconds that the ledger takes for every hour of the lake in `folder`."""
     begun = time.perf_counter()
     inputs = _inputs(folder)
-    for hours in batches(inputs.stale_hours(), 24):
+    for hours in batches(stale_hours(inputs), 24):
         charge_hours(inputs, hours)
     return time.perf_counter() - begun
 

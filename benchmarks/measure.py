@@ -21,7 +21,7 @@ from benchmarks.child import Ended, in_turn, run_function
 from benchmarks.table import Row, peak_memory, times_as_long
 from goodput.join.staleness import JoinInputs
 from goodput.measure.compute import measure_cells
-from goodput.measure.staleness import MeasureInputs
+from goodput.measure.staleness import MeasureInputs, stale_cells
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_parquet
@@ -95,7 +95,7 @@ def measure_by_goodput(folder: Path) -> float:
         "made": LedgerEntry(**{**read.__dict__, "first_event_ns": FIRST_HOUR * HOUR_NS, "last_event_ns": _until_ns()})
     }
     inputs = MeasureInputs(JoinInputs(Lake(folder), SETTINGS, ledger))
-    for _ in measure_cells(inputs, inputs.stale_cells(), datetime.now(UTC)):
+    for _ in measure_cells(inputs, stale_cells(inputs), datetime.now(UTC)):
         pass
     return time.perf_counter() - begun
 

@@ -9,7 +9,7 @@ from goodput.collect.assets import landing, landing_changed
 from goodput.conform.assets import conformed
 from goodput.join.assets import made_whole
 from goodput.measure.assets import disrupted, goodput_database
-from goodput.measure.stretches import stale_hours
+from goodput.measure.stretches import stale_stretches
 from goodput.plumbing.workspace import Workspace
 from goodput.run import ASSETS
 
@@ -47,7 +47,7 @@ hours = dg.define_asset_job(
 )
 def hours_stale(context: dg.SensorEvaluationContext, workspace: dg.ResourceParam[Workspace]) -> dg.SensorResult:
     """Request one run per stretch of stale hours, once for each state of its inputs."""
-    stretches = stale_hours(workspace)
+    stretches = stale_stretches(workspace)
     requests = [
         dg.RunRequest(
             run_key=stretch.inputs,

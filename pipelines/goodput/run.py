@@ -21,7 +21,7 @@ from goodput.measure.assets import (
     wasted,
     watched,
 )
-from goodput.measure.stretches import stale_hours
+from goodput.measure.stretches import stale_stretches
 from goodput.monitor.assets import monitored
 from goodput.notify.assets import delivered
 from goodput.plumbing.expectations.suite import import_ahead
@@ -60,7 +60,7 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
         if since is not None and until is not None:
             computed += _compute(workspace, since.strftime(HOUR_FORMAT), until.strftime(HOUR_FORMAT), force=True)
         for _ in range(_ROUNDS):
-            stretches = stale_hours(workspace)
+            stretches = stale_stretches(workspace)
             for stretch in stretches:
                 computed += _compute(workspace, stretch.first, stretch.last, force=False)
             if not stretches:

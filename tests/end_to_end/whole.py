@@ -22,8 +22,9 @@ from goodput.measure.gates import gate_rows
 from goodput.measure.replicas import TABLES as REPLICA_TABLES
 from goodput.measure.replicas import ReplicaInputs, measure_replicas
 from goodput.measure.staleness import TABLES as MEASURED
-from goodput.measure.staleness import MeasureInputs
+from goodput.measure.staleness import MeasureInputs, stale_cells
 from goodput.measure.waste import WasteInputs, write_waste
+from goodput.plumbing.hourly import stale_hours
 from goodput.plumbing.hours import batches
 from goodput.plumbing.ledger import read_ledger
 from goodput.plumbing.sql_files import connect
@@ -42,19 +43,19 @@ def run_without_checks(config: Path) -> Workspace:
     make_whole(workspace)
     inputs = JoinInputs(lake, workspace.settings, read_ledger(lake))
     note_label_hours(inputs)
-    for hours in batches(inputs.stale_hours(), 24):
+    for hours in batches(stale_hours(inputs), 24):
         join_hours(inputs, hours)
         for table in TABLES:
             for hour in hours:
                 lake.promote("joined", table, f"hour={hour}")
     samples = SampleInputs(inputs)
-    for hours in batches(samples.stale_hours(), 24):
+    for hours in batches(stale_hours(samples), 24):
         sample_hours(samples, hours)
         for table in SAMPLE_TABLES:
             for hour in hours:
                 lake.promote("joined", table, f"hour={hour}")
     coverage = CoverageInputs(inputs)
-    for hours in batches(coverage.stale_hours(), 24):
+    for hours in batches(stale_hours(coverage), 24):
         cover_hours(coverage, hours)
         for hour in hours:
             lake.promote("measured", "coverage", f"hour={hour}")
@@ -70,7 +71,7 @@ def measure(workspace: Workspace) -> None:
     """Measure the cells that are stale, and the frontier."""
     lake = workspace.lake
     measured = MeasureInputs(JoinInputs(lake, workspace.settings, read_ledger(lake)))
-    cells = measured.stale_cells()
+    cells = stale_cells(measured)
     deque(measure_cells(measured, cells, datetime.now(UTC)), maxlen=0)
     for cell in cells:
         for name in MEASURED:
@@ -83,12 +84,12 @@ def charge(inputs: JoinInputs) -> None:
     """Charge and add up what is stale."""
     lake = inputs.lake
     charges = ChargeInputs(inputs)
-    for hours in batches(charges.stale_hours(), 24):
+    for hours in batches(stale_hours(charges), 24):
         charge_hours(charges, hours)
         for hour in hours:
             lake.promote("measured", "cost_ledger", f"hour={hour}")
     waste = WasteInputs(inputs)
-    for cell in waste.stale_cells():
+    for cell in stale_cells(waste):
         write_waste(waste, cell)
         lake.promote("measured", "waste", cell.name)
 
@@ -105,7 +106,7 @@ def make_whole(workspace: Workspace) -> dict[str, int]:
 
 def _watch(inputs: JoinInputs) -> None:
     watched = ReplicaInputs(inputs)
-    cells = watched.stale_cells()
+    cells = stale_cells(watched)
     deque(measure_replicas(watched, cells), maxlen=0)
     for cell in cells:
         for table in REPLICA_TABLES:

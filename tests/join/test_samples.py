@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from goodput.join.samples import SampleInputs, sample_hours
 from goodput.join.staleness import JoinInputs
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.hourly import stale_hours
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.ledger import LedgerEntry
@@ -200,11 +201,11 @@ def test_only_hours_whose_readings_changed_are_stale(tmp_path: Path) -> None:
     rows = [reading(at, at) for at in (100, 3700, 7300, 10900, 14500)]
     inputs = landed(lake, rows)
     labels = [hour_label(HOUR + hour) for hour in range(5)]
-    assert inputs.stale_hours() == labels
+    assert stale_hours(inputs) == labels
     sample_hours(inputs, labels)
     for table in ("replica_samples", "sample_rows"):
         for label in labels:
             lake.promote("joined", table, f"hour={label}")
-    assert inputs.stale_hours() == []
+    assert stale_hours(inputs) == []
     late = landed(lake, [*rows, reading(200, 150, source_id="b")])
-    assert late.stale_hours() == labels[:2]
+    assert stale_hours(late) == labels[:2]

@@ -6,6 +6,7 @@ An hour depends on its neighbours alone: no reading tells of more than staleness
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import duckdb
 import pyarrow as pa
@@ -15,7 +16,7 @@ from goodput.plumbing.candidates import write_candidates
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import epoch_hour, neighbours
-from goodput.plumbing.lake import Lake, inputs_of
+from goodput.plumbing.lake import Lake
 from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
 
 RELATIONS = ("replica_samples", "sample_rows")
@@ -29,6 +30,7 @@ class SampleInputs:
     """Everything that hours of `replica_samples` are computed from, as it lies in the lake now."""
 
     join: JoinInputs
+    made: ClassVar = ("joined", RELATIONS)
 
     @property
     def lake(self) -> Lake:
@@ -47,14 +49,9 @@ class SampleInputs:
         sources = [[path.stem for path in self.join.parts[_READ].get(near, [])] for near in around]
         return fingerprint(self.rules, sources)
 
-    def stale_hours(self) -> list[str]:
-        """Hours that have to be computed again, in order."""
-        hours = set(self.join.parts[_READ]) | set(self.lake.parts("joined", "replica_samples"))
-        return [hour for hour in sorted(hours) if self._is_stale(hour)]
-
-    def _is_stale(self, hour: str) -> bool:
-        wanted = self.of_hour(hour)
-        return any(inputs_of(self.lake.part("joined", table, f"hour={hour}")) != wanted for table in RELATIONS)
+    def hours(self) -> set[str]:
+        """Hours that have sample records."""
+        return set(self.join.parts[_READ])
 
 
 def sample_hours(inputs: SampleInputs, hours: Sequence[str]) -> int:

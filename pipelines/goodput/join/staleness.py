@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, epoch_hour, neighbours
-from goodput.plumbing.lake import Lake, inputs_of
+from goodput.plumbing.lake import Lake
 from goodput.plumbing.ledger import LedgerEntry, observed
 from goodput.plumbing.sql_files import sql_file
 from goodput.settings.model import Settings
@@ -43,6 +44,7 @@ class JoinInputs:
     lake: Lake
     settings: Settings
     ledger: Mapping[str, LedgerEntry]
+    made: ClassVar = ("joined", TABLES)
 
     @property
     def reach(self) -> int:
@@ -97,15 +99,9 @@ class JoinInputs:
         settled_ns = (epoch_hour(hour) + 1 + self.reach) * HOUR_NS
         return fingerprint(self.rules, sources, self.labelled_hours.get(hour, []), min(self.observed[1], settled_ns))
 
-    def stale_hours(self) -> list[str]:
-        """Hours that have to be joined again, in order."""
-        present = self.lake.parts("joined", "requests")
-        candidates = neighbours(self.parts["serving_records"], 0, self.reach) | set(present)
-        return [hour for hour in sorted(candidates) if self._is_stale(hour)]
-
-    def _is_stale(self, hour: str) -> bool:
-        wanted = self.of_hour(hour)
-        return any(inputs_of(self.lake.part("joined", table, f"hour={hour}")) != wanted for table in TABLES)
+    def hours(self) -> set[str]:
+        """Hours that the serving records call for: a request ends some time after its records do."""
+        return neighbours(self.parts["serving_records"], 0, self.reach)
 
 
 def label_hours_folder(lake: Lake) -> Path:

@@ -4,49 +4,34 @@ The arithmetic is in sql/, what the settings say of it in `ledger`.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
+from typing import ClassVar
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goodput.join.staleness import JoinInputs, files_of
 from goodput.join.whole import CELL
+from goodput.measure.joined_hours import JoinedHours
 from goodput.measure.ledger import RELATIONS, TABLE, charge, ledger_window_s
 from goodput.plumbing.candidates import write_candidates
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label, neighbours
-from goodput.plumbing.lake import Lake, inputs_of
 from goodput.plumbing.sql_files import connect, parquet, read_parts, sql_file
 
-_HOURLY = ("attempts", "requests", "replica_samples")
 _WHOLE = ("cost_records", "token_prices")
 
 
 @dataclass(frozen=True)
-class ChargeInputs:
+class ChargeInputs(JoinedHours):
     """Everything that hours of `cost_ledger` are computed from, as it lies in the lake now."""
 
-    join: JoinInputs
-
-    @property
-    def lake(self) -> Lake:
-        """The lake."""
-        return self.join.lake
-
-    @cached_property
-    def parts(self) -> dict[str, dict[str, list[Path]]]:
-        """Joined parts by table and hour."""
-        return {table: self.lake.parts("joined", table) for table in _HOURLY}
-
-    @cached_property
-    def _made_from(self) -> dict[str, dict[str, str]]:
-        return {table: self.lake.made_from("joined", table) for table in self.parts}
+    reads: ClassVar = ("attempts", "requests", "replica_samples")
+    made: ClassVar = ("measured", (TABLE,))
 
     @cached_property
     def _rules(self) -> str:
@@ -55,7 +40,7 @@ class ChargeInputs:
         texts = [sql_file(name).text for name in ("macros", *RELATIONS)]
         return fingerprint(told, ledger_window_s(settings), self.join.reach, texts, str(contract(TABLE)))
 
-    def near(self, hours: Iterable[str]) -> dict[str, set[str]]:
+    def near(self, hours: Collection[str]) -> dict[str, set[str]]:
         """Hours of each table that `hours` are computed from: what lies in them, and who was up at their edges."""
         reach, wanted = self.join.reach, set(hours)
         return {
@@ -107,34 +92,21 @@ class ChargeInputs:
 
     def of_hour(self, hour: str) -> str:
         """Fingerprint of what the part of `hour` must be made from."""
-        used = [
-            [self._made_from[table].get(near, "") for near in sorted(hours)]
-            for table, hours in self.near([hour]).items()
-        ]
         changes, prices = self._prices
         end = datetime.fromtimestamp((epoch_hour(hour) + 1) * 3600, UTC)
-        return fingerprint(self._rules, used, self._costs.get(hour), prices[bisect_left(changes, end)])
+        return fingerprint(self._rules, self.used([hour]), self._costs.get(hour), prices[bisect_left(changes, end)])
 
-    def hours(self) -> list[str]:
-        """Hours that have a ledger: those with telemetry, and those between with cost records; in order."""
+    def hours(self) -> set[str]:
+        """Hours that have a ledger: those with telemetry, and those between with cost records."""
         served = neighbours(self.parts["attempts"], self.join.reach, 0)
-        return sorted(served | set(self.parts["replica_samples"]) | set(self._costs))
-
-    def stale_hours(self) -> list[str]:
-        """Hours that have to be computed again, in order."""
-        hours = {*self.hours(), *self.lake.parts("measured", TABLE)}
-        return [hour for hour in sorted(hours) if inputs_of(self._published(hour)) != self.of_hour(hour)]
-
-    def _published(self, hour: str) -> Path:
-        return self.lake.part("measured", TABLE, f"hour={hour}")
+        return served | set(self.parts["replica_samples"]) | set(self._costs)
 
 
 def charge_hours(inputs: ChargeInputs, hours: Sequence[str]) -> int:
     """Write candidate parts of `cost_ledger` for `hours`; how many rows they have."""
     columns = ", ".join(f'"{column.name}"' for column in contract(TABLE).columns)
-    near = inputs.near(hours)
     with connect() as connection:
-        attempts = files_of(inputs.parts["attempts"], near["attempts"])
+        attempts = inputs.files("attempts", hours)
         if attempts:
             connection.execute(
                 "CREATE TEMP VIEW attempts AS SELECT *, "  # noqa: S608  (paths of the lake)
@@ -145,7 +117,7 @@ def charge_hours(inputs: ChargeInputs, hours: Sequence[str]) -> int:
             empty = arrow_schema("attempts").append(pa.field("part_hour", pa.int64())).empty_table()
             connection.register("attempts", empty)
         for table in ("requests", "replica_samples"):
-            read_parts(connection, table, files_of(inputs.parts[table], near[table]), arrow_schema(table))
+            read_parts(connection, table, inputs.files(table, hours), arrow_schema(table))
         for table in _WHOLE:
             read_parts(connection, table, inputs.whole(table), arrow_schema(table))
         charge(connection, inputs.join.settings, hours, inputs.join.reach)

@@ -3,9 +3,10 @@
 A cell is an hour (windows of at most an hour) or a day (longer windows).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, Protocol
 
 from goodput.join.staleness import JoinInputs
 from goodput.measure.windows import RELATIONS, SLICES, Parts, session_reach_h
@@ -39,11 +40,54 @@ class Cell:
         return (epoch_hour(self.hours[-1]) + 1) * HOUR_S
 
 
+class CellInputs(Protocol):
+    """Everything that the cells of some measured tables are computed from, as it lies in the lake now."""
+
+    @property
+    def lake(self) -> Lake:
+        """The lake."""
+
+    @property
+    def made(self) -> Collection[str]:
+        """The tables of which the parts of a cell are written together."""
+
+    def cells(self) -> Iterable[Cell]:
+        """Every cell that the inputs call for."""
+
+
+def stale_cells(inputs: CellInputs) -> list[Cell]:
+    """Cells whose files were not made from what lies in the lake now."""
+    return [cell for cell in inputs.cells() if _is_stale(inputs, cell)]
+
+
+def _is_stale(inputs: CellInputs, cell: Cell) -> bool:
+    return any(inputs_of(inputs.lake.part("measured", table, cell.name)) != cell.inputs for table in inputs.made)
+
+
+def cell_name(hours: Sequence[str]) -> str:
+    """What the cell of an hour, or of all hours of a day, is called in the lake."""
+    return f"hour={hours[0]}" if len(hours) == 1 else f"day={day_of(hours[0])}"
+
+
+def cells_of(
+    hours: Iterable[str], windows_s: Sequence[int], inputs_of_hours: Callable[[Sequence[str], Sequence[int]], str]
+) -> Iterator[Cell]:
+    """The cells of `hours`: each hour with the windows that it holds, each day with the longer ones."""
+    short, long = (tuple(w for w in windows_s if (w <= HOUR_S) is is_short) for is_short in (True, False))
+    known = sorted(hours)
+    days = sorted({day_of(hour) for hour in known})
+    stretches = [((hour,), short) for hour in known] + [(tuple(hours_of_day(day)), long) for day in days]
+    for covered, grains in stretches:
+        if grains:
+            yield Cell(cell_name(covered), covered, grains, inputs_of_hours(covered, grains))
+
+
 @dataclass(frozen=True)
 class MeasureInputs:
     """Everything that measured cells are computed from, as it lies in the lake now."""
 
     join: JoinInputs
+    made: ClassVar = TABLES
 
     @property
     def lake(self) -> Lake:
@@ -102,28 +146,15 @@ class MeasureInputs:
 
     def cells(self) -> Iterator[Cell]:
         """Every cell that the joined parts call for: an arrival may lie in an hour before its completion."""
-        grains = self.join.settings.windows_s
-        short = tuple(grain for grain in grains if grain <= HOUR_S)
-        long = tuple(grain for grain in grains if grain > HOUR_S)
         paid = {cell.removeprefix("hour=") for cell in self._wasted if cell.startswith("hour=")}
-        hours = sorted(neighbours(self._joined, self.join.reach, 0) | paid)
-        if short:
-            yield from (self._cell(f"hour={hour}", (hour,), short) for hour in hours)
-        if long:
-            days = sorted({day_of(hour) for hour in hours})
-            yield from (self._cell(f"day={day}", tuple(hours_of_day(day)), long) for day in days)
+        hours = neighbours(self._joined, self.join.reach, 0) | paid
+        return cells_of(hours, self.join.settings.windows_s, self._inputs_of)
 
-    def _cell(self, name: str, hours: tuple[str, ...], grains: tuple[int, ...]) -> Cell:
+    def _inputs_of(self, hours: Sequence[str], grains: Sequence[int]) -> str:
         until = shifted(hours[-1], 1)
         edges = [min(max(ns, epoch_hour(hours[0]) * HOUR_NS), epoch_hour(until) * HOUR_NS) for ns in self.join.observed]
         around = neighbours(hours, self._session_reach, max(self.join.reach, self._session_reach))
         used = [self._joined.get(hour, "") for hour in sorted(around)]
         covered = [self._covered.get(hour, "") for hour in hours]
-        return Cell(name, hours, grains, fingerprint(self._rules, grains, used, covered, edges, self._wasted.get(name)))
-
-    def stale_cells(self) -> list[Cell]:
-        """Cells whose file was not made from what lies in the lake now."""
-        return [cell for cell in self.cells() if self._is_stale(cell)]
-
-    def _is_stale(self, cell: Cell) -> bool:
-        return any(inputs_of(self.lake.part("measured", table, cell.name)) != cell.inputs for table in TABLES)
+        wasted = self._wasted.get(cell_name(hours))
+        return fingerprint(self._rules, grains, used, covered, edges, wasted)

@@ -11,10 +11,11 @@ from goodput.join.staleness import JoinInputs
 from goodput.measure.charges import ChargeInputs
 from goodput.measure.coverage import CoverageInputs
 from goodput.measure.replicas import ReplicaInputs
-from goodput.measure.staleness import MeasureInputs
+from goodput.measure.staleness import MeasureInputs, stale_cells
 from goodput.measure.waste import WasteInputs
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.held import held_inputs
+from goodput.plumbing.hourly import stale_hours
 from goodput.plumbing.hours import batches, neighbours
 from goodput.plumbing.ledger import read_ledger
 from goodput.plumbing.workspace import Workspace
@@ -31,18 +32,18 @@ class Stretch:
     inputs: str
 
 
-def stale_hours(workspace: Workspace) -> list[Stretch]:
+def stale_stretches(workspace: Workspace) -> list[Stretch]:
     """Stretches of at most a week that hold every stale hour and window, in order; held ones are left out."""
     join = JoinInputs(workspace.lake, workspace.settings, read_ledger(workspace.lake))
     note_label_hours(join)
-    measure = MeasureInputs(join)
     held = held_inputs(workspace.lake)
     due: dict[str, list[str]] = {}
     for inputs in (join, SampleInputs(join), CoverageInputs(join), ChargeInputs(join)):
-        for hour in inputs.stale_hours():
+        for hour in stale_hours(inputs):
             if (f"hour={hour}", inputs.of_hour(hour)) not in held:
                 due.setdefault(hour, []).append(inputs.of_hour(hour))
-    stale = [*WasteInputs(join).stale_cells(), *measure.stale_cells(), *ReplicaInputs(join).stale_cells()]
+    celled = (WasteInputs(join), MeasureInputs(join), ReplicaInputs(join))
+    stale = [cell for inputs in celled for cell in stale_cells(inputs)]
     cells = [cell for cell in stale if (cell.name, cell.inputs) not in held]
     # an hour joined anew may change windows and charges before it, and coverage and charges of the hour after it
     touched = neighbours(due, join.reach + 1, 1) | {cell.hours[0] for cell in cells}

@@ -3,20 +3,20 @@
 The arithmetic is sql/waste.sql; cells are those of `goodput`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 
 from goodput.join.staleness import JoinInputs, files_of
 from goodput.measure.ledger import TABLE as LEDGER
-from goodput.measure.staleness import HOUR_S, Cell
+from goodput.measure.staleness import Cell, cells_of
 from goodput.measure.windows import SLICES, slice_rows
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
-from goodput.plumbing.hours import day_of, hours_of_day
 from goodput.plumbing.lake import Lake, inputs_of, write_parquet
 from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
 
@@ -28,6 +28,7 @@ class WasteInputs:
     """Everything that cells of `waste` are computed from, as it lies in the lake now."""
 
     join: JoinInputs
+    made: ClassVar = (TABLE,)
 
     @property
     def lake(self) -> Lake:
@@ -45,22 +46,11 @@ class WasteInputs:
 
     def cells(self) -> Iterator[Cell]:
         """Every cell that the ledger calls for."""
-        grains = self.join.settings.windows_s
-        short = tuple(grain for grain in grains if grain <= HOUR_S)
-        long = tuple(grain for grain in grains if grain > HOUR_S)
-        if short:
-            yield from (self._cell(f"hour={hour}", (hour,), short) for hour in sorted(self.parts))
-        if long:
-            for day in sorted({day_of(hour) for hour in self.parts}):
-                yield self._cell(f"day={day}", tuple(hours_of_day(day)), long)
+        return cells_of(self.parts, self.join.settings.windows_s, self._inputs_of)
 
-    def _cell(self, name: str, hours: tuple[str, ...], grains: tuple[int, ...]) -> Cell:
+    def _inputs_of(self, hours: Sequence[str], grains: Sequence[int]) -> str:
         used = [inputs_of(self.parts[hour][0]) if hour in self.parts else "" for hour in hours]
-        return Cell(name, hours, grains, fingerprint(self._rules, grains, used))
-
-    def stale_cells(self) -> list[Cell]:
-        """Cells whose file was not made from what lies in the lake now."""
-        return [c for c in self.cells() if inputs_of(self.lake.part("measured", TABLE, c.name)) != c.inputs]
+        return fingerprint(self._rules, grains, used)
 
 
 def write_waste(inputs: WasteInputs, cell: Cell) -> int:
