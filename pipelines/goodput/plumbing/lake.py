@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -158,8 +159,16 @@ def _words(table: pa.Table) -> list[str]:
 
 def inputs_of(path: Path) -> str | None:
     """Fingerprint that a Parquet file was written with, None where there is no such file."""
-    if not path.exists():
+    try:
+        status = path.stat()
+    except FileNotFoundError:
         return None
+    return _inputs_of(path, status.st_ino, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1_000_000)
+def _inputs_of(path: Path, _inode: int, _modified_ns: int) -> str:
+    """A footer is read once while its file stays: every stage asks for those of all history."""
     metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
     return metadata.get(INPUTS, b"").decode()
 
