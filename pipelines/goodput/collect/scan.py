@@ -3,7 +3,8 @@
 Only file sizes, times and hashes are looked at; an unchanged file is not even opened.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,9 @@ _LANDED = pa.schema(
     ]
 )
 
+_HASHERS = 2  # hashing keeps no more than one core busy
+_Looks = tuple[dict[str, object], FileIdentity | None]  # a row of what is remembered, and who the file is if it is new
+
 
 @dataclass
 class Scan:
@@ -40,7 +44,6 @@ def scan(
     lake: Lake,
     settings: Settings,
     ledger: Mapping[str, LedgerEntry],
-    on_file: Callable[[LandedFile], None] | None = None,
 ) -> Scan:
     """Find what is new and remember what is there. Raises LandingMissing.
 
@@ -53,14 +56,20 @@ def scan(
     rows: list[dict[str, object]] = []
     taken: set[str] = set()
     sizes = _sizes_of_moved(ledger.values(), remembered)
-    for file in discovery.files:
-        if on_file:
-            on_file(file)
+
+    def look_at(file: LandedFile) -> _Looks | SourceRefused:
         try:
-            row, identity = _identified(file, settings, remembered, ledger, sizes)
+            return _identified(file, settings, remembered, ledger, sizes)
         except SourceRefused as error:
-            found.refused.append((file, error.reason))
+            return error
+
+    with ThreadPoolExecutor(_HASHERS, thread_name_prefix="hash") as pool:
+        looks = list(pool.map(look_at, discovery.files))
+    for file, look in zip(discovery.files, looks, strict=True):
+        if isinstance(look, SourceRefused):
+            found.refused.append((file, look.reason))
             continue
+        row, identity = look
         rows.append(row)
         source_id = str(row["source_id"])
         if identity is None or source_id in ledger or source_id in taken:
@@ -86,7 +95,7 @@ def _identified(
     remembered: Mapping[tuple[str, str], dict[str, object]],
     ledger: Mapping[str, LedgerEntry],
     sizes: Iterable[int],
-) -> tuple[dict[str, object], FileIdentity | None]:
+) -> _Looks:
     try:
         status = file.path.stat()
     except OSError as error:
