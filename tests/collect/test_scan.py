@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from goodput.collect import scan as scan_module
-from goodput.collect.landing import FileIdentity
+from goodput.collect.landing import Discovery, FileIdentity, discover
 from goodput.collect.received import LandedFile
 from goodput.collect.scan import Scan, scan
 from goodput.errors import LandingMissing
@@ -249,10 +249,19 @@ def test_what_cannot_be_used_is_refused_and_the_rest_goes_on(zone: Zone) -> None
     assert "link out of the landing path" in refused["c.jsonl"]
 
 
-def test_a_file_that_vanishes_while_looking_is_refused_and_the_rest_goes_on(zone: Zone) -> None:
+def test_a_file_that_vanishes_while_looking_is_refused_and_the_rest_goes_on(
+    zone: Zone, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone = zone.put("a.jsonl", "a")
     zone.put("b.jsonl", "b")
-    found = scan(zone.lake, zone.settings, {}, lambda file: gone.unlink() if file.path == gone else None)
+
+    def discover_and_lose(settings: Settings) -> Discovery:
+        found = discover(settings)
+        gone.unlink()
+        return found
+
+    monkeypatch.setattr(scan_module, "discover", discover_and_lose)
+    found = scan(zone.lake, zone.settings, {})
     assert new(found) == ["b.jsonl"]
     ((file, reason),) = found.refused
     assert (file.relative_path, reason) == ("a.jsonl", "cannot be read: No such file or directory")
