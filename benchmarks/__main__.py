@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import ledger, measure, object_decode, otlp_decode, sample_decode, whole_run
+from benchmarks import measure, object_decode, otlp_decode, relations, sample_decode, whole_run
 from benchmarks.table import HEADINGS, Row, markdown, times_as_fast
 
 QUICK = 1 / 20
@@ -45,7 +45,7 @@ def _rows(share: float) -> Iterator[Row]:
         yield times_as_fast(what, pair.ours_s, pair.other, pair.other_s, at_least=pair.target_ratio)
     yield from whole_run.rows(share)
     yield from measure.rows(share)
-    yield from ledger.rows(share)
+    yield from relations.rows(share)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,23 @@ def times_as_long(what: str, ours_s: float, baseline: str, baseline_s: float, at
     return Row(*told, f"<= {at_most:g}", _met(ratio <= at_most))
 
 
+def grown(what: str, ours_s: tuple[float, float], baselines_s: tuple[float, float], at_most: float) -> Row:
+    """A row of what was timed at one size and at four times that: ours and its baseline, the smaller size first.
+
+    Ours may grow to so many times what it was.
+    """
+    before, after = (ours / baseline for ours, baseline in zip(ours_s, baselines_s, strict=True))
+    growth = ours_s[1] / ours_s[0]
+    return Row(
+        what,
+        f"{ours_s[1]:.2f} s of work, {growth:.1f} x a quarter's",
+        f"plain scan of its inputs {baselines_s[1]:.2f} s",
+        f"{after:.1f} x as long ({before:.1f} x at a quarter)",
+        f"<= {at_most:g} x a quarter's",
+        _met(growth <= at_most),
+    )
+
+
 def peak_memory(what: str, peak_bytes: int, below_bytes: int) -> Row:
     """A row that says how much memory a process held at most."""
     return Row(

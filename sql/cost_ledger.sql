@@ -1,5 +1,6 @@
 -- description: Every dollar once: attempt by bucket and window, and what no attempt had (semantics 5)
 -- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, basis
+-- kind: view
 -- unit: windows of the greatest common divisor of the settings' windows, so that each of those is a sum of these
 -- identity: M: in every window and pool the rows add up to what its resources cost
 -- Idle time is carried by whom its pool served in the window, in proportion to their GPU time, so that what a workload

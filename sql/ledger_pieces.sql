@@ -43,9 +43,7 @@ stepped AS (
     CROSS JOIN ledger_options AS o
 ),
 cut AS (
-    SELECT *, first_step AS step FROM stepped WHERE first_step = last_step
-    UNION ALL BY NAME
-    SELECT *, unnest(range(first_step, last_step + 1)) AS step FROM stepped WHERE first_step < last_step
+    SELECT *, unnest(range(first_step, last_step + 1)) AS step FROM stepped
 )
 SELECT
     * EXCLUDE (part_hour, end_ns, step_ns, reach_h, first_step, last_step, step),

@@ -13,6 +13,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── OpenToAnyone        listening beyond this machine without a token
 │   ├── TokenUnusable       a file that holds no token
 │   ├── SecretUnusable      a secret of a channel that is not there or not one
+│   ├── TraceUnreadable     a trace of prompts that cannot be replayed
 │   ├── TargetRefused       an address that no alarm is sent to
 │   └── UnknownChannel      no such channel in the settings
 ├── SourceRefused           one source file cannot be used; the run goes on
@@ -238,6 +239,19 @@ class SecretUnusable(UsageError):
 
     def __init__(self, key: str, wrong: str) -> None:
         super().__init__(f"{key}: {wrong}.\nMend the environment variable or file that the settings name.")
+
+
+class TraceUnreadable(UsageError):
+    """A trace of prompts that cannot be replayed: its file, and the line that is wrong if one is."""
+
+    def __init__(self, path: Path, line: int | None, problem: str) -> None:
+        self.line = line
+        where = path if line is None else f"{path}, line {line}"
+        super().__init__(
+            f"cannot replay {where}: {problem}.\n"
+            "A line is a JSON object: timestamp (ms), input_length and output_length (tokens), and hash_ids, one for "
+            "each 512 tokens of the input."
+        )
 
 
 class TargetRefused(UsageError):

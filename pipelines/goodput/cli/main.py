@@ -20,6 +20,7 @@ COMMANDS = {
     "receive": "goodput.cli.receive:receive",
     "run": "goodput.cli.run:run_command",
     "demo": "goodput.cli.demo:demo",
+    "replay": "goodput.cli.replay:replay",
     "query": "goodput.cli.query:query",
     "tables": "goodput.cli.tables:tables",
     "compare": "goodput.cli.compare:compare",

@@ -123,7 +123,7 @@ def charge_hours(inputs: ChargeInputs, hours: Sequence[str]) -> int:
         charge(connection, inputs.join.settings, hours, inputs.join.reach)
         rows = connection.sql(
             f"SELECT {columns}, epoch_hour AS hour FROM {TABLE} "  # noqa: S608  (identifiers of the contract)
-            "ORDER BY hour, window_start, bucket, replica, attempt_id, workload, model, pool, route, basis"
+            "ORDER BY window_start, bucket, replica, attempt_id, workload, model, pool, route, basis"
         ).to_arrow_table()
     shaped = rows.cast(arrow_schema(TABLE).append(rows.schema.field("hour")))
     return write_candidates(inputs.lake, TABLE, shaped, {hour: inputs.of_hour(hour) for hour in hours})
