@@ -150,6 +150,41 @@ def test_a_page_holds_its_ticket_back(rows: pl.DataFrame) -> None:
     assert [(e[0], e[1], e[3]) for e in brief(told)] == [("firing", TTFT[1], None), ("firing", TTFT[0], None)]
 
 
+def latencies(rows: pl.DataFrame, tpot_after_h: int, **given: Any) -> list[Any]:
+    """Pages of pool-0 where ttft and e2e drift, and tpot does so many hours later; a run every four hours."""
+    late = rows.filter(pl.col("pool") == "pool-0").with_columns(p99_tpot_s=pl.col("p99_ttft_s").shift(tpot_after_h))
+    watched = settings(rules={f"p99_{name}_s_{of}": {} for name in ("tpot", "e2e") for of in ("page", "ticket")})
+    told = run_through(late, range(ONSET + 8, ONSET + 64, 4), watched, **given)
+    return sorted((e["rule"], e["suppressed"], e["suppressed_by"]) for e in told if e["severity"] == "page")
+
+
+def test_one_drift_of_all_latencies_is_one_page(rows: pl.DataFrame) -> None:
+    """The first to be found is told: of those found at once ttft; what follows within hours is in its explanation."""
+    assert latencies(rows, 0) == [
+        ("p99_e2e_s_page", "inhibited", "p99_ttft_s_page"),
+        ("p99_tpot_s_page", "inhibited", "p99_ttft_s_page"),
+        ("p99_ttft_s_page", None, None),
+    ]
+
+
+def test_a_latency_that_drifts_a_day_later_pages_too(rows: pl.DataFrame) -> None:
+    told = latencies(rows, 24)
+    assert {(rule, held) for rule, held, _ in told} == {
+        ("p99_ttft_s_page", None),
+        ("p99_e2e_s_page", "inhibited"),
+        ("p99_tpot_s_page", None),
+    }
+
+
+def test_what_nobody_is_told_of_holds_no_other_latency_back(rows: pl.DataFrame) -> None:
+    silence = Action("s1", "silence", {"metric": "p99_ttft_s"}, at(ONSET), at(ONSET), at(ONSET + 400))
+    assert latencies(rows, 0, actions=[silence]) == [
+        ("p99_e2e_s_page", "inhibited", "p99_tpot_s_page"),
+        ("p99_tpot_s_page", None, None),
+        ("p99_ttft_s_page", "silenced", "s1"),
+    ]
+
+
 def test_a_step_that_nobody_accepts_never_becomes_normal(fleet: tuple[np.ndarray, np.ndarray]) -> None:
     p99, requests = hourly_p99(np.random.default_rng(8), 1, 90)
     p99[0, 30 * A_DAY :] *= 1.6

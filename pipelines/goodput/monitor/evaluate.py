@@ -152,7 +152,7 @@ class Evaluation:
             until_s = self.grid.end_s(self.until - 1)
             for one in self.watched:
                 method = method_of(one, self.evidence.settings)
-                held_now = now_held(one, self._holds, until_s - 1) is not None
+                held_now = now_held(one, self._holds, until_s) is not None
                 for change in transitions(one, self.grid, self._holds[str(one.named["alarm_id"])], until_s):
                     yield told(change, self._context, method, held_now=held_now)
             yield from silent_telemetry(until_s, self.now, self.evidence.settings.alarms.silent_telemetry_s)
