@@ -85,7 +85,7 @@ def _series(axes: "Axes", chart: Chart) -> None:
         axes.plot(ends, usual, color=_USUAL, lw=1.2, ls=(0, (5, 2)), zorder=3, label="usual")
     if not all(map(math.isnan, bound)):
         label = "fires if it stays beyond" if known else "bound"
-        axes.plot(ends, bound, color=_BOUND, lw=1.0, alpha=0.75, zorder=3, label=label)
+        axes.plot(ends, bound, color=_BOUND, lw=1.0, zorder=3, label=label)
     for number, (since, until) in enumerate(_gaps(chart)):
         label = "_" if number else "no data"
         axes.axvspan(since, until, facecolor="none", edgecolor="#cbd2d9", hatch="///", lw=0, zorder=1, label=label)
@@ -98,7 +98,7 @@ def _series(axes: "Axes", chart: Chart) -> None:
 def _scores(axes: "Axes", chart: Chart) -> None:
     axes.plot(_ends(chart), _floats(chart.score), color=_LINE, lw=1.3, zorder=3)
     if chart.threshold is not None:
-        axes.axhline(chart.threshold, color=_BOUND, lw=1.0, alpha=0.75, zorder=2)
+        axes.axhline(chart.threshold, color=_BOUND, lw=1.0, zorder=2)
         where: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
         said = f"fires at {chart.threshold:.3g}"
         axes.annotate(said, (0.006, chart.threshold), xytext=(0, 2.5), color=_BOUND, fontsize=8.5, **where)
