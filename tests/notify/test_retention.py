@@ -122,6 +122,22 @@ def test_a_dead_letter_that_was_tried_anew_does_not_reach_the_second_channel_twi
     assert at.told() == []
 
 
+def test_the_end_of_what_was_told_late_is_kept_with_it(tmp_path: Path) -> None:
+    at = World(tmp_path, LINES)
+    at.happens(event("f"))
+    with Outbox(outbox_file(at.lake), at.clock) as outbox, outbox.writing():
+        outbox.rows("UPDATE deliveries SET state = 'dead', settled_ns = enqueued_ns")
+    at.happens(event("r", "resolved", after_h=1))
+    at.drain()
+    at.later(80 * DAY_H)
+    with Outbox(outbox_file(at.lake), at.clock) as outbox:
+        outbox.requeue("log")
+    at.drain()
+    at.later(15 * DAY_H)
+    assert forget_in(at) == 0
+    assert at.later(0) == 0, "the end of what was told 15 days ago was told 95 days ago"
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_happens_the_same_is_told_with_and_without_forgetting(tmp_path: Path, seed: int) -> None:
     """Two outboxes of one history of years, alarms grouped, deliveries that wait; one forgets after ten days."""
