@@ -53,7 +53,8 @@ def _details(one: Watched, facts: Mapping[str, Any]) -> list[str]:
     if "hours_to_limit" in facts:
         limit = _shown(one.metric, facts["limit"])
         hours = facts["hours_to_limit"]
-        said.append(f"; over {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
+        there = "below" if one.panel is not None and one.panel.kind.worse == "down" else "over"
+        said.append(f"; {there} {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
     if "last_operation" in facts:
         operation = facts["last_operation"]
         said.append(f"; last operation: {operation['kind']} at {operation['occurred_at']}")
