@@ -6,11 +6,12 @@ One transaction, so that two processes that do it at once decide one after the o
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from goodput.errors import LakeUnreadable
 from goodput.notify.compose import Composer
 from goodput.notify.decide import Known, Scene, decide
 from goodput.notify.operations import read_operations
 from goodput.notify.outbox import Draft, Outbox
-from goodput.notify.plots import plots_of
+from goodput.notify.plots import Plots, plots_of
 from goodput.notify.retry import NS
 from goodput.notify.transition import read_transitions
 from goodput.plumbing.lake import Lake
@@ -51,8 +52,12 @@ def enqueue(lake: Lake, settings: Settings, outbox: Outbox) -> int:
 
 
 def scene_of(lake: Lake, settings: Settings, now_ns: int) -> Scene:
-    """What the lake holds for decisions. Raises LakeUnreadable."""
-    return Scene(read_transitions(lake), read_operations(lake), settings.notify, now_ns, plots_of(lake, settings))
+    """What the lake holds for decisions; without plots where their series cannot be read. Raises LakeUnreadable."""
+    try:
+        plots = plots_of(lake, settings)
+    except LakeUnreadable:
+        plots = Plots()  # drawing says why
+    return Scene(read_transitions(lake), read_operations(lake), settings.notify, now_ns, plots)
 
 
 def due(scene: Scene, channels: Mapping[str, Channel], outbox: Outbox) -> Due:

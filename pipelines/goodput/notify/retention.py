@@ -7,6 +7,7 @@ something that is kept.
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from sqlite3 import Row
 
 from goodput.notify.outbox import Outbox
@@ -40,7 +41,8 @@ def forget(outbox: Outbox, retention_s: float, plots: Plots) -> int:
         outbox.rows(f"DELETE FROM {table} WHERE {_THESE}", ids)  # noqa: S608
     known = {row["event_id"] for row in outbox.rows(_STILL_KNOWN, {"ids": json.dumps(sorted(events))})}
     for event_id in events - known:
-        plots.file(event_id).unlink(missing_ok=True)
+        with suppress(OSError):  # a picture that stays is of no harm
+            plots.file(event_id).unlink(missing_ok=True)
     return len(gone)
 
 
