@@ -29,7 +29,7 @@ CONFORMED = (
     *("serving_records", "span_links", "label_records", "sample_records", "event_records", "cost_lines", "price_lines"),
     "quarantine",
 )
-ALARMS = ("alarms", "alarm_events", "alarm_power")
+ALARMS = ("alarms", "alarm_events", "alarm_series", "alarm_power")
 
 
 @pytest.fixture

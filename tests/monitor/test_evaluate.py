@@ -150,6 +150,42 @@ def test_a_page_holds_its_ticket_back(rows: pl.DataFrame) -> None:
     assert [(e[0], e[1], e[3]) for e in brief(told)] == [("firing", TTFT[1], None), ("firing", TTFT[0], None)]
 
 
+def latencies(rows: pl.DataFrame, tpot_after_h: int, hours: Sequence[int] = (ONSET + 64,), **given: Any) -> list[Any]:
+    """Pages of pool-0 where ttft and e2e drift, and tpot does so many hours later; runs at these hours."""
+    late = rows.filter(pl.col("pool") == "pool-0").with_columns(p99_tpot_s=pl.col("p99_ttft_s").shift(tpot_after_h))
+    others = {f"p99_{name}_s_{of}": {} for name in ("tpot", "e2e") for of in ("page", "ticket")}
+    watched = settings(rules=others, alarms={"max_age_s": 9e9})
+    told = run_through(late, hours, watched, **given)
+    return sorted((e["rule"], e["suppressed"], e["suppressed_by"]) for e in told if e["severity"] == "page")
+
+
+def test_one_drift_of_all_latencies_is_one_page(rows: pl.DataFrame) -> None:
+    """The first to be found is told: of those found at once ttft; what follows within hours is in its explanation."""
+    assert latencies(rows, 0, range(ONSET + 16, ONSET + 30, 2)) == [
+        ("p99_e2e_s_page", "inhibited", "p99_ttft_s_page"),
+        ("p99_tpot_s_page", "inhibited", "p99_ttft_s_page"),
+        ("p99_ttft_s_page", None, None),
+    ]
+
+
+def test_a_latency_that_drifts_a_day_later_pages_too(rows: pl.DataFrame) -> None:
+    told = latencies(rows, 24)
+    assert {(rule, held) for rule, held, _ in told} == {
+        ("p99_ttft_s_page", None),
+        ("p99_e2e_s_page", "inhibited"),
+        ("p99_tpot_s_page", None),
+    }
+
+
+def test_what_nobody_is_told_of_holds_no_other_latency_back(rows: pl.DataFrame) -> None:
+    silence = Action("s1", "silence", {"metric": "p99_ttft_s"}, at(ONSET), at(ONSET), at(ONSET + 400))
+    assert latencies(rows, 0, actions=[silence]) == [
+        ("p99_e2e_s_page", "inhibited", "p99_tpot_s_page"),
+        ("p99_tpot_s_page", None, None),
+        ("p99_ttft_s_page", "silenced", "s1"),
+    ]
+
+
 def test_a_step_that_nobody_accepts_never_becomes_normal(fleet: tuple[np.ndarray, np.ndarray]) -> None:
     p99, requests = hourly_p99(np.random.default_rng(8), 1, 90)
     p99[0, 30 * A_DAY :] *= 1.6
@@ -226,6 +262,60 @@ def test_a_trend_that_pages_too_often_pages_no_more() -> None:
     power = next(row for row in seen.power() if row["rule"] == TTFT[0])
     assert (power["fired"], power["budget"], power["armed"]) == (5, 3, False)
     assert "5 times in 28 days" in power["why"]
+
+
+def test_the_series_of_an_alarm_goes_from_a_week_before_it_to_now_with_its_gaps(rows: pl.DataFrame) -> None:
+    holes = rows.filter((pl.col("pool") != "pool-0") | ~pl.col("window_start").is_between(at(ONSET), at(ONSET + 3)))
+    seen = evaluation(holes, ONSET + 40)
+    page = next(a for a in seen.alarms() if a["rule"] == TTFT[0] and a["pool"] == "pool-0")
+    series = seen.series().filter(pl.col("alarm_id") == page["alarm_id"])
+    assert set(seen.series()["alarm_id"]) == {a["alarm_id"] for a in seen.alarms() if a.get("starts_at")}
+    assert (
+        series["window_start"].to_list()
+        == pl.datetime_range(page["starts_at"] - timedelta(days=7), at(ONSET + 39), "1h", eager=True).to_list()
+    )
+    of_pool = holes.filter(pl.col("pool") == "pool-0").select("window_start", "p99_ttft_s")
+    beside = series.join(of_pool, on="window_start", how="left")
+    assert beside["value"].to_list() == beside["p99_ttft_s"].to_list()
+    assert series.filter(pl.col("value").is_null())["window_start"].to_list() == [at(ONSET + n) for n in range(4)]
+    assert series["usual"].null_count() == series["bound"].null_count() == 0
+    last = series.row(-1, named=True)
+    assert (last["usual"], last["score"]) == (pytest.approx(page["usual"]), page["score"])
+    assert last["bound"] == pytest.approx(page["usual"] * np.exp(page["threshold"] * page["sigma"]))
+    assert set(series["quantity"]) == {"p99 TTFT (s)"}
+
+
+def test_a_value_that_stays_at_its_bound_fires_and_one_below_it_does_not() -> None:
+    """What the bound of a trend says, by the detector itself: it is where the average reaches the threshold."""
+    p99, requests = hourly_p99(np.random.default_rng(14), 1, 30)
+    p99[0, 29 * A_DAY :] *= 3
+    fired = evaluation(goodput_rows(p99, requests), 30 * A_DAY)
+    page = next(a["alarm_id"] for a in fired.alarms() if a["rule"] == TTFT[0])
+    bound = dict(fired.series().filter(pl.col("alarm_id") == page).select("window_start", "bound").iter_rows())
+    for share, states in ((1.01, {"firing"}), (0.97, {"inactive", "pending"})):
+        for hour in range(29 * A_DAY, 30 * A_DAY):
+            p99[0, hour] = share * bound[at(hour)]
+        found = evaluation(goodput_rows(p99, requests), 30 * A_DAY).alarms()
+        assert next(a["state"] for a in found if a["rule"] == TTFT[0]) in states
+
+
+def test_rules_without_a_baseline_have_their_bound() -> None:
+    p99, requests = hourly_p99(np.random.default_rng(15), 1, 10)
+    p99[0, -5:] = 9.0
+    ratio = np.full(p99.shape, 0.99)
+    ratio[0, -30:] = 0.2
+    rules = {"slow": {"kind": "absolute", "metric": "p99_ttft_s", "above": 5.0, "severity": "page"}}
+    rows = goodput_rows(p99, requests, ratio=ratio)
+    given = settings(rules=rules, slo={"chat": {"objective": 0.9}}, windows_s=[3600], alarms={"window_s": 3600})
+    seen = evaluation(rows, 10 * A_DAY, given)
+    names = {a["alarm_id"]: a["rule"] for a in seen.alarms()}
+    lines = {
+        names[row["alarm_id"]]: (row["usual"], row["bound"], row["score"] is None)
+        for row in seen.series().group_by("alarm_id").last().iter_rows(named=True)
+    }
+    assert lines["slow"] == (None, 5.0, True)
+    # 10 % of a budget of 10 % over 30 days in one day: 3 times too fast, so 30 % bad
+    assert lines["chat_burn_24h_ticket"] == (None, pytest.approx(0.7), False)
 
 
 def test_power_says_what_the_alarm_can_see(rows: pl.DataFrame) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from goodput.cli.main import main
 from goodput.measure.gates import gate_rows
-from goodput.monitor.assets import evaluate, read_rows
+from goodput.monitor.assets import TABLES, evaluate, read_rows
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import write_parquet
@@ -84,12 +84,11 @@ def test_a_second_evaluation_adds_no_event_and_edits_none(workspace: Workspace) 
     assert read_rows(workspace.lake, "alarm_events") == told
 
 
-def test_all_three_relations_are_published(workspace: Workspace) -> None:
+def test_all_relations_are_published(workspace: Workspace) -> None:
     counts = evaluate(workspace, NOW)
     rows = publish(workspace.lake, [], gate_rows(workspace.settings))
-    assert {name: rows[name] for name in ("alarms", "alarm_events", "alarm_power")} == {
-        name: counts[name] for name in ("alarms", "alarm_events", "alarm_power")
-    }
+    assert {name: rows[name] for name in TABLES} == {name: counts[name] for name in TABLES}
+    assert min(rows[name] for name in TABLES) > 0
 
 
 def test_an_empty_lake_has_only_the_watchdog(tmp_path: Path) -> None:
@@ -116,6 +115,15 @@ def test_show_tells_everything_of_one(evaluated: dict[str, Any], say: Say) -> No
     assert "slope_per_hour" in shown
     assert f'goodput query "{json.loads(alarm["explanation"])["sql"]}"' in shown
     assert "no alarm is called 'nothing'" in say("show", "nothing", code=2)
+
+
+def test_show_draws_one(evaluated: dict[str, Any], say: Say, tmp_path: Path) -> None:
+    alarm = evaluated["p99_ttft_s_page"]["alarm_id"]
+    say("show", alarm, "--plot", "alarm.png")
+    assert (tmp_path / "alarm.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert "cannot write" in say("show", alarm, "--plot", "nowhere/alarm.png", code=1)
+    quiet = evaluated["pool_silent"]["alarm_id"]
+    assert "nothing to draw: it did not fire" in say("show", quiet, "--plot", "quiet.png", code=2)
 
 
 @pytest.mark.usefixtures("evaluated")

@@ -51,6 +51,21 @@ def write_events(lake: Lake, rows: Iterable[Mapping[str, Any]]) -> None:
     write_parquet(lake.part("monitored", "alarm_events", "all"), table)
 
 
+def windows(alarm_id: str, until: datetime, hours: int) -> list[dict[str, Any]]:
+    """Rows of alarm_series of so many hours up to `until`: 0.6 s, and twice that from noon on."""
+    starts = [until - timedelta(hours=hours - n) for n in range(hours)]
+    named = {"alarm_id": alarm_id, "window_s": 3600, "quantity": "p99 TTFT (s)", "usual": 0.6, "bound": 0.75}
+    return [
+        {**named, "window_start": at, "value": 1.2 if at >= NOON else 0.6, "score": 4.0 if at >= NOON else 0.0}
+        for at in starts
+    ]
+
+
+def write_series(lake: Lake, rows: Iterable[Mapping[str, Any]]) -> None:
+    table = pa.Table.from_pylist([dict(row) for row in rows], schema=arrow_schema("alarm_series"))
+    write_parquet(lake.part("monitored", "alarm_series", "all"), table)
+
+
 def write_operations(lake: Lake, rows: Iterable[tuple[str, datetime, str, str]]) -> None:
     """Operations as (kind, when, pool, revision)."""
     names = ("kind", "occurred_at", "pool", "revision")

@@ -14,10 +14,10 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
-    *("accepted_units", "alarm_events", "alarm_power", "alarms", "attempts", "binding_gate", "cache_by_replica"),
-    *("cost_ledger", "cost_lines", "cost_records", "coverage", "deliveries", "disruption_cost", "disruption_frequency"),
-    *("disruptions", "event_records", "frontier", "gate_failures", "goodput"),
-    *("label_records", "load_windows", "ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples"),
+    *("accepted_units", "alarm_events", "alarm_power", "alarm_series", "alarms", "attempts", "binding_gate"),
+    *("cache_by_replica", "cost_ledger", "cost_lines", "cost_records", "coverage", "deliveries", "disruption_cost"),
+    *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "label_records"),
+    *("load_windows", "ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples"),
     *("replica_windows", "requests", "restatements", "sample_records", "serving_records", "session_hours"),
     *("session_labels", "sessions", "sources", "span_links", "token_prices", "waste"),
 )
@@ -61,6 +61,7 @@ KEYS = {
     "token_prices": ("model", "valid_from"),
     "session_labels": ("label_id",),
     "deliveries": ("delivery_id",),
+    "alarm_series": ("alarm_id", "window_start"),
     "sources": ("source_id",),
     "quarantine": ("source_id", "line", "position"),
     "serving_records": ("record_id",),

@@ -23,7 +23,7 @@ from goodput.plumbing.ledger import LedgerEntry, write_ledger
 from goodput.plumbing.warehouse import publish
 
 NO_GATES = GATE_SCHEMA.empty_table()
-ALARMS = ("alarms", "alarm_events", "alarm_power")
+ALARMS = ("alarms", "alarm_events", "alarm_series", "alarm_power")
 RELATIONS = {
     **dict.fromkeys(ALARMS, "BASE TABLE"),
     "accepted_units": "VIEW",

@@ -33,7 +33,7 @@ def test_channels_of_every_kind(tmp_path: Path) -> None:
     ops = channels["ops"]
     assert (ops.match.severity, ops.match.rule, ops.fallback) == (("page",), ("*",), "pager")
     assert [secret.env for secret in ops.signing_secrets] == ["A"]
-    assert (ops.allow_private, ops.group_by, ops.repeat_interval_s) == (False, ("alertname", "pool", "metric"), 86400)
+    assert (ops.allow_private, ops.group_by, ops.repeat_interval_s) == (False, ("severity", "pool"), 86400)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,10 @@ def test_channels_of_every_kind(tmp_path: Path) -> None:
         (f'{HOOK}[channels.ops.templates]\ntext = "5 $"', "channels.ops.templates.text", "text with $name"),
         (f"{HOOK}urll = 1", "channels.ops.urll", "url"),
         ("[notify]\nexplained_for_s = 0", "notify.explained_for_s", "greater than 0"),
+        ('[notify]\nplots_url = "plots/"', "notify.plots_url", "such as https://"),
+        ("[notify]\nretention_s = 21600", "notify.retention_s", "more than 21600"),
+        ("[notify]\nretention_s = 86400\n[alarms]\nmax_age_s = 90000", "notify.retention_s", "more than 90000"),
+        (f"{HOOK}[notify]\nretention_s = 80000", "notify.retention_s", "more than 86400"),
     ],
 )
 def test_one_mistake_with_its_key_and_what_is_right(tmp_path: Path, text: str, key: str, right: str) -> None:

@@ -1,14 +1,17 @@
 """`goodput alarms`: what alarms say of themselves, and what they could see. What operators say is in `alarm_orders`."""
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from goodput.cli.alarm_orders import NAMED, accept, actions, one_alarm, series_of, silence, try_rules
 from goodput.cli.cells import plain
+from goodput.cli.formats import destination
 from goodput.cli.published import Config, LakeRoot, Row, published, rows
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
+from goodput.errors import UsageError
 
 app = typer.Typer(add_completion=False)
 
@@ -22,6 +25,7 @@ _EVENTS = """
     SELECT transition, occurred_at, suppressed, coalesce(suppressed_by, reason) AS because, summary FROM alarm_events
     WHERE alarm_id = $key ORDER BY occurred_at DESC, recorded_at DESC LIMIT 20
 """
+_SERIES = "SELECT * FROM alarm_series WHERE alarm_id = $key ORDER BY window_start"
 _POWER = """
     SELECT * FROM alarm_power WHERE $rule IS NULL OR rule = $rule ORDER BY rule, workload, pool, replica
 """
@@ -74,15 +78,22 @@ def _line(row: Row) -> tuple[object, ...]:
 @app.command()
 def show(
     alarm: Annotated[str, typer.Argument(metavar="ALARM", help="alarm_id, or how it begins.")],
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw its series into this PNG too.")
+    ] = None,
     config: Config = None,
     lake: LakeRoot = None,
 ) -> None:
     """Explain one alarm: how far, since when, in which shape, what else moved, and the SQL to look at.
 
-    Example: goodput alarms show 763c0e7de13f
+    Example:
+      goodput alarms show 763c0e7de13f
+      goodput alarms show 763c0e7de13f --plot alarm.png
     """
     with until_reader_leaves(), published(config, lake) as connection:
         row = one_alarm(rows(connection, NAMED, {"key": alarm}), alarm)
+        if plot is not None:
+            _draw(row, rows(connection, _SERIES, {"key": row["alarm_id"]}), plot)
         out = console()
         out.print(plain(f"{row['alarm_id']}  {row['rule']}  {row['severity']}  {row['state']}"))
         for line in (row["summary"], row["why"]):
@@ -99,6 +110,16 @@ def show(
         if past:
             names = ("event", "at", "held back", "because", "what happened")
             out.print(table(names, [tuple(event.values()) for event in past], out.width))
+
+
+def _draw(alarm: Row, series: list[Row], file: Path) -> None:
+    from goodput.notify.chart import chart_of  # noqa: PLC0415  (only a picture waits for it)
+    from goodput.notify.plot import draw  # noqa: PLC0415
+
+    if not series:
+        raise UsageError(f"{alarm['alarm_id']} has nothing to draw: it did not fire in the last 28 days.")
+    with destination(file) as stream:
+        stream.write(draw(chart_of(alarm, series)))
 
 
 def _fact(value: object) -> object:

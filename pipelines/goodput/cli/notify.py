@@ -78,6 +78,8 @@ def _tell(done: "Delivered") -> None:
         f"{done.pending} pending, {done.dead} dead{left}",
         err=True,
     )
+    if done.undrawn:
+        typer.echo(f"plots are missing: {done.undrawn}", err=True)
 
 
 def _watch(lake: Lake, settings: Settings) -> None:
@@ -143,16 +145,13 @@ def _status(lake: Lake, settings: Settings) -> None:
 
 
 def _dry_run(lake: Lake, settings: Settings) -> None:
-    from goodput.notify.decide import Scene  # noqa: PLC0415
-    from goodput.notify.enqueue import due  # noqa: PLC0415
-    from goodput.notify.operations import read_operations  # noqa: PLC0415
+    from goodput.notify.enqueue import due, scene_of  # noqa: PLC0415
     from goodput.notify.outbox import Outbox, outbox_file  # noqa: PLC0415
     from goodput.notify.senders import Sender  # noqa: PLC0415
-    from goodput.notify.transition import read_transitions  # noqa: PLC0415
 
     out = console()
     with Outbox(_readable(outbox_file(lake))) as outbox:
-        scene = Scene(read_transitions(lake), read_operations(lake), settings.notify, outbox.now_ns())
+        scene = scene_of(lake, settings, outbox.now_ns())
         waiting = outbox.rows("SELECT * FROM deliveries WHERE state = 'pending' ORDER BY sequence")
         new = [draft for draft in due(scene, settings.channels, outbox).drafts if draft.state == "pending"]
     told = [(row["channel"], row["severity"], row["status"], row["summary"], row["body"]) for row in waiting]

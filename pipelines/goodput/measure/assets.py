@@ -156,7 +156,7 @@ def disrupted(workspace: dg.ResourceParam[Workspace]) -> Results:
     deps=[
         *("attempts", "requests", "quality_labels", "session_labels", "ops_events", "cost_records", "token_prices"),
         *("replica_samples", "coverage", "cost_ledger", "waste", "goodput", "gate_failures", "frontier", "quarantine"),
-        *("alarms", "alarm_events", "alarm_power"),
+        *("alarms", "alarm_events", "alarm_series", "alarm_power"),
         *(*REPLICA_TABLES, BY_DAY, *BY_KIND),
     ],
     description="goodput.duckdb: every public relation with its comments, replaced whole.",

@@ -18,7 +18,7 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake, inputs_of, write_parquet
 from goodput.plumbing.workspace import Workspace
 
-TABLES = ("alarms", "alarm_events", "alarm_power")
+TABLES = ("alarms", "alarm_events", "alarm_series", "alarm_power")
 CELL = "history=all"
 _KEYS = ("slice", "window_s", "partial")
 
@@ -52,7 +52,10 @@ def evaluate(workspace: Workspace, now: datetime) -> dict[str, int]:
     alarms = evaluation.alarms()
     _write(lake, "alarm_events", before + news)
     _write(lake, "alarms", alarms)
-    counts = {"alarm_events": len(before) + len(news), "alarms": len(alarms), "new_events": len(news)}
+    series = evaluation.series()
+    write_parquet(lake.part("monitored", "alarm_series", CELL), series.to_arrow().cast(arrow_schema("alarm_series")))
+    counts = {"alarm_events": len(before) + len(news), "alarms": len(alarms), "alarm_series": series.height}
+    counts["new_events"] = len(news)
     counts["firing"] = sum(row["state"] == "firing" for row in alarms)
     due = power_inputs(workspace, now)
     if inputs_of(lake.part("monitored", "alarm_power", CELL)) != due:

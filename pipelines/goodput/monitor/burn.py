@@ -66,4 +66,6 @@ def _watched(  # noqa: PLR0913, PLR0917  (one pair of windows of one objective)
     globs = {"workload": slo.workload, "pool": slo.pool}
     labels = tuple((label, ", ".join(wanted)) for label, wanted in globs.items() if wanted)
     parts = (rule, "burn_rate", burn.severity, "goodput_ratio", labels, threshold)
-    return Watched(*parts, score=rate, values=1 - rates[1] * (1 - slo.objective), episodes=found, requests=offered)
+    left = 1 - slo.objective
+    values, bound = 1 - rates[1] * left, 1 - threshold * left
+    return Watched(*parts, score=rate, values=values, episodes=found, requests=offered, bound=bound)

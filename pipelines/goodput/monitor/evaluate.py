@@ -14,6 +14,7 @@ import polars as pl
 
 from goodput.monitor.burn import watched_burn_rates
 from goodput.monitor.calendar import Calendar, calendar
+from goodput.monitor.chart import alarm_series
 from goodput.monitor.explain import Context
 from goodput.monitor.grid import NAN, Floats, Grid, grid_of
 from goodput.monitor.plain_rules import watched_absences, watched_bounds
@@ -139,13 +140,19 @@ class Evaluation:
         clock = clock_row(self.grid.end_s(self.until - 1), self.now, self.evidence.settings.alarms.silent_telemetry_s)
         return [*(row for row in found if row is not None), clock]
 
+    def series(self) -> pl.DataFrame:
+        """Rows of `alarm_series`."""
+        return (
+            alarm_series((), Grid(0, 1), 1) if self.grid is None else alarm_series(self.watched, self.grid, self.until)
+        )
+
     def told(self) -> Iterator[Told]:
         """Every transition that history holds, whether it was told before or not."""
         if self.grid is not None:
             until_s = self.grid.end_s(self.until - 1)
             for one in self.watched:
                 method = method_of(one, self.evidence.settings)
-                held_now = now_held(one, self._holds, until_s - 1) is not None
+                held_now = now_held(one, self._holds, until_s) is not None
                 for change in transitions(one, self.grid, self._holds[str(one.named["alarm_id"])], until_s):
                     yield told(change, self._context, method, held_now=held_now)
             yield from silent_telemetry(until_s, self.now, self.evidence.settings.alarms.silent_telemetry_s)

@@ -45,7 +45,7 @@ def _bounded(name: str, rule: Rule, panel: Panel, row: int, values: Floats) -> W
     )
     requests = None if panel.requests is None else panel.requests[row]
     parts = (name, "absolute", rule.severity, rule.metric, panel.labels[row], bound, values, values, tuple(found))
-    return Watched(*parts, requests=requests, panel=panel, row=row)
+    return Watched(*parts, requests=requests, bound=bound, panel=panel, row=row)
 
 
 def watched_absences(

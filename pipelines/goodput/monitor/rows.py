@@ -116,7 +116,7 @@ def alarm_row(
         "threshold": one.threshold,
         "why": why,
     }
-    hold = now_held(one, held, until_s - 1) if state == "firing" else None
+    hold = now_held(one, held, until_s) if state == "firing" else None
     row |= {"suppressed": hold and hold.kind, "suppressed_by": hold and hold.by}
     if len(judged):
         row |= _newest(one, int(judged[-1]), context)

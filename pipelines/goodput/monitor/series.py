@@ -97,11 +97,16 @@ def scaled(panel: Panel) -> Floats:
     pool's own series tells.
     """
     kind = panel.kind
-    values = on_scale(kind.scale, panel.values)
+    values = worse(kind, panel.values)
     if panel.requests is not None:
         values = np.where(panel.requests >= kind.least_requests, values, NAN)
-    worse = values if kind.worse == "up" else -values
-    return worse - _peers(panel, worse) if kind.per == "replica" else worse
+    return values - _peers(panel, values) if kind.per == "replica" else values
+
+
+def worse(kind: Metric, values: Floats) -> Floats:
+    """Values in the metric's own unit on its scale, where more is worse."""
+    scaled = on_scale(kind.scale, values)
+    return scaled if kind.worse == "up" else -scaled
 
 
 def sampling_error(panel: Panel) -> Floats | None:
@@ -121,6 +126,6 @@ def _peers(panel: Panel, values: Floats) -> Floats:
     return middle
 
 
-def natural(kind: Metric, worse: Floats) -> Floats:
-    """Back from `scaled` to the metric's own unit."""
-    return off_scale(kind.scale, worse if kind.worse == "up" else -worse)
+def natural(kind: Metric, scaled: Floats) -> Floats:
+    """Back from `worse` to the metric's own unit."""
+    return off_scale(kind.scale, scaled if kind.worse == "up" else -scaled)

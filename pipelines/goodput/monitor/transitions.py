@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from goodput.monitor.grid import DAY_S, Grid
+from goodput.monitor.series import Labels
 from goodput.monitor.states import Episode
 from goodput.monitor.watched import Watched
 from goodput.plumbing.alarm_actions import Action
 
 BUDGET_S = 28 * DAY_S
+_LATENCIES = ("_ttft_s", "_tpot_s", "_e2e_s")
+_TOGETHER_S = 12 * 3600  # the same drift is found within hours in one latency and the other, as their noise has it
 _AFTER_PAGE_S = 6 * 3600  # a ticket outlasts its page by a little: no news
 
 
@@ -53,7 +56,8 @@ def holds(
     """What holds back each alarm, by alarm_id.
 
     A page holds back the ticket of the same rule kind, metric and series; an absolute page any trend of them; a trend
-    page over its budget holds back itself.
+    page over its budget holds back itself; and of latencies of one series that drift together the first to be told
+    holds back the others.
     """
     paging: dict[tuple[object, ...], list[Hold]] = {}
     for one in all_watched:
@@ -69,7 +73,52 @@ def holds(
         mine = [_silence(action) for action in silences if action.matches(named)]
         over = list(_over_budget(one, grid, page_budget))
         found[str(named["alarm_id"])] = [*mine, *by_page, *by_bound, *over]
+    _hold_followers(all_watched, grid, found)
     return found
+
+
+def _hold_followers(all_watched: Sequence[Watched], grid: Grid, found: Mapping[str, list[Hold]]) -> None:
+    """Add what holds back latencies that follow another one: what makes one of them slow makes the others slow.
+
+    Of those that fire in the same window a page goes first, then ttft, tpot and e2e, which is made of both.
+    """
+    fired: dict[Labels, list[_Fired]] = {}
+    for one in all_watched:
+        rank = next((n for n, name in enumerate(_LATENCIES) if (one.metric or "").endswith(name)), None)
+        if one.kind == "trend" and rank is not None and "replica" not in dict(one.labels):
+            for _, starts_s, ends_s in spans(one, grid):
+                begun = _Fired(starts_s, one.severity != "page", rank, one, ends_s)
+                fired.setdefault(one.labels, []).append(begun)
+    for many in fired.values():
+        told: list[_Fired] = []
+        for begun in sorted(many, key=lambda one: (one.starts_s, one.ticket, one.rank)):
+            mine = found[str(begun.watched.named["alarm_id"])]
+            leader = next((other for other in told if begun.follows(other)), None)
+            if leader is not None:
+                until_s = min(leader.until_s, _or_never(begun.ends_s))
+                mine.append(Hold(begun.starts_s, until_s, "inhibited", leader.watched.rule))
+            elif _hold_at(mine, begun.starts_s) is None:
+                told.append(begun)
+
+
+@dataclass(frozen=True)
+class _Fired:
+    """One time that a latency fired."""
+
+    starts_s: int
+    ticket: bool
+    rank: int
+    watched: Watched
+    ends_s: int | None
+
+    @property
+    def until_s(self) -> float:
+        return _or_never(self.ends_s) + _AFTER_PAGE_S
+
+    def follows(self, other: "_Fired") -> bool:
+        """Whether this is no news to those who were told of the other one."""
+        together = self.starts_s - _TOGETHER_S <= other.starts_s <= self.starts_s < other.until_s
+        return together and other.rank != self.rank and other.ticket <= self.ticket
 
 
 def _silence(action: Action) -> Hold:
@@ -117,6 +166,7 @@ def _or_never(ends_s: int | None) -> float:
     return float("inf") if ends_s is None else float(ends_s)
 
 
-def now_held(one: Watched, held: Mapping[str, Sequence[Hold]], at_s: float) -> Hold | None:
-    """What holds an alarm back at an instant."""
-    return _hold_at(held[str(one.named["alarm_id"])], at_s)
+def now_held(one: Watched, held: Mapping[str, Sequence[Hold]], until_s: int) -> Hold | None:
+    """What holds an alarm back at the end of the newest window, or from there on."""
+    mine = held[str(one.named["alarm_id"])]
+    return _hold_at(mine, until_s - 1) or _hold_at(mine, until_s)

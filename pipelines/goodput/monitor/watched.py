@@ -18,7 +18,10 @@ from goodput.settings.alarms import Rule
 
 @dataclass(frozen=True)
 class Watched:
-    """One rule over one series. Arrays are by window; `score` is what is compared with `threshold`, NaN: no verdict."""
+    """One rule over one series. Arrays are by window; `score` is what is compared with `threshold`, NaN: no verdict.
+
+    `bound` is the value at which a rule fires that knows no baseline, in the unit of `values`.
+    """
 
     rule: str
     kind: str
@@ -30,6 +33,7 @@ class Watched:
     values: Floats
     episodes: tuple[Episode, ...]
     requests: Floats | None = None
+    bound: float | None = None
     trend: Scores | None = None
     panel: Panel | None = None
     row: int = 0

@@ -6,6 +6,7 @@ from typing import Any
 from goodput.monitor.watched import Watched
 
 _UNITS = {"_s": " s", "_usd": " USD"}
+_SHORT = {"ttft": "TTFT", "tpot": "TPOT", "e2e": "E2E", "kv": "KV"}
 
 
 def summary(one: Watched, facts: Mapping[str, Any]) -> str:
@@ -19,6 +20,16 @@ def summary(one: Watched, facts: Mapping[str, Any]) -> str:
     if one.kind == "absolute":
         return f"{series} is {value} (bound {_shown(one.metric, one.threshold)})"
     return "".join([f"{series} {_moved(facts)} since {facts['onset_at']}: {value}", *_details(one, facts)])
+
+
+def quantity(one: Watched) -> str:
+    """What the values of an alarm's series are, with their unit."""
+    if one.kind == "absence":
+        return "requests a window"
+    metric = str(one.metric)
+    unit = next((suffix for suffix in _UNITS if metric.endswith(suffix)), "")
+    words = " ".join(_SHORT.get(word, word) for word in metric.removesuffix(unit).split("_"))
+    return f"{words} ({_UNITS[unit].strip()})" if unit else words
 
 
 def _series(one: Watched) -> str:
@@ -42,7 +53,8 @@ def _details(one: Watched, facts: Mapping[str, Any]) -> list[str]:
     if "hours_to_limit" in facts:
         limit = _shown(one.metric, facts["limit"])
         hours = facts["hours_to_limit"]
-        said.append(f"; over {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
+        there = "below" if one.panel is not None and one.panel.kind.worse == "down" else "over"
+        said.append(f"; {there} {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
     if "last_operation" in facts:
         operation = facts["last_operation"]
         said.append(f"; last operation: {operation['kind']} at {operation['occurred_at']}")

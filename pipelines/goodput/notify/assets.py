@@ -22,6 +22,8 @@ def delivered(context: dg.AssetExecutionContext, workspace: dg.ResourceParam[Wor
     except Exception as error:
         context.log.warning(f"alarms are not delivered: {error}\n`goodput notify --status` says what waits.")
         return dg.MaterializeResult(metadata={"error": str(error)})
+    if done.undrawn:
+        context.log.warning(f"plots of alarms are missing: {done.undrawn}")
     return dg.MaterializeResult(
         metadata={
             "enqueued": done.enqueued,

@@ -12,6 +12,7 @@ from goodput.settings.channels import Channel
 
 _NEVER = "0001-01-01T00:00:00Z"
 _SEVERITIES = {"page": "critical", "ticket": "warning"}  # of PagerDuty; else info
+_SLACK_PLOTS = 5  # of one message: beyond 50 blocks Slack refuses it
 _SLACK_TITLE, _SLACK_TEXT, _SUMMARY, _DEDUP_KEY = 150, 2900, 1024, 255
 
 
@@ -66,6 +67,7 @@ def _annotations(channel: Channel, alert: Alert) -> dict[str, str]:
         "explained_by": alert.explained_by,
         "corrected": "late data changed what was said before" if told.transition == "corrected" else "",
         "alarm_id": told.alarm_id,
+        "plot": alert.plot,
     }
     return {name: value for name, value in named.items() if value}
 
@@ -103,6 +105,8 @@ def _pagerduty(channel: Channel, notice: Notice, external_url: str) -> dict[str,
             "custom_details": {**alert.labels, **_annotations(channel, alert)},
         }
         event["client"] = "Goodput"
+        if alert.plot.startswith("https://"):  # it shows no others
+            event["images"] = [{"src": alert.plot, "href": alert.plot, "alt": cut(title, _SUMMARY)}]
         if external_url:
             event["client_url"] = external_url
     return event
@@ -111,13 +115,15 @@ def _pagerduty(channel: Channel, notice: Notice, external_url: str) -> dict[str,
 def _slack(channel: Channel, notice: Notice, external_url: str) -> dict[str, Any]:
     blocks: list[dict[str, Any]] = []
     titles: list[str] = []
-    for alert in notice.alerts[:MAX_ALERTS]:
+    for number, alert in enumerate(notice.alerts[:MAX_ALERTS]):
         title, text = texts(alert, channel.templates)
         titles.append(title if alert.firing else f"Resolved: {title}")
         blocks.append({"type": "header", "text": {"type": "plain_text", "text": cut(titles[-1], _SLACK_TITLE)}})
         said = "\n".join(part for part in (text, alert.explained_by and f"After {alert.explained_by}") if part)
         if said:
             blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": cut(_escaped(said), _SLACK_TEXT)}})
+        if alert.firing and alert.plot and number < _SLACK_PLOTS:
+            blocks.append({"type": "image", "image_url": alert.plot, "alt_text": cut(titles[-1])})
     left_out = len(notice.alerts) - MAX_ALERTS
     context = f"{notice.reason}, since {instant(notice.alerts[0].transition.starts_at)}"
     more = f"; {left_out} more alarms" if left_out > 0 else ""

@@ -81,8 +81,8 @@ class Composer:
     def _delivery(self, members: Sequence[Decision], beside: Sequence[Standing]) -> Draft:
         first = members[0]
         events = tuple(sorted(member.transition.event_id for member in members))
-        alerts = [Alert(m.transition, m.transition.firing, m.explained_by) for m in members]
-        shown = [*alerts, *(Alert(one.transition, True, one.explained_by) for one in beside)]
+        alerts = [self._alert(member, member.transition.firing) for member in members]
+        shown = [*alerts, *(self._alert(one, True) for one in beside)]
         heartbeat = first.transition.transition == HEARTBEAT
         kind = HEARTBEAT if heartbeat else "fallback" if first.origin else "transition"
         drafted = self._draft(fingerprint(self.name, events), kind, shown, _reason(alerts, bool(beside)))
@@ -104,7 +104,7 @@ class Composer:
         count = (self.scene.now_ns - since_ns) // every_ns
         if count < 1:
             return
-        alerts = [Alert(one.transition, True, one.explained_by) for one in members]
+        alerts = [self._alert(one, True) for one in members]
         expires_ns = self._until_ns() if alertmanager else since_ns + (count + 1) * every_ns
         yield replace(
             self._draft(fingerprint(self.name, told_by, count), "reminder", alerts, _AGAIN), expires_ns=expires_ns
@@ -128,6 +128,10 @@ class Composer:
             event_ids=(),
             alarm_ids=tuple(sorted(alert.transition.alarm_id for alert in alerts)),
         )
+
+    def _alert(self, one: Decision | Standing, firing: bool) -> Alert:
+        told = one.transition
+        return Alert(told, firing, one.explained_by, self.scene.plots.link(self.channel, told))
 
     def _until_ns(self) -> int:
         return self.scene.now_ns + int(self.channel.resolve_after_s * NS)

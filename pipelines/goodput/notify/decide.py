@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 
 from goodput.notify.operations import Operation, explaining
+from goodput.notify.plots import Plots
 from goodput.notify.retry import NS
 from goodput.notify.transition import Transition
 from goodput.settings.channels import Channel, Match, Notify
@@ -40,6 +41,7 @@ class Scene:
     operations: Sequence[Operation]
     settings: Notify
     now_ns: int
+    plots: Plots = field(default_factory=Plots)
 
     @property
     def now(self) -> datetime:

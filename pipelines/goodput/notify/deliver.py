@@ -1,14 +1,19 @@
 """One round of delivery: bring the outbox up to date, send what is due, publish what became of it."""
 
+import time
 from dataclasses import dataclass
 
 from goodput.notify.deliveries import is_written, write_deliveries
 from goodput.notify.drain import Drained, Drainer
 from goodput.notify.enqueue import enqueue
 from goodput.notify.outbox import Outbox, outbox_file
+from goodput.notify.plots import Plots, draw_due
+from goodput.notify.retention import forget
 from goodput.notify.senders import Sender
 from goodput.plumbing.lake import Lake
 from goodput.settings.model import Settings
+
+_PLOTS_S = 10.0  # that alarms wait at most for their pictures
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,7 @@ class Delivered:
     drained: Drained
     pending: int
     dead: int
+    undrawn: str = ""  # why plots are missing
 
 
 def deliver(lake: Lake, settings: Settings, budget_s: float) -> Delivered:
@@ -28,12 +34,25 @@ def deliver(lake: Lake, settings: Settings, budget_s: float) -> Delivered:
     with Outbox(outbox_file(lake)) as outbox:
         enqueued = enqueue(lake, settings, outbox)
         senders = {name: Sender(channel, settings.base) for name, channel in settings.channels.items()}
-        drained = Drained()
+        began = time.monotonic()
+        undrawn = _draw(lake, settings, outbox, began + min(budget_s / 4, _PLOTS_S))
+        drained, forgotten = Drained(), 0
         try:
-            drained = Drainer(lake, senders, budget_s).drain()
+            drained = Drainer(lake, senders, began + budget_s - time.monotonic()).drain()
+            with outbox.writing():
+                forgotten = forget(outbox, settings.notify.retention_s, Plots(settings.plots_path))
         finally:
-            if enqueued or drained != Drained() or not is_written(lake):
+            if enqueued or forgotten or drained != Drained() or not is_written(lake):
                 with outbox.writing():  # one process at a time, and each what the outbox then holds
                     write_deliveries(lake, outbox)
         left = {row["state"]: row["n"] for row in outbox.rows("SELECT state, count(*) AS n FROM deliveries GROUP BY 1")}
-    return Delivered(enqueued, drained, left.get("pending", 0), left.get("dead", 0))
+    return Delivered(enqueued, drained, left.get("pending", 0), left.get("dead", 0), undrawn)
+
+
+def _draw(lake: Lake, settings: Settings, outbox: Outbox, until: float) -> str:
+    """Draw what is due; why not, where that fails: no alarm waits for its picture."""
+    try:
+        draw_due(lake, settings, outbox, until)
+    except Exception as error:  # drawing is somebody else's code
+        return str(error) or type(error).__name__
+    return ""

@@ -4,12 +4,14 @@ One transaction, so that two processes that do it at once decide one after the o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from goodput.errors import LakeUnreadable
 from goodput.notify.compose import Composer
 from goodput.notify.decide import Known, Scene, decide
 from goodput.notify.operations import read_operations
 from goodput.notify.outbox import Draft, Outbox
+from goodput.notify.plots import Plots, plots_of
 from goodput.notify.retry import NS
 from goodput.notify.transition import read_transitions
 from goodput.plumbing.lake import Lake
@@ -40,13 +42,22 @@ class Due:
 
 def enqueue(lake: Lake, settings: Settings, outbox: Outbox) -> int:
     """Bring the outbox up to the lake; how many deliveries were new. Raises LakeUnreadable or OutboxUnusable."""
-    alarms, operations = read_transitions(lake), read_operations(lake)
+    scene = scene_of(lake, settings, outbox.now_ns())
     with outbox.writing():
         outbox.expire()
         outbox.keep_only(settings.channels)
-        found = due(Scene(alarms, operations, settings.notify, outbox.now_ns()), settings.channels, outbox)
+        found = due(replace(scene, now_ns=outbox.now_ns()), settings.channels, outbox)
         outbox.withdraw(found.withdrawn)
         return outbox.add(found.drafts)
+
+
+def scene_of(lake: Lake, settings: Settings, now_ns: int) -> Scene:
+    """What the lake holds for decisions; without plots where their series cannot be read. Raises LakeUnreadable."""
+    try:
+        plots = plots_of(lake, settings)
+    except LakeUnreadable:
+        plots = Plots()  # drawing says why
+    return Scene(read_transitions(lake), read_operations(lake), settings.notify, now_ns, plots)
 
 
 def due(scene: Scene, channels: Mapping[str, Channel], outbox: Outbox) -> Due:

@@ -22,6 +22,7 @@ class Alert:
     transition: Transition
     firing: bool
     explained_by: str = ""
+    plot: str = ""  # where its picture is found
 
     @property
     def status(self) -> str:

@@ -43,6 +43,7 @@ TABLES = {
     "quarantine": "conformed",
     "alarms": "monitored",
     "alarm_events": "monitored",
+    "alarm_series": "monitored",
     "alarm_power": "monitored",
 }
 _ALSO = {"quality_labels": "session_labels"}  # rows of a view that another table of its layer holds
@@ -84,6 +85,7 @@ _ORDER = {
     "token_prices": "model, valid_from",
     "alarms": "rule, workload, pool, replica",
     "alarm_events": "occurred_at, alarm_id, transition, event_id",
+    "alarm_series": "alarm_id, window_start",
     "alarm_power": "rule, workload, pool, replica",
 }
 _OWN_TIME = ("deliveries",)  # written between runs too: the view reads the file that is there when it is asked

@@ -20,6 +20,7 @@ def alarm_mistakes(settings: "Settings") -> Iterator[Mistake]:
     asked = {"window_s", "rules"} & alarms.model_fields_set
     if asked and alarms.window_s not in settings.windows_s:
         yield Mistake("alarms.window_s", f"windows_s has none of {alarms.window_s} s", "one that windows_s names")
+    yield from _retention_mistakes(settings)
     for span in alarms.excluded:
         if span.begins >= span.ends:
             yield Mistake("alarms.excluded", f"{span.begins} is not before {span.ends}", "begins before ends")
@@ -29,6 +30,18 @@ def alarm_mistakes(settings: "Settings") -> Iterator[Mistake]:
     for name, slo in settings.slo.items():
         for number, burn in enumerate(slo.burn_rates):
             yield from _burn_mistakes(f"slo.{name}.burn_rates.{number}", slo, burn, min(settings.windows_s))
+
+
+def _retention_mistakes(settings: "Settings") -> Iterator[Mistake]:
+    """What is forgotten sooner than it stops being news would be told again."""
+    news = {"alarms.max_age_s": settings.alarms.max_age_s, "notify.max_event_age_s": settings.notify.max_event_age_s}
+    for name, channel in settings.channels.items():
+        news[f"channels.{name}.repeat_interval_s"] = channel.repeat_interval_s
+        news[f"channels.{name}.resolve_after_s"] = channel.resolve_after_s
+    longest = max(news, key=lambda key: news[key])
+    if settings.notify.retention_s <= news[longest]:
+        wrong = f"{settings.notify.retention_s:g} s: alarms would be told again that are still news by {longest}"
+        yield Mistake("notify.retention_s", wrong, f"more than {news[longest]:g}")
 
 
 def _rule_mistakes(key: str, rule: Rule) -> Iterator[Mistake]:

@@ -94,7 +94,7 @@ class Channel(Part):
     ca_file: Path | None = None
     match: Match = Match()
     templates: Templates = Templates()
-    group_by: Names = ("alertname", "pool", "metric")
+    group_by: Names = ("severity", "pool")
     repeat_interval_s: Seconds = 86400.0
     resolve_after_s: Seconds = 3 * 3600.0
     fallback: str | None = None
@@ -131,6 +131,16 @@ class Notify(Part):
     explained_by: Names = ("deployment", "restart", "scale_in", "scale_out", "salt_rotation", "config_change")
     explained_for_s: Seconds = 2 * 3600.0
     hold: Severities = ()
+    plots: str = ""
+    plots_url: str = ""
+    retention_s: Seconds = 90 * 86400.0
+
+    @field_validator("plots_url")
+    @classmethod
+    def _absolute(cls, value: str) -> str:
+        if value and not value.startswith(("https://", "http://")):
+            raise Unusable(f"{value!r} is no absolute url", "such as https://plots.example.com/goodput")
+        return value
 
 
 def usable_fallbacks(channels: dict[str, Channel]) -> dict[str, Channel]:

@@ -309,6 +309,11 @@ class Settings(Part):
         return tuple(self.base / path for path in self.landing)
 
     @property
+    def plots_path(self) -> Path:
+        """The folder of the plots of alarms: in the lake, unless the settings name one."""
+        return self.base / (self.notify.plots or Path(self.lake) / "plots")
+
+    @property
     def lake_path(self) -> Path:
         """The lake's root folder."""
         return self.base / self.lake
