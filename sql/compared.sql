@@ -7,10 +7,11 @@ WITH told AS (
             {metric: 'throughput_rps', ordinal: 1, more_is_better: true, told: throughput_rps},
             {metric: 'goodput_rps', ordinal: 2, more_is_better: true, told: goodput_rps},
             {metric: 'goodput_ratio', ordinal: 3, more_is_better: true, told: goodput_ratio},
-            {metric: 'quality_ratio', ordinal: 4, more_is_better: true, told: quality_ratio},
-            {metric: 'cost_per_accepted_usd', ordinal: 5, more_is_better: false, told: cost_per_accepted_usd}
+            {metric: 'quality_ratio', ordinal: 4, more_is_better: true, told: quality_ratio}
         ], max_depth := 2)
     FROM compared_sides
+    UNION ALL
+    SELECT side, 'cost_per_accepted_usd', 5, false, cost_per_accepted_usd FROM compared_costs
     UNION ALL
     SELECT side, metric, 6 AS ordinal, false AS more_is_better, told FROM compared_quantiles
 ),

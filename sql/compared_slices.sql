@@ -68,6 +68,7 @@ SELECT
     dimension,
     least(a.from_tokens, b.from_tokens) AS from_tokens,
     greatest(a.to_tokens, b.to_tokens) AS to_tokens,
+    place = max(place) OVER (PARTITION BY dimension) AS is_tail,
     a.n AS n_a, b.n AS n_b,
     m.metric,
     m.a.value AS a,
