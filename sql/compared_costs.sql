@@ -24,8 +24,9 @@ beside AS (
 windowed AS (
     SELECT
         side, start_s, w.estimate,
-        requests_usd, idle_usd, unattributed_usd, square, accepted_usd, unknown,
-        coalesce(requests_usd, 0) + coalesce(idle_usd, 0) + coalesce(unattributed_usd, 0) AS usd
+        idle_usd, unattributed_usd, square, accepted_usd, unknown,
+        coalesce(requests_usd, 0) AS busy_usd,
+        busy_usd + coalesce(idle_usd, 0) + coalesce(unattributed_usd, 0) AS loaded_usd
     FROM compared_windows AS w
     LEFT JOIN own USING (side, start_s)
     LEFT JOIN beside USING (side, start_s)
@@ -33,34 +34,49 @@ windowed AS (
 totals AS (
     SELECT
         side,
-        sum(COLUMNS('^(requests_usd|idle_usd|unattributed_usd|square|accepted_usd)$') ORDER BY start_s),
-        CASE WHEN sum(unknown) = 0 THEN sum(usd ORDER BY start_s) END AS cost_usd
+        sum(unknown) = 0 AS known,
+        sum(COLUMNS('^(square|accepted_usd|(idle|unattributed|busy|loaded)_usd)$') ORDER BY start_s)
     FROM windowed
     GROUP BY side
 ),
 priced AS (
-    SELECT t.*, s.estimate, s.label_variance, t.cost_usd / s.estimate AS each_usd, ratio(s.estimate, s.accepted) AS scale
+    SELECT
+        t.side, t.square, s.estimate, s.label_variance,
+        coalesce(t.accepted_usd * ratio(s.estimate, s.accepted), 0) AS accepted_usd,
+        t.busy_usd / s.estimate AS busy_each,
+        t.loaded_usd / s.estimate AS loaded_each
     FROM totals AS t
     JOIN compared_sides AS s USING (side)
-    WHERE s.estimate > 0
+    WHERE s.estimate > 0 AND t.known
 ),
 spread AS (
     SELECT
         side,
-        sum((w.usd - w.estimate * p.each_usd) ** 2 ORDER BY w.start_s) * count(*) / nullif(count(*) - 1, 0) AS variance
+        coalesce(sum((w.busy_usd - w.estimate * busy_each) ** 2 ORDER BY w.start_s)
+            * count(*) / nullif(count(*) - 1, 0), 0) AS busy,
+        coalesce(sum((w.loaded_usd - w.estimate * loaded_each) ** 2 ORDER BY w.start_s)
+            * count(*) / nullif(count(*) - 1, 0), 0) AS loaded
     FROM windowed AS w
     JOIN priced AS p USING (side)
     GROUP BY side
+),
+-- a ratio of two sums: its variance by the delta method, over windows, at least that over independent requests
+intervals AS (
+    SELECT
+        side,
+        around(busy_each, (greatest(busy, square - 2 * busy_each * accepted_usd + busy_each ** 2 * estimate)
+            + busy_each ** 2 * label_variance) / estimate ** 2) AS busy_cost_per_accepted_usd,
+        around(loaded_each, (greatest(loaded, square - 2 * loaded_each * accepted_usd + loaded_each ** 2 * estimate)
+            + loaded_each ** 2 * label_variance) / estimate ** 2) AS cost_per_accepted_usd
+    FROM priced
+    JOIN spread USING (side)
 )
 SELECT
     side,
-    t.cost_usd, t.requests_usd,
-    coalesce(t.idle_usd, 0) AS idle_usd,
-    coalesce(t.unattributed_usd, 0) AS unattributed_usd,
-    -- a ratio of two sums: its variance by the delta method, over windows, at least that over independent requests
-    CASE WHEN p.each_usd IS NOT NULL THEN around(p.each_usd, (greatest(coalesce(s.variance, 0),
-            p.square - 2 * p.each_usd * coalesce(p.accepted_usd * p.scale, 0) + p.each_usd ** 2 * p.estimate)
-        + p.each_usd ** 2 * p.label_variance) / p.estimate ** 2) END AS cost_per_accepted_usd
-FROM totals AS t
-LEFT JOIN priced AS p USING (side)
-LEFT JOIN spread AS s USING (side)
+    CASE WHEN known THEN loaded_usd END AS cost_usd,
+    coalesce(idle_usd, 0) AS idle_usd,
+    coalesce(unattributed_usd, 0) AS unattributed_usd,
+    i.cost_per_accepted_usd,
+    i.busy_cost_per_accepted_usd
+FROM totals
+LEFT JOIN intervals AS i USING (side)

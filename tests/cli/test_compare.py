@@ -124,6 +124,7 @@ def test_idle_time_is_part_of_what_a_side_costs(compare: Run) -> None:
     found = compare(WORKED, spent=spent)
     cost = metric(found, "cost_per_accepted_usd")
     assert (cost["a"], cost["b"]) == (pytest.approx(1.40 / 58), pytest.approx(1.55 / 85))
+    assert metric(found, "busy_cost_per_accepted_usd")["a"] == pytest.approx(1.10 / 58)
     assert [(side["cost_usd"], side["idle_usd"]) for side in found["sides"]] == [
         (pytest.approx(1.40), pytest.approx(0.30)),
         (pytest.approx(1.55), pytest.approx(0.10)),
@@ -151,6 +152,16 @@ def test_periods_and_revisions_carry_all_that_was_spent_in_them(compare: Run) ->
     asked = ("--by", "model_revision", "v1", "v2", "--format", "json")
     found = compare(rows, *asked, windows=2, spent=spent, done=done)
     assert [side["cost_usd"] for side in found["sides"]] == [pytest.approx(1.5), pytest.approx(1.8)]
+
+
+def test_what_only_stood_idle_longer_is_not_called_worse(compare: Run) -> None:
+    rows = [row for route in "AB" for row in requests(route, passing(90, 100), cost_usd=0.01)]
+    found = compare(rows, spent=[beside("idle", 1.0, route="A"), beside("idle", 0.1, route="B")])
+    assert metric(found, "cost_per_accepted_usd")["better"] == "B"
+    assert found["verdict"].startswith(
+        "Verdict: not distinguishable but for idle time; goodput_ratio not distinguishable"
+    )
+    assert found["verdict"].endswith("by idle time, which goes with the load.")
 
 
 def test_windows_that_vary_make_cost_less_sure(compare: Run) -> None:

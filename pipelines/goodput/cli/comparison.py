@@ -25,7 +25,7 @@ _REVISION = "model_revision"  # what `comparable_rows` knows of a request beside
 _LOADED = ("workload", "model", "pool", "route", _REVISION)
 _COSTS = {
     True: "all that was spent on a side / accepted: its requests with retries and overhead, and idle replicas, carried"
-    " by those whom their pool served",
+    " by those whom their pool served (busy_: without these)",
     False: "what a side's requests cost / accepted; no idle time, which nobody tells by {column}",
 }
 
@@ -120,7 +120,7 @@ def _check_column(connection: duckdb.DuckDBPyConnection, column: str | None) -> 
 def _side(row: Row, name: str) -> Row:
     kept = (
         *("side", "n", "succeeded", "accepted", "need", "labelled", "windows", "time_s"),
-        *("cost_usd", "requests_usd", "idle_usd", "unattributed_usd"),
+        *("cost_usd", "idle_usd", "unattributed_usd"),
     )
     return {"name": name, "low_n": row["succeeded"] < _LOW_N, **{key: row[key] for key in kept}}
 
@@ -128,16 +128,17 @@ def _side(row: Row, name: str) -> Row:
 def _verdict(metrics: list[Row], slices: list[Row], names: tuple[str, str]) -> str:
     by_name = {row["metric"]: row for row in metrics}
     deciding = [by_name[name] for name in ("goodput_ratio", "cost_per_accepted_usd") if name in by_name]
-    better = {row["better"] for row in deciding} & {"A", "B"}
+    idle = [row for row in deciding if _differs(row) and _is_idle(row, by_name)]
+    better = {row["better"] for row in deciding if _differs(row) and row not in idle}
     if len(better) == 1:
         (side,) = better
         said = [f"{side} is better ({names['AB'.index(side)]})"]
     elif better:
         said = ["neither is better in all: a trade-off"]
     else:
-        said = ["not distinguishable"]
-    said += [_told(row) for row in deciding]
-    worse = [row for row in slices if row["better"] in {"A", "B"} and {row["better"]} != better]
+        said = ["not distinguishable" + (" but for idle time" if idle else "")]
+    said += [_told(row) + (", by idle time, which goes with the load" if row in idle else "") for row in deciding]
+    worse = [row for row in slices if _differs(row) and {row["better"]} != better]
     if worse:
         most = max(worse, key=lambda row: abs(row["difference"]))
         where = f"{most['dimension']} {most['from_tokens']}..{most['to_tokens']}"
@@ -145,8 +146,18 @@ def _verdict(metrics: list[Row], slices: list[Row], names: tuple[str, str]) -> s
     return "Verdict: " + "; ".join(said) + "."
 
 
+def _differs(row: Row) -> bool:
+    return row["better"] in {"A", "B"}
+
+
+def _is_idle(row: Row, by_name: Mapping[str, Row]) -> bool:
+    """Whether a cost differs by idle time alone: sides that bore other loads are not told apart by that."""
+    busy = by_name.get(f"busy_{row['metric']}", row)
+    return bool(busy["better"] != row["better"])
+
+
 def _told(row: Row) -> str:
     low, high = row["difference_ci_low"], row["difference_ci_high"]
-    if row["better"] not in {"A", "B"}:
+    if not _differs(row):
         return f"{row['metric']} not distinguishable"
     return f"{row['metric']} B - A {significant(row['difference'])} ({significant(low)} .. {significant(high)})"
