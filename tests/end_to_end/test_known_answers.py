@@ -14,7 +14,6 @@ from goodput.simulate.demo import demo_settings, write_demo
 from goodput.simulate.truth.truth import Truth
 
 TESTS = Path(__file__).parent.parent
-AIBRIX = TESTS.parent.parent / "shared/data/aibrix-v0.3.0"
 
 BENCH_SETTINGS = r"""
 landing = ["landing"]
@@ -53,22 +52,6 @@ def test_requests_worked_out_by_hand(tmp_path: Path) -> None:
     for grain in (300, 3600, 86400):
         found = ask(workspace, PER_ROUTE.format(grain=grain))
         assert found.rows() == [("cached", 6, 3, 73), ("direct", 6, 3, 143)]
-
-
-@pytest.mark.skipif(not AIBRIX.is_dir(), reason="the shared data are not beside this checkout")
-def test_real_benchmark_by_settings_alone(tmp_path: Path) -> None:
-    # Measured by an independent script over the same files: requests, those within the SLO, their output tokens.
-    settings = BENCH_SETTINGS.replace('["landing"]', f'["{AIBRIX.resolve()}"]')
-    (tmp_path / "goodput.toml").write_text(settings)
-    found = ask(run_without_checks(tmp_path / "goodput.toml"), PER_ROUTE.format(grain=86400))
-    assert found.rows() == [
-        ("aibrix_kvcache_dram", 2558, 1945, 128078),
-        ("aibrix_kvcache_external", 2558, 2236, 130142),
-        ("aibrix_naive", 2494, 53, 5300),
-        ("aibrix_naive_prefix_routing", 2462, 572, 57200),
-        ("naive", 2490, 64, 6400),
-        ("ps_stack", 2558, 1857, 185700),
-    ]
 
 
 @pytest.fixture(scope="module")
