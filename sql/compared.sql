@@ -1,4 +1,4 @@
--- description: Two sides, measure by measure: both values, the 95 % interval of the difference, and which side is better where it can be told
+-- description: Two sides, measure by measure: both values and their difference, each with its 95 % interval, and which side is better where it can be told
 -- grain: metric
 WITH told AS (
     SELECT
@@ -29,8 +29,8 @@ paired AS (
 )
 SELECT
     metric,
-    a.value AS a,
-    b.value AS b,
+    a.value AS a, a.low AS a_ci_low, a.high AS a_ci_high,
+    b.value AS b, b.low AS b_ci_low, b.high AS b_ci_high,
     apart.value AS difference,
     apart.low AS difference_ci_low,
     apart.high AS difference_ci_high,

@@ -96,16 +96,16 @@ def _print(found: Comparison, out: Console) -> None:
         lasted = significant(float(side["time_s"]))
         out.print(f"{side['side']}: {side['name']}: {side['n']} requests in {lasted} s{labels}{_spent(side)}{low_n}")
     out.print()
-    measures = ("metric", "A", "B", "B - A")
-    out.print(table((*measures, "95 % interval", "better"), [_line(row) for row in found.metrics], out.width))
+    measures = ("metric", "A", "B", "B - A", "better")
+    out.print(table(measures, [_line(row) for row in found.metrics], out.width))
+    out.print("in brackets: 95 % intervals; those of slices so wide that all of them hold at once")
     if any(row["metric"] == "cost_per_accepted_usd" for row in found.metrics):
         out.print(f"cost_per_accepted_usd: {found.cost_contains}")
     out.print()
     shown = [row for row in found.slices if row["better"] in {"A", "B"} or row["is_tail"]]
     if shown:
-        names = ("slice", "requests A", "requests B", *measures, "interval", "better")
         out.print("The longest prompts and answers, and slices by length that differ:")
-        out.print(table(names, [_slice_line(row) for row in shown], out.width))
+        out.print(table(("slice", "n A", "n B", *measures), [_slice_line(row) for row in shown], out.width))
         out.print()
     out.print(found.verdict)
 
@@ -118,7 +118,8 @@ def _spent(side: dict[str, Any]) -> str:
 
 
 def _line(row: dict[str, Any]) -> tuple[object, ...]:
-    return row["metric"], row["a"], row["b"], row["difference"], _interval(row), row["better"]
+    better = row["better"] if row["better"] in {"A", "B"} else "neither"
+    return row["metric"], _within(row, "a"), _within(row, "b"), _within(row, "difference"), better
 
 
 def _slice_line(row: dict[str, Any]) -> tuple[object, ...]:
@@ -126,9 +127,11 @@ def _slice_line(row: dict[str, Any]) -> tuple[object, ...]:
     return named, row["n_a"], row["n_b"], *_line(row)
 
 
-def _interval(row: dict[str, Any]) -> str | None:
-    ends = (row["difference_ci_low"], row["difference_ci_high"])
-    if ends == (None, None):
+def _within(row: dict[str, Any], value: str) -> str | None:
+    """A value with its interval; too few observations leave an end of that open."""
+    if row[value] is None:
         return None
-    low, high = ("open" if end is None else significant(end) for end in ends)
-    return f"{low} .. {high}"
+    low, high = (
+        "open" if (end := row[f"{value}_ci_{side}"]) is None else significant(end, 3) for side in ("low", "high")
+    )
+    return f"{significant(row[value], 3)} ({low}..{high})"
