@@ -1,4 +1,4 @@
--- description: Two sides, measure by measure: both values, the 95 % interval of the difference, and which side is better where it can be told
+-- description: Two sides, measure by measure: both values and their difference, each with its 95 % interval, and which side is better where it can be told
 -- grain: metric
 WITH told AS (
     SELECT
@@ -7,12 +7,16 @@ WITH told AS (
             {metric: 'throughput_rps', ordinal: 1, more_is_better: true, told: throughput_rps},
             {metric: 'goodput_rps', ordinal: 2, more_is_better: true, told: goodput_rps},
             {metric: 'goodput_ratio', ordinal: 3, more_is_better: true, told: goodput_ratio},
-            {metric: 'quality_ratio', ordinal: 4, more_is_better: true, told: quality_ratio},
-            {metric: 'cost_per_accepted_usd', ordinal: 5, more_is_better: false, told: cost_per_accepted_usd}
+            {metric: 'quality_ratio', ordinal: 4, more_is_better: true, told: quality_ratio}
         ], max_depth := 2)
     FROM compared_sides
     UNION ALL
-    SELECT side, metric, 6 AS ordinal, false AS more_is_better, told FROM compared_quantiles
+    SELECT side, 'cost_per_accepted_usd', 5, false, cost_per_accepted_usd FROM compared_costs
+    UNION ALL
+    SELECT side, 'busy_cost_per_accepted_usd', 6, false, busy_cost_per_accepted_usd FROM compared_costs
+    WHERE EXISTS (FROM compared_costs WHERE idle_usd <> 0 OR unattributed_usd <> 0)
+    UNION ALL
+    SELECT side, metric, 7 AS ordinal, false AS more_is_better, told FROM compared_quantiles
 ),
 paired AS (
     SELECT
@@ -25,8 +29,8 @@ paired AS (
 )
 SELECT
     metric,
-    a.value AS a,
-    b.value AS b,
+    a.value AS a, a.low AS a_ci_low, a.high AS a_ci_high,
+    b.value AS b, b.low AS b_ci_low, b.high AS b_ci_high,
     apart.value AS difference,
     apart.low AS difference_ci_low,
     apart.high AS difference_ci_high,

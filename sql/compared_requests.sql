@@ -1,6 +1,5 @@
 -- description: The requests of the two sides that `goodput compare` sets against each other, with what it needs of them
 -- grain: request
--- kind: view
 SELECT
     side,
     workload,
@@ -16,6 +15,6 @@ SELECT
     input_tokens,
     output_tokens,
     cost_usd
-FROM side_requests
+FROM side_rows
 CROSS JOIN (SELECT min(window_s) AS base_s FROM goodput)
 WHERE verdict <> 'in_flight' AND side IS NOT NULL

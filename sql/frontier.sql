@@ -52,7 +52,7 @@ costs AS (
     SELECT
         substr(slice, 10) AS slice, coalesce(pool, route) AS cut, window_start,
         CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd ORDER BY workload) END AS cost_usd,
-        sum(accepted)::BIGINT AS cost_accepted
+        sum(goodput_rps * window_s ORDER BY workload) AS cost_accepted
     FROM goodput
     WHERE slice IN ('workload_route', 'workload_pool') AND window_s = (SELECT min(window_s) FROM goodput)
     GROUP BY ALL
@@ -73,7 +73,8 @@ bins AS (
             coalesce(ratio(sum(failed_ttft), sum(gated_ttft)), 0), coalesce(ratio(sum(failed_tpot), sum(gated_tpot)), 0),
             coalesce(ratio(sum(failed_e2e), sum(gated_e2e)), 0), coalesce(ratio(sum(failed_itl_p95), sum(gated_itl_p95)), 0),
             coalesce(ratio(sum(failed_jitter), sum(gated_jitter)), 0)) <= 0.01 AS p99_gates_hold,
-        ratio(sum(cost_usd ORDER BY window_start), sum(cost_accepted) FILTER (WHERE cost_usd IS NOT NULL)) AS cost_per_accepted_usd
+        ratio(sum(cost_usd ORDER BY window_start),
+            sum(cost_accepted ORDER BY window_start) FILTER (WHERE cost_usd IS NOT NULL)) AS cost_per_accepted_usd
     FROM loads
     JOIN points USING (slice, cut, load_bin, window_start)
     JOIN (SELECT slice, cut, load_bin, ratio(sum(estimate), sum(ended)) AS share FROM points GROUP BY ALL) AS total

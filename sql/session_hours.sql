@@ -25,8 +25,7 @@ SELECT
     count(sole_failing_gate) AS sole_failing,
     min(sole_failing_gate) AS first_sole_gate,
     max(sole_failing_gate) AS last_sole_gate,
-    sum(output_tokens)::BIGINT AS output_tokens,
-    sum(cost_usd ORDER BY request_key) AS cost_usd
+    sum(output_tokens)::BIGINT AS output_tokens
 FROM (
     SELECT *, epoch_us(coalesce(ended_at, arrived_at)) * 1024 + (hash(request_key) % 1024)::BIGINT AS last_first
     FROM hour_requests

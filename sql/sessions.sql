@@ -24,8 +24,10 @@ FROM (
         arg_max(route, (ended_at, workload)) AS route,
         min(started_at) AS started_at,
         max(ended_at) AS ended_at,
-        sum(COLUMNS('^(requests|attempts|retries|.*_requests|output_tokens)$'))::BIGINT,
-        sum(cost_usd ORDER BY epoch_hour, workload) AS cost_usd
+        sum(COLUMNS('^(requests|attempts|retries|.*_requests|output_tokens)$'))::BIGINT
     FROM session_hours
     GROUP BY session_id
 )
+LEFT JOIN (
+    SELECT session_id, sum(cost_usd::DECIMAL(38, 18))::DOUBLE AS cost_usd FROM requests GROUP BY session_id
+) USING (session_id)

@@ -9,7 +9,7 @@ START = datetime(2026, 11, 20, 9, tzinfo=UTC)
 START_NS = 1_795_165_200 * 10**9
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 SHARED_TRACE = "0af7651916cd43dd8448eb211c80319c"
-TABLES = ("goodput", "sources", "quarantine", "restatements")
+TABLES = ("goodput", "sources", "quarantine", "restatements", "ops_events")
 GATES = [
     {"workload": "qa", "gate": "retries", "bound": 1.0},
     {"workload": "qa", "gate": "ttft", "bound": 1.0},
@@ -475,4 +475,6 @@ ROWS: Mapping[str, list[Row]] = {
     "quarantine": QUARANTINED,
     "goodput": WINDOWS,
     "restatements": [],
+    "cost_ledger": [],
+    "ops_events": [],
 }

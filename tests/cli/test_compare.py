@@ -1,7 +1,8 @@
 """`goodput compare`: differences with their intervals, an honest verdict, and tails that means hide."""
 
 import json
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,18 @@ def judged(route: str, passed: Iterable[bool], tokens: int) -> list[Row]:
     ]
 
 
+def beside(bucket: str, usd: float, seconds: float = 0.0, **given: Any) -> Row:
+    """Money of a window that no request had."""
+    start = {"window_start": START + timedelta(seconds=seconds), "window_s": WINDOW_S}
+    return {**start, "bucket": bucket, "usd": usd, "tokens": 0.0, "estimated": False, **given}
+
+
+def deployed(pool: str, seconds: float, revision: str | None, kind: str = "deployment") -> Row:
+    at = START + timedelta(seconds=seconds)
+    named = f"{kind}/{pool}/{revision}/{seconds}"
+    return {"event_id": named, "kind": kind, "occurred_at": at, "pool": pool, "revision": revision, "source": "s"}
+
+
 def passing(good: int, of: int) -> list[bool]:
     return [n < good for n in range(of)]
 
@@ -55,14 +68,15 @@ def passing(good: int, of: int) -> list[bool]:
 def compare(goodput: Run, tmp_path: Path) -> Callable[..., Any]:
     """Publishes requests and windows, and compares routes A and B as JSON, or as asked."""
 
-    def run(rows: list[Row], *asked: str, windows: int = 1) -> Any:
+    def run(rows: list[Row], *asked: str, windows: int = 1, spent: Sequence[Row] = (), done: Sequence[Row] = ()) -> Any:
         overall = [
             {"window_start": START + timedelta(seconds=n * WINDOW_S), "window_s": WINDOW_S, "slice": "overall"}
             for n in range(windows)
         ]
+        tables = {"requests": rows, "goodput": overall, "cost_ledger": spent, "ops_events": done}
         with duckdb.connect(tmp_path / "goodput.duckdb") as connection:
-            for name, table in (("requests", rows), ("goodput", overall)):
-                connection.register("given", pa.Table.from_pylist(table, schema=arrow_schema(name)))
+            for name, table in tables.items():
+                connection.register("given", pa.Table.from_pylist(list(table), schema=arrow_schema(name)))
                 connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given")
         arguments = asked or ("--by", "route", "A", "B", "--format", "json")
         ended = goodput("compare", *arguments, "--lake", str(tmp_path), ask=False)
@@ -103,6 +117,67 @@ def test_the_interval_of_cost_per_accepted_is_that_of_a_ratio(compare: Run) -> N
     assert cost["difference_ci_low"] == pytest.approx(1.45 / 85 - 1.10 / 58 - half, rel=0.01)
     assert cost["difference_ci_high"] == pytest.approx(1.45 / 85 - 1.10 / 58 + half, rel=0.01)
     assert cost["better"] == "not distinguishable"
+
+
+def test_idle_time_is_part_of_what_a_side_costs(compare: Run) -> None:
+    # Route A's requests cost $1.10 and its share of idle time $0.30; what nobody's route carries is on neither side.
+    spent = [beside("idle", 0.30, route="A"), beside("idle", 0.10, route="B"), beside("unattributed", 5.0)]
+    found = compare(WORKED, spent=spent)
+    cost = metric(found, "cost_per_accepted_usd")
+    assert (cost["a"], cost["b"]) == (pytest.approx(1.40 / 58), pytest.approx(1.55 / 85))
+    assert metric(found, "busy_cost_per_accepted_usd")["a"] == pytest.approx(1.10 / 58)
+    assert [(side["cost_usd"], side["idle_usd"]) for side in found["sides"]] == [
+        (pytest.approx(1.40), pytest.approx(0.30)),
+        (pytest.approx(1.55), pytest.approx(0.10)),
+    ]
+    assert "idle replicas" in found["cost_contains"]
+    by_tenant = [row | {"tenant": row["route"]} for row in WORKED]
+    found = compare(by_tenant, "--by", "tenant", "A", "B", "--format", "json", spent=spent)
+    assert metric(found, "cost_per_accepted_usd")["a"] == pytest.approx(1.10 / 58)
+    assert "no idle time, which nobody tells by tenant" in found["cost_contains"]
+
+
+def test_periods_and_revisions_carry_all_that_was_spent_in_them(compare: Run) -> None:
+    rows = [
+        row for second in (5.0, 15.0) for row in requests("A", passing(90, 100), second, pool="chat", cost_usd=0.01)
+    ]
+    spent = [
+        *(beside("idle", 0.5, second, pool="chat") for second in (0.0, 10.0)),
+        beside("unattributed", 0.3, 10.0, pool="chat"),
+        beside("unattributed", 7.0, 10.0, pool="other"),
+    ]
+    at = "2026-11-20T09:00:10"
+    found = compare(rows, "--before", at, "--after", at, "--format", "json", windows=2, spent=spent)
+    assert [side["cost_usd"] for side in found["sides"]] == [pytest.approx(1.5), pytest.approx(8.8)]
+    done = [deployed("chat", -86400, "v1"), deployed("chat", 8, "v2"), deployed("other", 9, "v3")]
+    asked = ("--by", "model_revision", "v1", "v2", "--format", "json")
+    found = compare(rows, *asked, windows=2, spent=spent, done=done)
+    assert [side["cost_usd"] for side in found["sides"]] == [pytest.approx(1.5), pytest.approx(1.8)]
+
+
+def test_what_only_stood_idle_longer_is_not_called_worse(compare: Run) -> None:
+    rows = [row for route in "AB" for row in requests(route, passing(90, 100), cost_usd=0.01)]
+    found = compare(rows, spent=[beside("idle", 1.0, route="A"), beside("idle", 0.1, route="B")])
+    assert metric(found, "cost_per_accepted_usd")["better"] == "B"
+    assert found["verdict"].startswith(
+        "Verdict: not distinguishable but for idle time; goodput_ratio not distinguishable"
+    )
+    assert found["verdict"].endswith("by idle time, which goes with the load.")
+
+
+def test_windows_that_vary_make_cost_less_sure(compare: Run) -> None:
+    # Ten windows, each with 10 accepted requests of a cent; A's idle time costs $1 in two of them, B's $0.2 in each.
+    rows = [
+        row for route in "AB" for n in range(10) for row in requests(route, [True] * 10, 10 * n + 5.0, cost_usd=0.01)
+    ]
+    spent = [beside("idle", 1.0, 10.0 * n, route="A") for n in (3, 7)]
+    spent += [beside("idle", 0.2, 10.0 * n, route="B") for n in range(10)]
+    cost = metric(compare(rows, windows=10, spent=spent), "cost_per_accepted_usd")
+    assert (cost["a"], cost["b"]) == (pytest.approx(0.03), pytest.approx(0.03))
+    # A: residuals of cost - 0.03 x accepted are 0.8 twice and -0.2 eight times; B has none, but 100 independent
+    # requests of 0.01 - 0.03 each would vary as well
+    a, b = (2 * 0.64 + 8 * 0.04) * 10 / 9, 100 * 0.02**2
+    assert cost["difference_ci_high"] == pytest.approx(1.96 * (a + b) ** 0.5 / 100, rel=1e-3)
 
 
 def test_unknown_cost_is_not_compared(compare: Run) -> None:
@@ -155,6 +230,37 @@ def test_a_tail_that_fails_shows_behind_equal_means(compare: Run) -> None:
     assert "yet slices differ, most of all output_tokens 40..40: " in found["verdict"]
 
 
+def test_a_revision_is_what_was_last_deployed_in_the_pool(compare: Run) -> None:
+    # Quantised weights, rolled out at 9:00:10, answer as well on the whole and fail where answers are long.
+    def served(seconds: float, pool: str, long_passed: int) -> list[Row]:
+        answers = [(tokens, 225 + (225 - long_passed) // 3) for tokens in (10, 20, 30)] + [(40, long_passed)]
+        return [
+            row | {"pool": pool, "arrived_at": START + timedelta(seconds=seconds)}
+            for tokens, passed in answers
+            for row in judged(f"{pool}/{seconds}", passing(passed, 250), tokens)
+        ]
+
+    rows = [*served(8, "rag", 225), *served(10, "rag", 150), *served(10, "chat", 225), *served(-100, "rag", 225)]
+    done = [
+        deployed("rag", -86400, None),
+        deployed("rag", -90, "pkg:oci/vllm-rag@3.0.0?arch=amd64"),
+        deployed("rag", 9, "config-7", kind="config_change"),
+        deployed("rag", 10, "pkg:oci/vllm-rag@3.1.0-fp8"),
+        deployed("chat", -86400, "3.0.0"),
+    ]
+    asked = ("--by", "model_revision", "3.0.0", "3.1.0-fp8", "--workload", "chat")
+    found = compare([row for row in rows if row["pool"] == "rag"], *asked, "--format", "json", done=done)
+    assert [side["n"] for side in found["sides"]] == [1000, 1000]
+    assert metric(found, "quality_ratio")["difference"] == pytest.approx(0.0)
+    (tail,) = [row for row in found["slices"] if row["is_tail"] and row["metric"] == "quality_ratio"]
+    assert (tail["from_tokens"], tail["better"], tail["difference"]) == (40, "A", pytest.approx(-0.3))
+    assert "output_tokens 40..40" in compare(rows, *asked, done=done).stdout
+    unknown = compare(rows, "--by", "model_revision", "3.0.0", "3.1.0", done=done)
+    assert "model_revision 3.1.0: no such request was published. Of model_revision there is: 3.0.0, 3.1.0-fp8." in (
+        unknown.stderr.replace("\n", " ")
+    )
+
+
 def test_windows_that_vary_make_rates_less_sure(compare: Run) -> None:
     steady = [row for n in range(10) for row in requests("A", [True] * 10, seconds=10 * n + 5.0)]
     bursts = [row for n in (0, 9) for row in requests("B", [True] * 60, seconds=10 * n + 5.0)]
@@ -177,7 +283,8 @@ def test_a_table_for_people(compare: Run) -> None:
     shown = compare(WORKED, "--by", "route", "A", "B").stdout
     assert "A: route A: 100 requests in 10 s" in shown
     line = next(line for line in shown.splitlines() if line.startswith("goodput_rps"))
-    assert line.split()[1:4] == ["5.8", "8.5", "2.7"]
+    # Poisson: 5.8 and 8.5 a second from 58 and 85 in 10 s
+    assert re.split(r"  +", line)[1:4] == ["5.8 (4.31..7.29)", "8.5 (6.69..10.3)", "2.7 (0.356..5.04)"]
     assert shown.splitlines()[-1].startswith("Verdict: B is better")
 
 

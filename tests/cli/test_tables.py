@@ -12,7 +12,9 @@ def test_relations_are_listed_with_kind_rows_and_meaning(goodput: Run) -> None:
     lines = [line.split(maxsplit=3) for line in goodput("tables").stdout.splitlines()[2:]]
     assert [(name, kind, count) for name, kind, count, _ in lines] == [
         ("attempts", "view", "-"),
+        ("cost_ledger", "view", "-"),
         ("goodput", "table", "2"),
+        ("ops_events", "table", "0"),
         ("quality_labels", "view", "-"),
         ("quarantine", "table", "1"),
         ("requests", "view", "-"),

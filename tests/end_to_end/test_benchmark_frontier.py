@@ -1,24 +1,33 @@
-"""A real benchmark's knees, collapses and sessions: published, computed again without Goodput, and spelled out."""
+"""A real benchmark's knees, costs and sessions: published, computed again without Goodput, and spelled out."""
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import floor, log10
-from pathlib import Path
+from functools import cache
+from math import ceil, floor, log10
 
 import pytest
 
-from end_to_end.test_known_answers import AIBRIX, BENCH_SETTINGS
+from end_to_end.test_known_answers import BENCH_SETTINGS, PER_ROUTE, TESTS
 from end_to_end.whole import ask, run_without_checks
 from goodput.plumbing.workspace import Workspace
 
-GOLDEN = Path(__file__).parent.parent / "data/benchmark_frontier.txt"
-ROUTES = ("aibrix_kvcache_dram", "aibrix_kvcache_external", "ps_stack")
-FILES = [path for route in ROUTES for path in sorted(AIBRIX.glob(f"{route}_output_*.csv"))]
+AIBRIX = TESTS.parent.parent / "shared/data/aibrix-v0.3.0"
+GOLDEN = TESTS / "data/benchmark_frontier.txt"
 WINDOW_S = 20
-TURNS = "route knee observed_max good_requests good_sessions turns_ratio sessions_ratio"
-SETTINGS = BENCH_SETTINGS.replace('lake = "lake"', f'lake = "lake"\nwindows_s = [{WINDOW_S}]')
+GPUS, USD_PER_GPU_HOUR, STALENESS_S = 8, 2.00, 300
+PRICE = f"8 GPUs at $2.00 an hour each serve the routes in turn; windows of {WINDOW_S} s by load, 100 requests or more"
+LOADS = "route load_rps goodput_ratio sustained usd_per_accepted"
+KNEES = "route knee_rps highest_rps clusters"
+COUNTS = "route requests accepted per_s sessions accepted_sessions per_s"
+SHARES = "route of_requests of_a_session of_sessions of_turns of_conversations"
+SETTINGS = (
+    BENCH_SETTINGS.replace('lake = "lake"', f'lake = "lake"\nwindows_s = [{WINDOW_S}, 86400]').replace(
+        'pool = "demo"', 'pool = "demo", replica = "cluster"'
+    )
+    + f"[rates.cluster]\nusd_per_gpu_hour = {USD_PER_GPU_HOUR}\ngpus_per_replica = {GPUS}\n"
+)
 
 pytestmark = pytest.mark.skipif(not AIBRIX.is_dir(), reason="the shared data are not beside this checkout")
 
@@ -39,9 +48,14 @@ class Asked:
         return self.fast_first and self.fast_rest
 
 
-def benchmark() -> Iterator[Asked]:
+@cache
+def benchmark() -> list[Asked]:
     """Every request of every file; each run numbers its users anew."""
-    for path in FILES:
+    return list(_benchmark())
+
+
+def _benchmark() -> Iterator[Asked]:
+    for path in sorted(AIBRIX.glob("*_output_*.csv")):
         with path.open(newline="") as lines:
             for row in csv.DictReader(lines):
                 tokens, rest = float(row["generation_tokens"]), float(row["generation_time"])
@@ -55,11 +69,91 @@ def benchmark() -> Iterator[Asked]:
                 )
 
 
+def window_of(moment_s: float) -> int:
+    return floor(moment_s / WINDOW_S) * WINDOW_S
+
+
+def up() -> list[tuple[float, float]]:
+    """When the cluster was up: while it served, and between, where that lies no further apart than staleness_s."""
+    stretches: list[tuple[float, float]] = []
+    for one in sorted(benchmark(), key=lambda r: r.arrived_s):
+        if stretches and one.arrived_s - stretches[-1][1] <= STALENESS_S:
+            stretches[-1] = (stretches[-1][0], max(stretches[-1][1], one.ended_s))
+        else:
+            stretches.append((one.arrived_s, one.ended_s))
+    return stretches
+
+
+def spent(windows: Iterable[int]) -> float:
+    """What the cluster cost in windows, idle or not, in dollars."""
+    per_s = GPUS * USD_PER_GPU_HOUR / 3600
+    return per_s * sum(
+        max(0.0, min(end, window + WINDOW_S) - max(begin, window)) for window in windows for begin, end in up()
+    )
+
+
+def frontier_of(route: str) -> tuple[list[str], str]:
+    """Golden lines of a route by load, and that of its knee."""
+    own = [r for r in benchmark() if r.route == route]
+    first, last = min(r.arrived_s for r in benchmark()), max(r.ended_s for r in benchmark())
+    windows: dict[int, list[Asked]] = defaultdict(list)
+    for r in own:
+        if window_of(r.arrived_s) >= first and window_of(r.arrived_s) + WINDOW_S <= last:
+            windows[window_of(r.arrived_s)].append(r)
+    bins: dict[int, list[int]] = defaultdict(list)
+    for window, arrived in windows.items():
+        bins[floor(20 * log10(len(arrived) / WINDOW_S) + 1e-9)].append(window)
+    arrivals = {b: [r for window in some for r in windows[window]] for b, some in bins.items()}
+    lines, knee, unloaded = [], None, None
+    for b in sorted(b for b, arrived in arrivals.items() if len(arrived) >= 100):
+        arrived, load = arrivals[b], len(arrivals[b]) / WINDOW_S / len(bins[b])
+        good = sum(r.good for r in arrived) / len(arrived)
+        unloaded = good if unloaded is None else unloaded
+        tails = (sum(not r.fast_first for r in arrived), sum(not r.fast_rest for r in arrived))
+        sustained = max(tails) <= 0.01 * len(arrived) and good > 0 and good >= 0.95 * unloaded
+        knee = load if sustained else knee
+        # what was accepted for the money ended in these windows, whenever it arrived
+        accepted = sum(r.good and window_of(r.ended_s) in bins[b] for r in own)
+        usd = f"{spent(bins[b]) / accepted:.5f}" if accepted else "none"
+        lines.append(f"{route} {load:.3f} {good:.3f} {'yes' if sustained else 'no'} {usd}")
+    most = max(map(len, windows.values())) / WINDOW_S
+    clusters = "none none" if knee is None else f"{knee:.3f} {ceil(most / knee * 1.2)}"
+    return lines, f"{route} {clusters.split(maxsplit=1)[0]} {most:.2f} {clusters.split()[1]}"
+
+
+def sessions_of(route: str) -> tuple[str, str]:
+    """Golden lines of what a route's requests and sessions count, and of their shares."""
+    own = [r for r in benchmark() if r.route == route]
+    sessions: dict[str, list[bool]] = defaultdict(list)
+    for r in own:
+        sessions[r.session].append(r.good)
+    seconds = max(r.ended_s for r in own) - min(r.arrived_s for r in own)
+    good, whole = sum(r.good for r in own), sum(map(all, sessions.values()))
+    within = sum(sum(turns) / len(turns) for turns in sessions.values())
+    counts = f"{len(own)} {good} {good / seconds:.3f} {len(sessions)} {whole} {whole / seconds:.3f}"
+    shares = f"{good / len(own):.4f} {within / len(sessions):.4f} {whole / len(sessions):.4f}"
+    several = [turns for turns in sessions.values() if len(turns) > 1]
+    shares += f" {sum(map(sum, several)) / sum(map(len, several)):.4f} {sum(map(all, several)) / len(several):.4f}"
+    return f"{route} {counts}", f"{route} {shares}"
+
+
+def expected() -> list[str]:
+    """The golden lines, from the files alone."""
+    routes = sorted({r.route for r in benchmark()})
+    frontiers, sessions = [frontier_of(route) for route in routes], [sessions_of(route) for route in routes]
+    return [
+        *(PRICE, "", LOADS, *(line for lines, _ in frontiers for line in lines)),
+        *("", KNEES, *(knee for _, knee in frontiers)),
+        *("", COUNTS, *(counts for counts, _ in sessions)),
+        *("", SHARES, *(shares for _, shares in sessions)),
+    ]
+
+
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     folder = tmp_path_factory.mktemp("benchmark")
     (folder / "landing").mkdir()
-    for path in FILES:
+    for path in AIBRIX.glob("*_output_*.csv"):
         with path.open(newline="") as lines, (folder / "landing" / path.name).open("w", newline="") as copy:
             rows = list(csv.DictReader(lines))
             writer = csv.DictWriter(copy, rows[0].keys())
@@ -69,87 +163,86 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return run_without_checks(folder / "goodput.toml")
 
 
-def expected() -> list[str]:
-    """The golden lines, from the files alone."""
-    requests = list(benchmark())
-    first, last = min(r.arrived_s for r in requests), max(r.ended_s for r in requests)
-    lines = ["route load goodput_ratio sustained"]
-    knees = [TURNS]
-    for route in sorted({r.route for r in requests}):
-        own = [r for r in requests if r.route == route]
-        windows: dict[int, list[Asked]] = defaultdict(list)
-        for r in own:
-            start = floor(r.arrived_s / WINDOW_S) * WINDOW_S
-            if start >= first and start + WINDOW_S <= last:
-                windows[start].append(r)
-        bins: dict[int, list[list[Asked]]] = defaultdict(list)
-        for arrived in windows.values():
-            bins[floor(20 * log10(len(arrived) / WINDOW_S) + 1e-9)].append(arrived)
-        enough = {b: some for b, some in bins.items() if sum(map(len, some)) >= 100}
-        ratios = {b: sum(r.good for w in some for r in w) / sum(map(len, some)) for b, some in enough.items()}
-        unloaded, knee = ratios[min(ratios)], None
-        for b in sorted(enough):
-            arrived = [r for window in enough[b] for r in window]
-            load = len(arrived) / WINDOW_S / len(enough[b])
-            tails = (sum(not r.fast_first for r in arrived), sum(not r.fast_rest for r in arrived))
-            sustained = max(tails) <= 0.01 * len(arrived) and ratios[b] > 0 and ratios[b] >= 0.95 * unloaded
-            knee = load if sustained else knee
-            lines.append(f"{route} {load:.3f} {ratios[b]:.3f} {'yes' if sustained else 'no'}")
-        sessions: dict[str, list[bool]] = defaultdict(list)
-        for r in own:
-            sessions[r.session].append(r.good)
-        several = [turns for turns in sessions.values() if len(turns) > 1]
-        by_turn = sum(map(sum, several)) / sum(map(len, several))
-        by_session = sum(map(all, several)) / len(several)
-        most = max(map(len, windows.values())) / WINDOW_S
-        shares = f"{sum(r.good for r in own)} {sum(map(all, sessions.values()))} {by_turn:.3f} {by_session:.3f}"
-        knees.append(f"{route} {'none' if knee is None else f'{knee:.3f}'} {most:.2f} {shares}")
-    return lines + knees
-
-
-LOADS = """
-SELECT route, printf('%.3f', load_rps), printf('%.3f', goodput_ratio), if(is_sustained, 'yes', 'no')
-FROM frontier WHERE slice = 'route' AND NOT low_n ORDER BY route, load_bin
-"""
-KNEES = """
-SELECT f.route, coalesce(printf('%.3f', knee_rps), 'none'), printf('%.2f', observed_max_rps),
-    s.good_requests::VARCHAR, s.good_sessions::VARCHAR, printf('%.3f', s.by_turn), printf('%.3f', s.by_session)
-FROM (SELECT DISTINCT route, knee_rps, observed_max_rps FROM frontier WHERE slice = 'route') AS f
-JOIN (
-    SELECT
-        route,
-        sum(accepted_requests) AS good_requests,
-        count(*) FILTER (WHERE accepted) AS good_sessions,
-        sum(accepted_requests) FILTER (WHERE requests > 1) / sum(requests) FILTER (WHERE requests > 1) AS by_turn,
-        count(*) FILTER (WHERE accepted AND requests > 1) / count(*) FILTER (WHERE requests > 1) AS by_session
-    FROM sessions
-    GROUP BY route
-) AS s USING (route)
-ORDER BY f.route
-"""
+ASKED = {
+    LOADS: """
+        SELECT route, printf('%.3f', load_rps), printf('%.3f', goodput_ratio), if(is_sustained, 'yes', 'no'),
+            coalesce(printf('%.5f', cost_per_accepted_usd), 'none')
+        FROM frontier WHERE slice = 'route' AND NOT low_n ORDER BY route, load_bin
+    """,
+    KNEES: """
+        SELECT DISTINCT
+            route, coalesce(printf('%.3f', knee_rps), 'none'), printf('%.2f', observed_max_rps),
+            coalesce(recommended_replicas::VARCHAR, 'none')
+        FROM frontier WHERE slice = 'route' ORDER BY route
+    """,
+    COUNTS: """
+        SELECT
+            route, sum(requests)::VARCHAR, sum(accepted_requests)::VARCHAR,
+            printf('%.3f', sum(accepted_requests) / (epoch(max(ended_at)) - epoch(min(started_at)))),
+            count(*)::VARCHAR, count(*) FILTER (WHERE accepted)::VARCHAR,
+            printf('%.3f', count(*) FILTER (WHERE accepted) / (epoch(max(ended_at)) - epoch(min(started_at))))
+        FROM sessions GROUP BY route ORDER BY route
+    """,
+    SHARES: """
+        SELECT
+            route, printf('%.4f', sum(accepted_requests) / sum(requests)),
+            printf('%.4f', avg(accepted_requests / requests)), printf('%.4f', avg(accepted::INTEGER)),
+            printf('%.4f', sum(accepted_requests) FILTER (WHERE several) / sum(requests) FILTER (WHERE several)),
+            printf('%.4f', avg(accepted::INTEGER) FILTER (WHERE several))
+        FROM (SELECT *, requests > 1 AS several FROM sessions) GROUP BY route ORDER BY route
+    """,
+}
 
 
 def test_the_frontier_and_the_sessions_of_a_real_benchmark(published: Workspace) -> None:
-    told = ["route load goodput_ratio sustained"]
-    told += [" ".join(row) for row in ask(published, LOADS).rows()]
-    told += [TURNS]
-    told += [" ".join(row) for row in ask(published, KNEES).rows()]
+    told = [PRICE]
+    for heading, sql in ASKED.items():
+        told += ["", heading, *(" ".join(row) for row in ask(published, sql).rows())]
     assert told == expected()
     assert told == GOLDEN.read_text().splitlines()
 
 
-def test_what_the_golden_lines_show() -> None:
-    lines = [line.split() for line in GOLDEN.read_text().splitlines()]
-    ratio = {(route, load): float(good) for route, load, good, *rest in lines if rest in (["yes"], ["no"])}
-    # the best route holds up to its knee, then collapses
-    assert ratio["aibrix_kvcache_external", "3.625"] == 1.0
-    assert ratio["aibrix_kvcache_external", "4.537"] < 0.3
+def test_real_benchmark_by_settings_alone(published: Workspace) -> None:
+    # Measured by an independent script over the same files: requests, those within the SLO, their output tokens.
+    assert ask(published, PER_ROUTE.format(grain=86400)).rows() == [
+        ("aibrix_kvcache_dram", 2558, 1945, 128078),
+        ("aibrix_kvcache_external", 2558, 2236, 130142),
+        ("aibrix_naive", 2494, 53, 5300),
+        ("aibrix_naive_prefix_routing", 2462, 572, 57200),
+        ("naive", 2490, 64, 6400),
+        ("ps_stack", 2558, 1857, 185700),
+    ]
+
+
+def golden(heading: str) -> list[list[str]]:
+    _, _, after = GOLDEN.read_text().partition(f"{heading}\n")
+    return [line.split() for line in after.partition("\n\n")[0].splitlines()]
+
+
+def test_what_the_golden_loads_show() -> None:
+    good = {(route, load): float(ratio) for route, load, ratio, *_ in golden(LOADS)}
+    usd = {(route, load): float(cost) for route, load, *_, cost in golden(LOADS) if cost != "none"}
+    # the best route holds up to its knee, then collapses, and what is accepted costs nearly three times as much
+    assert good["aibrix_kvcache_external", "3.625"] == 1.0
+    assert good["aibrix_kvcache_external", "4.537"] < 0.3
+    assert usd["aibrix_kvcache_external", "4.537"] > 2.5 * usd["aibrix_kvcache_external", "3.625"]
     # of two routes the one that is better at low load is the worse at high load
-    assert ratio["ps_stack", "2.337"] > ratio["aibrix_kvcache_dram", "2.317"]
-    assert ratio["ps_stack", "2.750"] < ratio["aibrix_kvcache_dram", "2.775"]
-    # what a conversation of several turns is worth is less than what its turns are
-    sessions = [line for line in lines if len(line) == 7 and line[0] != "route"]
-    assert len(sessions) == len(ROUTES)
-    for *_, good_requests, good_sessions, by_turn, by_session in sessions:
-        assert int(good_sessions) < int(good_requests)
-        assert float(by_session) < float(by_turn)
+    assert good["ps_stack", "2.337"] > good["aibrix_kvcache_dram", "2.317"]
+    assert good["ps_stack", "2.750"] < good["aibrix_kvcache_dram", "2.775"]
+    # three routes never kept their promises at any load of which there is enough to judge
+    assert [route for route, knee, *_ in golden(KNEES) if knee != "none"] == ["aibrix_kvcache_external", "ps_stack"]
+
+
+def test_what_the_golden_sessions_show() -> None:
+    assert len(golden(COUNTS)) == len(golden(SHARES)) == 6
+    # a session has at least one request, so there are fewer accepted sessions each second than accepted requests
+    for _, _, good, good_per_s, _, whole, whole_per_s in golden(COUNTS):
+        assert int(whole) < int(good)
+        assert float(whole_per_s) <= float(good_per_s)
+    # all of a session is never more than a part of it, nor are sessions of several turns worth what their turns are ...
+    for _, _, of_a_session, of_sessions, of_turns, of_conversations in golden(SHARES):
+        assert float(of_sessions) <= float(of_a_session)
+        assert float(of_conversations) < float(of_turns)
+    # ... but among requests long sessions weigh more: where those fare worse the share of sessions is the higher one
+    higher = {route for route, of_requests, _, of_sessions, *_ in golden(SHARES) if of_sessions > of_requests}
+    assert higher == {"aibrix_kvcache_external", "aibrix_naive", "ps_stack"}

@@ -49,9 +49,13 @@ def load(window: int, arrivals: int, slow: int = 0, **given: Any) -> list[Row]:
 
 
 def frontier(
-    tmp_path: Any, requests: Sequence[Row], replicas: Sequence[str | None] = ("a", "b"), settings: Settings = TTFT
+    tmp_path: Any,
+    requests: Sequence[Row],
+    replicas: Sequence[str | None] = ("a", "b"),
+    settings: Settings = TTFT,
+    cost_usd: float | None = None,
 ) -> pl.DataFrame:
-    """Rows of frontier by route; requests go to the replicas in turn."""
+    """Rows of frontier by route; requests go to the replicas in turn, and each window of a slice costs `cost_usd`."""
     attempts = [attempt(request, replicas[n % len(replicas)]) for n, request in enumerate(requests)]
     parts = {"requests": requests, "attempts": attempts}
     for name, rows in parts.items():
@@ -60,7 +64,7 @@ def frontier(
     made = measure(settings, files, [300], Stretch(START_S, START_S + 86400, (at_ns(-10), at_ns(86400))))
     with connect() as connection:
         connection.register("load_windows", made.load_windows.to_arrow().cast(arrow_schema("load_windows")))
-        connection.register("goodput", made.goodput.to_arrow())
+        connection.register("goodput", made.goodput.with_columns(cost_usd=pl.lit(cost_usd)).to_arrow())
         connection.register("workloads", workload_rows(settings))
         rows = pl.DataFrame(connection.sql(sql_file("frontier").text).to_arrow_table())
     return rows.filter(slice="route").sort("load_bin")
@@ -133,8 +137,9 @@ def test_unlabelled_requests_count_as_the_labelled_ones_passed(tmp_path: Any) ->
         row | {"verdict": verdict, "needs_label": True, "pass_quality": passed}
         for row, (verdict, passed) in zip(load(0, 600), verdicts, strict=True)
     ]
-    row = frontier(tmp_path, rows, settings=gated).to_dicts()[0]
+    row = frontier(tmp_path, rows, settings=gated, cost_usd=4.8).to_dicts()[0]
     assert row["goodput_ratio"] == pytest.approx(0.8)
+    assert row["cost_per_accepted_usd"] == pytest.approx(4.8 / 480)
     # 0.8 x 0.2 / 600 of the requests, and of 300 labels drawn from 600 0.8 x 0.2 / 300 x 300 / 599
     n = 0.16 / (0.16 / 600 + 0.16 / 300 * 300 / 599)
     z = 1.959963984540054

@@ -38,6 +38,7 @@ def sessions(requests: Sequence[Row]) -> dict[str, Row]:
     """Rows of `sessions` by session_id."""
     with connect() as connection:
         connection.register("session_hours", session_hours(requests))
+        connection.register("requests", pa.Table.from_pylist(list(requests), schema=arrow_schema("requests")))
         found = connection.sql(sql_file("sessions").text).to_arrow_table().to_pylist()
     return {row["session_id"]: row for row in found}
 
@@ -92,6 +93,7 @@ def test_a_session_is_accepted_when_every_one_of_its_requests_is() -> None:
 
 def test_what_a_session_cost_is_the_sum_of_what_is_known() -> None:
     rows = [of("s", "a", "accepted", 10, cost_usd=0.25), of("s", "b", "slow", 2 * HOUR, cost_usd=0.5)]
+    rows += [of("s", "c", "failed", 20), of(None, "d", "accepted", 30, cost_usd=9.0)]
     assert sessions(rows)["s"]["cost_usd"] == 0.75
 
 

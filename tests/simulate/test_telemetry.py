@@ -147,9 +147,14 @@ def test_announced_operations_are_those_that_were_done(landing: Path, truth: Tru
         ("deployment", "rag"),
     }
     events = [json.loads(line) for line in (landing / "ops/cdevents.jsonl").read_text().splitlines()]
-    assert {event["context"]["type"] for event in events} == {"dev.cdevents.service.upgraded.0.3.0"}
-    assert len({event["context"]["id"] for event in events}) == 2
-    for event in events:
+    assert [(event["context"]["type"][:29], event["subject"]["content"]["artifactId"]) for event in events] == [
+        ("dev.cdevents.service.deployed", "pkg:oci/vllm-rag@3.0.0"),
+        ("dev.cdevents.service.deployed", "pkg:oci/vllm-chat@1.4.0"),
+        ("dev.cdevents.service.upgraded", "pkg:oci/vllm-chat@1.5.0"),
+        ("dev.cdevents.service.upgraded", "pkg:oci/vllm-rag@3.1.0-fp8"),
+    ]
+    assert len({event["context"]["id"] for event in events}) == 4
+    for event in events[2:]:
         told = datetime.fromisoformat(event["context"]["timestamp"])
         assert abs((at["deployment", event["subject"]["id"]] - told).total_seconds()) < 1
     (salt,) = [json.loads(line) for line in (landing / "ops/salt_rotations.jsonl").read_text().splitlines()]

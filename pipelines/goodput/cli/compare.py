@@ -26,7 +26,13 @@ class CompareFormat(StrEnum):
 def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     values: Annotated[list[str] | None, typer.Argument(metavar="A B", help="The two values of --by.")] = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="COLUMN", help="A column of requests: route, model, pool, tenant ...")
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            help="A column of requests (route, model, pool, tenant ...), or model_revision: what was last deployed in"
+            " their pool before they arrived.",
+        ),
     ] = None,
     before: Annotated[
         str | None, typer.Option("--before", metavar="TIME", help="Side A: what ended before (UTC, ISO 8601).")
@@ -45,9 +51,11 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
 
     Every difference has a 95 % interval; where that holds 0 the sides are not distinguishable. What a side does in a
     base window is one observation; slices are by prompt and answer length, with wider intervals as they are many.
+    Cost is loaded: idle replicas are carried by those whom their pool served.
 
     Example:
       goodput compare --by route stable canary
+      goodput compare --by model_revision 3.0.0 3.1.0-fp8
       goodput compare --before 2026-11-20T09:00 --after 2026-11-20T09:30 --workload chat
     """
     sides = _sides(values or [], by, _time("--before", before), _time("--after", after))
@@ -86,24 +94,32 @@ def _print(found: Comparison, out: Console) -> None:
         low_n = ", few: a p99 is no better than the maximum" if side["low_n"] else ""
         labels = f", {side['labelled']} of {side['need']} labelled" if side["need"] else ""
         lasted = significant(float(side["time_s"]))
-        out.print(f"{side['side']}: {side['name']}: {side['n']} requests in {lasted} s{labels}{low_n}")
+        out.print(f"{side['side']}: {side['name']}: {side['n']} requests in {lasted} s{labels}{_spent(side)}{low_n}")
     out.print()
-    measures = ("metric", "A", "B", "B - A")
-    out.print(table((*measures, "95 % interval", "better"), [_line(row) for row in found.metrics], out.width))
+    measures = ("metric", "A", "B", "B - A", "better")
+    out.print(table(measures, [_line(row) for row in found.metrics], out.width))
+    out.print("in brackets: 95 % intervals; those of slices so wide that all of them hold at once")
+    if any(row["metric"] == "cost_per_accepted_usd" for row in found.metrics):
+        out.print(f"cost_per_accepted_usd: {found.cost_contains}")
     out.print()
-    differing = [row for row in found.slices if row["better"] in {"A", "B"}]
-    if differing:
-        names = ("slice", "requests A", "requests B", *measures, "interval", "better")
-        out.print("Slices that differ:")
-        out.print(table(names, [_slice_line(row) for row in differing], out.width))
-    elif found.slices:
-        out.print("No slice by prompt or answer length differs.")
-    out.print()
+    shown = [row for row in found.slices if row["better"] in {"A", "B"} or row["is_tail"]]
+    if shown:
+        out.print("The longest prompts and answers, and slices by length that differ:")
+        out.print(table(("slice", "n A", "n B", *measures), [_slice_line(row) for row in shown], out.width))
+        out.print()
     out.print(found.verdict)
 
 
+def _spent(side: dict[str, Any]) -> str:
+    if side["cost_usd"] is None:
+        return ""
+    beside = [f"{name} ${side[f'{name}_usd']:,.2f}" for name in ("idle", "unattributed") if side[f"{name}_usd"]]
+    return f", ${side['cost_usd']:,.2f}" + (f" of which {', '.join(beside)}" if beside else "")
+
+
 def _line(row: dict[str, Any]) -> tuple[object, ...]:
-    return row["metric"], row["a"], row["b"], row["difference"], _interval(row), row["better"]
+    better = row["better"] if row["better"] in {"A", "B"} else "neither"
+    return row["metric"], _within(row, "a"), _within(row, "b"), _within(row, "difference"), better
 
 
 def _slice_line(row: dict[str, Any]) -> tuple[object, ...]:
@@ -111,9 +127,11 @@ def _slice_line(row: dict[str, Any]) -> tuple[object, ...]:
     return named, row["n_a"], row["n_b"], *_line(row)
 
 
-def _interval(row: dict[str, Any]) -> str | None:
-    ends = (row["difference_ci_low"], row["difference_ci_high"])
-    if ends == (None, None):
+def _within(row: dict[str, Any], value: str) -> str | None:
+    """A value with its interval; too few observations leave an end of that open."""
+    if row[value] is None:
         return None
-    low, high = ("open" if end is None else significant(end) for end in ends)
-    return f"{low} .. {high}"
+    low, high = (
+        "open" if (end := row[f"{value}_ci_{side}"]) is None else significant(end, 3) for side in ("low", "high")
+    )
+    return f"{significant(row[value], 3)} ({low}..{high})"

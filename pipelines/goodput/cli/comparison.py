@@ -16,7 +16,18 @@ from goodput.errors import UsageError
 from goodput.plumbing.sql_files import compute, sql_file
 
 _LOW_N = 100  # fewer evaluable requests: a p99 is no better than the maximum (semantics 4)
-_RELATIONS = ("compared_requests", "compared_strata", "compared_sides", "compared_quantiles")
+_RELATIONS = (
+    *("compared_requests", "compared_strata", "compared_windows"),
+    *("compared_sides", "compared_costs", "compared_quantiles"),
+)
+_REVISION = "model_revision"  # what `comparable_rows` knows of a request besides its columns
+# By what idle time and unattributed money are told apart: sides by anything else have none of it.
+_LOADED = ("workload", "model", "pool", "route", _REVISION)
+_COSTS = {
+    True: "all that was spent on a side / accepted: its requests with retries and overhead, and idle replicas, carried"
+    " by those whom their pool served (busy_: without these)",
+    False: "what a side's requests cost / accepted; no idle time, which nobody tells by {column}",
+}
 
 
 @dataclass(frozen=True)
@@ -31,19 +42,25 @@ class Sides:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both sides, rows of `compared` and `compared_slices`, and the verdict."""
+    """Both sides, what their cost contains, rows of `compared` and `compared_slices`, and the verdict."""
 
     sides: list[Row]
+    cost_contains: str
     metrics: list[Row]
     slices: list[Row]
     verdict: str
 
 
 def between_values(column: str, a: str, b: str) -> Sides:
-    """Sides by the value of a column of `requests`."""
-    quoted = '"' + column.replace('"', '""') + '"'
-    cases = f"CASE {quoted}::VARCHAR WHEN getvariable('side_a') THEN 'A' WHEN getvariable('side_b') THEN 'B' END"
+    """Sides by the value of a column of `requests`, or by `model_revision`: what was last deployed in their pool."""
+    cases = (
+        f"CASE {_quoted(column)}::VARCHAR WHEN getvariable('side_a') THEN 'A' WHEN getvariable('side_b') THEN 'B' END"
+    )
     return Sides(cases, {"side_a": a, "side_b": b}, (f"{column} {a}", f"{column} {b}"), column)
+
+
+def _quoted(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
 
 def between_periods(before: datetime, after: datetime) -> Sides:
@@ -62,48 +79,66 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     connection.execute(sql_file("macros").text)
     for name, value in {**sides.parameters, **bounds}.items():
         connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
+    compute(connection, "comparable_rows")
     connection.execute(
-        f"CREATE OR REPLACE TEMP VIEW side_requests AS SELECT *, {sides.expression} AS side FROM requests "  # noqa: S608
+        f"CREATE OR REPLACE TEMP VIEW side_rows AS SELECT *, {sides.expression} AS side FROM comparable_rows "  # noqa: S608
         "WHERE coalesce(ended_at >= getvariable('since'), true) AND coalesce(ended_at < getvariable('until'), true) "
-        "AND coalesce(workload = getvariable('workload'), true)"
+        "AND (getvariable('workload') IS NULL OR workload = getvariable('workload'))"
     )
     for relation in _RELATIONS:
         compute(connection, relation)
-    found = {row["side"]: row for row in rows(connection, "FROM compared_sides")}
+    found = {row["side"]: row for row in rows(connection, "FROM compared_sides JOIN compared_costs USING (side)")}
     for side, name in zip("AB", sides.names, strict=True):
         if side not in found:
-            raise UsageError(f"{name}: no such request was published. Ask: goodput query 'from requests limit 5'")
+            raise UsageError(f"{name}: no such request was published. {_known(connection, sides.column)}")
     told = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
+    cost_contains = _COSTS[sides.column is None or sides.column in _LOADED].format(column=sides.column)
     metrics = rows(connection, sql_file("compared").text)
     slices = rows(connection, sql_file("compared_slices").text)
-    return Comparison(told, metrics, slices, _verdict(metrics, slices, sides.names))
+    return Comparison(told, cost_contains, metrics, slices, _verdict(metrics, slices, sides.names))
+
+
+def _known(connection: duckdb.DuckDBPyConnection, column: str | None) -> str:
+    if column is None:
+        return "Ask: goodput query 'select min(ended_at), max(ended_at) from requests'"
+    quoted = _quoted(column)
+    most = rows(
+        connection,
+        f"SELECT {quoted}::VARCHAR AS value FROM comparable_rows WHERE bucket IS NULL AND {quoted} IS NOT NULL "  # noqa: S608
+        "GROUP BY value ORDER BY count(*) DESC, value LIMIT 6",
+    )
+    return f"Of {column} there is: {', '.join(row['value'] for row in most) or 'nothing'}."
 
 
 def _check_column(connection: duckdb.DuckDBPyConnection, column: str | None) -> None:
-    known = [row["column_name"] for row in rows(connection, "DESCRIBE requests")]
+    known = [*(row["column_name"] for row in rows(connection, "DESCRIBE requests")), _REVISION]
     if column is not None and column not in known:
         near = ", ".join(get_close_matches(column, known, 3)) or "goodput tables requests lists them"
         raise UsageError(f"requests have no column {column}. Right would be: {near}.")
 
 
 def _side(row: Row, name: str) -> Row:
-    kept = ("side", "n", "succeeded", "accepted", "need", "labelled", "windows", "time_s", "cost_usd")
+    kept = (
+        *("side", "n", "succeeded", "accepted", "need", "labelled", "windows", "time_s"),
+        *("cost_usd", "idle_usd", "unattributed_usd"),
+    )
     return {"name": name, "low_n": row["succeeded"] < _LOW_N, **{key: row[key] for key in kept}}
 
 
 def _verdict(metrics: list[Row], slices: list[Row], names: tuple[str, str]) -> str:
     by_name = {row["metric"]: row for row in metrics}
     deciding = [by_name[name] for name in ("goodput_ratio", "cost_per_accepted_usd") if name in by_name]
-    better = {row["better"] for row in deciding} & {"A", "B"}
+    idle = [row for row in deciding if _differs(row) and _is_idle(row, by_name)]
+    better = {row["better"] for row in deciding if _differs(row) and row not in idle}
     if len(better) == 1:
         (side,) = better
         said = [f"{side} is better ({names['AB'.index(side)]})"]
     elif better:
         said = ["neither is better in all: a trade-off"]
     else:
-        said = ["not distinguishable"]
-    said += [_told(row) for row in deciding]
-    worse = [row for row in slices if row["better"] in {"A", "B"} and {row["better"]} != better]
+        said = ["not distinguishable" + (" but for idle time" if idle else "")]
+    said += [_told(row) + (", by idle time, which goes with the load" if row in idle else "") for row in deciding]
+    worse = [row for row in slices if _differs(row) and {row["better"]} != better]
     if worse:
         most = max(worse, key=lambda row: abs(row["difference"]))
         where = f"{most['dimension']} {most['from_tokens']}..{most['to_tokens']}"
@@ -111,8 +146,18 @@ def _verdict(metrics: list[Row], slices: list[Row], names: tuple[str, str]) -> s
     return "Verdict: " + "; ".join(said) + "."
 
 
+def _differs(row: Row) -> bool:
+    return row["better"] in {"A", "B"}
+
+
+def _is_idle(row: Row, by_name: Mapping[str, Row]) -> bool:
+    """Whether a cost differs by idle time alone: sides that bore other loads are not told apart by that."""
+    busy = by_name.get(f"busy_{row['metric']}", row)
+    return bool(busy["better"] != row["better"])
+
+
 def _told(row: Row) -> str:
     low, high = row["difference_ci_low"], row["difference_ci_high"]
-    if row["better"] not in {"A", "B"}:
+    if not _differs(row):
         return f"{row['metric']} not distinguishable"
     return f"{row['metric']} B - A {significant(row['difference'])} ({significant(low)} .. {significant(high)})"

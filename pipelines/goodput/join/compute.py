@@ -14,7 +14,7 @@ from goodput.plumbing.sql_files import compute, connect, read_parts
 
 _OF_A_SESSION = (
     *("session_id", "request_key", "workload", "model", "pool", "route", "arrived_at", "ended_at", "attempts"),
-    *("retry_count", "verdict", "needs_label", "sole_failing_gate", "output_tokens", "cost_usd", "hour"),
+    *("retry_count", "verdict", "needs_label", "sole_failing_gate", "output_tokens", "hour"),
 )
 _HOUR_OF = {
     "attempts": "epoch_us(request_at) // 3600000000",

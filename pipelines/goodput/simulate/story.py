@@ -111,6 +111,7 @@ RAG_ENGINE: Final = EngineSpec(
     revision="3.0.0",
 )
 RAG_NEXT: Final = "3.1.0-fp8"
+DEPLOYED_BEFORE_S: Final = {"chat": 15 * 86_400.0, "rag": 22 * 86_400.0}  # what each pool begins the day with
 ROTATION_S: Final = 600.0  # the gateway's instances take a new salt one after the other
 SLOW_REPLICA: Final = "vllm-chat-1"
 # Part of the span in which the spans of a replica are lost on their way.

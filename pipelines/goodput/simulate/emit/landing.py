@@ -114,7 +114,7 @@ def write_files(
 
     for file in files:
         write_whole(landing / file.path, file.compress(counted(file.parts())))
-    write_whole(landing / "ops/cdevents.jsonl", [cdevents(day.clock, day.config.operations, rng)])
+    write_whole(landing / "ops/cdevents.jsonl", [cdevents(day.clock, day.config, rng)])
     write_whole(landing / "ops/salt_rotations.jsonl", [salt_rotations(day.clock, day.config.operations)])
     write_whole(landing / "billing/focus.csv", [focus_csv(day.clock, day.served, day.span_s)])
 

@@ -16,33 +16,38 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from goodput.simulate.emit.clock import Clock
-from goodput.simulate.fleet.config import Operation
+from goodput.simulate.fleet.config import FleetConfig, Operation
+from goodput.simulate.story import DEPLOYED_BEFORE_S
 
 
-def cdevents(clock: Clock, operations: Sequence[Operation], rng: Generator) -> bytes:
-    """Return a line of JSON per deployment, told when it begins."""
-    return b"".join(
-        _line(
-            {
-                "context": {
-                    "specversion": "0.5.0",
-                    "id": str(UUID(bytes=rng.bytes(16))),
-                    "source": "/serving/deployer",
-                    "type": "dev.cdevents.service.upgraded.0.3.0",
-                    "timestamp": clock.iso(operation.at_s),
-                },
-                "subject": {
-                    "id": operation.pool,
-                    "source": "/serving",
-                    "content": {
-                        "environment": {"id": "serving"},
-                        "artifactId": f"pkg:oci/vllm-{operation.pool}@{operation.engine.revision}",
-                    },
-                },
-            }
-        )
-        for operation in operations
-        if operation.kind == "deployment" and operation.engine is not None
+def cdevents(clock: Clock, config: FleetConfig, rng: Generator) -> bytes:
+    """Return a line of JSON per deployment, told when it begins: those that pools begin with, and those of the day."""
+    told = [
+        ("upgraded", one.at_s, one.pool, one.engine.revision)
+        for one in config.operations
+        if one.kind == "deployment" and one.engine is not None
+    ]
+    told += [("deployed", -DEPLOYED_BEFORE_S[pool.name], pool.name, pool.engine.revision) for pool in config.pools]
+    lines = {at_s: _cdevent(clock.iso(at_s), what, pool, revision, rng) for what, at_s, pool, revision in told}
+    return b"".join(lines[at_s] for at_s in sorted(lines))
+
+
+def _cdevent(at: str, what: str, pool: str, revision: str, rng: Generator) -> bytes:
+    return _line(
+        {
+            "context": {
+                "specversion": "0.5.0",
+                "id": str(UUID(bytes=rng.bytes(16))),
+                "source": "/serving/deployer",
+                "type": f"dev.cdevents.service.{what}.0.3.0",
+                "timestamp": at,
+            },
+            "subject": {
+                "id": pool,
+                "source": "/serving",
+                "content": {"environment": {"id": "serving"}, "artifactId": f"pkg:oci/vllm-{pool}@{revision}"},
+            },
+        }
     )
 
 

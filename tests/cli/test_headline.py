@@ -1,0 +1,62 @@
+"""What a run ends with: goodput of the day, its cost, and the three largest leaks, worked out by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from end_to_end.whole import run_without_checks
+from goodput.cli.headline import print_headline
+
+BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
+SETTINGS = """
+landing = ["landing"]
+lake = "lake"
+[workloads.qa]
+ttft_s = 1.0
+retry_budget = 0
+[rates.all]
+usd_per_gpu_hour = 3600.0
+[sources.rows]
+format = "csv"
+path = "*.csv"
+constants = { pool = "p", replica = "r", route = "main" }
+[sources.rows.columns]
+attempt_id = "id"
+request_key = "request"
+started_at = { column = "start", unit = "epoch_s" }
+ended_at = { column = "end", unit = "epoch_s" }
+ttft_s = { column = "ttft", unit = "s" }
+input_tokens = "in"
+output_tokens = "out"
+outcome = "outcome"
+"""
+# One replica for a dollar a second, up for 90 s: 60 busy, 30 idle. 50 output tokens share the busy time, $1.20 each.
+ATTEMPTS = """id,request,start,end,ttft,in,out,outcome
+1,accepted-a,0,10,0.5,0,10,ok
+2,slow,10,30,1.5,0,20,ok
+3,accepted-b,60,70,0.5,0,10,ok
+4,tried-twice,70,80,,0,4,error
+5,tried-twice,80,90,0.5,0,6,ok
+"""
+
+
+def test_the_three_largest_leaks_are_told_with_what_they_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    header, *rows = [line.split(",") for line in ATTEMPTS.splitlines()]
+    timed = [[*row[:2], *(str(BEGIN_S + int(at)) for at in row[2:4]), *row[4:]] for row in rows]
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "landing/rows.csv").write_text("\n".join(map(",".join, [header, *timed])) + "\n")
+    (tmp_path / "goodput.toml").write_text(SETTINGS)
+    run_without_checks(tmp_path / "goodput.toml")
+    print_headline(tmp_path / "goodput.toml", None)
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    # $90 / 2 accepted; accepted $24, retry (the try that failed) $4.80: neither is among the three
+    assert next(line for line in printed if line[0] == "all")[-1] == "$45.0000"
+    after = printed[[line[0] for line in printed].index("leak") + 2 :]
+    assert [line[:3] for line in after] == [
+        ["idle", "$30.00", "33.3"],
+        ["slow", "$24.00", "26.7"],
+        ["over_budget", "$7.20", "8.0"],
+    ]
