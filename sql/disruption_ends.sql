@@ -6,7 +6,8 @@ WITH events AS (
     CROSS JOIN disruption_options AS o
     CROSS JOIN (SELECT DISTINCT draw FROM draws) AS d
     LEFT JOIN baseline_draws AS b USING (event_id, draw)
-    WHERE e.occurred_s >= o.from_s AND e.occurred_s < o.until_s
+    -- of what was over before telemetry began nobody knows what it did
+    WHERE e.occurred_s >= o.from_s AND e.occurred_s < o.until_s AND e.cap_until_s > o.observed_from_s
 ),
 compared AS (
     SELECT

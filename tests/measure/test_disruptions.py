@@ -65,12 +65,15 @@ def _loaded(connection: Any, windows: Sequence[Row], events: Iterable[Row] = ())
         connection.register(name, pa.Table.from_pylist(rows, schema=arrow_schema(name)))
 
 
-def disruptions(windows: Sequence[Row], events: Iterable[Row], until: float = 2 * DAY, **chosen: Any) -> dict[str, Row]:
-    """Rows of `disruptions` by event; telemetry ends at minute `until`."""
+def disruptions(
+    windows: Sequence[Row], events: Iterable[Row], since: float = -9 * DAY, until: float = 2 * DAY, **chosen: Any
+) -> dict[str, Row]:
+    """Rows of `disruptions` by event; telemetry begins at minute `since` and ends at minute `until`."""
     settings = Settings.model_validate({"disruptions": chosen})
     with connect() as connection:
         _loaded(connection, windows, events)
-        found = disrupt(connection, settings, (START_S - 9 * 86400, START_S + 9 * 86400), START_S + 60 * until)
+        observed_s = START_S + 60 * since, START_S + 60 * until
+        found = disrupt(connection, settings, (START_S - 9 * 86400, START_S + 9 * 86400), observed_s)
     return {row["event_id"]: row for row in found.to_pylist()}
 
 
@@ -149,6 +152,11 @@ def test_settings_set_tolerance_and_caps() -> None:
     caps = {"cap_s": 600.0, "caps_s": {"deployment": 1800.0}}
     found = disruptions(cold, [event(60), event(60, "deployment")], **caps)
     assert [found[f"{kind}@60"]["duration_s"] for kind in ("salt_rotation", "deployment")] == [600, 1800]
+
+
+def test_what_was_over_before_telemetry_began_is_not_told() -> None:
+    events = [event(39), event(41), event(62)]  # the cap is 20 minutes
+    assert set(disruptions(ROTATED, events, since=60)) == {"salt_rotation@41", "salt_rotation@62"}
 
 
 def test_telemetry_that_ends_leaves_a_disruption_open() -> None:

@@ -92,7 +92,12 @@ class DisruptionInputs:
         from_s, until_s = self.stretch_of(day)
         near = self.events.filter(pl.col("occurred_at").is_between(_moment(from_s - self.reach_s), _moment(until_s)))
         used = [self._made_from(table, from_s, until_s) for table in _FROM]
-        return fingerprint(self._rules, used, near.to_dicts(), min(self.join.observed[1] / 1e9, until_s))
+        return fingerprint(self._rules, used, near.to_dicts(), *self.observed(from_s, until_s))
+
+    def observed(self, from_s: float, until_s: float) -> tuple[float, float]:
+        """The part of a stretch that telemetry was observed in, in Unix seconds."""
+        first_s, last_s = (ns / 1e9 for ns in self.join.observed)
+        return max(first_s, from_s), min(last_s, until_s)
 
     def _made_from(self, table: str, from_s: float, until_s: float) -> dict[str, str | None]:
         return {cell: inputs_of(path) for cell, path in self.files(table, from_s, until_s).items()}
@@ -137,7 +142,7 @@ def _disrupt_day(inputs: DisruptionInputs, cell: str) -> int:
             files = [str(path) for path in inputs.files(table, from_s, until_s).values()]
             read_parts(connection, table, files, arrow_schema(table))
         connection.register("ops_events", inputs.events.to_arrow())
-        rows = pl.DataFrame(disrupt(connection, inputs.join.settings, events_s, inputs.join.observed[1] / 1e9))
+        rows = pl.DataFrame(disrupt(connection, inputs.join.settings, events_s, inputs.observed(from_s, until_s)))
     mine = rows.filter(pl.col("occurred_at").dt.strftime("%Y-%m-%d") == day)
     part = mine.to_arrow().cast(arrow_schema(BY_DAY))
     write_parquet(inputs.lake.part("candidate", BY_DAY, cell), part, inputs=inputs.of_day(day))
@@ -148,14 +153,14 @@ def disrupt(
     connection: duckdb.DuckDBPyConnection,
     settings: Settings,
     events_s: tuple[float, float],
-    observed_until_s: float,
+    observed_s: tuple[float, float],
 ) -> pa.Table:
-    """Rows of `disruptions` of the events in [from, until) Unix seconds (semantics 7).
+    """Rows of `disruptions` of the events in [from, until) Unix seconds (semantics 7), telemetry observed in another.
 
     Reads relations goodput, cache_by_replica and ops_events, which reach from 7 days before to what an event may last
     after them.
     """
-    _register(connection, settings, events_s, observed_until_s)
+    _register(connection, settings, events_s, observed_s)
     for relation in _BASELINE:
         compute(connection, relation)
     (most,) = connection.sql("SELECT coalesce(max(windows), 0) FROM disruption_baselines").fetchall()[0]
@@ -181,7 +186,7 @@ def cost_kinds(inputs: DisruptionInputs, made_from: str) -> dict[str, int]:
 
 def by_kind(connection: duckdb.DuckDBPyConnection, settings: Settings) -> dict[str, pa.Table]:
     """Rows of `disruption_cost` and `disruption_frequency`, of disruptions and their inputs (semantics 7)."""
-    _register(connection, settings, (0.0, 0.0), 0.0)
+    _register(connection, settings, (0.0, 0.0), (0.0, 0.0))
     for relation in (*WINDOWS, *BY_KIND):
         compute(connection, relation)
     return {
@@ -191,7 +196,7 @@ def by_kind(connection: duckdb.DuckDBPyConnection, settings: Settings) -> dict[s
 
 
 def _register(
-    connection: duckdb.DuckDBPyConnection, settings: Settings, events_s: Sequence[float], observed_until_s: float
+    connection: duckdb.DuckDBPyConnection, settings: Settings, events_s: Sequence[float], observed_s: Sequence[float]
 ) -> None:
     options = {
         "base_s": pa.array([min(settings.windows_s)], pa.int32()),
@@ -201,7 +206,8 @@ def _register(
         "load_tolerance_ratio": [0.2],
         "from_s": [events_s[0]],
         "until_s": [events_s[1]],
-        "observed_until_s": [observed_until_s],
+        "observed_from_s": [observed_s[0]],
+        "observed_until_s": [observed_s[1]],
     }
     caps = _caps(settings)
     connection.register("disruption_options", pa.table(options))
