@@ -133,11 +133,9 @@ def test_the_explanation_says_what_happened(rows: pl.DataFrame) -> None:
     assert facts["limit"] == 1.5
     hours = (np.log(1.5) - np.log(facts["value"])) / facts["slope_per_hour"]
     assert facts["hours_to_limit"] == pytest.approx(max(hours, 0), rel=0.01)
-    assert facts["last_operation"] == {
-        "kind": "deployment",
-        "occurred_at": at(ONSET - 3).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "pool": None,
-    }
+    done = {"kind": "deployment", "occurred_at": at(ONSET - 3).strftime("%Y-%m-%dT%H:%M:%SZ"), "pool": None}
+    assert facts["last_operation"] == facts["likely_cause"] == done
+    assert "likely cause: deployment at" in row["summary"]
     assert "pool = 'pool-0'" in facts["sql"]
     assert "tail alone" in row["summary"]
 

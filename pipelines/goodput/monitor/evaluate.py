@@ -14,6 +14,7 @@ import polars as pl
 
 from goodput.monitor.burn import watched_burn_rates
 from goodput.monitor.calendar import Calendar, calendar
+from goodput.monitor.causes import operations_of
 from goodput.monitor.chart import alarm_series
 from goodput.monitor.explain import Context
 from goodput.monitor.grid import NAN, Floats, Grid, grid_of
@@ -122,7 +123,7 @@ class Evaluation:
     @cached_property
     def _context(self) -> Context:
         assert self.grid is not None  # noqa: S101
-        operations = [(r["occurred_at"].timestamp(), r["kind"], r["pool"]) for r in self.evidence.operations]
+        operations = operations_of(self.evidence.operations)
         return Context(self.grid, _limits(self.evidence.settings), operations, self.watched)
 
     @cached_property

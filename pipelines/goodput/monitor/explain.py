@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from goodput.monitor.causes import Operation, last_operation, likely_cause
 from goodput.monitor.detector import averaged
 from goodput.monitor.grid import Floats, Grid, medians
 from goodput.monitor.scales import on_scale
@@ -20,7 +21,6 @@ from goodput.monitor.where_to_look import sql_to_look_at
 
 Fact = float | int | str | bool | None | list[str] | dict[str, Any]
 _TAIL_ONLY = 0.25  # the median moved by less than this part of what the tail did
-_OPS_S = 72 * 3600
 _MOST_PEERS = 10
 
 
@@ -30,7 +30,7 @@ class Context:
 
     grid: Grid
     limits: Mapping[tuple[str, str], float]
-    operations: Sequence[tuple[float, str, str | None]]  # Unix seconds, kind, pool
+    operations: Sequence[Operation]
     everything: Sequence[Watched]
 
 
@@ -48,6 +48,7 @@ def explain(one: Watched, at: int, context: Context) -> dict[str, Fact]:
     if one.trend is not None and one.panel is not None:
         facts |= _of_trend(one, at, context)
     facts |= _around(one, at, context)
+    facts |= _after_what(one, at, facts, context)
     facts["sql"] = sql_to_look_at(one, facts, context.grid.end_s(at))
     return {name: fact for name, fact in facts.items() if fact is not None}
 
@@ -55,7 +56,7 @@ def explain(one: Watched, at: int, context: Context) -> dict[str, Fact]:
 def _of_trend(one: Watched, at: int, context: Context) -> dict[str, Fact]:
     assert one.trend is not None  # noqa: S101
     assert one.panel is not None  # noqa: S101
-    grid, residual = context.grid, one.trend.residual[0, : at + 1]
+    grid, residual = context.grid, _since_the_last(one, one.trend.residual[0, : at + 1])
     shape = shape_of(residual, grid.an_hour)
     level = float(averaged(one.trend.residual[:, : at + 1] / one.trend.scale[:, : at + 1], grid.step_s)[0, at])
     excess = _averaged_residual(residual, grid)
@@ -73,6 +74,12 @@ def _of_trend(one: Watched, at: int, context: Context) -> dict[str, Fact]:
         facts["excess_ratio"] = _number(np.expm1(_upward(one, excess)))
     facts |= _beside(one, at, shape, excess)
     return facts | _leads_to(one, at, shape, context)
+
+
+def _since_the_last(one: Watched, residual: Floats) -> Floats:
+    """Residuals without those up to the end of an earlier episode: what was over is no part of what happens now."""
+    ended = [e.resolved for e in one.episodes if e.resolved is not None and e.resolved < len(residual) - 1]
+    return np.where(np.arange(len(residual)) > max(ended, default=-1), residual, np.nan)
 
 
 def _upward(one: Watched, moved: float) -> float:
@@ -123,14 +130,26 @@ def _leads_to(one: Watched, at: int, shape: Shape, context: Context) -> dict[str
 
 def _around(one: Watched, at: int, context: Context) -> dict[str, Fact]:
     at_s = context.grid.end_s(at)
-    pool = dict(one.labels).get("pool")
     peers = sorted({_name(other) for other in context.everything if _fires_beside(other, one, at_s, context.grid)})
     facts: dict[str, Fact] = {"peers_firing": peers[:_MOST_PEERS], "peers": len(peers)}
-    near = [o for o in context.operations if at_s - _OPS_S <= o[0] <= at_s and o[2] in {None, pool}]
-    if near:
-        when, kind, where = max(near)
-        facts["last_operation"] = {"kind": kind, "occurred_at": _told(int(when)), "pool": where}
     return facts
+
+
+def _after_what(one: Watched, at: int, facts: Mapping[str, Fact], context: Context) -> dict[str, Fact]:
+    """The operation that most likely began it, and the last one before the alarm, as far as any is known."""
+    at_s, labels = context.grid.end_s(at), dict(one.labels)
+    onset_at = facts.get("onset_at")
+    onset_s = datetime.fromisoformat(onset_at).timestamp() if isinstance(onset_at, str) else _began_s(one, at, context)
+    cause = likely_cause(context.operations, one.metric, labels, onset_s, at_s)
+    last = last_operation(context.operations, labels, at_s)
+    named = (("likely_cause", cause), ("last_operation", last))
+    return {name: operation.told for name, operation in named if operation is not None}
+
+
+def _began_s(one: Watched, at: int, context: Context) -> int:
+    """When the condition that holds in a window began to."""
+    begun = [e.pending for e in one.episodes if e.pending <= at]
+    return context.grid.end_s(max(begun, default=at) - 1)
 
 
 def _fires_beside(other: Watched, one: Watched, at_s: int, grid: Grid) -> bool:

@@ -10,7 +10,11 @@ _SHORT = {"ttft": "TTFT", "tpot": "TPOT", "e2e": "E2E", "kv": "KV"}
 
 
 def summary(one: Watched, facts: Mapping[str, Any]) -> str:
-    """What happened to which series, how far and since when."""
+    """What happened to which series, how far and since when, and what was done before it."""
+    return _what(one, facts) + _after(facts)
+
+
+def _what(one: Watched, facts: Mapping[str, Any]) -> str:
     series = _series(one)
     if one.kind == "burn_rate":
         return f"{series}: the error budget burns {facts['score']:.1f} times too fast (bound {one.threshold:.1f})"
@@ -55,10 +59,16 @@ def _details(one: Watched, facts: Mapping[str, Any]) -> list[str]:
         hours = facts["hours_to_limit"]
         there = "below" if one.panel is not None and one.panel.kind.worse == "down" else "over"
         said.append(f"; {there} {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
-    if "last_operation" in facts:
-        operation = facts["last_operation"]
-        said.append(f"; last operation: {operation['kind']} at {operation['occurred_at']}")
     return said
+
+
+def _after(facts: Mapping[str, Any]) -> str:
+    for name, said in (("likely_cause", "likely cause"), ("last_operation", "last operation")):
+        if name in facts:
+            done = facts[name]
+            what = " ".join([done["kind"].replace("_", " "), *(done[key] for key in ("revision",) if key in done)])
+            return f"; {said}: {what}{' of ' + done['pool'] if done['pool'] else ''} at {done['occurred_at']}"
+    return ""
 
 
 def _shown(metric: str | None, value: float | None) -> str:

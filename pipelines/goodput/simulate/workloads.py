@@ -6,7 +6,7 @@ Arrivals belong here, before any replica is chosen; what becomes of them does no
 import math
 from bisect import bisect
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
@@ -39,9 +39,11 @@ class _Session:
         return self.preamble_tokens + self.said_tokens
 
 
-def demo_arrivals(rng: Generator, span_s: float, requests: float) -> list[Arrival]:
+def demo_arrivals(
+    rng: Generator, span_s: float, requests: float, workloads: Sequence[Workload] = WORKLOADS
+) -> list[Arrival]:
     """Return what all workloads ask within `span_s` seconds, about `requests` in all, in order of arrival."""
-    drawn = zip(WORKLOADS, rng.spawn(len(WORKLOADS)), strict=True)
+    drawn = zip(workloads, rng.spawn(len(workloads)), strict=True)
     found = [arrival for workload, own in drawn for arrival in _arrivals_of(workload, own, span_s, requests)]
     return sorted(found, key=lambda arrival: arrival.arrived_s)
 

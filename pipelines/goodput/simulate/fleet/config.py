@@ -23,7 +23,8 @@ class EngineSpec:
     `kv_tokens` is what is left of GPU memory after the weights, shared by running sequences and cached prefixes in
     blocks of `block_tokens`. Where `fragmentation_per_h` is set, a prompt longer than `long_prompt_tokens` needs a
     contiguous workspace that takes so much longer to find, compounded per hour since the process started; shorter
-    prompts never notice. After a start, steps take `warm_up_factor` as long for `warm_up_s` (graph capture).
+    prompts never notice. `kv_leak_ratio` of the KV of each answer is never freed while the process runs. After a
+    start, steps take `warm_up_factor` as long for `warm_up_s` (graph capture).
     """
 
     model: str
@@ -39,6 +40,7 @@ class EngineSpec:
     draft_acceptance: float = 0.0
     long_prompt_tokens: int = 1 << 30
     fragmentation_per_h: float = 0.0
+    kv_leak_ratio: float = 0.0
     restart_s: float = 75.0
     warm_up_s: float = 20.0
     warm_up_factor: float = 1.6

@@ -206,7 +206,7 @@ class Engine:
         steps = (job.output_tokens - 1) / self.spec.tokens_per_step
         job.draft_tokens = round(steps * self.spec.draft_tokens)
         job.accepted_draft_tokens = round(job.output_tokens - 1 - steps)
-        self.memory.own(-job.own_tokens)
+        self.memory.own(-(1.0 - self.spec.kv_leak_ratio) * job.own_tokens)
         job.own_tokens = 0.0
         if job.prefix:
             self.memory.cache.append(job.held[-1], job.prefix[-1][1], job.output_tokens)

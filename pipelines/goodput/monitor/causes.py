@@ -1,0 +1,81 @@
+"""Which operation an alarm most likely follows from: on its own pool, near its onset, of a kind that can do such a thing.
+
+Nearness is no proof, and none is claimed: it is where to look first.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+_HOUR_S = 3600.0
+# An onset is known to within hours: found up to so much before the operation that it follows from, or after it.
+_EARLY_H, _LATE_H = 6.0, 12.0
+_LOOK_BACK_S = 72 * _HOUR_S
+# Kinds that can do this to a metric, each with the hours that it counts as farther away than one that does nothing else.
+_OF_HITS = {"salt_rotation": 0.0, **dict.fromkeys(("deployment", "restart", "scale_out", "scale_in", "config_change"), 2.0)}
+_OF_KV = {**dict.fromkeys(("deployment", "config_change", "scale_in"), 0.0), "restart": 2.0, "incident": 2.0}
+_OF_SERVICE = {
+    **dict.fromkeys(("deployment", "restart", "config_change", "scale_in", "incident"), 0.0),
+    "scale_out": 2.0,
+    "salt_rotation": 2.0,
+}
+_UNLIKELY_H = 6.0
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of ops_events, with its time in Unix seconds."""
+
+    at_s: float
+    kind: str
+    pool: str | None = None
+    replica: str | None = None
+    revision: str | None = None
+
+    @property
+    def told(self) -> dict[str, str | None]:
+        """As a fact: what was done to what, and when."""
+        at = datetime.fromtimestamp(int(self.at_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        known = {"replica": self.replica, "revision": self.revision}
+        return {"kind": self.kind, "occurred_at": at, "pool": self.pool, **{k: v for k, v in known.items() if v}}
+
+
+def operations_of(rows: Iterable[Mapping[str, Any]]) -> list[Operation]:
+    """Rows of ops_events, oldest first."""
+    found = (
+        Operation(row["occurred_at"].timestamp(), row["kind"], row["pool"], row.get("replica"), row.get("revision"))
+        for row in rows
+    )
+    return sorted(found, key=lambda operation: operation.at_s)
+
+
+def last_operation(operations: Sequence[Operation], labels: Mapping[str, str], at_s: float) -> Operation | None:
+    """The newest operation on the series' pool within three days."""
+    near = (o for o in reversed(operations) if at_s - _LOOK_BACK_S <= o.at_s <= at_s and _concerns(o, labels))
+    return next(near, None)
+
+
+def likely_cause(
+    operations: Sequence[Operation], metric: str | None, labels: Mapping[str, str], onset_s: float, at_s: float
+) -> Operation | None:
+    """The operation that an alarm of `at_s` whose onset is `onset_s` most likely follows from; None where none is near."""
+    since_s, until_s = onset_s - _LATE_H * _HOUR_S, min(onset_s + _EARLY_H * _HOUR_S, at_s)
+    near = [o for o in operations if since_s <= o.at_s <= until_s and _concerns(o, labels)]
+    farther = _farther(metric or "")
+    return min(
+        near,
+        key=lambda o: (abs(onset_s - o.at_s) / _HOUR_S + farther.get(o.kind, _UNLIKELY_H), -o.at_s),
+        default=None,
+    )
+
+
+def _farther(metric: str) -> Mapping[str, float]:
+    if "hit_ratio" in metric:
+        return _OF_HITS
+    return _OF_KV if "kv_usage" in metric else _OF_SERVICE
+
+
+def _concerns(operation: Operation, labels: Mapping[str, str]) -> bool:
+    pairs = ((operation.pool, labels.get("pool")), (operation.replica, labels.get("replica")))
+    return all(of is None or on is None or of == on for of, on in pairs)
