@@ -351,7 +351,7 @@ def test_a_pool_that_falls_silent_while_others_speak(rows: pl.DataFrame) -> None
 
 
 def test_silent_telemetry_pages_by_the_clock_and_is_over_when_it_speaks_again(rows: pl.DataFrame) -> None:
-    seen = evaluation(rows, ONSET)
+    seen = evaluation(rows, ONSET, seen_live=True)
     quiet = [Evaluation(seen.evidence, at(ONSET + hours)).news([]) for hours in (1.9, 2.1)]
     assert [len([e for e in told if e["rule"] == "telemetry_silent"]) for told in quiet] == [0, 1]
     alarm = next(e for e in quiet[1] if e["rule"] == "telemetry_silent")
@@ -361,7 +361,7 @@ def test_silent_telemetry_pages_by_the_clock_and_is_over_when_it_speaks_again(ro
         later = Evaluation(seen.evidence, at(ONSET) + timedelta(days=days, hours=1)).alarms()
         states.append(next(a["state"] for a in later if a["rule"] == "telemetry_silent"))
     assert states == ["inactive", "firing", "inactive"]  # what was silent for a month is an archive
-    over = evaluation(rows, ONSET + 4).news(quiet[1])
+    over = evaluation(rows, ONSET + 4, seen_live=True).news(quiet[1])
     assert [(e["transition"], e["reason"]) for e in over if e["rule"] == "telemetry_silent"] == [
         ("resolved", "cleared")
     ]

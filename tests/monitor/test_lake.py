@@ -38,15 +38,15 @@ def measured() -> pl.DataFrame:
 
 @pytest.fixture
 def workspace(tmp_path: Path, measured: pl.DataFrame) -> Workspace:
-    """A lake whose measured layer holds those rows, a file a day."""
+    """A lake whose measured layer holds those rows, a file an hour."""
     (tmp_path / "goodput.toml").write_text('lake = "lake"\n[workloads.chat]\nttft_s = 2.0\n')
     at_work = Workspace(tmp_path / "goodput.toml")
     at_work.lake.open()
     schema = arrow_schema("goodput")
     missing = [name for name in schema.names if name not in measured.columns]
     whole = measured.with_columns(pl.lit(None).alias(name) for name in missing)
-    for day, rows in whole.group_by(pl.col("window_start").dt.date()):
-        path = at_work.lake.part("measured", "goodput", f"day={day[0]}")
+    for (hour,), rows in whole.group_by(pl.col("window_start").dt.strftime("%Y-%m-%dT%H")):
+        path = at_work.lake.part("measured", "goodput", f"hour={hour}")
         write_parquet(path, rows.select(schema.names).to_arrow().cast(schema))
     return at_work
 

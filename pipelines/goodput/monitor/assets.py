@@ -1,7 +1,8 @@
 """Stage 5 as an asset: what the published series, the settings and the operators' words make of every alarm."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -10,14 +11,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goodput.monitor.evaluate import Evaluation, Evidence
+from goodput.monitor.reach import reach
+from goodput.monitor.rows import SILENT
 from goodput.monitor.sources import SOURCES
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.asset_tags import table_spec
 from goodput.plumbing.contracts import arrow_schema, contract_names
 from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.hours import epoch_hour
 from goodput.plumbing.lake import Lake, inputs_of, write_parquet
 from goodput.plumbing.workspace import Workspace
 
+Row = dict[str, Any]
 TABLES = ("alarms", "alarm_events", "alarm_series", "alarm_power")
 CELL = "history=all"
 _KEYS = ("slice", "window_s", "partial")
@@ -46,8 +51,8 @@ def _told(counts: dict[str, int]) -> dict[str, int]:
 def evaluate(workspace: Workspace, now: datetime) -> dict[str, int]:
     """Evaluate at `now` and write what came of it; rows by table, `new_events`, `firing`."""
     lake = workspace.lake
-    evaluation = Evaluation(evidence(workspace), now)
     before = read_rows(lake, "alarm_events")
+    evaluation = Evaluation(evidence(workspace, before), now)
     news = evaluation.news(before)
     alarms = evaluation.alarms()
     _write(lake, "alarm_events", before + news)
@@ -72,26 +77,40 @@ def power_inputs(workspace: Workspace, now: datetime) -> str:
     return fingerprint(settings.alarms.model_dump(), slos, said, now.date(), str(arrow_schema("alarm_power")))
 
 
-def evidence(workspace: Workspace) -> Evidence:
-    """What the lake holds for alarms: the relations that their series come from, where they are there."""
-    lake = workspace.lake
-    rows = {name: _relation(lake, name) for name in sorted({source.relation for source in SOURCES})}
-    known = {name: frame for name, frame in rows.items() if frame is not None}
+def evidence(workspace: Workspace, told_before: Sequence[Row] = ()) -> Evidence:
+    """What the lake holds for alarms: the rows that their series are made of, as far back as verdicts need them."""
+    lake, settings = workspace.lake, workspace.settings
+    hours = {name: lake.parts("measured", name) for name in sorted({source.relation for source in SOURCES})}
+    newest = max((hour for cells in hours.values() for hour in cells if "T" in hour), default=None)
+    looks = None if newest is None else reach(_instant(newest), told_before)
+    grains = {settings.alarms.window_s, *([min(settings.windows_s)] if settings.slo else [])}
+    known = {}
+    for name, cells in hours.items():
+        files = [path for hour, paths in cells.items() if looks and _since(looks.since, hour) for path in paths]
+        if files and name in contract_names():
+            known[name] = _rows(name, files, grains if name == "goodput" else {settings.alarms.window_s})
+    live = any(row["rule"] == SILENT and row["state"] != "learning" for row in read_rows(lake, "alarms"))
     operations = _relation_rows(lake, "ops_events")
-    return Evidence(known, workspace.settings, read_actions(lake.root), operations)
+    return Evidence(known, settings, read_actions(lake.root), operations, live, looks and looks.settled)
 
 
-def _relation(lake: Lake, name: str) -> pl.DataFrame | None:
-    """The columns of a measured relation that series are made of; None where it is not there."""
-    files = [path for paths in lake.parts("measured", name).values() for path in paths]
-    if name not in contract_names() or not files:
-        return None
+def _instant(hour: str) -> datetime:
+    return datetime.fromtimestamp(epoch_hour(hour) * 3600, UTC)
+
+
+def _since(since: datetime, cell: str) -> bool:
+    """Whether a cell is an hour, where windows of an hour and less are, and not before an instant."""
+    return "T" in cell and _instant(cell) >= since
+
+
+def _rows(name: str, files: Sequence[Path], grains: Set[int]) -> pl.DataFrame:
+    """Rows of a measured relation, of the one slice and the windows that alarms are of, and no other columns."""
     wanted = {column for source in SOURCES if source.relation == name for column in source.columns}
     present = set(arrow_schema(name).names) & {*wanted, "goodput_rps", *_KEYS}
-    frame = pl.scan_parquet(files).select(sorted(present))
+    of_alarms = pl.col("window_s").is_in(sorted(grains))
     if "slice" in present:
-        frame = frame.filter(pl.col("slice") == "workload_pool")
-    return frame.collect()
+        of_alarms &= pl.col("slice") == "workload_pool"
+    return pl.scan_parquet(files).filter(of_alarms).select(sorted(present)).collect()
 
 
 def _relation_rows(lake: Lake, name: str) -> list[dict[str, Any]]:

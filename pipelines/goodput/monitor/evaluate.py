@@ -33,16 +33,23 @@ from goodput.settings.model import Settings
 Row = dict[str, Any]
 _RESTARTS = ("restart", "deployment")
 _SATURATED = 0.95
+_WINDOW = ["window_start", "window_s"]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that verdicts are made of: `rows` by relation, `operations` as rows of ops_events."""
+    """Everything that verdicts are made of: `rows` by relation, `operations` as rows of ops_events.
+
+    `seen_live` says that an earlier run found telemetry that was new; episodes that began before `settled` (where
+    rows do not reach back far enough to judge them) are told as they were told before.
+    """
 
     rows: Mapping[str, pl.DataFrame]
     settings: Settings
     actions: Sequence[Action] = ()
     operations: Sequence[Row] = ()
+    seen_live: bool = False
+    settled: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -54,11 +61,15 @@ class Evaluation:
 
     @cached_property
     def _whole(self) -> dict[str, pl.DataFrame]:
-        """Rows of windows that were wholly observed."""
-        return {
-            name: frame.filter(~pl.col("partial")) if "partial" in frame.columns else frame
-            for name, frame in self.evidence.rows.items()
-        }
+        """Rows of windows that were wholly observed: of relations that do not say so, as goodput has it."""
+        rows = self.evidence.rows
+        whole = {name: frame.filter(~pl.col("partial")) for name, frame in rows.items() if "partial" in frame.columns}
+        cut = [frame.filter("partial").select(_WINDOW) for frame in rows.values() if "partial" in frame.columns]
+        others = {name: frame for name, frame in rows.items() if name not in whole}
+        if cut:
+            partial = pl.concat(cut).unique()
+            others = {name: frame.join(partial, on=_WINDOW, how="anti") for name, frame in others.items()}
+        return whole | others
 
     @cached_property
     def _starts(self) -> pl.Series:
@@ -138,8 +149,12 @@ class Evaluation:
         found = (alarm_row(one, self._context, self.until, self._holds, budget) for one in self.watched)
         if self.grid is None:
             return []
-        clock = clock_row(self.grid.end_s(self.until - 1), self.now, self.evidence.settings.alarms.silent_telemetry_s)
-        return [*(row for row in found if row is not None), clock]
+        return [*(row for row in found if row is not None), clock_row(*self._clock, seen_live=self.evidence.seen_live)]
+
+    @property
+    def _clock(self) -> tuple[int, datetime, float]:
+        assert self.grid is not None  # noqa: S101
+        return self.grid.end_s(self.until - 1), self.now, self.evidence.settings.alarms.silent_telemetry_s
 
     def series(self) -> pl.DataFrame:
         """Rows of `alarm_series`."""
@@ -156,7 +171,7 @@ class Evaluation:
                 held_now = now_held(one, self._holds, until_s) is not None
                 for change in transitions(one, self.grid, self._holds[str(one.named["alarm_id"])], until_s):
                     yield told(change, self._context, method, held_now=held_now)
-            yield from silent_telemetry(until_s, self.now, self.evidence.settings.alarms.silent_telemetry_s)
+            yield from silent_telemetry(*self._clock, seen_live=self.evidence.seen_live)
         yield heartbeat(self.now)
 
     def news(self, told_before: Sequence[Event]) -> list[Event]:
@@ -165,7 +180,7 @@ class Evaluation:
         if self.grid is not None:
             until = datetime.fromtimestamp(self.grid.end_s(self.until - 1), UTC)
         methods = {method_of(one, self.evidence.settings) for one in self.watched}
-        moment = Moment(self.now, until, self.evidence.settings.alarms.max_age_s)
+        moment = Moment(self.now, until, self.evidence.settings.alarms.max_age_s, self.evidence.settled)
         return reconcile(told_before, list(self.told()), methods, moment)
 
     def power(self) -> list[Row]:

@@ -83,16 +83,29 @@ def power_rows(
 def unarmed(one: Watched, until: int, fired: int, page_budget: int) -> str | None:
     """Why a trend alarm does not page now, None if it may."""
     assert one.trend is not None  # noqa: S101
-    newest = slice(max(until - 24, 0), until)
+    a_day = 24 * (one.panel.grid.an_hour if one.panel is not None else 1)
+    newest = slice(max(until - a_day, 0), until)
     if one.severity == "page" and fired > page_budget:
         return f"fired {fired} times in 28 days, more than its budget of {page_budget}: raise its threshold, or accept"
     if np.isfinite(one.score[newest]).any():
         return None
-    if one.panel is not None and one.requests is not None and np.isfinite(one.values[newest]).any():
-        most, least = one.requests[newest].max(), one.panel.kind.least_requests
-        if most < least:
-            return f"too little traffic: at most {most:.0f} requests a window, {least} are needed"
+    few = _too_few(one, newest)
+    if few is not None:
+        return few
     return "less than seven days of windows to learn from" if one.trend.learning[0, newest].all() else "not needed now"
+
+
+def _too_few(one: Watched, newest: slice) -> str | None:
+    """Says that most windows of the last day have too few requests for their quantile, where they do."""
+    if one.panel is None or one.requests is None:
+        return None
+    least = one.panel.kind.least_requests
+    told = one.requests[newest][np.isfinite(one.values[newest])]
+    if not len(told) or np.median(told) >= least:
+        return None
+    if told.max() < least:
+        return f"too little traffic: at most {told.max():.0f} requests a window, {least} are needed"
+    return f"too little traffic: {(told >= least).sum()} of {len(told)} windows have the {least} requests that are needed"
 
 
 def replay(one: Watched, grid: Grid, span: tuple[int, int], drift: float, patience: Patience) -> Drifts:

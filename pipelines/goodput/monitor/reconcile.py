@@ -57,16 +57,24 @@ class _Past:
 
 @dataclass(frozen=True)
 class Moment:
-    """When this is: the clock, the end of the newest window judged, and how old news may be."""
+    """When this is: the clock, the end of the newest window judged, how old news may be, and what is settled.
+
+    Episodes that began before `settled` are judged by too little history to be told anew, or corrected.
+    """
 
     now: datetime
     until: datetime
     max_age_s: float
+    settled: datetime | None = None
 
     @property
     def live(self) -> bool:
         """Whether the newest window is news itself."""
         return (self.now - self.until).total_seconds() <= self.max_age_s
+
+    def judges(self, starts_at: datetime) -> bool:
+        """Whether an episode that began then is judged by all the history that it takes."""
+        return self.settled is None or starts_at >= self.settled
 
 
 def reconcile(told_before: Sequence[Event], computed: Sequence[Told], methods: Set[str], moment: Moment) -> list[Event]:
@@ -78,6 +86,8 @@ def reconcile(told_before: Sequence[Event], computed: Sequence[Told], methods: S
     past = _Past()
     for event in told_before:
         past.note(event)
+    told_before = [event for event in told_before if moment.judges(event["starts_at"])]
+    computed = [told for told in computed if moment.judges(told.starts_at)]
     added: list[Event] = []
     in_order = sorted(computed, key=lambda told: (told.occurred_at, told.alarm_id, told.transition))
     for events in (

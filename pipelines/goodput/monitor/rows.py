@@ -57,30 +57,39 @@ def told(change: Transition, context: Context, method: str, *, held_now: bool) -
     )
 
 
-def clock_row(until_s: int, now: datetime, after_s: float) -> dict[str, Any]:
-    """The row of `alarms` of the one that the clock judges; what nobody has added to for a week is an archive."""
+def clock_row(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -> dict[str, Any]:
+    """The row of `alarms` of the one that the clock judges; what nobody has added to for a week is an archive.
+
+    Silence is what follows on speech: telemetry that was old already when a run first saw it is history.
+    """
     silent_s = now.timestamp() - until_s
-    firing = after_s <= silent_s < _ARCHIVE_S
+    state = "inactive"
+    if after_s <= silent_s and not seen_live:
+        state = "learning"
+    elif after_s <= silent_s < _ARCHIVE_S:
+        state = "firing"
+    firing = state == "firing"
     said = f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}"
+    why = f"{said}, which was over before the first run: armed once a run sees newer than {after_s / 3600:g} h"
     return {
         **dict.fromkeys(("metric", "workload", "pool", "replica")),
         "alarm_id": SILENT,
         "rule": SILENT,
         "kind": "absence",
         "severity": "page",
-        "state": "firing" if firing else "inactive",
+        "state": state,
         "starts_at": _at(until_s + int(after_s)) if firing else None,
         "state_since_at": _at(until_s + int(after_s)) if firing else None,
         "evaluated_at": _at(until_s),
-        "why": said if silent_s >= _ARCHIVE_S else None,
+        "why": why if state == "learning" else said if silent_s >= _ARCHIVE_S else None,
         "summary": said if firing else None,
     }
 
 
-def silent_telemetry(until_s: int, now: datetime, after_s: float) -> Iterator[Told]:
-    """Firing while nothing at all has been heard for `after_s`: the one alarm that the clock judges."""
+def silent_telemetry(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -> Iterator[Told]:
+    """Firing while nothing at all has been heard for `after_s` after there was: the one alarm that the clock judges."""
     starts_s = until_s + int(after_s)
-    if now.timestamp() < starts_s:
+    if now.timestamp() < starts_s or not seen_live:
         return
     columns = {
         "rule": SILENT,
@@ -107,7 +116,7 @@ def alarm_row(
     if why == "not needed now" and not fired:
         return None
     judged = np.flatnonzero(np.isfinite(one.score[:until]))
-    state, since_s = _state(one, until_s, context, learning=why is not None and not _known(one.score, until))
+    state, since_s = _state(one, until_s, context, learning=why is not None and not _known(one.score, until, grid.a_day))
     row: dict[str, Any] = {
         **one.named,
         "kind": one.kind,
@@ -128,8 +137,8 @@ def alarm_row(
     return row
 
 
-def _known(score: Floats, until: int) -> bool:
-    return bool(np.isfinite(score[max(until - 24, 0) : until]).any())
+def _known(score: Floats, until: int, a_day: int) -> bool:
+    return bool(np.isfinite(score[max(until - a_day, 0) : until]).any())
 
 
 def _state(one: Watched, until_s: int, context: Context, *, learning: bool) -> tuple[str, int | None]:
