@@ -14,9 +14,9 @@ MONDAY_S = int(datetime(2026, 1, 5, tzinfo=UTC).timestamp())
 HOURS = 24
 
 
-def fired(values: np.ndarray, threshold: float, floor: float = 0.02) -> list[list[Episode]]:
-    """Episodes that fired in each series of log or logit values by the hour."""
-    grid = Grid(MONDAY_S, values.shape[1] // HOURS)
+def fired(values: np.ndarray, threshold: float, floor: float = 0.02, an_hour: int = 1) -> list[list[Episode]]:
+    """Episodes that fired in each series of log or logit values by the window, so many an hour."""
+    grid = Grid(MONDAY_S, values.shape[1] // (HOURS * an_hour), 3600 // an_hour)
     scores = score(Inputs(grid, calendar(grid), values, floor)).score
     return [[e for e in _episodes(row, threshold) if e.firing is not None] for row in scores]
 

@@ -1,4 +1,4 @@
-"""Serving telemetry as hourly p99s and KV utilisation, with the noise that real fleets have: drifts are put on top.
+"""Serving telemetry as p99s by the hour or quarter of an hour and KV utilisation, with the noise that real fleets have: drifts are put on top.
 
 Per request: a lognormal body to p95, a Pareto tail above it. A window's p99 is the order statistic of its requests;
 an hour's is the exact quantile of its twelve windows. Nothing here knows the detector.
@@ -56,8 +56,9 @@ def hourly_p99(
     profile: Profile = NORMAL,
     base_s: float = 0.6,
     weekend: float = 0.6,
+    an_hour: int = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """p99 in seconds and the number of requests, series x hours; day 0 is a Monday."""
+    """p99 in seconds and the number of requests, series x windows (so many an hour); day 0 is a Monday."""
     expected = traffic(series, days, per_hour, weekend)
     shape = expected.shape
     load = expected / (per_hour / FIVE_MINUTES)
@@ -66,9 +67,9 @@ def hourly_p99(
     level += np.repeat(rng.normal(0, profile.day, (series, days)), A_DAY * FIVE_MINUTES, axis=1)
     level += _spikes(rng, shape, profile)
     n = rng.poisson(expected)
-    by_hour = (series, days * A_DAY, FIVE_MINUTES)
-    requests = n.reshape(by_hour).sum(axis=2)
-    mixed = (n * np.exp(level / SHAPE)).reshape(by_hour).sum(axis=2) / np.maximum(requests, 1)
+    by_window = (series, days * A_DAY * an_hour, FIVE_MINUTES // an_hour)
+    requests = n.reshape(by_window).sum(axis=2)
+    mixed = (n * np.exp(level / SHAPE)).reshape(by_window).sum(axis=2) / np.maximum(requests, 1)
     above = np.maximum(requests - np.ceil(0.99 * requests) + 1, 1)
     tail = rng.beta(above, np.maximum(requests - above + 1, 1))
     p99 = base_s * (tail / 0.01) ** -SHAPE * mixed**SHAPE

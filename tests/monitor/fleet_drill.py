@@ -1,0 +1,110 @@
+"""Three faults of known truth in the demo's fleet, and what is told of them: after how long, and of which cause."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from goodput.monitor.assets import read_rows
+from goodput.monitor.evaluate import Evaluation, Evidence
+from goodput.settings.model import Settings
+from goodput.simulate.fleet.fleet import Fleet, Served
+from monitor.fleet import DAY_S, START, Fault, Story, arrivals, faults, fleet
+from monitor.fleet_files import run_through
+from monitor.fleet_rows import operations, relations
+from monitor.line import Line
+
+Event = dict[str, Any]
+_NOTHING = {"kind": "", "occurred_at": START.isoformat()}
+BUSY = Story(chat_per_hour=130, rag_per_hour=560, long_prompt_tokens=6000)  # 368 of rag in each hour: a p99 of its own
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that began to fire: when, in seconds of the story, and the operation that it names."""
+
+    rule: str
+    metric: str
+    pool: str
+    at_s: float
+    cause: str
+    cause_s: float
+    likely: bool  # else it is only the last operation that the alarm knows
+
+    def is_of(self, fault: Fault) -> bool:
+        """Whether it came while the fault was there, or within a day of its end, on its pool."""
+        return self.pool == fault.pool and fault.onset_s < self.at_s <= fault.mended_s + DAY_S
+
+    def names(self, fault: Fault) -> bool:
+        """Whether it names the very operation that the fault began with."""
+        return self.cause == fault.operation and abs(self.cause_s - fault.onset_s) < 1
+
+
+def pages_of(events: Sequence[Event]) -> list[Page]:
+    """Every page of a trend, a bound or an objective, told or held back, by when it began."""
+    found = {}
+    for event in events:
+        if event["severity"] == "page" and event["transition"] == "firing" and event["metric"]:
+            facts = json.loads(event["explanation"])
+            done = facts.get("likely_cause") or facts.get("last_operation") or _NOTHING
+            at_s = _seconds(event["starts_at"])
+            found[event["alarm_id"], at_s] = Page(
+                event["rule"],
+                event["metric"],
+                event["pool"],
+                at_s,
+                done["kind"],
+                _seconds(datetime.fromisoformat(done["occurred_at"])),
+                "likely_cause" in facts,
+            )
+    return sorted(found.values(), key=lambda page: page.at_s)
+
+
+def served_in(story: Story) -> Served:
+    """What the fleet of a story served."""
+    return Fleet(fleet(story)).run(arrivals(story))
+
+
+def judged(story: Story, served: Served, step_s: int) -> list[Event]:
+    """Events of one evaluation at the end of the story, by rows reckoned from what was served."""
+    settings = Settings.model_validate({"windows_s": [300, 900, 3600], "alarms": {"window_s": step_s}})
+    evidence = Evidence(relations(served, step_s), settings, operations=operations(fleet(story)))
+    return Evaluation(evidence, START + timedelta(days=story.days)).news([])
+
+
+def fleet_lines() -> Iterator[Line]:
+    """The faults through the whole pipeline with windows of an hour, then of 15 minutes by the rows alone."""
+    served = served_in(BUSY)
+    with run_through(BUSY, served) as workspace:
+        events = read_rows(workspace.lake, "alarm_events")
+    yield from _told(BUSY, pages_of(events), "goodput run", {"p99_ttft_s": 10, "kv_usage_ratio": 12, "hit_ratio": 9})
+    quarters = pages_of(judged(BUSY, served, 900))
+    yield from _told(BUSY, quarters, "15 minutes", {"kv_usage_ratio": 16, "hit_ratio": 9})
+
+
+def _told(story: Story, pages: Sequence[Page], where: str, within_h: dict[str, float]) -> Iterator[Line]:
+    of_faults = faults(story)
+    for fault in of_faults:
+        mine = [page for page in pages if page.metric == fault.metric and page.is_of(fault)]
+        most_h = within_h.get(fault.metric)
+        if most_h is None:
+            continue
+        what = f"{fault.name} since {START + timedelta(seconds=fault.onset_s):%a %H:%M} ({where})"
+        promised = f"{fault.metric} <= {most_h:g} h, {fault.operation}"
+        if not mine:
+            yield Line(what, "no page", promised, False)
+            continue
+        first = mine[0]
+        delay_h = (first.at_s - fault.onset_s) / 3600
+        paged_at = START + timedelta(seconds=first.at_s)
+        figure = f"{delay_h:.1f} h, at {paged_at:%a %H:%M}: {first.cause or 'nothing'} of {first.pool}"
+        yield Line(what, figure, promised, delay_h <= most_h and first.likely and first.names(fault))
+    wrong = [p for p in pages if not any(p.is_of(fault) and p.names(fault) for fault in of_faults)]
+    shown = ", ".join(f"{page.rule} of {page.pool}" for page in wrong)
+    figure = f"{len(wrong)} of {len(pages)}{': ' + shown if shown else ', the others are of the faults and name them'}"
+    yield Line(f"pages of anything else in {story.days} days ({where})", figure, "0", not wrong)
+
+
+def _seconds(at: datetime) -> float:
+    return (at - START).total_seconds()
