@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from goodput.monitor.evaluate import Evaluation, Evidence
+from goodput.monitor.reach import reach
 from goodput.plumbing.alarm_actions import Action
 from goodput.plumbing.contracts import arrow_schema
 from goodput.settings.model import Settings
@@ -193,6 +194,37 @@ def test_a_step_that_nobody_accepts_never_becomes_normal(fleet: tuple[np.ndarray
     assert page["starts_at"] <= at(30 * A_DAY + 8)
 
 
+def test_history_that_is_out_of_reach_changes_nothing_that_was_told() -> None:
+    p99, requests = hourly_p99(np.random.default_rng(8), 2, 160)
+    p99[0, 30 * A_DAY :] *= 1.6  # and nobody accepts it
+    p99[1, 80 * A_DAY : 80 * A_DAY + 30] *= 1.6
+    p99[1, 150 * A_DAY : 150 * A_DAY + 30] *= 1.6
+    rows = goodput_rows(p99, requests)
+    told = evaluation(rows, 156 * A_DAY, settings(alarms={"max_age_s": 9e9})).news([])
+    fixed = [e for e in told if e["pool"] == "pool-1"]
+    for before, days in ((told, 160 - 30), (fixed, 92)):
+        looks = reach(at(160 * A_DAY - 1), before)
+        assert timedelta(days=days) <= at(160 * A_DAY) - looks.since <= timedelta(days=days + 40)
+        near = rows.filter(pl.col("window_start") >= looks.since, pl.col("pool").is_in([e["pool"] for e in before]))
+        again = evaluation(near, 160 * A_DAY, settled=looks.settled).news(before)
+        assert [e["rule"] for e in again] == ["watchdog"]
+    assert len({e["starts_at"] for e in fixed if e["rule"] == TTFT[0]}) == 2
+
+
+def test_replica_windows_that_are_not_over_yet_are_not_judged() -> None:
+    hours = [MONDAY + timedelta(hours=hour) for hour in range(40)]
+    replicas = pl.DataFrame({"window_start": hours, "pool": "a", "replica": "a-0", "mean_kv_usage_ratio": 0.4})
+    whole = goodput_rows(np.full((1, 40), 0.5), np.full((1, 40), 1000))
+    seen = whole.with_columns(partial=pl.col("window_start") == hours[-1])
+    rows = {
+        "goodput": seen,
+        "replica_windows": replicas.with_columns(
+            pl.col("window_start").cast(seen["window_start"].dtype), window_s=pl.lit(3600, pl.Int32)
+        ),
+    }
+    assert Evaluation(Evidence(rows, settings()), at(40)).until == 39
+
+
 def accepted(since: int, said: int) -> Action:
     return Action("a1", "accept", {"metric": "p99_ttft_s", "pool": "pool-0"}, at(said), at(since))
 
@@ -335,6 +367,9 @@ def test_little_traffic_is_watched_by_its_p95(fleet: tuple[np.ndarray, np.ndarra
     states = {a["rule"]: (a["state"], a["why"]) for a in evaluation(goodput_rows(p99, few), 30 * A_DAY).alarms()}
     assert states[TTFT[0]] == ("learning", "too little traffic: at most 200 requests a window, 368 are needed")
     assert states["p95_ttft_s_page"] == ("inactive", None)
+    some = goodput_rows(p99, np.where(np.arange(few.shape[1]) % 24 < 4, 400, few))
+    why = next(a["why"] for a in evaluation(some, 30 * A_DAY).alarms() if a["rule"] == TTFT[0])
+    assert why == "too little traffic: 4 of 24 windows have the 368 requests that are needed"
     many = {a["rule"]: a for a in evaluation(goodput_rows(*fleet), DAYS * A_DAY).alarms()}
     assert "p95_ttft_s_page" not in many
 

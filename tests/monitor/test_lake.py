@@ -14,7 +14,7 @@ import pytest
 
 from goodput.cli.main import main
 from goodput.measure.gates import gate_rows
-from goodput.monitor.assets import TABLES, evaluate, read_rows
+from goodput.monitor.assets import TABLES, evaluate, evidence, read_rows
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import write_parquet
@@ -38,15 +38,15 @@ def measured() -> pl.DataFrame:
 
 @pytest.fixture
 def workspace(tmp_path: Path, measured: pl.DataFrame) -> Workspace:
-    """A lake whose measured layer holds those rows, a file an hour."""
+    """A lake whose measured layer holds those rows, a day's in the file of its first hour."""
     (tmp_path / "goodput.toml").write_text('lake = "lake"\n[workloads.chat]\nttft_s = 2.0\n')
     at_work = Workspace(tmp_path / "goodput.toml")
     at_work.lake.open()
     schema = arrow_schema("goodput")
     missing = [name for name in schema.names if name not in measured.columns]
     whole = measured.with_columns(pl.lit(None).alias(name) for name in missing)
-    for (hour,), rows in whole.group_by(pl.col("window_start").dt.strftime("%Y-%m-%dT%H")):
-        path = at_work.lake.part("measured", "goodput", f"hour={hour}")
+    for (day,), rows in whole.group_by(pl.col("window_start").dt.date()):
+        path = at_work.lake.part("measured", "goodput", f"hour={day}T00")
         write_parquet(path, rows.select(schema.names).to_arrow().cast(schema))
     return at_work
 
@@ -166,6 +166,32 @@ def test_an_accepted_shift_ends_the_alarm_of_the_series(
     )
 
 
+def test_silence_is_what_follows_on_speech(workspace: Workspace) -> None:
+    def clock(hours: float) -> tuple[str, int]:
+        evaluate(workspace, NOW + timedelta(hours=hours))
+        row = next(row for row in read_rows(workspace.lake, "alarms") if row["rule"] == "telemetry_silent")
+        told = [e for e in read_rows(workspace.lake, "alarm_events") if e["rule"] == "telemetry_silent"]
+        return row["state"], len(told)
+
+    assert clock(20) == ("learning", 0)  # a folder of old telemetry, read for the first time
+    assert clock(1) == ("inactive", 0)
+    assert clock(3) == ("firing", 1)
+
+
+def test_no_hour_is_read_that_is_older_than_verdicts_need(workspace: Workspace, measured: pl.DataFrame) -> None:
+    seen = evidence(workspace)
+    rows = seen.rows["goodput"]
+    assert rows.height == measured.height  # a month is within reach
+    assert set(rows["window_s"].unique()) == {3600}
+    lake = workspace.lake
+    newest = lake.part("measured", "goodput", "hour=2026-08-31T00")
+    copied = measured.with_columns(window_start=pl.lit(MONDAY + timedelta(days=238)))
+    schema = arrow_schema("goodput")
+    missing = [pl.lit(None).alias(name) for name in schema.names if name not in measured.columns]
+    write_parquet(newest, copied.head(1).with_columns(missing).select(schema.names).to_arrow().cast(schema))
+    assert evidence(workspace).rows["goodput"].height == 1
+
+
 RULE_TESTS = """
 series:
   - {metric: p99_ttft_s, labels: {workload: chat, pool: a}, noise: 0.07, values: "0.6x720 0.6*1.05x24"}
@@ -180,6 +206,8 @@ expect:
 def test_rules_are_tested_on_made_up_series(say: Say, tmp_path: Path) -> None:
     (tmp_path / "drift.yaml").write_text(RULE_TESTS)
     assert "3 expectation(s) hold" in say("test", "drift.yaml")
+    (tmp_path / "quarters.toml").write_text("windows_s = [900, 3600]\n[alarms]\nwindow_s = 900\n")
+    assert "3 expectation(s) hold" in say("test", "drift.yaml", "--config", "quarters.toml")
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("at_hour: 740", "at_hour: 721"))
     assert "hour 721: p99_ttft_s_page pool=a is inactive, not firing" in say("test", "drift.yaml", code=1)
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("0.6x744", "0.6 744"))

@@ -59,7 +59,7 @@ def broken(tests: RuleTests, settings: Settings) -> Iterator[str]:
     """What is not as expected, one line each."""
     frames: dict[str, list[pl.DataFrame]] = {}
     for seed, series in enumerate(tests.series):
-        for relation, frame in _rows(series, seed):
+        for relation, frame in _rows(series, seed, settings.alarms.window_s):
             frames.setdefault(relation, []).append(frame)
     rows = {relation: pl.concat(parts, how="diagonal_relaxed") for relation, parts in frames.items()}
     for expected in tests.expect:
@@ -76,19 +76,19 @@ def _is(row: Mapping[str, Any], expected: Expected) -> bool:
     return row["rule"] == expected.rule and all(row.get(name) == value for name, value in expected.labels.items())
 
 
-def _rows(series: GivenSeries, seed: int) -> Iterator[tuple[str, pl.DataFrame]]:
-    values = levels(series.values)
+def _rows(series: GivenSeries, seed: int, window_s: int) -> Iterator[tuple[str, pl.DataFrame]]:
+    values = np.repeat(levels(series.values), 3600 // window_s)
     values = values * np.exp(np.random.default_rng(seed).normal(0, series.noise, len(values)))
     for source in SOURCES:
         if source.metric == series.metric:
             count = {name: series.requests for name in (source.requests, source.weight) if name}
             frame = pl.DataFrame(
                 {
-                    "window_start": [_MONDAY + timedelta(hours=hour) for hour in range(len(values))],
+                    "window_start": [_MONDAY + timedelta(seconds=at * window_s) for at in range(len(values))],
                     source.value: values,
                 }
             ).with_columns(
-                pl.lit(3600).alias("window_s"),
+                pl.lit(window_s).alias("window_s"),
                 *(pl.lit(value).alias(name) for name, value in source.where),
                 *(pl.lit(series.labels.get(name)).alias(name) for name in LABELS if name in source.labels),
                 *(pl.lit(n).alias(name) for name, n in count.items()),
