@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from goodput.cli.headline import print_headline
 from goodput.cli.main import main
 from goodput.measure.gates import gate_rows
 from goodput.monitor.assets import TABLES, evaluate, evidence, read_rows
@@ -124,6 +125,25 @@ def test_show_draws_one(evaluated: dict[str, Any], say: Say, tmp_path: Path) -> 
     assert "cannot write" in say("show", alarm, "--plot", "nowhere/alarm.png", code=1)
     quiet = evaluated["pool_silent"]["alarm_id"]
     assert "nothing to draw: it did not fire" in say("show", quiet, "--plot", "quiet.png", code=2)
+
+
+@pytest.mark.usefixtures("evaluated")
+def test_a_run_ends_with_what_to_expect_of_alarms(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    power = pl.DataFrame(read_rows(workspace.lake, "alarm_power"), infer_schema_length=None)
+    expected = power.filter("armed")["false_alarms_per_week"].sum()
+    often = pl.col("rule") == "p99_e2e_s_page"
+    noisy = power.with_columns(fired=pl.when(often).then(5).otherwise("fired"), armed=pl.col("armed") & ~often)
+    rows = noisy.to_arrow().cast(arrow_schema("alarm_power"))
+    write_parquet(workspace.lake.part("monitored", "alarm_power", "history=all"), rows)
+    publish(workspace.lake, [], gate_rows(workspace.settings))
+    monkeypatch.setenv("COLUMNS", "200")
+    print_headline(workspace.config, None)
+    said = capsys.readouterr().out
+    left = expected - power.filter(often)["false_alarms_per_week"].sum()
+    assert f"{left:.2g} false alarms a week expected" in said
+    assert "2 page(s) not armed: fired more often in 28 days than page_budget" in said
 
 
 @pytest.mark.usefixtures("evaluated")

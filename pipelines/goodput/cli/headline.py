@@ -10,10 +10,12 @@ _ALARMS = """
     SELECT
         (SELECT count(*) FROM alarms WHERE state = 'firing') AS firing,
         count(*) FILTER (WHERE armed) AS armed,
-        sum(false_alarms_per_week) FILTER (WHERE armed) AS expected
+        sum(false_alarms_per_week) FILTER (WHERE armed) AS expected,
+        count(*) FILTER (WHERE fired > budget) AS over_budget
     FROM alarm_power
-    HAVING count(*) > 0
+    HAVING (SELECT count(*) FROM alarm_events) > 0  -- where alarms are judged at all
 """
+_SILENT = "SELECT why FROM alarms WHERE rule = 'telemetry_silent' AND state <> 'firing' AND why IS NOT NULL"
 
 
 def print_headline(config: Path | None, lake: Path | None) -> None:
@@ -34,10 +36,16 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
                 out.print(table([names[i] for i in shown], [tuple(row[i] for i in shown) for row in rows], out.width))
         for (line,) in connection.execute(sql_file("latest_disruption").text).fetchall():
             out.print(line)
-        alarms = connection.execute(_ALARMS).fetchall()
-    for firing, armed, expected in alarms:
-        wrong = f"{expected:.2g} of them falsely a week" if armed else "none has learned enough yet"
+        alarms, silent = (connection.execute(asked).fetchall() for asked in (_ALARMS, _SILENT))
+    for firing, armed, expected, over_budget in alarms:
+        wrong = f"{expected:.2g} false alarms a week expected" if armed else "none has learned enough yet"
         out.print(f"{firing} alarm(s) firing, {armed} trend alarm(s) armed, {wrong}; `goodput alarms` lists them")
+        if over_budget:
+            out.print(
+                f"{over_budget} page(s) not armed: fired more often in 28 days than page_budget; `goodput alarms replay`"
+            )
+    for (why,) in silent:
+        out.print(why)
 
 
 def ask_further(config: Path) -> str:

@@ -70,7 +70,7 @@ def clock_row(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -
         state = "firing"
     firing = state == "firing"
     said = f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}"
-    why = f"{said}, which was over before the first run: armed once a run sees newer than {after_s / 3600:g} h"
+    why = f"{said}: older than {after_s / 3600:g} h when it was first read, which is history and no silence"
     return {
         **dict.fromkeys(("metric", "workload", "pool", "replica")),
         "alarm_id": SILENT,
