@@ -13,8 +13,8 @@ from scipy.stats import chi2
 
 from goodput.monitor.calendar import calendar
 from goodput.monitor.detector import Inputs, score
-from goodput.monitor.grid import Grid
 from goodput.monitor.evaluate import Evaluation, Evidence
+from goodput.monitor.grid import Grid
 from goodput.monitor.shape import shape_of
 from goodput.settings.metrics import QUARTER_HOURLY
 from goodput.settings.model import Settings

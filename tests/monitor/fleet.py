@@ -5,7 +5,6 @@ and a salt rotation that reaches the gateway's instances one after the other ove
 after them the fleet is operated on as any other: those operations must not alarm anybody.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -20,6 +19,7 @@ from goodput.simulate.workloads import demo_arrivals
 START = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
 DAY_S, HOUR_S = 86400.0, 3600.0
 QUIET_DAYS = 9
+_HOURS = ((2, 28), (4, 30), (47, 64))  # from the onset of each fault to its end, after the quiet days
 _PEAK = Rate(peak_at=0.55, width=0.17, height=0.8)
 
 
@@ -49,11 +49,12 @@ class Story:
 def faults(story: Story) -> tuple[Fault, Fault, Fault]:
     """The three, in order of their onset."""
     begin_s = QUIET_DAYS * DAY_S
+    drift, leak, salt = ((begin_s + since * HOUR_S, begin_s + until * HOUR_S) for since, until in _HOURS)
     ttft = "p99_ttft_s" if story.rag_per_hour > 500 else "p95_ttft_s"
     return (
-        Fault("rag fragments its memory", ttft, "rag", "deployment", begin_s + 2 * HOUR_S, begin_s + 28 * HOUR_S),
-        Fault("chat leaks KV", "kv_usage_ratio", "chat", "deployment", begin_s + 4 * HOUR_S, begin_s + 30 * HOUR_S),
-        Fault("a salt rotation that lasts", "hit_ratio", "chat", "salt_rotation", begin_s + 47 * HOUR_S, begin_s + 64 * HOUR_S),
+        Fault("rag fragments its memory", ttft, "rag", "deployment", *drift),
+        Fault("chat leaks KV", "kv_usage_ratio", "chat", "deployment", *leak),
+        Fault("a salt rotation that lasts", "hit_ratio", "chat", "salt_rotation", *salt),
     )
 
 
@@ -62,6 +63,8 @@ def fleet(story: Story, seed: int = 5) -> FleetConfig:
     chat = replace(CHAT_ENGINE, revision="1.0.0")
     rag = replace(RAG_ENGINE, revision="2.0.0", fragmentation_per_h=0.0, long_prompt_tokens=story.long_prompt_tokens)
     drift, leak, salt = faults(story)
+    fragmenting = replace(rag, revision="2.1.0", fragmentation_per_h=0.07)
+    leaking = replace(chat, revision="1.1.0", kv_leak_ratio=2.4 / story.chat_per_hour)
     return FleetConfig(
         pools=(PoolSpec("chat", 2, chat), PoolSpec("rag", 3, rag)),
         routes={"round-robin": "round-robin", "prefix-aware": "prefix-aware", "sticky": "sticky"},
@@ -70,8 +73,8 @@ def fleet(story: Story, seed: int = 5) -> FleetConfig:
             Operation(7.4 * DAY_S, "deployment", "chat", engine=replace(chat, revision="1.0.1")),
             Operation(7.6 * DAY_S, "deployment", "rag", engine=replace(rag, revision="2.0.1")),
             Operation(8.3 * DAY_S, "salt_rotation", "chat", until_s=8.3 * DAY_S + 600.0),
-            Operation(drift.onset_s, "deployment", "rag", engine=replace(rag, revision="2.1.0", fragmentation_per_h=0.07)),
-            Operation(leak.onset_s, "deployment", "chat", engine=replace(chat, revision="1.1.0", kv_leak_ratio=2.4 / story.chat_per_hour)),
+            Operation(drift.onset_s, "deployment", "rag", engine=fragmenting),
+            Operation(leak.onset_s, "deployment", "chat", engine=leaking),
             Operation(drift.mended_s, "deployment", "rag", engine=replace(rag, revision="2.1.1")),
             Operation(leak.mended_s, "deployment", "chat", engine=replace(chat, revision="1.1.1")),
             Operation(salt.onset_s, "salt_rotation", "chat", until_s=salt.mended_s),
@@ -106,8 +109,3 @@ def _on_day(day: int, arrival: Arrival) -> Arrival:
         session_id=conversation,
         prefix=(*arrival.prefix[:-1], (conversation, arrival.prefix[-1][1])),
     )
-
-
-def within(fault: Fault, at_s: Sequence[float] | float) -> bool:
-    """Whether something happened while a fault was there, or within the day after it."""
-    return bool(np.all((np.asarray(at_s) >= fault.onset_s) & (np.asarray(at_s) < fault.mended_s + DAY_S)))

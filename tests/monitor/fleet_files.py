@@ -15,9 +15,9 @@ from goodput.simulate.emit.clock import Clock
 from goodput.simulate.emit.day import Day
 from goodput.simulate.emit.identity import identify
 from goodput.simulate.emit.landing import otlp_files, write_files
-from goodput.simulate.fleet.fleet import Fleet, Served
+from goodput.simulate.fleet.fleet import Served
 from goodput.simulate.judge import judge
-from monitor.fleet import DAY_S, START, Story, arrivals, fleet
+from monitor.fleet import DAY_S, START, Story, fleet
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from goodput.simulate.fleet.gateway import Attempt, Exchange
 from monitor.fleet import START
 
 _ATTEMPTS = {
-    **{name: pl.String for name in ("workload", "pool", "replica")},
+    **dict.fromkeys(("workload", "pool", "replica"), pl.String),
     **{"ended_s": pl.Float64, "final": pl.Boolean, "ok": pl.Boolean},
-    **{name: pl.Float64 for name in ("ttft_s", "tpot_s", "e2e_s")},
+    **dict.fromkeys(("ttft_s", "tpot_s", "e2e_s"), pl.Float64),
     **{"cached": pl.Int64, "input": pl.Int64},
 }
 _GATE_TTFT_S = {"chat": 1.5, "rag": 4.0}

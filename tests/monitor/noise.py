@@ -1,4 +1,4 @@
-"""Serving telemetry as p99s by the hour or quarter of an hour and KV utilisation, with the noise that real fleets have: drifts are put on top.
+"""Serving telemetry as p99s and KV use by window, with the noise that real fleets have: drifts are put on top.
 
 Per request: a lognormal body to p95, a Pareto tail above it. A window's p99 is the order statistic of its requests;
 an hour's is the exact quantile of its twelve windows. Nothing here knows the detector.

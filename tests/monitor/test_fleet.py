@@ -1,4 +1,4 @@
-"""The demo's fleet over twelve days with three faults: each one pages soon, names what it follows from, and is alone."""
+"""The demo's fleet over twelve days with three faults: each pages soon, names what it follows from, and is alone."""
 
 import numpy as np
 import pytest

@@ -90,6 +90,12 @@ def test_full_memory_evicts_the_latest_and_computes_it_anew() -> None:
     assert engine.counters.prefix_queries == 160  # what comes back after an eviction is not counted again
 
 
+def test_what_leaks_of_each_answer_stays_in_use() -> None:
+    first, second = job("a", output_tokens=100), job("b", output_tokens=60)
+    engine = run((0.0, first), (5.0, second), spec=replace(SPEC, kv_leak_ratio=0.05))
+    assert engine.memory.in_use_tokens == pytest.approx(0.05 * 160)
+
+
 def test_a_third_job_waits_for_a_place_and_a_drop_frees_one() -> None:
     long, other, third = job("a", 10, 1000), job("b", 10, 1000), job("c", 10, 2)
     run((0.0, long), (0.0, other), (0.0, third), drop=(2.0, long))

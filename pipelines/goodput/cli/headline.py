@@ -41,11 +41,10 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
         wrong = f"{expected:.2g} false alarms a week expected" if armed else "none has learned enough yet"
         out.print(f"{firing} alarm(s) firing, {armed} trend alarm(s) armed, {wrong}; `goodput alarms` lists them")
         if over_budget:
-            out.print(
-                f"{over_budget} page(s) not armed: fired more often in 28 days than page_budget; `goodput alarms replay`"
-            )
-    for (why,) in silent:
-        out.print(why)
+            why = "fired more often in 28 days than page_budget; `goodput alarms replay` shows them"
+            out.print(f"{over_budget} page(s) not armed: {why}")
+    for (said,) in silent:
+        out.print(said)
 
 
 def ask_further(config: Path) -> str:

@@ -91,7 +91,9 @@ def evidence(workspace: Workspace, told_before: Sequence[Row] = ()) -> Evidence:
             known[name] = _rows(name, files, grains if name == "goodput" else {settings.alarms.window_s})
     live = any(row["rule"] == SILENT and row["state"] != "learning" for row in read_rows(lake, "alarms"))
     operations = _relation_rows(lake, "ops_events")
-    return Evidence(known, settings, read_actions(lake.root), operations, live, looks and looks.settled)
+    return Evidence(
+        known, settings, read_actions(lake.root), operations, live, None if looks is None else looks.settled
+    )
 
 
 def _instant(hour: str) -> datetime:
@@ -103,7 +105,7 @@ def _since(since: datetime, cell: str) -> bool:
     return "T" in cell and _instant(cell) >= since
 
 
-def _rows(name: str, files: Sequence[Path], grains: Set[int]) -> pl.DataFrame:
+def _rows(name: str, files: list[Path], grains: Set[int]) -> pl.DataFrame:
     """Rows of a measured relation, of the one slice and the windows that alarms are of, and no other columns."""
     wanted = {column for source in SOURCES if source.relation == name for column in source.columns}
     present = set(arrow_schema(name).names) & {*wanted, "goodput_rps", *_KEYS}

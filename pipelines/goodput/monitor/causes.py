@@ -1,4 +1,4 @@
-"""Which operation an alarm most likely follows from: on its own pool, near its onset, of a kind that can do such a thing.
+"""Which operation an alarm most likely follows from: on its pool, near its onset, of a kind that can do such a thing.
 
 Nearness is no proof, and none is claimed: it is where to look first.
 """
@@ -12,8 +12,9 @@ _HOUR_S = 3600.0
 # An onset is known to within hours: found up to so much before the operation that it follows from, or after it.
 _EARLY_H, _LATE_H = 6.0, 12.0
 _LOOK_BACK_S = 72 * _HOUR_S
-# Kinds that can do this to a metric, each with the hours that it counts as farther away than one that does nothing else.
-_OF_HITS = {"salt_rotation": 0.0, **dict.fromkeys(("deployment", "restart", "scale_out", "scale_in", "config_change"), 2.0)}
+# Kinds that can do this to a metric, each with the hours that it counts as farther away than what does it most.
+_COLD = ("deployment", "restart", "scale_out", "scale_in", "config_change")
+_OF_HITS = {"salt_rotation": 0.0, **dict.fromkeys(_COLD, 2.0)}
 _OF_KV = {**dict.fromkeys(("deployment", "config_change", "scale_in"), 0.0), "restart": 2.0, "incident": 2.0}
 _OF_SERVICE = {
     **dict.fromkeys(("deployment", "restart", "config_change", "scale_in", "incident"), 0.0),
@@ -59,7 +60,7 @@ def last_operation(operations: Sequence[Operation], labels: Mapping[str, str], a
 def likely_cause(
     operations: Sequence[Operation], metric: str | None, labels: Mapping[str, str], onset_s: float, at_s: float
 ) -> Operation | None:
-    """The operation that an alarm of `at_s` whose onset is `onset_s` most likely follows from; None where none is near."""
+    """The operation that an alarm at `at_s` with its onset at `onset_s` most likely follows from; None: none near."""
     since_s, until_s = onset_s - _LATE_H * _HOUR_S, min(onset_s + _EARLY_H * _HOUR_S, at_s)
     near = [o for o in operations if since_s <= o.at_s <= until_s and _concerns(o, labels)]
     farther = _farther(metric or "")

@@ -105,7 +105,9 @@ def _too_few(one: Watched, newest: slice) -> str | None:
         return None
     if told.max() < least:
         return f"too little traffic: at most {told.max():.0f} requests a window, {least} are needed"
-    return f"too little traffic: {(told >= least).sum()} of {len(told)} windows have the {least} requests that are needed"
+    return (
+        f"too little traffic: {(told >= least).sum()} of {len(told)} windows have the {least} requests that are needed"
+    )
 
 
 def replay(one: Watched, grid: Grid, span: tuple[int, int], drift: float, patience: Patience) -> Drifts:

@@ -35,11 +35,10 @@ def _still_open(told_before: Iterable[dict[str, Any]]) -> list[datetime]:
     begun: dict[tuple[str, datetime], datetime] = {}
     for event in told_before:
         episode = (event["alarm_id"], event["starts_at"])
-        if event["metric"] is not None and event["transition"] == "firing":
+        what = event["reason"] if event["transition"] == "corrected" else None
+        if event["metric"] is not None and (event["transition"] == "firing" or what == "resolved"):
             begun[episode] = event["starts_at"]
-        elif event["transition"] == "corrected" and event["reason"] == "resolved":
-            begun[episode] = event["starts_at"]
-        elif event["transition"] in {"resolved", "corrected"}:
+        elif event["transition"] == "resolved" or what == "firing":
             begun.pop(episode, None)
     return list(begun.values())
 

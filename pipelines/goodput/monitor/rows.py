@@ -116,7 +116,9 @@ def alarm_row(
     if why == "not needed now" and not fired:
         return None
     judged = np.flatnonzero(np.isfinite(one.score[:until]))
-    state, since_s = _state(one, until_s, context, learning=why is not None and not _known(one.score, until, grid.a_day))
+    state, since_s = _state(
+        one, until_s, context, learning=why is not None and not _known(one.score, until, grid.a_day)
+    )
     row: dict[str, Any] = {
         **one.named,
         "kind": one.kind,
