@@ -199,8 +199,7 @@ def test_silence_is_what_follows_on_speech(workspace: Workspace) -> None:
 
 
 def test_no_hour_is_read_that_is_older_than_verdicts_need(workspace: Workspace, measured: pl.DataFrame) -> None:
-    seen = evidence(workspace)
-    rows = seen.rows["goodput"]
+    rows = evidence(workspace, NOW).rows["goodput"]
     assert rows.height == measured.height  # a month is within reach
     assert set(rows["window_s"].unique()) == {3600}
     lake = workspace.lake
@@ -209,7 +208,8 @@ def test_no_hour_is_read_that_is_older_than_verdicts_need(workspace: Workspace, 
     schema = arrow_schema("goodput")
     missing = [pl.lit(None).alias(name) for name in schema.names if name not in measured.columns]
     write_parquet(newest, copied.head(1).with_columns(missing).select(schema.names).to_arrow().cast(schema))
-    assert evidence(workspace).rows["goodput"].height == 1
+    assert evidence(workspace, MONDAY + timedelta(days=239)).rows["goodput"].height == 1
+    assert evidence(workspace, NOW).rows["goodput"].equals(rows)  # what is yet to come, a wrong clock wrote
 
 
 RULE_TESTS = """

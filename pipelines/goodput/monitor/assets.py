@@ -25,6 +25,7 @@ from goodput.plumbing.workspace import Workspace
 Row = dict[str, Any]
 TABLES = ("alarms", "alarm_events", "alarm_series", "alarm_power")
 CELL = "history=all"
+_HOUR = "hour="
 _KEYS = ("slice", "window_s", "partial")
 
 
@@ -52,7 +53,7 @@ def evaluate(workspace: Workspace, now: datetime) -> dict[str, int]:
     """Evaluate at `now` and write what came of it; rows by table, `new_events`, `firing`."""
     lake = workspace.lake
     before = read_rows(lake, "alarm_events")
-    evaluation = Evaluation(evidence(workspace, before), now)
+    evaluation = Evaluation(evidence(workspace, now, before), now)
     news = evaluation.news(before)
     alarms = evaluation.alarms()
     _write(lake, "alarm_events", before + news)
@@ -77,17 +78,21 @@ def power_inputs(workspace: Workspace, now: datetime) -> str:
     return fingerprint(settings.alarms.model_dump(), slos, said, now.date(), str(arrow_schema("alarm_power")))
 
 
-def evidence(workspace: Workspace, told_before: Sequence[Row] = ()) -> Evidence:
-    """What the lake holds for alarms: the rows that their series are made of, as far back as verdicts need them."""
+def evidence(workspace: Workspace, now: datetime, told_before: Sequence[Row] = ()) -> Evidence:
+    """What the lake holds for alarms: the rows that their series are made of, as far back as verdicts need them.
+
+    Hours that have not begun are left out: one wrong clock must not put all history out of reach.
+    """
     lake, settings = workspace.lake, workspace.settings
-    hours = {name: lake.parts("measured", name) for name in sorted({source.relation for source in SOURCES})}
-    newest = max((hour for cells in hours.values() for hour in cells if "T" in hour), default=None)
-    looks = None if newest is None else reach(_instant(newest), told_before)
+    names = sorted({source.relation for source in SOURCES}.intersection(contract_names()))
+    hours = {name: _hours(lake, name, now) for name in names}
+    newest = max((hour for found in hours.values() for hour in found), default=None)
+    looks = None if newest is None else reach(newest, told_before)
     grains = {settings.alarms.window_s, *([min(settings.windows_s)] if settings.slo else [])}
     known = {}
-    for name, cells in hours.items():
-        files = [path for hour, paths in cells.items() if looks and _since(looks.since, hour) for path in paths]
-        if files and name in contract_names():
+    for name, found in hours.items():
+        files = [path for hour, path in found.items() if looks and hour >= looks.since and path.exists()]
+        if files:
             known[name] = _rows(name, files, grains if name == "goodput" else {settings.alarms.window_s})
     live = any(row["rule"] == SILENT and row["state"] != "learning" for row in read_rows(lake, "alarms"))
     operations = _relation_rows(lake, "ops_events")
@@ -96,13 +101,11 @@ def evidence(workspace: Workspace, told_before: Sequence[Row] = ()) -> Evidence:
     )
 
 
-def _instant(hour: str) -> datetime:
-    return datetime.fromtimestamp(epoch_hour(hour) * 3600, UTC)
-
-
-def _since(since: datetime, cell: str) -> bool:
-    """Whether a cell is an hour, where windows of an hour and less are, and not before an instant."""
-    return "T" in cell and _instant(cell) >= since
+def _hours(lake: Lake, name: str, now: datetime) -> dict[datetime, Path]:
+    """Files of a relation until now by the start of their hour: windows of an hour or less are there, longer ones in days."""
+    cells = [cell for cell in lake.cells("measured", name) if cell.startswith(_HOUR)]
+    starts = {datetime.fromtimestamp(3600 * epoch_hour(cell.removeprefix(_HOUR)), UTC): cell for cell in cells}
+    return {start: lake.part("measured", name, cell) for start, cell in starts.items() if start <= now}
 
 
 def _rows(name: str, files: list[Path], grains: Set[int]) -> pl.DataFrame:

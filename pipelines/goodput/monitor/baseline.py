@@ -14,7 +14,7 @@ _MAD_TO_SIGMA = 1.4826
 _BLOCK_HOURS = 6  # weekends are few: their difference from days of work is pooled over a quarter of a day
 _AGE_BIN_H = 2
 _AGE_BINS = 24
-_LEAST_OF_AGE = 6  # windows: one restart says little of what every restart does
+_LEAST_OF_AGE_H = 6  # of windows: one restart says little of what every restart does
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Baseline:
         return usual + _by_bin(self.by_age, _bins(age_h))
 
 
-def baseline(history: Floats, classes: Ints, floor: float, age_h: Floats | None = None) -> Baseline:
+def baseline(history: Floats, classes: Ints, floor: float, age_h: Floats | None = None, an_hour: int = 1) -> Baseline:
     """Baseline of a history (series x windows, NaN: no data); `floor` is the least scale that is believed."""
     usual = _by_class(history, classes)
     residual = history - usual[:, classes]
-    by_age = None if age_h is None else _by_age(residual, age_h)
+    by_age = None if age_h is None else _by_age(residual, age_h, _LEAST_OF_AGE_H * an_hour)
     if by_age is not None and age_h is not None:
         residual = residual - _by_bin(by_age, _bins(age_h))
     centre = medians(residual)
@@ -69,17 +69,17 @@ def _bins(age_h: Floats) -> Ints:
     return np.minimum(known // _AGE_BIN_H, _AGE_BINS - 1).astype(np.int64)
 
 
-def _by_age(residual: Floats, age_h: Floats) -> Floats:
+def _by_age(residual: Floats, age_h: Floats, least: int) -> Floats:
     """What is usual at each age beyond what is usual at the hour; an age never reached is like the oldest that was."""
     bins = _bins(age_h)
-    by_age = np.stack([_of_age(np.where(bins == b, residual, NAN)) for b in range(_AGE_BINS)], axis=1)
+    by_age = np.stack([_of_age(np.where(bins == b, residual, NAN), least) for b in range(_AGE_BINS)], axis=1)
     for b in range(1, _AGE_BINS):
         by_age[:, b] = np.where(np.isnan(by_age[:, b]), by_age[:, b - 1], by_age[:, b])
     return np.nan_to_num(by_age)
 
 
-def _of_age(residual: Floats) -> Floats:
-    return np.where(np.isfinite(residual).sum(axis=1) >= _LEAST_OF_AGE, medians(residual), NAN)
+def _of_age(residual: Floats, least: int) -> Floats:
+    return np.where(np.isfinite(residual).sum(axis=1) >= least, medians(residual), NAN)
 
 
 def _by_bin(by_age: Floats, bins: Ints) -> Floats:

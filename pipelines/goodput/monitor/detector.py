@@ -141,7 +141,8 @@ def _judged(inputs: Inputs, past: Floats, rows: Ints, history: tuple[int, int], 
     grid, classes = inputs.grid, inputs.calendar.classes
     then = _history(grid, *history)
     ages = None if inputs.age_h is None else inputs.age_h[rows]
-    base = baseline(past[rows, then], classes[then], inputs.floor, None if ages is None else ages[:, then])
+    aged = None if ages is None else ages[:, then]
+    base = baseline(past[rows, then], classes[then], inputs.floor, aged, grid.an_hour)
     usual = base.at(classes[today], None if ages is None else ages[:, today])
     days = np.isfinite(past[rows, then]).sum(axis=1) / grid.a_day
     scale = np.repeat((base.scale * _doubt(days))[:, None], usual.shape[1], axis=1)

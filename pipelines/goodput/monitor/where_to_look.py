@@ -29,8 +29,11 @@ def sql_to_look_at(one: Watched, facts: Mapping[str, Any], at_s: int) -> str:
         where = _where(labels, period)
         return f"SELECT verdict, replica, count(*) FROM requests WHERE {where} GROUP BY ALL"  # noqa: S608  (text to read)
     period = f"window_start BETWEEN {_instant(at_s - _A_DAY_S)} AND {_instant(at_s)}"
-    relation = next((source.relation for source in SOURCES if source.metric == one.metric), "goodput")
-    return f"FROM {relation} WHERE {_where(labels, period)} ORDER BY window_start"
+    source = next((source for source in SOURCES if source.metric == one.metric), None)
+    relation, cut = ("goodput", ()) if source is None else (source.relation, source.where)
+    if one.panel is not None:
+        period = f"window_s = {one.panel.grid.step_s} AND {period}"
+    return f"FROM {relation} WHERE {_where(labels | dict(cut), period)} ORDER BY window_start"
 
 
 def _where(labels: Mapping[str, str], period: str) -> str:

@@ -88,16 +88,16 @@ class Lake:
         """Path of one file: layer conformed, candidate, joined, measured or monitored; cell "hour=..." etc."""
         return self.root / layer / table / cell / f"{name}.parquet"
 
+    def cells(self, layer: str, table: str) -> list[str]:
+        """Names of all cells of a table, sorted; "hour=..." etc."""
+        folder = self.root / layer / table
+        return sorted(os.listdir(folder)) if folder.is_dir() else []
+
     def parts(self, layer: str, table: str) -> dict[str, list[Path]]:
         """All files of a table by the value of their cell (an hour or a day), both sorted."""
-        found: dict[str, list[Path]] = {}
         folder = self.root / layer / table
-        if folder.is_dir():
-            for cell in sorted(os.scandir(folder), key=lambda entry: entry.name):
-                files = sorted(Path(cell.path).glob("*.parquet"))
-                if files:
-                    found[cell.name.partition("=")[2]] = files
-        return found
+        found = {cell.partition("=")[2]: sorted((folder / cell).glob("*.parquet")) for cell in self.cells(layer, table)}
+        return {value: files for value, files in found.items() if files}
 
     def made_from(self, layer: str, table: str) -> dict[str, str]:
         """Fingerprint of what each cell's part was made from, by the value of the cell."""
