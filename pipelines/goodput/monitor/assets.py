@@ -102,7 +102,7 @@ def evidence(workspace: Workspace, now: datetime, told_before: Sequence[Row] = (
 
 
 def _hours(lake: Lake, name: str, now: datetime) -> dict[datetime, Path]:
-    """Files of a relation until now by the start of their hour: windows of an hour or less are there, longer ones in days."""
+    """Files of a relation until now by the start of their hour; windows longer than an hour are in none of them."""
     cells = [cell for cell in lake.cells("measured", name) if cell.startswith(_HOUR)]
     starts = {datetime.fromtimestamp(3600 * epoch_hour(cell.removeprefix(_HOUR)), UTC): cell for cell in cells}
     return {start: lake.part("measured", name, cell) for start, cell in starts.items() if start <= now}
