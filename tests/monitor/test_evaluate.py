@@ -141,6 +141,20 @@ def test_the_explanation_says_what_happened(rows: pl.DataFrame) -> None:
     assert "tail alone" in row["summary"]
 
 
+def test_what_was_over_before_is_no_part_of_what_happens_now() -> None:
+    p99, requests = hourly_p99(np.random.default_rng(13), 1, 33)
+    first, second = 30 * A_DAY, 30 * A_DAY + 34
+    p99[0, first : first + 20] *= 3
+    p99[0, second:] *= 1.8
+    done = [{"kind": "deployment", "occurred_at": at(hour), "pool": "pool-0"} for hour in (first, second)]
+    told = evaluation(goodput_rows(p99, requests), 33 * A_DAY, operations=done).news([])
+    facts = {e["starts_at"]: json.loads(e["explanation"]) for e in told if e["rule"] == TTFT[0]}
+    for since, onset in zip(sorted(facts), (first, second), strict=True):
+        assert abs(datetime.fromisoformat(facts[since]["onset_at"]) - at(onset)) <= timedelta(hours=3)
+    causes = [facts[since]["likely_cause"]["occurred_at"] for since in sorted(facts)]
+    assert causes == [f"{at(hour):%Y-%m-%dT%H:%M:%SZ}" for hour in (first, second)]
+
+
 def test_a_page_holds_its_ticket_back(rows: pl.DataFrame) -> None:
     fixed = rows.filter((pl.col("pool") != "pool-0") | (pl.col("window_start") < at(ONSET + 40)))
     told = run_through(fixed, range(ONSET + 4, ONSET + 40, 5))
