@@ -40,7 +40,7 @@ class Chart:
 def chart_of(alarm: Mapping[str, Any], series: Sequence[Mapping[str, Any]]) -> Chart:
     """Chart of a row of `alarms` or `alarm_events`; `series` has its rows of `alarm_series` in order, at least one."""
     facts = json.loads(alarm["explanation"] or "{}")
-    last = facts.get("last_operation")
+    done = facts.get("likely_cause") or facts.get("last_operation")
     return Chart(
         title=alarm["summary"],
         quantity=series[0]["quantity"],
@@ -52,5 +52,5 @@ def chart_of(alarm: Mapping[str, Any], series: Sequence[Mapping[str, Any]]) -> C
         fired_at=alarm["starts_at"],
         over_at=alarm["ends_at"],
         onset_at=datetime.fromisoformat(facts["onset_at"]) if "onset_at" in facts else None,
-        operation=last and Mark(datetime.fromisoformat(last["occurred_at"]), last["kind"].replace("_", " ")),
+        operation=done and Mark(datetime.fromisoformat(done["occurred_at"]), done["kind"].replace("_", " ")),
     )
