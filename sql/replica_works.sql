@@ -12,7 +12,7 @@ WITH told AS (
         ratio(sum_steady(CASE WHEN seconds > 0 THEN coalesce(g.work, told_work * share) END),
             sum_steady(CASE WHEN coalesce(g.work, told_work) IS NOT NULL THEN seconds END)) AS told_work_per_s,
         coalesce(sum_steady(CASE WHEN coalesce(g.work, told_work) IS NULL THEN seconds END), 0) AS untold_s,
-        sqrt(coalesce(sum_steady(g.error_work * g.error_work), 0)) AS guessed_error_work,
+        coalesce(sum_steady(g.error_work), 0) AS guessed_error_work,
         sum_steady(seconds) AS in_flight_s,
         ratio(sum_steady(CASE WHEN input_tokens IS NOT NULL THEN share * input_tokens END),
             sum_steady(CASE WHEN input_tokens IS NOT NULL THEN share END)) AS prompt_tokens,
@@ -58,9 +58,15 @@ spread AS (
 )
 SELECT
     replica, step_s, in_flight_s, work_per_s, recomputed_per_s, draft_per_s, rejected_per_s,
-    told_work + extra_work + untold_s * work_per_s
-        + coalesce(recomputed_per_s * unreported_prefill, 0) + coalesce(draft_per_s * unreported_draft, 0) AS work,
-    coalesce(ratio(guessed_error_work + untold_s * work_per_s, work), 0) AS work_error_ratio,
-    edge_error_ratio + work_error_ratio AS guessing_error_ratio,
-    edge_error_ratio + context_error_ratio + work_error_ratio AS recomputing_error_ratio
+    coalesce(recomputed_per_s * unreported_prefill, 0) AS recomputed_work,
+    coalesce(draft_per_s * unreported_draft, 0) AS draft_work,
+    told_work + extra_work + untold_s * work_per_s + recomputed_work + draft_work AS work,
+    coalesce(edge_error_ratio, 0) AS draft_error_ratio,
+    coalesce(edge_error_ratio + context_error_ratio, 0) AS recomputed_error_ratio,
+    coalesce(ratio(
+        guessed_error_work + untold_s * work_per_s + draft_work * draft_error_ratio + recomputed_work * recomputed_error_ratio,
+        work
+    ), 0) AS work_error_ratio,
+    draft_error_ratio + work_error_ratio AS guessing_error_ratio,
+    recomputed_error_ratio + work_error_ratio AS recomputing_error_ratio
 FROM spread

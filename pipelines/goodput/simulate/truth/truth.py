@@ -49,11 +49,12 @@ class Truth:
 def truth_of(day: Day, files: Sequence[LandingFile]) -> Truth:
     """Return the truth behind a day that was written as `files`."""
     attempts = attempts_frame(day)
+    requests = requests_frame(day, attempts)
     return Truth(
-        requests=requests_frame(day, attempts),
+        requests=requests,
         attempts=attempts,
         replicas=replicas_frame(day),
-        operations=operations_frame(day, attempts),
+        operations=operations_frame(day, attempts, requests),
         money=money_frame(day, attempts),
         files=pl.DataFrame([(file.path, file.records, file.resent) for file in files], schema=_FILES, orient="row"),
     )
