@@ -22,7 +22,7 @@ WITH judged AS (
         CASE WHEN a.first_token_ns BETWEEN a.started_ns AND a.ended_ns THEN (a.ended_ns - a.first_token_ns) / 1e9 END AS decode_s,
         (coalesce(a.first_token_ns, a.ended_ns) - a.started_ns) / 1e9 AS wait_s,
         -- streamed, and not one token came: it waited
-        a.output_tokens IS NULL AND a.outcome <> 'ok' AND a.streamed AND a.first_token_ns IS NULL AS is_waiting,
+        a.output_tokens IS NULL AND a.outcome <> 'ok' AND coalesce(a.streamed, false) AND a.first_token_ns IS NULL AS is_waiting,
         -- unknown where tokens were not told: such an attempt is charged by those alike, else by its time
         CASE WHEN a.input_tokens IS NOT NULL AND (a.output_tokens IS NOT NULL OR a.outcome = 'ok') THEN
             w.prefill_weight * greatest(a.input_tokens - coalesce(a.cached_input_tokens, 0), 0)
