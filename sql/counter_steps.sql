@@ -4,7 +4,10 @@
 WITH told AS (
     SELECT metric, replica, increase, interval_s, sampled_ns - (interval_s * 1e9)::BIGINT AS from_ns, sampled_ns AS to_ns
     FROM replica_samples
-    WHERE layer = 'engine' AND metric IN ('preemptions', 'recomputed_tokens', 'draft_tokens', 'accepted_draft_tokens') AND increase > 0
+    WHERE layer = 'engine' AND metric IN (
+            'preemptions', 'recomputed_tokens', 'draft_tokens', 'accepted_draft_tokens', 'prefix_cache_queried_tokens',
+            'prefix_cache_hit_tokens'
+        ) AND increase > 0
         AND interval_s > 0
 ),
 cut AS (
@@ -33,6 +36,9 @@ SELECT
     -- how often something was computed anew, where nothing counts how much
     CASE WHEN any_value(t.replica) IS NULL
         THEN coalesce(sum_steady(CASE WHEN metric = 'preemptions' THEN tokens END), 0) ELSE 0 END AS preemptions,
+    -- prompts that were begun, whatever became of them
+    sum_steady(CASE WHEN metric = 'prefix_cache_queried_tokens' THEN tokens END) AS begun_tokens,
+    coalesce(sum_steady(CASE WHEN metric = 'prefix_cache_hit_tokens' THEN tokens END), 0) AS begun_cached_tokens,
     max(interval_s) AS interval_s
 FROM shared AS s
 LEFT JOIN tellers AS t ON t.replica = s.replica AND t.epoch_hour = s.step_s // 3600

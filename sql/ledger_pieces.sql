@@ -14,7 +14,7 @@ WITH judged AS (
             WHEN q.verdict IS NULL OR q.verdict = 'in_flight' THEN 'unevaluable'
             ELSE q.verdict
         END AS bucket,
-        w.prefill_weight, w.draft_weight,
+        w.prefill_weight, w.cached_weight, w.draft_weight,
         w.prefill_weight * greatest(a.input_tokens - a.cached_input_tokens, 0) + w.cached_weight * a.cached_input_tokens
             AS prompt_work,
         -- an answer without output tokens is none that was generated

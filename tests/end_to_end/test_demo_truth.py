@@ -161,7 +161,7 @@ def test_identity_m_against_the_bill_in_every_window_and_pool(
     spent = ask(
         workspace,
         "SELECT window_start, pool, sum(usd) AS usd FROM waste "
-        f"WHERE slice = 'pool' AND window_s = {window_s} GROUP BY ALL",  # noqa: S608
+        f"WHERE slice = 'pool' AND window_s = {window_s} GROUP BY ALL",
     )
     found = {(start, pool): usd for start, pool, usd in spent.rows()}
     assert found == pytest.approx(billed(workspace.config.parent, window_s), rel=1e-9)
@@ -262,4 +262,6 @@ def test_the_excess_cost_of_a_disruption_lies_in_its_interval(
         excess = inside["usd"].sum() - inside["accepted"].sum() * before["usd"].sum() / before["accepted"].sum()
         assert told["excess_cost_ci_low_usd"] <= excess <= told["excess_cost_ci_high_usd"], told["kind"]
         excesses.append(excess)
-    assert max(excesses) > 1  # the fp8 rollout halves what is accepted for 20 minutes of three nodes at 7.60 USD an hour
+    assert (
+        max(excesses) > 1
+    )  # the fp8 rollout halves what is accepted for 20 minutes of three nodes at 7.60 USD an hour

@@ -318,7 +318,7 @@ def test_what_attempts_do_not_report_is_spread_from_counters() -> None:
 
 
 def test_preemptions_that_are_only_counted_are_taken_to_lose_half_an_answer() -> None:
-    """$1 for works of 1000 - 200 + 20 + 5 x 100 = 1320 and, of two preemptions, 2 x 50 tokens; at worst 2 x 1100 tokens."""
+    """$1 for works of 800 + 20 + 5 x 100 = 1320 and, of two preemptions, 2 x 50 tokens; at worst 2 x 1100 tokens."""
     tries = [Try("a", "accepted", 0, 100, "r", "p", tokens=(1000, 200, 100), recomputed=None)]
     frame = charged(Fleet(tries, rates={"p": 0.01}), extra=[counter("r", "preemptions", 2, 0, 100)])
     (row,) = frame.filter(pl.col("bucket") == "preemption").to_dicts()
@@ -340,10 +340,12 @@ def test_preemptions_that_are_only_counted_are_taken_to_lose_half_an_answer() ->
         # given up after 1 s, when first tokens take 2 s: half of half a prompt, or the whole of a long one
         pytest.param((1, 2, 3), None, 1, {}, 55, 55 + 0.5 * 1.96 * 127.02, id="no token at all"),
         # times tell less than tokens: 0.55 of work for each, and its own answer
-        pytest.param((3, 2, 1), 1, 6, {"input_tokens": 1000, "output_tokens": 7}, 550 + 35, 1.96 * 127.02, id="cached or not"),
+        pytest.param(
+            (3, 2, 1), 1, 6, {"input_tokens": 1000, "output_tokens": 7}, 550 + 35, 1.96 * 127.02, id="cached or not"
+        ),
     ],
 )
-def test_what_an_attempt_does_not_tell_is_taken_from_those_alike(
+def test_what_an_attempt_does_not_tell_is_taken_from_those_alike(  # noqa: PLR0917
     waits: Sequence[int], wait: int | None, end: int, tokens: Row, work: float, error: float
 ) -> None:
     """Prompts of 200, 400 and 600 tokens, half of them cached, are 110, 220 and 330 of work, and take `waits`.
@@ -374,7 +376,7 @@ def test_what_an_attempt_does_not_tell_is_taken_from_those_alike(
 
 
 def test_errors_add_up_within_a_replica_and_window_only() -> None:
-    """Of each replica one attempt of two tells nothing: $0.5 by its time, all of it in doubt, so is half of all work."""
+    """Of each replica one attempt of two tells nothing: $0.5 by its time, all in doubt, and with it half of all work."""
     tries = [
         Try(f"{replica}/{bucket}", bucket, 0, 100, replica, "p", tokens=tokens)
         for replica in ("r", "s")

@@ -99,8 +99,9 @@ def _effect(windows: pl.DataFrame, occurred: datetime, disturbed: Sequence[datet
     baseline = _with_load(before, inside["arrivals"].mean())
     if baseline.is_empty() or inside.is_empty():
         return (None,) * 6
-    hit_ratio = baseline["cached_input_tokens"].sum() / baseline["input_tokens"].sum()
-    p95_ttft_s = baseline.select(pl.col("p95_ttft_s").median()).item()
+    hit_ratio, p95_ttft_s = baseline.select(
+        pl.col("cached_input_tokens").sum() / pl.col("input_tokens").sum(), pl.col("p95_ttft_s").median()
+    ).row(0)
     back = (pl.col("hit_ratio") >= hit_ratio * (1 - _TOLERANCE_RATIO)) & (
         pl.col("p95_ttft_s") <= p95_ttft_s * (1 + _TOLERANCE_RATIO)
     )
