@@ -376,7 +376,7 @@ def test_what_an_attempt_does_not_tell_is_taken_from_those_alike(  # noqa: PLR09
 
 
 def test_errors_add_up_within_a_replica_and_window_only() -> None:
-    """Of each replica one attempt of two tells nothing: $0.5 by its time, all in doubt, and with it half of all work."""
+    """Of each replica one attempt of two tells nothing: $0.5 by its time, all in doubt, with it half of all work."""
     tries = [
         Try(f"{replica}/{bucket}", bucket, 0, 100, replica, "p", tokens=tokens)
         for replica in ("r", "s")

@@ -35,7 +35,7 @@ def drafts(job: Job, spec: EngineSpec) -> tuple[float, float]:
 
 
 def work(job: Job, spec: EngineSpec) -> tuple[float, float, float]:
-    """Return the work that an engine did for a job in weighted tokens, and of it what was redone and drafted in vain."""
+    """Return the work that an engine did for a job in weighted tokens; of it what was redone, and drafted in vain."""
     drafted, kept = drafts(job, spec)
     whole = job.prefilled_tokens + CACHED_WEIGHT * job.cached_tokens + DECODE_WEIGHT * job.generated
     return whole + DRAFT_WEIGHT * drafted, float(job.recomputed_tokens), DRAFT_WEIGHT * (drafted - kept)

@@ -64,7 +64,7 @@ def _disturbed(day: Day, pool: str) -> Sequence[datetime]:
 
 
 def _windows(pool: str, attempts: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
-    """Base windows of a pool that lie wholly within the traffic: arrivals, hit ratio of what was scheduled, p95 of ttft."""
+    """Base windows of a pool wholly within the traffic: arrivals, hit ratio of what was scheduled, p95 of ttft."""
     own, tried = requests.filter(pool=pool), attempts.filter(pool=pool)
     looked_up = tried.filter(pl.col("cached_input_tokens").is_not_null())
     first, last = requests["arrived_at"].min(), requests["ended_at"].max()
@@ -96,9 +96,9 @@ def _effect(windows: pl.DataFrame, occurred: datetime, disturbed: Sequence[datet
     before = windows.filter(
         start + BASE <= occurred, ~pl.any_horizontal(*((start < at + CAP) & (start + BASE > at) for at in disturbed))
     )
-    baseline = _with_load(before, inside["arrivals"].mean())
-    if baseline.is_empty() or inside.is_empty():
+    if before.is_empty() or inside.is_empty():
         return (None,) * 6
+    baseline = _with_load(before, inside["arrivals"].mean())
     hit_ratio, p95_ttft_s = baseline.select(
         pl.col("cached_input_tokens").sum() / pl.col("input_tokens").sum(), pl.col("p95_ttft_s").median()
     ).row(0)

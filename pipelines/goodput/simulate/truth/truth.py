@@ -27,9 +27,10 @@ class Truth:
     answer was; `quality_passed` is known of every judged workload's answers, labelled or not; `replica` is that of
     the last attempt; `complete` says that every span that should exist arrived.
     `attempts`: one row per try with the ids of its client span; engine times and tokens are NULL where no engine got
-    so far; `work` in weighted tokens, and of it what was redone and drafted in vain. `replicas`: one row per engine process. `operations`: one row per
-    operation with its disruption . `files`: per OTLP file the records in it, resent ones included,
-    and how many of them are such repetitions.
+    so far; `work` in weighted tokens, and of it what was redone and drafted in vain. `replicas`: one row per engine
+    process. `operations`: one row per operation with its disruption. `money`: USD by base window, replica and attempt
+    (NULL: idle) as money.py has it. `files`: per OTLP file the records in it, resent ones included, and how many of
+    them are such repetitions.
     """
 
     requests: pl.DataFrame

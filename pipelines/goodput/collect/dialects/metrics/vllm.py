@@ -1,8 +1,8 @@
 """vLLM's metrics, V0 and V1, current and former names (vllm/v1/metrics/loggers.py, vllm/v1/spec_decode/metrics.py).
 
 `vllm:request_success` counts every request that ended, aborted and failed ones too. Names in "perc" are fractions.
-Nothing counts tokens that are recomputed after a preemption: `vllm:prompt_tokens_recomputed`, while there was one, was of
-the last token of prompts that were cached whole.
+Nothing counts tokens that are recomputed after a preemption: `vllm:prompt_tokens_recomputed`, while there was one, was
+of the last token of prompts that were cached whole.
 """
 
 import polars as pl
