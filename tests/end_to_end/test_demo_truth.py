@@ -187,9 +187,13 @@ def spent(published: tuple[Workspace, Truth], demo: tuple[pl.DataFrame, pl.DataF
             .otherwise("verdict")
         )
     )
-    parts = [money.filter(pl.col("bucket").is_not_null()).select("window_start", "pool", "bucket", "usd")]
-    for bucket in ("preemption", "speculation", "idle"):
-        parts.append(money.select("window_start", "pool", pl.lit(bucket).alias("bucket"), usd=f"{bucket}_usd"))
+    parts = [
+        money.filter(pl.col("bucket").is_not_null()).select("window_start", "pool", "bucket", "usd"),
+        *(
+            money.select("window_start", "pool", pl.lit(bucket).alias("bucket"), usd=f"{bucket}_usd")
+            for bucket in ("preemption", "speculation", "idle")
+        ),
+    ]
     return pl.concat(parts).group_by("window_start", "pool", "bucket").agg(pl.col("usd").sum())
 
 
