@@ -332,6 +332,12 @@ def test_preemptions_that_are_only_counted_are_taken_to_lose_half_an_answer() ->
     assert row["error_usd"] < row["usd"]
 
 
+def heard(attempt: Try, after: int | None, **more: Any) -> Row:
+    """A streamed attempt whose first token came so many seconds after its start."""
+    first = None if after is None else at_us(attempt.start + after) * 1000
+    return attempt_row(attempt, streamed=True, first_token_ns=first, **more)
+
+
 @pytest.mark.parametrize(
     ("waits", "wait", "end", "tokens", "work", "error"),
     [
@@ -353,11 +359,6 @@ def test_what_an_attempt_does_not_tell_is_taken_from_those_alike(  # noqa: PLR09
     Their answers of 20 tokens take 5 s each: 100 of work, 20 a second. The prompts' works have a variance of
     110 ** 2 x 2 / 3, for the next of three draws (3 + 1) / (3 - 1) times that: 127.02 ** 2.
     """
-
-    def heard(attempt: Try, after: int | None, **more: Any) -> Row:
-        first = None if after is None else at_us(attempt.start + after) * 1000
-        return attempt_row(attempt, streamed=True, first_token_ns=first, **more)
-
     alike = [
         heard(Try(f"{n}", "accepted", 0, after + 5, "r", "p", tokens=(200 * n, 100 * n, 20)), after)
         for n, after in enumerate(waits, 1)
@@ -373,6 +374,20 @@ def test_what_an_attempt_does_not_tell_is_taken_from_those_alike(  # noqa: PLR09
     told = frame.filter(pl.col("bucket") == "accepted")
     assert not told["estimated"].any()
     assert told["error_usd"].sum() == pytest.approx(told["usd"].sum() * error / (work + 960), rel=1e-3)
+
+
+def test_prompts_that_counters_saw_begun_are_of_those_who_gave_up() -> None:
+    """Begun were 2000 tokens, 600 cached: 1460 of work, 660 known. Waits of 1 and 3 s share 800; half of it is done."""
+    alike = [heard(Try(f"{n}", "accepted", 0, 9, "r", "p", tokens=(200 * n, 100 * n, 20)), n) for n in (1, 2, 3)]
+    gone = [heard(Try(f"gone {s}", "retry", 0, s, "r", "p", tokens=None), None, outcome="timeout") for s in (1, 3)]
+    counters = [
+        counter("r", "prefix_cache_queried_tokens", 2000, 0, 60),
+        counter("r", "prefix_cache_hit_tokens", 600, 0, 60),
+    ]
+    frame = charged(Fleet(rates={"p": 0.01}), attempts=alike + gone, extra=counters)
+    found = {row["attempt_id"]: row["usd"] for row in frame.filter(pl.col("bucket") == "retry").to_dicts()}
+    busy = 0.09 / (660 + 300 + 400)
+    assert found == pytest.approx({"gone 1": 100 * busy, "gone 3": 300 * busy})
 
 
 def test_errors_add_up_within_a_replica_and_window_only() -> None:
