@@ -7,14 +7,17 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
 from end_to_end.whole import ask, run_without_checks
+from goodput.cli.comparison import between_values, compared
 from goodput.plumbing.workspace import Workspace
 from goodput.simulate.demo import demo_settings, write_demo
 from goodput.simulate.truth.truth import Truth
 
+BOUNDS = dict.fromkeys(("since", "until", "workload"))
 BASE = timedelta(seconds=300)
 # what nobody reports of attempts is taken from those alike, drafts and preemptions from counters
 ESTIMATED = {"abandoned", "failed", "preemption", "retry", "speculation"}
@@ -63,7 +66,10 @@ def test_coverage_names_the_replicas_whose_spans_were_lost(published: tuple[Work
 def test_operations_are_what_was_done(published: tuple[Workspace, Truth]) -> None:
     workspace, truth = published
     announced = truth.operations.filter(pl.col("kind") != "slowdown")  # nobody announces that a replica slows down
-    found = ask(workspace, "SELECT kind, pool, occurred_at FROM ops_events ORDER BY occurred_at")
+    began = "(SELECT min(arrived_at) FROM requests)"  # what pools began the day with was deployed long before
+    found = ask(
+        workspace, f"SELECT kind, pool, occurred_at FROM ops_events WHERE occurred_at > {began} ORDER BY occurred_at"
+    )
     assert found.select("kind", "pool").rows() == announced.sort("occurred_at").select("kind", "pool").rows()
     late_s = (found["occurred_at"] - announced.sort("occurred_at")["occurred_at"]).dt.total_seconds()
     assert late_s.abs().max() <= 1
@@ -75,6 +81,30 @@ def test_bills_are_the_price_of_the_time_that_replicas_ran(published: tuple[Work
     ran = truth.replicas.select((pl.col("usd_per_h") * pl.col("up_s") / 3600).sum()).item()
     assert paid >= ran  # a node is billed for the hours in which it is up, restarts included
     assert paid == pytest.approx(ran, rel=0.05)
+
+
+def test_a_session_costs_what_the_ledger_says_of_its_requests(published: tuple[Workspace, Truth]) -> None:
+    spent = ask(published[0], "SELECT request_key, usd FROM cost_ledger WHERE request_key IS NOT NULL")
+    requests = ask(published[0], "SELECT request_key, session_id FROM requests WHERE session_id IS NOT NULL")
+    expected = requests.join(spent, on="request_key").group_by("session_id").agg(pl.col("usd").sum())
+    found = ask(published[0], "SELECT session_id, cost_usd FROM sessions").join(expected, on="session_id")
+    assert found.height == expected.height > 300
+    assert (found["cost_usd"] - found["usd"]).abs().max() < 1e-12
+    assert found["usd"].min() > 0
+
+
+def test_both_sides_of_a_deployment_cost_what_the_pool_did(published: tuple[Workspace, Truth]) -> None:
+    workspace, truth = published
+    rollout = truth.operations.filter(kind="deployment", pool="rag")["occurred_at"].item()
+    pools = ask(workspace, "SELECT arrived_at, ended_at FROM requests WHERE pool = 'rag' AND verdict <> 'in_flight'")
+    with duckdb.connect(workspace.lake.database, read_only=True) as connection:
+        sides = compared(connection, between_values("model_revision", "3.0.0", "3.1.0-fp8"), BOUNDS).sides
+        pool = compared(connection, between_values("pool", "rag", "chat"), BOUNDS).sides[0]
+    late = pools.filter(pl.col("arrived_at") >= rollout).height
+    assert [side["n"] for side in sides] == [pools.height - late, late]
+    spent = ask(workspace, "SELECT sum(usd) FROM waste WHERE slice = 'pool' AND pool = 'rag' AND window_s = 300").item()
+    assert pool["cost_usd"] == pytest.approx(spent, rel=1e-9)
+    assert sum(side["cost_usd"] for side in sides) == pytest.approx(spent, rel=0.1)  # a window both serve in is shared
 
 
 @pytest.mark.parametrize("latency", ["ttft_s", "e2e_s"])
@@ -225,7 +255,12 @@ def test_idle_cost_is_right_in_every_window_and_pool(published: tuple[Workspace,
 def disruptions(published: tuple[Workspace, Truth]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Each announced operation: as published, and as it truly was."""
     workspace, truth = published
-    told = ask(workspace, "SELECT * FROM disruptions ORDER BY occurred_at").to_dicts()
+    began = truth.requests["arrived_at"].min()
+    told = (
+        ask(workspace, "SELECT * FROM disruptions ORDER BY occurred_at")
+        .filter(pl.col("occurred_at") > began)
+        .to_dicts()
+    )
     true = truth.operations.filter("announced").sort("occurred_at").to_dicts()
     assert [(row["kind"], row["pool"]) for row in told] == [(row["kind"], row["pool"]) for row in true]
     return list(zip(told, true, strict=True))

@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 
-
 from end_to_end.whole import ask, run_without_checks
 
 TESTS = Path(__file__).parent.parent
@@ -29,7 +28,6 @@ input_tokens = "prompt_tokens"
 output_tokens = "generation_tokens"
 session_id = "user_id"
 """
-BOUNDS = dict.fromkeys(("since", "until", "workload"))
 PER_ROUTE = """
 SELECT route, sum(offered)::BIGINT AS offered, sum(accepted)::BIGINT AS accepted,
        round(sum(output_token_goodput_tps * window_s))::BIGINT AS accepted_tokens
