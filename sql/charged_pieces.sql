@@ -9,14 +9,16 @@ WITH weighed AS (
         c.usd AS replica_usd, c.gpu_s * c.busy_ratio AS busy_gpu_s, c.usd * c.busy_ratio AS busy_usd, c.basis AS replica_basis,
         coalesce(c.pool, p.pool) AS charged_pool,
         is_bought(c.usd, p.engine_seen, c.sampled) AS is_bought,
-        w.work AS all_work, w.in_flight_s,
-        coalesce(p.told_work * p.share, w.work_per_s * p.seconds) AS base_work,
+        w.work AS all_work, w.in_flight_s, w.work_error_ratio, w.recomputing_error_ratio, w.guessing_error_ratio,
+        g.work AS guessed_work, g.error_work,
+        coalesce(g.work, p.told_work * p.share, w.work_per_s * p.seconds) AS base_work,
         coalesce(p.recomputed_tokens * p.share, w.recomputed_per_s * p.seconds, 0) AS redone_tokens,
         coalesce(p.draft_tokens * p.share, w.draft_per_s * p.seconds, 0) AS guessed_tokens,
         coalesce(p.rejected_tokens * p.share, w.rejected_per_s * p.seconds, 0) AS vain_tokens
     FROM ledger_pieces AS p
     LEFT JOIN replica_costs AS c ON c.replica = p.replica AND c.step_s = p.step_s
     LEFT JOIN replica_works AS w ON w.replica = p.replica AND w.step_s = p.step_s
+    LEFT JOIN guessed_works AS g ON g.attempt_id = p.attempt_id AND g.step_s = p.step_s
     WHERE p.is_wanted
 ),
 worked AS (
@@ -68,9 +70,18 @@ SELECT
         WHEN reported_usd IS NOT NULL THEN 'reported'
     END AS basis,
     CASE
-        WHEN NOT is_bought THEN is_untold
+        WHEN NOT is_bought THEN is_untold OR guessed_work IS NOT NULL
         ELSE coalesce(billed_usd IS NULL AND listed_usd IS NOT NULL AND tiered, false)
     END AS estimated,
+    -- 95 % bounds, relative: an attempt that tells nothing may as well have done nothing
+    CASE
+        WHEN is_bought THEN 0
+        WHEN guessed_work IS NOT NULL THEN coalesce(ratio(error_work, work), 0)
+        WHEN is_untold AND NOT is_waiting THEN 1
+        ELSE coalesce(work_error_ratio, 0)
+    END AS error_ratio,
+    CASE WHEN recomputed_tokens IS NULL THEN recomputing_error_ratio ELSE error_ratio END AS recomputing_error_ratio,
+    CASE WHEN draft_tokens IS NULL THEN guessing_error_ratio ELSE error_ratio END AS guessing_error_ratio,
     recomputed_tokens IS NULL AS recomputing_estimated,
     draft_tokens IS NULL AS guessing_estimated
 FROM shared

@@ -14,16 +14,24 @@ WITH judged AS (
             WHEN q.verdict IS NULL OR q.verdict = 'in_flight' THEN 'unevaluable'
             ELSE q.verdict
         END AS bucket,
-        w.prefill_weight, w.draft_weight,
-        -- unknown where tokens were not told: such an attempt is charged by its time
+        w.prefill_weight, w.cached_weight, w.draft_weight,
+        w.prefill_weight * greatest(a.input_tokens - a.cached_input_tokens, 0) + w.cached_weight * a.cached_input_tokens
+            AS prompt_work,
+        -- an answer without output tokens is none that was generated
+        w.decode_weight * CASE WHEN a.outcome = 'ok' THEN coalesce(a.output_tokens, 0) ELSE a.output_tokens END AS decode_work,
+        CASE WHEN a.first_token_ns BETWEEN a.started_ns AND a.ended_ns THEN (a.ended_ns - a.first_token_ns) / 1e9 END AS decode_s,
+        (coalesce(a.first_token_ns, a.ended_ns) - a.started_ns) / 1e9 AS wait_s,
+        -- streamed, and not one token came: it waited
+        a.output_tokens IS NULL AND a.outcome <> 'ok' AND coalesce(a.streamed, false) AND a.first_token_ns IS NULL AS is_waiting,
+        -- unknown where tokens were not told: such an attempt is charged by those alike, else by its time
         CASE WHEN a.input_tokens IS NOT NULL AND (a.output_tokens IS NOT NULL OR a.outcome = 'ok') THEN
             w.prefill_weight * greatest(a.input_tokens - coalesce(a.cached_input_tokens, 0), 0)
             + w.cached_weight * coalesce(a.cached_input_tokens, 0)
             + w.decode_weight * coalesce(a.output_tokens, 0)
-            -- streamed, and not one token came: it waited
-            WHEN a.output_tokens IS NULL AND a.streamed AND a.first_token_ns IS NULL THEN 0
+            WHEN is_waiting THEN 0
         END AS told_work,
         a.input_tokens IS NULL OR (a.output_tokens IS NULL AND a.outcome <> 'ok') AS is_untold,
+        is_untold OR a.cached_input_tokens IS NULL AS is_unsure,
         a.recomputed_tokens::DOUBLE AS recomputed_tokens,
         a.draft_tokens::DOUBLE AS draft_tokens,
         a.draft_tokens - coalesce(a.accepted_draft_tokens, a.draft_tokens)::DOUBLE AS rejected_tokens,

@@ -64,3 +64,5 @@ CREATE OR REPLACE TEMP MACRO tell_rank(covers_tries, outcome, depth) AS
 -- The one of two values that is preferred, else the other.
 CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS
     CASE WHEN first THEN coalesce(one, other) ELSE coalesce(other, one) END;
+-- The variance with which the next of n draws lies about their mean, given theirs about it (n may be fractional).
+CREATE OR REPLACE TEMP MACRO spread(variance, n) AS CASE WHEN n > 1 THEN greatest(0, variance) * (n + 1) / (n - 1) END;

@@ -1,14 +1,23 @@
 -- description: What all attempts of a replica asked of it in a window, and what its counters say beyond that
 -- grain: replica, step_s
 -- unit: weighted tokens; *_per_s: tokens for each second in flight of the attempts that do not report them
+-- *_error_ratio: 95 % bounds relative to the quantity. What counters say of a window is spread evenly between two readings: at
+-- each end as much as comes in one interval may lie on the other side, anything of it being as likely. What a preemption threw
+-- away, where only preemptions are counted, lies between nothing (all found again in the cache) and a whole context: assumed is
+-- half of an answer, and where no prompt is ever found in a cache the whole prompt too.
 WITH told AS (
     SELECT
         replica, step_s,
-        coalesce(sum_steady(told_work * share), 0) AS told_work,
-        ratio(sum_steady(CASE WHEN seconds > 0 THEN told_work * share END),
-            sum_steady(CASE WHEN told_work IS NOT NULL THEN seconds END)) AS told_work_per_s,
-        coalesce(sum_steady(CASE WHEN told_work IS NULL THEN seconds END), 0) AS untold_s,
+        coalesce(sum_steady(coalesce(g.work, told_work * share)), 0) AS told_work,
+        ratio(sum_steady(CASE WHEN seconds > 0 THEN coalesce(g.work, told_work * share) END),
+            sum_steady(CASE WHEN coalesce(g.work, told_work) IS NOT NULL THEN seconds END)) AS told_work_per_s,
+        coalesce(sum_steady(CASE WHEN coalesce(g.work, told_work) IS NULL THEN seconds END), 0) AS untold_s,
+        coalesce(sum_steady(g.error_work), 0) AS guessed_error_work,
         sum_steady(seconds) AS in_flight_s,
+        ratio(sum_steady(CASE WHEN input_tokens IS NOT NULL THEN share * input_tokens END),
+            sum_steady(CASE WHEN input_tokens IS NOT NULL THEN share END)) AS prompt_tokens,
+        ratio(sum_steady(share * output_tokens), sum_steady(CASE WHEN output_tokens IS NOT NULL THEN share END)) AS answer_tokens,
+        coalesce(sum(cached_input_tokens), 0) > 0 AS is_cached,
         coalesce(sum_steady(recomputed_tokens * share), 0) AS recomputed_tokens,
         coalesce(sum_steady(draft_tokens * share), 0) AS draft_tokens,
         coalesce(sum_steady(rejected_tokens * share), 0) AS rejected_tokens,
@@ -19,22 +28,45 @@ WITH told AS (
         sum_steady(CASE WHEN draft_tokens IS NULL THEN seconds END) AS unreported_draft_s,
         sum_steady(CASE WHEN draft_tokens IS NULL THEN draft_weight * seconds END) AS unreported_draft
     FROM ledger_pieces
+    LEFT JOIN guessed_works AS g USING (attempt_id, step_s)
     WHERE replica IS NOT NULL AND is_wanted
     GROUP BY replica, step_s
 ),
-spread AS (
+counted AS (
     SELECT
         t.*,
-        -- nothing told of any: time alone is work
-        coalesce(nullif(t.told_work_per_s, 0), CASE WHEN t.told_work = 0 THEN 1.0 ELSE 0 END) AS work_per_s,
-        coalesce(ratio(greatest(0, c.recomputed_tokens - t.recomputed_tokens), t.unreported_recomputed_s), 0) AS recomputed_per_s,
-        coalesce(ratio(greatest(0, c.draft_tokens - t.draft_tokens), t.unreported_draft_s), 0) AS draft_per_s,
-        coalesce(ratio(greatest(0, c.rejected_tokens - t.rejected_tokens), t.unreported_draft_s), 0) AS rejected_per_s
+        coalesce(t.prompt_tokens, 0) + coalesce(t.answer_tokens, 0) AS context_tokens,
+        coalesce(t.answer_tokens, 0) / 2 + CASE WHEN is_cached THEN 0 ELSE coalesce(t.prompt_tokens, 0) END AS lost_tokens,
+        c.recomputed_tokens + c.preemptions * lost_tokens AS counted_recomputed,
+        c.draft_tokens AS counted_draft, c.rejected_tokens AS counted_rejected,
+        -- of two ends, each anywhere within an interval: their variances add up
+        least(1, 1.959963984540054 * sqrt(2.0 / 12) * ratio(c.interval_s * 1e9, o.step_ns)) AS edge_error_ratio,
+        CASE WHEN c.preemptions > 0 THEN greatest(1, ratio(context_tokens, lost_tokens) - 1) ELSE 0 END AS context_error_ratio
     FROM told AS t
+    CROSS JOIN ledger_options AS o
     LEFT JOIN counter_steps AS c USING (replica, step_s)
+),
+spread AS (
+    SELECT
+        *,
+        -- nothing told of any: time alone is work
+        coalesce(nullif(told_work_per_s, 0), CASE WHEN told_work = 0 THEN 1.0 ELSE 0 END) AS work_per_s,
+        coalesce(ratio(greatest(0, counted_recomputed - recomputed_tokens), unreported_recomputed_s), 0) AS recomputed_per_s,
+        coalesce(ratio(greatest(0, counted_draft - draft_tokens), unreported_draft_s), 0) AS draft_per_s,
+        coalesce(ratio(greatest(0, counted_rejected - rejected_tokens), unreported_draft_s), 0) AS rejected_per_s
+    FROM counted
 )
 SELECT
     replica, step_s, in_flight_s, work_per_s, recomputed_per_s, draft_per_s, rejected_per_s,
-    told_work + extra_work + untold_s * work_per_s
-        + coalesce(recomputed_per_s * unreported_prefill, 0) + coalesce(draft_per_s * unreported_draft, 0) AS work
+    coalesce(recomputed_per_s * unreported_prefill, 0) AS recomputed_work,
+    coalesce(draft_per_s * unreported_draft, 0) AS draft_work,
+    told_work + extra_work + untold_s * work_per_s + recomputed_work + draft_work AS work,
+    coalesce(edge_error_ratio, 0) AS draft_error_ratio,
+    coalesce(edge_error_ratio + context_error_ratio, 0) AS recomputed_error_ratio,
+    coalesce(ratio(
+        guessed_error_work + untold_s * work_per_s + draft_work * draft_error_ratio + recomputed_work * recomputed_error_ratio,
+        work
+    ), 0) AS work_error_ratio,
+    draft_error_ratio + work_error_ratio AS guessing_error_ratio,
+    recomputed_error_ratio + work_error_ratio AS recomputing_error_ratio
 FROM spread

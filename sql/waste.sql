@@ -2,9 +2,10 @@
 -- grain: window_start, window_s, slice, workload, model, pool, route, bucket
 -- unit: usd NULL: nothing of it is known; `unpriced` counts the entries whose cost nobody tells
 -- identity: M: over buckets the rows of a slice add up to what the resources cost in the window
-WITH cells AS (
+-- Errors of one replica in one of the ledger's windows have one cause and add up; those of others are independent draws.
+WITH causes AS (
     SELECT
-        epoch_us(window_start) // 1000000 AS step_s,
+        epoch_us(window_start) // 1000000 AS step_s, replica,
         coalesce(workload, 'unknown') AS workload, coalesce(model, 'unknown') AS model,
         coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route,
         bucket,
@@ -12,8 +13,18 @@ WITH cells AS (
         sum(gpu_s::DECIMAL(38, 12)) AS gpu_s,
         sum(tokens::DECIMAL(38, 12)) AS tokens,
         count(*) FILTER (WHERE usd IS NULL AND (gpu_s > 0 OR tokens > 0)) AS unpriced,
-        bool_or(estimated) AS estimated
+        bool_or(estimated) AS estimated,
+        CASE WHEN bool_or(usd IS NOT NULL AND error_usd IS NULL) THEN NULL ELSE sum(abs(error_usd)::DECIMAL(38, 18))::DOUBLE END AS error_usd
     FROM cost_ledger
+    GROUP BY ALL
+),
+cells AS (
+    SELECT
+        step_s, workload, model, pool, route, bucket,
+        sum(usd) AS usd, sum(gpu_s) AS gpu_s, sum(tokens) AS tokens, sum(unpriced) AS unpriced, bool_or(estimated) AS estimated,
+        bool_and(usd IS NULL OR error_usd IS NOT NULL) AS is_bounded,
+        sum((error_usd * error_usd)::DECIMAL(38, 18)) AS variance
+    FROM causes
     GROUP BY ALL
 ),
 windowed AS (
@@ -25,7 +36,8 @@ windowed AS (
         CASE WHEN s.by_route THEN route END AS route,
         bucket,
         sum(usd)::DOUBLE AS usd, coalesce(sum(gpu_s), 0)::DOUBLE AS gpu_s, coalesce(sum(tokens), 0)::DOUBLE AS tokens,
-        sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated
+        sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated,
+        CASE WHEN bool_and(is_bounded) THEN sqrt(sum(variance)::DOUBLE) END AS error_usd
     FROM cells AS c
     CROSS JOIN grains AS g
     CROSS JOIN slices AS s

@@ -317,6 +317,92 @@ def test_what_attempts_do_not_report_is_spread_from_counters() -> None:
     assert tokens == pytest.approx({"accepted": 600, "slow": 1400, "preemption": 500, "speculation": 400})
 
 
+def test_preemptions_that_are_only_counted_are_taken_to_lose_half_an_answer() -> None:
+    """$1 for works of 800 + 20 + 5 x 100 = 1320 and, of two preemptions, 2 x 50 tokens; at worst 2 x 1100 tokens."""
+    tries = [Try("a", "accepted", 0, 100, "r", "p", tokens=(1000, 200, 100), recomputed=None)]
+    frame = charged(Fleet(tries, rates={"p": 0.01}), extra=[counter("r", "preemptions", 2, 0, 100)])
+    (row,) = frame.filter(pl.col("bucket") == "preemption").to_dicts()
+    assert row["usd"] == pytest.approx(100 / 1420)
+    assert row["estimated"]
+    assert row["usd"] + row["error_usd"] >= 2200 / 1420
+    # a counter of the tokens says more than one of the times
+    told = [counter("r", "preemptions", 2, 0, 100), counter("r", "recomputed_tokens", 500, 0, 100)]
+    (row,) = charged(Fleet(tries, rates={"p": 0.01}), extra=told).filter(pl.col("bucket") == "preemption").to_dicts()
+    assert row["usd"] == pytest.approx(500 / 1820)
+    assert row["error_usd"] < row["usd"]
+
+
+def heard(attempt: Try, after: int | None, **more: Any) -> Row:
+    """A streamed attempt whose first token came so many seconds after its start."""
+    first = None if after is None else at_us(attempt.start + after) * 1000
+    return attempt_row(attempt, streamed=True, first_token_ns=first, **more)
+
+
+@pytest.mark.parametrize(
+    ("waits", "wait", "end", "tokens", "work", "error"),
+    [
+        # its first token came after 4 s: 220 + 2 s x 110; of 20 more for each of 2 s it got as far
+        pytest.param((1, 2, 3), 4, 6, {}, 440 + 40, 1.96 * 127.02, id="abandoned"),
+        # given up after 1 s, when first tokens take 2 s: half of half a prompt, or the whole of a long one
+        pytest.param((1, 2, 3), None, 1, {}, 55, 55 + 0.5 * 1.96 * 127.02, id="no token at all"),
+        # times tell less than tokens: 0.55 of work for each, and its own answer
+        pytest.param(
+            (3, 2, 1), 1, 6, {"input_tokens": 1000, "output_tokens": 7}, 550 + 35, 1.96 * 127.02, id="cached or not"
+        ),
+    ],
+)
+def test_what_an_attempt_does_not_tell_is_taken_from_those_alike(  # noqa: PLR0917
+    waits: Sequence[int], wait: int | None, end: int, tokens: Row, work: float, error: float
+) -> None:
+    """Prompts of 200, 400 and 600 tokens, half of them cached, are 110, 220 and 330 of work, and take `waits`.
+
+    Their answers of 20 tokens take 5 s each: 100 of work, 20 a second. The prompts' works have a variance of
+    110 ** 2 x 2 / 3, for the next of three draws (3 + 1) / (3 - 1) times that: 127.02 ** 2.
+    """
+    alike = [
+        heard(Try(f"{n}", "accepted", 0, after + 5, "r", "p", tokens=(200 * n, 100 * n, 20)), after)
+        for n, after in enumerate(waits, 1)
+    ]
+    gone = heard(Try("gone", "abandoned", 0, end, "r", "p", tokens=None), wait, **tokens)
+    frame = charged(Fleet(rates={"p": 0.01}), attempts=[*alike, gone])
+    (row,) = frame.filter(pl.col("attempt_id") == "gone").to_dicts()
+    per_work = 0.08 / (110 + 220 + 330 + 3 * 100 + work)
+    assert row["usd"] == pytest.approx(work * per_work)
+    assert row["error_usd"] == pytest.approx(error * per_work, rel=1e-3)
+    assert row["estimated"]
+    # whoever shares the replica with it shares the doubt
+    told = frame.filter(pl.col("bucket") == "accepted")
+    assert not told["estimated"].any()
+    assert told["error_usd"].sum() == pytest.approx(told["usd"].sum() * error / (work + 960), rel=1e-3)
+
+
+def test_prompts_that_counters_saw_begun_are_of_those_who_gave_up() -> None:
+    """Begun were 2000 tokens, 600 cached: 1460 of work, 660 known. Waits of 1 and 3 s share 800; half of it is done."""
+    alike = [heard(Try(f"{n}", "accepted", 0, 9, "r", "p", tokens=(200 * n, 100 * n, 20)), n) for n in (1, 2, 3)]
+    gone = [heard(Try(f"gone {s}", "retry", 0, s, "r", "p", tokens=None), None, outcome="timeout") for s in (1, 3)]
+    counters = [
+        counter("r", "prefix_cache_queried_tokens", 2000, 0, 60),
+        counter("r", "prefix_cache_hit_tokens", 600, 0, 60),
+    ]
+    frame = charged(Fleet(rates={"p": 0.01}), attempts=alike + gone, extra=counters)
+    found = {row["attempt_id"]: row["usd"] for row in frame.filter(pl.col("bucket") == "retry").to_dicts()}
+    busy = 0.09 / (660 + 300 + 400)
+    assert found == pytest.approx({"gone 1": 100 * busy, "gone 3": 300 * busy})
+
+
+def test_errors_add_up_within_a_replica_and_window_only() -> None:
+    """Of each replica one attempt of two tells nothing: $0.5 by its time, all in doubt, with it half of all work."""
+    tries = [
+        Try(f"{replica}/{bucket}", bucket, 0, 100, replica, "p", tokens=tokens)
+        for replica in ("r", "s")
+        for bucket, tokens in (("slow", (500, 0, 100)), ("abandoned", None))
+    ]
+    frame = wasted(charged(Fleet(tries, rates={"p": 0.01})), 300).filter(pl.col("slice") == "overall")
+    rows = {row["bucket"]: (row["usd"], row["error_usd"]) for row in frame.to_dicts()}
+    assert rows["abandoned"] == (pytest.approx(1.0), pytest.approx(0.5 * 2**0.5))
+    assert rows["slow"] == (pytest.approx(1.0), pytest.approx(0.5 * 0.5 * 2**0.5))
+
+
 def test_an_attempt_without_tokens_is_charged_by_its_time() -> None:
     """Two tries of 100 s; the one that was told works 10 a second, so the other is taken to work as much: half each."""
     tries = [

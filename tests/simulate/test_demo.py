@@ -59,7 +59,7 @@ def test_the_landing_folder_holds_the_telemetry_and_nothing_else(landing: Path, 
         "billing/focus.csv",
     }
     told = {path.stem for path in (landing.parent / "truth").iterdir()}
-    assert told == {"requests", "attempts", "replicas", "operations", "files"}
+    assert told == {"requests", "attempts", "replicas", "money", "operations", "files"}
     for name in told:
         assert pl.read_parquet(landing.parent / "truth" / f"{name}.parquet").equals(getattr(truth, name))
 

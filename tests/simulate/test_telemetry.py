@@ -194,20 +194,25 @@ def test_a_bill_has_a_row_per_clock_hour() -> None:
     assert [row["BillingPeriodEnd"] for row in rows] == ["2027-01-01T00:00:00Z"] * 2 + ["2027-02-01T00:00:00Z"]
 
 
-def test_busy_money_is_shared_among_attempts_without_rest(truth: Truth) -> None:
+def test_true_money_is_what_the_nodes_cost_and_goes_to_work_alone(truth: Truth) -> None:
+    money = truth.money.with_columns(all_usd=pl.sum_horizontal("usd", "preemption_usd", "speculation_usd", "idle_usd"))
+    by_pool = dict(money.group_by("pool").agg(pl.col("all_usd").sum()).iter_rows())
+    assert by_pool == {
+        "chat": pytest.approx((5 + 0.36) * SPAN_H * 1.10),
+        "rag": pytest.approx(3 * SPAN_H * 7.60),
+    }
+    # in flight is not quite what keeps an engine busy: the network, refusals, answers whose reader's connection broke
     busy = truth.replicas.select((pl.col("busy_s") / 3600 * pl.col("usd_per_h")).sum()).item()
-    assert truth.attempts["cost_usd"].sum() == pytest.approx(busy)
-    assert truth.requests["cost_usd"].sum() == pytest.approx(busy)
-    refused = truth.attempts.filter(error_type="503")
-    assert len(refused) > 0
-    assert refused["cost_usd"].sum() == 0
+    assert money["all_usd"].sum() - money["idle_usd"].sum() == pytest.approx(busy, rel=0.005)
     assert (truth.replicas["busy_s"] <= truth.replicas["up_s"]).all()
+    spent = money.join(truth.attempts, on=["request_id", "attempt_index"]).group_by("error_type")
+    by_error = dict(spent.agg(pl.col("all_usd").sum()).iter_rows())
+    assert by_error["503"] == 0 < by_error["cancelled"]
 
 
-def test_operations_tell_their_disruption(truth: Truth) -> None:
+def test_operations_tell_when_they_were_done(truth: Truth) -> None:
     rollout = truth.operations.row(
         by_predicate=(pl.col("kind") == "deployment") & (pl.col("pool") == "chat"), named=True
     )
     # 30 s of drain and 75 s of start, one after the other: in so short a demo the sixth replica is there in time.
     assert (rollout["finished_at"] - rollout["occurred_at"]).total_seconds() == pytest.approx(6 * 105.0)
-    assert rollout["highest_p95_ttft_s"] > rollout["baseline_p95_ttft_s"]

@@ -22,6 +22,7 @@ RELATIONS = (
     "cost_pieces",
     "replica_time",
     "counter_steps",
+    "guessed_works",
     "replica_works",
     "replica_costs",
     "bought_models",

@@ -35,6 +35,7 @@ class Engine:
         self._running: dict[Job, None] = {}  # in the order in which they were admitted
         self._prefilling: Job | None = None
         self._prefill_left = 0.0
+        self._prefill_whole = 1.0
         self._batch = Batch(spec.tokens_per_step)
         self._at_s = loop.now_s
         self._step_s = 1.0
@@ -174,6 +175,7 @@ class Engine:
             self.counters.prefix_queries += job.input_tokens
             self.counters.prefix_hits += cached
         self._prefill_left = max(SMALLEST_PREFILL, job.own_tokens) * self._fragmentation(job)
+        self._prefill_whole = self._prefill_left
 
     def _fragmentation(self, job: Job) -> float:
         if job.input_tokens <= self.spec.long_prompt_tokens:
@@ -184,7 +186,8 @@ class Engine:
     def _end_prefill(self, job: Job) -> None:
         self._prefilling = None
         cached = round(job.input_tokens + job.generated - job.own_tokens)
-        job.recomputed_tokens += max(0, job.computed_tokens - cached)
+        job.recomputed_tokens += max(0, job.computed_tokens - cached) + round(job.lost_tokens)
+        job.lost_tokens = 0.0
         self.counters.prefilled_tokens += job.own_tokens
         job.prefilled_tokens += job.own_tokens
         self.memory.own(-job.own_tokens)
@@ -222,9 +225,11 @@ class Engine:
         """Evict a running job; it goes first when there is memory again, and computes its KV anew."""
         self.counters.preemptions += 1
         job.preemptions += 1
-        was_prefilling = job is self._prefilling
+        was_prefilling, before = job is self._prefilling, job.prefilled_tokens
         self._stop(job)
-        if not was_prefilling:
+        if was_prefilling:
+            job.lost_tokens += job.prefilled_tokens - before
+        else:
             job.computed_tokens = job.input_tokens + int(job.generated)
         self._waiting.appendleft(job)
 
@@ -232,6 +237,9 @@ class Engine:
         """Free what a running job holds."""
         if job is self._prefilling:
             self._prefilling = None
+            prefilled = job.own_tokens * (1.0 - max(0.0, self._prefill_left) / self._prefill_whole)
+            job.prefilled_tokens += prefilled
+            self.counters.prefilled_tokens += prefilled
         elif job.entry:
             self._batch.leave(job)
         del self._running[job]

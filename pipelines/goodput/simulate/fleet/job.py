@@ -41,6 +41,7 @@ class Job:
     since_step: float = 0.0
     own_tokens: float = 0.0
     computed_tokens: int = 0
+    lost_tokens: float = 0.0
     entry: int = 0
 
 

@@ -9,7 +9,7 @@ from goodput.simulate.emit.identity import AttemptIds
 from goodput.simulate.fleet.events import NEVER
 from goodput.simulate.fleet.gateway import Attempt, Exchange
 from goodput.simulate.fleet.job import Job
-from goodput.simulate.truth.money import attempt_costs_usd
+from goodput.simulate.truth.money import drafts, work
 
 _UTC_US: Final = pl.Datetime("us", "UTC")
 _ATTEMPTS: Final[dict[str, Any]] = {
@@ -39,17 +39,18 @@ _ATTEMPTS: Final[dict[str, Any]] = {
     "prefilled_tokens": pl.Float64,
     "preemptions": pl.Int64,
     "recomputed_tokens": pl.Int64,
-    "draft_tokens": pl.Int64,
-    "accepted_draft_tokens": pl.Int64,
-    "cost_usd": pl.Float64,
+    "draft_tokens": pl.Float64,
+    "accepted_draft_tokens": pl.Float64,
+    "work": pl.Float64,
+    "redone_work": pl.Float64,
+    "vain_work": pl.Float64,
 }
 
 
 def attempts_frame(day: Day) -> pl.DataFrame:
     """Return `Truth.attempts`."""
-    costs = attempt_costs_usd(day.served)
     rows = [
-        (*_attempt_row(day, exchange, index, attempt, own), costs.get(attempt, 0.0))
+        _attempt_row(day, exchange, index, attempt, own)
         for exchange, ids in zip(day.served.exchanges, day.ids.attempts, strict=True)
         for index, (attempt, own) in enumerate(zip(exchange.attempts, ids, strict=True))
     ]
@@ -76,7 +77,8 @@ def _attempt_row(day: Day, exchange: Exchange, index: int, attempt: Attempt, ids
         attempt.engine_completed,
         day.engine_reported(attempt),
         _between(attempt.started_s, attempt.first_chunk_s),
-        *(_job_facts(attempt.job) if attempt.job is not None else (None,) * 11),
+        *(_job_facts(attempt.job) if attempt.job is not None else (None,) * 9),
+        *_work_facts(attempt),
     )
 
 
@@ -91,9 +93,14 @@ def _job_facts(job: Job) -> tuple[Any, ...]:
         job.prefilled_tokens,
         job.preemptions,
         job.recomputed_tokens,
-        job.draft_tokens,
-        job.accepted_draft_tokens,
     )
+
+
+def _work_facts(attempt: Attempt) -> tuple[float | None, ...]:
+    if attempt.job is None:
+        return None, None, 0.0, 0.0, 0.0
+    spec = attempt.incarnation.engine.spec
+    return *drafts(attempt.job, spec), *work(attempt.job, spec)
 
 
 def _between(begin_s: float, end_s: float) -> float | None:

@@ -33,7 +33,6 @@ _REQUESTS: Final[dict[str, Any]] = {
     "weights": pl.String,
     "quality_passed": pl.Boolean,
     "labelled": pl.Boolean,
-    "cost_usd": pl.Float64,
     "complete": pl.Boolean,
 }
 
@@ -44,9 +43,8 @@ def requests_frame(day: Day, attempts: pl.DataFrame) -> pl.DataFrame:
         _request_row(day, exchange, judgement, ids)
         for exchange, judgement, ids in zip(day.served.exchanges, day.judgements, day.ids.attempts, strict=True)
     ]
-    known = {name: kind for name, kind in _REQUESTS.items() if name not in ("cost_usd", "complete")}
+    known = {name: kind for name, kind in _REQUESTS.items() if name != "complete"}
     of_attempts = attempts.group_by("request_id").agg(
-        pl.col("cost_usd").sum(),
         complete=(pl.col("engine_reported") | ~pl.col("engine_completed")).all(),
     )
     frame = pl.DataFrame(rows, schema=known, orient="row")

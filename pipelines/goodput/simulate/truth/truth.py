@@ -10,6 +10,7 @@ import polars as pl
 from goodput.simulate.emit.day import Day
 from goodput.simulate.emit.landing import LandingFile
 from goodput.simulate.truth.attempts import attempts_frame
+from goodput.simulate.truth.money import money_frame
 from goodput.simulate.truth.operations import operations_frame
 from goodput.simulate.truth.replicas import replicas_frame
 from goodput.simulate.truth.requests import requests_frame
@@ -26,31 +27,35 @@ class Truth:
     answer was; `quality_passed` is known of every judged workload's answers, labelled or not; `replica` is that of
     the last attempt; `complete` says that every span that should exist arrived.
     `attempts`: one row per try with the ids of its client span; engine times and tokens are NULL where no engine got
-    so far; `cost_usd` by the rule of money.py. `replicas`: one row per engine process. `operations`: one row per
-    operation with its disruption . `files`: per OTLP file the records in it, resent ones included,
-    and how many of them are such repetitions.
+    so far; `work` in weighted tokens, and of it what was redone and drafted in vain. `replicas`: one row per engine
+    process. `operations`: one row per operation with its disruption. `money`: USD by base window, replica and attempt
+    (NULL: idle) as money.py has it. `files`: per OTLP file the records in it, resent ones included, and how many of
+    them are such repetitions.
     """
 
     requests: pl.DataFrame
     attempts: pl.DataFrame
     replicas: pl.DataFrame
     operations: pl.DataFrame
+    money: pl.DataFrame
     files: pl.DataFrame
 
     def write(self, folder: Path) -> None:
         """Write each frame to `folder/<name>.parquet`."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("requests", "attempts", "replicas", "operations", "files"):
+        for name in ("requests", "attempts", "replicas", "operations", "money", "files"):
             getattr(self, name).write_parquet(folder / f"{name}.parquet")
 
 
 def truth_of(day: Day, files: Sequence[LandingFile]) -> Truth:
     """Return the truth behind a day that was written as `files`."""
     attempts = attempts_frame(day)
+    requests = requests_frame(day, attempts)
     return Truth(
-        requests=requests_frame(day, attempts),
+        requests=requests,
         attempts=attempts,
         replicas=replicas_frame(day),
-        operations=operations_frame(day, attempts),
+        operations=operations_frame(day, attempts, requests),
+        money=money_frame(day, attempts),
         files=pl.DataFrame([(file.path, file.records, file.resent) for file in files], schema=_FILES, orient="row"),
     )

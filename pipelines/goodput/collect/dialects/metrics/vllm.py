@@ -1,6 +1,8 @@
 """vLLM's metrics, V0 and V1, current and former names (vllm/v1/metrics/loggers.py, vllm/v1/spec_decode/metrics.py).
 
 `vllm:request_success` counts every request that ended, aborted and failed ones too. Names in "perc" are fractions.
+Nothing counts tokens that are recomputed after a preemption: `vllm:prompt_tokens_recomputed`, while there was one, was
+of the last token of prompts that were cached whole.
 """
 
 import polars as pl
@@ -33,7 +35,6 @@ VLLM_METRICS = MetricDialect(
         ),
         Metric("vllm:prompt_tokens", "input_tokens", "counter"),
         Metric("vllm:generation_tokens", "output_tokens", "counter"),
-        Metric("vllm:prompt_tokens_recomputed", "recomputed_tokens", "counter"),
         Metric("vllm:request_success", "finished_requests", "counter", reason_label="finished_reason"),
         Metric("vllm:spec_decode_num_draft_tokens", "draft_tokens", "counter"),
         Metric("vllm:spec_decode_num_accepted_tokens", "accepted_draft_tokens", "counter"),
