@@ -3,6 +3,7 @@
 import datetime
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -57,3 +58,34 @@ def test_equal_parts_give_equal_fingerprints() -> None:
     different = [fingerprint(*parts) for parts in (("a", "b"), ("ab",), (["a", "b"],), ("b", "a"), ())]
     assert len(set(different)) == 5
     assert all(len(text) == 32 for text in different)
+
+
+# A join with few rows, one with many, and rows that become several: chunks with two dictionaries meet behind them.
+TWO_DICTIONARIES = """
+    SET preserve_insertion_order = false;
+    CREATE TEMP TABLE attempts AS
+        SELECT 'id-' || i AS id, 'm' || i % 3 AS model, i % 2 = 0 AS delivered, i AS began_s, i + i % 7 * 100 AS ended_s
+        FROM range(300000) AS r(i);
+    CREATE TEMP TABLE weights AS SELECT 'm' || i AS model, 1.0 * i AS weight FROM range(3) AS r(i);
+    CREATE TEMP TABLE requests AS
+        SELECT id, CASE WHEN hash(id) % 3 = 0 THEN 'accepted' ELSE 'slow' END AS verdict FROM attempts WHERE delivered;
+    CREATE TEMP TABLE pieces AS
+        WITH judged AS (
+            SELECT a.*, w.weight, q.verdict
+            FROM attempts AS a
+            JOIN weights AS w ON w.model IS NOT DISTINCT FROM a.model
+            LEFT JOIN requests AS q ON a.delivered AND q.id = a.id
+        ),
+        stepped AS (SELECT j.*, o.step_s FROM judged AS j CROSS JOIN (SELECT 60 AS step_s) AS o),
+        cut AS (SELECT *, unnest(range(began_s // step_s, ended_s // step_s + 1)) AS step FROM stepped)
+        SELECT *, step * step_s // 3600 IN (SELECT * FROM range(1000000)) AS wanted
+        FROM cut
+        WHERE began_s // 3600 - step * step_s // 3600 <= 1;
+"""
+
+
+def test_dictionaries_of_joins_do_not_stop_a_query() -> None:
+    with connect() as connection:
+        connection.execute(TWO_DICTIONARIES)
+    with duckdb.connect() as plain, pytest.raises(duckdb.InternalException, match="dict-surviving"):
+        plain.execute(TWO_DICTIONARIES)  # when this one works, CAUTIOUS has had its day

@@ -15,6 +15,7 @@ import duckdb
 import typer
 
 from goodput.errors import NotPublished, QueryFailed
+from goodput.plumbing.sql_files import CAUTIOUS
 from goodput.settings.load import load_settings
 
 Row = dict[str, Any]
@@ -28,9 +29,7 @@ LakeRoot = Annotated[
 ]
 
 # An answer must not depend on a network: what an extension is missing for is said instead.
-_OFFLINE: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-}
+_OFFLINE: dict[str, str | bool | int | float | list[str]] = {"autoinstall_known_extensions": "false", **CAUTIOUS}
 _MESSAGE_LINES = 8
 
 

@@ -11,6 +11,7 @@ from uuid import uuid4
 import duckdb
 
 from goodput.plumbing.expectations.suite import HOUR
+from goodput.plumbing.sql_files import CAUTIOUS
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Candidates:
 def open_candidates(hour_of: Mapping[str, str]) -> Iterator[Candidates]:
     """Open a database of its own for the files of `hour_of` (file -> hour); it is gone when left."""
     database = f":memory:checks-{uuid4().hex}"
-    with duckdb.connect(database) as connection:
+    with duckdb.connect(database, config=dict(CAUTIOUS)) as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute(f"CREATE TABLE hours (file VARCHAR, {HOUR} VARCHAR)")
         connection.execute("INSERT INTO hours SELECT unnest(?), unnest(?)", [list(hour_of), list(hour_of.values())])

@@ -10,6 +10,8 @@ from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedPrimaryKeyCon
 from sqlalchemy.pool import NullPool, Pool
 from sqlalchemy.types import NullType
 
+from goodput.plumbing.sql_files import CAUTIOUS
+
 
 class CheckConnection(duckdb_engine.ConnectionWrapper):
     """Connection to a DuckDB database in this process whose cursors keep their results when it is given back.
@@ -20,12 +22,12 @@ class CheckConnection(duckdb_engine.ConnectionWrapper):
     """
 
     def __init__(self, database: str) -> None:
-        super().__init__(duckdb.connect(database))
+        super().__init__(duckdb.connect(database, config=dict(CAUTIOUS)))
         self._database = database
 
     def cursor(self) -> duckdb_engine.CursorWrapper:
         """Open a cursor with its own result and transaction."""
-        return duckdb_engine.CursorWrapper(duckdb.connect(self._database), self)
+        return duckdb_engine.CursorWrapper(duckdb.connect(self._database, config=dict(CAUTIOUS)), self)
 
 
 class CheckDialect(duckdb_engine.Dialect):
