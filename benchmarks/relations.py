@@ -85,8 +85,7 @@ def _charge(inputs: JoinInputs) -> None:
 
 def _waste(inputs: JoinInputs) -> None:
     wasted = WasteInputs(inputs)
-    for cell in stale_cells(wasted):
-        write_waste(wasted, cell)
+    write_waste(wasted, stale_cells(wasted))
 
 
 def _measure(inputs: JoinInputs) -> None:

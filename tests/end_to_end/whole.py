@@ -89,8 +89,9 @@ def charge(inputs: JoinInputs) -> None:
         for hour in hours:
             lake.promote("measured", "cost_ledger", f"hour={hour}")
     waste = WasteInputs(inputs)
-    for cell in stale_cells(waste):
-        write_waste(waste, cell)
+    cells = stale_cells(waste)
+    write_waste(waste, cells)
+    for cell in cells:
         lake.promote("measured", "waste", cell.name)
 
 

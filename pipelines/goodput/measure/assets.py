@@ -84,7 +84,7 @@ def wasted(context: dg.AssetExecutionContext, config: Redo, workspace: dg.Resour
     """Add up the windows of this run's hours that are stale."""
     inputs = WasteInputs(_join(workspace))
     due, cells = _due_cells(inputs, context, _WASTE, config)
-    rows = sum(write_waste(inputs, cell) for cell in due)
+    rows = write_waste(inputs, due)
     yield from checked(workspace.lake, _WASTE, cells, layer="measured", rows={WASTE: rows})
 
 

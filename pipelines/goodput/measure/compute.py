@@ -18,13 +18,13 @@ _MOST_OF_A_DAY = 12  # with so many hours due, reading the day once outweighs me
 
 def measure_cells(inputs: MeasureInputs, cells: Sequence[Cell], computed_at: datetime) -> Iterator[dict[str, int]]:
     """Write the candidates of each cell, and the restatements that it makes; yields rows by table, a cell at a time."""
-    for batch in _batches(cells):
+    for batch in due_together(cells):
         rows = _measured(inputs, batch)
         for cell in batch:
             yield _write(inputs, cell, rows, computed_at)
 
 
-def _batches(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+def due_together(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
     """Cells whose windows one run of the SQL computes: what is due of a day."""
     in_order = sorted(cells, key=lambda cell: cell.from_s)
     for _, group in groupby(in_order, key=lambda cell: day_of(cell.hours[0])):

@@ -9,16 +9,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+import polars as pl
 import pyarrow as pa
 
 from goodput.join.staleness import JoinInputs, files_of
+from goodput.measure.compute import due_together, rows_of_cell
 from goodput.measure.ledger import TABLE as LEDGER
 from goodput.measure.staleness import Cell, cells_of
 from goodput.measure.windows import SLICES, slice_rows
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake, inputs_of, write_parquet
-from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
+from goodput.plumbing.sql_files import connect, read_parts, sql_file
 
 TABLE = "waste"
 
@@ -53,17 +55,24 @@ class WasteInputs:
         return fingerprint(self._rules, grains, used)
 
 
-def write_waste(inputs: WasteInputs, cell: Cell) -> int:
-    """Write the candidate of a cell; its rows."""
-    names = arrow_schema(TABLE).names
-    columns = ", ".join(f'"{name}"' for name in names)
+def write_waste(inputs: WasteInputs, cells: Sequence[Cell]) -> int:
+    """Write the candidates of cells; their rows."""
+    return sum(_write(inputs, batch) for batch in due_together(cells))
+
+
+def _write(inputs: WasteInputs, cells: Sequence[Cell]) -> int:
+    schema = arrow_schema(TABLE)
+    columns = ", ".join(f'"{name}"' for name in schema.names)
     key = ", ".join(contract(TABLE).primary_key)
+    hours = {hour for cell in cells for hour in cell.hours}
+    grains = sorted({grain for cell in cells for grain in cell.grains})
     with connect() as connection:
-        read_parts(connection, LEDGER, files_of(inputs.parts, cell.hours), arrow_schema(LEDGER))
-        connection.register("grains", pa.table({"window_s": pa.array(cell.grains, pa.int32())}))
+        read_parts(connection, LEDGER, files_of(inputs.parts, hours), arrow_schema(LEDGER))
+        connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
         connection.register("slices", slice_rows(SLICES))
-        compute(connection, TABLE)
-        rows = connection.sql(f"SELECT {columns} FROM {TABLE} ORDER BY {key}").to_arrow_table()  # noqa: S608
-    path = inputs.lake.part("candidate", TABLE, cell.name)
-    write_parquet(path, rows.cast(arrow_schema(TABLE)), inputs=cell.inputs)
-    return int(rows.num_rows)
+        found = connection.sql(f"SELECT {columns} FROM ({sql_file(TABLE).text}) ORDER BY {key}")  # noqa: S608
+        rows = pl.DataFrame(found.to_arrow_table())
+    parts = {cell: rows_of_cell(cell, rows).to_arrow().cast(schema) for cell in cells}
+    for cell, part in parts.items():
+        write_parquet(inputs.lake.part("candidate", TABLE, cell.name), part, inputs=cell.inputs)
+    return sum(part.num_rows for part in parts.values())

@@ -15,8 +15,8 @@ from goodput.plumbing.project_files import project_folder
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# DuckDB 2.0.0 gathers the small chunks that come out of a join, and stops with an internal error ("dict-surviving cache")
-# where dictionaries of two of them differ.
+# DuckDB 2.0.0 gathers the small chunks that come out of a join, and stops with an internal error ("dict-surviving
+# cache") where dictionaries of two of them differ.
 CAUTIOUS: Mapping[str, str] = {"enable_caching_operators": "false"}
 
 _HEADER = re.compile(r"^-- (\w+): (.*)$", re.MULTILINE)
