@@ -115,9 +115,10 @@ def _cost_kinds(inputs: JoinInputs) -> None:
 
 
 def _sessions(inputs: JoinInputs) -> None:
-    files = [str(path) for paths in inputs.lake.parts("joined", "session_hours").values() for path in paths]
     with connect() as connection:
-        read_parts(connection, "session_hours", files, arrow_schema("session_hours"))
+        for table in ("session_hours", "requests"):
+            files = [str(path) for paths in inputs.lake.parts("joined", table).values() for path in paths]
+            read_parts(connection, table, files, arrow_schema(table))
         connection.execute(f"CREATE TEMP TABLE sessions AS {sql_file('sessions').text}")
 
 
@@ -155,7 +156,7 @@ STEPS = {
         (("measured", "goodput"), ("measured", "cache_by_replica")),
         ("pool_windows", *disruptions.BY_KIND),
     ),
-    "sessions": Step(("sessions",), _sessions, (("joined", "session_hours"),), ("sessions",)),
+    "sessions": Step(("sessions",), _sessions, (("joined", "session_hours"), ("joined", "requests")), ("sessions",)),
 }
 
 
