@@ -172,17 +172,33 @@ def windows(
     *,
     hours: int = 1,
     observed_s: tuple[float, float] = (-86400.0, 86400.0),
+    sessions: pa.Table | None = None,
 ) -> pl.DataFrame:
-    """Rows of goodput for the first `hours` hours after START_S."""
+    """Rows of goodput for the first `hours` hours after START_S; `sessions` is what `session_hours` says."""
     table = (
         requests
         if isinstance(requests, pa.Table)
         else pa.Table.from_pylist([dict(row) for row in requests], schema=arrow_schema("requests"))
     )
-    path = folder / "requests.parquet"
-    pq.write_table(table, path)
+    tables = {"requests": table} if sessions is None else {"requests": table, "session_hours": sessions}
+    paths = {name: str(folder / f"{name}.parquet") for name in tables}
+    for name, path in paths.items():
+        pq.write_table(tables[name], path)
+    parts = Parts(**{name: [path] for name, path in paths.items()})
     observed = (at_ns(observed_s[0]), at_ns(observed_s[1]))
-    return measure(settings, Parts([str(path)]), grains, Stretch(START_S, START_S + hours * 3600, observed)).goodput
+    return measure(settings, parts, grains, Stretch(START_S, START_S + hours * 3600, observed)).goodput
+
+
+def session_hours(requests: Iterable[Row]) -> pa.Table:
+    """What `sessions` adds up, of joined requests."""
+    rows = pa.Table.from_pylist(list(requests), schema=arrow_schema("requests"))
+    with connect() as connection:
+        connection.register("given", rows)
+        ended = "epoch_us(coalesce(ended_at, arrived_at)) // 3600000000"
+        connection.execute(f"CREATE TEMP VIEW hour_requests AS SELECT *, {ended} AS hour FROM given")
+        compute(connection, "session_hours")
+        names = ", ".join(arrow_schema("session_hours").names)
+        return connection.sql(f"SELECT {names} FROM session_hours").to_arrow_table()
 
 
 def at(seconds: float) -> datetime:

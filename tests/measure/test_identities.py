@@ -1,5 +1,6 @@
 """Identities of the join and measure stages together, over random requests and random settings (semantics 2, 4, 9)."""
 
+from collections import Counter, defaultdict
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ from polars.testing import assert_frame_equal
 from goodput.measure.windows import Parts, Stretch, measure
 from goodput.settings.model import Settings
 from random_requests import random_cases, random_settings
-from river import START_S, VERDICTS, Joined, at_ns, join, windows
+from river import START_S, VERDICTS, Joined, at_ns, join, session_hours, windows
 
 OBSERVED_S = 3 * 3600.0
 FEW = settings(max_examples=3, deadline=None)
@@ -65,6 +66,45 @@ def test_what_holds_in_every_row(seed: int, count: int) -> None:
     for name in ("pool", "workload", "workload_model", "workload_pool", "workload_route", "finest"):
         sliced = frame.filter((pl.col("slice") == name) & (pl.col("window_s") == 3600))
         assert sliced["offered"].sum() == over
+
+
+@FEW
+@given(SEEDS, st.integers(1, 200))
+def test_sessions_are_counted_once_each_where_a_workload_counts_sessions(seed: int, count: int) -> None:
+    chance = Random(seed)
+    chosen, cases = random_settings(chance), random_cases(chance, count, 2 * 3600)
+    units = dict(zip(chosen.workloads, ("session", "request", "session"), strict=False))
+    workloads = {name: chosen.workloads[name].model_copy(update={"unit": unit}) for name, unit in units.items()}
+    chosen = chosen.model_copy(update={"workloads": workloads})
+    named = {case.request_key: chance.choice([None, *(f"s{n}" for n in range(count // 3))]) for case in cases}
+    records = [row | {"session_id": named[case.request_key]} for case in cases for row in case.records]
+    labels = [label for case in cases for label in case.labels]
+    joined = join(records, labels, settings=chosen, observed_until_s=OBSERVED_S)
+    rows = joined.requests.values()
+    with TemporaryDirectory() as folder:
+        frame = windows(Path(folder), joined.requests_table, chosen, (300, 3600), hours=3, sessions=session_hours(rows))
+    assert frame.filter(pl.col("offered") != pl.sum_horizontal(*VERDICTS)).height == 0
+    # whoever is alone in its group: a request where those count; who has no session is no unit of those that count them
+    groups = defaultdict(list)
+    for row in rows:
+        if units.get(row["workload"]) != "session":
+            groups[row["workload"], "request", row["request_key"]].append(row)
+        elif row["session_id"]:
+            groups[row["workload"], "session", row["session_id"]].append(row)
+    expected: Counter[tuple[str, int, int, str]] = Counter()
+    for (workload, *_), group in groups.items():
+        if all(row["verdict"] != "in_flight" for row in group):
+            ended_s = max(int(row["ended_at"].timestamp()) for row in group)
+            for window_s in (300, 3600):
+                worst = min((row["verdict"] for row in group), key=VERDICTS.index)
+                expected[workload, ended_s // window_s * window_s, window_s, worst] += 1
+    found = {
+        (row["workload"], int(row["window_start"].timestamp()), row["window_s"], verdict): row[verdict]
+        for row in frame.filter(slice="workload").to_dicts()
+        for verdict in VERDICTS
+        if row[verdict]
+    }
+    assert found == expected
 
 
 @FEW

@@ -12,26 +12,14 @@ import pytest
 
 from goodput.measure.windows import Parts, Stretch, measure
 from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.sql_files import compute, connect, sql_file
+from goodput.plumbing.sql_files import connect, sql_file
 from goodput.settings.model import Quality, Settings, Workload
-from river import START_S, VERDICTS, Row, at, at_ns, judged, row_of
+from river import START_S, VERDICTS, Row, at, at_ns, judged, row_of, session_hours
 
 HOUR = 3600.0
 BY_SESSION = Settings(
     workloads={"qa": Workload(unit="session", ttft_s=1.0), "other": Workload(ttft_s=1.0)}, max_session_s=2 * HOUR
 )
-
-
-def session_hours(requests: Sequence[Row]) -> pa.Table:
-    """What `sessions` adds up, of joined requests."""
-    rows = pa.Table.from_pylist(list(requests), schema=arrow_schema("requests"))
-    with connect() as connection:
-        connection.register("given", rows)
-        ended = "epoch_us(coalesce(ended_at, arrived_at)) // 3600000000"
-        connection.execute(f"CREATE TEMP VIEW hour_requests AS SELECT *, {ended} AS hour FROM given")
-        compute(connection, "session_hours")
-        names = ", ".join(arrow_schema("session_hours").names)
-        return connection.sql(f"SELECT {names} FROM session_hours").to_arrow_table()
 
 
 def sessions(requests: Sequence[Row]) -> dict[str, Row]:
