@@ -3,6 +3,7 @@
 -- unit: usd NULL: not known
 -- An attempt shares in the cost of its replica's busy time by work. One that is bought costs its part of what its model is
 -- billed, else its tokens at the price that was valid when it started, else what its gateway reported.
+-- *_error_ratio: how far off, 95 times in 100; *_common_ratio: the part of it that leans the same way in all pieces (replica_works).
 WITH weighed AS (
     SELECT
         p.*,
@@ -10,7 +11,8 @@ WITH weighed AS (
         coalesce(c.pool, p.pool) AS charged_pool,
         is_bought(c.usd, p.engine_seen, c.sampled) AS is_bought,
         w.work AS all_work, w.in_flight_s, w.work_error_ratio, w.recomputing_error_ratio, w.guessing_error_ratio,
-        g.work AS guessed_work, g.error_work,
+        w.work_common_ratio, w.recomputing_common_ratio,
+        g.work AS guessed_work, g.error_work, g.common_error_work,
         coalesce(g.work, p.told_work * p.share, w.work_per_s * p.seconds) AS base_work,
         coalesce(p.recomputed_tokens * p.share, w.recomputed_per_s * p.seconds, 0) AS redone_tokens,
         coalesce(p.draft_tokens * p.share, w.draft_per_s * p.seconds, 0) AS guessed_tokens,
@@ -80,8 +82,16 @@ SELECT
         WHEN is_untold AND NOT is_waiting THEN 1
         ELSE coalesce(work_error_ratio, 0)
     END AS error_ratio,
+    CASE
+        WHEN is_bought THEN 0
+        WHEN guessed_work IS NOT NULL THEN coalesce(ratio(common_error_work, work), 0)
+        WHEN is_untold AND NOT is_waiting THEN 1
+        ELSE coalesce(work_common_ratio, 0)
+    END AS common_ratio,
     CASE WHEN recomputed_tokens IS NULL THEN recomputing_error_ratio ELSE error_ratio END AS recomputing_error_ratio,
+    CASE WHEN recomputed_tokens IS NULL THEN recomputing_common_ratio ELSE common_ratio END AS recomputing_common_ratio,
     CASE WHEN draft_tokens IS NULL THEN guessing_error_ratio ELSE error_ratio END AS guessing_error_ratio,
+    CASE WHEN draft_tokens IS NULL THEN work_common_ratio ELSE common_ratio END AS guessing_common_ratio,
     recomputed_tokens IS NULL AS recomputing_estimated,
     draft_tokens IS NULL AS guessing_estimated
 FROM shared

@@ -63,25 +63,28 @@ entries AS (
     SELECT
         attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route,
         usd * (1 - recomputing - guessing) AS usd, gpu_s * (1 - recomputing - guessing) AS gpu_s, tokens, basis, estimated,
-        usd * (1 - recomputing - guessing) * error_ratio AS error_usd
+        usd * (1 - recomputing - guessing) * error_ratio AS error_usd,
+        usd * (1 - recomputing - guessing) * common_ratio AS common_error_usd
     FROM charged_pieces
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'preemption', pool, replica, model, workload, route,
-        usd * recomputing, gpu_s * recomputing, redone_tokens, basis, recomputing_estimated, usd * recomputing * recomputing_error_ratio
+        usd * recomputing, gpu_s * recomputing, redone_tokens, basis, recomputing_estimated,
+        usd * recomputing * recomputing_error_ratio, usd * recomputing * recomputing_common_ratio
     FROM charged_pieces
     WHERE redone_tokens > 0
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'speculation', pool, replica, model, workload, route,
-        usd * guessing, gpu_s * guessing, vain_tokens, basis, guessing_estimated, usd * guessing * guessing_error_ratio
+        usd * guessing, gpu_s * guessing, vain_tokens, basis, guessing_estimated,
+        usd * guessing * guessing_error_ratio, usd * guessing * guessing_common_ratio
     FROM charged_pieces
     WHERE vain_tokens > 0
     UNION ALL
     SELECT
         NULL, NULL, i.step_s, 'idle', i.pool, i.replica, c.model, c.workload, c.route,
         i.idle_usd * coalesce(c.part, 1), i.idle_gpu_s * coalesce(c.part, 1), 0, i.basis, NOT i.sampled,
-        CASE WHEN i.sampled THEN i.idle_usd * 0 END
+        CASE WHEN i.sampled THEN i.idle_usd * 0 END, CASE WHEN i.sampled THEN i.idle_usd * 0 END
     FROM idle AS i
     LEFT JOIN carried AS c ON c.pool IS NOT DISTINCT FROM i.pool AND c.step_s = i.step_s
     -- of a replica without samples and cost nobody knows whether it idled, or whose it is
@@ -89,16 +92,16 @@ entries AS (
     UNION ALL
     SELECT
         delivering_attempt_id, any_value(request_key), step_s, any_value(bucket), any_value(pool), any_value(replica),
-        any_value(model), any_value(workload), any_value(route), sum_usd(usd), NULL, 0, 'overhead', false, 0
+        any_value(model), any_value(workload), any_value(route), sum_usd(usd), NULL, 0, 'overhead', false, 0, 0
     FROM overhead_shared
     GROUP BY delivering_attempt_id, step_s
     UNION ALL
     SELECT
-        NULL, NULL, step_s, 'unattributed', pool, replica, model, NULL, NULL, sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0
+        NULL, NULL, step_s, 'unattributed', pool, replica, model, NULL, NULL, sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0, 0
     FROM left_over
     GROUP BY ALL
     UNION ALL
-    SELECT NULL, NULL, h.step_s, 'unattributed', h.pool, NULL, h.model, NULL, NULL, h.usd, NULL, 0, 'overhead', false, 0
+    SELECT NULL, NULL, h.step_s, 'unattributed', h.pool, NULL, h.model, NULL, NULL, h.usd, NULL, 0, 'overhead', false, 0, 0
     FROM overhead AS h
     ANTI JOIN overhead_shared AS s
         ON s.of_pool IS NOT DISTINCT FROM h.pool AND s.of_model IS NOT DISTINCT FROM h.model AND s.step_s = h.step_s

@@ -1,12 +1,11 @@
 -- description: Goodput by offered load per replica, by route and by pool, with the highest load that is still served well (semantics 8)
 -- grain: slice, pool, route, load_bin
 -- Loads between the least and the most observed that never occurred are rows with no windows, one for each gap.
--- Read anew at each use: the buckets of a week, kept for all of them, would be gigabytes.
-WITH recent AS NOT MATERIALIZED (
+WITH recent AS (
     SELECT * FROM load_windows
     WHERE window_start > (SELECT max(window_start) FROM load_windows) - INTERVAL 7 DAY
 ),
-sliced AS NOT MATERIALIZED (
+sliced AS (
     SELECT 'route' AS slice, route AS cut, * FROM recent
     UNION ALL
     SELECT 'pool' AS slice, pool AS cut, * FROM recent
@@ -27,9 +26,7 @@ loads AS (
     )
 ),
 binned AS (
-    SELECT s.* EXCLUDE (ttft_buckets, ttft_counts, tpot_buckets, tpot_counts, e2e_buckets, e2e_counts), l.load_bin
-    FROM sliced AS s
-    JOIN loads AS l USING (slice, cut, window_start)
+    SELECT s.*, l.load_bin FROM sliced AS s JOIN loads AS l USING (slice, cut, window_start)
 ),
 strata AS (
     SELECT
@@ -114,20 +111,11 @@ tails AS (
             sum(n) OVER (PARTITION BY slice, cut, load_bin, metric ORDER BY bucket) AS upto,
             1 + 0.99 * (sum(n) OVER (PARTITION BY slice, cut, load_bin, metric) - 1) AS rank
         FROM (
-            SELECT slice, cut, load_bin, 'ttft' AS metric, bucket, sum(n)::BIGINT AS n
-            FROM (SELECT slice, cut, window_start, unnest(ttft_buckets) AS bucket, unnest(ttft_counts) AS n FROM sliced)
-            JOIN loads USING (slice, cut, window_start)
-            GROUP BY ALL
+            SELECT slice, cut, load_bin, 'ttft' AS metric, unnest(ttft_buckets) AS bucket, unnest(ttft_counts) AS n FROM binned
             UNION ALL
-            SELECT slice, cut, load_bin, 'tpot', bucket, sum(n)::BIGINT
-            FROM (SELECT slice, cut, window_start, unnest(tpot_buckets) AS bucket, unnest(tpot_counts) AS n FROM sliced)
-            JOIN loads USING (slice, cut, window_start)
-            GROUP BY ALL
+            SELECT slice, cut, load_bin, 'tpot', unnest(tpot_buckets), unnest(tpot_counts) FROM binned
             UNION ALL
-            SELECT slice, cut, load_bin, 'e2e', bucket, sum(n)::BIGINT
-            FROM (SELECT slice, cut, window_start, unnest(e2e_buckets) AS bucket, unnest(e2e_counts) AS n FROM sliced)
-            JOIN loads USING (slice, cut, window_start)
-            GROUP BY ALL
+            SELECT slice, cut, load_bin, 'e2e', unnest(e2e_buckets), unnest(e2e_counts) FROM binned
         )
     )
     GROUP BY ALL

@@ -1,12 +1,15 @@
 -- description: What attempts that do not tell all their tokens are taken to have asked of their replica, by attempts alike (semantics 5)
 -- grain: attempt_id, step_s
--- unit: weighted tokens; error_work: 95 % of such attempts lie within work +- error_work, if they are draws of those alike
+-- unit: weighted tokens; error_work: 95 % of such attempts lie within work +- error_work; common_error_work: the part of it by which all of
+-- them may be off the same way
 -- Alike are the attempts of the workload that the replica served in the window and that tell everything. Least squares on
 -- them say what a prompt took by the time to its first token, or by its tokens where these are told and say it better; and
 -- what an answer took by the time since. Where fewer than three are alike such an attempt counts by its time.
 -- An attempt that was given up before its first token got somewhere between nowhere and through its prompt: half is assumed.
 -- Its prompt is its part, by the time that it waited, of those that the replica's counters saw begun in the hour beyond what
 -- is known of others; without counters one of those alike, less where it was given up sooner than first tokens come.
+-- Who has a first token is a draw of those alike. Who gave up is none: long prompts time out, and how far they got depends on what
+-- held them up. If half is wrong, it is wrong the same way for all; without counters so is taking prompts like those that got through.
 WITH unsure AS (
     SELECT *, coalesce(workload, '') AS kind FROM ledger_pieces WHERE is_unsure AND is_wanted AND replica IS NOT NULL
 ),
@@ -91,10 +94,11 @@ guessed AS (
         CASE
             WHEN NOT f.is_waiting THEN 1.959963984540054 * sqrt(f.variance)
             ELSE work + coalesce(f.reached * 1.959963984540054 * sqrt(f.any_variance), work)
-        END AS error_work
+        END AS error_work,
+        CASE WHEN NOT f.is_waiting THEN 0 WHEN g.prompt_per_s IS NULL THEN error_work ELSE work END AS common_error_work
     FROM by_facts AS f
     LEFT JOIN given_up AS g ON g.replica = f.replica AND g.epoch_hour = f.step_s // 3600
 )
-SELECT attempt_id, step_s, share * work AS work, share * error_work AS error_work
+SELECT attempt_id, step_s, share * work AS work, share * error_work AS error_work, share * common_error_work AS common_error_work
 FROM guessed
 WHERE work IS NOT NULL AND error_work IS NOT NULL

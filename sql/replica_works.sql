@@ -1,7 +1,8 @@
 -- description: What all attempts of a replica asked of it in a window, and what its counters say beyond that
 -- grain: replica, step_s
 -- unit: weighted tokens; *_per_s: tokens for each second in flight of the attempts that do not report them
--- *_error_ratio: 95 % bounds relative to the quantity. What counters say of a window is spread evenly between two readings: at
+-- *_error_ratio: 95 % bounds relative to the quantity; *_common_ratio: of that what leans the same way wherever the rule is used: halves that
+-- are assumed, and attempts that tell nothing and count by their time. What counters say of a window is spread evenly between two readings: at
 -- each end as much as comes in one interval may lie on the other side, anything of it being as likely. What a preemption threw
 -- away, where only preemptions are counted, lies between nothing (all found again in the cache) and a whole context: assumed is
 -- half of an answer, and where no prompt is ever found in a cache the whole prompt too.
@@ -13,6 +14,7 @@ WITH told AS (
             sum_steady(CASE WHEN coalesce(g.work, told_work) IS NOT NULL THEN seconds END)) AS told_work_per_s,
         coalesce(sum_steady(CASE WHEN coalesce(g.work, told_work) IS NULL THEN seconds END), 0) AS untold_s,
         coalesce(sum_steady(g.error_work), 0) AS guessed_error_work,
+        coalesce(sum_steady(g.common_error_work), 0) AS guessed_common_work,
         sum_steady(seconds) AS in_flight_s,
         ratio(sum_steady(CASE WHEN input_tokens IS NOT NULL THEN share * input_tokens END),
             sum_steady(CASE WHEN input_tokens IS NOT NULL THEN share END)) AS prompt_tokens,
@@ -67,6 +69,8 @@ SELECT
         guessed_error_work + untold_s * work_per_s + draft_work * draft_error_ratio + recomputed_work * recomputed_error_ratio,
         work
     ), 0) AS work_error_ratio,
+    coalesce(ratio(guessed_common_work + untold_s * work_per_s + recomputed_work * context_error_ratio, work), 0) AS work_common_ratio,
     draft_error_ratio + work_error_ratio AS guessing_error_ratio,
-    recomputed_error_ratio + work_error_ratio AS recomputing_error_ratio
+    recomputed_error_ratio + work_error_ratio AS recomputing_error_ratio,
+    context_error_ratio + work_common_ratio AS recomputing_common_ratio
 FROM spread

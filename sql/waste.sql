@@ -2,7 +2,8 @@
 -- grain: window_start, window_s, slice, workload, model, pool, route, bucket
 -- unit: usd NULL: nothing of it is known; `unpriced` counts the entries whose cost nobody tells
 -- identity: M: over buckets the rows of a slice add up to what the resources cost in the window
--- Errors of one replica in one of the ledger's windows have one cause and add up; those of others are independent draws.
+-- What all rows may be off the same way adds up. Of the rest errors of one replica in one of the ledger's windows have one cause and
+-- add up, too; those of others are independent draws.
 WITH causes AS (
     SELECT
         epoch_us(window_start) // 1000000 AS step_s, replica,
@@ -14,7 +15,8 @@ WITH causes AS (
         sum(tokens::DECIMAL(38, 12)) AS tokens,
         count(*) FILTER (WHERE usd IS NULL AND (gpu_s > 0 OR tokens > 0)) AS unpriced,
         bool_or(estimated) AS estimated,
-        CASE WHEN bool_or(usd IS NOT NULL AND error_usd IS NULL) THEN NULL ELSE sum(abs(error_usd)::DECIMAL(38, 18))::DOUBLE END AS error_usd
+        CASE WHEN bool_or(usd IS NOT NULL AND error_usd IS NULL) THEN NULL ELSE sum(abs(error_usd)::DECIMAL(38, 18))::DOUBLE END AS error_usd,
+        sum(abs(common_error_usd)::DECIMAL(38, 18))::DOUBLE AS common_usd
     FROM cost_ledger
     GROUP BY ALL
 ),
@@ -23,7 +25,8 @@ cells AS (
         step_s, workload, model, pool, route, bucket,
         sum(usd) AS usd, sum(gpu_s) AS gpu_s, sum(tokens) AS tokens, sum(unpriced) AS unpriced, bool_or(estimated) AS estimated,
         bool_and(usd IS NULL OR error_usd IS NOT NULL) AS is_bounded,
-        sum((error_usd * error_usd)::DECIMAL(38, 18)) AS variance
+        sum(((error_usd - common_usd) ** 2)::DECIMAL(38, 18)) AS variance,
+        sum(common_usd::DECIMAL(38, 18)) AS common_usd
     FROM causes
     GROUP BY ALL
 ),
@@ -37,7 +40,7 @@ windowed AS (
         bucket,
         sum(usd)::DOUBLE AS usd, coalesce(sum(gpu_s), 0)::DOUBLE AS gpu_s, coalesce(sum(tokens), 0)::DOUBLE AS tokens,
         sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated,
-        CASE WHEN bool_and(is_bounded) THEN sqrt(sum(variance)::DOUBLE) END AS error_usd
+        CASE WHEN bool_and(is_bounded) THEN sum(common_usd)::DOUBLE + sqrt(sum(variance)::DOUBLE) END AS error_usd
     FROM cells AS c
     CROSS JOIN grains AS g
     CROSS JOIN slices AS s

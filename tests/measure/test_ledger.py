@@ -369,6 +369,8 @@ def test_what_an_attempt_does_not_tell_is_taken_from_those_alike(  # noqa: PLR09
     per_work = 0.08 / (110 + 220 + 330 + 3 * 100 + work)
     assert row["usd"] == pytest.approx(work * per_work)
     assert row["error_usd"] == pytest.approx(error * per_work, rel=1e-3)
+    # who gave up is no draw of those who got through: all of its kind may be off the same way
+    assert row["common_error_usd"] == (row["error_usd"] if wait is None else 0)
     assert row["estimated"]
     # whoever shares the replica with it shares the doubt
     told = frame.filter(pl.col("bucket") == "accepted")
@@ -385,12 +387,42 @@ def test_prompts_that_counters_saw_begun_are_of_those_who_gave_up() -> None:
         counter("r", "prefix_cache_hit_tokens", 600, 0, 60),
     ]
     frame = charged(Fleet(rates={"p": 0.01}), attempts=alike + gone, extra=counters)
-    found = {row["attempt_id"]: row["usd"] for row in frame.filter(pl.col("bucket") == "retry").to_dicts()}
+    retried = frame.filter(pl.col("bucket") == "retry")
     busy = 0.09 / (660 + 300 + 400)
+    found = dict(retried.select("attempt_id", "usd").iter_rows())
     assert found == pytest.approx({"gone 1": 100 * busy, "gone 3": 300 * busy})
+    # nothing of it or all of it may have been done, of the one as of the other
+    assert retried["common_error_usd"].to_list() == pytest.approx(retried["usd"].to_list())
 
 
-def test_errors_add_up_within_a_replica_and_window_only() -> None:
+@pytest.mark.parametrize(
+    ("first", "together"),
+    [
+        pytest.param(2, 2**0.5, id="draws of those alike"),
+        pytest.param(None, 2, id="half of a prompt is assumed of all"),
+    ],
+)
+def test_errors_add_up_within_a_replica_and_window_and_where_they_lean_the_same_way(
+    first: int | None, together: float
+) -> None:
+    """Two replicas, each with three attempts that tell all and two alike that tell nothing and are equally in doubt."""
+    attempts = [
+        heard(Try(f"{replica}{n}", "accepted", 0, n + 5, replica, "p", tokens=(200 * n, 100 * n, 20)), n)
+        for replica in "rs"
+        for n in (1, 2, 3)
+    ]
+    attempts += [
+        heard(Try(f"{replica} gone {n}", "abandoned", 0, 6, replica, "p", tokens=None), first)
+        for replica in "rs"
+        for n in range(2)
+    ]
+    frame = charged(Fleet(rates={"p": 0.01}), attempts=attempts)
+    (error,) = set(frame.filter(bucket="abandoned")["error_usd"])
+    (row,) = wasted(frame, 300).filter(slice="overall", bucket="abandoned").to_dicts()
+    assert row["error_usd"] == pytest.approx(2 * error * together)
+
+
+def test_attempts_that_count_by_their_time_lean_the_same_way() -> None:
     """Of each replica one attempt of two tells nothing: $0.5 by its time, all in doubt, with it half of all work."""
     tries = [
         Try(f"{replica}/{bucket}", bucket, 0, 100, replica, "p", tokens=tokens)
@@ -399,8 +431,8 @@ def test_errors_add_up_within_a_replica_and_window_only() -> None:
     ]
     frame = wasted(charged(Fleet(tries, rates={"p": 0.01})), 300).filter(pl.col("slice") == "overall")
     rows = {row["bucket"]: (row["usd"], row["error_usd"]) for row in frame.to_dicts()}
-    assert rows["abandoned"] == (pytest.approx(1.0), pytest.approx(0.5 * 2**0.5))
-    assert rows["slow"] == (pytest.approx(1.0), pytest.approx(0.5 * 0.5 * 2**0.5))
+    assert rows["abandoned"] == (pytest.approx(1.0), pytest.approx(2 * 0.5))
+    assert rows["slow"] == (pytest.approx(1.0), pytest.approx(2 * 0.5 * 0.5))
 
 
 def test_an_attempt_without_tokens_is_charged_by_its_time() -> None:

@@ -3,46 +3,34 @@
 The arithmetic is sql/frontier.sql; the load windows are `windows`' work.
 """
 
-from datetime import date, timedelta
-from pathlib import Path
-
 import polars as pl
-import pyarrow.parquet as pq
 
 from goodput.join.whole import CELL
 from goodput.join.workloads import workload_rows
 from goodput.measure.staleness import MeasureInputs
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
-from goodput.plumbing.hours import day_of
 from goodput.plumbing.lake import inputs_of, write_parquet
 from goodput.plumbing.sql_files import connect, read_parts, sql_file
 
 _FROM = ("load_windows", "goodput")
-_DAYS = 7
 
 
 def frontier_inputs(inputs: MeasureInputs) -> str:
     """Fingerprint of what the part must be made from."""
     texts = [sql_file(name).text for name in ("macros", "frontier")]
-    parts = {table: {cell: inputs_of(paths[0]) for cell, paths in _recent(inputs, table).items()} for table in _FROM}
+    parts = {
+        table: {cell: inputs_of(paths[0]) for cell, paths in inputs.lake.parts("measured", table).items()}
+        for table in _FROM
+    }
     return fingerprint(texts, str(contract("frontier")), parts, inputs.join.rules)
-
-
-def _recent(inputs: MeasureInputs, table: str) -> dict[str, list[Path]]:
-    """Parts of the last week in which anything arrived; from which moment of it on is for the SQL to say."""
-    loads = inputs.lake.parts("measured", "load_windows")
-    busy = (cell for cell in sorted(loads, reverse=True) if any(pq.read_metadata(p).num_rows for p in loads[cell]))
-    last = date.fromisoformat(day_of(next(busy, "1970-01-01")))
-    days = {(last - timedelta(days=ago)).isoformat() for ago in range(_DAYS + 1)}
-    return {cell: paths for cell, paths in inputs.lake.parts("measured", table).items() if day_of(cell) in days}
 
 
 def write_frontier(inputs: MeasureInputs, made_from: str) -> int:
     """Write the candidate of `frontier`; its rows."""
     with connect() as connection:
         for table in _FROM:
-            files = [str(path) for paths in _recent(inputs, table).values() for path in paths]
+            files = [str(path) for paths in inputs.lake.parts("measured", table).values() for path in paths]
             read_parts(connection, table, files, arrow_schema(table))
         connection.register("workloads", workload_rows(inputs.join.settings))
         found = connection.sql(sql_file("frontier").text).to_arrow_table()
