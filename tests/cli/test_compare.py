@@ -296,7 +296,14 @@ def test_a_table_for_people(compare: Run) -> None:
         (("--before", "2026-11-20T10", "--after", "2026-11-20T09"), "the sides would overlap"),
         (("--by", "rout", "A", "B"), "requests have no column rout. Right would be: route"),
         (("--by", "route", "A", "C"), "route C: no such request was published"),
+        (("--by", "route", "A", "A"), "Both sides are route A"),
+        (("--by", "route", "A", "B", "--workload", "chta"), "no such request was published. Workloads: chat."),
         (("--before", "noon", "--after", "2026-11-20T09"), "--before noon: no time"),
+        (
+            ("--before", "2026-11-20T09", "--after", "2026-11-20T09"),
+            "ended from 2026-11-20T09:00:05Z to",
+        ),
+        (("--by", "route", "A", "B", "--since", "2026-11-20T10", "--until", "2026-11-20T09"), "nothing lies between"),
     ],
 )
 def test_what_cannot_be_compared_is_said(compare: Run, asked: tuple[str, ...], said: str) -> None:

@@ -202,6 +202,8 @@ def test_the_arrow_schema_has_the_columns_in_order(table: str) -> None:
         ("ttft_s", "s"),
         ("started_ns", "ns"),
         ("cost_usd", "USD"),
+        ("usd", "USD"),
+        ("tokens", "tokens"),
         ("input_tokens", "tokens"),
         ("goodput_ratio", "0..1"),
         ("goodput_rps", "requests/s"),
@@ -215,6 +217,10 @@ def test_the_arrow_schema_has_the_columns_in_order(table: str) -> None:
 )
 def test_units_follow_from_names(name: str, unit: str | None) -> None:
     assert Column(name, "DOUBLE", "what it is").unit == unit
+
+
+def test_a_time_is_in_utc_whatever_it_is_called() -> None:
+    assert Column("window_start", "TIMESTAMPTZ", "what it is").unit == "UTC"
 
 
 def test_rules_that_follow_from_columns() -> None:

@@ -167,6 +167,9 @@ def test_replicas_for_a_stated_peak(lake: Lake) -> None:
     # 30 / 1.5 = 20 replicas, times the headroom; a whole number is not rounded up
     assert ask(lake, asked.format("30, headroom := 1.3")) == [("chat", 26), ("search", None)]
     assert ask(lake, asked.format("31")) == [("chat", 25), ("search", None)]
+    for nonsense in ("-1", "0", "30, headroom := 0.3", "NULL"):
+        with pytest.raises(duckdb.Error, match="headroom a factor from 1 on"):
+            ask(lake, asked.format(nonsense))
 
 
 def test_a_reader_of_the_old_database_is_not_disturbed(lake: Lake) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from goodput.cli.cells import significant
+from goodput.cli.cells import iso, significant
 from goodput.cli.comparison import Comparison, Sides, between_periods, between_values, compared
 from goodput.cli.published import Config, LakeRoot, published
 from goodput.cli.render import console, table, until_reader_leaves
@@ -59,7 +59,10 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
       goodput compare --before 2026-11-20T09:00 --after 2026-11-20T09:30 --workload chat
     """
     sides = _sides(values or [], by, _time("--before", before), _time("--after", after))
-    bounds = {"since": _time("--since", since), "until": _time("--until", until), "workload": workload}
+    begin, end = _time("--since", since), _time("--until", until)
+    if begin is not None and end is not None and end <= begin:
+        raise UsageError(f"--until {iso(end)} is not after --since {iso(begin)}: nothing lies between.")
+    bounds = {"since": begin, "until": end, "workload": workload}
     with until_reader_leaves(), published(config, lake) as connection:
         found = compared(connection, sides, bounds)
         if format is CompareFormat.json:
@@ -70,6 +73,8 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
 
 def _sides(values: list[str], by: str | None, before: datetime | None, after: datetime | None) -> Sides:
     if by is not None and before is None and after is None and len(values) == 2:
+        if values[0] == values[1]:
+            raise UsageError(f"Both sides are {by} {values[0]}: name two values.")
         return between_values(by, values[0], values[1])
     if by is None and before is not None and after is not None and not values:
         if after < before:

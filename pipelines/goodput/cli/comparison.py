@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 import duckdb
 
-from goodput.cli.cells import significant
+from goodput.cli.cells import iso, plain, shown, significant
 from goodput.cli.published import Row, rows
 from goodput.errors import UsageError
 from goodput.plumbing.sql_files import compute, sql_file
@@ -76,6 +76,7 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     Raises UsageError where there is no such column, or a side has no requests.
     """
     _check_column(connection, sides.column)
+    _check_workload(connection, bounds.get("workload"))
     connection.execute(sql_file("macros").text)
     for name, value in {**sides.parameters, **bounds}.items():
         connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
@@ -90,7 +91,9 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     found = {row["side"]: row for row in rows(connection, "FROM compared_sides JOIN compared_costs USING (side)")}
     for side, name in zip("AB", sides.names, strict=True):
         if side not in found:
-            raise UsageError(f"{name}: no such request was published. {_known(connection, sides.column)}")
+            raise UsageError(
+                f"{name}: no such request{_bounded(bounds)} was published. {_known(connection, sides.column)}"
+            )
     told = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
     cost_contains = _COSTS[sides.column is None or sides.column in _LOADED].format(column=sides.column)
     metrics = rows(connection, sql_file("compared").text)
@@ -98,16 +101,24 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     return Comparison(told, cost_contains, metrics, slices, _verdict(metrics, slices, sides.names))
 
 
+def _bounded(bounds: Mapping[str, object]) -> str:
+    given = [f"{name} {shown(value)}" for name, value in bounds.items() if value is not None]
+    return f" ({', '.join(given)})" if given else ""
+
+
 def _known(connection: duckdb.DuckDBPyConnection, column: str | None) -> str:
+    """What there is within the bounds: the commonest values of a column, else from when to when."""
     if column is None:
-        return "Ask: goodput query 'select min(ended_at), max(ended_at) from requests'"
+        asked = "SELECT min(ended_at) AS first, max(ended_at) AS last FROM side_rows WHERE bucket IS NULL"
+        ((first, last),) = (row.values() for row in rows(connection, asked))
+        return "There is none at all." if last is None else f"What there is ended from {iso(first)} to {iso(last)}."
     quoted = _quoted(column)
     most = rows(
         connection,
-        f"SELECT {quoted}::VARCHAR AS value FROM comparable_rows WHERE bucket IS NULL AND {quoted} IS NOT NULL "  # noqa: S608
+        f"SELECT {quoted}::VARCHAR AS value FROM side_rows WHERE bucket IS NULL AND {quoted} IS NOT NULL "  # noqa: S608
         "GROUP BY value ORDER BY count(*) DESC, value LIMIT 6",
     )
-    return f"Of {column} there is: {', '.join(row['value'] for row in most) or 'nothing'}."
+    return f"Of {column} there is: {', '.join(plain(row['value']) for row in most) or 'nothing'}."
 
 
 def _check_column(connection: duckdb.DuckDBPyConnection, column: str | None) -> None:
@@ -115,6 +126,13 @@ def _check_column(connection: duckdb.DuckDBPyConnection, column: str | None) -> 
     if column is not None and column not in known:
         near = ", ".join(get_close_matches(column, known, 3)) or "goodput tables requests lists them"
         raise UsageError(f"requests have no column {column}. Right would be: {near}.")
+
+
+def _check_workload(connection: duckdb.DuckDBPyConnection, workload: object) -> None:
+    known = [row["workload"] for row in rows(connection, "SELECT DISTINCT workload FROM requests ORDER BY workload")]
+    if workload is not None and workload not in known:
+        there = ", ".join(map(plain, filter(None, known))) or "none"
+        raise UsageError(f"workload {workload}: no such request was published. Workloads: {there}.")
 
 
 def _side(row: Row, name: str) -> Row:

@@ -32,7 +32,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a contract; `unit` comes from the suffix of its name."""
+    """One column of a contract; `unit` comes from the suffix of its name, or from its being a time."""
 
     name: str
     duckdb_type: str
@@ -46,8 +46,9 @@ class Column:
 
     @property
     def unit(self) -> str | None:
-        """Unit by the suffix of the name, None for a count or a word."""
-        return next((unit for suffix, unit in UNITS.items() if self.name.endswith(suffix)), None)
+        """Unit by the suffix of the name (`usd` is all suffix), UTC of a time, None for a count or a word."""
+        told = next((unit for suffix, unit in UNITS.items() if f"_{self.name}".endswith(suffix)), None)
+        return told or ("UTC" if self.duckdb_type == "TIMESTAMPTZ" else None)
 
 
 @dataclass(frozen=True)
