@@ -9,8 +9,11 @@ SELECT
         CASE ended_by WHEN 'recovered' THEN 'then recovered' ELSE 'not recovered by its cap' END,
         CASE WHEN round(lost_accepted) > 0 THEN format('{:.0f} accepted requests lost, ', lost_accepted) ELSE '' END,
         coalesce(
-            format('${:.2f} more than steady ({:.2f}..{:.2f})',
-                excess_cost_usd, excess_cost_ci_low_usd, excess_cost_ci_high_usd),
+            CASE WHEN excess_cost_usd < 0
+                THEN format('{} less than steady ({:.2f}..{:.2f})',
+                    dollars(-excess_cost_usd), -excess_cost_ci_high_usd, -excess_cost_ci_low_usd)
+                ELSE format('{} more than steady ({:.2f}..{:.2f})',
+                    dollars(excess_cost_usd), excess_cost_ci_low_usd, excess_cost_ci_high_usd) END,
             'its cost is not known')) AS line
 FROM disruptions
 WHERE ended_by <> 'open' AND baseline <> 'none'

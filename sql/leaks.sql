@@ -9,7 +9,7 @@ WITH latest AS (
 )
 SELECT
     w.bucket AS leak,
-    format('${:,.2f}', w.usd) AS usd,
+    dollars(w.usd) AS usd,
     format('{:.1f} %', 100 * w.share_ratio) AS share,
     CASE w.bucket
         WHEN 'slow' THEN 'answers that came too late for their gates'

@@ -66,3 +66,8 @@ CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS
     CASE WHEN first THEN coalesce(one, other) ELSE coalesce(other, one) END;
 -- The variance with which the next of n draws lies about their mean, given theirs about it (n may be fractional).
 CREATE OR REPLACE TEMP MACRO spread(variance, n) AS CASE WHEN n > 1 THEN greatest(0, variance) * (n + 1) / (n - 1) END;
+-- Dollars in words: to the cent from a dollar on, and never so few digits that two that count are lost.
+CREATE OR REPLACE TEMP MACRO dollars(usd, least_digits := 2) AS
+    CASE WHEN usd < 0 THEN '-' ELSE '' END || format(
+        '${:,.' || CASE WHEN usd = 0 OR abs(usd) >= 1 THEN 2
+            ELSE greatest(least_digits, least(15, 1 - floor(log10(abs(usd)))::INTEGER)) END || 'f}', abs(usd));

@@ -386,6 +386,11 @@ def test_only_days_near_a_change_are_measured_again(tmp_path: Path) -> None:
             "$12.35 more than steady (8.00..15.50)",
         ),
         (
+            {"excess_cost_usd": -0.5, "excess_cost_ci_low_usd": -1.5, "excess_cost_ci_high_usd": 0.25},
+            "deployment of chat at 2026-11-20 09:30 UTC: 14 min, then recovered; 35 accepted requests lost, "
+            "$0.50 less than steady (-0.25..1.50)",
+        ),
+        (
             {"ended_by": "cap", "duration_s": 1200.0, "pool": None, "lost_accepted": -3.0},
             "deployment of the fleet at 2026-11-20 09:30 UTC: 20 min, not recovered by its cap; its cost is not known",
         ),

@@ -89,3 +89,20 @@ def test_dictionaries_of_joins_do_not_stop_a_query() -> None:
         connection.execute(TWO_DICTIONARIES)
     with duckdb.connect() as plain, pytest.raises(duckdb.InternalException, match="dict-surviving"):
         plain.execute(TWO_DICTIONARIES)  # when this one works, CAUTIOUS has had its day
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"),
+    [
+        ("0.00003", "$0.000030"),
+        ("0.00188", "$0.0019"),
+        ("0.61", "$0.61"),
+        ("0", "$0.00"),
+        ("1234.5", "$1,234.50"),
+        ("-0.5", "-$0.50"),
+        ("NULL", None),
+    ],
+)
+def test_dollars_keep_the_digits_that_count(usd: str, text: str | None) -> None:
+    with connect() as connection:
+        assert connection.sql(f"SELECT dollars({usd}::DOUBLE)").fetchall() == [(text,)]

@@ -26,6 +26,9 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
     """
     out = console()
     with published(config, lake) as connection:
+        connection.execute(sql_file("macros").text)
+        for (line,) in connection.execute(sql_file("headline_window").text).fetchall():
+            out.print(line)
         for relation in ("headline", "leaks"):
             found = connection.execute(sql_file(relation).text)
             names = [column[0] for column in found.description]
