@@ -148,6 +148,12 @@ def test_a_class_is_a_preset(tmp_path: Path, name: str) -> None:
     assert {key: getattr(workload, key) for key in GATE_KEYS} == dict.fromkeys(GATE_KEYS) | gates
 
 
+def test_a_session_is_not_called_a_request(tmp_path: Path) -> None:
+    given = '[workloads.a]\nunit = "session"\n[workloads.b]\nunit = "session"\nunit_label = "case"'
+    found = load_settings(write(tmp_path, given)).workloads
+    assert (found["a"].unit_label, found["b"].unit_label) == ("session", "case")
+
+
 def test_what_is_given_beside_a_class_overrides_it(tmp_path: Path) -> None:
     given = '[workloads.w]\nclass = "conversational"\nunit = "request"\nttft_s = 2.5\nquality.evaluators = "solved"'
     workload = load_settings(write(tmp_path, given)).workloads["w"]

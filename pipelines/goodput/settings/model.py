@@ -80,9 +80,11 @@ class Workload(Part):
     @model_validator(mode="before")
     @classmethod
     def _as_its_class(cls, value: Any) -> Any:
-        if isinstance(value, dict) and isinstance(value.get("class"), str):
-            return PRESETS.get(value["class"], {}) | value
-        return value
+        if not isinstance(value, dict):
+            return value
+        preset = PRESETS.get(value["class"], {}) if isinstance(value.get("class"), str) else {}
+        named = {"unit_label": "session"} if value.get("unit") == "session" else {}
+        return named | preset | value
 
 
 class MappedColumn(Part):
