@@ -5,6 +5,7 @@ from pathlib import Path
 from goodput.cli.published import published
 from goodput.cli.render import console, table
 from goodput.plumbing.sql_files import sql_file
+from goodput.settings.load import load_settings
 
 _ALARMS = """
     SELECT
@@ -22,7 +23,7 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
     """Print goodput of the latest published day, overall and per workload and route, and how many alarms fire.
 
     Where its cost is known, the cost of an accepted request too, the three largest leaks, and what the latest
-    disruption cost.
+    disruption cost; and whether attempts last longer than the settings allow for.
     """
     out = console()
     with published(config, lake) as connection:
@@ -37,8 +38,11 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
             shown = [i for i in range(len(names)) if any(row[i] is not None for row in rows)]
             if rows:
                 out.print(table([names[i] for i in shown], [tuple(row[i] for i in shown) for row in rows], out.width))
-        for (line,) in connection.execute(sql_file("latest_disruption").text).fetchall():
-            out.print(line)
+        lifetime_s = load_settings(config, lake=lake).max_request_lifetime_s
+        connection.execute("SET VARIABLE max_request_lifetime_s = $value", {"value": lifetime_s})
+        for relation in ("latest_disruption", "overlong_attempts"):
+            for (line,) in connection.execute(sql_file(relation).text).fetchall():
+                out.print(line)
         alarms, silent = (connection.execute(asked).fetchall() for asked in (_ALARMS, _SILENT))
     for firing, armed, expected, over_budget in alarms:
         wrong = f"{expected:.2g} false alarms a week expected" if armed else "none has learned enough yet"
