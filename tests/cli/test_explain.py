@@ -31,6 +31,7 @@ def test_there_is_a_golden_text_for_every_verdict() -> None:
     [
         "req-accepted",
         "req-accepted/0",
+        "req-accepted\r\n",
         TRACE,
         TRACE.upper(),
         "c000000000000001",

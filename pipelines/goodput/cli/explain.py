@@ -41,7 +41,7 @@ def explain(
       goodput explain chatcmpl-123 --format json
     """
     with until_reader_leaves(), published(config, lake) as connection:
-        case = read_case(connection, key)
+        case = read_case(connection, key.strip())  # a line of CSV ends in CR LF
         if format is ExplainFormat.json:
             told = msgspec.json.encode(explanation(case), enc_hook=str)
             sys.stdout.write(msgspec.json.format(told, indent=2).decode() + "\n")
