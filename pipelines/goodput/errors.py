@@ -20,6 +20,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── LakeTooNew              the lake was written by a newer version
 ├── LakeUnreadable          a file that the lake cannot do without is damaged
 ├── LakeBusy                another run holds the lake
+├── RunCrashed              an error that nobody foresaw ended a run
 ├── LakeUnwritable          no room, or no permission, to write
 ├── OutboxUnusable          the outbox of alarms cannot be read or written
 ├── LandingUnwritable       received telemetry cannot be written
@@ -191,6 +192,20 @@ class LakeBusy(GoodputError):
 
     def __init__(self, root: Path) -> None:
         super().__init__(f"{root}: another run is writing to this lake.\nWait for it to end, then run again.")
+
+
+class RunCrashed(GoodputError):
+    """An error that nobody foresaw ended a run; `told` ends its message: where the traceback is, or the traceback."""
+
+    SHOWN = 300  # characters of an error that may bring a stack trace of its own
+
+    def __init__(self, step: str, error: Exception, told: str) -> None:
+        said = next(iter(str(error).splitlines()), "")[: self.SHOWN]
+        super().__init__(
+            f"the run stopped in {step} at an error that it did not expect: {type(error).__name__}: {said}\n"
+            "What was published before is untouched and what was finished is kept: another run goes on from there.\n"
+            f"Should it stop there again, report it with the traceback{told}"
+        )
 
 
 class LakeUnwritable(GoodputError):

@@ -6,7 +6,10 @@ from datetime import datetime
 from typing import Any
 
 import dagster as dg
-from dagster._core.errors import DagsterAssetCheckFailedError  # has no public name
+from dagster._core.errors import (  # have no public names
+    DagsterAssetCheckFailedError,
+    DagsterExecutionInterruptedError,
+)
 
 from goodput.conform.assets import conformed
 from goodput.errors import HeldHour, HoursHeld
@@ -50,7 +53,8 @@ class Ran:
 def run(workspace: Workspace, since: datetime | None = None, until: datetime | None = None) -> Ran:
     """Read what is new, compute what is stale (and, if asked, everything in [since, until)), publish.
 
-    Raises GoodputError: what went wrong; HoursHeld at the end, when all else is published, if checks hold hours back.
+    Raises GoodputError: what went wrong; HoursHeld at the end, when all else is published, if checks hold hours back;
+    KeyboardInterrupt.
     """
     workspace.lake.open()
     with workspace.lake.lock():
@@ -109,6 +113,8 @@ def _materialize(
         )
     except DagsterAssetCheckFailedError:  # what is held back is told at the end, when all else is published
         return None
+    except DagsterExecutionInterruptedError as error:
+        raise KeyboardInterrupt from error
 
 
 def _metadata(result: dg.ExecuteInProcessResult | None, asset: str) -> dict[str, int]:

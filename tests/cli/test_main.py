@@ -81,6 +81,40 @@ def test_an_interrupt_ends_with_130(lake: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+def test_an_interrupted_run_says_what_became_of_it(goodput: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goodput.run.run", _raising(KeyboardInterrupt()))
+    ended = goodput("run", ask=False)
+    assert ended.returncode == 130
+    assert ended.stderr.strip() == "Interrupted. What was finished is kept: another run goes on from there."
+
+
+def test_an_error_that_nobody_foresaw_is_told_in_a_few_lines(
+    goodput: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lake").mkdir()
+    monkeypatch.setattr("goodput.run.run", _raising(ZeroDivisionError("3 / 0\na stack trace")))
+    ended = goodput("run", ask=False)
+    assert ended.returncode == 1
+    assert "ZeroDivisionError: 3 / 0\nWhat was published before is untouched" in ended.stderr
+    assert ended.stderr.endswith(f"the traceback in {tmp_path / 'lake/traceback.txt'}.\n")
+    assert "raise error\nZeroDivisionError: 3 / 0\n" in (tmp_path / "lake/traceback.txt").read_text()
+
+
+def _raising(error: BaseException) -> Callable[..., None]:
+    def ends(*_: object) -> None:
+        raise error
+
+    return ends
+
+
+def test_a_run_names_the_step_that_failed(goodput: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "goodput.toml").write_text('landing = ["landing"]\n')
+    monkeypatch.setattr("goodput.conform.assets.take_in", lambda _: 1 / 0)
+    ended = goodput("run", ask=False)
+    assert "the run stopped in conform (conformed) at an error that it did not expect: ZeroDivision" in ended.stderr
+
+
 def test_nothing_is_coloured_without_a_terminal(goodput: Run) -> None:
     for arguments in (("query", "from requests"), ("explain", "req-slow"), ("sources",), ("tables", "goodput")):
         assert "\x1b" not in goodput(*arguments).stdout

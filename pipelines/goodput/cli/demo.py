@@ -8,6 +8,7 @@ from rich.console import Console
 
 from goodput.cli.headline import ask_further, print_headline
 from goodput.cli.progress import on_terminal
+from goodput.cli.run import ended_plainly
 from goodput.plumbing.workspace import Workspace
 
 LANDING, SETTINGS = "landing", "goodput.toml"
@@ -45,7 +46,9 @@ def demo(
 
         write_demo(folder / LANDING, seed=seed, hours=hours, requests=requests, on_progress=tell)
         config.write_text(demo_settings(), encoding="utf-8")
-        run(Workspace(config, progress=progress))
+        workspace = Workspace(config, progress=progress)
+        with ended_plainly(workspace.lake):
+            run(workspace)
     said.print(f"Telemetry is in {folder / LANDING}, what really happened in {folder / TRUTH}, settings in {config}.")
     print_headline(config, None)
     typer.echo(ask_further(config))

@@ -1,5 +1,8 @@
 """`goodput run`: ingest what is new, recompute what is stale, publish."""
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +13,8 @@ from rich.console import Console
 from goodput.cli.headline import print_headline
 from goodput.cli.progress import on_terminal
 from goodput.cli.when import instant
-from goodput.errors import UsageError
+from goodput.errors import GoodputError, RunCrashed, UsageError
+from goodput.plumbing.lake import Lake
 from goodput.plumbing.workspace import Workspace
 
 
@@ -34,12 +38,47 @@ def run_command(
         workspace.settings  # noqa: B018  (bad settings are told before the slow imports)
         from goodput.run import run  # noqa: PLC0415  (dagster is slow to import; only this command needs it)
 
-        ran = run(workspace, *span)
+        with ended_plainly(workspace.lake):
+            ran = run(workspace, *span)
     console.print(
         f"{ran.sources_read} source(s) read, {ran.sources_unchanged} unchanged, {ran.sources_refused} refused; "
         f"{ran.hours_computed} hour(s) computed; published {workspace.lake.database}"
     )
     print_headline(config, lake)
+
+
+@contextmanager
+def ended_plainly(lake: Lake) -> Iterator[None]:
+    """Say in a few lines how a run ended that was interrupted, or met an error that nobody foresaw.
+
+    Raises RunCrashed in the place of such an error, whose traceback then is in the lake.
+    """
+    try:
+        yield
+    except GoodputError:
+        raise
+    except KeyboardInterrupt:
+        typer.echo("\nInterrupted. What was finished is kept: another run goes on from there.", err=True)
+        raise
+    except Exception as error:
+        raise RunCrashed(_step(error), error, _keep_traceback(lake, error)) from error
+
+
+def _step(error: Exception) -> str:
+    """The stage and the asset in which it happened."""
+    frames = ((Path(frame.filename), frame.name) for frame in traceback.extract_tb(error.__traceback__))
+    assets = (f"{file.parent.name} ({name})" for file, name in frames if file.name == "assets.py")
+    return next(assets, "no step of its own")
+
+
+def _keep_traceback(lake: Lake, error: Exception) -> str:
+    whole = "".join(traceback.format_exception(error))
+    path = lake.root / "traceback.txt"
+    try:
+        path.write_text(whole, encoding="utf-8")
+    except OSError:
+        return f":\n{whole}"
+    return f" in {path}."
 
 
 def _span(since: str | None, until: str | None) -> tuple[datetime | None, datetime | None]:
