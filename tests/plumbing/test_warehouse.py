@@ -303,12 +303,20 @@ def largest_file(size_bytes: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_a_full_disk_keeps_the_old_database_and_leaves_nothing_torn(lake: Lake) -> None:
+@pytest.mark.parametrize(
+    ("gates", "room_bytes"),
+    [
+        pytest.param(200_000, 1_000_000, id="tables are written"),
+        pytest.param(0, 50_000, id="the log is written"),
+        pytest.param(0, 240_000, id="the log becomes the database"),
+    ],
+)
+def test_a_full_disk_keeps_the_old_database_and_leaves_nothing_torn(lake: Lake, gates: int, room_bytes: int) -> None:
     publish(lake, [], NO_GATES)
-    names = pa.array([f"w{n * 7919}" for n in range(200_000)])
+    names = pa.array([f"w{n * 7919}" for n in range(gates)], pa.string())
     many = pa.table([names, names, pa.nulls(len(names), pa.float64()), names, names], schema=GATE_SCHEMA)
     before = lake.database.read_bytes()
-    with largest_file(1_000_000), pytest.raises(LakeUnwritable, match=r"goodput\.duckdb: cannot write: "):
+    with largest_file(room_bytes), pytest.raises(LakeUnwritable, match=r"goodput\.duckdb: cannot write: "):
         publish(lake, [], many)
     assert lake.database.read_bytes() == before
     assert sorted(path.name for path in lake.root.iterdir()) == FILES

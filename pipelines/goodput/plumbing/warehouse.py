@@ -108,7 +108,7 @@ def publish(lake: Lake, known_sources: Iterable[str], workloads: pa.Table) -> di
             with connect(str(temporary)) as connection:
                 connection.begin()  # hundreds of comments would else be as many writes
                 rows.update(_fill(connection, lake, known, workloads))
-                connection.commit()
+                _write_out(connection, lake.database)
         except duckdb.IOException as error:
             raise LakeUnwritable(lake.database, OSError(str(error))) from error
         finally:
@@ -116,6 +116,14 @@ def publish(lake: Lake, known_sources: Iterable[str], workloads: pa.Table) -> di
 
     write_atomically(lake.database, build)
     return rows
+
+
+def _write_out(connection: duckdb.DuckDBPyConnection, database: Path) -> None:
+    try:
+        connection.commit()
+        connection.execute("CHECKPOINT")  # closing would do it too, but not say that the disk is full
+    except duckdb.Error as error:
+        raise LakeUnwritable(database, OSError(str(error))) from error
 
 
 def _fill(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str], workloads: pa.Table) -> dict[str, int]:
