@@ -90,14 +90,17 @@ class Lake:
 
     def cells(self, layer: str, table: str) -> list[str]:
         """Names of all cells of a table, sorted; "hour=..." etc."""
-        folder = self.root / layer / table
-        return sorted(os.listdir(folder)) if folder.is_dir() else []
+        return _names(self.root / layer / table)
 
     def parts(self, layer: str, table: str) -> dict[str, list[Path]]:
         """All files of a table by the value of their cell (an hour or a day), both sorted."""
-        folder = self.root / layer / table
-        found = {cell.partition("=")[2]: sorted((folder / cell).glob("*.parquet")) for cell in self.cells(layer, table)}
-        return {value: files for value, files in found.items() if files}
+        found: dict[str, list[Path]] = {}
+        for cell in self.cells(layer, table):
+            folder = self.root / layer / table / cell
+            files = [folder / name for name in _names(folder) if name.endswith(".parquet")]
+            if files:
+                found[cell.partition("=")[2]] = files
+        return found
 
     def made_from(self, layer: str, table: str) -> dict[str, str]:
         """Fingerprint of what each cell's part was made from, by the value of the cell."""
@@ -113,6 +116,14 @@ class Lake:
             candidate.parent.rmdir()
         except OSError as error:
             raise LakeUnwritable(target, error) from error
+
+
+def _names(folder: Path) -> list[str]:
+    """What a folder holds, sorted; of a long history there are ten thousands of folders, and globbing is slow."""
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _format_in(marker: Path) -> int:
