@@ -48,6 +48,7 @@ class Ran:
     sources_refused: int
     sources_unchanged: int
     hours_computed: int
+    rows_quarantined: int  # of all sources, those read before as well
 
 
 def run(workspace: Workspace, since: datetime | None = None, until: datetime | None = None) -> Ran:
@@ -58,7 +59,7 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
     """
     workspace.lake.open()
     with workspace.lake.lock():
-        taken = _metadata(_materialize(workspace, conformed), "serving_records")
+        took_in = _materialize(workspace, conformed)
         _materialize(workspace, made_whole)
         computed = 0
         if since is not None and until is not None:
@@ -76,7 +77,14 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
     held = read_held(workspace.lake)
     if held:
         raise HoursHeld([HeldHour(item.table, item.cell, item.failures) for item in held])
-    return Ran(taken["sources_read"], taken["sources_refused"], taken["sources_unchanged"], computed)
+    taken, quarantine = (_metadata(took_in, table) for table in ("serving_records", "quarantine"))
+    return Ran(
+        sources_read=taken["sources_read"],
+        sources_refused=taken["sources_refused"],
+        sources_unchanged=taken["sources_unchanged"],
+        hours_computed=computed,
+        rows_quarantined=quarantine["dagster/row_count"],
+    )
 
 
 def _compute(workspace: Workspace, first: str, last: str, *, force: bool) -> int:

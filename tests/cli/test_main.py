@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from goodput.cli.main import COMMANDS, app
+from goodput.run import Ran
 
 Run = Callable[..., Any]
 ASKING = ("query", "tables", "compare", "explain", "sources", "alarms", "init")
@@ -105,6 +106,21 @@ def _raising(error: BaseException) -> Callable[..., None]:
         raise error
 
     return ends
+
+
+@pytest.mark.parametrize(
+    ("read", "quarantined", "said"),
+    [(0, 0, "No file lies in {landing}: "), (1, 3, "3 row(s) in quarantine; `goodput sources --problems`"), (1, 0, "")],
+)
+def test_a_run_says_what_to_look_at(  # noqa: PLR0917
+    goodput: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int, quarantined: int, said: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    monkeypatch.setattr("goodput.run.run", lambda *_: Ran(read, 0, 0, hours_computed=0, rows_quarantined=quarantined))
+    monkeypatch.setattr("goodput.cli.run.print_headline", lambda *_: None)
+    told = goodput("run", ask=False).stderr.partition("goodput.duckdb\n")[2]
+    assert told.startswith(said.format(landing=tmp_path / "landing"))
+    assert bool(told) == bool(said)
 
 
 def test_a_run_names_the_step_that_failed(goodput: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

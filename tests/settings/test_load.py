@@ -322,6 +322,13 @@ session_id = "user_id"
     }
 
 
+@pytest.mark.parametrize("path", ["../*.csv", "a/../../*.csv", "/etc/*.csv"])
+def test_a_source_stays_below_the_landing_path(tmp_path: Path, path: str) -> None:
+    text = f'[sources.bench]\nformat = "csv"\npath = "{path}"\n[sources.bench.columns]\n'
+    with pytest.raises(SettingsError, match=r"sources\.bench\.path: .* leads out of the landing path\n.*a glob below"):
+        load_settings(write(tmp_path, text))
+
+
 @pytest.mark.parametrize("unit", ["epoch_s", "epoch_ms", "epoch_us", "epoch_ns", "iso8601", "%Y-%m-%d %H:%M:%S"])
 def test_time_formats(tmp_path: Path, unit: str) -> None:
     column = f'columns = {{ started_at = {{ column = "t", unit = "{unit}" }} }}'

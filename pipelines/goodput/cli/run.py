@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -16,6 +16,9 @@ from goodput.cli.when import instant
 from goodput.errors import GoodputError, RunCrashed, UsageError
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.workspace import Workspace
+
+if TYPE_CHECKING:
+    from goodput.run import Ran
 
 
 def run_command(
@@ -44,7 +47,19 @@ def run_command(
         f"{ran.sources_read} source(s) read, {ran.sources_unchanged} unchanged, {ran.sources_refused} refused; "
         f"{ran.hours_computed} hour(s) computed; published {workspace.lake.database}"
     )
+    _tell_remedy(console, workspace, ran)
     print_headline(config, lake)
+
+
+def _tell_remedy(console: Console, workspace: Workspace, ran: "Ran") -> None:
+    if not (ran.sources_read or ran.sources_unchanged or ran.sources_refused):
+        looked = ", ".join(map(str, workspace.settings.landing_paths))
+        remedy = "let telemetry be written there, or name the right folder under `landing` in goodput.toml or --landing"
+        console.print(f"No file lies in {looked}: {remedy}.")
+    elif ran.sources_refused or ran.rows_quarantined:
+        console.print(
+            f"{ran.rows_quarantined} row(s) in quarantine; `goodput sources --problems` has all that went wrong."
+        )
 
 
 @contextmanager

@@ -112,6 +112,13 @@ class TableSource(Part):
             return value
         return {key: {"column": item} if isinstance(item, str) else item for key, item in value.items()}
 
+    @field_validator("path")
+    @classmethod
+    def _stays_below(cls, value: str) -> str:
+        if value.startswith("/") or ".." in value.split("/"):
+            raise Unusable(f"{value!r} leads out of the landing path", "a glob below the landing path, such as *.csv")
+        return value
+
     @field_validator("path_pattern")
     @classmethod
     def _compiles(cls, value: str | None) -> str | None:
