@@ -20,13 +20,13 @@ def sql_to_look_at(one: Watched, facts: Mapping[str, Any], at_s: int) -> str:
     if isinstance(facts.get("onset_at"), str):
         since_s = int(datetime.fromisoformat(facts["onset_at"]).timestamp())
     quantity = next((column for name, column in _QUANTITIES.items() if name in (one.metric or "")), None)
-    labels = dict(one.labels) if one.kind != "burn_rate" else {}
+    labels = dict(one.labels)
     if quantity is not None:
         period = f"ended_at BETWEEN {_instant(since_s)} AND {_instant(at_s)}"
         return f"FROM requests WHERE {_where(labels, period)} ORDER BY {quantity} DESC NULLS LAST LIMIT {_WORST}"
-    if one.metric == "goodput_ratio":
+    if one.metric == "goodput_ratio" and one.kind != "absence":
         period = f"ended_at BETWEEN {_instant(since_s)} AND {_instant(at_s)}"
-        where = _where(labels, period)
+        where = _of_objective(labels, period) if one.kind == "burn_rate" else _where(labels, period)
         return f"SELECT verdict, replica, count(*) FROM requests WHERE {where} GROUP BY ALL"  # noqa: S608  (text to read)
     period = f"window_start BETWEEN {_instant(at_s - _A_DAY_S)} AND {_instant(at_s)}"
     source = next((source for source in SOURCES if source.metric == one.metric), None)
@@ -34,6 +34,15 @@ def sql_to_look_at(one: Watched, facts: Mapping[str, Any], at_s: int) -> str:
     if one.panel is not None:
         period = f"window_s = {one.panel.grid.step_s} AND {period}"
     return f"FROM {relation} WHERE {_where(labels | dict(cut), period)} ORDER BY window_start"
+
+
+def _of_objective(labels: Mapping[str, str], period: str) -> str:
+    """Of a burn rate a label holds globs, any of which may match."""
+    globs = [
+        "(" + " OR ".join(f"{name} GLOB {quoted(glob)}" for glob in value.split(", ")) + ")"
+        for name, value in labels.items()
+    ]
+    return " AND ".join([*globs, period])
 
 
 def _where(labels: Mapping[str, str], period: str) -> str:
