@@ -150,6 +150,7 @@ def test_a_run_ends_with_what_to_expect_of_alarms(
 def test_replay_says_what_is_expected(say: Say) -> None:
     shown = say("replay", "p99_ttft_s_page")
     assert "2 of 2 trend alarms armed; 0.0038 false alarms a week expected" in shown
+    assert "No trend rule is called 'p99_ttft_s_pgae'" in say("replay", "p99_ttft_s_pgae", code=2)
 
 
 @pytest.mark.usefixtures("evaluated")
@@ -163,6 +164,11 @@ def test_a_silence_is_kept_and_expires(workspace: Workspace, say: Say) -> None:
     assert "load test" in say("actions")
     assert "no length of time" in say("silence", "--match", "pool=a", "--for", "4", code=2)
     assert "right would be NAME=GLOB" in say("silence", "--match", "chat", "--for", "4h", code=2)
+    assert "366 days at most" in say("silence", "--match", "pool=a", "--for", "367d", code=2)
+    assert "no length of time" in say("silence", "--match", "pool=a", "--for", "99999999999d", code=2)
+    both = ("--match", "pool=a", "--match", "pool=b")
+    assert "pool is given twice" in say("silence", *both, "--for", "4h", code=2)
+    assert len(read_actions(workspace.lake.root)) == 1
 
 
 def test_an_accepted_shift_ends_the_alarm_of_the_series(
