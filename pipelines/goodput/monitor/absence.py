@@ -68,7 +68,7 @@ def _silent(name: str, rule: Rule, panel: Panel, row: int, told: tuple[_Seen, in
         found.append(Episode(int(since[at[-1]]), None, None))
     values = there.astype(np.float64) if panel.requests is None else panel.requests[row]
     parts = (name, "absence", rule.severity, rule.metric, panel.labels[row], threshold, score, values, tuple(found))
-    return Watched(*parts)
+    return Watched(*parts, panel=panel, row=row)
 
 
 def _surprise(there: Flags, first: Floats, another: Floats) -> tuple[Floats, Ints]:
