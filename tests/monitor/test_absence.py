@@ -6,41 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goodput.monitor.absence import watched_absences
-from goodput.monitor.calendar import calendar
 from goodput.monitor.evaluate import Evaluation, Evidence
-from goodput.monitor.grid import Grid
-from goodput.monitor.series import Panel
-from goodput.monitor.watched import Watched
-from goodput.settings.alarms import default_rules
 from goodput.settings.model import Settings
-from monitor.drifts import MONDAY_S
 from monitor.rows import goodput_rows
-
-SERIES, DAYS, A_DAY = 250, 56, 24
-RULE = {"pool_silent": default_rules()["pool_silent"]}
-
-
-def traffic(share: np.ndarray, sticky: float = 1.0) -> np.ndarray:
-    """Whether hours have requests: a `share` of each of the day is empty, after an empty one `sticky` times it."""
-    rng = np.random.default_rng(8)
-    empty = np.tile(share, DAYS)
-    again = sticky * empty
-    first = empty * (1 - again) / (1 - empty)
-    there = np.ones((SERIES, DAYS * A_DAY), dtype=np.bool_)
-    for hour in range(1, there.shape[1]):
-        there[:, hour] = rng.random(SERIES) >= np.where(there[:, hour - 1], first[hour], again[hour])
-    return there
-
-
-def watched(there: np.ndarray) -> list[Watched]:
-    grid = Grid(MONDAY_S, there.shape[1] // A_DAY)
-    labels = tuple((("pool", str(row)),) for row in range(len(there)))
-    panel = Panel("goodput_ratio", grid, labels, there.astype(float), there.astype(float), None)
-    return list(watched_absences({"goodput_ratio": panel}, RULE, calendar(grid), grid.windows))
-
-
-EVENLY, AT_NIGHT = np.full(A_DAY, 1 / 6), np.where(np.arange(A_DAY) < 7, 0.19, 0.01)
+from monitor.silences import A_DAY, AT_NIGHT, DAYS, EVENLY, traffic, watched
 
 
 @pytest.mark.parametrize(

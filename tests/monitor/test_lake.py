@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -155,7 +156,9 @@ def test_replay_says_what_is_expected(say: Say) -> None:
 
 @pytest.mark.usefixtures("evaluated")
 def test_a_silence_is_kept_and_expires(workspace: Workspace, say: Say) -> None:
-    assert "silenced until" in say("silence", "--match", "pool=pool-0", "--for", "4h", "--reason", "load test")
+    said = say("silence", "--match", "pool=pool-0", "--for", "4h", "--reason", "load test")
+    assert "silenced until" in said
+    assert re.search(r"[1-9]\d* alarm\(s\) of now match", said)
     (silence,) = read_actions(workspace.lake.root)
     assert (silence.kind, silence.match, silence.reason) == ("silence", {"pool": "pool-0"}, "load test")
     assert silence.ends is not None
@@ -169,6 +172,7 @@ def test_a_silence_is_kept_and_expires(workspace: Workspace, say: Say) -> None:
     both = ("--match", "pool=a", "--match", "pool=b")
     assert "pool is given twice" in say("silence", *both, "--for", "4h", code=2)
     assert len(read_actions(workspace.lake.root)) == 1
+    assert "no alarm of now matches" in say("silence", "--match", "pool=pool-O", "--for", "4h")
 
 
 def test_an_accepted_shift_ends_the_alarm_of_the_series(
@@ -187,6 +191,8 @@ def test_an_accepted_shift_ends_the_alarm_of_the_series(
     ended = {(row["rule"], row["reason"]) for row in last if row["transition"] == "resolved"}
     assert {("p99_ttft_s_page", "accepted"), ("p99_ttft_s_ticket", "accepted")} <= ended
     assert not [rule for rule, reason in ended if "e2e" in rule and reason == "accepted"]
+    alarm = evaluated["p99_ttft_s_page"]["alarm_id"]
+    assert "before all windows" in say("accept", alarm, "--from", (MONDAY - timedelta(days=1)).isoformat(), code=2)
     assert "not in the past" in say(
         "accept", evaluated["p99_e2e_s_page"]["alarm_id"], "--from", (NOW + timedelta(days=1)).isoformat(), code=2
     )

@@ -1,8 +1,8 @@
 """Absence: silence of a series for longer than chance makes it by its own history, where traffic is usual.
 
 How likely a window is empty by chance follows from windows like it in the four weeks before, and from how often one
-empty window followed on another; a silence fires once all of it together is rarer than one in 1,000 days. Over 33,600
-simulated days of series of which a sixth of the hours is empty, 0.5 in 1,000 days were false, 2.3 where empty hours
+empty window followed on another; a silence fires once all of it together is rarer than one in 1,000 days. Over 12,250
+simulated days of series of which a sixth of the hours is empty, 0.5 in 1,000 days were false, 2.4 where empty hours
 come in clusters; a series that is never empty fires after the two hours of `for_windows`.
 """
 

@@ -62,7 +62,7 @@ class Sender:
                 return _printed(body)
             return self._post(delivery_id, body, now_ns)
         except (TargetRefused, SecretUnusable) as error:
-            return Sent(False, error=str(error))
+            return Sent(False, error=" ".join(str(error).splitlines()))
         except TimeoutError as error:
             return Sent(False, error=str(error) or "timed out")
         except (OSError, HTTPException, ValueError) as error:
