@@ -244,3 +244,5 @@ def test_rules_are_tested_on_made_up_series(say: Say, tmp_path: Path) -> None:
     assert "hour 721: p99_ttft_s_page pool=a is inactive, not firing" in say("test", "drift.yaml", code=1)
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("0.6x744", "0.6 744"))
     assert "'0.6': right would be LEVELxHOURS" in say("test", "drift.yaml", code=2)
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("p99_ttft_s, labels", "p98_ttft_s, labels"))
+    assert "'p98_ttft_s' is no metric" in " ".join(say("test", "drift.yaml", code=2).split())
