@@ -23,6 +23,8 @@ from monitor.fleet_drill import fleet_lines
 from monitor.line import Line
 from monitor.noise import CALM, NORMAL, ROUGH, Profile, hourly_p99, kv_utilisation, ramp
 from monitor.rows import MONDAY, goodput_rows
+from monitor.silences import AT_NIGHT, EVENLY, traffic, watched
+from monitor.silences import DAYS as SILENT_DAYS
 
 A_DAY, LEARNING = 24, 7
 PAGE, TICKET, KV_PAGE = 2.8, 2.3, 3.2
@@ -42,6 +44,9 @@ def lines() -> Iterator[Line]:
     yield speed()
     yield speed_of_all()
     yield from false_alarms()
+    yield fourteen_weeks()
+    yield false_alarms_of_kv()
+    yield from silences()
     yield from delays()
     yield against_absolute()
     yield one_outlier()
@@ -95,6 +100,38 @@ def false_alarms() -> Iterator[Line]:
     values = stable(202, 200, 35)
     values[np.random.default_rng(203).random(values.shape) < 0.1] = np.nan
     yield _rate("false pages, a tenth of the windows missing", sum(map(len, fired(values, PAGE))), 200 * 28, 2.0)
+
+
+def fourteen_weeks() -> Line:
+    """Spikes and weekends are in the noise; a tenth of the windows and half a day are missing."""
+    rng = np.random.default_rng(204)
+    values = stable(205, 200, 14 * 7)
+    values[rng.random(values.shape) < 0.1] = np.nan
+    for row, gap in zip(values, rng.integers(0, values.shape[1] - 12, len(values)), strict=True):
+        row[gap : gap + 12] = np.nan
+    pages = [len(found_in) for found_in in fired(values, PAGE)]
+    silent = 1 - np.count_nonzero(pages) / len(pages)
+    figure = f"{100 * silent:.1f} % of {len(pages)} silent throughout, {sum(pages)} pages in {len(pages) * 91:,} days"
+    # at 1 page in 1,000 series-days exp(-0.091), 91.3 %, would be
+    return Line("14 stable weeks with spikes, weekends and gaps", figure, ">= 91.3 % silent", silent >= np.exp(-0.091))
+
+
+def false_alarms_of_kv() -> Line:
+    share = kv_utilisation(np.random.default_rng(206), 400, 35)
+    count = sum(map(len, fired(np.log(share / (1 - share)), KV_PAGE, 0.05)))
+    return _rate("false pages, KV utilisation", count, 400 * (35 - LEARNING), 1.0)
+
+
+def silences() -> Iterator[Line]:
+    """Pools of which hours are empty by chance, of which no silence is to be told."""
+    for what, share, sticky, most in (
+        ("a sixth of the hours empty", EVENLY, 1.0, 1.0),
+        ("a fifth of the night's hours empty", AT_NIGHT, 1.0, 1.0),
+        ("empty hours in clusters", EVENLY, 2.0, 3.0),
+    ):
+        told = watched(traffic(share, sticky))
+        false = sum(episode.firing is not None for one in told for episode in one.episodes)
+        yield _rate(f"false silences, {what}", false, len(told) * (SILENT_DAYS - LEARNING), most)
 
 
 def _rate(what: str, events: int, days: int, most: float) -> Line:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -150,11 +151,14 @@ def test_a_run_ends_with_what_to_expect_of_alarms(
 def test_replay_says_what_is_expected(say: Say) -> None:
     shown = say("replay", "p99_ttft_s_page")
     assert "2 of 2 trend alarms armed; 0.0038 false alarms a week expected" in shown
+    assert "No trend rule is called 'p99_ttft_s_pgae'" in say("replay", "p99_ttft_s_pgae", code=2)
 
 
 @pytest.mark.usefixtures("evaluated")
 def test_a_silence_is_kept_and_expires(workspace: Workspace, say: Say) -> None:
-    assert "silenced until" in say("silence", "--match", "pool=pool-0", "--for", "4h", "--reason", "load test")
+    said = say("silence", "--match", "pool=pool-0", "--for", "4h", "--reason", "load test")
+    assert "silenced until" in said
+    assert re.search(r"[1-9]\d* alarm\(s\) of now match", said)
     (silence,) = read_actions(workspace.lake.root)
     assert (silence.kind, silence.match, silence.reason) == ("silence", {"pool": "pool-0"}, "load test")
     assert silence.ends is not None
@@ -163,6 +167,12 @@ def test_a_silence_is_kept_and_expires(workspace: Workspace, say: Say) -> None:
     assert "load test" in say("actions")
     assert "no length of time" in say("silence", "--match", "pool=a", "--for", "4", code=2)
     assert "right would be NAME=GLOB" in say("silence", "--match", "chat", "--for", "4h", code=2)
+    assert "366 days at most" in say("silence", "--match", "pool=a", "--for", "367d", code=2)
+    assert "no length of time" in say("silence", "--match", "pool=a", "--for", "99999999999d", code=2)
+    both = ("--match", "pool=a", "--match", "pool=b")
+    assert "pool is given twice" in say("silence", *both, "--for", "4h", code=2)
+    assert len(read_actions(workspace.lake.root)) == 1
+    assert "no alarm of now matches" in say("silence", "--match", "pool=pool-O", "--for", "4h")
 
 
 def test_an_accepted_shift_ends_the_alarm_of_the_series(
@@ -181,6 +191,8 @@ def test_an_accepted_shift_ends_the_alarm_of_the_series(
     ended = {(row["rule"], row["reason"]) for row in last if row["transition"] == "resolved"}
     assert {("p99_ttft_s_page", "accepted"), ("p99_ttft_s_ticket", "accepted")} <= ended
     assert not [rule for rule, reason in ended if "e2e" in rule and reason == "accepted"]
+    alarm = evaluated["p99_ttft_s_page"]["alarm_id"]
+    assert "before all windows" in say("accept", alarm, "--from", (MONDAY - timedelta(days=1)).isoformat(), code=2)
     assert "not in the past" in say(
         "accept", evaluated["p99_e2e_s_page"]["alarm_id"], "--from", (NOW + timedelta(days=1)).isoformat(), code=2
     )
@@ -232,3 +244,5 @@ def test_rules_are_tested_on_made_up_series(say: Say, tmp_path: Path) -> None:
     assert "hour 721: p99_ttft_s_page pool=a is inactive, not firing" in say("test", "drift.yaml", code=1)
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("0.6x744", "0.6 744"))
     assert "'0.6': right would be LEVELxHOURS" in say("test", "drift.yaml", code=2)
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("p99_ttft_s, labels", "p98_ttft_s, labels"))
+    assert "'p98_ttft_s' is no metric" in " ".join(say("test", "drift.yaml", code=2).split())

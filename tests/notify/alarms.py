@@ -1,5 +1,6 @@
 """Alarms as stage monitor writes them, for tests: rows of alarm_events, and a lake with settings around them."""
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -66,13 +67,12 @@ def write_series(lake: Lake, rows: Iterable[Mapping[str, Any]]) -> None:
     write_parquet(lake.part("monitored", "alarm_series", "all"), table)
 
 
-def write_operations(lake: Lake, rows: Iterable[tuple[str, datetime, str, str]]) -> None:
-    """Operations as (kind, when, pool, revision)."""
-    names = ("kind", "occurred_at", "pool", "revision")
-    told = [dict(zip(names, row, strict=True)) for row in rows]
-    write_parquet(
-        lake.part("joined", "ops_events", "all"), pa.Table.from_pylist(told, schema=arrow_schema("ops_events"))
-    )
+def caused_by(kind: str, hours_before: float, **more: str) -> str:
+    """An explanation that names this as the likely cause, on pool chat, so long before noon."""
+    at = (NOON - timedelta(hours=hours_before)).isoformat().replace("+00:00", "Z")
+    last = {"kind": "scale_out", "occurred_at": "2026-11-21T11:59:00Z", "pool": None}
+    cause = {"kind": kind, "occurred_at": at, "pool": "chat", **more}
+    return json.dumps({"last_operation": last, "likely_cause": cause})
 
 
 def settings_of(folder: Path, text: str) -> Settings:

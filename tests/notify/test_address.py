@@ -62,6 +62,8 @@ def test_loopback_in_other_words_is_loopback(host: str) -> None:
         "https:///x",
         "https://user:secret@a.example/",
         "https://a.example:99999/",
+        "https://a.example:22/",
+        "https://a.example:0025/",
         "https://a.example/a b",
         "https://a.example/\x00",
         "https://[::1/",

@@ -134,3 +134,19 @@ def test_the_settings_own_texts() -> None:
 def test_an_explanation_that_is_no_json_stands_as_it_is() -> None:
     alert = Alert(transition(explanation="because"), True)
     assert body("webhook", alert)["alerts"][0]["annotations"]["description"] == "because"
+
+
+def test_what_is_cut_of_a_long_explanation_is_not_its_sql() -> None:
+    sql = "FROM requests WHERE pool = 'chat' ORDER BY ttft_s DESC NULLS LAST LIMIT 20"
+    cause = {"kind": "salt_rotation", "occurred_at": "2026-11-21T11:30:00Z", "pool": "chat", "revision": None}
+    peers = [f"p99_ttft_s workload={'w' * 200} pool=pool-{n}" for n in range(10)]
+    facts = {"likely_cause": cause, "peers_firing": peers, "slope_per_hour": 0.05, "sql": sql}
+    said = body("webhook", Alert(transition(explanation=json.dumps(facts)), True))["alerts"][0]["annotations"]
+    lines = said["description"].split("\n")
+    assert lines[:3] == [
+        "likely cause: salt_rotation, 2026-11-21T11:30:00Z, chat",
+        "slope per hour: 0.05",
+        f"sql: {sql}",
+    ]
+    assert lines[3].startswith("peers firing: p99_ttft_s workload=w")
+    assert lines[3].endswith("…")

@@ -11,7 +11,7 @@ from goodput.notify.enqueue import enqueue
 from goodput.notify.outbox import Outbox, outbox_file
 from goodput.notify.senders import Sender
 from goodput.plumbing.lake import Lake
-from notify.alarms import NOON, Clock, event, held, settings_of, write_events, write_operations
+from notify.alarms import NOON, Clock, caused_by, event, held, settings_of, write_events
 
 LINES = '[channels.log]\nkind = "file"\npath = "log.jsonl"\n'
 
@@ -176,32 +176,35 @@ def test_alertmanager_hears_of_a_firing_alarm_before_it_would_take_it_as_over(tm
     assert ends == [f"2026-11-21T{hour}:00:00Z" for hour in (15, 16, 17, 18, 19)]
 
 
-HOLD = '[notify]\nhold = ["page", "ticket"]\nexplained_for_s = 7200\n'
+HOLD = '[notify]\nhold = ["page", "ticket"]\nhold_for_s = 7200\n'
 
 
-@pytest.mark.parametrize("hold", [False, True])
-def test_an_alarm_after_a_deployment_says_so_and_waits_where_the_settings_want_it(tmp_path: Path, hold: bool) -> None:
-    at = world(tmp_path, (HOLD if hold else "") + LINES)
-    operations = [
-        ("deployment", NOON - timedelta(hours=9), "chat", "r1"),
-        ("deployment", NOON - timedelta(minutes=30), "chat", "r2"),
-        ("deployment", NOON - timedelta(minutes=10), "rag", "r3"),
-        ("incident", NOON - timedelta(minutes=5), "chat", ""),
-    ]
-    write_operations(at.lake, operations)
-    at.happens(event("f"))
-    assert at.drain() == (Drained() if hold else Drained(delivered=1))
+@pytest.mark.parametrize(
+    ("hold", "kind", "hours_before", "waits"),
+    [
+        ("", "deployment", 0.5, False),
+        (HOLD, "deployment", 0.5, True),
+        (HOLD, "deployment", 9, False),  # it has settled long ago, and is the likely cause all the same
+        (HOLD, "incident", 0.5, False),
+    ],
+)
+def test_an_alarm_names_its_likely_cause_and_waits_for_it_where_the_settings_want_it(
+    tmp_path: Path, hold: str, kind: str, hours_before: float, waits: bool
+) -> None:
+    at = world(tmp_path, hold + LINES)
+    at.happens(event("f", explanation=caused_by(kind, hours_before, revision="r2")))
+    assert at.drain() == (Drained() if waits else Drained(delivered=1))
     at.later(1.6)
-    assert at.drain() == (Drained(delivered=1) if hold else Drained())
+    assert at.drain() == (Drained(delivered=1) if waits else Drained())
+    clock = {0.5: "11:30", 9: "03:00"}[hours_before]
     said = (tmp_path / "log.jsonl").read_text()
-    assert '"explained_by":"deployment r2 of chat at 2026-11-21T11:30:00Z"' in said
+    assert f'"explained_by":"{kind} r2 of chat at 2026-11-21T{clock}:00Z"' in said
 
 
 @pytest.mark.parametrize("at_once", [False, True])
 def test_what_a_deployment_explains_and_ends_with_it_is_never_told(tmp_path: Path, at_once: bool) -> None:
     at = world(tmp_path, HOLD + LINES)
-    write_operations(at.lake, [("restart", NOON - timedelta(minutes=30), "chat", "")])
-    events = [event("f"), event("r", "resolved", after_h=1)]
+    events = [event("f", explanation=caused_by("restart", 0.5)), event("r", "resolved", after_h=1)]
     for group in [events] if at_once else [[one] for one in events]:
         at.happens(*group)
     assert at.later(24) == 0

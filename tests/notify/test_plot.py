@@ -5,14 +5,16 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
+from itertools import combinations
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from goodput.notify.chart import Chart, Mark, chart_of
-from goodput.notify.plot import draw
+from goodput.notify.plot import _compose, draw
 from notify.alarms import NOON, event, windows
 
 BLUE, ORANGE, TINT, VIOLET = (0x1F, 0x5F, 0xA8), (0xC2, 0x41, 0x0C), (0xFD, 0xE3, 0xD8), (0x6D, 0x28, 0xD9)
@@ -57,6 +59,16 @@ def test_the_gap_is_a_gap_and_the_onset_the_operation_and_the_firing_are_where_t
     over = draw(replace(chart, over_at=NOON + timedelta(hours=3), operation=None))
     assert pixels(over, TINT).max() < pixels(picture, TINT).max() - 0.01
     assert not len(pixels(over, VIOLET))
+
+
+def test_the_names_of_marks_that_lie_close_together_do_not_cover_each_other(chart: Chart) -> None:
+    at = [NOON + timedelta(hours=hour) for hour in (-2, -1, 2, 4)]
+    close = replace(chart, operation=Mark(at[0], "salt rotation"), onset_at=at[1], fired_at=at[2], over_at=at[3])
+    figure = Figure(figsize=(10, 5.4))
+    _compose(figure, close)
+    shown = [text.get_window_extent() for text in figure.axes[0].texts] + [figure.legends[0].get_window_extent()]
+    assert len(shown) == 5
+    assert not [pair for pair in combinations(shown, 2) if pair[0].overlaps(pair[1])]
 
 
 def test_without_a_baseline_there_is_the_bound_alone(chart: Chart) -> None:

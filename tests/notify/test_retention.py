@@ -160,7 +160,7 @@ def _history(seed: int, settings: Settings, *, forgets: bool) -> tuple[list[str]
             firing[name] = not firing.get(name, False)
             now = {"alarm_id": name, "replica": name, "occurred_at": at, "starts_at": at, "recorded_at": at}
             events.append(event(f"e{number}", "firing" if firing[name] else "resolved", **now))
-            found = due(Scene(histories(events), [], settings.notify, clock.ns), settings.channels, outbox)
+            found = due(Scene(histories(events), settings.notify, clock.ns), settings.channels, outbox)
             with outbox.writing():
                 outbox.add(found.drafts)
                 told += [draft.delivery_id for draft in found.drafts if draft.kind != "reminder"]

@@ -1,6 +1,7 @@
 """One attempt against a receiver that plays every failure, and what each answer leads to."""
 
 import base64
+import errno
 import hashlib
 import hmac
 import json
@@ -215,6 +216,57 @@ def test_lines_go_to_a_file_and_a_torn_one_is_left_alone(tmp_path: Path) -> None
         torn.write('{"b":')
     assert sender.send("c", b'{"c":3}\n', 0).delivered
     assert (tmp_path / "alarms/log.jsonl").read_text() == '{"a":1}\n{"b":\n{"c":3}\n'
+
+
+def test_a_disk_that_takes_a_part_of_a_line_has_not_taken_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """write(2) takes what there is room for; the rest of the line has to be offered again, and that fails."""
+    room, write = [5], os.write
+
+    def nearly_full(descriptor: int, data: bytes) -> int:
+        if not room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, data[: room.pop()])
+
+    sender = Sender(Channel.model_validate({"kind": "file", "path": "log.jsonl"}), tmp_path)
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", nearly_full)
+        outcome = sender.send("a", b'{"a":1}\n', 0)
+    assert (outcome.delivered, outcome.error) == (False, "OSError: No space left on device")
+    assert sender.send("a", b'{"a":1}\n', 0).delivered
+    assert (tmp_path / "log.jsonl").read_text() == '{"a":\n{"a":1}\n'
+
+
+def test_a_picture_that_slack_cannot_fetch_costs_the_picture_and_not_the_message() -> None:
+    """It refuses the whole message: invalid_blocks, "downloading image failed"."""
+    header = {"type": "header", "text": {"type": "plain_text", "text": "p99"}}
+    shown = {"text": "p99", "blocks": [header, {"type": "image", "image_url": "https://x/y.png", "alt_text": "p99"}]}
+    for plays, delivered, bodies in (
+        ([400], True, [shown, {**shown, "blocks": [header]}]),
+        ([400, 400], False, [shown, {**shown, "blocks": [header]}]),
+        ([500], False, [shown]),
+    ):
+        script = Script(list(plays))
+        with receiving(script) as port:
+            url = {"clear": f"http://127.0.0.1:{port}/"}
+            slack = Channel.model_validate({"kind": "slack", "url": url, "allow_private": True})
+            outcome = Sender(slack, Path()).send("a", json.dumps(shown).encode(), 0)
+        assert outcome.delivered is delivered
+        assert [json.loads(got.body) for got in script.got] == bodies
+
+
+def test_a_ca_file_that_is_not_there_is_named() -> None:
+    given = {"kind": "webhook", "url": "https://127.0.0.1:9/", "allow_private": True, "ca_file": "none.pem"}
+    outcome = Sender(Channel.model_validate(given), Path("/etc")).send("a", b"{}", 0)
+    assert "ca_file /etc/none.pem cannot be used: No such file" in str(outcome.error)
+
+
+def test_a_missing_secret_is_told_before_anybody_is_looked_up() -> None:
+    def nobody(host: str, port: int) -> list[str]:
+        raise AssertionError(host)
+
+    given = {"kind": "pagerduty", "routing_key": {"env": "NO_SUCH_VARIABLE"}}
+    outcome = Sender(Channel.model_validate(given), Path(), nobody).send("a", b"{}", 0)
+    assert "no variable NO_SUCH_VARIABLE" in str(outcome.error)
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:

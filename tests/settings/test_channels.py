@@ -61,7 +61,7 @@ def test_channels_of_every_kind(tmp_path: Path) -> None:
         ),
         (f'{HOOK}[channels.ops.templates]\ntext = "5 $"', "channels.ops.templates.text", "text with $name"),
         (f"{HOOK}urll = 1", "channels.ops.urll", "url"),
-        ("[notify]\nexplained_for_s = 0", "notify.explained_for_s", "greater than 0"),
+        ("[notify]\nhold_for_s = 0", "notify.hold_for_s", "greater than 0"),
         ('[notify]\nplots_url = "plots/"', "notify.plots_url", "such as https://"),
         ("[notify]\nretention_s = 21600", "notify.retention_s", "more than 21600"),
         ("[notify]\nretention_s = 86400\n[alarms]\nmax_age_s = 90000", "notify.retention_s", "more than 90000"),

@@ -59,6 +59,8 @@ def test_a_target_in_percent_is_the_same(tmp_path: Path) -> None:
         ("Occurrences", "Timeslices", "spec.budgetingMethod: 'Timeslices' is not supported"),
         ("target: 0.99", "target: 0.99, targetPercent: 99", "spec.objectives: needs one target"),
         ("target: 0.99", "target: high", "spec.objectives: 'high' is no number"),
+        ("ratioMetric", "thresholdMetric", "spec.indicator: thresholdMetric is not supported"),
+        ("target: 0.99", "target: 0.99, op: lte, value: 2", "spec.objectives: op, value is not supported"),
         ("28d", "1M", "spec.timeWindow: is not usable"),
         ("isRolling: true", "isRolling: false", "spec.timeWindow: is not usable"),
         ("chat-goodput,", "Chat_Goodput,", "metadata.name: 'Chat_Goodput' is no name"),

@@ -3,6 +3,7 @@
 What alarms say to them is in `alarms`.
 """
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +21,10 @@ from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, read_act
 from goodput.settings.load import load_settings
 
 NAMED = "SELECT * FROM alarms WHERE starts_with(alarm_id, $key) ORDER BY alarm_id"
+_FIRST = "SELECT min(window_start) AS first FROM goodput"
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
+_LENGTH = re.compile(r"([1-9][0-9]{0,5})([mhd])")
+_LONGEST = timedelta(days=366)
 Reason = Annotated[str, typer.Option("--reason", help="Why; kept beside it.")]
 
 
@@ -37,10 +41,14 @@ def silence(
     """
     now = _now()
     begins = now.replace(minute=0, second=0) - timedelta(hours=1)  # what the next run judges ended before now
-    ends = now + timedelta(seconds=_seconds(length))
+    ends = now + _length(length)
     action = Action(uuid4().hex[:12], "silence", _matches(match), now, begins, ends, reason)
+    with published(config, lake) as connection:
+        count = sum(action.matches(row) for row in rows(connection, NAMED, {"key": ""}))
     _add(config, lake, action)
-    Console(stderr=True).print(f"silenced until {ends:%Y-%m-%d %H:%M} UTC ({action.action_id})", highlight=False)
+    meant = f"{count} alarm(s) of now match" if count else "no alarm of now matches: is that what is meant?"
+    said = f"silenced until {ends:%Y-%m-%d %H:%M} UTC ({action.action_id}); {meant}"
+    Console(stderr=True).print(said, highlight=False)
 
 
 def accept(
@@ -58,11 +66,14 @@ def accept(
     """
     with published(config, lake) as connection:
         row = one_alarm(rows(connection, NAMED, {"key": alarm}), alarm)
+        first = rows(connection, _FIRST)[0]["first"]
     if row["kind"] != "trend":
         raise UsageError(f"{row['alarm_id']} is no trend: {row['kind']} has no baseline that could be moved.")
     now, begins = _now(), _instant(since)
     if begins >= now:
         raise UsageError(f"--from {since} is not in the past.")
+    if first is None or begins < first:
+        raise UsageError(f"--from {since} is before all windows that are known: there is nothing to move.")
     match = {name: _literal(row[name]) for name in ("metric", "workload", "pool", "replica") if row[name] is not None}
     _add(config, lake, Action(uuid4().hex[:12], "accept", match, now, begins, None, reason))
     Console(stderr=True).print(f"accepted; the next run moves the baseline of {series_of(row)}", highlight=False)
@@ -141,18 +152,27 @@ def _literal(text: str) -> str:
 
 
 def _matches(given: list[str]) -> dict[str, str]:
-    pairs = dict(item.partition("=")[::2] for item in given)
-    for name, glob in pairs.items():
+    pairs: dict[str, str] = {}
+    for item in given:
+        name, _, glob = item.partition("=")
+        if name in pairs:
+            raise UsageError(
+                f"--match {name} is given twice, and all would have to match: silence one after the other."
+            )
+        pairs[name] = glob
         if name not in MATCHED or not glob:
             raise UsageError(f"--match {name}={glob}: right would be NAME=GLOB with a name of {', '.join(MATCHED)}.")
     return pairs
 
 
-def _seconds(text: str) -> float:
-    number, unit = text[:-1], text[-1:]
-    if unit not in _UNITS or not number.isdigit() or int(number) == 0:
+def _length(text: str) -> timedelta:
+    found = _LENGTH.fullmatch(text)
+    if found is None:
         raise UsageError(f"--for {text}: no length of time. Right would be 30m, 4h or 2d.")
-    return float(int(number) * _UNITS[unit])
+    length = timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+    if length > _LONGEST:
+        raise UsageError(f"--for {text}: a silence is of {_LONGEST.days} days at most; `enabled = false` ends a rule.")
+    return length
 
 
 def _instant(text: str) -> datetime:

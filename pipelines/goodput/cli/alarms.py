@@ -140,6 +140,8 @@ def replay(
     """
     with until_reader_leaves(), published(config, lake) as connection:
         found = rows(connection, _POWER, {"rule": rule})
+        if rule is not None and not found:
+            raise UsageError(f"No trend rule is called {rule!r}: `goodput alarms replay` shows them all.")
         out = console()
         if found:
             out.print(table(_POWER_HEADER, [_power_line(row) for row in found[:MAX_ROWS]], out.width))

@@ -173,7 +173,7 @@ def _test(name: str, settings: Settings) -> None:
         raise UnknownChannel(name, sorted(settings.channels))
     sender = Sender(settings.channels[name], settings.base)
     leads = sender.shown_target()
-    for sent in send_test(name, sender, Scene({}, [], settings.notify, time.time_ns())):
+    for sent in send_test(name, sender, Scene({}, settings.notify, time.time_ns())):
         if not sent.delivered:
             typer.echo(plain(f"{name} -> {leads}: not delivered: {sent.error}"), err=True)
             raise typer.Exit(1)

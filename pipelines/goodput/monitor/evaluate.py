@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from goodput.monitor.absence import watched_absences
 from goodput.monitor.burn import watched_burn_rates
 from goodput.monitor.calendar import Calendar, calendar
 from goodput.monitor.causes import operations_of
 from goodput.monitor.chart import alarm_series
 from goodput.monitor.explain import Context
 from goodput.monitor.grid import NAN, Floats, Grid, grid_of
-from goodput.monitor.plain_rules import watched_absences, watched_bounds
+from goodput.monitor.plain_rules import watched_bounds
 from goodput.monitor.power import power_rows
 from goodput.monitor.reconcile import Event, Moment, Told, heartbeat, reconcile
 from goodput.monitor.rows import alarm_row, clock_row, method_of, silent_telemetry, told

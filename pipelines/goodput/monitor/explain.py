@@ -47,6 +47,8 @@ def explain(one: Watched, at: int, context: Context) -> dict[str, Fact]:
         facts["requests"] = int(one.requests[at])
     if one.trend is not None and one.panel is not None:
         facts |= _of_trend(one, at, context)
+    elif one.kind == "absence":
+        facts["onset_at"] = _told(_began_s(one, at, context))
     facts |= _around(one, at, context)
     facts |= _after_what(one, at, facts, context)
     facts["sql"] = sql_to_look_at(one, facts, context.grid.end_s(at))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.grid import Floats
@@ -37,6 +37,14 @@ class GivenSeries(_Part):
     labels: dict[str, str] = Field(default_factory=dict)
     requests: int = 5000
     noise: float = 0.0
+
+    @field_validator("metric")
+    @classmethod
+    def _watched(cls, value: str) -> str:
+        known = sorted({source.metric for source in SOURCES})
+        if value not in known:
+            raise ValueError(f"{value!r} is no metric that can be watched: right would be one of {', '.join(known)}")
+        return value
 
 
 class Expected(_Part):

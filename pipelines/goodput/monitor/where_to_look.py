@@ -20,15 +20,15 @@ def sql_to_look_at(one: Watched, facts: Mapping[str, Any], at_s: int) -> str:
     if isinstance(facts.get("onset_at"), str):
         since_s = int(datetime.fromisoformat(facts["onset_at"]).timestamp())
     quantity = next((column for name, column in _QUANTITIES.items() if name in (one.metric or "")), None)
-    labels = dict(one.labels) if one.kind != "burn_rate" else {}
-    if quantity is not None:
-        period = f"ended_at BETWEEN {_instant(since_s)} AND {_instant(at_s)}"
+    labels = dict(one.labels)
+    if quantity is not None:  # percentiles are of requests that succeeded
+        period = f"pass_success AND {_within('ended_at', since_s, at_s)}"
         return f"FROM requests WHERE {_where(labels, period)} ORDER BY {quantity} DESC NULLS LAST LIMIT {_WORST}"
-    if one.metric == "goodput_ratio":
-        period = f"ended_at BETWEEN {_instant(since_s)} AND {_instant(at_s)}"
-        where = _where(labels, period)
-        return f"SELECT verdict, replica, count(*) FROM requests WHERE {where} GROUP BY ALL"  # noqa: S608  (text to read)
-    period = f"window_start BETWEEN {_instant(at_s - _A_DAY_S)} AND {_instant(at_s)}"
+    if one.metric == "goodput_ratio" and one.kind != "absence":
+        period = _within("ended_at", since_s, at_s)
+        where = _of_objective(labels, period) if one.kind == "burn_rate" else _where(labels, period)
+        return f"SELECT verdict, replica, count(*) FROM requests WHERE {where} GROUP BY ALL ORDER BY ALL"  # noqa: S608  (text to read)
+    period = _within("window_start", at_s - _A_DAY_S, at_s)
     source = next((source for source in SOURCES if source.metric == one.metric), None)
     relation, cut = ("goodput", ()) if source is None else (source.relation, source.where)
     if one.panel is not None:
@@ -36,9 +36,23 @@ def sql_to_look_at(one: Watched, facts: Mapping[str, Any], at_s: int) -> str:
     return f"FROM {relation} WHERE {_where(labels | dict(cut), period)} ORDER BY window_start"
 
 
+def _of_objective(labels: Mapping[str, str], period: str) -> str:
+    """Of a burn rate a label holds globs, any of which may match."""
+    globs = [
+        "(" + " OR ".join(f"{name} GLOB {quoted(glob)}" for glob in value.split(", ")) + ")"
+        for name, value in labels.items()
+    ]
+    return " AND ".join([*globs, period])
+
+
 def _where(labels: Mapping[str, str], period: str) -> str:
-    same = [f"{name} = {quoted(value)}" for name, value in labels.items() if value != "unknown"]
+    same = [f"{name} IS NULL" if value == "unknown" else f"{name} = {quoted(value)}" for name, value in labels.items()]
     return " AND ".join([*same, period])
+
+
+def _within(column: str, since_s: int, until_s: int) -> str:
+    """As windows are: with their beginning and without their end."""
+    return f"{column} >= {_instant(since_s)} AND {column} < {_instant(until_s)}"
 
 
 def _instant(at_s: int) -> str:

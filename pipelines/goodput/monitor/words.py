@@ -19,7 +19,7 @@ def _what(one: Watched, facts: Mapping[str, Any]) -> str:
     if one.kind == "burn_rate":
         return f"{series}: the error budget burns {facts['score']:.1f} times too fast (bound {one.threshold:.1f})"
     if one.kind == "absence":
-        return f"{series}: no traffic since {facts['evaluated_at']}, where there usually is some"
+        return f"{series}: no traffic since {facts['onset_at']}, where there usually is some"
     value = _shown(one.metric, facts.get("value"))
     if one.kind == "absolute":
         return f"{series} is {value} (bound {_shown(one.metric, one.threshold)})"

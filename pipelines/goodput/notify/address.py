@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from goodput.errors import TargetRefused
 
 Resolver = Callable[[str, int], list[str]]
+_HTTPS, _UNPRIVILEGED = 443, 1024
 _NAT64 = ip_network("64:ff9b::/96")
 # Link-local, and where clouds answer with credentials: nobody takes alarms there, so nothing allows them.
 _NEVER = tuple(
@@ -59,6 +60,8 @@ def target(url: str, *, allow_private: bool, resolver: Resolver = look_up) -> Ta
     if not tls and not allow_private:
         raise TargetRefused("the url is not encrypted", "https, or allow_private = true for a receiver of your own")
     port = port or (443 if tls else 80)
+    if not allow_private and port != _HTTPS and port < _UNPRIVILEGED:
+        raise TargetRefused(f"port {port} is that of another service", "443, or 1024 and above")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not path.isascii() or not path.isprintable() or " " in path:
         raise TargetRefused("the path of the url holds characters that are not allowed", "percent-encoding")

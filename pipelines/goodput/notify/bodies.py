@@ -131,6 +131,13 @@ def _slack(channel: Channel, notice: Notice, external_url: str) -> dict[str, Any
     return {"text": cut(_escaped("; ".join(titles)), _SLACK_TEXT), "blocks": blocks}
 
 
+def without_pictures(body: bytes) -> bytes | None:
+    """A message of Slack without its pictures; None where it shows none."""
+    message = json.loads(body)
+    blocks = [block for block in message["blocks"] if block["type"] != "image"]
+    return None if len(blocks) == len(message["blocks"]) else _json({**message, "blocks": blocks})
+
+
 def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 

@@ -5,10 +5,10 @@ A resolve goes where its firing went, and nowhere else. An alarm that still fire
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-from goodput.notify.operations import Operation, explaining
+from goodput.notify.operations import explaining, held_until
 from goodput.notify.plots import Plots
 from goodput.notify.retry import NS
 from goodput.notify.transition import Transition
@@ -38,7 +38,6 @@ class Scene:
     """What decisions are made from, the same for every channel."""
 
     alarms: Mapping[str, Sequence[Transition]]
-    operations: Sequence[Operation]
     settings: Notify
     now_ns: int
     plots: Plots = field(default_factory=Plots)
@@ -131,7 +130,7 @@ class _Walk:
             self._ends(transition)
 
     def _fires(self, transition: Transition, known: Known | None, *, last: bool) -> None:
-        operation = explaining(transition, self.scene.operations, self.scene.settings)
+        operation = explaining(transition)
         explained_by = str(operation or "")
         if known is not None:
             self.standing = Standing(transition, explained_by, known) if known.told else self.standing
@@ -139,8 +138,9 @@ class _Walk:
         origin = self.forced.get(transition.event_id)
         if origin is None and not self._is_due(transition, last=last):
             return
-        until = 0 if origin else self._held_until_ns(transition, operation)
-        self.told.decisions.append(Decision(transition, explained_by, until, origin=origin))
+        until = None if origin else held_until(transition, operation, self.scene.settings)
+        until_ns = 0 if until is None else int(until.timestamp()) * NS
+        self.told.decisions.append(Decision(transition, explained_by, until_ns, origin=origin))
         self.standing = Standing(transition, explained_by, None)
 
     def _is_due(self, transition: Transition, *, last: bool) -> bool:
@@ -150,12 +150,6 @@ class _Walk:
             return False
         age_s = (self.scene.now - transition.recorded_at).total_seconds()
         return last or age_s <= self.scene.settings.max_event_age_s
-
-    def _held_until_ns(self, transition: Transition, operation: Operation | None) -> int:
-        if operation is None or transition.severity not in self.scene.settings.hold:
-            return 0
-        until = operation.occurred_at + timedelta(seconds=self.scene.settings.explained_for_s)
-        return int(until.timestamp()) * NS
 
     def _ends(self, transition: Transition) -> None:
         """Tell that it is over; where the firing is still held back by what explains it, tell neither."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from goodput.errors import LakeUnreadable
 from goodput.notify.compose import Composer
 from goodput.notify.decide import Known, Scene, decide
-from goodput.notify.operations import read_operations
 from goodput.notify.outbox import Draft, Outbox
 from goodput.notify.plots import Plots, plots_of
 from goodput.notify.retry import NS
@@ -57,7 +56,7 @@ def scene_of(lake: Lake, settings: Settings, now_ns: int) -> Scene:
         plots = plots_of(lake, settings)
     except LakeUnreadable:
         plots = Plots()  # drawing says why
-    return Scene(read_transitions(lake), read_operations(lake), settings.notify, now_ns, plots)
+    return Scene(read_transitions(lake), settings.notify, now_ns, plots)
 
 
 def due(scene: Scene, channels: Mapping[str, Channel], outbox: Outbox) -> Due:

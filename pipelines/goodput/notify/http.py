@@ -73,7 +73,7 @@ def post(
     target: Target, body: bytes, headers: Mapping[str, str], limits: Limits, *, ca_file: Path | None = None
 ) -> Answer:
     """Post a body and read the answer's beginning. Raises OSError (TimeoutError past the limits) or HTTPException."""
-    context = ssl.create_default_context(cafile=ca_file) if target.tls else None
+    context = _trusting(ca_file) if target.tls else None
     connection = _Pinned(target, limits, context)
     try:
         with _deadline(connection, limits.total_s) as passed:
@@ -87,6 +87,13 @@ def post(
             return Answer(response.status, response.headers.get("Retry-After"), _beginning(response))
     finally:
         connection.close()
+
+
+def _trusting(ca_file: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:  # names no file by itself
+        raise OSError(error.errno, f"ca_file {ca_file} cannot be used: {error.strerror or error}") from error
 
 
 def _beginning(response: http.client.HTTPResponse) -> str:

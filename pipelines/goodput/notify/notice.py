@@ -78,19 +78,28 @@ def texts(alert: Alert, templates: Templates) -> tuple[str, str]:
 
 
 def readable(explanation: str) -> str:
-    """A JSON explanation as a line per fact; text that is no JSON object stays as it is."""
+    """A JSON explanation as a line per fact, lists last: those are what may be cut. Text that is no object stays."""
     try:
         facts = json.loads(explanation) if explanation else {}
     except ValueError:
         return explanation
     if not isinstance(facts, dict):
         return explanation
-    return "\n".join(f"{name.replace('_', ' ')}: {_fact(value)}" for name, value in facts.items() if value is not None)
+    told = sorted(((name, value) for name, value in facts.items() if value is not None), key=_is_list)
+    return "\n".join(f"{name.replace('_', ' ')}: {_fact(value)}" for name, value in told)
+
+
+def _is_list(fact: tuple[str, object]) -> bool:
+    return isinstance(fact[1], list)
 
 
 def _fact(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, dict):
+        return ", ".join(_fact(part) for part in value.values() if part is not None)
+    if isinstance(value, list):
+        return "; ".join(map(_fact, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,24 +1,21 @@
-"""What was done to the fleet, as far as it explains an alarm: the newest operation shortly before the alarm began."""
+"""What was done to the fleet that an alarm most likely follows from: as its explanation names it, and nothing else.
 
-from collections.abc import Sequence
+Which operation that is was judged with the alarm itself; here it is read, put in words and waited for.
+"""
+
+import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from goodput.errors import LakeUnreadable
 from goodput.notify.notice import instant
 from goodput.notify.transition import Transition
-from goodput.plumbing.lake import Lake
 from goodput.settings.channels import Notify
-
-_COLUMNS = ["kind", "occurred_at", "pool", "replica", "revision"]
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One row of `ops_events`."""
+    """The operation that an explanation names as the likely cause."""
 
     kind: str
     occurred_at: datetime
@@ -32,29 +29,19 @@ class Operation:
         return " ".join(part for part in (*named, *at) if part)
 
 
-def read_operations(lake: Lake) -> list[Operation]:
-    """All operations, oldest first; none where nothing told of any. Raises LakeUnreadable."""
-    found: list[Operation] = []
-    for path in sorted((lake.root / "joined" / "ops_events").glob("*/*.parquet")):
-        try:
-            found += [Operation(**row) for row in pq.read_table(path, columns=_COLUMNS).to_pylist()]
-        except (OSError, pa.ArrowException) as error:
-            raise LakeUnreadable(path, str(error)) from error
-    return sorted(found, key=lambda operation: operation.occurred_at)
+def explaining(alarm: Transition) -> Operation | None:
+    """The likely cause of an alarm; None where its explanation names none."""
+    try:
+        facts = json.loads(alarm.explanation or "{}")
+        told: dict[str, Any] = facts["likely_cause"]
+        at = datetime.fromisoformat(told["occurred_at"])
+        return Operation(told["kind"], at, *(told.get(name) for name in ("pool", "replica", "revision")))
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
-def explaining(alarm: Transition, operations: Sequence[Operation], settings: Notify) -> Operation | None:
-    """The newest operation on the alarm's pool and replica within `explained_for_s` before it began to fire."""
-    until = alarm.starts_at
-    since = until - timedelta(seconds=settings.explained_for_s)
-    near = (
-        operation
-        for operation in reversed(operations)
-        if operation.kind in settings.explained_by and since <= operation.occurred_at <= until
-    )
-    return next((operation for operation in near if _concerns(operation, alarm)), None)
-
-
-def _concerns(operation: Operation, alarm: Transition) -> bool:
-    pairs = ((operation.pool, alarm.labels.get("pool")), (operation.replica, alarm.labels.get("replica")))
-    return all(of is None or on is None or of == on for of, on in pairs)
+def held_until(alarm: Transition, operation: Operation | None, settings: Notify) -> datetime | None:
+    """Until when an alarm waits for what explains it to settle; None where the settings let none such wait."""
+    if operation is None or alarm.severity not in settings.hold or operation.kind not in settings.hold_after:
+        return None
+    return operation.occurred_at + timedelta(seconds=settings.hold_for_s)

@@ -22,7 +22,7 @@ _INK, _FAINT, _GRID, _ROOM = "#1f2933", "#7b8794", "#e4e7eb", "#e8edf2"
 _LINE, _USUAL, _BOUND, _ALARM, _OPERATION = "#1f5fa8", "#52606d", "#c2410c", "#fde3d8", "#6d28d9"
 _SIZE, _DPI = (10.0, 5.4), 120
 _TITLE_COLUMNS, _TITLE_LINES = 112, 3
-_LABEL_WIDTH, _LABEL_LINES = 0.16, 3  # share of the axis that one label takes; lines of labels
+_LABEL_WIDTH, _LABEL_LINES = 0.16, 4  # share of the axis that one label takes; lines: each mark may need its own
 _A_DAY_S = 86400
 _STYLE: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],  # comes with the library: the same letters everywhere
@@ -62,7 +62,7 @@ def _compose(figure: "Figure", chart: Chart) -> None:
     figure.text(0.012, 0.978, "\n".join(title), va="top", fontsize=10, fontweight="bold", linespacing=1.35)
     begin = 0.985 - 0.041 * len(title)  # of the legend, below the title
     heights = (3.6, 1) if any(score is not None for score in chart.score) else (1,)
-    frame = {"left": 0.075, "right": 0.985, "top": begin - 0.125, "bottom": 0.1, "hspace": 0.12}
+    frame = {"left": 0.075, "right": 0.985, "top": begin - 0.155, "bottom": 0.1, "hspace": 0.12}
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights, **frame)
     axes = [figure.add_subplot(grid[row]) for row in range(len(heights))]
     _series(axes[0], chart)

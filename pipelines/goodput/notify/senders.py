@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from goodput.errors import SecretUnusable, TargetRefused
 from goodput.notify.address import Resolver, look_up, target
+from goodput.notify.bodies import without_pictures
 from goodput.notify.http import Answer, Limits, post
 from goodput.notify.retry import NS
 from goodput.notify.secrets import read_secret
@@ -28,6 +29,7 @@ _NEVER = {
     "pagerduty": (400, 413),
     "slack": (400, 403, 404, 410),
 }
+_PICTURES_REFUSED = 400  # by Slack, with all that is beside them, where it cannot fetch one
 _API_PATH = "/api/v2/alerts"
 _RESTS = (429, 503)  # with Retry-After: the receiver means all that it gets
 
@@ -60,7 +62,7 @@ class Sender:
                 return _printed(body)
             return self._post(delivery_id, body, now_ns)
         except (TargetRefused, SecretUnusable) as error:
-            return Sent(False, error=str(error))
+            return Sent(False, error=" ".join(str(error).splitlines()))
         except TimeoutError as error:
             return Sent(False, error=str(error) or "timed out")
         except (OSError, HTTPException, ValueError) as error:
@@ -77,8 +79,7 @@ class Sender:
         return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
 
     def _post(self, delivery_id: str, body: bytes, now_ns: int) -> Sent:
-        channel = self.channel
-        where = target(self._url(), allow_private=channel.allow_private, resolver=self.resolver)
+        channel, url = self.channel, self._url()
         headers = {"Content-Type": "application/json", "User-Agent": "goodput"}
         secrets: list[str] = []
         if channel.kind == "webhook":
@@ -90,9 +91,13 @@ class Sender:
         if channel.routing_key is not None:
             secrets.append(read_secret("routing_key", channel.routing_key, self.base))
             body = b'{"routing_key":' + json.dumps(secrets[-1]).encode() + b"," + body[1:]
+        where = target(url, allow_private=channel.allow_private, resolver=self.resolver)
         limits = Limits(channel.connect_timeout_s, channel.timeout_s)
         ca_file = None if channel.ca_file is None else self.base / channel.ca_file
-        return _judged(channel.kind, post(where, body, headers, limits, ca_file=ca_file), secrets)
+        answer = post(where, body, headers, limits, ca_file=ca_file)
+        if channel.kind == "slack" and answer.status == _PICTURES_REFUSED and (plain := without_pictures(body)):
+            answer = post(where, plain, headers, limits, ca_file=ca_file)
+        return _judged(channel.kind, answer, secrets)
 
     def _url(self) -> str:
         if self.channel.url is None:
@@ -132,7 +137,9 @@ def _appended(path: Path, body: bytes) -> Sent:
     try:
         size = os.fstat(descriptor).st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-        os.write(descriptor, (b"\n" if torn else b"") + body)
+        line = memoryview((b"\n" if torn else b"") + body)
+        while line:  # a disk that is nearly full takes a part, and says so only when asked for the rest
+            line = line[os.write(descriptor, line) :]
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -128,9 +128,9 @@ class Notify(Part):
     max_event_age_s: Seconds = 6 * 3600.0
     run_budget_s: Seconds = 30.0
     external_url: str = ""
-    explained_by: Names = ("deployment", "restart", "scale_in", "scale_out", "salt_rotation", "config_change")
-    explained_for_s: Seconds = 2 * 3600.0
     hold: Severities = ()
+    hold_after: Names = ("deployment", "restart", "scale_in", "scale_out", "salt_rotation", "config_change")
+    hold_for_s: Seconds = 2 * 3600.0
     plots: str = ""
     plots_url: str = ""
     retention_s: Seconds = 90 * 86400.0

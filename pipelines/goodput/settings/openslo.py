@@ -76,10 +76,22 @@ def _table(document: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     spec = _part(document, "spec")
     if spec.get("budgetingMethod", "Occurrences") != "Occurrences":
         raise _NotSo("spec.budgetingMethod", f"{spec['budgetingMethod']!r} is not supported", "Occurrences")
+    _goodput_alone(spec)
     table: dict[str, Any] = {"objective": _target(spec), "period_s": _period(spec)}
     if spec.get("service"):
         table["workload"] = str(spec["service"])
     return name, table
+
+
+def _goodput_alone(spec: Mapping[str, Any]) -> None:
+    """An objective is a share of goodput: one that says another thing must not be judged as if it said that."""
+    indicator = spec.get("indicator")
+    of_indicator = indicator.get("spec") if isinstance(indicator, dict) else None
+    if isinstance(of_indicator, dict) and "thresholdMetric" in of_indicator:
+        raise _NotSo("spec.indicator", "thresholdMetric is not supported", "ratioMetric, and a gate for its bound")
+    extra = sorted({"op", "value", "timeSliceTarget", "timeSliceWindow"} & set(_only(spec, "objectives")))
+    if extra:
+        raise _NotSo("spec.objectives", f"{', '.join(extra)} is not supported", "target or targetPercent alone")
 
 
 def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:

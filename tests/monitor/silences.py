@@ -1,0 +1,36 @@
+"""Series whose hours are empty by chance, and what the rule on silence makes of them: for the tests and the drill."""
+
+import numpy as np
+
+from goodput.monitor.absence import watched_absences
+from goodput.monitor.calendar import calendar
+from goodput.monitor.grid import Grid
+from goodput.monitor.series import Panel
+from goodput.monitor.watched import Watched
+from goodput.settings.alarms import default_rules
+from monitor.drifts import MONDAY_S
+
+SERIES, DAYS, A_DAY = 250, 56, 24
+RULE = {"pool_silent": default_rules()["pool_silent"]}
+
+
+def traffic(share: np.ndarray, sticky: float = 1.0) -> np.ndarray:
+    """Whether hours have requests: a `share` of each of the day is empty, after an empty one `sticky` times it."""
+    rng = np.random.default_rng(8)
+    empty = np.tile(share, DAYS)
+    again = sticky * empty
+    first = empty * (1 - again) / (1 - empty)
+    there = np.ones((SERIES, DAYS * A_DAY), dtype=np.bool_)
+    for hour in range(1, there.shape[1]):
+        there[:, hour] = rng.random(SERIES) >= np.where(there[:, hour - 1], first[hour], again[hour])
+    return there
+
+
+def watched(there: np.ndarray) -> list[Watched]:
+    grid = Grid(MONDAY_S, there.shape[1] // A_DAY)
+    labels = tuple((("pool", str(row)),) for row in range(len(there)))
+    panel = Panel("goodput_ratio", grid, labels, there.astype(float), there.astype(float), None)
+    return list(watched_absences({"goodput_ratio": panel}, RULE, calendar(grid), grid.windows))
+
+
+EVENLY, AT_NIGHT = np.full(A_DAY, 1 / 6), np.where(np.arange(A_DAY) < 7, 0.19, 0.01)
