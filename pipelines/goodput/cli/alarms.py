@@ -29,6 +29,7 @@ _SERIES = "SELECT * FROM alarm_series WHERE alarm_id = $key ORDER BY window_star
 _POWER = """
     SELECT * FROM alarm_power WHERE $rule IS NULL OR rule = $rule ORDER BY rule, workload, pool, replica
 """
+_NOTHING = "Nothing is watched yet: that begins with the first whole hour, and trends with a week of them."
 _HEADER = ("alarm", "severity", "state", "since", "series", "what happened")
 _POWER_HEADER = ("alarm", "rule", "series", "armed", "fired", "sigma", "sees", "5 %/h in", "1.33 %/h in", "why not")
 
@@ -66,7 +67,12 @@ def listed(
         if found:
             out.print(table(_HEADER, [_line(row) for row in found[:MAX_ROWS]], out.width))
         counts = ", ".join(f"{row['alarms']} {row['state']}" for row in rows(connection, _COUNTS))
-        out.print(plain(counts or "Nothing is watched yet."))
+        out.print(
+            plain(
+                counts
+                or "Nothing is watched yet: that begins with the first whole hour, and trends with a week of them."
+            )
+        )
 
 
 def _line(row: Row) -> tuple[object, ...]:
