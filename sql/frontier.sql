@@ -99,25 +99,46 @@ rated AS (
     FROM bins
     JOIN doubts USING (slice, cut, load_bin)
 ),
+numbered AS (
+    SELECT slice, cut, load_bin, window_start, dense_rank() OVER (ORDER BY slice, cut, load_bin)::INTEGER AS bin FROM loads
+),
+counted AS ( -- by a number for each bin: there are as many buckets as requests
+    SELECT bin, 'ttft' AS metric, bucket, sum(n)::BIGINT AS n
+    FROM (
+        SELECT bin, unnest(ttft_buckets) AS bucket, unnest(ttft_counts) AS n
+        FROM sliced JOIN numbered USING (slice, cut, window_start)
+    )
+    GROUP BY ALL
+    UNION ALL
+    SELECT bin, 'tpot', bucket, sum(n)::BIGINT
+    FROM (
+        SELECT bin, unnest(tpot_buckets) AS bucket, unnest(tpot_counts) AS n
+        FROM sliced JOIN numbered USING (slice, cut, window_start)
+    )
+    GROUP BY ALL
+    UNION ALL
+    SELECT bin, 'e2e', bucket, sum(n)::BIGINT
+    FROM (
+        SELECT bin, unnest(e2e_buckets) AS bucket, unnest(e2e_counts) AS n
+        FROM sliced JOIN numbered USING (slice, cut, window_start)
+    )
+    GROUP BY ALL
+),
+ranked AS (
+    SELECT
+        bin, metric, bucket,
+        sum(n) OVER (PARTITION BY bin, metric ORDER BY bucket) AS upto,
+        1 + 0.99 * (sum(n) OVER (PARTITION BY bin, metric) - 1) AS rank
+    FROM counted
+),
 tails AS (
     SELECT
         slice, cut, load_bin,
         min(bucket_latency(bucket)) FILTER (WHERE metric = 'ttft' AND upto >= rank) AS p99_ttft_s,
         min(bucket_latency(bucket)) FILTER (WHERE metric = 'tpot' AND upto >= rank) AS p99_tpot_s,
         min(bucket_latency(bucket)) FILTER (WHERE metric = 'e2e' AND upto >= rank) AS p99_e2e_s
-    FROM (
-        SELECT
-            slice, cut, load_bin, metric, bucket,
-            sum(n) OVER (PARTITION BY slice, cut, load_bin, metric ORDER BY bucket) AS upto,
-            1 + 0.99 * (sum(n) OVER (PARTITION BY slice, cut, load_bin, metric) - 1) AS rank
-        FROM (
-            SELECT slice, cut, load_bin, 'ttft' AS metric, unnest(ttft_buckets) AS bucket, unnest(ttft_counts) AS n FROM binned
-            UNION ALL
-            SELECT slice, cut, load_bin, 'tpot', unnest(tpot_buckets), unnest(tpot_counts) FROM binned
-            UNION ALL
-            SELECT slice, cut, load_bin, 'e2e', unnest(e2e_buckets), unnest(e2e_counts) FROM binned
-        )
-    )
+    FROM ranked
+    JOIN (SELECT DISTINCT bin, slice, cut, load_bin FROM numbered) USING (bin)
     GROUP BY ALL
 ),
 unloaded AS (
