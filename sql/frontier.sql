@@ -103,24 +103,20 @@ numbered AS (
     SELECT slice, cut, load_bin, window_start, dense_rank() OVER (ORDER BY slice, cut, load_bin)::INTEGER AS bin FROM loads
 ),
 counted AS ( -- by a number for each bin: there are as many buckets as requests
-    SELECT bin, 'ttft' AS metric, bucket, sum(n)::BIGINT AS n
+    SELECT bin, metric, bucket, sum(n)::BIGINT AS n
     FROM (
-        SELECT bin, unnest(ttft_buckets) AS bucket, unnest(ttft_counts) AS n
-        FROM sliced JOIN numbered USING (slice, cut, window_start)
-    )
-    GROUP BY ALL
-    UNION ALL
-    SELECT bin, 'tpot', bucket, sum(n)::BIGINT
-    FROM (
-        SELECT bin, unnest(tpot_buckets) AS bucket, unnest(tpot_counts) AS n
-        FROM sliced JOIN numbered USING (slice, cut, window_start)
-    )
-    GROUP BY ALL
-    UNION ALL
-    SELECT bin, 'e2e', bucket, sum(n)::BIGINT
-    FROM (
-        SELECT bin, unnest(e2e_buckets) AS bucket, unnest(e2e_counts) AS n
-        FROM sliced JOIN numbered USING (slice, cut, window_start)
+        SELECT bin, metric, unnest(buckets) AS bucket, unnest(counts) AS n
+        FROM (
+            SELECT
+                bin,
+                unnest([
+                    {metric: 'ttft', buckets: ttft_buckets, counts: ttft_counts},
+                    {metric: 'tpot', buckets: tpot_buckets, counts: tpot_counts},
+                    {metric: 'e2e', buckets: e2e_buckets, counts: e2e_counts}
+                ], max_depth := 2)
+            FROM sliced
+            JOIN numbered USING (slice, cut, window_start)
+        )
     )
     GROUP BY ALL
 ),

@@ -57,11 +57,8 @@ class CellInputs(Protocol):
 
 def stale_cells(inputs: CellInputs) -> list[Cell]:
     """Cells whose files were not made from what lies in the lake now."""
-    return [cell for cell in inputs.cells() if _is_stale(inputs, cell)]
-
-
-def _is_stale(inputs: CellInputs, cell: Cell) -> bool:
-    return any(inputs_of(inputs.lake.part("measured", table, cell.name)) != cell.inputs for table in inputs.made)
+    lake, tables = inputs.lake, inputs.made
+    return [cell for cell in inputs.cells() if not lake.is_made_from("measured", tables, cell.name, cell.inputs)]
 
 
 def cell_name(hours: Sequence[str]) -> str:

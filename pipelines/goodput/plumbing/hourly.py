@@ -6,7 +6,7 @@ What the parts of an hour are made from is for each stage to say.
 from collections.abc import Collection
 from typing import Protocol
 
-from goodput.plumbing.lake import Lake, inputs_of
+from goodput.plumbing.lake import Lake
 
 
 class Hourly(Protocol):
@@ -35,10 +35,9 @@ def all_hours(inputs: Hourly) -> list[str]:
 
 def stale_hours(inputs: Hourly) -> list[str]:
     """Hours whose parts were made from something else, or are not there, in order."""
-    return [hour for hour in all_hours(inputs) if _is_stale(inputs, hour)]
-
-
-def _is_stale(inputs: Hourly, hour: str) -> bool:
     layer, tables = inputs.made
-    wanted = inputs.of_hour(hour)
-    return any(inputs_of(inputs.lake.part(layer, table, f"hour={hour}")) != wanted for table in tables)
+    return [
+        hour
+        for hour in all_hours(inputs)
+        if not inputs.lake.is_made_from(layer, tables, f"hour={hour}", inputs.of_hour(hour))
+    ]

@@ -106,6 +106,10 @@ class Lake:
         """Fingerprint of what each cell's part was made from, by the value of the cell."""
         return {cell: inputs_of(paths[0]) or "" for cell, paths in self.parts(layer, table).items()}
 
+    def is_made_from(self, layer: str, tables: Iterable[str], cell: str, inputs: str) -> bool:
+        """Whether the part of a cell is there for each of the tables, and was made from `inputs`."""
+        return all(inputs_of(self.part(layer, table, cell)) == inputs for table in tables)
+
     def promote(self, layer: str, table: str, cell: str) -> None:
         """Put a checked candidate in the place of its cell's file in `layer`. Raises LakeUnwritable."""
         target = self.part(layer, table, cell)
