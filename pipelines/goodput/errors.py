@@ -18,6 +18,7 @@ GoodputError                exit code 1: a run or a check failed
 │   └── UnknownChannel      no such channel in the settings
 ├── SourceRefused           one source file cannot be used; the run goes on
 ├── LakeTooNew              the lake was written by a newer version
+├── LakeTooOld              the lake was written by an older version and has to be rebuilt
 ├── LakeUnreadable          a file that the lake cannot do without is damaged
 ├── LakeBusy                another run holds the lake
 ├── RunCrashed              an error that nobody foresaw ended a run
@@ -174,6 +175,17 @@ class LakeTooNew(GoodputError):
         super().__init__(
             f"{root}: this lake has format {found}; this version of Goodput knows formats up to {known}.\n"
             "Upgrade Goodput, or name another lake with `lake` in goodput.toml or --lake."
+        )
+
+
+class LakeTooOld(GoodputError):
+    """The lake was written by an older version of Goodput, in a format that this one does not read."""
+
+    def __init__(self, root: Path, found: int, known: int) -> None:
+        super().__init__(
+            f"{root}: this lake has format {found}; this version of Goodput writes format {known}.\n"
+            "`goodput rebuild` makes it anew from the landing files, alarms and deliveries kept; the old one is kept "
+            "beside it until the new one is complete."
         )
 
 

@@ -63,12 +63,23 @@ class RowRule:
 
 @dataclass(frozen=True)
 class Contract:
-    """The contract of one table."""
+    """The contract of one table, and how the lake stores it: `layer` is empty where it is not stored.
+
+    `partition` is none, hour, day or windows (hours for windows of at most an hour, days for longer ones);
+    `partitioned_by` is DuckDB SQL for the hour of a row, counted from the Unix epoch; `order` is that of the rows in a
+    part. `published` is table (inside the database), view (over the lake), inside (in the database, for other relations
+    only), no, or the relation whose rows it adds to.
+    """
 
     name: str
     description: str
     columns: tuple[Column, ...]
     rules: tuple[RowRule, ...]
+    layer: str = ""
+    partition: str = "none"
+    partitioned_by: str = ""
+    order: str = ""
+    published: str = "no"
 
     @property
     def primary_key(self) -> tuple[str, ...]:
@@ -95,7 +106,15 @@ def contract(name: str) -> Contract:
         RowRule(rule["name"], rule["implementation"], rule["description"]) for rule in table.get("quality", [])
     )
     rules = tuple(rule for column in columns for rule in _column_rules(column)) + declared
-    return Contract(document["name"], document["description"]["purpose"], columns, rules)
+    stored = {item["property"]: item["value"] for item in document.get("customProperties", [])}
+    stored["partitioned_by"] = stored.pop("partitionedBy", "")
+    return Contract(document["name"], document["description"]["purpose"], columns, rules, **stored)
+
+
+@cache
+def stored_tables() -> tuple[str, ...]:
+    """Names of the tables that the lake stores, sorted."""
+    return tuple(name for name in contract_names() if contract(name).layer)
 
 
 def _column(item: dict[str, Any]) -> Column:

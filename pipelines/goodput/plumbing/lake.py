@@ -1,52 +1,52 @@
-"""The lake: hive-partitioned Parquet below one root, every file a pure function of what it was computed from.
+"""The lake: Parquet parts below one root, every part a pure function of what it was computed from.
 
-Paths, atomic writes, the lock and the format version belong here; what is in the files does not.
+Paths, atomic writes, the lock and the format version belong here; which parts a table has is the catalog's to say.
 """
 
 import fcntl
+import hashlib
 import json
-import os
-from collections import deque
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from goodput.errors import LakeBusy, LakeTooNew, LakeUnreadable, LakeUnwritable
+from goodput.errors import LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable, LakeUnwritable
+from goodput.plumbing.catalog import Catalog, Part
 
-FORMAT = 1
+FORMAT = 2
 ROWS_A_GROUP = 2**17  # DuckDB reads the row groups of a file in parallel
 _WRITERS = 2
-Part = TypeVar("Part")
-INPUTS = b"goodput.inputs"  # Parquet metadata: fingerprint of what the file was computed from
+_RETRY_S = 0.5
+Item = TypeVar("Item")
 
 
 class Lake:
-    """One lake on local disk; see the architecture in README.md for its folders."""
+    """One lake on local disk; docs/architecture.md has its folders."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The parts of each table."""
+        return Catalog(self.root)
+
+    def refresh(self) -> None:
+        """Read the catalog anew: another process may have written to the lake."""
+        self.__dict__.pop("catalog", None)
 
     @property
     def database(self) -> Path:
         """The DuckDB file that users open."""
         return self.root / "goodput.duckdb"
-
-    @property
-    def ledger(self) -> Path:
-        """The account of every source read."""
-        return self.root / "ledger.parquet"
-
-    @property
-    def landed(self) -> Path:
-        """The files that the landing zone held when it was last looked at."""
-        return self.root / "landed.parquet"
 
     @property
     def is_made(self) -> bool:
@@ -56,19 +56,24 @@ class Lake:
     def open(self) -> None:
         """Create the lake, or check that this version may write to it.
 
-        Raises LakeTooNew, LakeUnreadable or LakeUnwritable.
+        Raises LakeTooNew, LakeTooOld, LakeUnreadable or LakeUnwritable.
         """
         marker = self.root / "lake.json"
         if marker.exists():
             found = _format_in(marker)
             if found > FORMAT:
                 raise LakeTooNew(self.root, found, FORMAT)
+            if found < FORMAT:
+                raise LakeTooOld(self.root, found, FORMAT)
             return
         write_atomically(marker, lambda path: path.write_text(json.dumps({"format": FORMAT}) + "\n"))
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Hold the lake for one writer; raises LakeBusy at once when another holds it. Gone with the process."""
+    def lock(self, wait_s: float = 0.0) -> Iterator[None]:
+        """Hold the lake for one writer, waiting up to `wait_s` for another to end; gone with the process.
+
+        Raises LakeBusy, LakeUnwritable.
+        """
         path = self.root / ".lock"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,58 +81,91 @@ class Lake:
         except OSError as error:
             raise LakeUnwritable(path, error) from error
         with handle:
+            self._take(handle, path, time.monotonic() + wait_s)
+            self.refresh()
+            yield
+
+    def _take(self, handle: IO[str], path: Path, until: float) -> None:
+        while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise LakeBusy(self.root) from error
+                if time.monotonic() >= until:
+                    raise LakeBusy(self.root) from error
+                time.sleep(_RETRY_S)
             except OSError as error:
                 raise LakeUnwritable(path, error) from error
-            yield
+            else:
+                return
 
-    def part(self, layer: str, table: str, cell: str, name: str = "part") -> Path:
-        """Path of one file: layer conformed, candidate, joined, measured or monitored; cell "hour=..." etc."""
-        return self.root / layer / table / cell / f"{name}.parquet"
-
-    def cells(self, layer: str, table: str) -> list[str]:
-        """Names of all cells of a table, sorted; "hour=..." etc."""
-        return _names(self.root / layer / table)
-
-    def parts(self, layer: str, table: str) -> dict[str, list[Path]]:
-        """All files of a table by the value of their cell (an hour or a day), both sorted."""
-        found: dict[str, list[Path]] = {}
-        for cell in self.cells(layer, table):
-            folder = self.root / layer / table / cell
-            files = [folder / name for name in _names(folder) if name.endswith(".parquet")]
-            if files:
-                found[cell.partition("=")[2]] = files
-        return found
-
-    def made_from(self, layer: str, table: str) -> dict[str, str]:
-        """Fingerprint of what each cell's part was made from, by the value of the cell."""
-        return {cell: inputs_of(paths[0]) or "" for cell, paths in self.parts(layer, table).items()}
-
-    def is_made_from(self, layer: str, tables: Iterable[str], cell: str, inputs: str) -> bool:
-        """Whether the part of a cell is there for each of the tables, and was made from `inputs`."""
-        return all(inputs_of(self.part(layer, table, cell)) == inputs for table in tables)
-
-    def promote(self, layer: str, table: str, cell: str) -> None:
-        """Put a checked candidate in the place of its cell's file in `layer`. Raises LakeUnwritable."""
-        target = self.part(layer, table, cell)
-        candidate = self.part("candidate", table, cell)
+    def write_part(self, table: str, partition: str, rows: pa.Table, inputs: str) -> Part:
+        """Write one part of a table; it counts once a commit of the catalog has it. Raises LakeUnwritable."""
+        home = self.catalog[table]
+        folder = home.part_path(partition, inputs, "").parent
+        temporary = folder / f".{inputs}.tmp"
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            candidate.replace(target)
-            candidate.parent.rmdir()
+            folder.mkdir(parents=True, exist_ok=True)
+            content, size_bytes = _write_hashed(temporary, rows)
+            path = home.part_path(partition, inputs, content)
+            temporary.replace(path)
         except OSError as error:
-            raise LakeUnwritable(target, error) from error
+            raise LakeUnwritable(folder, error) from error
+        finally:
+            with suppress(OSError):  # what went wrong is the better error
+                temporary.unlink(missing_ok=True)
+        return Part(partition, path, inputs, content, rows.num_rows, size_bytes)
 
 
-def _names(folder: Path) -> list[str]:
-    """What a folder holds, sorted; of a long history there are ten thousands of folders, and globbing is slow."""
-    try:
-        return sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+class _Hashed:
+    """A file that is hashed while it is written."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+        self.size_bytes = 0
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        self.size_bytes += len(data)
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self.size_bytes
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self.closed = True
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _write_hashed(path: Path, rows: pa.Table) -> tuple[str, int]:
+    with path.open("wb") as file:
+        hashed = _Hashed(file)
+        pq.write_table(rows, pa.PythonFile(hashed, mode="w"), row_group_size=ROWS_A_GROUP, **_options(rows))
+    return hashed.digest.hexdigest()[:32], hashed.size_bytes
+
+
+def _options(rows: pa.Table) -> dict[str, object]:
+    return {"compression": "zstd", "compression_level": 1, "use_dictionary": _repetitive(rows)}
+
+
+def _repetitive(rows: pa.Table) -> list[str]:
+    """Text columns whose values come again and again: what else there is, a dictionary makes slower and larger."""
+    first = rows.slice(0, 1000)
+    texts = [field.name for field in rows.schema if pa.types.is_string(field.type)]
+    return [name for name in texts if 2 * pc.count_distinct(first.column(name)).as_py() <= max(first.num_rows, 2)]
 
 
 def _format_in(marker: Path) -> int:
@@ -151,41 +189,15 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def write_parquet(path: Path, table: pa.Table, *, inputs: str = "") -> None:
-    """Write one Parquet file atomically, with the fingerprint of its inputs in its metadata."""
-    metadata = {**(table.schema.metadata or {}), INPUTS: inputs.encode()}
-    kept = table.replace_schema_metadata(metadata)
-    options = {"compression": "zstd", "compression_level": 1, "use_dictionary": _words(table)}
-    write_atomically(path, lambda temporary: pq.write_table(kept, temporary, row_group_size=ROWS_A_GROUP, **options))
+def write_parquet(path: Path, rows: pa.Table) -> None:
+    """Write one Parquet file that is no part of a table, atomically."""
+    write_atomically(path, lambda temporary: pq.write_table(rows, temporary, **_options(rows)))
 
 
-def write_each(write: Callable[[Part], None], parts: Iterable[Part]) -> None:
-    """Call `write` for each part, some at a time: writing one Parquet file keeps no more than one core busy."""
+def write_each(write: Callable[[Item], Part], items: Iterable[Item]) -> list[Part]:
+    """Call `write` for each item, some at a time: writing one Parquet file keeps no more than one core busy."""
     with ThreadPoolExecutor(_WRITERS, thread_name_prefix="parquet") as pool:
-        deque(pool.map(write, parts), maxlen=0)
-
-
-def _words(table: pa.Table) -> list[str]:
-    """Columns of words that come again and again: what else there is, a dictionary makes slower and larger."""
-    first = table.slice(0, 1000)
-    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
-    return [name for name in texts if 2 * pc.count_distinct(first.column(name)).as_py() <= max(first.num_rows, 2)]
-
-
-def inputs_of(path: Path) -> str | None:
-    """Fingerprint that a Parquet file was written with, None where there is no such file."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return _inputs_of(path, status.st_ino, status.st_mtime_ns)
-
-
-@lru_cache(maxsize=1_000_000)
-def _inputs_of(path: Path, _inode: int, _modified_ns: int) -> str:
-    """A footer is read once while its file stays: every stage asks for those of all history."""
-    metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
-    return metadata.get(INPUTS, b"").decode()
+        return list(pool.map(write, items))
 
 
 def delete(paths: Iterable[Path]) -> None:
@@ -193,7 +205,8 @@ def delete(paths: Iterable[Path]) -> None:
     for path in paths:
         try:
             path.unlink(missing_ok=True)
-            if not any(path.parent.iterdir()):
-                path.parent.rmdir()
+            with suppress(FileNotFoundError):
+                if not any(path.parent.iterdir()):
+                    path.parent.rmdir()
         except OSError as error:
             raise LakeUnwritable(path, error) from error

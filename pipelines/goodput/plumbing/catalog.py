@@ -1,0 +1,192 @@
+"""The catalog: which parts each table of the lake has, and what each was made from; one Delta table per lake table.
+
+Nothing walks folders to find parts: the Delta log lists them, for this code and for any other engine that reads Delta
+Lake. Parts are immutable; a commit swaps them, so that a reader sees all of a change or none of it.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+from deltalake import DeltaTable, PostCommitHookProperties, Schema
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+
+from goodput.errors import LakeUnreadable, LakeUnwritable
+from goodput.plumbing.contracts import arrow_schema, contract
+
+PARTITION = "period"  # the partition column: an hour "2026-11-20T09", a day "2026-11-20", or "all"
+ALL = "all"
+_MODULUS = 2**128
+_CONFIGURATION = {
+    "delta.checkpointInterval": "20",
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.dataSkippingNumIndexedCols": "0",  # the partition is the index
+}
+
+
+class Part(NamedTuple):
+    """One immutable Parquet file of a table: `<inputs>-<content>.parquet` below its partition."""
+
+    partition: str
+    path: Path
+    inputs: str  # fingerprint of what it was made from; of a conformed part: of the sources in it
+    content: str  # digest of its bytes
+    rows: int
+    size_bytes: int
+
+
+class Table:
+    """The parts of one lake table as of the newest commit; reads the Delta log once and follows its own commits."""
+
+    def __init__(self, lake_root: Path, name: str) -> None:
+        self.name = name
+        self.layer = contract(name).layer
+        self.root = lake_root / self.layer / name
+
+    def part_path(self, partition: str, inputs: str, content: str) -> Path:
+        """Where a part lies."""
+        return self.root / f"{PARTITION}={partition}" / f"{inputs}-{content}.parquet"
+
+    @cached_property
+    def _delta(self) -> DeltaTable | None:
+        try:
+            return DeltaTable(self.root)
+        except TableNotFoundError:
+            return None
+        except (DeltaError, OSError) as error:
+            raise LakeUnreadable(self.root / "_delta_log", str(error)) from error
+
+    @property
+    def version(self) -> int:
+        """Version of the newest commit, -1 before the first."""
+        return -1 if self._delta is None else self._delta.version()
+
+    @cached_property
+    def parts(self) -> Mapping[str, tuple[Part, ...]]:
+        """Parts by partition, both in order."""
+        if self._delta is None:
+            return {}
+        actions = pa.table(self._delta.get_add_actions(flatten=True))
+        names = ("path", "num_records", "size_bytes")
+        rows = zip(*(actions.column(name).to_pylist() for name in names), strict=True)
+        found: dict[str, list[Part]] = {}
+        for path, count, size_bytes in sorted(rows):
+            part = _part(self.root, path, count, size_bytes)
+            found.setdefault(part.partition, []).append(part)
+        return {partition: tuple(parts) for partition, parts in found.items()}
+
+    @cached_property
+    def contents(self) -> Mapping[str, str]:
+        """What each partition holds, as a digest: equal digests, equal rows.
+
+        Of a conformed table it is that of its sources, however these are spread over parts.
+        """
+        by_source = self.layer == "conformed"
+        return {
+            partition: digest_sum(part.inputs if by_source else part.content for part in parts)
+            for partition, parts in self.parts.items()
+        }
+
+    def inputs(self, partition: str) -> str | None:
+        """What the only part of a partition was made from; None where there is none."""
+        parts = self.parts.get(partition)
+        return parts[0].inputs if parts else None
+
+    def files(self, partitions: Iterable[str]) -> list[str]:
+        """Paths of the parts of some partitions, in order."""
+        return [str(part.path) for name in sorted(partitions) for part in self.parts.get(name, ())]
+
+    def all_files(self) -> list[str]:
+        """Paths of all parts, in order."""
+        return self.files(self.parts)
+
+    def replace(self, parts: Mapping[str, Sequence[Part]]) -> list[Path]:
+        """Make these the parts of their partitions (none: the partition is gone) in one commit; what they replaced.
+
+        Raises LakeUnwritable.
+        """
+        new = {part for given in parts.values() for part in given}
+        old = {part for partition in parts for part in self.parts.get(partition, ())}
+        return self._commit(new - old, old - new)
+
+    def change(self, add: Iterable[Part], remove: Iterable[Part] = ()) -> list[Path]:
+        """Add some parts and remove others in one commit; paths of the removed ones. Raises LakeUnwritable."""
+        present = {part for parts in self.parts.values() for part in parts}
+        return self._commit(set(add) - present, set(remove) & present)
+
+    def _commit(self, add: set[Part], remove: set[Part]) -> list[Path]:
+        if not add and not remove and self._delta is not None:
+            return []
+        now_ms = time.time_ns() // 10**6
+        adding = [_add(self.root, part, now_ms) for part in sorted(add)]
+        removing = [_remove(self.root, part, now_ms) for part in sorted(remove)]
+        try:
+            if self._delta is None:
+                create_table_with_add_actions(
+                    str(self.root),
+                    self._schema,
+                    adding,
+                    partition_by=[PARTITION],
+                    name=self.name,
+                    configuration=_CONFIGURATION,
+                )
+                del self._delta
+            else:
+                self._delta.create_write_transaction(
+                    [*adding, *removing],
+                    "append",
+                    self._delta.schema(),
+                    partition_by=[PARTITION],
+                    post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=True),
+                )
+                self._delta.update_incremental()
+        except (DeltaError, OSError) as error:
+            raise LakeUnwritable(self.root / "_delta_log", OSError(str(error))) from error
+        self.__dict__.pop("parts", None)
+        self.__dict__.pop("contents", None)
+        return [part.path for part in sorted(remove)]
+
+    @property
+    def _schema(self) -> Schema:
+        self.root.mkdir(parents=True, exist_ok=True)
+        return Schema.from_arrow(arrow_schema(self.name).append(pa.field(PARTITION, pa.string())))
+
+
+class Catalog:
+    """The tables of one lake, each opened when it is first asked for."""
+
+    def __init__(self, lake_root: Path) -> None:
+        self._root = lake_root
+        self._tables: dict[str, Table] = {}
+
+    def __getitem__(self, table: str) -> Table:
+        if table not in self._tables:
+            self._tables[table] = Table(self._root, table)
+        return self._tables[table]
+
+
+def digest_sum(digests: Iterable[str]) -> str:
+    """A digest of many that does not depend on their order or grouping: their sum."""
+    return f"{sum(int(digest, 16) for digest in digests) % _MODULUS:032x}"
+
+
+def _part(root: Path, path: str, rows: int, size_bytes: int) -> Part:
+    folder, _, name = path.partition("/")
+    inputs, _, content = name.removesuffix(".parquet").partition("-")
+    return Part(folder.partition("=")[2], root / path, inputs, content, rows, size_bytes)
+
+
+def _add(root: Path, part: Part, now_ms: int) -> AddAction:
+    stats = json.dumps({"numRecords": part.rows})
+    path = part.path.relative_to(root).as_posix()
+    return AddAction(path, part.size_bytes, {PARTITION: part.partition}, now_ms, True, stats)
+
+
+def _remove(root: Path, part: Part, now_ms: int) -> RemoveAction:
+    path = part.path.relative_to(root).as_posix()
+    return RemoveAction(path, True, now_ms, part.size_bytes, {PARTITION: part.partition})
