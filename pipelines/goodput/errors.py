@@ -27,7 +27,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── LandingUnwritable       received telemetry cannot be written
 ├── ReceiverBusy            another process receives into the folder
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
-├── HoursHeld               contract checks keep hours from being published
+├── PartitionsBlocked       partitions that could not be computed, or that break their contract, are not published
 ├── QueryFailed             the database refused the SQL
 ├── RuleTestsFailed         alarms are not in the states that a user's tests expect
 └── UnknownRequest          no such request was published
@@ -306,26 +306,40 @@ class OutputUnwritable(GoodputError):
 
 
 @dataclass(frozen=True)
-class HeldHour:
-    """One hour that a check keeps from being published: table, hour, and the expectations that failed."""
+class BlockedPartition:
+    """One partition of a table that cannot be published, and why; `blocked_by` is what it waits for, if it does.
+
+    `inputs` is what it was made from where its contract is broken, empty where another try may succeed.
+    """
 
     table: str
-    hour: str
-    failures: tuple[str, ...]
+    partition: str
+    reason: str
+    blocked_by: str | None = None
+    inputs: str = ""
 
 
-class HoursHeld(GoodputError):
-    """Contract checks keep hours from being published; all other hours are."""
+class PartitionsBlocked(GoodputError):
+    """Some partitions could not be computed or break their contract; all others are published."""
 
-    def __init__(self, held: Sequence[HeldHour]) -> None:
-        self.held = tuple(held)
-        lines = [f"  {h.table} {h.hour}: {'; '.join(h.failures)}" for h in held]
+    SHOWN = 20
+
+    def __init__(self, blocked: Sequence[BlockedPartition]) -> None:
+        self.blocked = tuple(blocked)
+        causes = [item for item in blocked if item.blocked_by is None]
+        waiting = len(blocked) - len(causes)
+        lines = [f"  {item.table} {item.partition}: {item.reason}" for item in causes[: self.SHOWN]]
+        more = [f"  and {len(causes) - self.SHOWN} more"] if len(causes) > self.SHOWN else []
+        waits = [f"  {waiting} partition(s) wait for these"] if waiting else []
         super().__init__(
             "\n".join(
                 [
-                    f"{len(held)} hour(s) held back: their rows break the contract, the last good revision stays:",
+                    f"{len(causes)} partition(s) blocked, all others are published; the last good revision stays:",
                     *lines,
-                    "Mend the source named in `goodput sources`, then run again.",
+                    *more,
+                    *waits,
+                    "Mend the source that `goodput sources` names, then run again; "
+                    '`goodput query "from blocked_partitions"` lists them all.',
                 ]
             )
         )

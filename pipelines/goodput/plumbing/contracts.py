@@ -86,6 +86,12 @@ class Contract:
         """Names of the key columns, in order."""
         return tuple(column.name for column in self.columns if column.primary_key)
 
+    @property
+    def meaning(self) -> list[object]:
+        """What decides the rows of the table: its columns and rules, whatever their descriptions say."""
+        columns = [(column.name, column.duckdb_type, column.primary_key) for column in self.columns]
+        return [columns, [(rule.name, rule.holds) for rule in self.rules], self.partitioned_by, self.order]
+
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
 

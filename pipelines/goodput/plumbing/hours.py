@@ -2,16 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 
-HOUR_NS = 3600 * 10**9
+HOUR_S = 3600
+HOUR_NS = HOUR_S * 10**9
+_REMEMBERED = 2**16  # seven years of hours
 HOUR_FORMAT = "%Y-%m-%dT%H"
 
 
+@lru_cache(_REMEMBERED)
 def hour_label(epoch_hour: int) -> str:
     """Label of an hour counted from the Unix epoch."""
     return datetime.fromtimestamp(epoch_hour * 3600, UTC).strftime(HOUR_FORMAT)
 
 
+@lru_cache(_REMEMBERED)
 def epoch_hour(label: str) -> int:
     """Hours from the Unix epoch to a label."""
     return int(datetime.strptime(label, HOUR_FORMAT).replace(tzinfo=UTC).timestamp()) // 3600

@@ -1,0 +1,106 @@
+"""Computes a batch of partitions by SQL alone: load the inputs, run the relations in order, write the tables.
+
+Nodes whose arithmetic is not all SQL use its pieces.
+"""
+
+from collections.abc import Iterator
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from goodput.plumbing.catalog import ALL, Part
+from goodput.plumbing.contracts import Contract, arrow_schema, contract
+from goodput.plumbing.hours import HOUR_S, epoch_hour
+from goodput.plumbing.lake import write_each
+from goodput.plumbing.node import Batch, Parts, hours_in
+from goodput.plumbing.parameters import shaped
+from goodput.plumbing.sql_files import compute, connect, read_parts
+
+_PARTITION_HOUR = "partition_hour"
+
+
+def compute_sql(batch: Batch) -> Parts:
+    """Run the SQL of a node over the inputs of a batch and write the part of each partition of each of its tables."""
+    with connect() as connection:
+        load(connection, batch)
+        for name in batch.node.relations:
+            compute(connection, name)
+        return {table: write_table(connection, batch, table) for table in batch.node.tables}
+
+
+def load(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    """Make the inputs and parameters of a batch relations of a connection."""
+    node = batch.node
+    for table in node.inputs:
+        read_parts(connection, table, batch.files(table), arrow_schema(table))
+    for name in node.parameters:
+        given = node.from_settings.get(name)
+        rows = given(batch.settings) if given else node.from_batch[name](batch)
+        connection.register(name, shaped(name, rows))
+
+
+def target_hours(batch: Batch) -> pa.Table:
+    """The hours asked for, counted from the Unix epoch."""
+    return pa.table({"epoch_hour": pa.array([epoch_hour(hour) for hour in batch.hours], pa.int64())})
+
+
+def grains(batch: Batch) -> pa.Table:
+    """Lengths in seconds of the windows asked for."""
+    return pa.table({"window_s": pa.array(batch.grains, pa.int32())})
+
+
+def write_table(connection: duckdb.DuckDBPyConnection, batch: Batch, table: str) -> dict[str, Part]:
+    """Write the part of each partition of a table that the connection has as a relation."""
+    agreed = contract(table)
+    if agreed.partition == "none":
+        rows = _rows(connection, agreed, "")
+        return {ALL: batch.write(table, ALL, rows.cast(arrow_schema(table)))}
+    if agreed.partition == "hour":
+        return _write_hours(connection, batch, agreed)
+    found = _rows(connection, agreed, "")
+    return write_windows(batch, table, found)
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, agreed: Contract, more: str) -> pa.Table:
+    columns = ", ".join(f'"{column.name}"' for column in agreed.columns)
+    order = f"ORDER BY {agreed.order}" if agreed.order else ""
+    return connection.sql(f'SELECT {columns}{more} FROM "{agreed.name}" {order}').to_arrow_table()  # noqa: S608
+
+
+def _write_hours(connection: duckdb.DuckDBPyConnection, batch: Batch, agreed: Contract) -> dict[str, Part]:
+    columns = ", ".join(f'"{column.name}"' for column in agreed.columns)
+    numbers = [epoch_hour(hour) for hour in batch.hours]
+    found = connection.sql(
+        f"SELECT {columns}, {agreed.partitioned_by} AS {_PARTITION_HOUR} "  # noqa: S608  (words of the contract)
+        f'FROM "{agreed.name}" WHERE {_PARTITION_HOUR} IN (SELECT unnest({numbers})) '
+        f"ORDER BY {_PARTITION_HOUR}, {agreed.order}"
+    ).to_arrow_table()
+    hours = found.column(_PARTITION_HOUR).to_numpy()
+    rows = found.drop_columns(_PARTITION_HOUR).cast(arrow_schema(agreed.name))
+    edges = np.searchsorted(hours, numbers), np.searchsorted(hours, numbers, side="right")
+
+    def write(item: tuple[str, int, int]) -> Part:
+        hour, first, end = item
+        return batch.write(agreed.name, hour, rows.slice(first, end - first))
+
+    parts = write_each(write, zip(batch.hours, *edges, strict=True))
+    return {part.partition: part for part in parts}
+
+
+def write_windows(batch: Batch, table: str, rows: pa.Table) -> dict[str, Part]:
+    """Write windows to the hour or day that each belongs to; `rows` have window_start and window_s."""
+    schema = arrow_schema(table)
+    return {p: batch.write(table, p, part.cast(schema)) for p, part in split_windows(batch, rows)}
+
+
+def split_windows(batch: Batch, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each partition of a batch."""
+    starts_s = rows.column("window_start").cast(pa.int64()).to_numpy() // 10**6
+    lengths_s = rows.column("window_s").to_numpy()
+    for partition in batch.partitions:
+        hours = hours_in(partition)
+        from_s, until_s = epoch_hour(hours[0]) * HOUR_S, (epoch_hour(hours[-1]) + 1) * HOUR_S
+        is_inside = (starts_s >= from_s) & (starts_s < until_s)
+        is_grain = np.isin(lengths_s, batch.context.grains(partition))
+        yield partition, rows.filter(pa.array(is_inside & is_grain))
