@@ -12,10 +12,6 @@ from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import epoch_hour, neighbours
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
-_OF_A_SESSION = (
-    *("session_id", "request_key", "workload", "model", "pool", "route", "arrived_at", "ended_at", "attempts"),
-    *("retry_count", "verdict", "needs_label", "sole_failing_gate", "output_tokens", "hour"),
-)
 _HOUR_OF = {
     "attempts": "epoch_us(request_at) // 3600000000",
     "requests": "epoch_us(coalesce(ended_at, arrived_at)) // 3600000000",
@@ -65,10 +61,6 @@ def _load(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, hours: Iter
 
 def _write(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, table: str, hours: Sequence[str]) -> int:
     rows = _rows_of(connection, table, [epoch_hour(hour) for hour in hours])
-    if table == "requests":  # what sessions are made from, as it was made once
-        connection.register("hour_requests", rows.select(_OF_A_SESSION))
-        compute(connection, "session_hours")
-        connection.unregister("hour_requests")
     return write_candidates(inputs.lake, table, rows, {hour: inputs.of_hour(hour) for hour in hours})
 
 

@@ -31,6 +31,7 @@ RELATIONS = (
     "request_facts",
     "quality_labels",
     "requests",
+    "session_hours",
     "attempts",
     "source_rows",
 )
@@ -82,7 +83,7 @@ class JoinInputs:
         settings = self.settings.model_dump(
             mode="json", include={"workloads", "latency_origin", "max_request_lifetime_s", "label_lateness_s"}
         )
-        texts = [sql_file(name).text for name in ("macros", *RELATIONS, "session_hours")]
+        texts = [sql_file(name).text for name in ("macros", *RELATIONS)]
         return fingerprint(
             settings,
             texts,
