@@ -34,7 +34,7 @@ def make_lake(attempts: int, folder: Path) -> None:
             made = _made(connection, "attempts_of_an_hour", {"hour": hour, "attempts": round(attempts / HOURS)})
             for table in ("attempts", "requests"):
                 _write(lake, table, hour, made)
-            connection.register("hour_requests", made)
+            connection.register("requests", made)
             compute(connection, "session_hours")
             _write(lake, "session_hours", hour, connection.sql("FROM session_hours").to_arrow_table())
             _write(lake, "replica_samples", hour, _made(connection, "samples_of_an_hour", {"hour": hour}))

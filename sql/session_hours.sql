@@ -1,7 +1,7 @@
 -- description: What each session did in each hour: sessions of any length are added up from these, without their requests (semantics 8)
 -- grain: epoch_hour, session_id, workload
 SELECT
-    hour AS epoch_hour,
+    epoch_hour,
     session_id,
     workload,
     -- where it was last: of requests that end in the same microsecond always the same one
@@ -27,8 +27,11 @@ SELECT
     max(sole_failing_gate) AS last_sole_gate,
     sum(output_tokens)::BIGINT AS output_tokens
 FROM (
-    SELECT *, epoch_us(coalesce(ended_at, arrived_at)) * 1024 + (hash(request_key) % 1024)::BIGINT AS last_first
-    FROM hour_requests
+    SELECT
+        *,
+        epoch_us(coalesce(ended_at, arrived_at)) // 3600000000 AS epoch_hour,
+        epoch_us(coalesce(ended_at, arrived_at)) * 1024 + (hash(request_key) % 1024)::BIGINT AS last_first
+    FROM requests
 )
 WHERE session_id IS NOT NULL
 GROUP BY ALL

@@ -193,9 +193,7 @@ def session_hours(requests: Iterable[Row]) -> pa.Table:
     """What `sessions` adds up, of joined requests."""
     rows = pa.Table.from_pylist(list(requests), schema=arrow_schema("requests"))
     with connect() as connection:
-        connection.register("given", rows)
-        ended = "epoch_us(coalesce(ended_at, arrived_at)) // 3600000000"
-        connection.execute(f"CREATE TEMP VIEW hour_requests AS SELECT *, {ended} AS hour FROM given")
+        connection.register("requests", rows)
         compute(connection, "session_hours")
         names = ", ".join(arrow_schema("session_hours").names)
         return connection.sql(f"SELECT {names} FROM session_hours").to_arrow_table()

@@ -30,6 +30,10 @@ GoodputError                exit code 1: a run or a check failed
 ├── PartitionsBlocked       partitions that could not be computed, or that break their contract, are not published
 ├── QueryFailed             the database refused the SQL
 ├── RuleTestsFailed         alarms are not in the states that a user's tests expect
+├── SqlMissing              no file of that name below sql/
+├── SqlNotUnique            two files of one name below sql/
+├── SqlUnreadable           a file below sql/ that cannot be parsed
+├── RelationCycle           relations that are computed from each other
 └── UnknownRequest          no such request was published
 """
 
@@ -350,6 +354,39 @@ class QueryFailed(GoodputError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}\n`goodput tables` lists the relations and their columns.")
+
+
+class SqlMissing(GoodputError):
+    """No file of that name below sql/."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        super().__init__(f"no file is called {name}.sql below {folder}.\nName a relation that has one, or add it.")
+
+
+class SqlNotUnique(GoodputError):
+    """Two files of one name below sql/, so that the name of a relation would mean either."""
+
+    def __init__(self, name: str, paths: Sequence[Path]) -> None:
+        found = "\n".join(f"  {path}" for path in paths)
+        super().__init__(f"two SQL files are called {name}:\n{found}\nRename one: the name is that of its relation.")
+
+
+class SqlUnreadable(GoodputError):
+    """A file below sql/ that cannot be parsed."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"{name}.sql: cannot parse: {problem}.\nA relation's file holds one SELECT statement.")
+
+
+class RelationCycle(GoodputError):
+    """Relations that are computed from each other; `cycle` begins and ends with the same one."""
+
+    def __init__(self, cycle: Sequence[str]) -> None:
+        self.cycle = tuple(cycle)
+        super().__init__(
+            f"no order computes these relations, each reads the next: {' -> '.join(cycle)}.\n"
+            "Take one of these reads out of its SQL file."
+        )
 
 
 class RuleTestsFailed(GoodputError):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from goodput.errors import SqlMissing, SqlNotUnique
 from goodput.plumbing.project_files import project_folder
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 # DuckDB 2.0.0 gathers the small chunks that come out of a join, and stops with an internal error ("dict-surviving
 # cache") where dictionaries of two of them differ.
 CAUTIOUS: Mapping[str, str] = {"enable_caching_operators": "false"}
+
+MACROS = "macros"  # the one file that is no relation
 
 _HEADER = re.compile(r"^-- (\w+): (.*)$", re.MULTILINE)
 
@@ -36,9 +39,29 @@ class SqlFile:
 
 
 @cache
+def _paths() -> dict[str, Path]:
+    """Every file below sql/ by its name, which is unique whatever folder it lies in."""
+    found: dict[str, Path] = {}
+    for path in sorted(project_folder("sql").rglob("*.sql")):
+        if path.stem in found:
+            raise SqlNotUnique(path.stem, [found[path.stem], path])
+        found[path.stem] = path
+    return found
+
+
+@cache
+def sql_names() -> frozenset[str]:
+    """Names of all relations that have an SQL file."""
+    return frozenset(_paths()) - {MACROS}
+
+
+@cache
 def sql_file(name: str) -> SqlFile:
-    """Read sql/<name>.sql."""
-    return SqlFile(name, (project_folder("sql") / f"{name}.sql").read_text(encoding="utf-8"))
+    """Read the file `name`.sql, anywhere below sql/. Raises SqlMissing and SqlNotUnique."""
+    paths = _paths()
+    if name not in paths:
+        raise SqlMissing(name, project_folder("sql"))
+    return SqlFile(name, paths[name].read_text(encoding="utf-8"))
 
 
 def connect(database: str = ":memory:", *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
@@ -51,7 +74,7 @@ def connect(database: str = ":memory:", *, read_only: bool = False) -> duckdb.Du
         "SET temp_directory = ?", [str(Path(gettempdir(), "goodput-spill"))]
     )  # not where the user stands
     if not read_only:
-        connection.execute(sql_file("macros").text)
+        connection.execute(sql_file(MACROS).text)
     return connection
 
 
