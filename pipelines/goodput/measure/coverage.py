@@ -1,6 +1,6 @@
 """Makes `coverage` of attempts and samples: which hours are stale, and computing them.
 
-The arithmetic is sql/coverage.sql; what coverage means for goodput is told there.
+The arithmetic is sql/measure/coverage.sql, which also says what coverage means for goodput.
 """
 
 from collections.abc import Collection, Sequence

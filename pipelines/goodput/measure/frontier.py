@@ -1,6 +1,6 @@
 """Computes `frontier` from the measured load windows: one small part, made again when one of them changes.
 
-The arithmetic is sql/frontier.sql; the load windows are `windows`' work.
+The arithmetic is sql/measure/frontier/; the load windows are `windows`' work.
 """
 
 import polars as pl

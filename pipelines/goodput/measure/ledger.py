@@ -1,6 +1,6 @@
 """Makes `cost_ledger` hour by hour: what the settings say of money as relations, and the SQL in order.
 
-The arithmetic is sql/cost_ledger.sql and what it reads; which hours are stale is `charges`' work.
+The arithmetic is sql/measure/cost_ledger/; which hours are stale is `charges`' work.
 """
 
 import math

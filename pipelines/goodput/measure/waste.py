@@ -1,6 +1,6 @@
 """Makes `waste` of the ledger, cell by cell: which cells are stale, and computing them.
 
-The arithmetic is sql/waste.sql; cells are those of `goodput`.
+The arithmetic is sql/measure/waste.sql; cells are those of `goodput`.
 """
 
 from collections.abc import Iterator, Sequence
