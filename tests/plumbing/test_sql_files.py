@@ -11,7 +11,7 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import write_parquet
 from goodput.plumbing.sql_files import connect, quoted, read_parts, sql_file
 
-SQL = sorted(path.stem for path in (Path(__file__).parents[2] / "sql").glob("*.sql"))
+SQL = sorted(path.stem for path in (Path(__file__).parents[2] / "sql").rglob("*.sql"))
 
 
 @pytest.mark.parametrize("name", SQL)

@@ -1,6 +1,6 @@
 """What `goodput compare` finds: both sides, every measure, every slice, and the verdict in words.
 
-The arithmetic is sql/compared*.sql; printing is `compare`'s work.
+The arithmetic is sql/ask/compare/; printing is `compare`'s work.
 """
 
 from collections.abc import Mapping

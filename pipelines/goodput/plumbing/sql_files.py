@@ -1,4 +1,4 @@
-"""sql/: one file per relation, named as the relation. Reading their headers and running them belongs here."""
+"""sql/: one file per relation, named as it is, in folders by stage. Reading headers and running files belong here."""
 
 import re
 from collections.abc import Iterable, Mapping
