@@ -1,142 +1,107 @@
-"""One run of the pipeline in this process: the assets that the schedule, the sensors and a backfill materialise."""
+"""One run of the pipeline in this process: ingest, every node of the plan, publish, judge the alarms, tell of them."""
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
-import dagster as dg
-from dagster._core.errors import (  # have no public names
-    DagsterAssetCheckFailedError,
-    DagsterExecutionInterruptedError,
-)
-
-from goodput.conform.assets import conformed
-from goodput.errors import HeldHour, HoursHeld
-from goodput.join.assets import joined, made_whole, sampled
-from goodput.measure.assets import (
-    charged,
-    covered,
-    disrupted,
-    found_frontier,
-    goodput_database,
-    measured,
-    wasted,
-    watched,
-)
-from goodput.measure.stretches import stale_stretches
-from goodput.monitor.assets import monitored
-from goodput.notify.assets import delivered
-from goodput.plumbing.expectations.suite import import_ahead
-from goodput.plumbing.held import read_held
-from goodput.plumbing.hours import HOUR_FORMAT
+from goodput.conform.ingest import Ingested, ingest
+from goodput.errors import PartitionsBlocked
+from goodput.measure.gates import gate_rows
+from goodput.nodes import NODES
+from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.database import publish
+from goodput.plumbing.garbage import discard
+from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label
+from goodput.plumbing.node import Context
+from goodput.plumbing.plan import Outcome, execute
+from goodput.plumbing.settled import Settled
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (
-    *(conformed, made_whole, joined, sampled, covered, charged, wasted, measured, watched, found_frontier, disrupted),
-    *(monitored, goodput_database, delivered),
-)
-_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-_ROUNDS = 3  # a check that holds an hour back stops its run; the other hours go on in the next
 
-
-@dataclass(frozen=True)
+@dataclass
 class Ran:
     """What a run did."""
 
-    sources_read: int
-    sources_refused: int
-    sources_unchanged: int
-    hours_computed: int
-    rows_quarantined: int  # of all sources, those read before as well
+    ingested: Ingested
+    outcomes: list[Outcome] = field(default_factory=list)
+    changed: bool = False  # whether anything new was published
+
+    @property
+    def hours_computed(self) -> int:
+        """Hours whose requests were joined."""
+        return sum(len(outcome.computed) for outcome in self.outcomes if outcome.node.name == "join")
 
 
 def run(workspace: Workspace, since: datetime | None = None, until: datetime | None = None) -> Ran:
     """Read what is new, compute what is stale (and, if asked, everything in [since, until)), publish.
 
-    Raises GoodputError: what went wrong; HoursHeld at the end, when all else is published, if checks hold hours back;
-    KeyboardInterrupt.
+    Raises GoodputError: what went wrong; PartitionsBlocked at the end, when all else is published; KeyboardInterrupt.
     """
-    workspace.lake.open()
-    with workspace.lake.lock():
-        took_in = _materialize(workspace, conformed)
-        _materialize(workspace, made_whole)
-        computed = 0
-        if since is not None and until is not None:
-            computed += _compute(workspace, since.strftime(HOUR_FORMAT), until.strftime(HOUR_FORMAT), force=True)
-        for _ in range(_ROUNDS):
-            stretches = stale_stretches(workspace)
-            for stretch in stretches:
-                computed += _compute(workspace, stretch.first, stretch.last, force=False)
-            if not stretches:
-                break
-        _materialize(workspace, found_frontier, disrupted)
-        _materialize(workspace, monitored, goodput_database)
+    lake = workspace.lake
+    lake.open()
+    with lake.lock():
+        ran = Ran(ingest(workspace))
+        forced = _hours(since, until)
+        context = Context(lake, workspace.settings, workspace.progress)
+        _compute(context, ran, forced)
+        ran.changed = _publish(workspace)
+        discard(lake, [*ran.ingested.replaced, *(path for outcome in ran.outcomes for path in outcome.replaced)])
+        blocked = Blocked(lake).all()
+    _deliver(workspace)
+    _report(workspace, ran)
+    if blocked:
+        raise PartitionsBlocked(blocked)
+    return ran
+
+
+def _compute(context: Context, ran: Ran, forced: frozenset[str]) -> None:
+    settled = Settled(context, NODES)
+    finished = []
+    for node in NODES:
+        if forced:
+            ran.outcomes.append(execute(node, context, among=forced, force=True))
+        if settled.is_settled(node):
+            finished.append(node)
+            continue
+        outcome = execute(node, context, obeyed=settled.rules[node.name])
+        ran.outcomes.append(outcome)
+        if not outcome.blocked:
+            finished.append(node)
+    settled.remember(finished)
+
+
+def _publish(workspace: Workspace) -> bool:
+    """Publish the measured tables, judge the alarms by what is published, and publish these too."""
+    from goodput.monitor.alarm_tables import judge  # noqa: PLC0415
+
+    gates = gate_rows(workspace.settings)
+    measured = publish(workspace.lake, gates)
+    if not workspace.settings.alarms.enabled:
+        return measured.changed
+    judge(workspace, datetime.now(UTC))
+    return publish(workspace.lake, gates).changed or measured.changed
+
+
+def _deliver(workspace: Workspace) -> None:
     if workspace.settings.channels:
-        _materialize(workspace, delivered)  # beside the lock: the lake must not wait for receivers
-    held = read_held(workspace.lake)
-    if held:
-        raise HoursHeld([HeldHour(item.table, item.cell, item.failures) for item in held])
-    taken, quarantine = (_metadata(took_in, table) for table in ("serving_records", "quarantine"))
-    return Ran(
-        sources_read=taken["sources_read"],
-        sources_refused=taken["sources_refused"],
-        sources_unchanged=taken["sources_unchanged"],
-        hours_computed=computed,
-        rows_quarantined=quarantine["dagster/row_count"],
-    )
+        from goodput.notify.deliver import deliver_within_run  # noqa: PLC0415  (only where there are channels)
+
+        deliver_within_run(workspace)  # beside the lock: the lake must not wait for receivers
 
 
-def _compute(workspace: Workspace, first: str, last: str, *, force: bool) -> int:
-    import_ahead()
-    result = _materialize(
-        workspace, joined, sampled, covered, charged, wasted, measured, watched, hours=(first, last), force=force
-    )
-    return int(_metadata(result, "requests").get("computed", 0))
+def _report(workspace: Workspace, ran: Ran) -> None:
+    """Report to the Dagster instance that DAGSTER_HOME names, if it does, what became of each partition."""
+    if os.environ.get("DAGSTER_HOME") and (ran.ingested.changed or any(o.computed for o in ran.outcomes)):
+        from goodput.plumbing.dagster_report import report  # noqa: PLC0415  (slow to import)
+
+        report(workspace, ran.outcomes)
 
 
-def _materialize(
-    workspace: Workspace,
-    *assets: dg.AssetsDefinition,
-    hours: tuple[str, str] | None = None,
-    force: bool = False,
-) -> dg.ExecuteInProcessResult | None:
-    # Each in a Dagster instance of its own: where one remembers that the partitioned tables were made, the database
-    # that depends on all their hours waits seconds while every possible hour is listed.
-    tags = {}
-    config: dict[str, Any] = dict(_QUIET)
-    if hours:
-        tags = {
-            "dagster/asset_partition_range_start": hours[0],
-            "dagster/asset_partition_range_end": hours[1],
-        }
-        config["ops"] = {asset.op.name: {"config": {"force": force}} for asset in assets}
-    try:
-        return dg.materialize(
-            ASSETS,
-            selection=[key for asset in assets for key in asset.keys],
-            resources={"workspace": workspace},
-            run_config=config,
-            tags=tags,
-        )
-    except DagsterAssetCheckFailedError:  # what is held back is told at the end, when all else is published
-        return None
-    except DagsterExecutionInterruptedError as error:
-        raise KeyboardInterrupt from error
+def _hours(since: datetime | None, until: datetime | None) -> frozenset[str]:
+    if since is None or until is None:
+        return frozenset()
+    first, last = (epoch_hour(at.strftime(HOUR_FORMAT)) for at in (since, until))
+    return frozenset(hour_label(hour) for hour in range(first, last + 1))
 
 
-def _metadata(result: dg.ExecuteInProcessResult | None, asset: str) -> dict[str, int]:
-    events = _materializations(result, asset)
-    return {
-        key: int(value.value)
-        for event in events
-        for key, value in event.metadata.items()
-        if isinstance(value.value, int)
-    }
-
-
-def _materializations(result: dg.ExecuteInProcessResult | None, asset: str) -> Sequence[dg.AssetMaterialization]:
-    if result is None:
-        return []
-    found = result.filter_events(lambda e: e.is_step_materialization and e.asset_key == dg.AssetKey(asset))
-    return [event.step_materialization_data.materialization for event in found]

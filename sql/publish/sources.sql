@@ -1,36 +1,22 @@
 -- description: The ledger of every source file with what became of its rows (identity R, semantics 9)
 -- grain: source_id
 -- identity: R: rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored
-WITH other_rows AS (
-    SELECT source_id, count(*) AS records, count(*) - count_if(is_first) AS duplicates
-    FROM (
-        SELECT source_id, row_number() OVER (PARTITION BY record_id ORDER BY source_id) = 1 AS is_first
-        FROM (
-            SELECT source_id, record_id FROM label_records
-            UNION ALL
-            SELECT source_id, record_id FROM event_records
-            UNION ALL
-            SELECT source_id, record_id FROM cost_lines
-            UNION ALL
-            SELECT source_id, record_id FROM price_lines
-        )
-    )
-    GROUP BY source_id
-),
-used AS (
+WITH used AS (
     SELECT source_id, sum(records) AS records, sum(duplicates) AS duplicates
     FROM (
         SELECT source_id, records, duplicates FROM source_rows
         UNION ALL
         SELECT source_id, records, duplicates FROM sample_rows
         UNION ALL
-        SELECT source_id, records, duplicates FROM other_rows
+        SELECT source_id, records, duplicates FROM label_rows
+        UNION ALL
+        SELECT source_id, records, duplicates FROM record_rows
     )
     GROUP BY source_id
 ),
 ignored AS (
     SELECT source_id, list_sum(map_values(json_transform(ignored, '"MAP(VARCHAR, BIGINT)"')))::BIGINT AS rows
-    FROM ledger
+    FROM source_ledger
 )
 SELECT
     l.source_id,
@@ -47,9 +33,9 @@ SELECT
     coalesce(i.rows, 0) AS rows_ignored,
     l.ignored,
     l.torn_tail_bytes,
-    at_utc(l.first_event_ns) AS first_event_at,
-    at_utc(l.last_event_ns) AS last_event_at,
-    at_utc(l.ingested_ns) AS ingested_at
-FROM ledger AS l
+    make_timestamptz(l.first_event_ns // 1000) AS first_event_at,
+    make_timestamptz(l.last_event_ns // 1000) AS last_event_at,
+    make_timestamptz(l.ingested_ns // 1000) AS ingested_at
+FROM source_ledger AS l
 LEFT JOIN used AS u USING (source_id)
 LEFT JOIN ignored AS i USING (source_id)

@@ -67,7 +67,12 @@ def events_and_edges(context: Context, day: str) -> object:
     """Operations near a day, and the part of what it depends on in which telemetry was observed."""
     from_s, until_s = _range_of(context.settings, day)
     near = pl.col("occurred_at").is_between(_moment(from_s - longest_s(context.settings)), _moment(until_s))
-    return [_events(context).filter(near).to_dicts(), _observed_s(context, from_s, until_s)]
+    return [_events(context).filter(near).to_dicts(), _observed_s(context, from_s, until_s), recovery(context)]
+
+
+def recovery(context: Context, _partition: str = ALL) -> object:
+    """What decides when a pool has recovered, beside the caps."""
+    return [context.settings.disruptions.recovery_tolerance_ratio, min(context.settings.windows_s)]
 
 
 def _observed_s(context: Context, from_s: float, until_s: float) -> tuple[float, float]:
@@ -164,19 +169,13 @@ def options(batch: Batch) -> pa.Table:
     )
 
 
-def recovery_rules(settings: Settings) -> pa.Table:
-    """What decides when a pool has recovered, beside the caps: registered for no SQL, a change makes days stale."""
-    tolerance = settings.disruptions.recovery_tolerance_ratio
-    return pa.table({"tolerance_ratio": [tolerance], "base_s": [min(settings.windows_s)]})
-
-
 def caps(settings: Settings) -> pa.Table:
     """How long each kind of disruption may last."""
     rows = [{"kind": kind, "cap_s": cap_s} for kind, cap_s in _caps(settings).items()]
     return as_rows("disruption_caps", *rows)
 
 
-SETTINGS_TABLES: Mapping[str, SettingsTable] = {"disruption_caps": caps, "recovery_rules": recovery_rules}
+SETTINGS_TABLES: Mapping[str, SettingsTable] = {"disruption_caps": caps}
 
 
 def _caps(settings: Settings) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
 from goodput.join.workloads import workload_rows
-from goodput.measure import cost_ledger, coverage, disruptions, replicas, windows
+from goodput.measure import cost_ledger, coverage, disruptions, frontier, replicas, windows
 from goodput.measure.slices import slices
 from goodput.plumbing.compute import compute_sql, grains, target_hours
 from goodput.plumbing.node import Node
@@ -68,6 +68,7 @@ FRONTIER = Node(
     "Goodput by offered load, from the load windows of the last busy week.",
     compute_sql,
     from_settings={"workloads": workload_rows},
+    span={"load_windows": frontier.last_busy_week, "goodput": frontier.last_busy_week},
 )
 DISRUPTIONS = Node(
     "disruptions",
@@ -91,6 +92,7 @@ DISRUPTION_COST = Node(
     compute_sql,
     from_settings=disruptions.SETTINGS_TABLES,
     from_batch={"disruption_options": disruptions.options},
+    beside=disruptions.recovery,
     span={
         "goodput": lambda context, _: disruptions.last_week(context),
         "cache_by_replica": lambda context, _: disruptions.last_week(context),

@@ -35,9 +35,10 @@ def load(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
     for table in node.inputs:
         read_parts(connection, table, batch.files(table), arrow_schema(table))
     for name in node.parameters:
-        given = node.from_settings.get(name)
-        rows = given(batch.settings) if given else node.from_batch[name](batch)
-        connection.register(name, shaped(name, rows))
+        if name in node.from_settings:
+            connection.register(name, shaped(name, node.from_settings[name](batch.settings)))
+        elif name in node.from_batch:  # else its Python registers it once it knows how
+            connection.register(name, shaped(name, node.from_batch[name](batch)))
 
 
 def target_hours(batch: Batch) -> pa.Table:

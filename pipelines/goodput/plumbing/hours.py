@@ -1,7 +1,7 @@
 """Hours and days of event time as lake labels: "2026-11-20T09" and "2026-11-20". Only their arithmetic belongs here."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 HOUR_S = 3600
@@ -30,6 +30,11 @@ def day_of(hour: str) -> str:
 def hours_of_day(day: str) -> list[str]:
     """The 24 hours of a UTC day."""
     return [f"{day}T{hour:02d}" for hour in range(24)]
+
+
+def shifted_day(day: str, by: int) -> str:
+    """The day `by` days later."""
+    return (datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=by)).strftime("%Y-%m-%d")
 
 
 def shifted(hour: str, by: int) -> str:

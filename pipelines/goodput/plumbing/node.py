@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -17,11 +16,9 @@ from goodput.plumbing.contracts import contract, stored_tables
 from goodput.plumbing.graph import closure, inputs_of
 from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours_of_day
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.sql_files import sql_names
 from goodput.plumbing.workspace import Progress, Silence
 from goodput.settings.model import Settings
-
-if TYPE_CHECKING:
-    import duckdb
 
 STORED = frozenset(stored_tables())
 
@@ -143,7 +140,6 @@ class Node:
     also: Callable[[Context], Collection[str]] | None = None  # partitions that are called for beside those of inputs
     appended: tuple[str, ...] = ()  # tables that only ever gain parts
     together_h: int = 24
-    extra_relations: tuple[str, ...] = ()  # SQL that its Python runs beside that of the tables
 
     @property
     def partition(self) -> str:
@@ -153,17 +149,22 @@ class Node:
     @cached_property
     def relations(self) -> tuple[str, ...]:
         """The relations to compute, in order; the tables among them."""
-        return closure((*self.extra_relations, *self.tables), STORED)
+        return closure(self._asked, STORED)
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         """The lake tables that its SQL reads, sorted."""
-        return tuple(sorted(inputs_of((*self.extra_relations, *self.tables), STORED) & STORED))
+        return tuple(sorted(inputs_of(self._asked, STORED) & STORED))
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The relations that Python registers for its SQL, sorted."""
-        return tuple(sorted(inputs_of((*self.extra_relations, *self.tables), STORED) - STORED))
+        return tuple(sorted(inputs_of(self._asked, STORED) - STORED))
+
+    @property
+    def _asked(self) -> tuple[str, ...]:
+        """The tables that SQL makes; others are by-products of the Python that computes them."""
+        return tuple(table for table in self.tables if table in sql_names())
 
     @property
     def audited(self) -> tuple[str, ...]:

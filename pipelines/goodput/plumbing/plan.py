@@ -7,6 +7,7 @@ blocks itself and what depends on it, and nothing else.
 import traceback
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from goodput.errors import BlockedPartition, GoodputError
@@ -16,8 +17,10 @@ from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
-from goodput.plumbing.hours import epoch_hour
+from goodput.plumbing.hours import day_of, epoch_hour
 from goodput.plumbing.node import Batch, Context, Node, Parts, hours_in, partitions_of
+
+_MOST_OF_A_DAY = 12  # hours
 
 
 @dataclass
@@ -53,7 +56,11 @@ def rules(node: Node, context: Context) -> str:
     """Fingerprint of the SQL, contracts and settings that a node obeys."""
     meanings = [relation(name).meaning for name in node.relations]
     shapes = [contract(table).meaning for table in node.tables]
-    given = {name: table(context.settings).to_pylist() for name, table in sorted(node.from_settings.items())}
+    given = {
+        name: table(context.settings).to_pylist()
+        for name, table in sorted(node.from_settings.items())
+        if name in node.parameters
+    }
     around = {table: vars(look) for table, look in sorted(node.lookaround(context).items())}
     return fingerprint(node.name, meanings, shapes, given, around)
 
@@ -71,10 +78,10 @@ def fingerprint_of(node: Node, context: Context, partition: str, obeyed: str) ->
     return fingerprint(obeyed, grains, made_from, node.beside(context, partition))
 
 
-def due(node: Node, context: Context, *, force: bool = False) -> dict[str, str]:
+def due(node: Node, context: Context, *, obeyed: str | None = None, force: bool = False) -> dict[str, str]:
     """Partitions whose parts were made from something else, or are missing, with the fingerprint of what they must be
-    made from; all that there are with `force`."""
-    obeyed = rules(node, context)
+    made from; all that there are with `force`. `obeyed` are the node's rules, where they are known."""
+    obeyed = obeyed or rules(node, context)
     wanted = {p: fingerprint_of(node, context, p, obeyed) for p in sorted(partitions_of(node, context))}
     return wanted if force else {p: inputs for p, inputs in wanted.items() if not _is_made(node, context, p, inputs)}
 
@@ -85,14 +92,19 @@ def _is_made(node: Node, context: Context, partition: str, inputs: str) -> bool:
 
 
 def execute(
-    node: Node, context: Context, *, among: Collection[str] | None = None, force: bool = False
+    node: Node,
+    context: Context,
+    *,
+    among: Collection[str] | None = None,
+    obeyed: str | None = None,
+    force: bool = False,
 ) -> Outcome:
     """Compute, audit and commit what is due of a node: of the hours `among`, or of all.
 
     Raises GoodputError where the lake itself cannot be used; whatever else fails blocks its partition.
     """
     outcome, blocked = Outcome(node), Blocked(context.lake)
-    asked = {p: inputs for p, inputs in due(node, context, force=force).items() if _is_asked(p, among)}
+    asked = {p: inputs for p, inputs in due(node, context, obeyed=obeyed, force=force).items() if _is_asked(p, among)}
     ready = _without_blocked(node, context, asked, blocked, outcome)
     _remove_uncalled(node, context, outcome)
     groups = list(_together(node, ready))
@@ -149,19 +161,31 @@ def _remove_uncalled(node: Node, context: Context, outcome: Outcome) -> None:
 
 
 def _together(node: Node, partitions: Iterable[str]) -> Iterator[list[str]]:
-    """Partitions that are computed together: those that lie within `together_h` hours, of one kind."""
+    """Partitions that are computed together: those that lie within `together_h` hours."""
+    if node.partition == "windows":
+        yield from _windows_together(partitions)
+        return
     batch: list[str] = []
-    first = 0
-    for partition in sorted(partitions, key=lambda p: (len(p), p)):
-        starts = epoch_hour(hours_in(partition)[0]) if partition != ALL else 0
-        if batch and (starts - first >= node.together_h or len(partition) != len(batch[0])):
+    for partition in sorted(partitions):
+        if batch and _starts(partition) - _starts(batch[0]) >= node.together_h:
             yield batch
             batch = []
-        if not batch:
-            first = starts
         batch.append(partition)
     if batch:
         yield batch
+
+
+def _windows_together(partitions: Iterable[str]) -> Iterator[list[str]]:
+    """Hours of a day, and the day: with most hours due, reading it once outweighs measuring hours that are not due."""
+    for _, group in groupby(sorted(partitions), key=day_of):
+        cells = list(group)
+        hours = [cell for cell in cells if "T" in cell]
+        days = [cell for cell in cells if "T" not in cell]
+        yield from [cells] if len(hours) >= _MOST_OF_A_DAY else [batch for batch in (hours, days) if batch]
+
+
+def _starts(partition: str) -> int:
+    return 0 if partition == ALL else epoch_hour(hours_in(partition)[0])
 
 
 def _make(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:
@@ -169,7 +193,7 @@ def _make(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:
     node, partitions = batch.node, batch.partitions
     try:
         parts = node.compute(batch)
-        failures = {table: audit(table, _candidates(parts[table])) for table in node.audited}
+        failures = {table: audit(table, _candidates(parts.get(table, {}))) for table in node.audited}
     except GoodputError:
         raise
     except Exception as error:  # whatever breaks blocks its partition alone

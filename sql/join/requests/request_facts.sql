@@ -70,11 +70,12 @@ SELECT
     s.ended_ns IS NULL AS unended,
     CASE
         WHEN s.ended_ns IS NOT NULL THEN s.ended_ns
-        WHEN s.arrived_ns + o.max_request_lifetime_ns <= o.observed_until_ns
+        WHEN s.arrived_ns + o.max_request_lifetime_ns <= b.observed_until_ns
             THEN s.arrived_ns + o.max_request_lifetime_ns
     END AS ended_ns
 FROM summed AS s
 CROSS JOIN options AS o
+CROSS JOIN observed AS b
 LEFT JOIN workload_of AS w
     ON w.model IS NOT DISTINCT FROM s.model AND w.route IS NOT DISTINCT FROM s.route
     AND w.pool IS NOT DISTINCT FROM s.pool AND w.tenant IS NOT DISTINCT FROM s.tenant

@@ -19,7 +19,7 @@ over AS (
         epoch_us(q.ended_at) * 1000 // o.step_ns * o.step_ns // 1000000000 AS step_s
     FROM requests AS q
     CROSS JOIN ledger_options AS o
-    WHERE q.verdict <> 'in_flight' AND epoch_us(q.ended_at) // 3600000000 IN (SELECT epoch_hour FROM wanted)
+    WHERE q.verdict <> 'in_flight' AND epoch_us(q.ended_at) // 3600000000 IN (SELECT epoch_hour FROM target_hours)
         AND EXISTS (FROM overhead)
 ),
 overhead_shared AS (

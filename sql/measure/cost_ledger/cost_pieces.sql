@@ -19,7 +19,7 @@ stepped AS (
     FROM timed AS t
     CROSS JOIN ledger_options AS o
     CROSS JOIN (
-        SELECT min(epoch_hour) * 3600000000000 AS from_ns, (max(epoch_hour) + 1) * 3600000000000 AS until_ns FROM wanted
+        SELECT min(epoch_hour) * 3600000000000 AS from_ns, (max(epoch_hour) + 1) * 3600000000000 AS until_ns FROM target_hours
     ) AS w
     WHERE begin_ns < w.until_ns AND (end_ns > w.from_ns OR begin_ns >= w.from_ns)
 ),
@@ -57,7 +57,7 @@ placed AS (
     FROM cut AS c
     LEFT JOIN replica_hours AS h ON h.replica = c.replica AND h.epoch_hour = step * step_ns // 3600000000000
     LEFT JOIN pools AS p ON p.pool = c.pool AND p.epoch_hour = step * step_ns // 3600000000000
-    WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM wanted)
+    WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours)
 )
 SELECT
     *,

@@ -25,7 +25,7 @@ shared AS (
         replica, metric, interval_s, step * step_ns // 1000000000 AS step_s,
         increase * (least(to_ns, (step + 1) * step_ns) - greatest(from_ns, step * step_ns)) / (to_ns - from_ns) AS tokens
     FROM cut
-    WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM wanted)
+    WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours)
 )
 SELECT
     s.replica, s.step_s,

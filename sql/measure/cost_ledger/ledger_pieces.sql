@@ -60,7 +60,7 @@ SELECT
     least(end_ns, (step + 1) * step_ns) AS to_ns,
     CASE WHEN end_ns > start_ns THEN (to_ns - from_ns) / (end_ns - start_ns) ELSE 1.0 END AS share,
     (to_ns - from_ns) / 1e9 AS seconds,
-    step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM wanted) AS is_wanted
+    step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours) AS is_wanted
 FROM cut
 -- what lies further away may or may not have been read: it never counts
 WHERE part_hour - step * step_ns // 3600000000000 <= reach_h

@@ -46,7 +46,7 @@ cut AS (
         FROM spans AS s
         CROSS JOIN ledger_options AS o
     )
-    WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM wanted)
+    WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours)
 ),
 moments AS (
     SELECT
