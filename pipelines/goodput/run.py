@@ -27,7 +27,6 @@ from goodput.measure.assets import (
 from goodput.measure.stretches import stale_stretches
 from goodput.monitor.assets import monitored
 from goodput.notify.assets import delivered
-from goodput.plumbing.expectations.suite import import_ahead
 from goodput.plumbing.held import read_held
 from goodput.plumbing.hours import HOUR_FORMAT
 from goodput.plumbing.workspace import Workspace
@@ -88,7 +87,6 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
 
 
 def _compute(workspace: Workspace, first: str, last: str, *, force: bool) -> int:
-    import_ahead()
     result = _materialize(
         workspace, joined, sampled, covered, charged, wasted, measured, watched, hours=(first, last), force=force
     )
