@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 from goodput.collect.received import LandedFile
 from goodput.collect.scan import scan
 from goodput.conform.ingest import ingest
-from goodput.plumbing.expectations.suite import import_ahead
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake, delete
 from goodput.plumbing.ledger import LedgerEntry, read_ledger, write_ledger
@@ -42,8 +41,6 @@ def take_in(workspace: Workspace) -> TakenIn:
     lake = workspace.lake
     ledger = {key: entry for key, entry in read_ledger(lake).items() if entry.content_hash}
     found = scan(lake, workspace.settings, ledger)
-    if found.new:
-        import_ahead()
     for source_id in found.superseded:  # first: not even a run that dies leaves a ledger with a file and its past
         del ledger[source_id]
     taken = TakenIn(unchanged=found.unchanged, superseded=len(found.superseded), refused=len(found.refused))
