@@ -8,8 +8,8 @@ import msgspec
 import typer
 from rich.console import Console
 
+from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import batches, destination, write_csv, write_json
-from goodput.cli.published import Config, LakeRoot, Row, published, rows
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 
 QUARANTINED_SHOWN = 20

@@ -8,7 +8,7 @@ import duckdb
 import typer
 
 from goodput.cli.cells import plain
-from goodput.cli.published import Config, LakeRoot, published, rows
+from goodput.cli.database import Config, LakeRoot, published, rows
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import UnknownRelation
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from goodput.cli.case import place
-from goodput.cli.published import Row
+from goodput.cli.database import Row
+from goodput.cli.request_record import place
 
 # Authority over a fact (semantics 1). Names are columns of serving_records and of attempts alike.
 OUTERMOST_FIRST = (
