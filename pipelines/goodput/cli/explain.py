@@ -6,7 +6,6 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -43,8 +42,10 @@ def explain(
     with until_reader_leaves(), published(config, lake) as connection:
         request_record = read_request_record(connection, key.strip())  # a line of CSV ends in CR LF
         if format is ExplainFormat.json:
-            told = msgspec.json.encode(explanation(request_record), enc_hook=str)
-            sys.stdout.write(msgspec.json.format(told, indent=2).decode() + "\n")
+            import msgspec  # noqa: PLC0415  (text does not need it)
+
+            encoded = msgspec.json.encode(explanation(request_record), enc_hook=str)
+            sys.stdout.write(msgspec.json.format(encoded, indent=2).decode() + "\n")
         else:
             print_explanation(request_record, console())
 

@@ -1,10 +1,10 @@
 """`goodput sources`: the ledger, what became of every row of every source file (identity R, semantics 9)."""
 
+import json
 from enum import StrEnum
 from typing import Annotated, Any
 
 import duckdb
-import msgspec
 import typer
 from rich.console import Console
 
@@ -111,7 +111,7 @@ def _print_ledger(out: Console, ledger: list[Row], problems: bool) -> None:
 
 def remarks(source: Row) -> str:
     """Why a file was refused or stopped short, its unfinished tail, and how many rows each rule left out."""
-    ignored: dict[str, int] = msgspec.json.decode(source["ignored"])
+    ignored: dict[str, int] = json.loads(source["ignored"])
     said = [text for text in (source["reason"],) if text]
     if source["status"] == "refused":
         said = [": ".join(["refused", *said])]
