@@ -172,7 +172,7 @@ def _state(label: Row) -> str:
 
 
 def _fact(fact: Fact) -> tuple[object, ...]:
-    others = "; ".join(f"{said.layer}: {shown(said.value)} ({said.place})" for said in fact.others)
+    others = "; ".join(f"{other.layer}: {shown(other.value)} ({other.place})" for other in fact.others)
     return fact.fact, fact.value, fact.layer, fact.place or fact.rule, others or None
 
 
