@@ -68,7 +68,7 @@ def test_blocked_partitions_stand_below_the_ledger(goodput: Run, tmp_path: Path)
             "─" * 77,
             "goodput  2026-11-20T08  2026-11-20T10:00:00Z  1 row breaks ttft_s >= 0",
             "goodput  2026-11-20T09  2026-11-20T10:00:00Z  1 row breaks ttft_s >= 0",
-            "alarms   all            2026-11-20T10:00:00Z  waits for goodput/2026-11-20T08",
+            "alarms   all            2026-11-20T10:00:00Z  waits for goodput 2026-11-20T08",
         ]
 
 
@@ -90,8 +90,8 @@ def _lake_with_blocked(root: Path, failed: list[tuple[str, str]]) -> Path:
     """A lake without sources in which these partitions failed, and the alarms wait for one of them."""
     since = datetime(2026, 11, 20, 10, tzinfo=UTC)
     blocked = [
-        ("alarms", "all", "an input is blocked", "goodput/2026-11-20T08", "inputs-a", since),
-        *((*named, "1 row breaks ttft_s >= 0", None, "inputs-b", since) for named in failed),
+        ("alarms", "all", "waits for goodput 2026-11-20T08", "goodput 2026-11-20T08", "", since),
+        *((*named, "1 row breaks ttft_s >= 0", None, "7f3a", since) for named in failed),
     ]
     columns = [column.name for column in contract("blocked_partitions").columns]
     tables: dict[str, list[dict[str, object]]] = {

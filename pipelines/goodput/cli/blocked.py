@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from goodput.cli.database import Row, rows
+from goodput.cli.database import rows
 from goodput.cli.render import table
 
 if TYPE_CHECKING:
@@ -14,7 +14,10 @@ SHOWN = 20
 
 _EXISTS = "FROM information_schema.tables WHERE table_schema = 'main' AND table_name = 'blocked_partitions'"
 # Those that failed come before those that wait for them.
-_BLOCKED = "FROM blocked_partitions ORDER BY blocked_by IS NOT NULL, since, table_name, partition"
+_BLOCKED = """
+    SELECT table_name, partition, since, reason FROM blocked_partitions
+    ORDER BY blocked_by IS NOT NULL, since, table_name, partition
+"""
 _HEADER = ("table", "partition", "since", "reason")
 
 
@@ -26,10 +29,5 @@ def print_blocked(out: Console, connection: "duckdb.DuckDBPyConnection") -> int:
     first = f', the first {SHOWN}; goodput query "from blocked_partitions" lists all' if len(blocked) > SHOWN else ""
     out.print(f"Blocked partitions: {len(blocked)}{first}")
     out.print()
-    out.print(table(_HEADER, [_line(row) for row in blocked[:SHOWN]], out.width))
+    out.print(table(_HEADER, [tuple(row.values()) for row in blocked[:SHOWN]], out.width))
     return len(blocked)
-
-
-def _line(row: Row) -> tuple[object, ...]:
-    reason = row["reason"] if row["blocked_by"] is None else f"waits for {row['blocked_by']}"
-    return row["table_name"], row["partition"], row["since"], reason
