@@ -15,6 +15,7 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
     *("accepted_units", "alarm_events", "alarm_power", "alarm_series", "alarms", "attempts", "binding_gate"),
+    "blocked_partitions",
     *("cache_by_replica", "cost_ledger", "cost_lines", "cost_records", "coverage", "deliveries", "disruption_cost"),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "label_records"),
     *("load_windows", "ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples"),
@@ -136,7 +137,7 @@ def test_inherited_columns_mean_what_they_mean_where_they_come_from(table: str) 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_times_durations_and_money_are_named_with_their_unit(table: str) -> None:
-    endings = {"TIMESTAMPTZ": ("_at", "_start", "_end", "_from", "_to")}
+    endings = {"TIMESTAMPTZ": ("_at", "_start", "_end", "_from", "_to", "since")}
     for column in contract(table).columns:
         if column.duckdb_type in endings:
             assert column.name.endswith(endings[column.duckdb_type]), column.name

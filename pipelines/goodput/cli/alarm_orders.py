@@ -14,7 +14,7 @@ import yaml
 from rich.console import Console
 
 from goodput.cli.cells import plain
-from goodput.cli.published import Config, LakeRoot, Row, published, rows
+from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import RuleTestsFailed, UnknownAlarm, UsageError
 from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, read_actions

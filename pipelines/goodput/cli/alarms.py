@@ -8,8 +8,8 @@ import typer
 
 from goodput.cli.alarm_orders import NAMED, accept, actions, one_alarm, series_of, silence, try_rules
 from goodput.cli.cells import plain
+from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import destination
-from goodput.cli.published import Config, LakeRoot, Row, published, rows
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 from goodput.errors import UsageError
 

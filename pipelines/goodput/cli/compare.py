@@ -10,7 +10,7 @@ from rich.console import Console
 
 from goodput.cli.cells import iso, significant
 from goodput.cli.comparison import Comparison, Sides, between_periods, between_values, compared
-from goodput.cli.published import Config, LakeRoot, published
+from goodput.cli.database import Config, LakeRoot, published
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.when import instant
 from goodput.errors import UsageError

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 import duckdb
 
 from goodput.cli.cells import iso, plain, shown, significant
-from goodput.cli.published import Row, rows
+from goodput.cli.database import Row, rows
 from goodput.errors import UsageError
 from goodput.plumbing.sql_files import compute, sql_file
 

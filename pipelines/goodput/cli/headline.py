@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from goodput.cli.published import published
+from goodput.cli.database import published
 from goodput.cli.render import console, table
 from goodput.plumbing.sql_files import sql_file
 from goodput.settings.load import load_settings

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goodput.cli.cells import iso, plain
-from goodput.cli.published import Config, LakeRoot
+from goodput.cli.database import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import GoodputError, UnknownChannel, UsageError
 from goodput.plumbing.lake import Lake

@@ -15,7 +15,7 @@ from goodput.monitor.states import Patience
 from goodput.monitor.transitions import BUDGET_S, spans
 from goodput.monitor.watched import Watched
 from goodput.settings.alarms import Rule
-from goodput.settings.metrics import METRICS, QUARTER_HOURLY, Metric
+from goodput.settings.metrics import METRICS, QUARTER_HOURLY, AlarmMetric
 
 SLOW, FAST = 0.0133, 0.05  # drifts per hour: 920 to 1480 ms in 36 hours; one that doubles in 14
 _REPLAYED_DAYS = 28
@@ -135,7 +135,7 @@ def _first(level: Floats, threshold: float, patience: Patience) -> float:
     return float(told[runs.argmax() + patience.fire - 1] + 1) if runs.any() else np.inf
 
 
-def false_alarms(threshold: float, metric: Metric, step_s: int) -> float:
+def false_alarms(threshold: float, metric: AlarmMetric, step_s: int) -> float:
     """False alarms to expect in 1,000 series-days at a threshold; quarter-hourly ones as their hourly equivalent."""
     hourly = threshold if step_s == 3600 else threshold * _USUAL_PAGE / QUARTER_HOURLY[_USUAL_PAGE]
     slower = 0.0 if metric.ticket is None else metric.ticket - _USUAL_TICKET

@@ -12,7 +12,7 @@ import polars as pl
 from goodput.monitor.grid import NAN, Floats, Grid, medians
 from goodput.monitor.scales import off_scale, on_scale
 from goodput.monitor.sources import SOURCES, SeriesSource
-from goodput.settings.metrics import METRICS, Metric
+from goodput.settings.metrics import METRICS, AlarmMetric
 
 Labels = tuple[tuple[str, str], ...]
 _LEAST_PEERS = 3
@@ -30,7 +30,7 @@ class Panel:
     beside: Floats | None
 
     @property
-    def kind(self) -> Metric:
+    def kind(self) -> AlarmMetric:
         """Scale and direction of the metric."""
         return METRICS[self.metric]
 
@@ -103,7 +103,7 @@ def scaled(panel: Panel) -> Floats:
     return values - _peers(panel, values) if kind.per == "replica" else values
 
 
-def worse(kind: Metric, values: Floats) -> Floats:
+def worse(kind: AlarmMetric, values: Floats) -> Floats:
     """Values in the metric's own unit on its scale, where more is worse."""
     scaled = on_scale(kind.scale, values)
     return scaled if kind.worse == "up" else -scaled
@@ -126,6 +126,6 @@ def _peers(panel: Panel, values: Floats) -> Floats:
     return middle
 
 
-def natural(kind: Metric, scaled: Floats) -> Floats:
+def natural(kind: AlarmMetric, scaled: Floats) -> Floats:
     """Back from `worse` to the metric's own unit."""
     return off_scale(kind.scale, scaled if kind.worse == "up" else -scaled)

@@ -12,7 +12,7 @@ from goodput.notify.operations import explaining, held_until
 from goodput.notify.plots import Plots
 from goodput.notify.retry import NS
 from goodput.notify.transition import Transition
-from goodput.settings.channels import Channel, Match, Notify
+from goodput.settings.channels import Channel, ChannelMatch, Notify
 
 HEARTBEAT = "heartbeat"
 
@@ -95,7 +95,7 @@ def decide(channel: Channel, scene: Scene, known: Mapping[str, Known], forced: M
     return told
 
 
-def matches(match: Match, transition: Transition) -> bool:
+def matches(match: ChannelMatch, transition: Transition) -> bool:
     """Whether a channel's routes lead there."""
     pool = transition.labels.get("pool", "")
     return transition.severity in match.severity and all(

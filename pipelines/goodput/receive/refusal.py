@@ -19,7 +19,7 @@ _CODES = {
 }
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is answered with an error; only 429 and 503, which carry `retry_after_s`, are worth a retry."""
 
     def __init__(self, status: int, message: str, retry_after_s: int | None = None) -> None:

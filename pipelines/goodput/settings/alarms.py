@@ -12,13 +12,13 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, field_validator
 
 from goodput.settings.metrics import HIGHEST_SCORE, METRICS, QUARTER_HOURLY
-from goodput.settings.part import Count, Names, Part, Seconds, Unusable
+from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
 
 Severity = Literal["page", "ticket"]
 HOUR_S = 3600
 
 
-class Rule(Part):
+class Rule(SettingsModel):
     """One rule: a trend against the series' own baseline, an absolute bound, or absence."""
 
     kind: Literal["trend", "absolute", "absence"] = "trend"
@@ -35,7 +35,7 @@ class Rule(Part):
     replica: Names = ()
 
 
-class BurnRate(Part):
+class BurnRate(SettingsModel):
     """One pair of windows: fires while `budget_ratio` of the error budget goes in `long_s`, and goes still."""
 
     budget_ratio: Annotated[float, Field(gt=0, le=1, strict=True)]
@@ -55,7 +55,7 @@ BURN_RATES = (
 )
 
 
-class Slo(Part):
+class Slo(SettingsModel):
     """How much of what is offered shall be goodput over a rolling period, and which requests that is about."""
 
     objective: Annotated[float, Field(gt=0, lt=1, strict=True)]
@@ -65,7 +65,7 @@ class Slo(Part):
     burn_rates: tuple[BurnRate, ...] = BURN_RATES
 
 
-class Span(Part):
+class Span(SettingsModel):
     """A stretch of time that is not like others: no history for baselines."""
 
     begins: datetime
@@ -79,7 +79,7 @@ class Span(Part):
         return value
 
 
-class Alarms(Part):
+class Alarms(SettingsModel):
     """What is watched, how, and when somebody is told."""
 
     enabled: bool = True

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from goodput.errors import Mistake
 
 _VERSION = "openslo/v1"
@@ -36,6 +34,8 @@ def objectives(base: Path, globs: Sequence[str]) -> tuple[Tables, list[Mistake]]
 
 def _documents(file: Path, wrong: list[Mistake]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The SLO documents of one file, each with where it stands."""
+    import yaml  # noqa: PLC0415  (only where the settings name such a file)
+
     try:
         with file.open("rb") as stream:
             text = stream.read(_MOST_BYTES + 1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from numpy.random import Generator
 
-from goodput.simulate.demand import Workload
+from goodput.simulate.demand import SimulatedWorkload
 from goodput.simulate.fleet.gateway import Attempt, Exchange
 from goodput.simulate.story import (
     BY_NAME,
@@ -44,7 +44,7 @@ def judge(exchanges: Sequence[Exchange], rng: Generator) -> list[Judgement | Non
     ]
 
 
-def pass_ratio(workload: Workload, exchange: Exchange, attempt: Attempt) -> float:
+def pass_ratio(workload: SimulatedWorkload, exchange: Exchange, attempt: Attempt) -> float:
     """Return the chance that an answer is good: worse when cut off, or when long and by quantised weights."""
     ratio = workload.pass_ratio
     if exchange.arrival.finish_reason == "length":
@@ -55,7 +55,7 @@ def pass_ratio(workload: Workload, exchange: Exchange, attempt: Attempt) -> floa
     return ratio
 
 
-def _judge_answer(workload: Workload, exchange: Exchange, attempt: Attempt, rng: Generator) -> Judgement:
+def _judge_answer(workload: SimulatedWorkload, exchange: Exchange, attempt: Attempt, rng: Generator) -> Judgement:
     passed = bool(rng.random() < pass_ratio(workload, exchange, attempt))
     low, high = (workload.pass_score, 1.0) if passed else (0.05, workload.pass_score - 0.01)
     return Judgement(

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.random import Generator
 
-from goodput.simulate.demand import Documents, Rate, Tokens, Workload
+from goodput.simulate.demand import ArrivalRate, Documents, SimulatedWorkload, Tokens
 from goodput.simulate.fleet.arrival import Arrival
 from goodput.simulate.story import ABANDON_MEAN_S, TENANTS, WORKLOADS
 
@@ -40,7 +40,7 @@ class _Session:
 
 
 def demo_arrivals(
-    rng: Generator, span_s: float, requests: float, workloads: Sequence[Workload] = WORKLOADS
+    rng: Generator, span_s: float, requests: float, workloads: Sequence[SimulatedWorkload] = WORKLOADS
 ) -> list[Arrival]:
     """Return what all workloads ask within `span_s` seconds, about `requests` in all, in order of arrival."""
     drawn = zip(workloads, rng.spawn(len(workloads)), strict=True)
@@ -48,7 +48,7 @@ def demo_arrivals(
     return sorted(found, key=lambda arrival: arrival.arrived_s)
 
 
-def arrival_times(rng: Generator, rate: Rate, span_s: float, expected: float) -> list[float]:
+def arrival_times(rng: Generator, rate: ArrivalRate, span_s: float, expected: float) -> list[float]:
     """Draw an inhomogeneous Poisson process: a Poisson count, then times by the inverse of its rate, in order."""
     elapsed = np.linspace(0.0, 1.0, 2001)
     middle = (elapsed[1:] + elapsed[:-1]) / 2.0
@@ -59,7 +59,7 @@ def arrival_times(rng: Generator, rate: Rate, span_s: float, expected: float) ->
     return times
 
 
-def _arrivals_of(workload: Workload, rng: Generator, span_s: float, requests: float) -> list[Arrival]:
+def _arrivals_of(workload: SimulatedWorkload, rng: Generator, span_s: float, requests: float) -> list[Arrival]:
     idle: deque[_Session] = deque()
     found: list[Arrival] = []
     for number, at_s in enumerate(arrival_times(rng, workload.rate, span_s, requests * workload.share_ratio)):
@@ -70,7 +70,9 @@ def _arrivals_of(workload: Workload, rng: Generator, span_s: float, requests: fl
     return found
 
 
-def _next_session(workload: Workload, rng: Generator, idle: deque[_Session], at_s: float, number: int) -> _Session:
+def _next_session(
+    workload: SimulatedWorkload, rng: Generator, idle: deque[_Session], at_s: float, number: int
+) -> _Session:
     """Continue one of the conversations whose users had time to read, else open one."""
     while idle and idle[0].last_turn_s + _LEAVES_AFTER_S < at_s:
         idle.popleft()
@@ -96,7 +98,7 @@ def _next_session(workload: Workload, rng: Generator, idle: deque[_Session], at_
     )
 
 
-def _preamble(workload: Workload, rng: Generator, tenant: str) -> tuple[tuple[Hashable, int], ...]:
+def _preamble(workload: SimulatedWorkload, rng: Generator, tenant: str) -> tuple[tuple[Hashable, int], ...]:
     system = f"{workload.name}/{tenant}"
     documents = workload.documents
     if documents is None:
@@ -115,7 +117,7 @@ def _retrieved(documents: Documents, rng: Generator) -> list[int]:
     return sorted(drawn)
 
 
-def _ask(workload: Workload, rng: Generator, session: _Session, request_id: str) -> Arrival:
+def _ask(workload: SimulatedWorkload, rng: Generator, session: _Session, request_id: str) -> Arrival:
     documents = workload.documents
     first = session.said_tokens == 0
     session.said_tokens += _draw(workload.first_input if first else workload.turn_input, rng)

@@ -65,7 +65,8 @@ merged AS (
         arg_min(reported_cost_usd, depth) AS reported_cost_usd,
         arg_min(attributes, depth) AS attributes,
         bool_or(layer = 'engine') AS engine_seen,
-        -- what the engine knows best, then the layers above it
+        -- what the engine knows best, then the layers above it; `goodput explain` reads from these lines which facts
+        -- they are
         arg_min(replica, engine_first) AS replica,
         arg_min(queue_s, engine_first) AS queue_s,
         arg_min(prefill_s, engine_first) AS prefill_s,

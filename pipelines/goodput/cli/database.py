@@ -28,7 +28,7 @@ LakeRoot = Annotated[
     typer.Option("--lake", metavar="FOLDER", help="The lake to ask, instead of the one in the settings."),
 ]
 
-# An answer must not depend on a network: what an extension is missing for is said instead.
+# An answer must not depend on a network: what an extension is missing for is an error instead.
 _OFFLINE: dict[str, str | bool | int | float | list[str]] = {"autoinstall_known_extensions": "false", **CAUTIOUS}
 _MESSAGE_LINES = 8
 
@@ -45,6 +45,8 @@ def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBP
     try:
         with duckdb.connect(database, read_only=True, config=_OFFLINE) as connection:
             connection.execute("SET TimeZone = 'UTC'")
+            # Views read Parquet files of the lake that the database is in now, wherever it was published.
+            connection.execute("SET VARIABLE goodput_lake = $folder", {"folder": str(database.absolute().parent)})
             with _interruptible(connection):
                 yield connection
     except duckdb.InterruptException as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import duckdb
 
 from goodput.cli.cells import iso
-from goodput.cli.published import Row, rows
+from goodput.cli.database import Row, rows
 from goodput.errors import SeveralRequests, UnknownRequest
 
 # The surest reading of a key first; spans below the outermost come last: all records must be read for them.
@@ -45,7 +45,7 @@ _BOUNDS = "SELECT gate, bound FROM workloads WHERE workload = $workload AND gate
 
 
 @dataclass(frozen=True)
-class Case:
+class RequestRecord:
     """One request: `records` (by record_id) and `labels` carry `path` and `landing` of their source.
 
     `bounds` has an entry per gate that the workload sets; None where the gate has no number.
@@ -58,7 +58,7 @@ class Case:
     labels: list[Row]
 
 
-def read_case(connection: duckdb.DuckDBPyConnection, key: str) -> Case:
+def read_request_record(connection: duckdb.DuckDBPyConnection, key: str) -> RequestRecord:
     """The one request that `key` names: a request key, or an id of an attempt, trace, span or response.
 
     Raises UnknownRequest, or SeveralRequests when it names more than one.
@@ -69,7 +69,7 @@ def read_case(connection: duckdb.DuckDBPyConnection, key: str) -> Case:
     record_ids = [record_id for attempt in attempts for record_id in attempt["record_ids"]]
     records = rows(connection, _RECORDS, {"record_ids": record_ids})
     bounds = rows(connection, _BOUNDS, {"workload": request["workload"]})
-    return Case(
+    return RequestRecord(
         request=request,
         bounds={row["gate"]: row["bound"] for row in bounds},
         attempts=attempts,

@@ -1,14 +1,17 @@
-"""Where each fact of an attempt came from: the record with authority over it, and what other layers said."""
+"""Where each fact of an attempt came from: the record with authority over it, and what other layers reported."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
-from goodput.cli.case import place
-from goodput.cli.published import Row
+from goodput.cli.database import Row
+from goodput.cli.request_record import place
+from goodput.plumbing.sql_files import sql_file
 
-# Authority over a fact (semantics 1). Names are columns of serving_records and of attempts alike.
-OUTERMOST_FIRST = (
+# Columns of serving_records and of attempts alike, in the order in which they are shown.
+FACTS = (
     "outcome",
     "finish_reason",
     "error_type",
@@ -29,8 +32,6 @@ OUTERMOST_FIRST = (
     "response_id",
     "reported_attempts",
     "reported_cost_usd",
-)
-ENGINE_FIRST = (
     "replica",
     "queue_s",
     "prefill_s",
@@ -49,12 +50,13 @@ COMPUTED = "computed"
 _TPOT = "(e2e_s - ttft_s) / (output_tokens - 1)"
 _WHOLE = "not streamed: the answer arrived whole, at its end"
 _ENGINE_RANK = {"engine": 0, "gateway": 1, "client": 2}
+_ENGINE_FIRST = re.compile(r"arg_min\((\w+), engine_first\)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Said:
-    """What one record says of a fact, and where that record stands."""
+class Observed:
+    """The value of a fact in one record, and where that record is."""
 
     layer: str
     value: object
@@ -70,18 +72,23 @@ class Fact:
     layer: str | None
     place: str | None
     rule: str | None
-    others: tuple[Said, ...]
+    others: tuple[Observed, ...]
 
 
 def facts(attempt: Row, records: Iterable[Row]) -> Iterator[Fact]:
     """Every fact that the attempt has or a record of it states; `records` are given outermost first."""
     outermost_first = list(records)
     engine_first = sorted(outermost_first, key=lambda record: _ENGINE_RANK[record["layer"]])
-    for names, ranked in ((OUTERMOST_FIRST, outermost_first), (ENGINE_FIRST, engine_first)):
-        for name in names:
-            yield from _fact(name, attempt, ranked)
+    for name in FACTS:
+        yield from _fact(name, attempt, engine_first if name in engine_facts() else outermost_first)
     if attempt["tpot_s"] is not None:
         yield Fact("tpot_s", attempt["tpot_s"], COMPUTED, None, _TPOT, ())
+
+
+@cache
+def engine_facts() -> frozenset[str]:
+    """The facts over which the engine has authority, then the layers above it; the outermost layer has the others."""
+    return frozenset(_ENGINE_FIRST.findall(sql_file("attempt_facts").text))
 
 
 def _fact(name: str, attempt: Row, ranked: list[Row]) -> Iterator[Fact]:
@@ -91,16 +98,16 @@ def _fact(name: str, attempt: Row, ranked: list[Row]) -> Iterator[Fact]:
         return
     # Attempts are merged by this authority, so the first record that states the value is its origin.
     origin = next((record for record in stating if record[name] == value), None)
-    others = tuple(Said(r["layer"], _told(name, r[name]), place(r)) for r in stating if r is not origin)
+    others = tuple(Observed(r["layer"], _readable(name, r[name]), place(r)) for r in stating if r is not origin)
     fact = f"{name.removesuffix('_ns')}_at" if name.endswith("_ns") else name
     if origin:
-        yield Fact(fact, _told(name, value), origin["layer"], place(origin), None, others)
+        yield Fact(fact, _readable(name, value), origin["layer"], place(origin), None, others)
     else:
         rule = _WHOLE if name in {"ttft_s", "first_token_ns"} and attempt["streamed"] is False else None
-        yield Fact(fact, _told(name, value), None if value is None else COMPUTED, None, rule, others)
+        yield Fact(fact, _readable(name, value), None if value is None else COMPUTED, None, rule, others)
 
 
-def _told(name: str, value: object) -> object:
+def _readable(name: str, value: object) -> object:
     if name.endswith("_ns") and isinstance(value, int):
         return _EPOCH + timedelta(microseconds=value // 1000)
     return value

@@ -19,7 +19,7 @@ Count = Annotated[int, Field(ge=0, strict=True)]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 
 
-class Part(BaseModel):
+class SettingsModel(BaseModel):
     """A table of goodput.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
