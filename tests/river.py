@@ -1,5 +1,6 @@
 """The join and measure stages over hand-written rows, without files or Dagster: what goes in and what comes out."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,11 +11,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goodput.join.staleness import RELATIONS
+from goodput.join.nodes import JOIN
+from goodput.join.options import options
 from goodput.join.workloads import workload_rows
-from goodput.measure.windows import Parts, Stretch, measure
+from goodput.measure import windows as measured_windows
+from goodput.measure.slices import SLICES, slice_rows
+from goodput.measure.windows import Measured, session_reach_h
 from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.sql_files import compute, connect
+from goodput.plumbing.parameters import as_rows
+from goodput.plumbing.sql_files import compute, connect, read_parts
 from goodput.settings.model import Settings, Workload
 
 Row = dict[str, Any]
@@ -132,15 +137,10 @@ def join(
     with connect() as connection:
         for name, rows in (("serving_records", records), ("span_links", links), ("label_records", labels)):
             connection.register(name, pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
-        options = {
-            "latency_origin": [chosen.latency_origin],
-            "max_request_lifetime_ns": [round(chosen.max_request_lifetime_s * 1e9)],
-            "label_lateness_ns": [round(chosen.label_lateness_s * 1e9)],
-            "observed_until_ns": [at_ns(observed_until_s)],
-        }
-        connection.register("options", pa.table(options))
+        connection.register("options", options(chosen))
+        connection.register("observed", as_rows("observed", {"observed_until_ns": at_ns(observed_until_s)}))
         connection.register("workloads", workload_rows(chosen))
-        for relation in RELATIONS:
+        for relation in JOIN.relations:
             compute(connection, relation)
         tables = {
             name: connection.sql(f"SELECT {_columns(name)} FROM {name}").to_arrow_table().cast(arrow_schema(name))
@@ -162,6 +162,48 @@ def one_workload(**gates: Any) -> Settings:
     """Settings with a single workload `qa` that selects everything; `latency_origin` and the like are settings."""
     top = {name: gates.pop(name) for name in tuple(gates) if name in Settings.model_fields}
     return Settings(workloads={"qa": Workload(**gates)}, **top)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Event time [from_s, until_s) in Unix seconds, and what telemetry was observed at all."""
+
+    from_s: int
+    until_s: int
+    observed_ns: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Files of the tables that windows are made from."""
+
+    requests: Sequence[str]
+    attempts: Sequence[str] = ()
+    session_hours: Sequence[str] = ()
+    coverage: Sequence[str] = ()
+    waste: Sequence[str] = ()
+
+
+def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: Stretch) -> Measured:
+    """Measured rows of a stretch at the given grains (seconds)."""
+    base_s = min(settings.windows_s)
+    span = {
+        "from_s": stretch.from_s,
+        "until_s": stretch.until_s,
+        "step_s": math.gcd(*grains),
+        "base_s": base_s,
+        "session_reach_h": session_reach_h(settings),
+        "observed_from_s": stretch.observed_ns[0] / 1e9,
+        "observed_until_s": stretch.observed_ns[1] / 1e9,
+    }
+    with connect() as connection:
+        for name, files in vars(parts).items():
+            read_parts(connection, name, files, arrow_schema(name))
+        connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
+        connection.register("span", as_rows("span", span))
+        connection.register("slices", slice_rows(SLICES))
+        connection.register("workloads", workload_rows(settings))
+        return measured_windows.measure(connection, is_base_asked=base_s in grains)
 
 
 def windows(

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-
 from goodput.join.staleness import JoinInputs
+
 from goodput.measure.disruptions import DisruptionInputs, by_kind, disrupt, disrupt_days
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake, write_parquet

@@ -9,12 +9,11 @@ import pyarrow as pa
 import pytest
 
 from goodput.join.workloads import workload_rows
-from goodput.measure.windows import Parts, Stretch, measure
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import write_parquet
 from goodput.plumbing.sql_files import connect, sql_file
 from goodput.settings.model import Quality, Settings, Workload
-from river import START_S, Row, at_ns, judged, one_workload
+from river import START_S, Parts, Row, Stretch, at_ns, judged, measure, one_workload
 
 WINDOW_S = 300
 TTFT = one_workload(ttft_s=1.0)

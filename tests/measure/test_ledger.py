@@ -9,11 +9,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from goodput.measure.ledger import READS, charge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from by_seconds import Fleet, Record, Try, ledger, samples
-from goodput.measure.ledger import READS, charge
 from goodput.measure.windows import SLICES, Parts, Stretch, measure, slice_rows
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import hour_label

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from goodput.join.judged_hours import judge_hours, judging_sources, label_partitions
-from goodput.join.options import SETTINGS_TABLES, join_options, source_files
-from goodput.plumbing.compute import compute_sql, target_hours
+from goodput.join.options import SETTINGS_TABLES, observed, source_files
+from goodput.plumbing.compute import compute_sql
 from goodput.plumbing.hours import HOUR_NS, epoch_hour
 from goodput.plumbing.node import Context, Lookaround, Node
 
@@ -33,10 +33,6 @@ def _of_labels(_context: Context) -> Mapping[str, Lookaround]:
     return {"label_records": Lookaround(calls=(0, 0))}
 
 
-def _source_paths(context: Context, _partition: str) -> object:
-    return source_files(context).to_pylist()
-
-
 JUDGED_HOURS = Node(
     "judged_hours",
     "join",
@@ -53,7 +49,7 @@ JOIN = Node(
     compute_sql,
     lookaround=_of_requests,
     from_settings=SETTINGS_TABLES,
-    from_batch={"options": join_options, "target_hours": target_hours},
+    from_batch={"observed": observed},
     beside=_labels_and_horizon,
     apart=frozenset({"label_records"}),
     span={"label_records": label_partitions},
@@ -66,7 +62,6 @@ SAMPLES = Node(
     compute_sql,
     lookaround=_of_samples,
     from_settings=SETTINGS_TABLES,
-    from_batch={"target_hours": target_hours},
 )
 LABEL_ROWS = Node(
     "label_rows",
@@ -92,8 +87,7 @@ COST_RECORDS = Node(
     "Lines of bills, each once, as their newest export gives them.",
     compute_sql,
     from_settings=SETTINGS_TABLES,
-    from_batch={"source_files": lambda batch: source_files(batch.context)},
-    beside=_source_paths,
+    from_batch={"source_files": source_files},
 )
 TOKEN_PRICES = Node(
     "token_prices",
@@ -102,8 +96,7 @@ TOKEN_PRICES = Node(
     "Prices of tokens and when they hold.",
     compute_sql,
     from_settings=SETTINGS_TABLES,
-    from_batch={"source_files": lambda batch: source_files(batch.context)},
-    beside=_source_paths,
+    from_batch={"source_files": source_files},
 )
 SESSION_LABELS = Node(
     "session_labels", "join", ("session_labels",), "Labels that judge whole sessions.", compute_sql

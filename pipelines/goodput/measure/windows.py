@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.measure.restatement import RESTATED, write_restated
-from goodput.measure.slices import DIMENSIONS, SLICES, Cuts, slice_rows
+from goodput.measure.slices import DIMENSIONS, SLICES, Cuts, flags, slice_rows
 from goodput.plumbing.compute import load, write_windows
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
