@@ -89,6 +89,7 @@ def _wanted(lake: Lake, workloads: pa.Table) -> dict[str, str]:
     inside = {f"{name}/{p}": digest for name in _INSIDE for p, digest in catalog[name].contents.items()}
     views = {name: fingerprint(_relative(lake, name)) for name in _OVER_PARTS}
     layout = fingerprint(
+        str(lake.root.absolute()),
         [str(contract(name)) for name in contract_names()],
         [sql_file(name).text for name in (*DERIVED, *MACROS, "request_costs", "macros")],
     )
@@ -127,14 +128,15 @@ def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
         connection.execute(f'CREATE VIEW "{name}" AS SELECT {_columns(name)} FROM stored."{name}"')  # noqa: S608
     deliveries = f"{_lake_folder(lake)} || '/notified/deliveries.parquet'"
     connection.execute(f"CREATE VIEW deliveries AS SELECT {_columns('deliveries')} FROM read_parquet({deliveries})")  # noqa: S608
-    connection.execute(_costed_requests())
     _lay_out_workloads(connection)
     for name in DERIVED:
         connection.execute(f'CREATE VIEW "{name}" AS {_derived(name)}')
     for name in (*_PUBLIC_INSIDE, *_VIEWS, *DERIVED, "deliveries"):
         _comment(connection, name)
     for macro, parameters in MACROS.items():
-        connection.execute(f"CREATE MACRO {macro}({parameters}) AS TABLE {sql_file(macro).text}")
+        # a parameter may have the name of a column, which DuckDB allows of tables and not of views
+        text = sql_file(macro).text.replace("\nFROM frontier\n", "\nFROM stored.frontier\n")
+        connection.execute(f"CREATE MACRO {macro}({parameters}) AS TABLE {text}")
 
 
 def _lay_out_workloads(connection: duckdb.DuckDBPyConnection) -> None:
@@ -149,7 +151,8 @@ def _lay_out_workloads(connection: duckdb.DuckDBPyConnection) -> None:
 def _update(connection: duckdb.DuckDBPyConnection, lake: Lake, changed: Iterable[str], workloads: pa.Table) -> None:
     """Write what changed: partitions of tables inside, views whose files are others, the gates of the workloads."""
     partitions: dict[str, list[str]] = {}
-    for key in sorted(changed):
+    keys = sorted(changed)
+    for key in keys:
         name, _, partition = key.partition("/")
         if partition:
             partitions.setdefault(name, []).append(partition)
@@ -161,6 +164,9 @@ def _update(connection: duckdb.DuckDBPyConnection, lake: Lake, changed: Iterable
             connection.execute("INSERT INTO workloads SELECT * FROM workload_gates")
     for name, periods in partitions.items():
         _replace_partitions(connection, lake, name, periods)
+    if "requests" in keys or "waste" in partitions:
+        connection.execute(_view_over_parts(lake, "requests"))
+        _cost_requests(connection, lake)
 
 
 def _replace_partitions(connection: duckdb.DuckDBPyConnection, lake: Lake, name: str, periods: list[str]) -> None:
@@ -187,7 +193,11 @@ def _lake_folder(lake: Lake) -> str:
 
 
 def _view_over_parts(lake: Lake, name: str) -> str:
-    """A view of the rows of a table's parts; of none without parts."""
+    return f'CREATE OR REPLACE VIEW stored."{name}" AS {_over_parts(lake, name)}'
+
+
+def _over_parts(lake: Lake, name: str) -> str:
+    """A query of the rows of a table's parts; of none without parts."""
     files = _relative(lake, name)
     if files:
         listed = ", ".join(quoted(file) for file in files)
@@ -195,7 +205,7 @@ def _view_over_parts(lake: Lake, name: str) -> str:
         rows = f"FROM read_parquet({paths}, union_by_name = true, hive_partitioning = false)"
     else:
         rows = f"FROM (SELECT {_typed_nulls(name)} WHERE false)"  # noqa: S608
-    return f'CREATE OR REPLACE VIEW stored."{name}" AS SELECT {_columns(name)} {rows}'
+    return f"SELECT {_columns(name)} {rows}"
 
 
 def _typed_nulls(name: str) -> str:
@@ -206,20 +216,23 @@ def _columns(name: str) -> str:
     return ", ".join(f'"{column.name}"' for column in contract(name).columns)
 
 
-def _costed_requests() -> str:
-    """Requests with what they cost: the ledger is measured of requests, so that their parts cannot hold it."""
+def _cost_requests(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """Give requests what they cost, once any of it is known: their parts are made before the ledger."""
+    if not connection.sql("SELECT 1 FROM stored.waste WHERE usd IS NOT NULL LIMIT 1").fetchall():
+        return
     columns = ", ".join(
-        "costs.cost_usd" if column.name == "cost_usd" else f'requests."{column.name}"'
+        "costs.cost_usd" if column.name == "cost_usd" else f'uncosted."{column.name}"'
         for column in contract("requests").columns
     )
-    return (
-        f"CREATE OR REPLACE VIEW requests AS SELECT {columns} FROM stored.requests AS requests "  # noqa: S608
-        f"LEFT JOIN ({sql_file('request_costs').text}) AS costs ON costs.request_key = requests.request_key"
+    connection.execute(
+        f"CREATE OR REPLACE VIEW stored.requests AS SELECT {columns} "  # noqa: S608  (columns of the contract)
+        f"FROM ({_over_parts(lake, 'requests')}) AS uncosted "
+        f"LEFT JOIN ({sql_file('request_costs').text}) AS costs ON costs.request_key = uncosted.request_key"
     )
 
 
 def _derived(name: str) -> str:
-    inner = sorted(relation(name).reads - {*_PUBLIC_INSIDE, *_VIEWS, *DERIVED})
+    inner = sorted(relation(name).reads & {*_INSIDE, *_OVER_PARTS} - {*_PUBLIC_INSIDE, *_VIEWS})
     reads = ", ".join(f'"{table}" AS (SELECT * FROM stored."{table}")' for table in inner)  # noqa: S608
     return f"{f'WITH {reads} ' if reads else ''}SELECT {_columns(name)} FROM ({sql_file(name).text})"  # noqa: S608
 
