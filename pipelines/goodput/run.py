@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
 from goodput.errors import PartitionsBlocked
 from goodput.measure.gates import gate_rows
@@ -26,6 +27,7 @@ class Ran:
     ingested: Ingested
     outcomes: list[Outcome] = field(default_factory=list)
     changed: bool = False  # whether anything new was published
+    undelivered: str = ""  # why alarms could not be delivered
 
     @property
     def hours_computed(self) -> int:
@@ -46,9 +48,9 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
         context = Context(lake, workspace.settings, workspace.progress)
         _compute(context, ran, forced)
         ran.changed = _publish(workspace)
-        discard(lake, [*ran.ingested.replaced, *(path for outcome in ran.outcomes for path in outcome.replaced)])
+        discard(lake, [*ran.ingested.removed, *(path for outcome in ran.outcomes for path in outcome.replaced)])
         blocked = Blocked(lake).all()
-    _deliver(workspace)
+    ran.undelivered = _deliver(workspace)
     _report(workspace, ran)
     if blocked:
         raise PartitionsBlocked(blocked)
@@ -73,21 +75,26 @@ def _compute(context: Context, ran: Ran, forced: frozenset[str]) -> None:
 
 def _publish(workspace: Workspace) -> bool:
     """Publish the measured tables, judge the alarms by what is published, and publish these too."""
-    from goodput.monitor.alarm_tables import judge  # noqa: PLC0415
-
     gates = gate_rows(workspace.settings)
     measured = publish(workspace.lake, gates)
     if not workspace.settings.alarms.enabled:
         return measured.changed
-    judge(workspace, datetime.now(UTC))
+    judge(workspace.lake, workspace.settings, datetime.now(UTC))
     return publish(workspace.lake, gates).changed or measured.changed
 
 
-def _deliver(workspace: Workspace) -> None:
-    if workspace.settings.channels:
-        from goodput.notify.deliver import deliver_within_run  # noqa: PLC0415  (only where there are channels)
+def _deliver(workspace: Workspace) -> str:
+    """Deliver what alarms did, beside the lock: the lake must not wait for receivers. Why not, where that fails."""
+    settings = workspace.settings
+    if not settings.channels:
+        return ""
+    from goodput.notify.deliver import deliver  # noqa: PLC0415  (only where there are channels)
 
-        deliver_within_run(workspace)  # beside the lock: the lake must not wait for receivers
+    try:
+        deliver(workspace.lake, settings, settings.notify.run_budget_s)
+    except Exception as error:  # whatever goes wrong with deliveries, the run that made the numbers goes on
+        return str(error) or type(error).__name__
+    return ""
 
 
 def _report(workspace: Workspace, ran: Ran) -> None:
