@@ -1,0 +1,85 @@
+"""The source ledger: what is known of every source file read, committed last of all.
+
+Its rows and their reading and writing belong here; counting rows belongs to the stages.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.row_table import change_rows, read_rows
+
+TABLE = "source_ledger"
+
+
+@dataclass(frozen=True)
+class SourceEntry:
+    """One source file: how it was read and what became of its rows (identity R, semantics 9)."""
+
+    source_id: str
+    content_hash: str
+    head_hash: str
+    path: str
+    landing: str
+    reader: str
+    status: str
+    reason: str | None
+    size_bytes: int
+    rows_read: int = 0
+    rows_duplicate: int = 0  # within this file
+    rows_quarantined: int = 0
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    torn_tail_bytes: int = 0
+    first_event_ns: int | None = None
+    last_event_ns: int | None = None
+    partitions: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each table, those that hold its rows
+    ingested_ns: int = 0
+
+
+def read(lake: Lake, columns: Sequence[str] | None = None) -> pa.Table:
+    """Every source read so far, in the columns of contract `source_ledger`; empty for a new lake.
+
+    Raises LakeUnreadable.
+    """
+    return read_rows(lake, TABLE, columns)
+
+
+def change(lake: Lake, add: Iterable[SourceEntry], remove: Iterable[str]) -> list[Path]:
+    """Remove sources by their ids and add others in one commit; paths of the parts replaced. Raises LakeUnwritable."""
+    rows = [{**asdict(entry), "ignored": _json(entry.ignored), "partitions": _json(entry.partitions)} for entry in add]
+    removed = pa.table({"source_id": pa.array(sorted(remove), pa.string())})
+    return change_rows(lake, TABLE, pa.Table.from_pylist(rows, schema=arrow_schema(TABLE)), removed)
+
+
+def observed(lake: Lake) -> tuple[int, int] | None:
+    """First and last instant of observed serving telemetry in Unix nanoseconds, None without any."""
+    rows = read(lake, ["first_event_ns", "last_event_ns"])
+    first, last = pc.min(rows["first_event_ns"]).as_py(), pc.max(rows["last_event_ns"]).as_py()
+    return None if first is None else (first, last)
+
+
+def rows_quarantined(lake: Lake) -> int:
+    """Rows in quarantine, over all sources."""
+    return int(pc.sum(read(lake, ["rows_quarantined"])["rows_quarantined"]).as_py() or 0)
+
+
+def partitions_of(lake: Lake, source_ids: Iterable[str]) -> dict[str, dict[str, set[str]]]:
+    """The sources that have rows in each partition of each conformed table, of some sources."""
+    rows = read(lake, ["source_id", "partitions"])
+    wanted = rows.filter(pc.is_in(rows["source_id"], value_set=pa.array(sorted(source_ids), pa.string())))
+    found: dict[str, dict[str, set[str]]] = {}
+    for source_id, text in zip(*(column.to_pylist() for column in wanted.columns), strict=True):
+        for table, partitions in json.loads(text).items():
+            for partition in partitions:
+                found.setdefault(table, {}).setdefault(partition, set()).add(source_id)
+    return found
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
