@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from goodput.collect.landing import discover
+from goodput.collect.listing import list_landing
 from goodput.errors import GoodputError
 from goodput.plumbing.asset_tags import OWNERS
 from goodput.plumbing.fingerprint import fingerprint
@@ -27,14 +27,10 @@ def landing_changed(
 ) -> dg.RunRequest | dg.SkipReason:
     """Request a run for each state of the landing zone that has not been seen."""
     try:
-        files = discover(workspace.settings).files
+        files = list_landing(workspace.settings).files
     except GoodputError as error:
         return dg.SkipReason(str(error))
-    looks = []
-    for file in files:
-        status = file.path.stat()
-        looks.append((str(file.landing), file.relative_path, status.st_size, status.st_mtime_ns))
-    seen = fingerprint(looks)
+    seen = fingerprint(files.sort("path", "landing").rows())
     if seen == context.cursor:
         return dg.SkipReason("nothing new in the landing zone")
     context.update_cursor(seen)
