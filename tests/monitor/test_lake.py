@@ -183,7 +183,7 @@ def test_an_accepted_shift_ends_the_alarm_of_the_series(
         def now(cls, tz: Any = None) -> "Clock":
             return cls.fromtimestamp(NOW.timestamp(), UTC)
 
-    monkeypatch.setattr("goodput.cli.alarm_orders.datetime", Clock)
+    monkeypatch.setattr("goodput.cli.alarm_actions.datetime", Clock)
     since = MONDAY + timedelta(days=DAYS - 1)
     say("accept", evaluated["p99_ttft_s_page"]["alarm_id"], "--from", since.isoformat())
     evaluate(workspace, NOW)

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goodput.monitor.evaluate import Evaluation, Evidence
-from goodput.monitor.reach import reach
+from goodput.monitor.lookback import lookback
 from goodput.monitor.rows import SILENT
-from goodput.monitor.sources import SOURCES
+from goodput.monitor.series_definitions import SERIES_DEFINITIONS
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.asset_tags import table_spec
 from goodput.plumbing.contracts import arrow_schema, contract_names
@@ -78,16 +78,16 @@ def power_inputs(workspace: Workspace, now: datetime) -> str:
     return fingerprint(settings.alarms.model_dump(), slos, said, now.date(), str(arrow_schema("alarm_power")))
 
 
-def evidence(workspace: Workspace, now: datetime, told_before: Sequence[Row] = ()) -> Evidence:
+def evidence(workspace: Workspace, now: datetime, recorded: Sequence[Row] = ()) -> Evidence:
     """What the lake holds for alarms: the rows that their series are made of, as far back as verdicts need them.
 
     Hours that have not begun are left out: one wrong clock must not put all history out of reach.
     """
     lake, settings = workspace.lake, workspace.settings
-    names = sorted({source.relation for source in SOURCES}.intersection(contract_names()))
+    names = sorted({source.relation for source in SERIES_DEFINITIONS}.intersection(contract_names()))
     hours = {name: _hours(lake, name, now) for name in names}
     newest = max((hour for found in hours.values() for hour in found), default=None)
-    looks = None if newest is None else reach(newest, told_before)
+    looks = None if newest is None else lookback(newest, recorded)
     grains = {settings.alarms.window_s, *([min(settings.windows_s)] if settings.slo else [])}
     known = {}
     for name, found in hours.items():
@@ -110,7 +110,7 @@ def _hours(lake: Lake, name: str, now: datetime) -> dict[datetime, Path]:
 
 def _rows(name: str, files: list[Path], grains: Set[int]) -> pl.DataFrame:
     """Rows of a measured relation, of the one slice and the windows that alarms are of, and no other columns."""
-    wanted = {column for source in SOURCES if source.relation == name for column in source.columns}
+    wanted = {column for source in SERIES_DEFINITIONS if source.relation == name for column in source.columns}
     present = set(arrow_schema(name).names) & {*wanted, "goodput_rps", *_KEYS}
     of_alarms = pl.col("window_s").is_in(sorted(grains))
     if "slice" in present:
