@@ -16,7 +16,8 @@ import pytest
 from goodput.cli.headline import print_headline
 from goodput.cli.main import main
 from goodput.measure.gates import gate_rows
-from goodput.monitor.assets import TABLES, evaluate, evidence, read_rows
+from goodput.monitor.alarm_tables import TABLES
+from goodput.monitor.assets import evaluate, evidence, read_rows
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import write_parquet

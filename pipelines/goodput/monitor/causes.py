@@ -11,7 +11,7 @@ from typing import Any
 _HOUR_S = 3600.0
 # An onset is known to within hours: found up to so much before the operation that it follows from, or after it.
 _EARLY_H, _LATE_H = 6.0, 12.0
-_LOOK_BACK_S = 72 * _HOUR_S
+LOOK_BACK_S = 72 * _HOUR_S
 # Kinds that can do this to a metric, each with the hours that it counts as farther away than what does it most.
 _COLD = ("deployment", "restart", "scale_out", "scale_in", "config_change")
 _OF_HITS = {"salt_rotation": 0.0, **dict.fromkeys(_COLD, 2.0)}
@@ -53,7 +53,7 @@ def operations_of(rows: Iterable[Mapping[str, Any]]) -> list[OpsEvent]:
 
 def last_operation(operations: Sequence[OpsEvent], labels: Mapping[str, str], at_s: float) -> OpsEvent | None:
     """The newest operation on the series' pool within three days."""
-    near = (o for o in reversed(operations) if at_s - _LOOK_BACK_S <= o.at_s <= at_s and _concerns(o, labels))
+    near = (o for o in reversed(operations) if at_s - LOOK_BACK_S <= o.at_s <= at_s and _concerns(o, labels))
     return next(near, None)
 
 

@@ -28,7 +28,7 @@ from goodput.settings.alarms import metrics_of, rules_of
 from goodput.settings.model import Settings
 
 Row = dict[str, Any]
-_RESTARTS = ("restart", "deployment")
+RESTARTS = ("restart", "deployment")
 _SATURATED = 0.95
 _WINDOW = ["window_start", "window_s"]
 
@@ -124,7 +124,7 @@ class Evaluation:
         """Hours since the last restart by pool, at the end of each window."""
         restarted: dict[str, list[float]] = {}
         for row in self.evidence.operations:
-            if row["kind"] in _RESTARTS and row["pool"] is not None:
+            if row["kind"] in RESTARTS and row["pool"] is not None:
                 restarted.setdefault(row["pool"], []).append(row["occurred_at"].timestamp())
         ends: Floats = grid.start_s + grid.step_s * np.arange(1, grid.windows + 1, dtype=np.float64)
         return {pool: _since(np.sort(np.array(times, dtype=np.float64)), ends) for pool, times in restarted.items()}

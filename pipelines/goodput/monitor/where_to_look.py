@@ -6,7 +6,6 @@ from typing import Any
 
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.series_definitions import SERIES_DEFINITIONS
-from goodput.plumbing.sql_files import quoted
 
 _WORST = 20
 _QUANTITIES = {"ttft": "ttft_s", "tpot": "tpot_s", "e2e": "e2e_s"}
@@ -48,12 +47,19 @@ def windows_sql(one: RuleSeries, at_s: int) -> str:
     return f"FROM {relation} {where} ORDER BY window_start"
 
 
+def sql_text(value: str) -> str:
+    """Text as an SQL literal."""
+    from goodput.plumbing.sql_files import quoted  # noqa: PLC0415  (DuckDB is not imported with the settings)
+
+    return quoted(value)
+
+
 def _same(one: RuleSeries) -> list[str]:
     return [f"{name} IS NULL" if value == "unknown" else _equals(name, value) for name, value in one.labels]
 
 
 def _equals(name: str, value: str) -> str:
-    return f"{name} = {quoted(value)}"
+    return f"{name} = {sql_text(value)}"
 
 
 def _where(conditions: Iterable[str]) -> str:

@@ -15,9 +15,8 @@ from goodput.monitor.grid import NAN, Floats, Grid
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Debounce, episodes
-from goodput.monitor.where_to_look import onset_s, verdicts_sql
+from goodput.monitor.where_to_look import onset_s, sql_text, verdicts_sql
 from goodput.monitor.words import series_name
-from goodput.plumbing.sql_files import quoted
 from goodput.settings.alarms import BurnRate, Rule, Slo
 from goodput.settings.model import Settings
 
@@ -63,7 +62,7 @@ class BurnRateKind(RuleKind):
 
 
 def _matches(name: str, globs: str) -> Iterator[str]:
-    return (f"{name} GLOB {quoted(glob)}" for glob in globs.split(", "))
+    return (f"{name} GLOB {sql_text(glob)}" for glob in globs.split(", "))
 
 
 def _totals(goodput: pl.DataFrame, slo: Slo, fine: Grid) -> tuple[Floats, Floats]:
