@@ -1,32 +1,25 @@
-"""Stage 5 as an asset: what the published series, the settings and the operators' words make of every alarm."""
+"""Stage 5 as an asset: alarms over the lake's measured parts, and the tables that they leave."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import duckdb
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from goodput.monitor.evaluate import Evaluation, Evidence
-from goodput.monitor.reach import reach
-from goodput.monitor.rows import SILENT
-from goodput.monitor.sources import SOURCES
+from goodput.monitor.alarm_tables import RELATIONS, TABLES, alarm_tables, read_evidence
+from goodput.monitor.evaluate import Evidence
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.asset_tags import table_spec
-from goodput.plumbing.contracts import arrow_schema, contract_names
-from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import epoch_hour
 from goodput.plumbing.lake import Lake, inputs_of, write_parquet
+from goodput.plumbing.sql_files import connect, read_parts
 from goodput.plumbing.workspace import Workspace
 
-Row = dict[str, Any]
-TABLES = ("alarms", "alarm_events", "alarm_series", "alarm_power")
 CELL = "history=all"
 _HOUR = "hour="
-_KEYS = ("slice", "window_s", "partial")
 
 
 @dg.multi_asset(
@@ -34,102 +27,61 @@ _KEYS = ("slice", "window_s", "partial")
     specs=[
         table_spec(table, "monitor", kinds={"parquet", "duckdb"}, deps=["goodput", "ops_events"]) for table in TABLES
     ],
-    description="Alarms over all published history. Events are only ever added; nothing is told twice.",
+    description="Alarms over all published history. Events are only ever added; none is reported twice.",
 )
 def monitored(workspace: dg.ResourceParam[Workspace]) -> Iterator[dg.MaterializeResult[None]]:
     """Judge every alarm, add what is new to alarm_events, and replay what the alarms could see."""
     counts = evaluate(workspace, datetime.now(UTC)) if workspace.settings.alarms.enabled else {}
+    reported = {name: count for name, count in counts.items() if name not in TABLES}
     for table in TABLES:
-        yield dg.MaterializeResult(
-            asset_key=table, metadata={"dagster/row_count": counts.get(table, 0), **_told(counts)}
-        )
-
-
-def _told(counts: dict[str, int]) -> dict[str, int]:
-    return {name: count for name, count in counts.items() if name not in TABLES}
+        yield dg.MaterializeResult(asset_key=table, metadata={"dagster/row_count": counts.get(table, 0), **reported})
 
 
 def evaluate(workspace: Workspace, now: datetime) -> dict[str, int]:
     """Evaluate at `now` and write what came of it; rows by table, `new_events`, `firing`."""
     lake = workspace.lake
-    before = read_rows(lake, "alarm_events")
-    evaluation = Evaluation(evidence(workspace, now, before), now)
-    news = evaluation.news(before)
-    alarms = evaluation.alarms()
-    _write(lake, "alarm_events", before + news)
-    _write(lake, "alarms", alarms)
-    series = evaluation.series()
-    write_parquet(lake.part("monitored", "alarm_series", CELL), series.to_arrow().cast(arrow_schema("alarm_series")))
-    counts = {"alarm_events": len(before) + len(news), "alarms": len(alarms), "alarm_series": series.height}
-    counts["new_events"] = len(news)
-    counts["firing"] = sum(row["state"] == "firing" for row in alarms)
-    due = power_inputs(workspace, now)
-    if inputs_of(lake.part("monitored", "alarm_power", CELL)) != due:
-        _write(lake, "alarm_power", evaluation.power(), inputs=due)
-    counts["alarm_power"] = pq.read_metadata(lake.part("monitored", "alarm_power", CELL)).num_rows
-    return counts
+    before = {table: frame for table in TABLES if (frame := _read(lake, table)) is not None}
+    power_inputs = inputs_of(lake.part("monitored", "alarm_power", CELL))
+    found = alarm_tables(evidence(workspace, now, before), before, now, power_inputs=power_inputs)
+    for table, rows in found.rows.items():
+        inputs = found.power_inputs if table == "alarm_power" else ""
+        if not inputs or inputs != power_inputs:
+            part = lake.part("monitored", table, CELL)
+            write_parquet(part, rows.to_arrow().cast(arrow_schema(table)), inputs=inputs)
+    counts = {table: rows.height for table, rows in found.rows.items()}
+    return counts | {"new_events": found.new_events, "firing": found.firing}
 
 
-def power_inputs(workspace: Workspace, now: datetime) -> str:
-    """What a replay depends on: the settings of alarms, what operators said, and the day."""
-    settings = workspace.settings
-    said = [vars(action) for action in read_actions(workspace.lake.root)]
-    slos = {name: slo.model_dump() for name, slo in settings.slo.items()}
-    return fingerprint(settings.alarms.model_dump(), slos, said, now.date(), str(arrow_schema("alarm_power")))
+def evidence(workspace: Workspace, now: datetime, before: dict[str, pl.DataFrame] | None = None) -> Evidence:
+    """The evidence of the lake's parts, as of `now`."""
+    lake = workspace.lake
+    with connect() as connection:
+        for name in RELATIONS:
+            _view(connection, name, _files(lake, name, now))
+        _view(
+            connection, "ops_events", [str(p) for paths in lake.parts("joined", "ops_events").values() for p in paths]
+        )
+        return read_evidence(connection, workspace.settings, now, actions=read_actions(lake.root), before=before)
 
 
-def evidence(workspace: Workspace, now: datetime, told_before: Sequence[Row] = ()) -> Evidence:
-    """What the lake holds for alarms: the rows that their series are made of, as far back as verdicts need them.
-
-    Hours that have not begun are left out: one wrong clock must not put all history out of reach.
-    """
-    lake, settings = workspace.lake, workspace.settings
-    names = sorted({source.relation for source in SOURCES}.intersection(contract_names()))
-    hours = {name: _hours(lake, name, now) for name in names}
-    newest = max((hour for found in hours.values() for hour in found), default=None)
-    looks = None if newest is None else reach(newest, told_before)
-    grains = {settings.alarms.window_s, *([min(settings.windows_s)] if settings.slo else [])}
-    known = {}
-    for name, found in hours.items():
-        files = [path for hour, path in found.items() if looks and hour >= looks.since and path.exists()]
-        if files:
-            known[name] = _rows(name, files, grains if name == "goodput" else {settings.alarms.window_s})
-    live = any(row["rule"] == SILENT and row["state"] != "learning" for row in read_rows(lake, "alarms"))
-    operations = _relation_rows(lake, "ops_events")
-    return Evidence(
-        known, settings, read_actions(lake.root), operations, live, None if looks is None else looks.settled
-    )
+def _view(connection: duckdb.DuckDBPyConnection, name: str, files: list[str]) -> None:
+    if files:
+        read_parts(connection, name, files, arrow_schema(name))
 
 
-def _hours(lake: Lake, name: str, now: datetime) -> dict[datetime, Path]:
-    """Files of a relation until now by the start of their hour; windows longer than an hour are in none of them."""
-    cells = [cell for cell in lake.cells("measured", name) if cell.startswith(_HOUR)]
-    starts = {datetime.fromtimestamp(3600 * epoch_hour(cell.removeprefix(_HOUR)), UTC): cell for cell in cells}
-    return {start: lake.part("measured", name, cell) for start, cell in starts.items() if start <= now}
+def _files(lake: Lake, name: str, now: datetime) -> list[str]:
+    """Files of a relation by hour until now; windows longer than an hour are in none of them."""
+    hours = [cell for cell in lake.cells("measured", name) if cell.startswith(_HOUR)]
+    begun = [cell for cell in hours if 3600 * epoch_hour(cell.removeprefix(_HOUR)) <= now.timestamp()]
+    return [str(path) for cell in begun if (path := lake.part("measured", name, cell)).exists()]
 
 
-def _rows(name: str, files: list[Path], grains: Set[int]) -> pl.DataFrame:
-    """Rows of a measured relation, of the one slice and the windows that alarms are of, and no other columns."""
-    wanted = {column for source in SOURCES if source.relation == name for column in source.columns}
-    present = set(arrow_schema(name).names) & {*wanted, "goodput_rps", *_KEYS}
-    of_alarms = pl.col("window_s").is_in(sorted(grains))
-    if "slice" in present:
-        of_alarms &= pl.col("slice") == "workload_pool"
-    return pl.scan_parquet(files).filter(of_alarms).select(sorted(present)).collect()
-
-
-def _relation_rows(lake: Lake, name: str) -> list[dict[str, Any]]:
-    files = [path for paths in lake.parts("joined", name).values() for path in paths]
-    return pl.read_parquet(files).to_dicts() if files else []
+def _read(lake: Lake, table: str) -> pl.DataFrame | None:
+    path = lake.part("monitored", table, CELL)
+    return pl.read_parquet(path) if path.exists() else None
 
 
 def read_rows(lake: Lake, table: str) -> list[dict[str, Any]]:
     """Rows of one table of this stage as they were written last; none before the first time."""
-    path = lake.part("monitored", table, CELL)
-    rows: list[dict[str, Any]] = pl.read_parquet(path).to_dicts() if path.exists() else []
-    return rows
-
-
-def _write(lake: Lake, table: str, rows: list[dict[str, Any]], *, inputs: str = "") -> None:
-    schema = arrow_schema(table)
-    write_parquet(lake.part("monitored", table, CELL), pa.Table.from_pylist(rows, schema=schema), inputs=inputs)
+    frame = _read(lake, table)
+    return [] if frame is None else frame.to_dicts()
