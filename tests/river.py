@@ -14,6 +14,7 @@ from goodput.join.staleness import RELATIONS
 from goodput.join.workloads import workload_rows
 from goodput.measure.windows import Parts, Stretch, measure
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Settings, Workload
 
@@ -138,8 +139,8 @@ def join(
             "label_lateness_ns": [round(chosen.label_lateness_s * 1e9)],
             "observed_until_ns": [at_ns(observed_until_s)],
         }
-        connection.register("options", pa.table(options))
-        connection.register("workloads", workload_rows(chosen))
+        register(connection, "options", pa.table(options))
+        register(connection, "workload_rules", workload_rows(chosen))
         for relation in RELATIONS:
             compute(connection, relation)
         tables = {

@@ -1,5 +1,6 @@
 -- description: The ledger of every source file with what became of its rows (identity R, semantics 9)
 -- grain: source_id
+-- reads: cost_lines, event_records, label_records, price_lines, sample_rows, source_ledger, source_rows
 -- identity: R: rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored
 WITH other_rows AS (
     SELECT source_id, count(*) AS records, count(*) - count_if(is_first) AS duplicates
@@ -30,7 +31,7 @@ used AS (
 ),
 ignored AS (
     SELECT source_id, list_sum(map_values(json_transform(ignored, '"MAP(VARCHAR, BIGINT)"')))::BIGINT AS rows
-    FROM ledger
+    FROM source_ledger
 )
 SELECT
     l.source_id,
@@ -50,6 +51,6 @@ SELECT
     at_utc(l.first_event_ns) AS first_event_at,
     at_utc(l.last_event_ns) AS last_event_at,
     at_utc(l.ingested_ns) AS ingested_at
-FROM ledger AS l
+FROM source_ledger AS l
 LEFT JOIN used AS u USING (source_id)
 LEFT JOIN ignored AS i USING (source_id)

@@ -10,6 +10,7 @@ from goodput.join.workloads import workload_rows
 from goodput.plumbing.candidates import write_candidates
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import epoch_hour, neighbours
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
 _HOUR_OF = {
@@ -55,8 +56,8 @@ def _load(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, hours: Iter
         "label_lateness_ns": [round(inputs.settings.label_lateness_s * 1e9)],
         "observed_until_ns": [inputs.observed[1]],
     }
-    connection.register("options", pa.table(options))
-    connection.register("workloads", workload_rows(inputs.settings))
+    register(connection, "options", pa.table(options))
+    register(connection, "workload_rules", workload_rows(inputs.settings))
 
 
 def _write(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, table: str, hours: Sequence[str]) -> int:
@@ -66,10 +67,10 @@ def _write(connection: duckdb.DuckDBPyConnection, inputs: JoinInputs, table: str
 
 def _rows_of(connection: duckdb.DuckDBPyConnection, table: str, hours: Sequence[int]) -> pa.Table:
     """Rows of a table hour by hour; hours are counted from the Unix epoch."""
-    connection.register("wanted", pa.table({"hour": pa.array(hours, pa.int64())}))
+    register(connection, "target_hours", pa.table({"epoch_hour": list(hours)}))
     columns = "*" if table == "source_rows" else ", ".join(f'"{column.name}"' for column in contract(table).columns)
     rows = connection.sql(
         f'SELECT {columns}, {_HOUR_OF[table]} AS hour FROM "{table}" '  # noqa: S608  (identifiers of the contract)
-        f"WHERE {_HOUR_OF[table]} IN (SELECT hour FROM wanted) ORDER BY hour, {_ORDER_OF[table]}"
+        f"WHERE {_HOUR_OF[table]} IN (SELECT epoch_hour FROM target_hours) ORDER BY hour, {_ORDER_OF[table]}"
     ).to_arrow_table()
     return rows if table == "source_rows" else rows.cast(arrow_schema(table).append(rows.schema.field("hour")))

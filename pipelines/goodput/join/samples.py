@@ -17,6 +17,7 @@ from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import epoch_hour, neighbours
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
 
 RELATIONS = ("replica_samples", "sample_rows")
@@ -60,9 +61,9 @@ def sample_hours(inputs: SampleInputs, hours: Sequence[str]) -> int:
     made_from = {hour: inputs.of_hour(hour) for hour in hours}
     with connect() as connection:
         read_parts(connection, _READ, files_of(parts, neighbours(hours, 1, 1)), arrow_schema(_READ))
-        staleness_ns = pa.array([round(inputs.join.settings.staleness_s * 1e9)], pa.int64())
-        connection.register("sample_options", pa.table({"staleness_ns": staleness_ns}))
-        connection.register("wanted", pa.table({"hour": pa.array([epoch_hour(hour) for hour in hours], pa.int64())}))
+        staleness_ns = round(inputs.join.settings.staleness_s * 1e9)
+        register(connection, "sample_options", pa.table({"staleness_ns": [staleness_ns]}))
+        register(connection, "target_hours", pa.table({"epoch_hour": [epoch_hour(hour) for hour in hours]}))
         for relation in RELATIONS:
             compute(connection, relation)
         written = {
@@ -72,10 +73,10 @@ def sample_hours(inputs: SampleInputs, hours: Sequence[str]) -> int:
 
 
 def _rows_of(connection: duckdb.DuckDBPyConnection, table: str) -> pa.Table:
-    """Rows of the wanted hours, hour by hour."""
+    """Rows of the target hours, hour by hour."""
     columns = "*" if table == "sample_rows" else ", ".join(f'"{column.name}"' for column in contract(table).columns)
     rows = connection.sql(
         f'SELECT {columns}, {_HOUR_OF[table]} AS hour FROM "{table}" '  # noqa: S608  (identifiers of the contract)
-        f"WHERE {_HOUR_OF[table]} IN (SELECT hour FROM wanted) ORDER BY hour, {_ORDER_OF[table]}"
+        f"WHERE {_HOUR_OF[table]} IN (SELECT epoch_hour FROM target_hours) ORDER BY hour, {_ORDER_OF[table]}"
     ).to_arrow_table()
     return rows if table == "sample_rows" else rows.cast(arrow_schema(table).append(rows.schema.field("hour")))

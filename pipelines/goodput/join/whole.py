@@ -15,17 +15,11 @@ from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake, inputs_of, write_parquet
 from goodput.plumbing.ledger import LedgerEntry
+from goodput.plumbing.parameters import PARAMETERS, register
 from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
 from goodput.settings.model import Settings
 
 CELL = "all"
-_TEXTS = pa.list_(pa.string())
-_SOURCE_FILES = pa.schema([(name, pa.string()) for name in ("source_id", "path", "content_hash")])
-_EVENT_SUBJECTS = pa.schema([(name, pa.string()) for name in ("subject", "pool", "replica")])
-_COST_RULES = pa.schema(
-    [(name, _TEXTS) for name in ("pool_tags", "replica_tags", "model_tags", "services", "sub_accounts")]
-)
-_PRICE_RULES = pa.schema([("valid_from", pa.timestamp("us", "UTC"))])
 
 
 @dataclass(frozen=True)
@@ -42,10 +36,10 @@ class Whole:
 TABLES = {
     "ops_events": Whole("event_records", ("ops_events",), "occurred_at, event_id", "event_subjects"),
     "cost_records": Whole(
-        *("cost_lines", ("dated_sources", "billed_lines", "allocated_lines", "cost_records"), "period_start, cost_id"),
+        *("cost_lines", ("source_exports", "billed_lines", "allocated_lines", "cost_records"), "period_start, cost_id"),
         *("cost_rules", True),
     ),
-    "token_prices": Whole("price_lines", ("dated_sources", "token_prices"), "model, valid_from", "price_rules", True),
+    "token_prices": Whole("price_lines", ("source_exports", "token_prices"), "model, valid_from", "price_rules", True),
     "session_labels": Whole("label_records", ("session_labels",), "label_id"),
 }
 
@@ -67,13 +61,13 @@ class WholeInputs:
         """Write the candidates of `tables` (table -> fingerprint of its inputs); rows by table."""
         with connect() as connection:
             for name, rows in self._rules.items():
-                connection.register(name, rows)
+                register(connection, name, rows)
             return {table: self._make(connection, table, inputs) for table, inputs in tables.items()}
 
     def _make(self, connection: duckdb.DuckDBPyConnection, table: str, inputs: str) -> int:
         whole = TABLES[table]
         read_parts(connection, whole.records, self._files(whole.records), arrow_schema(whole.records))
-        connection.register("source_files", self._source_files(self._sources(whole.records)))
+        register(connection, "source_files", self._source_files(self._sources(whole.records)))
         for relation in whole.relations:
             compute(connection, relation)
         columns = ", ".join(f'"{column.name}"' for column in contract(table).columns)
@@ -101,7 +95,7 @@ class WholeInputs:
     def _source_files(self, sources: Iterable[str]) -> pa.Table:
         entries = [self.ledger[source] for source in sources]
         rows = [{"source_id": e.source_id, "path": e.path, "content_hash": e.content_hash} for e in entries]
-        return pa.Table.from_pylist(rows, schema=_SOURCE_FILES)
+        return pa.Table.from_pylist(rows, schema=PARAMETERS["source_files"].schema)
 
     @cached_property
     def _rules(self) -> dict[str, pa.Table]:
@@ -119,7 +113,7 @@ def rule_tables(settings: Settings) -> dict[str, pa.Table]:
     chosen = {name: list(getattr(costs, name)) or None for name in ("services", "sub_accounts")}
     valid_from = begin and datetime.combine(begin, time(), UTC)
     return {
-        "event_subjects": pa.Table.from_pylist(subjects, schema=_EVENT_SUBJECTS),
-        "cost_rules": pa.Table.from_pylist([{**tags, **chosen}], schema=_COST_RULES),
-        "price_rules": pa.Table.from_pylist([{"valid_from": valid_from}], schema=_PRICE_RULES),
+        "event_subjects": pa.Table.from_pylist(subjects, schema=PARAMETERS["event_subjects"].schema),
+        "cost_rules": pa.Table.from_pylist([{**tags, **chosen}], schema=PARAMETERS["cost_rules"].schema),
+        "price_rules": pa.Table.from_pylist([{"valid_from": valid_from}], schema=PARAMETERS["price_rules"].schema),
     }

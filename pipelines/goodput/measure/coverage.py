@@ -15,6 +15,7 @@ from goodput.plumbing.candidates import write_candidates
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import epoch_hour, neighbours
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
 
 TABLE = "coverage"
@@ -55,10 +56,10 @@ def cover_hours(inputs: CoverageInputs, hours: Sequence[str]) -> int:
         for table in inputs.reads:
             read_parts(connection, table, inputs.files(table, hours), arrow_schema(table))
         compute(connection, TABLE)
-        connection.register("wanted", pa.table({"hour": pa.array([epoch_hour(hour) for hour in hours], pa.int64())}))
+        register(connection, "target_hours", pa.table({"epoch_hour": [epoch_hour(hour) for hour in hours]}))
         rows = connection.sql(
             f"SELECT {columns}, epoch_hour AS hour FROM {TABLE} "  # noqa: S608  (identifiers of the contract)
-            "WHERE epoch_hour IN (SELECT hour FROM wanted) ORDER BY hour, replica"
+            "WHERE epoch_hour IN (SELECT epoch_hour FROM target_hours) ORDER BY hour, replica"
         ).to_arrow_table()
     shaped = rows.cast(arrow_schema(TABLE).append(rows.schema.field("hour")))
     return write_candidates(inputs.lake, TABLE, shaped, {hour: inputs.of_hour(hour) for hour in hours})

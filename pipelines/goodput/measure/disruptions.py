@@ -22,6 +22,7 @@ from goodput.join.whole import CELL
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake, inputs_of, write_parquet
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
 from goodput.settings.model import OpsKind, Settings
 
@@ -165,7 +166,7 @@ def disrupt(
         compute(connection, relation)
     (most,) = connection.sql("SELECT coalesce(max(windows), 0) FROM disruption_baselines").fetchall()[0]
     longest = int(max(_caps(settings).values()) // min(settings.windows_s)) + 3
-    connection.register("draws", _draws(max(int(most), longest)))
+    register(connection, "draws", _draws(max(int(most), longest)))
     for relation in _JUDGED:
         compute(connection, relation)
     return _rows(connection, BY_DAY, "occurred_at, event_id")
@@ -199,7 +200,7 @@ def _register(
     connection: duckdb.DuckDBPyConnection, settings: Settings, events_s: Sequence[float], observed_s: Sequence[float]
 ) -> None:
     options = {
-        "base_s": pa.array([min(settings.windows_s)], pa.int32()),
+        "base_s": [min(settings.windows_s)],
         "tolerance_ratio": [settings.disruptions.recovery_tolerance_ratio],
         "baseline_s": [_BASELINE_S],
         "baseline_windows": [12],
@@ -210,8 +211,8 @@ def _register(
         "observed_until_s": [observed_s[1]],
     }
     caps = _caps(settings)
-    connection.register("disruption_options", pa.table(options))
-    connection.register("disruption_caps", pa.table({"kind": list(caps), "cap_s": list(caps.values())}))
+    register(connection, "disruption_options", pa.table(options))
+    register(connection, "disruption_caps", pa.table({"kind": list(caps), "cap_s": list(caps.values())}))
 
 
 def _caps(settings: Settings) -> dict[str, float]:

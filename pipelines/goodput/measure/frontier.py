@@ -11,6 +11,7 @@ from goodput.measure.staleness import MeasureInputs
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import inputs_of, write_parquet
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import connect, read_parts, sql_file
 
 _FROM = ("load_windows", "goodput")
@@ -32,7 +33,7 @@ def write_frontier(inputs: MeasureInputs, made_from: str) -> int:
         for table in _FROM:
             files = [str(path) for paths in inputs.lake.parts("measured", table).values() for path in paths]
             read_parts(connection, table, files, arrow_schema(table))
-        connection.register("workloads", workload_rows(inputs.join.settings))
+        register(connection, "workload_rules", workload_rows(inputs.join.settings))
         found = connection.sql(sql_file("frontier").text).to_arrow_table()
     schema = arrow_schema("frontier")
     rows = pl.DataFrame(found.select(schema.names).cast(schema)).sort(contract("frontier").primary_key)

@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from goodput.plumbing.hours import epoch_hour
+from goodput.plumbing.parameters import PARAMETERS, register
 from goodput.plumbing.sql_files import compute
 from goodput.settings.model import Settings
 
@@ -22,27 +23,16 @@ RELATIONS = (
     "cost_pieces",
     "replica_time",
     "counter_steps",
-    "guessed_works",
-    "replica_works",
+    "attempt_work_estimates",
+    "replica_work",
     "replica_costs",
-    "bought_models",
+    "model_bills",
     "charged_pieces",
     TABLE,
 )
 READS = ("attempts", "requests", "replica_samples", "cost_records", "token_prices")
 
-_GLOBS = pa.list_(pa.string())
 _WEIGHTS = ("prefill_weight", "cached_weight", "decode_weight", "draft_weight")
-_RATES = pa.schema(
-    [
-        ("ordinal", pa.int32()),
-        ("pool", _GLOBS),
-        ("replica", _GLOBS),
-        ("usd_per_s", pa.float64()),
-        ("gpus", pa.float64()),
-    ]
-)
-_WORK = pa.schema([("ordinal", pa.int32()), ("model", _GLOBS), *((name, pa.float64()) for name in _WEIGHTS)])
 
 
 def charge(connection: duckdb.DuckDBPyConnection, settings: Settings, hours: Sequence[str], reach_h: int) -> None:
@@ -52,7 +42,7 @@ def charge(connection: duckdb.DuckDBPyConnection, settings: Settings, hours: Seq
     holds the row.
     """
     for name, rows in rule_tables(settings, hours, reach_h).items():
-        connection.register(name, rows)
+        register(connection, name, rows)
     for relation in RELATIONS:
         compute(connection, relation)
 
@@ -84,8 +74,8 @@ def rule_tables(settings: Settings, hours: Iterable[str], reach_h: int) -> dict[
         "reach_h": [reach_h],
     }
     return {
-        "rates": pa.Table.from_pylist(rates, schema=_RATES),
-        "work_weights": pa.Table.from_pylist(work, schema=_WORK),
-        "ledger_options": pa.table({name: pa.array(value, pa.int64()) for name, value in options.items()}),
-        "wanted": pa.table({"epoch_hour": pa.array(sorted(epoch_hour(hour) for hour in hours), pa.int64())}),
+        "rates": pa.Table.from_pylist(rates, schema=PARAMETERS["rates"].schema),
+        "work_weights": pa.Table.from_pylist(work, schema=PARAMETERS["work_weights"].schema),
+        "ledger_options": pa.table(options),
+        "target_hours": pa.table({"epoch_hour": sorted(epoch_hour(hour) for hour in hours)}),
     }

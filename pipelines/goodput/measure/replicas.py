@@ -16,10 +16,12 @@ import pyarrow as pa
 from goodput.measure.compute import rows_of_cell
 from goodput.measure.joined_hours import JoinedHours
 from goodput.measure.staleness import Cell, cells_of
+from goodput.measure.windows import range_row
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import day_of, neighbours
 from goodput.plumbing.lake import write_parquet
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
 
 TABLES = ("cache_by_replica", "replica_windows")
@@ -69,11 +71,11 @@ def _load(connection: duckdb.DuckDBPyConnection, inputs: ReplicaInputs, cells: S
     for table in inputs.reads:
         read_parts(connection, table, inputs.files(table, hours), arrow_schema(table))
     grains = sorted({grain for cell in cells for grain in cell.grains})
-    stretch = {"from_s": [min(cell.from_s for cell in cells)], "until_s": [max(cell.until_s for cell in cells)]}
+    stretch = range_row(min(cell.from_s for cell in cells), max(cell.until_s for cell in cells))
     staleness_ns = [round(inputs.join.settings.staleness_s * 1e9)]
-    connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
-    connection.register("span", pa.table(stretch))
-    connection.register("sample_options", pa.table({"staleness_ns": pa.array(staleness_ns, pa.int64())}))
+    register(connection, "grains", pa.table({"window_s": grains}))
+    register(connection, "measured_range", stretch)
+    register(connection, "sample_options", pa.table({"staleness_ns": staleness_ns}))
 
 
 def _write(connection: duckdb.DuckDBPyConnection, inputs: ReplicaInputs, table: str, cells: Sequence[Cell]) -> int:

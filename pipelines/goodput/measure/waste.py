@@ -20,6 +20,7 @@ from goodput.measure.windows import SLICES, slice_rows
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake, inputs_of, write_parquet
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import connect, read_parts, sql_file
 
 TABLE = "waste"
@@ -68,8 +69,8 @@ def _write(inputs: WasteInputs, cells: Sequence[Cell]) -> int:
     grains = sorted({grain for cell in cells for grain in cell.grains})
     with connect() as connection:
         read_parts(connection, LEDGER, files_of(inputs.parts, hours), arrow_schema(LEDGER))
-        connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
-        connection.register("slices", slice_rows(SLICES))
+        register(connection, "grains", pa.table({"window_s": grains}))
+        register(connection, "slices", slice_rows(SLICES))
         found = connection.sql(f"SELECT {columns} FROM ({sql_file(TABLE).text}) ORDER BY {key}")  # noqa: S608
         rows = pl.DataFrame(found.to_arrow_table())
     parts = {cell: rows_of_cell(cell, rows).to_arrow().cast(schema) for cell in cells}

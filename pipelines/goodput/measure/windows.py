@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from goodput.join.workloads import workload_rows
 from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
 from goodput.settings.model import Settings
 
@@ -28,7 +29,7 @@ SLICES = (
     ("finest", True, True, True, True),
 )
 RELATIONS = (
-    *("request_words", "measured_sessions", "measured_requests", "window_costs", "window_counts"),
+    *("request_dimensions", "measured_sessions", "measured_requests", "window_costs", "window_counts"),
     *("window_quantiles", "goodput", "gate_failures", "load_windows"),
 )
 _WORDS = ("workload", "model", "pool", "route")
@@ -83,18 +84,20 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
     with connect() as connection:
         for name in ("requests", "attempts", "session_hours", "coverage", "waste"):
             read_parts(connection, name, getattr(parts, name), arrow_schema(name))
-        connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
-        connection.register("span", _span(stretch, math.gcd(*grains), base_s, session_reach_h(settings)))
-        connection.register("workloads", workload_rows(settings))
-        compute(connection, "request_words")
+        register(connection, "grains", pa.table({"window_s": list(grains)}))
+        register(connection, "measured_range", range_row(stretch.from_s, stretch.until_s))
+        register(connection, "window_options", _options(stretch, math.gcd(*grains), base_s, session_reach_h(settings)))
+        register(connection, "workload_rules", workload_rows(settings))
+        compute(connection, "request_dimensions")
         for column in _WORDS:
-            words = f"SELECT unnest({column}) FROM request_words"  # noqa: S608  (a column of its own)
-            connection.execute(f"CREATE TYPE {column}_word AS ENUM ({words})")
+            words = f"SELECT unnest({column}) FROM request_dimensions"  # noqa: S608  (a column of its own)
+            connection.execute(f"CREATE TYPE {column}_code AS ENUM ({words})")
         for relation in ("measured_sessions", "measured_requests", "window_costs", "window_counts"):
             compute(connection, relation)
-        cut_of = _cut_of_each(connection)
-        connection.register("slices", slice_rows(SLICES, cut_of))
-        _compute_quantiles(connection, set(cut_of))
+        quantile_slices = _quantile_slice_of_each(connection)
+        register(connection, "slices", slice_rows(SLICES))
+        register(connection, "slice_quantiles", _slice_quantile_rows(quantile_slices))
+        _compute_quantiles(connection, set(quantile_slices))
         goodput = _rows(connection, "goodput", RESTATED)
         failures = _rows(connection, "gate_failures")
         loads = (
@@ -111,7 +114,7 @@ def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(contract(table).primary_key, nulls_last=False)
 
 
-def _cut_of_each(connection: duckdb.DuckDBPyConnection) -> list[_By]:
+def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection) -> list[_By]:
     """For each slice the words that suffice to tell its rows apart; where they are the same, so are percentiles."""
     words = f"SELECT DISTINCT {', '.join(_WORDS)} FROM window_counts"  # noqa: S608  (columns of its own)
     found = pl.DataFrame(connection.sql(words).to_arrow_table())
@@ -132,23 +135,24 @@ def _parts(found: pl.DataFrame, by: Sequence[str]) -> int:
     return found.unique(by).height if by else min(found.height, 1)
 
 
-def _compute_quantiles(connection: duckdb.DuckDBPyConnection, cuts: Iterable[_By]) -> None:
-    """Cut by cut: percentiles hold all values of their cut in memory."""
-    for number, cut in enumerate(sorted(cuts)):
-        connection.register("cut", _flags("cut", [cut]))
+def _compute_quantiles(connection: duckdb.DuckDBPyConnection, slices: Iterable[_By]) -> None:
+    """One slice after another: percentiles hold all values of theirs in memory."""
+    for number, by in enumerate(sorted(slices)):
+        register(connection, "quantile_slice", _flags("quantile_by", [by]))
         if number == 0:
             compute(connection, "window_quantiles")
         else:
             connection.execute(f"INSERT INTO window_quantiles {sql_file('window_quantiles').text}")
 
 
-def slice_rows(rows: Sequence[_Slice], cut_of: Sequence[_By] = ()) -> pa.Table:
-    """Slices as rows: slice, by_workload, by_model, by_pool, by_route, and cut_workload ... of the cut of each."""
-    table = _flags("by", [row[1:] for row in rows]).add_column(0, "slice", pa.array([row[0] for row in rows]))
-    if not cut_of:
-        return table
-    cuts = _flags("cut", cut_of)
-    return pa.table(table.columns + cuts.columns, names=table.column_names + cuts.column_names)
+def slice_rows(rows: Sequence[_Slice]) -> pa.Table:
+    """Slices as rows: slice, by_workload, by_model, by_pool, by_route."""
+    return _flags("by", [row[1:] for row in rows]).add_column(0, "slice", pa.array([row[0] for row in rows]))
+
+
+def _slice_quantile_rows(quantile_slices: Sequence[_By]) -> pa.Table:
+    """For each of SLICES the slice that has its percentiles: slice, quantile_by_workload and so on."""
+    return _flags("quantile_by", quantile_slices).add_column(0, "slice", pa.array([row[0] for row in SLICES]))
 
 
 def _flags(kind: str, rows: Sequence[_By]) -> pa.Table:
@@ -163,15 +167,18 @@ def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[s
     return pl.DataFrame(rows.cast(pa.schema(wanted)))
 
 
-def _span(stretch: Stretch, step_s: int, base_s: int, session_reach_h: int) -> pa.Table:
+def range_row(from_s: int, until_s: int) -> pa.Table:
+    """The event time [from_s, until_s) that is measured, in Unix seconds."""
+    return pa.table({"from_s": [from_s], "until_s": [until_s]})
+
+
+def _options(stretch: Stretch, step_s: int, base_s: int, session_reach_h: int) -> pa.Table:
     first_ns, last_ns = stretch.observed_ns
     return pa.table(
         {
-            "from_s": [stretch.from_s],
-            "until_s": [stretch.until_s],
             "step_s": [step_s],
-            "base_s": pa.array([base_s], pa.int32()),
-            "session_reach_h": pa.array([session_reach_h], pa.int64()),
+            "base_s": [base_s],
+            "session_reach_h": [session_reach_h],
             "observed_from_s": [first_ns / 1e9],
             "observed_until_s": [last_ns / 1e9],
         }

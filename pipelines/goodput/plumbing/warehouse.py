@@ -15,6 +15,7 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract
 from goodput.plumbing.lake import Lake, write_atomically, write_parquet
 from goodput.plumbing.ledger import LEDGER_SCHEMA
 from goodput.plumbing.sql_files import connect, parquet, quoted, read_parts, sql_file
+from goodput.settings.gates import GATES
 
 VIEWS = {
     "attempts": "joined",
@@ -62,7 +63,7 @@ SOURCE_ROWS = pa.schema(
 _WORKLOADS = "The gates of each workload as the settings give them: one row per gate, or one without a gate"
 _WORKLOAD_COLUMNS = {
     "workload": "Name of the workload",
-    "gate": "A gate that is set: retries, ttft, tpot, e2e, itl_p95, jitter, deadline or quality",
+    "gate": f"A gate that is set: {', '.join(GATES[1:-1])} or {GATES[-1]}",
     "bound": "Largest value that passes, seconds or retries; of quality the least score, NULL where none is set",
     "unit": "What goodput counts of the workload: request or session",
     "unit_label": "What an accepted one is called",
@@ -165,7 +166,7 @@ def _ensure(lake: Lake, layer: str, table: str) -> None:
 
 def _add_sources(connection: duckdb.DuckDBPyConnection, lake: Lake, known: set[str]) -> int:
     ledger = [str(lake.ledger)] if lake.ledger.exists() else []
-    read_parts(connection, "ledger", ledger, LEDGER_SCHEMA)
+    read_parts(connection, "source_ledger", ledger, LEDGER_SCHEMA)
     read_parts(connection, "source_rows", _files(lake, "joined", "source_rows", None), SOURCE_ROWS)
     read_parts(connection, "sample_rows", _files(lake, "joined", "sample_rows", None), SOURCE_ROWS)
     for table in _COUNTED:

@@ -1,5 +1,6 @@
 -- description: Hours in which a label may have judged a request: those of the records that it can be joined to
 -- grain: epoch_hour
+-- reads: label_records, serving_records
 WITH judged AS (
     SELECT r.ended_ns, r.started_ns
     FROM label_records AS l JOIN serving_records AS r ON l.subject_kind = 'span' AND r.record_id = l.subject_id
