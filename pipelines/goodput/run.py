@@ -1,7 +1,6 @@
 """One run of the pipeline in this process: ingest, every node of the plan, publish, judge the alarms, tell of them."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
