@@ -34,8 +34,10 @@ class Ran:
         return sum(len(outcome.computed) for outcome in self.outcomes if outcome.node.name == "join")
 
 
-def run(workspace: Workspace, since: datetime | None = None, until: datetime | None = None) -> Ran:
-    """Read what is new, compute what is stale (and, if asked, everything in [since, until)), publish.
+def run(
+    workspace: Workspace, since: datetime | None = None, until: datetime | None = None, *, deliver: bool = True
+) -> Ran:
+    """Read what is new, compute what is stale (and, if asked, everything in [since, until)), publish, deliver alarms.
 
     Raises GoodputError: what went wrong; PartitionsBlocked at the end, when all else is published; KeyboardInterrupt.
     """
@@ -49,7 +51,8 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
         ran.changed = _publish(workspace)
         discard(lake, [*ran.ingested.removed, *(path for outcome in ran.outcomes for path in outcome.replaced)])
         blocked = Blocked(lake).all()
-    ran.undelivered = _deliver(workspace)
+    if deliver:
+        ran.undelivered = _deliver(workspace)
     _report(workspace, ran)
     if blocked:
         raise PartitionsBlocked(blocked)
@@ -87,10 +90,10 @@ def _deliver(workspace: Workspace) -> str:
     settings = workspace.settings
     if not settings.channels:
         return ""
-    from goodput.notify.deliver import deliver  # noqa: PLC0415  (only where there are channels)
+    from goodput.notify import deliver  # noqa: PLC0415  (only where there are channels)
 
     try:
-        deliver(workspace.lake, settings, settings.notify.run_budget_s)
+        deliver.deliver(workspace.lake, settings, settings.notify.run_budget_s)
     except Exception as error:  # whatever goes wrong with deliveries, the run that made the numbers goes on
         return str(error) or type(error).__name__
     return ""
