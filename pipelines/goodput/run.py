@@ -9,12 +9,13 @@ from goodput.conform.ingest import Ingested, ingest
 from goodput.errors import PartitionsBlocked
 from goodput.measure.gates import gate_rows
 from goodput.nodes import NODES
+from goodput.plumbing import graph
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.database import publish
 from goodput.plumbing.garbage import discard
 from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label
 from goodput.plumbing.node import Context
-from goodput.plumbing.plan import Outcome, execute
+from goodput.plumbing.plan import Outcome, execute, in_order
 from goodput.plumbing.settled import Settled
 from goodput.plumbing.workspace import Workspace
 
@@ -60,9 +61,11 @@ def run(
 
 
 def _compute(context: Context, ran: Ran, forced: frozenset[str]) -> None:
+    parsed = context.lake.root / "graph.json"
+    graph.recall(parsed)
     settled = Settled(context, NODES)
     finished = []
-    for node in NODES:
+    for node in in_order(NODES):
         if forced:
             ran.outcomes.append(execute(node, context, among=forced, force=True))
         if settled.is_settled(node):
@@ -73,6 +76,7 @@ def _compute(context: Context, ran: Ran, forced: frozenset[str]) -> None:
         if not outcome.blocked:
             finished.append(node)
     settled.remember(finished)
+    graph.remember(parsed)
 
 
 def _publish(workspace: Workspace) -> bool:
