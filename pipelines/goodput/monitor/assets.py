@@ -41,12 +41,12 @@ def evaluate(workspace: Workspace, now: datetime) -> dict[str, int]:
     """Evaluate at `now` and write what came of it; rows by table, `new_events`, `firing`."""
     lake = workspace.lake
     before = {table: frame for table in TABLES if (frame := _read(lake, table)) is not None}
-    power_inputs = inputs_of(lake.part("monitored", "alarm_power", CELL))
-    found = alarm_tables(evidence(workspace, now, before), before, now, power_inputs=power_inputs)
+    made_from = {table: inputs_of(lake.part("monitored", table, CELL)) or "" for table in ("alarms", "alarm_power")}
+    found = alarm_tables(evidence(workspace, now, before), before, now, inputs=made_from)
     for table, rows in found.rows.items():
-        inputs = found.power_inputs if table == "alarm_power" else ""
-        if not inputs or inputs != power_inputs:
+        if table not in before or not rows.equals(before[table]) or found.inputs.get(table) != made_from.get(table):
             part = lake.part("monitored", table, CELL)
+            inputs = found.inputs.get(table, "")
             write_parquet(part, rows.to_arrow().cast(arrow_schema(table)), inputs=inputs)
     counts = {table: rows.height for table, rows in found.rows.items()}
     return counts | {"new_events": found.new_events, "firing": found.firing}
