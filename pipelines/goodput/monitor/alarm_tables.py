@@ -180,7 +180,7 @@ def _rows(frame: pl.DataFrame | None) -> list[dict[str, Any]]:
 
 
 def _frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    schema = _polars(arrow_schema(table).empty_table()).schema
+    schema = pl.Schema(arrow_schema(table))
     return pl.DataFrame([[row.get(name) for name in schema] for row in rows], schema=schema, orient="row")
 
 
