@@ -1,4 +1,4 @@
--- description: Hours in which a label may have judged a request: those of the records that it can be joined to
+-- description: Hours of the requests that labels may judge: those of the records that they can be joined to
 -- grain: epoch_hour
 -- reads: label_records, serving_records
 WITH judged AS (
