@@ -135,6 +135,8 @@ class Desk:
         (self._root / ".venv/bin").symlink_to(Path(sys.prefix) / "bin")
         for name in ("Makefile", "requirements.lock", "pyproject.toml"):
             shutil.copy(ROOT / name, self._root / name)
+        (self._root / "dagster_home").mkdir()
+        shutil.copy(ROOT / "dagster_home/dagster.yaml", self._root / "dagster_home")
         (self._root / ".venv/ready").touch()
         done = subprocess.run(
             ["make", "--no-print-directory", "--silent", "demo"],
