@@ -140,8 +140,10 @@ class Desk:
         (self._root / ".venv/ready").touch()
         done = subprocess.run(
             ["make", "--no-print-directory", "--silent", "demo"],
-            cwd=self._root, env=_environment(folder), capture_output=True, text=True, check=True,
+            cwd=self._root, env=_environment(folder), capture_output=True, text=True, check=False,
         )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"make demo ends with {done.returncode}:\n{done.stdout}{done.stderr}")
         self._replay = folder / "bin"
         self._replay.mkdir()
         (folder / "demo.txt").write_text(done.stdout)
