@@ -8,18 +8,19 @@ import polars as pl
 from goodput.join.whole import CELL
 from goodput.join.workloads import workload_rows
 from goodput.measure.staleness import MeasureInputs
-from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.contracts import arrow_schema, contract, contract_names
 from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.graph import closure, relation
 from goodput.plumbing.lake import inputs_of, write_parquet
 from goodput.plumbing.parameters import register
-from goodput.plumbing.sql_files import connect, read_parts, sql_file
+from goodput.plumbing.sql_files import compute, connect, read_parts
 
 _FROM = ("load_windows", "goodput")
 
 
 def frontier_inputs(inputs: MeasureInputs) -> str:
     """Fingerprint of what the part must be made from."""
-    texts = [sql_file(name).text for name in ("macros", "frontier")]
+    texts = [relation(name).meaning for name in closure(["frontier"], contract_names())]
     parts = {
         table: {cell: inputs_of(paths[0]) for cell, paths in inputs.lake.parts("measured", table).items()}
         for table in _FROM
@@ -34,7 +35,9 @@ def write_frontier(inputs: MeasureInputs, made_from: str) -> int:
             files = [str(path) for paths in inputs.lake.parts("measured", table).values() for path in paths]
             read_parts(connection, table, files, arrow_schema(table))
         register(connection, "workload_rules", workload_rows(inputs.join.settings))
-        found = connection.sql(sql_file("frontier").text).to_arrow_table()
+        for name in closure(["frontier"], contract_names()):
+            compute(connection, name)
+        found = connection.sql("FROM frontier").to_arrow_table()
     schema = arrow_schema("frontier")
     rows = pl.DataFrame(found.select(schema.names).cast(schema)).sort(contract("frontier").primary_key)
     write_parquet(inputs.lake.part("candidate", "frontier", CELL), rows.to_arrow().cast(schema), inputs=made_from)

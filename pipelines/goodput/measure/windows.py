@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.join.workloads import workload_rows
+from goodput.measure.gates import gate_order
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
@@ -30,7 +31,7 @@ SLICES = (
 )
 RELATIONS = (
     *("request_dimensions", "measured_sessions", "measured_requests", "window_costs", "window_counts"),
-    *("window_quantiles", "goodput", "gate_failures", "load_windows"),
+    *("window_quantiles", "gate_counts", "gate_failures", "goodput", "load_windows"),
 )
 _WORDS = ("workload", "model", "pool", "route")
 _By = tuple[bool, ...]  # of each of these words, whether it cuts
@@ -88,16 +89,18 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         register(connection, "measured_range", range_row(stretch.from_s, stretch.until_s))
         register(connection, "window_options", _options(stretch, math.gcd(*grains), base_s, session_reach_h(settings)))
         register(connection, "workload_rules", workload_rows(settings))
+        register(connection, "gates", gate_order())
         compute(connection, "request_dimensions")
         for column in _WORDS:
             words = f"SELECT unnest({column}) FROM request_dimensions"  # noqa: S608  (a column of its own)
             connection.execute(f"CREATE TYPE {column}_code AS ENUM ({words})")
-        for relation in ("measured_sessions", "measured_requests", "window_costs", "window_counts"):
+        for relation in ("measured_sessions", "measured_requests", "window_costs", "window_counts", "gate_counts"):
             compute(connection, relation)
         quantile_slices = _quantile_slice_of_each(connection)
         register(connection, "slices", slice_rows(SLICES))
         register(connection, "slice_quantiles", _slice_quantile_rows(quantile_slices))
         _compute_quantiles(connection, set(quantile_slices))
+        compute(connection, "gate_failures")
         goodput = _rows(connection, "goodput", RESTATED)
         failures = _rows(connection, "gate_failures")
         loads = (
@@ -163,7 +166,8 @@ def _flags(kind: str, rows: Sequence[_By]) -> pa.Table:
 def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[str] = ()) -> pl.DataFrame:
     wanted = [field for field in arrow_schema(table) if field.name not in without]
     columns = ", ".join(f'"{field.name}"' for field in wanted)
-    rows = connection.sql(f"SELECT {columns} FROM ({sql_file(table).text})").to_arrow_table()  # noqa: S608
+    source = f'"{table}"' if table == "gate_failures" else f"({sql_file(table).text})"
+    rows = connection.sql(f"SELECT {columns} FROM {source}").to_arrow_table()  # noqa: S608  (of the contract)
     return pl.DataFrame(rows.cast(pa.schema(wanted)))
 
 
