@@ -15,6 +15,7 @@ import yaml
 from goodput.plumbing.project_files import project_folder
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa  # a sixth of a second that reading settings need not wait for
 
 UNITS = {
@@ -163,3 +164,11 @@ def arrow_schema(name: str) -> "pa.Schema":
         connection.execute("SET TimeZone = 'UTC'")
         schema: pa.Schema = connection.sql(f"SELECT {columns} LIMIT 0").to_arrow_table().schema
     return schema
+
+
+@cache
+def polars_schema(name: str) -> "pl.Schema":
+    """Columns of table `name` as Polars has their types."""
+    import polars as pl  # noqa: PLC0415  (a quarter of a second that reading settings need not wait for)
+
+    return pl.Schema(arrow_schema(name))
