@@ -89,7 +89,7 @@ def measure(connection: duckdb.DuckDBPyConnection, *, is_base_asked: bool) -> Me
     compute(connection, "request_dimensions")
     for column in DIMENSIONS:
         values = f"SELECT unnest({column}) FROM request_dimensions"  # noqa: S608  (a column of its own)
-        connection.execute(f"CREATE TYPE {column}_code AS ENUM ({values})")
+        connection.execute(f"CREATE TEMP TYPE {column}_code AS ENUM ({values})")
     for relation in ("measured_sessions", "measured_requests", "window_costs", "window_counts"):
         compute(connection, relation)
     quantile_slices = _quantile_slice_of_each(connection)
