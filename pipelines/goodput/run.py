@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
 from goodput.errors import PartitionsBlocked
 from goodput.measure.gates import gate_rows
@@ -26,6 +27,7 @@ class Ran:
     ingested: Ingested
     outcomes: list[Outcome] = field(default_factory=list)
     changed: bool = False  # whether anything new was published
+    undelivered: str = ""  # why alarms could not be delivered
 
     @property
     def hours_computed(self) -> int:
@@ -47,7 +49,7 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
         judge_alarms(workspace)
         ran.changed = publish_database(workspace) or measured
         blocked = Blocked(lake).all()
-    deliver_alarms(workspace)
+    ran.undelivered = deliver_alarms(workspace)
     _report(workspace, ran)
     if blocked:
         raise PartitionsBlocked(blocked)
@@ -57,7 +59,7 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
 def ingest_sources(workspace: Workspace) -> Ingested:
     """Read the sources that are new or have changed."""
     ingested = ingest(workspace)
-    note_replaced(workspace.lake, ingested.replaced)
+    note_replaced(workspace.lake, ingested.removed)
     return ingested
 
 
@@ -79,9 +81,7 @@ def compute_node(
 def judge_alarms(workspace: Workspace) -> None:
     """Judge the alarms by what is published."""
     if workspace.settings.alarms.enabled:
-        from goodput.monitor.alarm_tables import judge  # noqa: PLC0415  (slow to import)
-
-        judge(workspace, datetime.now(UTC))
+        judge(workspace.lake, workspace.settings, datetime.now(UTC))
 
 
 def publish_database(workspace: Workspace) -> bool:
@@ -91,12 +91,18 @@ def publish_database(workspace: Workspace) -> bool:
     return changed
 
 
-def deliver_alarms(workspace: Workspace) -> None:
-    """Tell the channels of the settings what alarms did; beside the lock, as the lake must not wait for receivers."""
-    if workspace.settings.channels:
-        from goodput.notify.deliver import deliver_within_run  # noqa: PLC0415  (only where there are channels)
+def deliver_alarms(workspace: Workspace) -> str:
+    """Deliver what alarms did, beside the lock: the lake must not wait for receivers. Why not, where that fails."""
+    settings = workspace.settings
+    if not settings.channels:
+        return ""
+    from goodput.notify.deliver import deliver  # noqa: PLC0415  (only where there are channels)
 
-        deliver_within_run(workspace)
+    try:
+        deliver(workspace.lake, settings, settings.notify.run_budget_s)
+    except Exception as error:  # whatever goes wrong with deliveries, the run that made the numbers goes on
+        return str(error) or type(error).__name__
+    return ""
 
 
 def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:

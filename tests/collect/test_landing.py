@@ -3,11 +3,13 @@
 import hashlib
 import os
 import socket
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from goodput.collect.landing import Discovery, discover, identify
+from goodput.collect.landing import Beginnings, claimed, identify
+from goodput.collect.listing import landed_file, list_landing
 from goodput.collect.received import LandedFile
 from goodput.errors import LandingMissing, SourceRefused
 from goodput.settings.model import Settings
@@ -28,6 +30,28 @@ def put(path: Path, content: bytes = b"t\n1\n") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
+
+
+@dataclass
+class Discovery:
+    """Files to read with their readers, and those that must not be read with the reason, by path."""
+
+    files: list[LandedFile]
+    refused: list[tuple[LandedFile, str]]
+
+
+def discover(settings: Settings) -> Discovery:
+    """What lies in the landing zone, and who claims each file."""
+    listing = list_landing(settings)
+    found = Discovery([], listing.refused)
+    for landing, path in listing.files.select("landing", "path").sort("path").iter_rows():
+        file, reason = claimed(landed_file(Path(landing), path), settings)
+        if reason:
+            found.refused.append((file, reason))
+        else:
+            found.files.append(file)
+    found.refused.sort(key=lambda item: item[0].relative_path)
+    return found
 
 
 def readers(found: Discovery) -> dict[str, str]:
@@ -139,15 +163,19 @@ def test_pipes_and_sockets_are_refused_not_opened(tmp_path: Path, monkeypatch: p
 def test_identity_hashes_content_and_known_prefixes(tmp_path: Path) -> None:
     content = bytes(range(256)) * 20_000  # larger than one read
     path = put(tmp_path / "landing/a.jsonl", content)
-    sizes = (0, 100, 3_000_000, len(content), len(content) + 1)
-    found = identify(LandedFile(path, path.parent, "unclaimed"), settings(tmp_path), sizes)
 
     def digest(size: int) -> str:
-        return hashlib.blake2b(content[:size], digest_size=16).hexdigest()
+        return hashlib.sha256(content[:size]).hexdigest()[:32]
+
+    head = digest(4096)
+    sizes = (1, 100, 4095, 4096, 3_000_000, len(content), len(content) + 1)
+    known = Beginnings.of([*((head, size) for size in sizes), ("of another file", 5_000)])
+    found = identify(LandedFile(path, path.parent, "unclaimed"), settings(tmp_path), known)
 
     assert found.content_hash == digest(len(content))
     assert found.size_bytes == len(content)
-    assert found.prefix_hashes == {size: digest(size) for size in sizes[:4]}
+    assert found.prefix_hashes == {size: digest(size) for size in sizes[:6]}
+    assert found.head_hash == head
 
 
 def test_one_file_under_two_names_is_one_source_unless_the_name_gives_columns(tmp_path: Path) -> None:
@@ -184,3 +212,10 @@ def test_a_file_that_is_gone_when_it_is_hashed_is_refused(tmp_path: Path) -> Non
     file = LandedFile(tmp_path / "gone.csv", tmp_path, "unclaimed")
     with pytest.raises(SourceRefused, match=r"gone\.csv: refused: cannot be read"):
         identify(file, settings(tmp_path))
+
+
+def test_the_head_of_a_file_shorter_than_one_is_all_of_it(tmp_path: Path) -> None:
+    path = put(tmp_path / "landing/a.jsonl", b"x" * 100)
+    found = identify(LandedFile(path, path.parent, "unclaimed"), settings(tmp_path), Beginnings.of([("any", 7)]))
+    assert found.head_hash == found.content_hash
+    assert found.prefix_hashes == {7: hashlib.sha256(b"x" * 7).hexdigest()[:32]}

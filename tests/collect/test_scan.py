@@ -1,27 +1,32 @@
 """What a look at the landing zone finds against what the ledger knows (semantics 9)."""
 
 import os
+import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from goodput.collect import scan as scan_module
-from goodput.collect.landing import Discovery, FileIdentity, discover
+from goodput.collect.landing import FileIdentity
+from goodput.collect.listing import Listing, list_landing
 from goodput.collect.received import LandedFile
-from goodput.collect.scan import Scan, scan
+from goodput.collect.scan import LEDGER_COLUMNS, Scan, scan
 from goodput.errors import LandingMissing
+from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.ledger import LedgerEntry
+from goodput.plumbing.source_ledger import SourceEntry
 from goodput.settings.model import Settings
 
 
 class Zone:
-    """A landing zone, and a ledger kept as `take_in` keeps it."""
+    """A landing zone, and a ledger kept as `ingest` keeps it."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.lake = Lake(root / "lake")
-        self.ledger: dict[str, LedgerEntry] = {}
+        self.ledger: dict[str, SourceEntry] = {}
         self.given: dict[str, object] = {}
         (root / "landing").mkdir()
 
@@ -36,7 +41,12 @@ class Zone:
         return Settings.model_validate(self.given).model_copy(update={"base": self.root})
 
     def look(self) -> Scan:
-        return scan(self.lake, self.settings, self.ledger)
+        return scan(self.lake, self.settings, columns(self.ledger.values()))
+
+    def forget(self) -> None:
+        """Lose the landing index."""
+        shutil.rmtree(self.lake.catalog["landed_files"].root)
+        self.lake.refresh()
 
     def take(self) -> list[str]:
         """Look, read everything new, and return the names of what is then in the ledger."""
@@ -48,11 +58,17 @@ class Zone:
         return sorted(f"{known.path} {known.size_bytes}" for known in self.ledger.values())
 
 
-def entry(file: LandedFile, identity: FileIdentity) -> LedgerEntry:
-    return LedgerEntry(
-        *(identity.source_id, identity.content_hash, file.relative_path, str(file.landing)),
+def entry(file: LandedFile, identity: FileIdentity) -> SourceEntry:
+    return SourceEntry(
+        *(identity.source_id, identity.content_hash, identity.head_hash, file.relative_path, str(file.landing)),
         *(file.reader, "read", None, identity.size_bytes),
     )
+
+
+def columns(ledger: Iterable[SourceEntry]) -> pa.Table:
+    rows = [{name: getattr(known, name) for name in LEDGER_COLUMNS} for known in ledger]
+    schema = pa.schema([arrow_schema("source_ledger").field(name) for name in LEDGER_COLUMNS])
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
 @pytest.fixture
@@ -255,13 +271,13 @@ def test_a_file_that_vanishes_while_looking_is_refused_and_the_rest_goes_on(
     gone = zone.put("a.jsonl", "a")
     zone.put("b.jsonl", "b")
 
-    def discover_and_lose(settings: Settings) -> Discovery:
-        found = discover(settings)
+    def list_and_lose(settings: Settings) -> Listing:
+        found = list_landing(settings)
         gone.unlink()
         return found
 
-    monkeypatch.setattr(scan_module, "discover", discover_and_lose)
-    found = scan(zone.lake, zone.settings, {})
+    monkeypatch.setattr(scan_module, "list_landing", list_and_lose)
+    found = zone.look()
     assert new(found) == ["b.jsonl"]
     ((file, reason),) = found.refused
     assert (file.relative_path, reason) == ("a.jsonl", "cannot be read: No such file or directory")
@@ -278,8 +294,8 @@ def test_growth_is_seen_after_a_run_that_died_before_the_ledger_was_written(zone
 def test_nothing_is_forgotten_when_the_memory_of_the_zone_is_lost(zone: Zone) -> None:
     zone.put("data.jsonl", "one\n")
     zone.take()
-    zone.lake.landed.unlink()
+    zone.forget()
     assert new(zone.look()) == []
-    zone.lake.landed.unlink()
+    zone.forget()
     zone.put("data.jsonl", "one\ntwo\n")
     assert zone.take() == ["data.jsonl 8"]

@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 import pytest
 
+from goodput.collect.received import RefusedRow
 from goodput.conform.enforce import Enforced, enforce, in_contract_shape
 
 START = 1_795_165_200_000_000_000
@@ -44,6 +45,12 @@ def enforced(table: str, *rows: dict[str, Any]) -> Enforced:
     frame = in_contract_shape(table, pl.DataFrame(rows, infer_schema_length=None))
     with duckdb.connect() as connection:
         return enforce(connection, table, frame)
+
+
+def refused_rows(done: Enforced) -> list[RefusedRow]:
+    """Those of the source that all rows here come from."""
+    assert done.refused.keys() <= {"s"}
+    return done.refused.get("s", [])
 
 
 # Each breaks exactly one rule, so that a rule that goes missing is missed.
@@ -93,7 +100,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
 def test_a_bad_record_is_refused_with_its_place_rule_and_value(given: dict[str, Any], rule: str, said: str) -> None:
     done = enforced("serving_records", {**GOOD, **given})
     assert done.kept.height == 0
-    (refused,) = done.refused
+    (refused,) = refused_rows(done)
     row = {**GOOD, **given}
     assert (refused.line, refused.position, refused.table_name) == (row["line"], row["position"], "serving_records")
     assert refused.rule == rule
@@ -120,7 +127,7 @@ EDGES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("given", EDGES, ids=str)
 def test_what_lies_on_the_edge_or_is_not_told_holds(given: dict[str, Any]) -> None:
     done = enforced("serving_records", {**GOOD, **given})
-    assert done.refused == []
+    assert done.refused == {}
     assert done.kept.height == 1
 
 
@@ -138,7 +145,7 @@ BAD_LABELS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("given", "rule"), BAD_LABELS, ids=str)
 def test_a_bad_label_is_refused(given: dict[str, Any], rule: str) -> None:
-    (refused,) = enforced("label_records", {**LABEL, **given}).refused
+    (refused,) = refused_rows(enforced("label_records", {**LABEL, **given}))
     assert (refused.table_name, refused.rule) == ("label_records", rule)
 
 
@@ -146,15 +153,17 @@ def test_a_bad_label_is_refused(given: dict[str, Any], rule: str) -> None:
     "given", [{}, {"score": -3.5}, {"score": None, "label": "fail"}, {"score": None, "passed": False}], ids=str
 )
 def test_a_label_that_says_anything_holds(given: dict[str, Any]) -> None:
-    assert enforced("label_records", {**LABEL, **given}).refused == []
+    assert enforced("label_records", {**LABEL, **given}).refused == {}
 
 
 def test_a_label_may_take_back_without_judging() -> None:
-    assert enforced("label_records", {**LABEL, "score": None, "withdrawn": True}).refused == []
+    assert enforced("label_records", {**LABEL, "score": None, "withdrawn": True}).refused == {}
 
 
 def test_every_rule_that_is_broken_is_named_the_first_one_first() -> None:
-    (refused,) = enforced("serving_records", {**GOOD, "layer": "proxy", "ttft_s": -1.0, "ended_ns": START - 1}).refused
+    (refused,) = refused_rows(
+        enforced("serving_records", {**GOOD, "layer": "proxy", "ttft_s": -1.0, "ended_ns": START - 1})
+    )
     assert refused.rule == "layer_invalid"
     assert refused.reason.split("; ") == [
         "layer is none of 'client', 'gateway', 'engine': proxy",
@@ -167,14 +176,14 @@ def test_good_rows_stay_as_they_are_in_the_order_of_the_file() -> None:
     rows = [{**GOOD, "record_id": f"r{n}", "line": n, "ttft_s": -1.0 if n % 3 == 0 else 0.1} for n in range(1, 10)]
     done = enforced("serving_records", *rows)
     assert done.kept["line"].to_list() == [1, 2, 4, 5, 7, 8]
-    assert sorted(row.line for row in done.refused) == [3, 6, 9]
+    assert sorted(row.line for row in refused_rows(done)) == [3, 6, 9]
     expected = in_contract_shape("serving_records", pl.DataFrame([row for row in rows if row["ttft_s"] > 0]))
     assert done.kept.equals(expected)
     assert done.kept.schema == expected.schema
 
 
 def test_the_excerpt_shows_the_row_cut_short() -> None:
-    (refused,) = enforced("serving_records", {**GOOD, "model": "m" * 500, "layer": "proxy"}).refused
+    (refused,) = refused_rows(enforced("serving_records", {**GOOD, "model": "m" * 500, "layer": "proxy"}))
     assert refused.excerpt is not None
     assert refused.excerpt.startswith('{"record_id":"r","line":3,"position":7,')
     assert len(refused.excerpt) == 300
@@ -183,7 +192,7 @@ def test_the_excerpt_shows_the_row_cut_short() -> None:
 
 def test_the_excerpt_of_a_short_row_is_json() -> None:
     quarantine = {"source_id": "s", "path": "p", "line": -1, "position": 0, "rule": "r", "reason": 'says "x"'}
-    (refused,) = enforced("quarantine", quarantine).refused
+    (refused,) = refused_rows(enforced("quarantine", quarantine))
     assert json.loads(refused.excerpt or "")["reason"] == 'says "x"'
 
 
@@ -194,3 +203,10 @@ def test_the_shape_of_the_contract_is_filled_with_nulls_and_loses_what_is_not_in
     ]
     assert shaped.row(0) == (None, None, 1, None, None, "a", None, None)
     assert shaped.schema["position"] == pl.Int32
+
+
+def test_refused_rows_are_told_apart_by_their_source() -> None:
+    rows = [{**GOOD, "source_id": name, "line": n, "ttft_s": -1.0} for n, name in enumerate("aba", 1)]
+    done = enforced("serving_records", *rows, GOOD)
+    assert {name: [row.line for row in found] for name, found in done.refused.items()} == {"a": [1, 3], "b": [2]}
+    assert done.kept["source_id"].to_list() == ["s"]

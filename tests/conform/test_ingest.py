@@ -1,299 +1,269 @@
-"""One file into the lake: parts by hour of event time, quarantine with its places, and an account that adds up."""
+"""A run over the landing zone: new sources in, superseded and unfinished ones out, the ledger last (semantics 9)."""
 
 import json
+import shutil
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow.parquet as pq
+import pytest
 
-from collect.telemetry import (
-    CHAT,
-    SECOND_NS,
-    START_NS,
-    TRACE,
-    Row,
-    landed,
-    log,
-    logs_line,
-    put,
-    settings,
-    span,
-    spans_line,
-)
-from goodput.collect.landing import identify
-from goodput.collect.received import LandedFile
-from goodput.conform.ingest import ingest
-from goodput.plumbing.contracts import arrow_schema
+from collect.telemetry import CHAT, START_NS, put, span, spans_line
+from goodput.conform.ingest import Ingested, ingest
+from goodput.errors import LakeUnwritable, LandingMissing
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.ledger import LedgerEntry
-from goodput.plumbing.sql_files import connect
-from goodput.settings.model import Settings
+from goodput.plumbing.source_ledger import read
+from goodput.plumbing.workspace import Workspace
 
-HOUR_NS = 3600 * SECOND_NS
-EVALUATION = {"gen_ai.evaluation.name": "judge", "gen_ai.evaluation.score.value": 1.0}
-TABLES = ("serving_records", "span_links", "label_records", "quarantine")
+FILES = ("a.jsonl", "b.jsonl")
+HOUR = "2026-11-20T09"
 
 
-def take(lake: Lake, path: Path, given: Settings | None = None, reader: str = "unclaimed") -> LedgerEntry:
-    file = LandedFile(path, path.parent, reader)
-    chosen = given or settings()
-    with connect() as connection:
-        return ingest(lake, file, identify(file, chosen), chosen, connection)
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    (tmp_path / "landing").mkdir()
+    path = tmp_path / "goodput.toml"
+    path.write_text('landing = ["landing"]\nlake = "lake"\n')
+    return path
 
 
-def rows(lake: Lake, table: str) -> list[Row]:
-    paths = [path for found in lake.parts("conformed", table).values() for path in found]
-    return [row for path in paths for row in pq.read_table(path).to_pylist()]
+def line(*numbers: int) -> str:
+    said = {**CHAT, "gen_ai.response.finish_reasons": ["stop"]}
+    return spans_line(*(span(said=said, spanId=f"{number:016x}") for number in numbers))
 
 
-def account(entry: LedgerEntry, lake: Lake) -> dict[str, Any]:
-    """Identity R of one source on its own: what was read is kept, duplicate, quarantined or ignored."""
-    kept = sum(row["source_id"] == entry.source_id for t in TABLES[::2] for row in rows(lake, t))
-    assert entry.rows_read == kept + entry.rows_duplicate + entry.rows_quarantined + sum(entry.ignored.values())
-    return {
-        "kept": kept,
-        "duplicate": entry.rows_duplicate,
-        "quarantined": entry.rows_quarantined,
-        "ignored": entry.ignored,
+def run(config: Path) -> Ingested:
+    return ingest(Workspace(config))
+
+
+def ledger(config: Path) -> dict[str, dict[str, Any]]:
+    return {row["path"]: row for row in read(Workspace(config).lake).to_pylist()}
+
+
+def rows(config: Path, table: str = "serving_records") -> list[dict[str, Any]]:
+    files = Workspace(config).lake.catalog[table].all_files()
+    return [row for path in files for row in pq.ParquetFile(path).read().to_pylist()]
+
+
+def parts(config: Path) -> dict[str, bytes]:
+    """What the catalog lists of conformed tables."""
+    root = config.parent / "lake"
+    catalog = Workspace(config).lake.catalog
+    tables = [path.name for path in root.glob("conformed/*")]
+    paths = [Path(path) for table in tables for path in catalog[table].all_files()]
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
+
+
+def versions(config: Path) -> dict[str, int]:
+    catalog = Workspace(config).lake.catalog
+    return {path.name: catalog[path.name].version for path in (config.parent / "lake").glob("*/*")}
+
+
+def contents(config: Path) -> dict[str, str]:
+    return dict(Workspace(config).lake.catalog["serving_records"].contents)
+
+
+def test_an_empty_zone_writes_nothing(config: Path) -> None:
+    done = run(config)
+    assert (done.read, done.refused, done.unchanged, done.superseded, done.changed) == (0, 0, 0, 0, False)
+    assert not (config.parent / "lake").exists()
+
+
+def test_a_zone_that_is_not_there(config: Path) -> None:
+    (config.parent / "landing").rmdir()
+    with pytest.raises(LandingMissing):
+        run(config)
+
+
+def test_a_second_run_finds_nothing_to_do_and_writes_nothing(config: Path) -> None:
+    put(config.parent / "landing/a.jsonl", line(1, 2))
+    put(config.parent / "landing/b.jsonl", line(3))
+    (config.parent / "landing/away.jsonl").symlink_to("/etc/hostname")
+    first = run(config)
+    assert (first.read, first.unchanged, first.changed, len(rows(config))) == (2, 0, True, 3)
+    before = (parts(config), ledger(config), versions(config))
+    second = run(config)
+    assert (second.read, second.unchanged, second.changed, second.removed) == (0, 2, False, [])
+    assert (parts(config), ledger(config), versions(config)) == before
+
+
+def test_sources_of_one_run_share_a_part(config: Path) -> None:
+    for number in range(1, 10):
+        put(config.parent / f"landing/{number}.jsonl", line(number))
+    done = run(config)
+    assert len(parts(config)) == 1
+    assert [row["record_id"][-1] for row in rows(config)] == list("123456789")  # as they were read
+    ids = sorted(row["source_id"] for row in ledger(config).values())
+    assert sorted(done.new_sources["serving_records"]) == ids
+    (digest,) = contents(config).values()
+    assert int(digest, 16) == sum(int(source_id, 16) for source_id in ids) % 2**128
+    assert all(json.loads(row["partitions"]) == {"serving_records": [HOUR]} for row in ledger(config).values())
+
+
+def test_a_record_of_two_sources_stays_in_both(config: Path) -> None:
+    put(config.parent / "landing/a.jsonl", line(1), line(1))
+    put(config.parent / "landing/b.jsonl", line(1))
+    run(config)
+    assert [row["source_id"] for row in rows(config)] == [ledger(config)[name]["source_id"] for name in FILES]
+    assert [ledger(config)[name]["rows_duplicate"] for name in FILES] == [1, 0]
+
+
+def test_a_grown_file_takes_the_place_of_what_it_was(config: Path) -> None:
+    path = put(config.parent / "landing/data.jsonl", line(1))
+    run(config)
+    old = set(parts(config))
+    put(path, line(1), line(2))
+    done = run(config)
+    assert (done.read, done.superseded, len(rows(config))) == (1, 1, 2)
+    assert {path.relative_to(config.parent / "lake").as_posix() for path in done.removed} > old
+    assert all(path.exists() for path in done.removed)  # what was published before may still read them
+    assert not old & set(parts(config))
+    assert [entry["rows_read"] for entry in ledger(config).values()] == [2]
+
+
+def test_what_a_superseded_source_shared_a_part_with_stays(config: Path) -> None:
+    landing = config.parent / "landing"
+    for number, name in enumerate("abc", 1):
+        put(landing / f"{name}.jsonl", line(number))
+    run(config)
+    put(landing / "b.jsonl", line(2), line(4))
+    run(config)
+    assert sorted(row["record_id"][-1] for row in rows(config)) == list("1234")
+    (digest,) = contents(config).values()
+    ids = [row["source_id"] for row in ledger(config).values()]
+    assert int(digest, 16) == sum(int(source_id, 16) for source_id in ids) % 2**128
+
+
+def test_trap_5_a_torn_last_line_is_read_when_the_file_has_grown(config: Path) -> None:
+    path = put(config.parent / "landing/data.jsonl", line(1))
+    whole = path.read_text() + line(2) + "\n"
+    path.write_text(whole[:-50])
+    run(config)
+    assert len(rows(config)) == 1
+    assert ledger(config)["data.jsonl"]["torn_tail_bytes"] > 0
+    path.write_text(whole)
+    run(config)
+    assert len(rows(config)) == 2
+    assert ledger(config)["data.jsonl"]["torn_tail_bytes"] == 0
+
+
+def test_rows_of_a_file_that_was_moved_away_stay(config: Path) -> None:
+    path = put(config.parent / "landing/a.jsonl", line(1))
+    run(config)
+    path.unlink()
+    done = run(config)
+    assert (done.read, done.superseded, done.changed, len(rows(config))) == (0, 0, False, 1)
+    assert set(ledger(config)) == {"a.jsonl"}
+
+
+def test_other_attributes_read_everything_again_and_keep_nothing_twice(config: Path) -> None:
+    put(config.parent / "landing/a.jsonl", line(1, 2))
+    run(config)
+    config.write_text(config.read_text() + '[attributes]\ntenant = ["org"]\n')
+    done = run(config)
+    assert (done.read, done.superseded, len(rows(config)), len(ledger(config))) == (1, 1, 2, 1)
+
+
+def test_refused_files_stand_in_the_ledger_until_they_are_mended(config: Path) -> None:
+    landing = config.parent / "landing"
+    put(landing / "good.jsonl", line(1))
+    (landing / "notes.txt").write_text("Dear diary\n")
+    (landing / "away.jsonl").symlink_to("/etc/hostname")
+    done = run(config)
+    assert (done.read, done.refused) == (1, 2)
+    found = ledger(config)
+    assert {path: entry["status"] for path, entry in found.items()} == {
+        "good.jsonl": "read",
+        "notes.txt": "refused",
+        "away.jsonl": "refused",
+    }
+    assert all(entry["reason"] for entry in found.values() if entry["status"] == "refused")
+    (landing / "away.jsonl").unlink()
+    put(landing / "away.jsonl", line(2))
+    again = run(config)
+    assert (again.read, again.unchanged) == (1, 2)
+    assert {path: entry["status"] for path, entry in ledger(config).items()} == {
+        "good.jsonl": "read",
+        "notes.txt": "refused",
+        "away.jsonl": "read",
     }
 
 
-def chat(number: int, **given: Any) -> Row:
-    said = {**CHAT, "gen_ai.response.finish_reasons": ["stop"], **given.pop("said", {})}
-    return span(said=said, **{"spanId": f"{number:016x}", **given})
+def test_a_run_without_its_ledger_is_simply_done_again(config: Path) -> None:
+    """As if it had died before the ledger was ever written, and its journal had been lost as well."""
+    put(config.parent / "landing/a.jsonl", line(1))
+    run(config)
+    before = parts(config)
+    shutil.rmtree(config.parent / "lake/collected/source_ledger")
+    assert run(config).read == 1
+    assert parts(config) == before
 
 
-def mixed_file(path: Path) -> Path:
-    """Ten rows: three good spans, one twice more, one that ends before it starts, one that is no request, a label
-    twice and one of nothing, and a line that is nothing at all.
-    """
-    backwards = chat(4, endTimeUnixNano=str(START_NS - 1))
-    return put(
-        path,
-        spans_line(chat(1), chat(2), chat(1)),
-        spans_line(chat(3), backwards, span("route m", {}, spanId=f"{9:016x}"), chat(1)),
-        logs_line(log(EVALUATION, traceId=TRACE), log(EVALUATION, traceId=TRACE), log(EVALUATION)),
-        '{"resourceSpans": [7]}',
-    )
+def test_a_full_disk_leaves_the_ledger_as_it_was(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    landing = config.parent / "landing"
+    put(landing / "a.jsonl", line(1))
+    run(config)
+    before = (ledger(config), parts(config))
+    put(landing / "a.jsonl", line(1), line(2))
+
+    def full(*_: object, **__: object) -> None:
+        raise LakeUnwritable(landing, OSError("No space left on device"))
+
+    monkeypatch.setattr(Lake, "write_part", full)
+    with pytest.raises(LakeUnwritable):
+        run(config)
+    assert (ledger(config), parts(config)) == before
 
 
-def test_every_row_is_accounted_for(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    entry = take(lake, mixed_file(tmp_path / "t.jsonl"))
-    assert entry.rows_read == 11
-    assert account(entry, lake) == {
-        "kept": 4,
-        "duplicate": 3,
-        "quarantined": 3,
-        "ignored": {"span_is_no_request": 1},
-    }
-    assert (entry.status, entry.reason, entry.torn_tail_bytes) == ("read", None, 0)
-    assert (entry.path, entry.landing, entry.reader) == ("t.jsonl", str(tmp_path), "otlp")
-    assert (entry.first_event_ns, entry.last_event_ns) == (START_NS, START_NS + 2 * SECOND_NS)
-    assert len(rows(lake, "span_links")) == 1
+def test_the_order_in_which_files_come_does_not_matter(tmp_path: Path) -> None:
+    found = []
+    for order in (("a", "b", "c"), ("c", "b", "a")):
+        root = tmp_path / "-".join(order)
+        (root / "landing").mkdir(parents=True)
+        config = root / "goodput.toml"
+        config.write_text('landing = ["landing"]\nlake = "lake"\n')
+        for name in order:
+            put(root / f"landing/{name}.jsonl", line(*{"a": (1, 2), "b": (2, 3), "c": (3, 1)}[name]))
+            run(config)
+        found.append(parts(config))
+    assert found[0] == found[1]
+    assert len(found[0]) == 3
 
 
-def test_quarantine_tells_file_line_position_rule_and_reason(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    entry = take(lake, mixed_file(tmp_path / "sub/t.jsonl"))
-    found = rows(lake, "quarantine")
-    assert [(row["line"], row["position"], row["table_name"], row["rule"]) for row in found] == [
-        (2, 1, "serving_records", "ends_before_start"),
-        (3, 2, "label_records", "subject_kind_missing"),
-        (4, 0, None, "line_unreadable"),
-    ]
-    assert {(row["source_id"], row["path"]) for row in found} == {(entry.source_id, "t.jsonl")}
-    assert all(row["reason"] for row in found)
-    assert found[2]["excerpt"].startswith('{"resourceSpans"')
+def test_however_sources_are_batched_a_partition_has_the_same_digest(tmp_path: Path) -> None:
+    found = []
+    for cuts in ((1,) * 12, (12,), (5, 7)):
+        root = tmp_path / str(len(cuts))
+        (root / "landing").mkdir(parents=True)
+        config = root / "goodput.toml"
+        config.write_text('landing = ["landing"]\nlake = "lake"\n')
+        number = 0
+        for cut in cuts:
+            for _ in range(cut):
+                number += 1
+                put(root / f"landing/{number:02}.jsonl", line(number))
+            run(config)
+        assert len(rows(config)) == 12
+        found.append((contents(config), len(parts(config))))
+    assert found[0][0] == found[1][0] == found[2][0]
+    assert [count for _, count in found] == [4, 1, 2]  # of twelve small parts the first nine were merged
 
 
-def test_trap_1_of_spans_sent_twice_the_first_of_a_file_stays(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    first = chat(1, said={"gen_ai.usage.output_tokens": 5})
-    second = chat(1, said={"gen_ai.usage.output_tokens": 6})
-    take(lake, put(tmp_path / "t.jsonl", spans_line(first), spans_line(second)))
-    (row,) = rows(lake, "serving_records")
-    assert (row["output_tokens"], row["line"]) == (5, 1)
+def test_first_and_last_event_are_those_of_the_rows_in_use(config: Path) -> None:
+    put(config.parent / "landing/a.jsonl", line(1))
+    run(config)
+    entry = ledger(config)["a.jsonl"]
+    assert (entry["first_event_ns"], entry["last_event_ns"]) == (START_NS, START_NS + 2_000_000_000)
+    assert entry["ingested_ns"] > START_NS - 10**18
 
 
-def test_a_bad_copy_does_not_take_the_place_of_a_good_one(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    bad = chat(1, said={"gen_ai.usage.output_tokens": -1})
-    entry = take(lake, put(tmp_path / "t.jsonl", spans_line(bad, chat(1))))
-    assert (entry.rows_quarantined, entry.rows_duplicate, len(rows(lake, "serving_records"))) == (1, 0, 1)
-
-
-def test_the_same_file_twice_writes_the_same_bytes(tmp_path: Path) -> None:
-    lakes = [Lake(tmp_path / "a"), Lake(tmp_path / "b")]
-    path = mixed_file(tmp_path / "t.jsonl")
-    for lake in lakes:
-        take(lake, path)
-    files = [sorted(p.relative_to(lake.root) for p in lake.root.rglob("*.parquet")) for lake in lakes]
-    assert files[0] == files[1]
-    assert len(files[0]) == 4
-    for name in files[0]:
-        before = (lakes[0].root / name).read_bytes()
-        assert before == (lakes[1].root / name).read_bytes()
-        take(lakes[0], path)
-        assert before == (lakes[0].root / name).read_bytes()
-
-
-def test_the_parts_have_the_types_of_their_contracts(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    take(lake, mixed_file(tmp_path / "t.jsonl"))
-    for table in TABLES:
-        ((path,),) = lake.parts("conformed", table).values()
-        assert pq.read_schema(path).remove_metadata() == arrow_schema(table)
-
-
-def test_trap_20_the_hour_is_that_of_the_event_not_of_its_arrival_or_start(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    long = chat(1, endTimeUnixNano=str(START_NS + HOUR_NS))  # from 09:00:00 to 10:00:00
-    short = chat(2, endTimeUnixNano=str(START_NS + HOUR_NS - 1))
-    endless = chat(3, endTimeUnixNano="0")
-    judged = log(EVALUATION, traceId=TRACE, timeUnixNano=str(START_NS + 30 * HOUR_NS))
-    link = span("route", {}, spanId="9" * 16, endTimeUnixNano=str(START_NS + 2 * HOUR_NS))
-    entry = take(lake, put(tmp_path / "t.jsonl", spans_line(long, short, endless, link), logs_line(judged)))
-    found = {
-        table: {hour: sum(pq.read_metadata(p).num_rows for p in paths) for hour, paths in parts.items()}
-        for table in TABLES[:3]
-        if (parts := lake.parts("conformed", table))
-    }
-    assert found == {
-        "serving_records": {"2026-11-20T09": 2, "2026-11-20T10": 1},
-        "span_links": {"2026-11-20T11": 1},
-        "label_records": {"2026-11-21T15": 1},
-    }
-    assert {path.stem for parts in lake.parts("conformed", "serving_records").values() for path in parts} == {
-        entry.source_id
-    }
-    assert (entry.first_event_ns, entry.last_event_ns) == (START_NS, START_NS + HOUR_NS)
-
-
-def test_durations_of_the_dialect_become_instants(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    said = {"gen_ai.latency.e2e": 0.2536, "gen_ai.latency.time_to_first_token": 0.11555}
-    flushed = str(START_NS + 254_920_000)
-    take(lake, put(tmp_path / "t.jsonl", spans_line(span("llm_request", said, kind="server", endTimeUnixNano=flushed))))
-    (row,) = rows(lake, "serving_records")
-    assert (row["ended_ns"], row["first_token_ns"]) == (START_NS + 253_600_000, START_NS + 115_550_000)
-
-
-def test_trap_29_absurd_numbers_are_quarantined_and_break_nothing(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    absurd = [
-        chat(1, endTimeUnixNano=str(2**63 - 1)),
-        chat(2, startTimeUnixNano=str(2**63 - 1), endTimeUnixNano=str(2**63 - 1)),
-        chat(3, startTimeUnixNano=str(2**64 - 1)),
-        chat(4, said={"gen_ai.response.time_to_first_chunk": 1e300}),
-        chat(5, said={"gen_ai.response.time_to_first_chunk": "NaN"}),
-        chat(6, said={"gen_ai.response.time_to_first_chunk": "-Infinity"}),
-        chat(7, startTimeUnixNano="0"),
-        chat(8, traceId=""),
-        chat(9, spanId="zz"),
-        chat(10, said={"http.response.status_code": 2**40}),
-        span("other", {}, spanId="e" * 16, endTimeUnixNano=str(2**63 - 1)),
-    ]
-    entry = take(lake, put(tmp_path / "t.jsonl", spans_line(*absurd, chat(11))))
-    assert account(entry, lake) == {
-        "kept": 1,
-        "duplicate": 0,
-        "quarantined": 10,
-        "ignored": {"span_is_no_request": 1},
-    }
-    assert [row["position"] for row in rows(lake, "quarantine")] == list(range(10))
-    assert rows(lake, "span_links") == []
-
-
-def test_every_row_of_a_known_log_is_accounted_for(tmp_path: Path) -> None:
-    def row(request: int, **said: object) -> str:
-        known = {"request_id": f"r{request}", "request_received_ms": START_NS // 10**6 + request, "output_tokens": 1}
-        at = {
-            "schema": "dynamo.request.trace.v1",
-            "event_type": "request_end",
-            "event_time_unix_ms": known["request_received_ms"],
-        }
-        return json.dumps({**at, "request": {**known, **said}})
-
-    lake = Lake(tmp_path / "lake")
-    lines = [row(1), row(2), row(1), row(3, output_tokens=-1), row(4, output_tokens="many"), "{torn", '{"other": 1}']
-    entry = take(lake, put(tmp_path / "trace.jsonl", *lines))
-    assert (entry.reader, entry.status, entry.rows_read) == ("objects", "read", 7)
-    assert account(entry, lake) == {
-        "kept": 2,
-        "duplicate": 1,
-        "quarantined": 3,
-        "ignored": {"row_of_no_known_format": 1},
-    }
-    assert {(bad["line"], bad["rule"]) for bad in rows(lake, "quarantine")} == {
-        (4, "output_tokens_out_of_range"),
-        (5, "attribute_unreadable"),
-        (6, "row_not_json"),
-    }
-
-
-def test_a_file_that_is_no_use_is_refused_whole(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    path = tmp_path / "notes.txt"
-    path.write_text("Dear diary,\n")
-    entry = take(lake, path)
-    assert (entry.status, entry.rows_read, entry.size_bytes) == ("refused", 0, 12)
-    assert entry.reason is not None
-    assert "neither OTLP nor any format" in entry.reason
-    assert not lake.root.exists()
-
-
-def test_an_empty_file_is_read_and_holds_nothing(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    path = tmp_path / "t.jsonl"
-    path.touch()
-    entry = take(lake, path)
-    assert (entry.status, entry.reason, entry.rows_read, entry.first_event_ns) == ("read", None, 0, None)
-
-
-def test_a_torn_last_line_is_counted_in_bytes_and_waits(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    path = put(tmp_path / "t.jsonl", spans_line(chat(1)))
-    torn = spans_line(chat(2))[:100]
-    path.write_text(path.read_text() + torn)
-    entry = take(lake, path)
-    assert (entry.rows_read, entry.torn_tail_bytes, entry.rows_quarantined) == (1, 100, 0)
-
-
-def test_a_table_goes_the_same_way(tmp_path: Path) -> None:
-    lake = Lake(tmp_path / "lake")
-    path = tmp_path / "runs.csv"
-    path.write_text("id,t,e2e,out\na,1795165200,0.5,3\na,1795165200,0.5,3\nb,1795165200,-1,3\n")
-    columns = {
-        "attempt_id": {"column": "id"},
-        "started_at": {"column": "t", "unit": "epoch_s"},
-        "e2e_s": {"column": "e2e", "unit": "s"},
-        "output_tokens": {"column": "out"},
-    }
-    given = settings(sources={"runs": {"format": "csv", "path": "*.csv", "columns": columns}})
-    entry = take(lake, path, given, "runs")
-    assert account(entry, lake) == {"kept": 1, "duplicate": 1, "quarantined": 1, "ignored": {}}
-    (row,) = rows(lake, "serving_records")
-    assert (row["record_id"], row["ended_ns"], row["outcome"]) == ("a", START_NS + SECOND_NS // 2, "ok")
-
-
-def test_progress_is_told_in_bytes(tmp_path: Path) -> None:
-    path = mixed_file(tmp_path / "t.jsonl")
-    told: list[int] = []
-    file = landed(path)
-    with connect() as connection:
-        ingest(Lake(tmp_path / "lake"), file, identify(file, settings()), settings(), connection, on_bytes=told.append)
-    assert sum(told) == path.stat().st_size
-
-
-def test_a_source_is_the_same_rows_in_whatever_blocks_they_come(tmp_path: Path) -> None:
-    lakes = [Lake(tmp_path / "a"), Lake(tmp_path / "b")]
-    spans = [chat(n) for n in range(1, 41)]
-    take(lakes[0], put(tmp_path / "one.jsonl", spans_line(*spans)))
-    take(lakes[1], put(tmp_path / "many.jsonl", *(spans_line(item) for item in spans)))
-    frames = [
-        pl.DataFrame(rows(lake, "serving_records")).drop("source_id", "line", "position").sort("record_id")
-        for lake in lakes
-    ]
-    assert frames[0].equals(frames[1])
+def test_trap_23_sentinels_and_percentages_are_refused_never_clamped(config: Path) -> None:
+    """Limits that are not set are infinite or 1.8e19, and what is called a ratio may be emitted in percent."""
+    values = {"1": None, "85": "ratio_beyond_one", "+Inf": "value_out_of_range", "-1": "value_out_of_range"}
+    lines = [f'vllm:kv_cache_usage_perc{{engine="{number}"}} {value}' for number, value in enumerate(values)]
+    put(config.parent / f"landing/r/{START_NS // 10**9}.prom", *lines, "vllm:prompt_tokens 1.8446744073709552e+19")
+    done = run(config)
+    assert (len(rows(config, "sample_records")), done.rows_quarantined) == (1, 4)
+    found = sorted(rows(config, "quarantine"), key=itemgetter("line"))
+    assert [row["rule"] for row in found] == [*filter(None, values.values()), "value_out_of_range"]

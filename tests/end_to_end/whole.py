@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
-
 from goodput.conform.take_in import take_in
+from goodput.plumbing.ledger import read_ledger
+
 from goodput.join.compute import join_hours
 from goodput.join.labels import note_label_hours
 from goodput.join.samples import RELATIONS as SAMPLE_TABLES
@@ -26,7 +27,6 @@ from goodput.measure.staleness import MeasureInputs, stale_cells
 from goodput.measure.waste import WasteInputs, write_waste
 from goodput.plumbing.hourly import stale_hours
 from goodput.plumbing.hours import batches
-from goodput.plumbing.ledger import read_ledger
 from goodput.plumbing.sql_files import connect
 from goodput.plumbing.warehouse import publish
 from goodput.plumbing.workspace import Workspace

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from goodput.plumbing.ledger import LedgerEntry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from goodput.join.staleness import JoinInputs
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.ledger import LedgerEntry
 from goodput.settings.model import Settings
 from random_requests import random_cases, random_settings
 from river import START_NS, START_S, Row, key, label, one_workload, record

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from goodput.plumbing.ledger import LedgerEntry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hourly import stale_hours
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.ledger import LedgerEntry
 from goodput.settings.model import Settings
 from river import START_S, Row, at_ns
 

@@ -13,13 +13,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from goodput.plumbing.ledger import LedgerEntry, write_ledger
 
 from goodput.errors import LakeUnwritable
 from goodput.measure.gates import SCHEMA as GATE_SCHEMA
 from goodput.plumbing import warehouse
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.ledger import LedgerEntry, write_ledger
 from goodput.plumbing.warehouse import publish
 
 NO_GATES = GATE_SCHEMA.empty_table()

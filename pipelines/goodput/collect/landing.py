@@ -1,103 +1,113 @@
-"""What lies in the landing zone: which files there are, who reads each, and who they are by content.
+"""What the files of the landing zone are: who reads each, and who they are by content.
 
 Nothing is parsed here; a file's bytes are only hashed. Reading them is the work of the readers.
 """
 
 import hashlib
-import json
-import os
 import re
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import Path
+from typing import IO
 
 from goodput.collect.prometheus.scrapes import READER as PROMETHEUS
 from goodput.collect.prometheus.scrapes import as_scrape
 from goodput.collect.received import UNCLAIMED, LandedFile
-from goodput.errors import LandingMissing, SourceRefused
+from goodput.errors import SourceRefused
+from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.model import Settings
 
-READER_VERSION = 4  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 5  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
-_UNFINISHED = (".tmp", ".partial", "~")
+HEAD_BYTES = 4096
 _READ_BYTES = 2 * 2**20
-_DIGEST_BYTES = 16
-
-
-@dataclass
-class Discovery:
-    """Files to read, and files that must not be read with the reason, both sorted by relative path."""
-
-    files: list[LandedFile] = field(default_factory=list)
-    refused: list[tuple[LandedFile, str]] = field(default_factory=list)
+_HEX_DIGITS = 32
 
 
 @dataclass(frozen=True)
 class FileIdentity:
     """Who a file is: hashes of its content and, in `source_id`, of how it is read as well (semantics 9).
 
-    `prefix_hashes` maps each known size to the hash of so many first bytes: a grown file begins as it did.
+    `head_hash` is that of its first 4 KiB. `prefix_hashes` maps sizes of what it may have grown from to the hash of so
+    many first bytes.
     """
 
     source_id: str
     content_hash: str
+    head_hash: str
     size_bytes: int
     prefix_hashes: dict[int, str]
 
 
-def discover(settings: Settings) -> Discovery:
-    """Every file below the landing paths, each once, with its reader and what its path says.
+@dataclass
+class Beginnings:
+    """Sizes of sources that a file may have grown from, by `head_hash`; of those shorter than a head, all sizes."""
 
-    Hidden and unfinished files are left alone. Raises LandingMissing with all paths that are not there.
-    """
-    missing = [path for path in settings.landing_paths if not path.exists()]
-    if missing:
-        raise LandingMissing(missing)
-    found, seen = Discovery(), set()
-    for landing in settings.landing_paths:
-        for path, refusal in _walk(landing, settings.lake_path.resolve()):
-            place = path.parent.resolve() / path.name  # landing paths may overlap
-            if place in seen:
-                continue
-            seen.add(place)
-            file, reason = _assign(LandedFile(path, landing, UNCLAIMED), settings)
-            if refusal or reason:
-                found.refused.append((file, refusal or reason or ""))
+    by_head: dict[str, list[int]] = field(default_factory=dict)
+    short: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, sources: Iterable[tuple[str, int]]) -> "Beginnings":
+        """Those of sources by their head_hash and size."""
+        found = cls()
+        for head_hash, size_bytes in sources:
+            if size_bytes < HEAD_BYTES:
+                found.short.add(size_bytes)
             else:
-                found.files.append(file)
-    found.files.sort(key=lambda file: (file.relative_path, str(file.landing)))
-    found.refused.sort(key=lambda item: (item[0].relative_path, str(item[0].landing)))
-    return found
+                found.by_head.setdefault(head_hash, []).append(size_bytes)
+        return found
 
 
-def identify(file: LandedFile, settings: Settings, known_sizes: Iterable[int] = ()) -> FileIdentity:
+def identify(file: LandedFile, settings: Settings, beginnings: Beginnings | None = None) -> FileIdentity:
     """Hash the file in one pass; raises SourceRefused where it cannot be read.
 
     The same bytes under two names are one source unless the name itself gives columns; another mapping, or
     another choice of attributes, makes another source of the same bytes.
     """
-    digest, size = hashlib.blake2b(digest_size=_DIGEST_BYTES), 0
-    if file.captures:  # two scrapes of an idle engine are the same bytes at two times: neither has grown from the other
-        digest.update(_hash_of(file.captures).encode())
-    prefixes: dict[int, str] = {}
-    marks = sorted(set(known_sizes), reverse=True)
+    hashing = _Hashing(file)
+    known = beginnings or Beginnings()
     try:
         with file.path.open("rb", buffering=0) as stream:
-            while True:
-                while marks and marks[-1] == size:
-                    prefixes[marks.pop()] = digest.hexdigest()
-                part = stream.read(min(_READ_BYTES, marks[-1] - size) if marks else _READ_BYTES)
-                if not part:
-                    break
-                digest.update(part)
-                size += len(part)
+            hashing.read(stream, HEAD_BYTES, known.short)
+            head_hash = hashing.hex()
+            hashing.read(stream, None, known.by_head.get(head_hash, ()))
     except OSError as error:
         raise SourceRefused(file.path, f"cannot be read: {error.strerror or error}") from error
-    content = digest.hexdigest()
-    source = _hash_of([content, reading_of(file, settings)])
-    return FileIdentity(source, content, size, prefixes)
+    content_hash = hashing.hex()
+    source_id = source_id_of(content_hash, file, settings)
+    return FileIdentity(source_id, content_hash, head_hash, hashing.size_bytes, hashing.prefixes)
+
+
+class _Hashing:
+    """The hash of a file so far, and what it was at some sizes on the way."""
+
+    def __init__(self, file: LandedFile) -> None:
+        self._digest = hashlib.sha256()
+        self.size_bytes = 0
+        self.prefixes: dict[int, str] = {}
+        if file.captures:  # two scrapes of an idle engine are the same bytes at two times: neither grew from the other
+            self._digest.update(fingerprint(file.captures).encode())
+
+    def hex(self) -> str:
+        return self._digest.hexdigest()[:_HEX_DIGITS]
+
+    def read(self, stream: IO[bytes], up_to: int | None, marks: Iterable[int]) -> None:
+        """Hash up to a size, None: all that there is."""
+        ahead = sorted((mark for mark in marks if mark >= self.size_bytes), reverse=True)
+        while True:
+            while ahead and ahead[-1] == self.size_bytes:
+                self.prefixes[ahead.pop()] = self.hex()
+            stops = [stop for stop in (up_to, *ahead[-1:]) if stop is not None]
+            part = stream.read(min(_READ_BYTES, min(stops) - self.size_bytes) if stops else _READ_BYTES)
+            if not part:
+                return
+            self._digest.update(part)
+            self.size_bytes += len(part)
+
+
+def source_id_of(content_hash: str, file: LandedFile, settings: Settings) -> str:
+    """The source that a file of this content is, read as the settings say."""
+    return fingerprint(content_hash, reading_of(file, settings))
 
 
 def reading_of(file: LandedFile, settings: Settings) -> object:
@@ -107,57 +117,21 @@ def reading_of(file: LandedFile, settings: Settings) -> object:
     if file.reader != UNCLAIMED:
         mapping = settings.sources[file.reader].model_dump(mode="json")
         return [READER_VERSION, mapping, file.captures]
+    return [READER_VERSION, *_of_unclaimed(settings)]
+
+
+def reading_of_all(settings: Settings) -> str:
+    """Fingerprint of all settings that decide how some file is read."""
+    sources = {name: source.model_dump(mode="json") for name, source in settings.sources.items()}
+    return fingerprint(READER_VERSION, sources, _of_unclaimed(settings))
+
+
+def _of_unclaimed(settings: Settings) -> list[object]:
     matched = {name for workload in settings.workloads.values() for name in workload.match.attributes}
-    chosen = settings.model_dump(mode="json", include={"attributes", "leave_out", "metric_labels"})
-    return [READER_VERSION, chosen, sorted(matched)]
+    return [settings.model_dump(mode="json", include={"attributes", "leave_out", "metric_labels"}), sorted(matched)]
 
 
-def _hash_of(value: object) -> str:
-    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(canonical.encode(), digest_size=_DIGEST_BYTES).hexdigest()
-
-
-def _walk(landing: Path, lake: Path) -> Iterator[tuple[Path, str | None]]:
-    """Paths below a landing path but not in the lake, those that must not be opened with the reason."""
-    if not landing.is_dir():
-        yield landing, _not_a_file(landing)
-        return
-    root = landing.resolve()
-    unreadable: list[OSError] = []
-    for folder, subfolders, names in os.walk(landing, onerror=unreadable.append):
-        kept = [name for name in subfolders if not name.startswith(".") and Path(folder, name).resolve() != lake]
-        subfolders[:] = sorted(kept)
-        links = [name for name in subfolders if Path(folder, name).is_symlink()]
-        for name in sorted([*names, *links]):
-            path = Path(folder, name)
-            if name.startswith(".") or name.endswith(_UNFINISHED):
-                continue
-            refusal = _escape(path, root) if path.is_symlink() else _not_a_file(path)
-            if refusal or name not in links:  # what a link within the landing path leads to is found where it lies
-                yield path, refusal
-    for error in unreadable:
-        yield Path(error.filename), f"cannot be listed: {error.strerror}"
-
-
-def _escape(link: Path, root: Path) -> str | None:
-    try:
-        target = link.resolve(strict=True)
-    except (OSError, RuntimeError):  # Python 3.11 and 3.12 raise RuntimeError on a loop
-        return "is a link that leads nowhere"
-    if not target.is_relative_to(root):
-        return f"is a link out of the landing path, to {target}"
-    return None if target.is_dir() else _not_a_file(target)
-
-
-def _not_a_file(path: Path) -> str | None:
-    try:
-        mode = path.stat().st_mode
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-    return None if stat.S_ISREG(mode) else "is no regular file but a pipe, socket or device"
-
-
-def _assign(file: LandedFile, settings: Settings) -> tuple[LandedFile, str | None]:
+def claimed(file: LandedFile, settings: Settings) -> tuple[LandedFile, str | None]:
     """The file with its reader and captures; with a reason where no single source can read it."""
     path = file.relative_path
     names = [name for name, source in settings.sources.items() if _matches(path, source.path)]

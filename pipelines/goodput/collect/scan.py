@@ -1,142 +1,168 @@
-"""Compares the landing zone with the ledger: which files are new, which sources grown or re-read files supersede.
+"""Compares the landing zone with the source ledger: which files are new, and what grown or re-read files supersede.
 
 Only file sizes, times and hashes are looked at; an unchanged file is not even opened.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from goodput.collect.landing import FileIdentity, discover, identify, reading_of
+from goodput.collect.landing import Beginnings, FileIdentity, claimed, identify, reading_of_all, source_id_of
+from goodput.collect.listing import landed_file, list_landing
 from goodput.collect.received import LandedFile
 from goodput.errors import SourceRefused
-from goodput.plumbing.fingerprint import fingerprint
-from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.ledger import LedgerEntry
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.row_table import change_rows, read_rows
 from goodput.settings.model import Settings
 
-_LANDED = pa.schema(
-    [
-        *((name, pa.string()) for name in ("landing", "path", "reading", "source_id", "content_hash")),
-        *((name, pa.int64()) for name in ("size_bytes", "modified_ns")),
-    ]
-)
-
+LEDGER_COLUMNS = ("source_id", "content_hash", "head_hash", "landing", "path", "size_bytes")  # what a scan looks at
+_TABLE = "landed_files"
+_KEY = ["landing", "path"]
+_AS_BEFORE = [*_KEY, "size_bytes", "modified_ns"]
 _HASHERS = 2  # hashing keeps no more than one core busy
-_Looks = tuple[dict[str, object], FileIdentity | None]  # a row of what is remembered, and who the file is if it is new
+_Row = tuple[str, str, int, int]  # landing, path, size_bytes, modified_ns
+_Key = tuple[str, str]
 
 
 @dataclass
 class Scan:
-    """What a look at the landing zone found."""
+    """What a look at the landing zone found.
+
+    `superseded_by` has what each new source supersedes; `removed` are parts that the landing index no longer has.
+    """
 
     new: list[tuple[LandedFile, FileIdentity]] = field(default_factory=list)
     refused: list[tuple[LandedFile, str]] = field(default_factory=list)
-    superseded: set[str] = field(default_factory=set)
+    superseded_by: dict[str, set[str]] = field(default_factory=dict)
     unchanged: int = 0
+    removed: list[Path] = field(default_factory=list)
+
+    @property
+    def superseded(self) -> set[str]:
+        """Every source that some new one supersedes."""
+        return {old for superseded in self.superseded_by.values() for old in superseded}
 
 
-def scan(
-    lake: Lake,
-    settings: Settings,
-    ledger: Mapping[str, LedgerEntry],
-) -> Scan:
+class _Look(NamedTuple):
+    """A file that may be new: which source it is, and its identity if it had to be opened for that."""
+
+    file: LandedFile
+    source_id: str
+    content_hash: str
+    identity: FileIdentity | None
+
+
+def scan(lake: Lake, settings: Settings, ledger: pa.Table) -> Scan:
     """Find what is new and remember what is there. Raises LandingMissing.
 
     A file that begins with all of a vanished source's bytes has grown from it and supersedes it; so does the same
-    content read by other settings (semantics 9).
+    content read by other settings (semantics 9). `ledger`: LEDGER_COLUMNS of the source ledger.
     """
-    discovery = discover(settings)
-    remembered = _remembered(lake)
-    found = Scan(refused=list(discovery.refused))
-    rows: list[dict[str, object]] = []
-    taken: set[str] = set()
-    sizes = _sizes_of_moved(ledger.values(), remembered)
+    listing = list_landing(settings)
+    sources = pl.DataFrame(ledger).filter(pl.col("content_hash") != "")  # a file that was never read is no source
+    index = pl.DataFrame(read_rows(lake, _TABLE))
+    reading = reading_of_all(settings)
+    lying = index.join(listing.files, on=_AS_BEFORE, how="semi").join(sources, on="source_id", how="semi")
+    known = lying.filter(pl.col("reading") == reading)
+    found = Scan(refused=listing.refused, unchanged=known.height)
 
-    def look_at(file: LandedFile) -> _Looks | SourceRefused:
-        try:
-            return _identified(file, settings, remembered, ledger, sizes)
-        except SourceRefused as error:
-            return error
-
+    reread = {(landing, path): rest for landing, path, *rest in _of_other_readings(lying, reading)}
+    fresh = listing.files.join(known, on=_KEY, how="anti").sort("path", "landing")
+    looks: list[_Look] = []
+    kept_rows: list[_Row] = []
+    look_at = partial(_look_at, settings=settings, reread=reread, beginnings=_beginnings(sources, lying))
     with ThreadPoolExecutor(_HASHERS, thread_name_prefix="hash") as pool:
-        looks = list(pool.map(look_at, discovery.files))
-    for file, look in zip(discovery.files, looks, strict=True):
-        if isinstance(look, SourceRefused):
-            found.refused.append((file, look.reason))
-            continue
-        row, identity = look
-        rows.append(row)
-        source_id = str(row["source_id"])
-        if identity is None or source_id in ledger or source_id in taken:
-            found.unchanged += 1
-        else:
-            found.new.append((file, identity))
-        taken.add(source_id)
-    for _, identity in found.new:
-        found.superseded |= _superseded(identity, ledger, taken)
-    write_parquet(lake.landed, pa.Table.from_pylist(rows, schema=_LANDED))
+        for row, look in zip(fresh.iter_rows(), pool.map(look_at, fresh.iter_rows()), strict=True):
+            if isinstance(look, _Look):
+                looks.append(look)
+                kept_rows.append(row)
+            else:
+                found.refused.append(look)
+    found.refused.sort(key=lambda item: (item[0].relative_path, str(item[0].landing)))
+
+    looked = _index_rows(kept_rows, looks, reading)
+    _take_new(found, looks, set(looked.join(sources, on="source_id", how="semi")["source_id"]))
+    present = pl.concat([known.select("source_id"), looked.select("source_id")])
+    found.superseded_by = _superseded(found.new, sources.join(present, on="source_id", how="anti"))
+    found.removed = _remember(lake, index, known, looked)
     return found
 
 
-def _remembered(lake: Lake) -> dict[tuple[str, str], dict[str, object]]:
-    if not lake.landed.exists():
-        return {}
-    return {(row["landing"], row["path"]): row for row in pq.read_table(lake.landed).to_pylist()}
+def _of_other_readings(lying: pl.DataFrame, reading: str) -> Iterable[tuple[str, ...]]:
+    rows = lying.filter(pl.col("reading") != reading)
+    return rows.select(*_KEY, "source_id", "content_hash").iter_rows()
 
 
-def _identified(
-    file: LandedFile,
-    settings: Settings,
-    remembered: Mapping[tuple[str, str], dict[str, object]],
-    ledger: Mapping[str, LedgerEntry],
-    sizes: Iterable[int],
-) -> _Looks:
+def _look_at(
+    row: _Row, settings: Settings, reread: dict[_Key, list[str]], beginnings: Beginnings
+) -> _Look | tuple[LandedFile, str]:
+    """Which source a file is, or why it is refused; settings that read it as before leave it unopened."""
+    landing, path, _, _ = row
+    file, reason = claimed(landed_file(Path(landing), path), settings)
+    if reason:
+        return file, reason
+    if (landing, path) in reread:
+        source_id, content_hash = reread[landing, path]
+        if source_id == source_id_of(content_hash, file, settings):
+            return _Look(file, source_id, content_hash, None)
     try:
-        status = file.path.stat()
-    except OSError as error:
-        raise SourceRefused(file.path, f"cannot be read: {error.strerror or error}") from error
-    key = (str(file.landing), file.relative_path)
-    looks = {
-        "landing": key[0],
-        "path": key[1],
-        "reading": fingerprint(reading_of(file, settings)),
-        "size_bytes": status.st_size,
-        "modified_ns": status.st_mtime_ns,
-    }
-    before = remembered.get(key)
-    if before and all(before[name] == value for name, value in looks.items()) and before["source_id"] in ledger:
-        return before, None
-    identity = identify(file, settings, [size for size in sizes if size < status.st_size])
-    return {**looks, "source_id": identity.source_id, "content_hash": identity.content_hash}, identity
+        identity = identify(file, settings, beginnings)
+    except SourceRefused as error:
+        return file, error.reason
+    return _Look(file, identity.source_id, identity.content_hash, identity)
 
 
-def _sizes_of_moved(
-    entries: Iterable[LedgerEntry], remembered: Mapping[tuple[str, str], dict[str, object]]
-) -> set[int]:
-    """Sizes of sources that no longer lie where they were read, or not as they were: what a grown file began as."""
-    return {entry.size_bytes for entry in entries if entry.size_bytes and not _lies_as_before(entry, remembered)}
+def _beginnings(sources: pl.DataFrame, lying: pl.DataFrame) -> Beginnings:
+    """Of sources that no longer lie where they were read, or not as they were: what a grown file began as."""
+    # A run that died may have remembered a grown file before the ledger knew it: then the source is another.
+    moved = sources.filter(pl.col("size_bytes") > 0).join(lying, on=["source_id", *_KEY], how="anti")
+    return Beginnings.of(moved.select("head_hash", "size_bytes").unique().iter_rows())
 
 
-def _lies_as_before(entry: LedgerEntry, remembered: Mapping[tuple[str, str], dict[str, object]]) -> bool:
-    row = remembered.get((entry.landing, entry.path))
-    try:
-        status = Path(entry.landing, entry.path).stat()
-    except OSError:
-        return False
-    # A run that died may have remembered the grown file before the ledger knew it: then the source is another.
-    as_before = (entry.source_id, status.st_size, status.st_mtime_ns)
-    return row is not None and (row["source_id"], row["size_bytes"], row["modified_ns"]) == as_before
+def _take_new(found: Scan, looks: list[_Look], in_ledger: set[str]) -> None:
+    taken = set(in_ledger)
+    for look in looks:
+        if look.identity is None or look.source_id in taken:
+            found.unchanged += 1
+        else:
+            found.new.append((look.file, look.identity))
+            taken.add(look.source_id)
 
 
-def _superseded(identity: FileIdentity, ledger: Mapping[str, LedgerEntry], present: set[str]) -> set[str]:
-    beginnings = set(identity.prefix_hashes.items()) | {(identity.size_bytes, identity.content_hash)}
-    return {
-        source_id
-        for source_id, entry in ledger.items()
-        if source_id not in present and entry.size_bytes > 0 and (entry.size_bytes, entry.content_hash) in beginnings
-    }
+def _superseded(new: list[tuple[LandedFile, FileIdentity]], absent: pl.DataFrame) -> dict[str, set[str]]:
+    """Which of the sources that lie nowhere each new one begins with, or is the same content as."""
+    begun = [
+        (identity.source_id, size_bytes, content_hash)
+        for _, identity in new
+        for size_bytes, content_hash in {(identity.size_bytes, identity.content_hash), *identity.prefix_hashes.items()}
+    ]
+    schema = {"successor": pl.String, "size_bytes": pl.Int64, "content_hash": pl.String}
+    beginnings = pl.DataFrame(begun, schema=schema, orient="row").filter(pl.col("size_bytes") > 0)
+    found: dict[str, set[str]] = {}
+    same = beginnings.join(absent, on=["size_bytes", "content_hash"], how="inner")
+    for successor, source_id in same.select("successor", "source_id").iter_rows():
+        found.setdefault(successor, set()).add(source_id)
+    return found
+
+
+def _index_rows(rows: list[_Row], looks: list[_Look], reading: str) -> pl.DataFrame:
+    schema = pl.DataFrame(arrow_schema(_TABLE).empty_table()).schema
+    found = [
+        (landing, path, reading, look.source_id, look.content_hash, size_bytes, modified_ns)
+        for (landing, path, size_bytes, modified_ns), look in zip(rows, looks, strict=True)
+    ]
+    return pl.DataFrame(found, schema=schema, orient="row")
+
+
+def _remember(lake: Lake, index: pl.DataFrame, known: pl.DataFrame, looked: pl.DataFrame) -> list[Path]:
+    """Bring the landing index up to date, where anything differs."""
+    add = looked.join(index, on=index.columns, how="anti")
+    remove = index.join(pl.concat([known, looked]), on=index.columns, how="anti")
+    return change_rows(lake, _TABLE, add.to_arrow().cast(arrow_schema(_TABLE)), remove.select(_KEY).to_arrow())

@@ -1,6 +1,7 @@
 """Holds rows to their contract: good rows on, bad rows aside with the rule that they break and the value found."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import duckdb
 import polars as pl
@@ -11,19 +12,24 @@ from goodput.plumbing.contracts import Contract, RowRule, arrow_schema, contract
 
 @dataclass(frozen=True)
 class Enforced:
-    """Rows that keep their contract, in its columns and types, and the rows that do not."""
+    """Rows that keep their contract, in its columns and types, and those that do not, by source_id."""
 
     kept: pl.DataFrame
-    refused: list[RefusedRow]
+    refused: dict[str, list[RefusedRow]]
+
+
+@cache
+def polars_schema(table: str) -> pl.Schema:
+    """Columns and types of a contract as Polars has them."""
+    return pl.DataFrame(arrow_schema(table).empty_table()).schema
 
 
 def in_contract_shape(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with exactly the contract's columns in order and type; absent columns are NULL."""
-    schema = pl.DataFrame(arrow_schema(table).empty_table()).schema
-    present = set(frame.columns)
+    present = frame.schema
     return frame.select(
         (pl.col(name) if name in present else pl.lit(None)).cast(dtype, strict=False).alias(name)
-        for name, dtype in schema.items()
+        for name, dtype in polars_schema(table).items()
     )
 
 
@@ -31,13 +37,19 @@ def enforce(connection: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFra
     """Split rows by the contract's row rules; a rule that is NULL for a row holds."""
     agreed = contract(table)
     holds = " AND ".join(f"coalesce({rule.holds}, true)" for rule in agreed.rules) or "true"
-    rows = connection.from_arrow(frame.to_arrow())
-    broken = rows.filter(f"NOT ({holds})")
-    if not broken.limit(1).fetchall():
-        return Enforced(frame, [])
-    bad = broken.select(_verdict_columns(agreed)).fetchall()
-    kept = pl.DataFrame(rows.filter(holds).to_arrow_table())
-    return Enforced(kept.sort("line", "position"), [_refused(table, row) for row in bad])
+    rows = connection.from_arrow(frame.with_row_index("row").to_arrow())
+    bad = rows.filter(f"NOT ({holds})").select(f"row, {_verdict_columns(agreed)}").order("row").fetchall()
+    if not bad:
+        return Enforced(frame, {})
+    refused: dict[str, list[RefusedRow]] = {}
+    for row in bad:
+        refused.setdefault(row[1], []).append(_refused(table, row[2:]))
+    return Enforced(_without(frame, [row[0] for row in bad]), refused)
+
+
+def _without(frame: pl.DataFrame, rows: list[int]) -> pl.DataFrame:
+    numbers = pl.DataFrame({"row": rows}, schema={"row": pl.UInt32})
+    return frame.with_row_index("row").join(numbers, on="row", how="anti", maintain_order="left").drop("row")
 
 
 def _verdict_columns(agreed: Contract) -> str:
@@ -45,7 +57,7 @@ def _verdict_columns(agreed: Contract) -> str:
     reasons = ", ".join(f"CASE WHEN NOT ({rule.holds}) THEN {_reason(rule)} END" for rule in agreed.rules)
     shown = ", ".join(f'"{c.name}" := "{c.name}"' for c in agreed.columns if c.name != "source_id")
     return (
-        f"line, position, list_filter([{names}], lambda x: x IS NOT NULL)[1], "
+        f"source_id, line, position, list_filter([{names}], lambda x: x IS NOT NULL)[1], "
         f"list_filter([{reasons}], lambda x: x IS NOT NULL), left(to_json(struct_pack({shown}))::VARCHAR, 300)"
     )
 
@@ -55,6 +67,6 @@ def _reason(rule: RowRule) -> str:
     return said if rule.column is None else f"concat({said}, ': ', coalesce(\"{rule.column}\"::VARCHAR, 'NULL'))"
 
 
-def _refused(table: str, row: tuple[int, int, str, list[str], str]) -> RefusedRow:
-    line, position, rule, reasons, excerpt = row
+def _refused(table: str, verdict: tuple[int, int, str, list[str], str]) -> RefusedRow:
+    line, position, rule, reasons, excerpt = verdict
     return RefusedRow(line, position, table, rule, "; ".join(reasons), excerpt)

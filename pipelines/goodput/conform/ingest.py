@@ -1,161 +1,119 @@
-"""Reads one landed file into the lake: its rows in contract shape by hour, its bad rows in quarantine, its account.
-
-The parts are a pure function of the file, so doing it again writes the same bytes.
-"""
+"""Ingests all that is new in the landing zone: scan, read file by file, commit rows and then the source ledger."""
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
 
-import duckdb
-import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from goodput.collect.landing import FileIdentity
-from goodput.collect.read import open_file
-from goodput.collect.received import LandedFile, Received, RefusedRow
-from goodput.conform.derive import derive
-from goodput.conform.enforce import enforce, in_contract_shape
-from goodput.errors import SourceRefused
-from goodput.plumbing.contracts import arrow_schema, contract
-from goodput.plumbing.hours import HOUR_NS, hour_label
-from goodput.plumbing.lake import Lake, write_each, write_parquet
-from goodput.plumbing.ledger import LedgerEntry
-from goodput.settings.model import Settings
+from goodput.collect.received import LandedFile
+from goodput.collect.scan import LEDGER_COLUMNS, Scan, scan
+from goodput.conform.batch import Batch
+from goodput.conform.commit import commit
+from goodput.conform.ingest_file import ingest_file
+from goodput.conform.journal import undo_unfinished
+from goodput.plumbing import source_ledger
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.source_ledger import SourceEntry
+from goodput.plumbing.sql_files import connect
+from goodput.plumbing.workspace import Workspace
 
-_ROWS_AT_ONCE = 250_000
-_EVENT_NS = {  # rows of other tables lie in one cell: they are few, and made into tables whole
-    "serving_records": pl.coalesce("ended_ns", "started_ns"),
-    "span_links": pl.col("ended_ns"),
-    "label_records": pl.col("labelled_ns"),
-    "sample_records": pl.col("sampled_ns"),
-}
+_COMMIT_EVERY_S = 60.0  # a run that dies has this much to do again
 
 
 @dataclass
-class _Account:
-    """What became of the rows of one file so far."""
+class Ingested:
+    """What a run ingested: sources by what became of them, and rows in quarantine over all known sources.
 
-    rows_read: int = 0
-    duplicates: int = 0
-    ignored: Counter[str] = field(default_factory=Counter)
-    refused: list[RefusedRow] = field(default_factory=list)
-    received: dict[str, list[pl.DataFrame]] = field(default_factory=dict)  # not yet held to their contract
-    frames: dict[str, list[pl.DataFrame]] = field(default_factory=dict)  # in contract shape
-    first_event_ns: int | None = None
-    last_event_ns: int | None = None
-
-
-def ingest(  # noqa: PLR0913  (what is read, how, and where it goes)
-    lake: Lake,
-    file: LandedFile,
-    identity: FileIdentity,
-    settings: Settings,
-    connection: duckdb.DuckDBPyConnection,
-    *,
-    on_bytes: Callable[[int], None] | None = None,
-) -> LedgerEntry:
-    """Write one file's conformed parts and quarantine and return its ledger entry; a bad file is refused whole.
-
-    Rows are held to their contracts on `connection`, of which one serves many files: opening it takes longer than
-    reading a small one.
+    `changed`: whether any table of the lake was. `new_sources`: ids of the sources just read that have rows in each
+    table. `removed`: parts that no table has any more, to be deleted once nobody reads them.
     """
-    entry = LedgerEntry(
-        source_id=identity.source_id,
-        content_hash=identity.content_hash,
+
+    read: int = 0
+    refused: int = 0
+    unchanged: int = 0
+    superseded: int = 0
+    rows_quarantined: int = 0
+    changed: bool = False
+    new_sources: dict[str, list[str]] = field(default_factory=dict)
+    removed: list[Path] = field(default_factory=list)
+
+
+def ingest(workspace: Workspace) -> Ingested:
+    """Read every source of the landing zone that the source ledger does not know (semantics 9).
+
+    The caller holds the lake's lock. Raises LandingMissing, LakeUnreadable, LakeUnwritable. Sources read before an
+    interruption are in the ledger or simply read again.
+    """
+    lake = workspace.lake
+    undone = undo_unfinished(lake)
+    ledger = source_ledger.read(lake, LEDGER_COLUMNS)
+    found = scan(lake, workspace.settings, ledger)
+    unreadable, gone = _never_read(ledger, found.refused)
+    done = Ingested(
+        refused=len(found.refused),
+        unchanged=found.unchanged,
+        superseded=len(found.superseded),
+        changed=bool(undone or found.new or unreadable or gone),
+        removed=undone + found.removed,
+    )
+    if found.new:
+        _read_new(workspace, found, done)
+    if unreadable or gone:
+        done.removed += source_ledger.change(lake, unreadable, gone)
+    done.rows_quarantined = source_ledger.rows_quarantined(lake)
+    done.removed = _in_no_table(lake, done.removed)
+    return done
+
+
+def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
+    lake = workspace.lake
+    on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
+    with connect() as connection:
+        batch, begun_s = Batch(lake, connection), time.monotonic()
+        for number, (file, identity) in enumerate(found.new, 1):
+            ingest_file(batch, file, identity, workspace.settings, on_bytes)
+            if number == len(found.new) or time.monotonic() - begun_s > _COMMIT_EVERY_S:
+                done.removed += commit(lake, batch, found.superseded_by)
+                _count(done, batch.entries)
+                batch, begun_s = Batch(lake, connection), time.monotonic()
+
+
+def _count(done: Ingested, entries: Iterable[SourceEntry]) -> None:
+    for entry in entries:
+        done.read += entry.status == "read"
+        done.refused += entry.status == "refused"
+        for table in entry.partitions:
+            done.new_sources.setdefault(table, []).append(entry.source_id)
+
+
+def _never_read(ledger: pa.Table, refused: list[tuple[LandedFile, str]]) -> tuple[list[SourceEntry], set[str]]:
+    """Entries of files refused unread that the ledger does not have yet, and ids of those that are no longer so."""
+    before = set(ledger.filter(pc.equal(ledger["content_hash"], ""))["source_id"].to_pylist())
+    entries = {entry.source_id: entry for entry in (_refused(file, reason) for file, reason in refused)}
+    return [entry for source_id, entry in entries.items() if source_id not in before], before - entries.keys()
+
+
+def _refused(file: LandedFile, reason: str) -> SourceEntry:
+    return SourceEntry(
+        source_id=fingerprint(str(file.landing), file.relative_path, reason),
+        content_hash="",
+        head_hash="",
         path=file.relative_path,
         landing=str(file.landing),
         reader=file.reader,
-        status="read",
-        reason=None,
-        size_bytes=identity.size_bytes,
+        status="refused",
+        reason=reason,
+        size_bytes=0,
         ingested_ns=time.time_ns(),
     )
-    account = _Account()
-    try:
-        opened, reading = open_file(file, settings, on_bytes)
-        entry = replace(entry, reader=opened.reader)
-        for block in reading:
-            _take(account, block)
-            _conform(account, connection, identity.source_id, at_least=_ROWS_AT_ONCE)
-        _conform(account, connection, identity.source_id)
-    except SourceRefused as error:
-        return LedgerEntry(**{**entry.__dict__, "status": "refused", "reason": error.reason})
-    for table, frames in account.frames.items():
-        _write(lake, account, table, identity.source_id, frames)
-    _write_quarantine(lake, entry, account.refused)
-    return LedgerEntry(
-        **{
-            **entry.__dict__,
-            "reason": reading.stopped,
-            "rows_read": account.rows_read,
-            "rows_duplicate": account.duplicates,
-            "rows_quarantined": len(account.refused),
-            "ignored": dict(account.ignored),
-            "torn_tail_bytes": reading.torn_tail_bytes,
-            "first_event_ns": account.first_event_ns,
-            "last_event_ns": account.last_event_ns,
-        }
-    )
 
 
-def _take(account: _Account, block: Received) -> None:
-    account.rows_read += block.rows_read
-    account.ignored.update(block.ignored)
-    account.refused.extend(block.refused)
-    for table, frame in block.tables.items():
-        account.received.setdefault(table, []).append(frame)
-
-
-def _conform(account: _Account, connection: duckdb.DuckDBPyConnection, source_id: str, *, at_least: int = 1) -> None:
-    """Hold what was received to its contract, once enough has come together to be worth the while."""
-    for table, frames in account.received.items():
-        if sum(frame.height for frame in frames) < at_least:
-            continue
-        rows = pl.concat(
-            [in_contract_shape(table, frame.with_columns(source_id=pl.lit(source_id))) for frame in frames]
-        )
-        frames.clear()
-        enforced = enforce(connection, table, derive(table, rows))
-        if table != "span_links":  # links are by-products of rows that are counted as ignored
-            account.refused.extend(enforced.refused)
-        account.frames.setdefault(table, []).append(enforced.kept)
-
-
-def _write(lake: Lake, account: _Account, table: str, source_id: str, frames: list[pl.DataFrame]) -> None:
-    rows = pl.concat(frames)
-    (key,) = contract(table).primary_key
-    has_copies = rows[key].n_unique() < rows.height  # counting is quick, taking every row of every column is not
-    unique = rows.unique(subset=key, keep="first", maintain_order=True) if has_copies else rows
-    if table != "span_links":
-        account.duplicates += rows.height - unique.height
-
-    def write(part: tuple[str, pl.DataFrame]) -> None:
-        cell, rows = part
-        write_parquet(lake.part("conformed", table, cell, source_id), rows.to_arrow().cast(arrow_schema(table)))
-
-    write_each(write, _by_cell(table, unique))
-    if table == "serving_records" and unique.height:
-        account.first_event_ns, account.last_event_ns = unique.select(
-            pl.col("started_ns").min(),
-            pl.max_horizontal(pl.col("ended_ns").max(), pl.col("started_ns").max()),
-        ).row(0)
-
-
-def _by_cell(table: str, rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    if table not in _EVENT_NS:
-        if rows.height:
-            yield "all", rows
-        return
-    hourly = rows.with_columns(_EVENT_NS[table].floordiv(HOUR_NS).alias("hour"))
-    for (hour,), part in hourly.partition_by("hour", as_dict=True, include_key=False, maintain_order=True).items():
-        yield f"hour={hour_label(int(hour))}", part
-
-
-def _write_quarantine(lake: Lake, entry: LedgerEntry, refused: list[RefusedRow]) -> None:
-    if not refused:
-        return
-    rows = [{"source_id": entry.source_id, "path": entry.path, **row.__dict__} for row in refused]
-    frame = in_contract_shape("quarantine", pl.DataFrame(rows, infer_schema_length=None)).sort("line", "position")
-    path = lake.part("conformed", "quarantine", "all", entry.source_id)
-    write_parquet(path, frame.to_arrow().cast(arrow_schema("quarantine")))
+def _in_no_table(lake: Lake, paths: list[Path]) -> list[Path]:
+    """The paths without those that some commit added again."""
+    tables = {path.parent.parent.name for path in paths}
+    present = {part.path for table in tables for parts in lake.catalog[table].parts.values() for part in parts}
+    return [path for path in paths if path not in present]

@@ -1,0 +1,39 @@
+"""Judges the alarms by what is published and keeps their tables in the lake; the judging itself is `monitor`'s."""
+
+from datetime import datetime
+
+import polars as pl
+
+from goodput.monitor.alarm_tables import TABLES, alarm_tables, read_evidence
+from goodput.plumbing.alarm_actions import read_actions
+from goodput.plumbing.catalog import ALL
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.sql_files import connect
+from goodput.settings.model import Settings
+
+_NOT_FROM_PARTS = fingerprint("alarms")  # they follow the clock as well
+
+
+def judge(lake: Lake, settings: Settings, now: datetime) -> dict[str, int]:
+    """Judge every alarm at `now` and add what is new to alarm_events; rows by table, `new_events` and `firing`.
+
+    Raises LakeUnwritable.
+    """
+    before = {table: alarm_rows(lake, table) for table in TABLES}
+    with connect(str(lake.database), read_only=True) as connection:
+        found = read_evidence(connection, settings, now, actions=read_actions(lake.root), before=before)
+    made = alarm_tables(found, before, now, power_inputs=lake.catalog["alarm_power"].inputs(ALL))
+    for table, rows in made.rows.items():
+        inputs = made.power_inputs if table == "alarm_power" else _NOT_FROM_PARTS
+        part = lake.write_part(table, ALL, rows.to_arrow().cast(arrow_schema(table)), inputs)
+        lake.catalog[table].replace({ALL: (part,)})
+    counts = {table: rows.height for table, rows in made.rows.items()}
+    return {**counts, "new_events": made.new_events, "firing": made.firing}
+
+
+def alarm_rows(lake: Lake, table: str) -> pl.DataFrame:
+    """Rows of one table of alarms as they were last judged; none before the first time."""
+    files = lake.catalog[table].all_files()
+    return pl.read_parquet(files) if files else pl.DataFrame(arrow_schema(table).empty_table())

@@ -1,0 +1,110 @@
+"""Lists the landing zone: every file with its size and time, and what must not be opened with the reason.
+
+One `stat` a file, and nothing kept of a file but its row: a landing zone may hold hundreds of thousands.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from goodput.collect.received import UNCLAIMED, LandedFile
+from goodput.errors import LandingMissing
+from goodput.settings.model import Settings
+
+_UNFINISHED = (".tmp", ".partial", "~")
+_SCHEMA = {"landing": pl.String, "path": pl.String, "size_bytes": pl.Int64, "modified_ns": pl.Int64}
+_Found = tuple[str, str, os.stat_result | str]  # folder below the landing path, name, status or reason for refusal
+
+
+@dataclass
+class Listing:
+    """Files to look at (columns landing, path, size_bytes, modified_ns), and those refused with the reason."""
+
+    files: pl.DataFrame
+    refused: list[tuple[LandedFile, str]] = field(default_factory=list)
+
+
+def list_landing(settings: Settings) -> Listing:
+    """Every file below the landing paths, each once; hidden and unfinished files are left alone.
+
+    Raises LandingMissing with all paths that are not there.
+    """
+    missing = [path for path in settings.landing_paths if not path.exists()]
+    if missing:
+        raise LandingMissing(missing)
+    lake = os.path.realpath(settings.lake_path)
+    resolved = cache(os.path.realpath)
+    seen: set[tuple[str, str]] = set()
+    listing = Listing(pl.DataFrame(schema=_SCHEMA))
+    for landing in settings.landing_paths:
+        home, rows = landing if landing.is_dir() else landing.parent, []
+        for folder, name, status in _walk(landing, lake):
+            if len(settings.landing_paths) > 1:  # they may overlap
+                place = (resolved(home / folder), name)
+                if place in seen:
+                    continue
+                seen.add(place)
+            if isinstance(status, str):
+                listing.refused.append((landed_file(landing, folder + name), status))
+            else:
+                rows.append((str(landing), folder + name, status.st_size, status.st_mtime_ns))
+        listing.files.extend(pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
+    return listing
+
+
+def landed_file(landing: Path, relative_path: str) -> LandedFile:
+    """A file by its landing path, which may be the file itself, and its path below that."""
+    path = landing / relative_path if landing.is_dir() else landing
+    return LandedFile(path, landing, UNCLAIMED)
+
+
+def _walk(landing: Path, lake: str) -> Iterator[_Found]:
+    """What lies below a landing path but not in the lake."""
+    if not landing.is_dir():
+        if status := _status(landing):
+            yield "", landing.name, status
+        return
+    root, pending = landing.resolve(), [""]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(landing / folder) as entries:
+                found = list(entries)
+        except OSError as error:
+            yield "", folder.rstrip("/"), f"cannot be listed: {error.strerror}"
+            continue
+        for entry in found:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            is_lake = (is_folder or entry.is_symlink()) and os.path.realpath(entry.path) == lake
+            if entry.name.startswith(".") or is_lake:
+                continue
+            if is_folder:
+                pending.append(f"{folder}{entry.name}/")
+            elif not entry.name.endswith(_UNFINISHED):
+                status = (entry.is_symlink() and _escape(entry, root)) or _status(entry)
+                if status:
+                    yield folder, entry.name, status
+
+
+def _escape(link: os.DirEntry[str], root: Path) -> str | None:
+    try:
+        target = Path(link.path).resolve(strict=True)
+    except (OSError, RuntimeError):  # Python 3.11 and 3.12 raise RuntimeError on a loop
+        return "is a link that leads nowhere"
+    return None if target.is_relative_to(root) else f"is a link out of the landing path, to {target}"
+
+
+def _status(file: os.DirEntry[str] | Path) -> os.stat_result | str | None:
+    """Size and time of a file, or why it cannot be one; None of a link to a folder, which is found where it lies."""
+    try:
+        status = file.stat()
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if stat.S_ISDIR(status.st_mode):
+        return None
+    return status if stat.S_ISREG(status.st_mode) else "is no regular file but a pipe, socket or device"

@@ -1,0 +1,175 @@
+"""Rows of many sources on their way into the lake: held to their contracts together, written by table and partition.
+
+Rows are kept in memory up to a bound and then written as parts, which count once the batch is committed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+
+import duckdb
+import polars as pl
+
+from goodput.collect.received import Received, RefusedRow
+from goodput.conform.account import Account, counts, event_spans
+from goodput.conform.derive import derive
+from goodput.conform.enforce import enforce, in_contract_shape
+from goodput.conform.part_changes import without_sources
+from goodput.conform.written_keys import WrittenKeys
+from goodput.plumbing.catalog import ALL, Part, digest_sum
+from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.hours import hour_label
+from goodput.plumbing.lake import Lake, delete, write_each
+from goodput.plumbing.source_ledger import SourceEntry
+
+_ROWS_AT_ONCE = 250_000  # held to their contract together: each time has a price of its own
+_MOST_ROWS = 500_000  # in memory
+_UNCOUNTED = ("span_links",)  # by-products of rows that are counted as ignored
+_Written = tuple[str, str, pl.DataFrame]  # table, partition, rows
+
+
+class Batch:
+    """Sources read one after another: `begin`, `take` each block, then `end` or `refuse`; at last `write`.
+
+    `parts` are those written so far, by table.
+    """
+
+    def __init__(self, lake: Lake, connection: duckdb.DuckDBPyConnection) -> None:
+        self.parts: dict[str, list[Part]] = {}
+        self._lake = lake
+        self._connection = connection
+        self._sources: dict[str, SourceEntry] = {}
+        self._accounts: dict[str, Account] = {}
+        self._current = ""
+        self._received: dict[str, list[pl.DataFrame]] = {}  # not yet held to their contract
+        self._frames: dict[str, list[pl.DataFrame]] = {}  # in contract shape
+        self._refused: dict[str, list[RefusedRow]] = {}
+        self._rows = 0
+        self._written_keys = WrittenKeys()
+
+    @property
+    def entries(self) -> list[SourceEntry]:
+        """The sources with their accounts, which are complete once all is written."""
+        return [self._accounts[source_id].filled_in(entry) for source_id, entry in self._sources.items()]
+
+    def begin(self, entry: SourceEntry) -> None:
+        """A source comes next."""
+        self._current = entry.source_id
+        self._sources[entry.source_id] = entry
+        self._accounts[entry.source_id] = Account()
+        self._written_keys.clear()
+
+    def take(self, block: Received) -> None:
+        """Rows of the source; they may be written at once. Raises LakeUnwritable."""
+        self._accounts[self._current].add(block)
+        if block.refused:
+            self._refused.setdefault(self._current, []).extend(block.refused)
+        for table, frame in block.tables.items():
+            frames = self._received.setdefault(table, [])
+            frames.append(frame.with_columns(source_id=pl.lit(self._current)))
+            if sum(frame.height for frame in frames) >= _ROWS_AT_ONCE:
+                self._conform(table)
+        self._rows += block.rows_read
+        if self._rows >= _MOST_ROWS:
+            for table, rows in self._write():
+                self._written_keys.add(table, rows.filter(pl.col("source_id") == self._current))
+
+    def end(self, *, reader: str, stopped: str | None, torn_tail_bytes: int) -> None:
+        """The source is read."""
+        entry = self._sources[self._current]
+        self._sources[self._current] = replace(entry, reader=reader, reason=stopped, torn_tail_bytes=torn_tail_bytes)
+
+    def refuse(self, *, reader: str, reason: str) -> None:
+        """The source is no use, and so is none of its rows. Raises LakeUnreadable, LakeUnwritable."""
+        source_id = self._current
+        for held in (self._received, self._frames):
+            for table, frames in held.items():
+                held[table] = [frame.filter(pl.col("source_id") != source_id) for frame in frames]
+        self._refused.pop(source_id, None)
+        for table, partitions in self._accounts[source_id].partitions.items():
+            for partition in partitions:
+                self._withdraw(table, partition, source_id)
+        self._accounts[source_id] = Account()
+        self._sources[source_id] = replace(self._sources[source_id], status="refused", reader=reader, reason=reason)
+
+    def write(self) -> None:
+        """Write what is in memory as one part for each table and partition. Raises LakeUnwritable."""
+        self._write()
+
+    def _write(self) -> list[tuple[str, pl.DataFrame]]:
+        for table in [*self._received]:
+            self._conform(table)
+        written = [(table, self._unique(table, pl.concat(frames))) for table, frames in self._frames.items()]
+        self._frames.clear()
+        parts = [(table, *part) for table, rows in written for part in _by_partition(table, rows)]
+        if self._refused:
+            parts.append(("quarantine", ALL, self._quarantine()))
+        inputs = [self._inputs(*part) for part in parts]
+        for (table, _, _), part in zip(
+            parts, write_each(self._write_part, zip(parts, inputs, strict=True)), strict=True
+        ):
+            self.parts.setdefault(table, []).append(part)
+        self._rows = 0
+        return written
+
+    def _conform(self, table: str) -> None:
+        """Hold what was received to its contract."""
+        alike = groupby(self._received.pop(table), key=lambda frame: frame.schema)
+        rows = pl.concat([in_contract_shape(table, pl.concat(frames)) for _, frames in alike])
+        enforced = enforce(self._connection, table, derive(table, rows))
+        for source_id, refused in enforced.refused.items():
+            if table not in _UNCOUNTED:
+                self._refused.setdefault(source_id, []).extend(refused)
+                self._accounts[source_id].quarantined += len(refused)
+        self._frames.setdefault(table, []).append(enforced.kept)
+
+    def _unique(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """Each row of a source once, the first; the rest are counted."""
+        (key,) = contract(table).primary_key
+        unique = self._written_keys.without(table, rows, self.parts.get(table, ()))
+        if unique[key].n_unique() < unique.height:  # counting is quick, taking every row of every column is not
+            unique = unique.unique(subset=["source_id", key], keep="first", maintain_order=True)
+        if unique.height < rows.height and table not in _UNCOUNTED:
+            for frame, sign in ((rows, 1), (unique, -1)):
+                for source_id, count in counts(frame):
+                    self._accounts[source_id].duplicates += sign * count
+        if table == "serving_records":
+            for source_id, first_ns, last_ns in event_spans(unique):
+                self._accounts[source_id].extend(first_ns, last_ns)
+        return unique
+
+    def _quarantine(self) -> pl.DataFrame:
+        rows = [
+            {"source_id": source_id, "path": self._sources[source_id].path, **row.__dict__}
+            for source_id, refused in self._refused.items()
+            for row in sorted(refused, key=lambda row: (row.line, row.position))
+        ]
+        self._refused.clear()
+        schema = {"source_id": pl.String, "path": pl.String}
+        return in_contract_shape("quarantine", pl.DataFrame(rows, schema_overrides=schema, infer_schema_length=None))
+
+    def _inputs(self, table: str, partition: str, rows: pl.DataFrame) -> str:
+        sources = rows["source_id"].unique()
+        return digest_sum(name for name in sources if self._accounts[name].lies_in(table, partition))
+
+    def _write_part(self, part: tuple[_Written, str]) -> Part:
+        (table, partition, rows), inputs = part
+        return self._lake.write_part(table, partition, rows.to_arrow().cast(arrow_schema(table)), inputs)
+
+    def _withdraw(self, table: str, partition: str, source_id: str) -> None:
+        """Take a source out of parts that were written but not committed."""
+        parts = [part for part in self.parts[table] if part.partition == partition]
+        change = without_sources(self._lake, table, parts, {source_id})
+        self.parts[table] = [part for part in self.parts[table] if part not in change.remove] + change.add
+        delete(part.path for part in change.remove)
+
+
+def _by_partition(table: str, rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    agreed = contract(table)
+    if agreed.partition == "none":
+        if rows.height:
+            yield ALL, rows
+        return
+    hourly = rows.with_columns(hour=pl.sql_expr(agreed.partitioned_by))
+    for (hour,), part in hourly.partition_by("hour", as_dict=True, include_key=False, maintain_order=True).items():
+        yield hour_label(int(hour)), part

@@ -1,0 +1,83 @@
+"""The journal of a batch: which parts its commits add and remove, so that a run that dies among them is undone.
+
+The tables of the lake are committed one after another and the source ledger last. Where the ledger's commit is
+missing, the next run takes back what the others did and reads those sources again.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from goodput.errors import LakeUnreadable, LakeUnwritable
+from goodput.plumbing import source_ledger
+from goodput.plumbing.catalog import Part
+from goodput.plumbing.lake import Lake, write_atomically
+
+
+_Noted = tuple[str, str, str, str, int, int]  # a part, with its path below the lake
+
+
+class PartChange(NamedTuple):
+    """Parts that one commit of a table adds and removes."""
+
+    add: list[Part]
+    remove: list[Part]
+
+
+def write_journal(lake: Lake, changes: Mapping[str, PartChange]) -> None:
+    """Note what is about to be committed. Raises LakeUnwritable."""
+    noted = {
+        "ledger_version": lake.catalog[source_ledger.TABLE].version,
+        "tables": {table: [_noted(lake, parts) for parts in change] for table, change in changes.items()},
+    }
+    write_atomically(_path(lake), lambda path: path.write_text(json.dumps(noted)))
+
+
+def close_journal(lake: Lake) -> None:
+    """Forget what was noted: all of it is committed. Raises LakeUnwritable."""
+    try:
+        _path(lake).unlink(missing_ok=True)
+    except OSError as error:
+        raise LakeUnwritable(_path(lake), error) from error
+
+
+def undo_unfinished(lake: Lake) -> list[Path]:
+    """Take back the commits of a batch that has no commit of the source ledger; paths of the parts that it had added.
+
+    Raises LakeUnreadable, LakeUnwritable.
+    """
+    path = _path(lake)
+    if not path.exists():
+        return []
+    try:
+        noted = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise LakeUnreadable(path, str(error)) from error
+    removed: list[Path] = []
+    if lake.catalog[source_ledger.TABLE].version <= noted["ledger_version"]:
+        for table, (added, replaced) in noted["tables"].items():
+            home = lake.catalog[table]
+            if home.version >= 0:
+                home.change(_parts(lake, replaced), _parts(lake, added))
+            removed += [part.path for part in _parts(lake, added)]
+    close_journal(lake)
+    return removed
+
+
+def _path(lake: Lake) -> Path:
+    return lake.root / "ingesting.json"
+
+
+def _noted(lake: Lake, parts: Sequence[Part]) -> list[_Noted]:
+    return [
+        (p.partition, p.path.relative_to(lake.root).as_posix(), p.inputs, p.content, p.rows, p.size_bytes)
+        for p in parts
+    ]
+
+
+def _parts(lake: Lake, noted: Sequence[_Noted]) -> list[Part]:
+    return [
+        Part(partition, lake.root / path, inputs, content, rows, size_bytes)
+        for partition, path, inputs, content, rows, size_bytes in noted
+    ]

@@ -1,0 +1,65 @@
+"""Changes parts of conformed tables: rows of sources that are superseded leave them, small ones are merged.
+
+`inputs` of a part is the sum of the sources that it counts; each source counts in one part of a partition, so that the
+sum over its parts is that of its sources however they are spread.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from goodput.conform.journal import PartChange
+from goodput.errors import LakeUnreadable
+from goodput.plumbing.catalog import Part, digest_sum
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.lake import Lake
+
+_MODULUS = 2**128
+_SMALL_BYTES = 16 * 2**20
+_MOST_SMALL = 8
+
+
+def without_sources(lake: Lake, table: str, parts: Iterable[Part], source_ids: Collection[str]) -> PartChange:
+    """Take all rows of some sources out of the parts of one partition: what holds any becomes one part, or none.
+
+    One, because which of several counts a source that stays cannot be seen. Raises LakeUnreadable, LakeUnwritable.
+    """
+    gone = pa.array(sorted(source_ids), pa.string())
+    holding, found = [], set()
+    for part in parts:
+        held = set(pc.unique(_read(part, ["source_id"])["source_id"]).to_pylist()) & set(source_ids)
+        if held:
+            holding.append(part)
+            found |= held
+    rest = []
+    for part in holding:
+        rows = _read(part, arrow_schema(table).names)
+        kept = rows.filter(pc.invert(pc.is_in(rows["source_id"], value_set=gone)))
+        if kept.num_rows:
+            rest.append(kept)
+    inputs = digest_sum([*(part.inputs for part in holding), *map(_negative, found)])
+    add = [lake.write_part(table, holding[0].partition, pa.concat_tables(rest), inputs)] if rest else []
+    return PartChange(add, holding)
+
+
+def merged(lake: Lake, table: str, parts: Sequence[Part]) -> PartChange:
+    """Make one of the small parts of a partition, once there are many. Raises LakeUnreadable, LakeUnwritable."""
+    small = [part for part in parts if part.size_bytes < _SMALL_BYTES]
+    if len(small) <= _MOST_SMALL:
+        return PartChange([], [])
+    rows = pa.concat_tables([_read(part, arrow_schema(table).names) for part in small])
+    return PartChange([lake.write_part(table, small[0].partition, rows, digest_sum(p.inputs for p in small))], small)
+
+
+def _negative(source_id: str) -> str:
+    return f"{_MODULUS - int(source_id, 16):x}"
+
+
+def _read(part: Part, columns: list[str]) -> pa.Table:
+    try:
+        with pq.ParquetFile(part.path) as file:
+            return file.read(columns)
+    except (OSError, pa.ArrowException) as error:
+        raise LakeUnreadable(part.path, str(error)) from error

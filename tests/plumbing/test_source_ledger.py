@@ -1,0 +1,149 @@
+"""The source ledger: what is committed is read back, and a change rewrites no more than what it changes."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from goodput.errors import LakeUnreadable
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.source_ledger import SourceEntry, change, observed, partitions_of, read, rows_quarantined
+
+ENTRY = SourceEntry(
+    source_id="s1",
+    content_hash="c1",
+    head_hash="h1",
+    path="a.jsonl",
+    landing="/landing",
+    reader="otlp",
+    status="read",
+    reason=None,
+    size_bytes=10,
+    rows_read=5,
+    rows_duplicate=1,
+    rows_quarantined=2,
+    ignored={"span_is_no_request": 1, "metric_not_read": 7},
+    torn_tail_bytes=3,
+    first_event_ns=2**62 + 1,  # not exact as a double
+    last_event_ns=2**62 + 3,
+    partitions={"serving_records": ["2026-11-20T09", "2026-11-20T10"], "quarantine": ["all"]},
+    ingested_ns=2**62 + 5,
+)
+REFUSED = SourceEntry("s2", "", "", "b.bin", "/landing", "otlp", "refused", "no OTLP", 0)
+
+
+def entries(lake: Lake) -> list[SourceEntry]:
+    rows = read(lake).to_pylist()
+    return [
+        SourceEntry(**{**row, "ignored": json.loads(row["ignored"]), "partitions": json.loads(row["partitions"])})
+        for row in rows
+    ]
+
+
+def parts(lake: Lake) -> set[str]:
+    return {Path(path).name for path in Lake(lake.root).catalog["source_ledger"].all_files()}
+
+
+def numbered(number: int) -> SourceEntry:
+    return replace(ENTRY, source_id=f"n{number}", path=f"{number:03}.jsonl")
+
+
+def test_what_is_committed_is_read(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    assert entries(lake) == []
+    change(lake, [REFUSED, ENTRY], ())
+    assert entries(lake) == [ENTRY, REFUSED]  # by landing and path
+    assert entries(Lake(tmp_path)) == [ENTRY, REFUSED]
+    change(lake, [], ["s1", "s2"])
+    assert entries(lake) == []
+
+
+def test_the_order_of_entries_does_not_matter(tmp_path: Path) -> None:
+    lakes = [Lake(tmp_path / "a"), Lake(tmp_path / "b")]
+    third = replace(ENTRY, source_id="s0", path="z.jsonl")
+    change(lakes[0], [ENTRY, REFUSED, third], ())
+    change(lakes[1], [third, ENTRY, REFUSED], ())
+    assert parts(lakes[0]) == parts(lakes[1])  # named by their bytes
+    assert [entry.source_id for entry in entries(lakes[0])] == ["s1", "s2", "s0"]
+
+
+def test_a_change_rewrites_only_the_parts_that_hold_what_it_removes(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    change(lake, [numbered(1), numbered(2)], ())
+    first = parts(lake)
+    change(lake, [numbered(3), numbered(4)], ())
+    second = parts(lake) - first
+    (replaced,) = change(lake, [numbered(5)], ["n3"])
+    assert {replaced.name} == second
+    assert first < parts(lake)
+    assert len(parts(lake)) == 3  # the first, the second without n3, and n5
+    assert sorted(entry.source_id for entry in entries(lake)) == ["n1", "n2", "n4", "n5"]
+
+
+def test_a_part_of_which_nothing_remains_goes(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    for number in range(100):  # one file that grows
+        change(lake, [numbered(number)], [f"n{number - 1}"])
+        assert len(parts(lake)) == 1
+    assert entries(lake) == [numbered(99)]
+
+
+def test_no_change_is_no_commit(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    change(lake, [], ["s1"])
+    assert not any(tmp_path.iterdir())
+    change(lake, [ENTRY], ())
+    version = lake.catalog["source_ledger"].version
+    assert change(lake, [], ["unheard of"]) == []
+    assert lake.catalog["source_ledger"].version == version
+
+
+def test_many_parts_become_one(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    change(lake, [numbered(0), numbered(100)], ())
+    for number in range(1, 32):
+        assert change(lake, [numbered(number)], ()) == []
+    assert len(parts(lake)) == 32
+    before = parts(lake)
+    replaced = change(lake, [numbered(32)], ["n100"])
+    assert {path.name for path in replaced} == before
+    assert len(parts(lake)) == 1
+    assert entries(lake) == [numbered(number) for number in range(33)]
+
+
+def test_a_damaged_ledger_is_reported(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    change(lake, [ENTRY], ())
+    (path,) = lake.catalog["source_ledger"].all_files()
+    Path(path).write_bytes(b"PAR1 no more")
+    with pytest.raises(LakeUnreadable, match=r"\.parquet: cannot be read"):
+        read(lake)
+
+
+def test_observed_telemetry_spans_all_sources_that_hold_any(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    assert observed(lake) is None
+    change(lake, [REFUSED], ())
+    assert observed(lake) is None
+    early = replace(ENTRY, source_id="e", first_event_ns=5, last_event_ns=9)
+    late = replace(ENTRY, source_id="l", first_event_ns=7, last_event_ns=20)
+    change(lake, [late, early], ())
+    assert observed(lake) == (5, 20)
+
+
+def test_rows_in_quarantine_are_those_of_all_sources(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    assert rows_quarantined(lake) == 0
+    change(lake, [ENTRY, REFUSED, replace(ENTRY, source_id="s3", rows_quarantined=40)], ())
+    assert rows_quarantined(lake) == 42
+
+
+def test_where_the_rows_of_some_sources_lie(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    other = replace(ENTRY, source_id="s3", partitions={"serving_records": ["2026-11-20T10"]})
+    change(lake, [ENTRY, REFUSED, other, replace(ENTRY, source_id="s4")], ())
+    assert partitions_of(lake, ["s1", "s2", "s3"]) == {
+        "serving_records": {"2026-11-20T09": {"s1"}, "2026-11-20T10": {"s1", "s3"}},
+        "quarantine": {"all": {"s1"}},
+    }
