@@ -59,7 +59,7 @@ CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, sampled) AS
     replica_usd IS NULL AND NOT engine_seen AND NOT coalesce(sampled, false);
 -- Which record's outcome counts, the least first: the status of a whole call says only that an answer began, and of
 -- records of one try the one that saw it fail is right.
-CREATE OR REPLACE TEMP MACRO tell_rank(covers_tries, outcome, depth) AS
+CREATE OR REPLACE TEMP MACRO outcome_rank(covers_tries, outcome, depth) AS
     CASE WHEN covers_tries AND outcome = 'ok' THEN 100 ELSE floor(depth) END * 2 + (outcome = 'ok')::INTEGER;
 -- The one of two values that is preferred, else the other.
 CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS

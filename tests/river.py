@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goodput.join.nodes import JOIN
-from goodput.join.options import options
+from goodput.join.options import options as join_options
 from goodput.join.workloads import workload_rows
 from goodput.measure import windows as measured_windows
 from goodput.measure.slices import SLICES, slice_rows
@@ -137,9 +137,9 @@ def join(
     with connect() as connection:
         for name, rows in (("serving_records", records), ("span_links", links), ("label_records", labels)):
             connection.register(name, pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
-        connection.register("options", options(chosen))
+        connection.register("options", join_options(chosen))
         connection.register("observed", as_rows("observed", {"observed_until_ns": at_ns(observed_until_s)}))
-        connection.register("workloads", workload_rows(chosen))
+        connection.register("workload_rules", workload_rows(chosen))
         for relation in JOIN.relations:
             compute(connection, relation)
         tables = {
@@ -187,9 +187,7 @@ class Parts:
 def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: Stretch) -> Measured:
     """Measured rows of a stretch at the given grains (seconds)."""
     base_s = min(settings.windows_s)
-    span = {
-        "from_s": stretch.from_s,
-        "until_s": stretch.until_s,
+    options = {
         "step_s": math.gcd(*grains),
         "base_s": base_s,
         "session_reach_h": session_reach_h(settings),
@@ -200,9 +198,11 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         for name, files in vars(parts).items():
             read_parts(connection, name, files, arrow_schema(name))
         connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
-        connection.register("span", as_rows("span", span))
+        extent = {"from_s": stretch.from_s, "until_s": stretch.until_s}
+        connection.register("measured_range", as_rows("measured_range", extent))
+        connection.register("window_options", as_rows("window_options", options))
         connection.register("slices", slice_rows(SLICES))
-        connection.register("workloads", workload_rows(settings))
+        connection.register("workload_rules", workload_rows(settings))
         return measured_windows.measure(connection, is_base_asked=base_s in grains)
 
 

@@ -1,5 +1,6 @@
 -- description: Hours in which the labels of a source may judge requests: those of the records that they can be joined to; none where they judge none so far
 -- grain: source_id, epoch_hour
+-- reads: label_records, serving_records
 WITH judged AS (
     SELECT l.source_id, r.ended_ns, r.started_ns
     FROM label_records AS l JOIN serving_records AS r ON l.subject_kind = 'span' AND r.record_id = l.subject_id

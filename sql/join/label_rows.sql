@@ -1,5 +1,6 @@
 -- description: Label records of each source in each hour, and how many of them another source had given too
 -- grain: source_id, epoch_hour
+-- reads: label_records
 SELECT
     source_id,
     labelled_ns // 3600000000000 AS epoch_hour,

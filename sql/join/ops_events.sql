@@ -1,6 +1,7 @@
 -- description: Each operation on the fleet once (semantics 10): of an event that is changed in place its last state, of tellings that never change the first
 -- grain: event_id
-WITH told AS (
+-- reads: event_records, event_subjects
+WITH latest AS (
     SELECT * FROM event_records
     QUALIFY row_number() OVER (
         PARTITION BY event_id
@@ -8,18 +9,18 @@ WITH told AS (
     ) = 1
 )
 SELECT
-    t.event_id,
-    t.kind,
-    at_utc(t.occurred_ns) AS occurred_at,
+    e.event_id,
+    e.kind,
+    at_utc(e.occurred_ns) AS occurred_at,
     -- what is known to be a replica does not name its pool
-    CASE WHEN s.pool IS NULL AND s.replica IS NOT NULL THEN nullif(t.pool, t.subject) ELSE coalesce(s.pool, t.pool) END AS pool,
-    coalesce(s.replica, t.replica) AS replica,
-    t.revision,
-    t.subject,
-    t.occurrences,
-    t.detail,
-    t.dialect,
-    t.source_id AS source,
-    t.line
-FROM told AS t
+    CASE WHEN s.pool IS NULL AND s.replica IS NOT NULL THEN nullif(e.pool, e.subject) ELSE coalesce(s.pool, e.pool) END AS pool,
+    coalesce(s.replica, e.replica) AS replica,
+    e.revision,
+    e.subject,
+    e.occurrences,
+    e.detail,
+    e.dialect,
+    e.source_id AS source,
+    e.line
+FROM latest AS e
 LEFT JOIN event_subjects AS s USING (subject)

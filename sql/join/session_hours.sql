@@ -1,5 +1,6 @@
 -- description: What each session did in each hour: sessions of any length are added up from these, without their requests (semantics 8)
 -- grain: epoch_hour, session_id, workload
+-- reads: requests
 SELECT
     epoch_hour,
     session_id,

@@ -1,5 +1,6 @@
 -- description: Judgements of whole sessions in their current revision (semantics 3); a verdict that only a workload could give is unknown
 -- grain: label_id
+-- reads: label_records
 WITH revised AS (
     SELECT * FROM label_records
     WHERE subject_kind = 'session'

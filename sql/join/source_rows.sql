@@ -1,5 +1,6 @@
 -- description: Serving records of each source in each hour, and how many of them had been received from another source too
 -- grain: source_id, epoch_hour
+-- reads: serving_records, unique_records
 -- kind: view
 SELECT
     r.source_id,

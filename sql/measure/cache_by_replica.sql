@@ -1,5 +1,6 @@
 -- description: How much of its input each replica found in its cache, by its attempts and by its own counters (semantics 6)
 -- grain: window_start, window_s, replica
+-- reads: attempts, grains, replica_counts, replica_grid
 WITH looked_up AS (
     SELECT
         g.window_s, a.ended_ns // 1000000000 // g.window_s * g.window_s AS start_s, a.replica,

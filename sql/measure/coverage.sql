@@ -1,5 +1,6 @@
 -- description: How many of the requests that an engine counted have been seen as attempts, by replica and hour
 -- grain: window_start, replica
+-- reads: attempts, replica_samples
 WITH readings AS (
     -- each time that a replica's count of finished requests was read, and from when on it tells of every request
     SELECT

@@ -1,5 +1,6 @@
 -- description: What an accepted request would cost a pool if a kind of operation came more or less often, and all else stayed as it is (semantics 7)
 -- grain: kind (NULL: all kinds), pool, events_per_day
+-- reads: disruption_cost
 -- Cost and accepted work come at their steady rate, and at their disrupted rate for as long as an event disrupts.
 WITH frequencies AS (
     SELECT c.*, unnest(list_sort(list_distinct([0, 1, 2, 4, 8, 16, 32, c.events_per_day]))) AS at_events_per_day

@@ -1,5 +1,6 @@
 -- description: How often each gate fails in each window and slice, and how often it alone
 -- grain: window_start, window_s, slice, workload, model, pool, route, gate
+-- reads: slices, window_counts
 WITH counted AS (
     SELECT
         c.window_s, c.start_s, s.slice,
@@ -12,7 +13,7 @@ WITH counted AS (
     CROSS JOIN slices AS s
     GROUP BY ALL
 ),
-told AS (
+unpivoted AS (
     SELECT
         window_s, start_s, slice, workload, model, pool, route,
         unnest([
@@ -32,6 +33,6 @@ SELECT
     make_timestamptz(start_s * 1000000) AS window_start, window_s, slice, workload, model, pool, route,
     gate, gated, failing, only_failing,
     ratio(failing, gated) AS fail_ratio
-FROM told
+FROM unpivoted
 -- a gate that is set and that nobody could measure is gated by none, and may still be all that is in the way
 WHERE gated > 0 OR only_failing > 0

@@ -1,5 +1,6 @@
 -- description: What came of the requests that arrived in each base window, and which replicas were at work: the points of `frontier`
 -- grain: window_start, workload, pool, route
+-- reads: attempts, measured_range, requests, window_options
 -- By arrival, not by completion: under overload the two drift apart, and what arrives is the load.
 WITH timed AS MATERIALIZED (
     SELECT
@@ -9,7 +10,8 @@ WITH timed AS MATERIALIZED (
         pass_ttft, pass_tpot, pass_e2e, pass_itl_p95, pass_jitter, pass_quality,
         latency_bucket(ttft_s) AS ttft_bucket, latency_bucket(tpot_s) AS tpot_bucket, latency_bucket(e2e_s) AS e2e_bucket
     FROM requests
-    CROSS JOIN span
+    CROSS JOIN measured_range
+    CROSS JOIN window_options
     -- a window that was not wholly observed says nothing of its load
     WHERE start_s >= from_s AND start_s < until_s
         AND start_s >= observed_from_s AND start_s + base_s <= observed_until_s
@@ -17,7 +19,7 @@ WITH timed AS MATERIALIZED (
 arrived AS MATERIALIZED (
     SELECT
         start_s, workload, pool, route,
-        row_number() OVER ()::INTEGER AS cell,
+        row_number() OVER ()::INTEGER AS group_id,
         count(*) AS arrivals,
         count(*) FILTER (WHERE verdict <> 'in_flight') AS ended,
         count(*) FILTER (WHERE pass_success) AS succeeded,
@@ -34,27 +36,27 @@ arrived AS MATERIALIZED (
     FROM timed
     GROUP BY ALL
 ),
--- counting by a number for each cell takes half the time that histogram() by its four words does
+-- counting by a number for each group_id takes half the time that histogram() by its four words does
 numbered AS MATERIALIZED (
-    SELECT cell, ttft_bucket, tpot_bucket, e2e_bucket
+    SELECT group_id, ttft_bucket, tpot_bucket, e2e_bucket
     FROM timed
     JOIN arrived USING (start_s, workload, pool, route)
     WHERE pass_success
 ),
 ttft AS (
-    SELECT cell, list_sort(list({bucket: ttft_bucket, n: n})) AS counts
-    FROM (SELECT cell, ttft_bucket, count(*) AS n FROM numbered WHERE ttft_bucket IS NOT NULL GROUP BY ALL)
-    GROUP BY cell
+    SELECT group_id, list_sort(list({bucket: ttft_bucket, n: n})) AS counts
+    FROM (SELECT group_id, ttft_bucket, count(*) AS n FROM numbered WHERE ttft_bucket IS NOT NULL GROUP BY ALL)
+    GROUP BY group_id
 ),
 tpot AS (
-    SELECT cell, list_sort(list({bucket: tpot_bucket, n: n})) AS counts
-    FROM (SELECT cell, tpot_bucket, count(*) AS n FROM numbered WHERE tpot_bucket IS NOT NULL GROUP BY ALL)
-    GROUP BY cell
+    SELECT group_id, list_sort(list({bucket: tpot_bucket, n: n})) AS counts
+    FROM (SELECT group_id, tpot_bucket, count(*) AS n FROM numbered WHERE tpot_bucket IS NOT NULL GROUP BY ALL)
+    GROUP BY group_id
 ),
 e2e AS (
-    SELECT cell, list_sort(list({bucket: e2e_bucket, n: n})) AS counts
-    FROM (SELECT cell, e2e_bucket, count(*) AS n FROM numbered WHERE e2e_bucket IS NOT NULL GROUP BY ALL)
-    GROUP BY cell
+    SELECT group_id, list_sort(list({bucket: e2e_bucket, n: n})) AS counts
+    FROM (SELECT group_id, e2e_bucket, count(*) AS n FROM numbered WHERE e2e_bucket IS NOT NULL GROUP BY ALL)
+    GROUP BY group_id
 ),
 at_work AS (
     SELECT start_s, workload, pool, route, list_sort(list(DISTINCT replica)) AS replicas
@@ -66,7 +68,8 @@ at_work AS (
                 least(epoch_us(coalesce(ended_at, started_at)) // 1000000, until_s - 1) + 1,
                 base_s)) AS start_s
         FROM attempts
-        CROSS JOIN span
+        CROSS JOIN measured_range
+        CROSS JOIN window_options
         WHERE replica IS NOT NULL
     )
     GROUP BY ALL
@@ -74,13 +77,13 @@ at_work AS (
 SELECT
     make_timestamptz(start_s * 1000000) AS window_start, p.base_s AS window_s, workload, pool, route,
     coalesce(w.replicas, []) AS replicas,
-    a.* EXCLUDE (start_s, workload, pool, route, cell),
+    a.* EXCLUDE (start_s, workload, pool, route, group_id),
     t.counts.list_transform(lambda c: c.bucket) AS ttft_buckets, t.counts.list_transform(lambda c: c.n) AS ttft_counts,
     o.counts.list_transform(lambda c: c.bucket) AS tpot_buckets, o.counts.list_transform(lambda c: c.n) AS tpot_counts,
     e.counts.list_transform(lambda c: c.bucket) AS e2e_buckets, e.counts.list_transform(lambda c: c.n) AS e2e_counts
 FROM arrived AS a
-CROSS JOIN span AS p
+CROSS JOIN window_options AS p
 LEFT JOIN at_work AS w USING (start_s, workload, pool, route)
-LEFT JOIN ttft AS t USING (cell)
-LEFT JOIN tpot AS o USING (cell)
-LEFT JOIN e2e AS e USING (cell)
+LEFT JOIN ttft AS t USING (group_id)
+LEFT JOIN tpot AS o USING (group_id)
+LEFT JOIN e2e AS e USING (group_id)

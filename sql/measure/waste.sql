@@ -1,5 +1,6 @@
 -- description: Where dollars, GPU time and tokens went, by window, slice and bucket (semantics 5)
 -- grain: window_start, window_s, slice, workload, model, pool, route, bucket
+-- reads: cost_ledger, grains, slices
 -- unit: usd NULL: nothing of it is known; `unpriced` counts the entries whose cost nobody tells
 -- identity: M: over buckets the rows of a slice add up to what the resources cost in the window
 -- What all rows may be off the same way adds up. Of the rest errors of one replica in one of the ledger's windows have one cause and
@@ -20,7 +21,7 @@ WITH causes AS (
     FROM cost_ledger
     GROUP BY ALL
 ),
-cells AS (
+finest_buckets AS (
     SELECT
         step_s, workload, model, pool, route, bucket,
         sum(usd) AS usd, sum(gpu_s) AS gpu_s, sum(tokens) AS tokens, sum(unpriced) AS unpriced, bool_or(estimated) AS estimated,
@@ -41,7 +42,7 @@ windowed AS (
         sum(usd)::DOUBLE AS usd, coalesce(sum(gpu_s), 0)::DOUBLE AS gpu_s, coalesce(sum(tokens), 0)::DOUBLE AS tokens,
         sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated,
         CASE WHEN bool_and(is_bounded) THEN sum(common_usd)::DOUBLE + sqrt(sum(variance)::DOUBLE) END AS error_usd
-    FROM cells AS c
+    FROM finest_buckets
     CROSS JOIN grains AS g
     CROSS JOIN slices AS s
     GROUP BY ALL

@@ -1,5 +1,6 @@
 -- description: Accepted units of each workload by what it calls them: resolutions, tasks, items ..., per hour and what one costs (semantics 8)
 -- grain: window_start, window_s, workload
+-- reads: goodput, workloads
 -- kind: view
 SELECT
     g.window_start, g.window_s, g.workload,

@@ -1,5 +1,6 @@
 -- description: Of each window and slice the gate whose removal alone would accept the most, and how often it fails (semantics 2)
 -- grain: window_start, window_s, slice, workload, model, pool, route
+-- reads: gate_failures, goodput
 -- kind: view
 SELECT
     g.window_start, g.window_s, g.slice, g.workload, g.model, g.pool, g.route,

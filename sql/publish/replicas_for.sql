@@ -1,5 +1,6 @@
 -- description: Replicas that each route and pool needs for a stated peak of arrivals per second, with headroom; asked as a table: FROM replicas_for(40, 1.3)
 -- grain: slice, pool, route
+-- reads: frontier
 -- kind: macro
 -- unit: headroom is a factor: 1.3 is 30 % more than the peak needs; less than 1, as a share would be, is refused
 SELECT DISTINCT

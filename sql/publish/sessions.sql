@@ -1,5 +1,6 @@
 -- description: Every session with all of its requests, however many hours they span; accepted when every one of them is (semantics 8)
 -- grain: session_id
+-- reads: requests, session_hours
 -- kind: view
 SELECT
     *,

@@ -1,5 +1,6 @@
 -- description: The ledger of every source file with what became of its rows (identity R, semantics 9)
 -- grain: source_id
+-- reads: label_rows, record_rows, sample_rows, source_ledger, source_rows
 -- identity: R: rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored
 WITH used AS (
     SELECT source_id, sum(records) AS records, sum(duplicates) AS duplicates

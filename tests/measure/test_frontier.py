@@ -11,6 +11,7 @@ import pytest
 from goodput.join.workloads import workload_rows
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import write_parquet
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import connect, sql_file
 from goodput.settings.model import Quality, Settings, Workload
 from river import START_S, Parts, Row, Stretch, at_ns, judged, measure, one_workload
@@ -64,7 +65,7 @@ def frontier(
     with connect() as connection:
         connection.register("load_windows", made.load_windows.to_arrow().cast(arrow_schema("load_windows")))
         connection.register("goodput", made.goodput.with_columns(cost_usd=pl.lit(cost_usd)).to_arrow())
-        connection.register("workloads", workload_rows(settings))
+        register(connection, "workload_rules", workload_rows(settings))
         rows = pl.DataFrame(connection.sql(sql_file("frontier").text).to_arrow_table())
     return rows.filter(slice="route").sort("load_bin")
 

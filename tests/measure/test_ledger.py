@@ -17,6 +17,7 @@ from by_seconds import Fleet, Record, Try, ledger, samples
 from goodput.measure.windows import SLICES, Parts, Stretch, measure, slice_rows
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import hour_label
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Rate, Settings
 from river import Row, judged, one_workload
@@ -216,8 +217,8 @@ def wasted(frame: pl.DataFrame, window_s: int) -> pl.DataFrame:
     names = arrow_schema("cost_ledger").names
     with connect() as connection:
         connection.register("cost_ledger", frame.select(names).to_arrow())
-        connection.register("grains", pa.table({"window_s": pa.array([window_s], pa.int32())}))
-        connection.register("slices", slice_rows(SLICES))
+        register(connection, "grains", pa.table({"window_s": [window_s]}))
+        register(connection, "slices", slice_rows(SLICES))
         compute(connection, "waste")
         return pl.DataFrame(connection.sql("SELECT * FROM waste").to_arrow_table())
 

@@ -10,7 +10,9 @@ import pyarrow as pa
 import pytest
 
 from goodput.measure.replicas import TABLES
+from goodput.measure.windows import range_row
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect
 from river import START_S, Row, at_ns
 
@@ -51,9 +53,9 @@ def rows_of(
     with connect() as connection:
         for name, rows in (("attempts", attempts), ("replica_samples", samples)):
             connection.register(name, pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
-        connection.register("grains", pa.table({"window_s": pa.array([grain], pa.int32())}))
-        connection.register("span", pa.table({"from_s": [START_S], "until_s": [START_S + 3600]}))
-        connection.register("sample_options", pa.table({"staleness_ns": [staleness_s * 10**9]}))
+        register(connection, "grains", pa.table({"window_s": [grain]}))
+        register(connection, "measured_range", range_row(START_S, START_S + 3600))
+        register(connection, "sample_options", pa.table({"staleness_ns": [staleness_s * 10**9]}))
         for name in ("replica_life", "replica_grid", "replica_counts", "replica_gauges", *TABLES):
             compute(connection, name)
         found = {name: connection.sql(f"FROM {name}").to_arrow_table().cast(arrow_schema(name)) for name in TABLES}

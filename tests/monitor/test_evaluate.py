@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from goodput.monitor.evaluate import Evaluation, Evidence
-from goodput.monitor.reach import reach
+from goodput.monitor.lookback import lookback
 from goodput.plumbing.alarm_actions import Action
 from goodput.plumbing.contracts import arrow_schema
 from goodput.settings.model import Settings
@@ -217,7 +217,7 @@ def test_history_that_is_out_of_reach_changes_nothing_that_was_told() -> None:
     told = evaluation(rows, 156 * A_DAY, settings(alarms={"max_age_s": 9e9})).news([])
     fixed = [e for e in told if e["pool"] == "pool-1"]
     for before, days in ((told, 160 - 30), (fixed, 92)):
-        looks = reach(at(160 * A_DAY - 1), before)
+        looks = lookback(at(160 * A_DAY - 1), before)
         assert timedelta(days=days) <= at(160 * A_DAY) - looks.since <= timedelta(days=days + 40)
         near = rows.filter(pl.col("window_start") >= looks.since, pl.col("pool").is_in([e["pool"] for e in before]))
         again = evaluation(near, 160 * A_DAY, settled=looks.settled).news(before)

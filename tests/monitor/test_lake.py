@@ -16,7 +16,8 @@ import pytest
 from goodput.cli.headline import print_headline
 from goodput.cli.main import main
 from goodput.measure.gates import gate_rows
-from goodput.monitor.assets import TABLES, evaluate, evidence, read_rows
+from goodput.monitor.alarm_tables import TABLES
+from goodput.monitor.assets import evaluate, evidence, read_rows
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import write_parquet
@@ -183,7 +184,7 @@ def test_an_accepted_shift_ends_the_alarm_of_the_series(
         def now(cls, tz: Any = None) -> "Clock":
             return cls.fromtimestamp(NOW.timestamp(), UTC)
 
-    monkeypatch.setattr("goodput.cli.alarm_orders.datetime", Clock)
+    monkeypatch.setattr("goodput.cli.alarm_actions.datetime", Clock)
     since = MONDAY + timedelta(days=DAYS - 1)
     say("accept", evaluated["p99_ttft_s_page"]["alarm_id"], "--from", since.isoformat())
     evaluate(workspace, NOW)

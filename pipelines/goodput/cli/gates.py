@@ -3,22 +3,15 @@
 The verdict itself is read, never computed again (semantics 2).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from goodput.cli.cells import apart, plain, significant
 from goodput.cli.request_record import RequestRecord
+from goodput.settings.gates import GATES, LATENCY_GATES
 
-LATENCIES = {
-    "ttft": "ttft_s",
-    "tpot": "tpot_s",
-    "e2e": "e2e_s",
-    "itl_p95": "itl_p95_s",
-    "jitter": "jitter_s",
-    "deadline": "e2e_s",
-}
-GATES = ("success", "retries", *LATENCIES, "quality")  # in the order in which verdicts are decided
+LATENCIES: Mapping[str, str] = {name: gate.measured for name, gate in LATENCY_GATES.items()}
 
 
 class Result(StrEnum):

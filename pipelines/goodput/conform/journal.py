@@ -14,7 +14,6 @@ from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.lake import Lake, write_atomically
 
-
 _Noted = tuple[str, str, str, str, int, int]  # a part, with its path below the lake
 
 

@@ -63,7 +63,7 @@ def source_files(batch: Batch) -> pa.Table:
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {
     "options": options,
-    "workloads": workload_rows,
+    "workload_rules": workload_rows,
     "sample_options": sample_options,
     "event_subjects": event_subjects,
     "cost_rules": cost_rules,

@@ -3,17 +3,8 @@
 import pyarrow as pa
 
 from goodput.join.workloads import bounds
+from goodput.plumbing.parameters import PARAMETERS
 from goodput.settings.model import Settings, Workload
-
-SCHEMA = pa.schema(
-    [
-        ("workload", pa.string()),
-        ("gate", pa.string()),
-        ("bound", pa.float64()),
-        ("unit", pa.string()),
-        ("unit_label", pa.string()),
-    ]
-)
 
 
 def gate_rows(settings: Settings) -> pa.Table:
@@ -26,11 +17,13 @@ def gate_rows(settings: Settings) -> pa.Table:
         for name, workload in settings.workloads.items()
         for gate, bound in (_gates(workload) or {None: None}).items()
     ]
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
+    return pa.Table.from_pylist(rows, schema=PARAMETERS["workloads"].schema)
 
 
 def _gates(workload: Workload) -> dict[str | None, float | None]:
-    gates: dict[str | None, float | None] = {g: bound for g, bound in bounds(workload).items() if bound is not None}
+    gates: dict[str | None, float | None] = {
+        gate: bound for gate, bound in bounds(workload).items() if bound is not None
+    }
     if workload.retry_budget is not None:
         gates["retries"] = float(workload.retry_budget)
     if workload.quality is not None:

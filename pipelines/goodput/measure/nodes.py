@@ -4,7 +4,7 @@ from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
 from goodput.join.workloads import workload_rows
 from goodput.measure import cost_ledger, coverage, disruptions, frontier, replicas, windows
 from goodput.measure.slices import slices
-from goodput.plumbing.compute import compute_sql, grains, target_hours
+from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
 from goodput.plumbing.node import Node
 
 COVERAGE = Node(
@@ -45,8 +45,13 @@ WINDOWS = Node(
     "Windows of goodput.",
     windows.compute_windows,
     lookaround=windows.lookaround,
-    from_settings={"workloads": workload_rows},
-    from_batch={"grains": grains, "span": windows.span, "slices": slices},
+    from_settings={"workload_rules": workload_rows},
+    from_batch={
+        "grains": grains,
+        "measured_range": measured_range,
+        "window_options": windows.window_options,
+        "slices": slices,
+    },
     beside=windows.observed_edges,
     span={"session_hours": windows.session_partitions},
     appended=("restatements",),
@@ -59,7 +64,7 @@ REPLICAS = Node(
     compute_sql,
     lookaround=replicas.lookaround,
     from_settings=JOIN_TABLES,
-    from_batch={"grains": grains, "span": windows.span},
+    from_batch={"grains": grains, "measured_range": measured_range},
 )
 FRONTIER = Node(
     "frontier",
@@ -67,7 +72,7 @@ FRONTIER = Node(
     ("frontier",),
     "Goodput by offered load, from the load windows of the last busy week.",
     compute_sql,
-    from_settings={"workloads": workload_rows},
+    from_settings={"workload_rules": workload_rows},
     span={"load_windows": frontier.last_busy_week, "goodput": frontier.last_busy_week},
 )
 DISRUPTIONS = Node(

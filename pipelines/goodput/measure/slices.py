@@ -26,13 +26,9 @@ def slices(_batch: Batch) -> pa.Table:
     return slice_rows(SLICES)
 
 
-def slice_rows(rows: Sequence[Slice], cut_of: Sequence[Cuts] = ()) -> pa.Table:
-    """Slices as rows: slice, by_workload, by_model, by_pool, by_route, and cut_workload ... of the cut of each."""
-    table = flags("by", [row[1:] for row in rows]).add_column(0, "slice", pa.array([row[0] for row in rows]))
-    if not cut_of:
-        return table
-    cuts = flags("cut", cut_of)
-    return pa.table(table.columns + cuts.columns, names=table.column_names + cuts.column_names)
+def slice_rows(rows: Sequence[Slice]) -> pa.Table:
+    """Slices as rows: slice, by_workload, by_model, by_pool, by_route."""
+    return flags("by", [row[1:] for row in rows]).add_column(0, "slice", pa.array([row[0] for row in rows]))
 
 
 def flags(kind: str, rows: Sequence[Cuts]) -> pa.Table:

@@ -12,12 +12,12 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.measure.restatement import RESTATED, write_restated
-from goodput.measure.slices import DIMENSIONS, SLICES, Cuts, flags, slice_rows
+from goodput.measure.slices import DIMENSIONS, SLICES, Cuts, flags
 from goodput.plumbing.compute import load, write_windows
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
 from goodput.plumbing.node import Batch, Context, Lookaround, Parts, hours_in
-from goodput.plumbing.parameters import as_rows
+from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect, sql_file
 from goodput.settings.model import Settings
 
@@ -82,19 +82,20 @@ def compute_windows(batch: Batch) -> Parts:
 
 
 def measure(connection: duckdb.DuckDBPyConnection, *, is_base_asked: bool) -> Measured:
-    """Rows of the windows that relation `span` asks for, at the lengths of `grains` (semantics 4, 8).
+    """Rows of the windows that relation `measured_range` asks for, at the lengths of `grains` (semantics 4, 8).
 
     The connection has the inputs and parameters of the windows; load windows exist at the base length alone.
     """
-    compute(connection, "request_words")
+    compute(connection, "request_dimensions")
     for column in DIMENSIONS:
-        words = f"SELECT unnest({column}) FROM request_words"  # noqa: S608  (a column of its own)
-        connection.execute(f"CREATE TYPE {column}_word AS ENUM ({words})")
+        values = f"SELECT unnest({column}) FROM request_dimensions"  # noqa: S608  (a column of its own)
+        connection.execute(f"CREATE TYPE {column}_code AS ENUM ({values})")
     for relation in ("measured_sessions", "measured_requests", "window_costs", "window_counts"):
         compute(connection, relation)
-    cut_of = _cut_of_each(connection)
-    connection.register("slices", slice_rows(SLICES, cut_of))
-    _compute_quantiles(connection, set(cut_of))
+    quantile_slices = _quantile_slice_of_each(connection)
+    by_slice = flags("quantile_by", quantile_slices).add_column(0, "slice", pa.array([row[0] for row in SLICES]))
+    register(connection, "slice_quantiles", by_slice)
+    _compute_quantiles(connection, set(quantile_slices))
     goodput = _rows(connection, "goodput", RESTATED)
     failures = _rows(connection, "gate_failures")
     loads = _rows(connection, "load_windows") if is_base_asked else _empty("load_windows")
@@ -111,10 +112,10 @@ def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(contract(table).primary_key, nulls_last=False)
 
 
-def _cut_of_each(connection: duckdb.DuckDBPyConnection) -> list[Cuts]:
-    """For each slice the words that suffice to tell its rows apart; where they are the same, so are percentiles."""
-    words = f"SELECT DISTINCT {', '.join(DIMENSIONS)} FROM window_counts"  # noqa: S608  (columns of its own)
-    found = pl.DataFrame(connection.sql(words).to_arrow_table())
+def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection) -> list[Cuts]:
+    """For each slice the dimensions that suffice to tell its rows apart; where they are the same, so are percentiles."""
+    dimensions = f"SELECT DISTINCT {', '.join(DIMENSIONS)} FROM window_counts"  # noqa: S608  (columns of its own)
+    found = pl.DataFrame(connection.sql(dimensions).to_arrow_table())
     return [_fewest(found, row[1:]) for row in SLICES]
 
 
@@ -132,10 +133,10 @@ def _parts(found: pl.DataFrame, by: Sequence[str]) -> int:
     return found.unique(by).height if by else min(found.height, 1)
 
 
-def _compute_quantiles(connection: duckdb.DuckDBPyConnection, cuts: Iterable[Cuts]) -> None:
-    """Cut by cut: percentiles hold all values of their cut in memory."""
-    for number, cut in enumerate(sorted(cuts)):
-        connection.register("cut", flags("cut", [cut]))
+def _compute_quantiles(connection: duckdb.DuckDBPyConnection, slices: Iterable[Cuts]) -> None:
+    """One slice after another: percentiles hold all values of theirs in memory."""
+    for number, by in enumerate(sorted(slices)):
+        register(connection, "quantile_slice", flags("quantile_by", [by]))
         if number == 0:
             compute(connection, "window_quantiles")
         else:
@@ -149,14 +150,12 @@ def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[s
     return pl.DataFrame(rows.cast(pa.schema(wanted)))
 
 
-def span(batch: Batch) -> pa.Table:
-    """Event time asked for in Unix seconds, the shortest step and window, and what telemetry was observed at all."""
+def window_options(batch: Batch) -> pa.Table:
+    """Step and base length of windows, reach of a session, and when telemetry was observed."""
     first_ns, last_ns = batch.context.observed_ns
     return as_rows(
-        "span",
+        "window_options",
         {
-            "from_s": batch.from_s,
-            "until_s": batch.until_s,
             "step_s": math.gcd(*batch.grains),
             "base_s": min(batch.settings.windows_s),
             "session_reach_h": session_reach_h(batch.settings),

@@ -6,7 +6,6 @@ A secret is read for each attempt and is in no message of an error; a body is se
 import json
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -150,6 +149,3 @@ def _printed(body: bytes) -> Sent:
     sys.stdout.write(body.decode())
     sys.stdout.flush()
     return Sent(True)
-
-
-Send = Callable[[str, bytes, int], Sent]

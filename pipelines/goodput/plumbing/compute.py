@@ -14,7 +14,7 @@ from goodput.plumbing.contracts import Contract, arrow_schema, contract
 from goodput.plumbing.hours import HOUR_S, epoch_hour
 from goodput.plumbing.lake import write_each
 from goodput.plumbing.node import Batch, Parts, hours_in
-from goodput.plumbing.parameters import shaped
+from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
 _PARTITION_HOUR = "partition_hour"
@@ -36,9 +36,9 @@ def load(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
         read_parts(connection, table, batch.files(table), arrow_schema(table))
     for name in node.parameters:
         if name in node.from_settings:
-            connection.register(name, shaped(name, node.from_settings[name](batch.settings)))
+            register(connection, name, node.from_settings[name](batch.settings))
         elif name in node.from_batch:  # else its Python registers it once it knows how
-            connection.register(name, shaped(name, node.from_batch[name](batch)))
+            register(connection, name, node.from_batch[name](batch))
 
 
 def target_hours(batch: Batch) -> pa.Table:
@@ -49,6 +49,11 @@ def target_hours(batch: Batch) -> pa.Table:
 def grains(batch: Batch) -> pa.Table:
     """Lengths in seconds of the windows asked for."""
     return pa.table({"window_s": pa.array(batch.grains, pa.int32())})
+
+
+def measured_range(batch: Batch) -> pa.Table:
+    """The event time that is measured, in Unix seconds."""
+    return pa.table({"from_s": [batch.from_s], "until_s": [batch.until_s]})
 
 
 def write_table(connection: duckdb.DuckDBPyConnection, batch: Batch, table: str) -> dict[str, Part]:

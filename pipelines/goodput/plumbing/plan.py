@@ -161,7 +161,7 @@ def _remove_uncalled(node: Node, context: Context, outcome: Outcome) -> None:
         table = context.lake.catalog[name]
         gone = [partition for partition in table.parts if not context.grains(partition)]
         if gone:
-            outcome.replaced += table.replace({partition: () for partition in gone})
+            outcome.replaced += table.replace(dict.fromkeys(gone, ()))
 
 
 def _together(node: Node, partitions: Iterable[str]) -> Iterator[list[str]]:

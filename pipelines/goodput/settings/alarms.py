@@ -6,12 +6,13 @@ What is wrong with rules that are well-formed is `alarm_mistakes`' work; what a 
 from collections.abc import Mapping
 from datetime import date, datetime
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, field_validator
+from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, WrapValidator, field_validator
 
 from goodput.settings.metrics import HIGHEST_SCORE, METRICS, QUARTER_HOURLY
+from goodput.settings.rule_kinds import kind_names, rule_settings
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
 
 Severity = Literal["page", "ticket"]
@@ -19,9 +20,9 @@ HOUR_S = 3600
 
 
 class Rule(SettingsModel):
-    """One rule: a trend against the series' own baseline, an absolute bound, or absence."""
+    """One rule of a kind: a trend against the series' own baseline, an absolute bound, absence, ..."""
 
-    kind: Literal["trend", "absolute", "absence"] = "trend"
+    kind: str = "trend"
     metric: str | None = None
     severity: Severity = "ticket"
     enabled: bool = True
@@ -33,6 +34,24 @@ class Rule(SettingsModel):
     workload: Names = ()
     pool: Names = ()
     replica: Names = ()
+
+    @field_validator("kind")
+    @classmethod
+    def _known_kind(cls, value: str) -> str:
+        if value not in kind_names():
+            raise Unusable(f"{value!r} is not usable", ", ".join(kind_names()))
+        return value
+
+
+def _with_keys_of_its_kind(value: Any, validate: ValidatorFunctionWrapHandler) -> Rule:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if kind not in kind_names():
+        rule: Rule = validate(value)
+        return rule
+    return rule_settings(kind).model.model_validate(value)
+
+
+AnyRule = SerializeAsAny[Annotated[Rule, WrapValidator(_with_keys_of_its_kind)]]
 
 
 class BurnRate(SettingsModel):
@@ -90,7 +109,7 @@ class Alarms(SettingsModel):
     max_age_s: Seconds = 6 * 3600.0
     silent_telemetry_s: Seconds = 2 * 3600.0
     page_budget: Count = 3
-    rules: dict[str, Rule] = Field(default_factory=dict)
+    rules: dict[str, AnyRule] = Field(default_factory=dict)
 
     @field_validator("time_zone")
     @classmethod

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from goodput.settings.alarms import Alarms, Slo
 from goodput.settings.channels import Channel, Notify, usable_fallbacks
+from goodput.settings.gates import LatencyName
 from goodput.settings.presets import PRESETS
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
 
@@ -72,9 +73,7 @@ class Workload(SettingsModel):
     itl_p95_s: Seconds | None = None
     jitter_s: Seconds | None = None
     completion_window_s: Seconds | None = None
-    on_missing: dict[Literal["ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline"], Literal["fail", "pass"]] = Field(
-        default_factory=dict
-    )
+    on_missing: dict[LatencyName, Literal["fail", "pass"]] = Field(default_factory=dict)
     quality: Quality | None = None
 
     @model_validator(mode="before")

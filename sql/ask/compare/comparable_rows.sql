@@ -1,5 +1,6 @@
 -- description: Requests with the revision last deployed in their pool before they arrived, and what was spent on no request: what sides are cut from
 -- grain: request_key; beside requests bucket, window_start, workload, model, pool, route and replica of `cost_ledger`
+-- reads: cost_ledger, ops_events, requests
 -- kind: view
 WITH deployed AS (
     SELECT

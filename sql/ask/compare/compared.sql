@@ -1,13 +1,14 @@
--- description: Two sides, measure by measure: both values and their difference, each with its 95 % interval, and which side is better where it can be told
+-- description: Two sides, measure by measure: both values and their difference, each with its 95 % interval, and which side is better where it can be estimate
 -- grain: metric
-WITH told AS (
+-- reads: compared_costs, compared_quantiles, compared_sides
+WITH measures AS (
     SELECT
         side,
         unnest([
-            {metric: 'throughput_rps', ordinal: 1, more_is_better: true, told: throughput_rps},
-            {metric: 'goodput_rps', ordinal: 2, more_is_better: true, told: goodput_rps},
-            {metric: 'goodput_ratio', ordinal: 3, more_is_better: true, told: goodput_ratio},
-            {metric: 'quality_ratio', ordinal: 4, more_is_better: true, told: quality_ratio}
+            {metric: 'throughput_rps', ordinal: 1, more_is_better: true, estimate: throughput_rps},
+            {metric: 'goodput_rps', ordinal: 2, more_is_better: true, estimate: goodput_rps},
+            {metric: 'goodput_ratio', ordinal: 3, more_is_better: true, estimate: goodput_ratio},
+            {metric: 'quality_ratio', ordinal: 4, more_is_better: true, estimate: quality_ratio}
         ], max_depth := 2)
     FROM compared_sides
     UNION ALL
@@ -16,16 +17,16 @@ WITH told AS (
     SELECT side, 'busy_cost_per_accepted_usd', 6, false, busy_cost_per_accepted_usd FROM compared_costs
     WHERE EXISTS (FROM compared_costs WHERE idle_usd <> 0 OR unattributed_usd <> 0)
     UNION ALL
-    SELECT side, metric, 7 AS ordinal, false AS more_is_better, told FROM compared_quantiles
+    SELECT side, metric, 7 AS ordinal, false AS more_is_better, estimate FROM compared_quantiles
 ),
 paired AS (
     SELECT
         metric, a.ordinal, a.more_is_better,
-        a.told AS a, b.told AS b,
-        difference(a.told, b.told) AS apart
-    FROM (FROM told WHERE side = 'A') AS a
-    JOIN (FROM told WHERE side = 'B') AS b USING (metric)
-    WHERE a.told.value IS NOT NULL OR b.told.value IS NOT NULL
+        a.estimate AS a, b.estimate AS b,
+        difference(a.estimate, b.estimate) AS apart
+    FROM (FROM measures WHERE side = 'A') AS a
+    JOIN (FROM measures WHERE side = 'B') AS b USING (metric)
+    WHERE a.estimate.value IS NOT NULL OR b.estimate.value IS NOT NULL
 )
 SELECT
     metric,

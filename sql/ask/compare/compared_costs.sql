@@ -1,5 +1,6 @@
 -- description: What each side cost: its requests, and the idle and unattributed money that falls to it; loaded cost per accepted (semantics 5)
 -- grain: side
+-- reads: compared_requests, compared_sides, compared_windows, side_rows
 -- unit: cost_usd NULL: of some request nobody knows
 WITH own AS (
     SELECT

@@ -1,5 +1,6 @@
 -- description: p50, p95 and p99 of each side's latencies over succeeded requests, each with its 95 % interval
 -- grain: side, metric
+-- reads: compared_requests
 WITH sorted AS (
     SELECT
         side,
@@ -11,7 +12,7 @@ WITH sorted AS (
     FROM compared_requests
     GROUP BY side
 ),
-asked AS (
+requested AS (
     SELECT side, latency, q.name, q.p, at_level(sorted_s, q.p) AS quantile_s
     FROM sorted
     CROSS JOIN (VALUES ('p50', 0.5::DOUBLE), ('p95', 0.95), ('p99', 0.99)) AS q (name, p)
@@ -24,7 +25,7 @@ windowed AS (
         count(CASE a.latency WHEN 'ttft' THEN r.ttft_s WHEN 'tpot' THEN r.tpot_s ELSE r.e2e_s END) AS n,
         count(*) FILTER (WHERE CASE a.latency WHEN 'ttft' THEN r.ttft_s WHEN 'tpot' THEN r.tpot_s ELSE r.e2e_s END <= a.quantile_s) AS below
     FROM compared_requests AS r
-    JOIN asked AS a USING (side)
+    JOIN requested AS a USING (side)
     GROUP BY ALL
 ),
 varied AS (
@@ -37,7 +38,7 @@ varied AS (
     WHERE n > 0
     GROUP BY side, latency, p
 )
-SELECT side, name || '_' || latency || '_s' AS metric, quantile_within(sorted_s, p, variance) AS told
-FROM asked
+SELECT side, name || '_' || latency || '_s' AS metric, quantile_within(sorted_s, p, variance) AS estimate
+FROM requested
 JOIN sorted USING (side, latency)
 JOIN varied USING (side, latency, p)

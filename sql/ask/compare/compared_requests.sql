@@ -1,5 +1,6 @@
 -- description: The requests of the two sides that `goodput compare` sets against each other, with what it needs of them
 -- grain: request
+-- reads: goodput, side_rows
 SELECT
     side,
     workload,

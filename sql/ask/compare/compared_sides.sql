@@ -1,5 +1,6 @@
 -- description: Each side as a whole: its rates and ratios with their variances
 -- grain: side
+-- reads: compared_strata, compared_windows
 WITH totals AS (
     SELECT
         side,

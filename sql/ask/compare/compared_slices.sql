@@ -1,18 +1,19 @@
 -- description: Two sides, slice by slice of prompt and answer length: means that agree can hide tails that do not
 -- grain: dimension, from_tokens
+-- reads: compared_requests
 -- Twenty comparisons at once: each interval is so wide (99.75 %) that all of them together hold 95 % of the time.
 WITH sized AS (
     SELECT * EXCLUDE (input_tokens, output_tokens), 'input_tokens' AS dimension, input_tokens AS tokens FROM compared_requests
     UNION ALL
     SELECT * EXCLUDE (input_tokens, output_tokens), 'output_tokens', output_tokens FROM compared_requests
 ),
-cuts AS (
-    SELECT dimension, list_distinct(quantile_disc(tokens, [0.25, 0.5, 0.75, 0.95])) AS cuts FROM sized GROUP BY dimension
+bounds AS (
+    SELECT dimension, list_distinct(quantile_disc(tokens, [0.25, 0.5, 0.75, 0.95])) AS bounds FROM sized GROUP BY dimension
 ),
 windowed AS (
     SELECT
         dimension, side, start_s,
-        len(list_filter(cuts, lambda cut: cut < tokens)) AS place,
+        len(list_filter(bounds, lambda bound: bound < tokens)) AS place,
         min(tokens) AS from_tokens,
         max(tokens) AS to_tokens,
         count(*) AS n,
@@ -21,7 +22,7 @@ windowed AS (
         count(*) FILTER (WHERE passed) AS passed,
         count(*) FILTER (WHERE is_accepted AND NOT needs_label) AS ungated
     FROM sized
-    JOIN cuts USING (dimension)
+    JOIN bounds USING (dimension)
     WHERE tokens IS NOT NULL
     GROUP BY ALL
 ),
@@ -55,7 +56,7 @@ spread AS (
     JOIN (SELECT dimension, side, place, pass_rate, estimate, n FROM estimated) AS e USING (dimension, side, place)
     GROUP BY ALL
 ),
-told AS (
+measured AS (
     SELECT
         *,
         wilson(estimate / n, effective_size(estimate / n, n,
@@ -77,8 +78,8 @@ SELECT
     difference(m.a, m.b).low AS difference_ci_low,
     difference(m.a, m.b).high AS difference_ci_high,
     CASE WHEN difference_ci_low > 0 THEN 'B' WHEN difference_ci_high < 0 THEN 'A' ELSE 'not distinguishable' END AS better
-FROM (FROM told WHERE side = 'A') AS a
-JOIN (FROM told WHERE side = 'B') AS b USING (dimension, place)
+FROM (FROM measured WHERE side = 'A') AS a
+JOIN (FROM measured WHERE side = 'B') AS b USING (dimension, place)
 CROSS JOIN LATERAL (
     SELECT unnest([
         {metric: 'goodput_ratio', a: a.goodput, b: b.goodput},

@@ -1,5 +1,6 @@
 -- description: Counts of each side by workload: labels are sampled workload by workload, so pass rates are estimated there
 -- grain: side, workload
+-- reads: compared_requests
 SELECT
     side, workload,
     count(*) AS n,

@@ -1,5 +1,6 @@
 -- description: What each side did in each base window from its first to its last: one window's requests fare alike, so windows are the sample
 -- grain: side, start_s
+-- reads: compared_requests, compared_strata, goodput
 WITH windowed AS (
     SELECT
         r.side, r.start_s, any_value(r.base_s) AS base_s,

@@ -1,5 +1,6 @@
 -- description: The latest published day (else the longest window) at a glance: overall and per workload and route
 -- grain: slice
+-- reads: goodput, workloads
 -- unit: what is counted, where that is not requests alone; goodput in % of offered units with its 95 % interval; failed, retries, slow, rejected in units; per_accepted in USD, loaded
 WITH latest AS (
     SELECT window_s, max(window_start) AS window_start

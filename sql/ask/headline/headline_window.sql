@@ -1,5 +1,6 @@
 -- description: Which time `headline` and `leaks` tell of, in one line: the latest published day, else the longest window
 -- grain: one row at most
+-- reads: goodput
 SELECT
     format('From {} UTC, {:g} h{}',
         strftime(window_start AT TIME ZONE 'UTC', '%Y-%m-%d %H:%M'),

@@ -1,5 +1,6 @@
 -- description: The price of the latest disruption that is over, in one line: what was done to which pool, how long it took, what it cost
 -- grain: one row at most
+-- reads: disruptions
 SELECT
     format('Latest disruption: {} of {} at {} UTC: {:.0f} min, {}; {}{}',
         kind,

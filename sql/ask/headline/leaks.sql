@@ -1,5 +1,6 @@
 -- description: The three largest leaks of the day (else the longest window) that `headline` shows, where its cost is known
 -- grain: leak
+-- reads: goodput, waste
 -- unit: usd; share of all that was spent
 WITH latest AS (
     SELECT window_s, max(window_start) AS window_start

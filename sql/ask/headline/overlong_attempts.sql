@@ -1,5 +1,6 @@
 -- description: Attempts of the latest published day (else the longest window) that outlast max_request_lifetime_s, in one line
 -- grain: one row at most
+-- reads: attempts, goodput
 -- What an attempt costs is counted in the hour in which it ends and in hours before it no further back than that.
 SELECT
     format('{} attempt(s) lasted up to {:.0f} s, longer than max_request_lifetime_s ({:.0f} s): what they cost may be counted '

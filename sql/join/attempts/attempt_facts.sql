@@ -1,5 +1,6 @@
 -- description: One row per attempt with every fact from the layer that has authority over it; nothing is added across layers (semantics 1)
 -- grain: attempt_id
+-- reads: record_chains, record_choices, unique_records
 WITH ranked AS (
     SELECT *, CASE layer WHEN 'engine' THEN 0 WHEN 'gateway' THEN 100 ELSE 200 END AS layer_rank FROM unique_records
 ),
@@ -56,7 +57,7 @@ merged AS (
         arg_min(itl_p95_s, depth) AS itl_p95_s,
         arg_min(jitter_s, depth) AS jitter_s,
         coalesce(
-            arg_min(outcome, tell_rank(covers_tries, outcome, depth)) FILTER (WHERE outcome <> 'unknown'),
+            arg_min(outcome, outcome_rank(covers_tries, outcome, depth)) FILTER (WHERE outcome <> 'unknown'),
             'unknown') AS outcome,
         arg_min(finish_reason, depth) AS finish_reason,
         arg_min(error_type, depth) AS error_type,
@@ -114,7 +115,7 @@ paired AS ( -- the columns of `merged`, in its order
         coalesce(a.itl_p95_s, b.itl_p95_s) AS itl_p95_s,
         coalesce(a.jitter_s, b.jitter_s) AS jitter_s,
         coalesce(
-            preferred(tell_rank(b.covers_tries, b.outcome, p.second_depth) < tell_rank(a.covers_tries, a.outcome, p.depth),
+            preferred(outcome_rank(b.covers_tries, b.outcome, p.second_depth) < outcome_rank(a.covers_tries, a.outcome, p.depth),
                 nullif(b.outcome, 'unknown'), nullif(a.outcome, 'unknown')),
             'unknown') AS outcome,
         coalesce(a.finish_reason, b.finish_reason) AS finish_reason,

@@ -1,5 +1,6 @@
 -- description: Which request each attempt is a try of (semantics 1): a configured key, else tries under one record, else sibling tries under one parent span, else the attempt alone
 -- grain: attempt_id
+-- reads: attempt_facts, options
 WITH RECURSIVE keyless AS (
     SELECT
         attempt_id, root_id, trace_id, span_id, parent_span_id, layer, covers_tries, call_id, started_ns, ended_ns, outcome,

@@ -1,5 +1,6 @@
 -- description: Every attempt with the request that it is a try of, its order in it and the request's workload (semantics 1)
 -- grain: attempt_id
+-- reads: attempt_facts, attempt_requests, request_facts
 -- kind: view
 SELECT
     f.* EXCLUDE (request_key),

@@ -1,5 +1,6 @@
 -- description: Which records are one attempt: a record and the try below it whose answer it passed on, layer by layer; other tries below it are attempts of their own (semantics 1)
 -- grain: record_id
+-- reads: record_matches, record_parents, unique_records
 WITH RECURSIVE below AS (
     SELECT child_id, parent_id, started_ns, succeeded FROM record_parents
     UNION ALL

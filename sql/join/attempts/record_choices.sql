@@ -1,5 +1,6 @@
 -- description: Parallel answers to one prompt (n > 1), of which an engine records each with the same id, start and prompt: all but the last to end, with that one
 -- grain: record_id
+-- reads: unique_records
 SELECT record_id, first_value(record_id) OVER one_call AS choice_of
 FROM unique_records
 WHERE layer = 'engine'

@@ -1,5 +1,6 @@
 -- description: Copies of serving records that do not count: of equal record_ids the one from the smallest source_id stays (semantics 9)
 -- grain: record_id, source_id
+-- reads: serving_records
 SELECT r.record_id, r.source_id
 FROM serving_records AS r
 JOIN (

@@ -1,5 +1,6 @@
 -- description: Records of one call that no parent links but an id, or the trace, that both carry: beside one that tells of the same try, else below the one that it is a try of (semantics 1)
 -- grain: record_id
+-- reads: record_choices, record_parents, unique_records
 WITH RECURSIVE ranked AS (
     SELECT
         record_id, dialect, layer, trace_id, span_id, parent_span_id, call_id, response_id, started_ns, ended_ns, outcome, http_status,

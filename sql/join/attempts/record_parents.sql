@@ -1,5 +1,6 @@
 -- description: For each record the nearest serving record above it in its trace, climbing through spans that are none
 -- grain: child_id
+-- reads: record_choices, span_links, unique_records
 WITH RECURSIVE links AS ( -- without copies, which would multiply at every step
     SELECT trace_id, span_id, min(parent_span_id) AS parent_span_id
     FROM span_links

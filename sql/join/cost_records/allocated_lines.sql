@@ -1,16 +1,17 @@
 -- description: Allocations of which none lies within the window of another of the same resource
 -- grain: record_id
+-- reads: cost_lines, source_exports
 WITH allocated AS (
-    SELECT l.*, d.dated
+    SELECT l.*, e.export_date
     FROM cost_lines AS l
-    JOIN dated_sources AS d USING (source_id)
+    JOIN source_exports AS e USING (source_id)
     WHERE l.basis = 'allocation'
 ),
 latest AS (
     SELECT * FROM allocated
     QUALIFY row_number() OVER (
         PARTITION BY sub_account, resource_id, window_start_ns, window_end_ns
-        ORDER BY dated DESC, period_end_ns DESC, amount_usd DESC, record_id, source_id
+        ORDER BY export_date DESC, period_end_ns DESC, amount_usd DESC, record_id, source_id
     ) = 1
 ),
 -- today so far, asked for again and again, and hours beside their day: the widest window has it all
@@ -23,6 +24,6 @@ widest AS (
         ) AS covered_ns
     FROM latest
 )
-SELECT * EXCLUDE (dated, covered_ns)
+SELECT * EXCLUDE (export_date, covered_ns)
 FROM widest
 WHERE covered_ns IS NULL OR covered_ns < window_end_ns

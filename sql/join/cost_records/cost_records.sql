@@ -1,13 +1,14 @@
 -- description: Money over a period for a resource (semantics 5): every line that holds now, each once
 -- grain: cost_id
+-- reads: allocated_lines, billed_lines, cost_lines, cost_rules, source_exports
 WITH other_lines AS (
     SELECT l.*
     FROM cost_lines AS l
-    JOIN dated_sources AS d USING (source_id)
+    JOIN source_exports AS x USING (source_id)
     WHERE l.basis NOT IN ('billing', 'allocation')
-    QUALIFY row_number() OVER (PARTITION BY l.cost_id ORDER BY d.dated DESC, l.record_id, l.source_id) = 1
+    QUALIFY row_number() OVER (PARTITION BY l.cost_id ORDER BY x.export_date DESC, l.record_id, l.source_id) = 1
 ),
-held AS (
+standing AS (
     SELECT * REPLACE (source_id || ':' || line || ':' || position AS cost_id) FROM billed_lines
     UNION ALL BY NAME
     SELECT * FROM allocated_lines
@@ -16,10 +17,10 @@ held AS (
 ),
 tagged AS (
     SELECT
-        h.*,
-        CASE WHEN json_valid(h.tags) AND json_type(h.tags) = 'OBJECT'
-            THEN json_transform(h.tags, '"MAP(VARCHAR, VARCHAR)"') END AS tag
-    FROM held AS h
+        s.*,
+        CASE WHEN json_valid(s.tags) AND json_type(s.tags) = 'OBJECT'
+            THEN json_transform(s.tags, '"MAP(VARCHAR, VARCHAR)"') END AS tag
+    FROM standing AS s
 )
 SELECT
     t.cost_id,

@@ -1,5 +1,6 @@
 -- description: Labels joined to the requests that they judge, with the workload's verdict on each (semantics 3)
 -- grain: label_id
+-- reads: attempt_facts, attempt_requests, label_records, options, request_facts, unique_records, workload_rules
 WITH unique_labels AS (
     SELECT * FROM label_records
     QUALIFY row_number() OVER (PARTITION BY record_id ORDER BY source_id) = 1
@@ -70,7 +71,7 @@ FROM revised AS l
 JOIN found AS f USING (label_id)
 JOIN request_facts AS q ON q.request_id = f.request_id
 CROSS JOIN options AS o
-LEFT JOIN workloads AS w USING (workload)
+LEFT JOIN workload_rules AS w USING (workload)
 -- judged while it may still count, whatever else is loaded beside it
 WHERE l.labelled_ns >= q.arrived_ns - o.max_request_lifetime_ns
     AND l.labelled_ns <= coalesce(q.ended_ns, q.arrived_ns) + o.label_lateness_ns

@@ -1,5 +1,6 @@
 -- description: Every reading once, and of counters how much they rose since the reading before (semantics 6, 9)
 -- grain: series_id, sampled_ns
+-- reads: sample_options, sample_records
 -- identity: C: of a counter read without gaps, the increases add up to its true growth
 WITH once AS (
     SELECT s.*, o.staleness_ns
@@ -18,7 +19,7 @@ followed AS (
     FROM once
     WINDOW series AS (PARTITION BY series_id ORDER BY sampled_ns)
 ),
-told_twice AS (
+several_feeds AS (
     SELECT layer, replica, metric FROM once GROUP BY ALL HAVING min(preference) < max(preference)
 ),
 -- a metric that comes through several feeds, or under an old name beside the new, counts once: as the best one near
@@ -31,7 +32,7 @@ best AS (
             RANGE BETWEEN staleness_ns PRECEDING AND staleness_ns FOLLOWING
         ) AS counts
     FROM once
-    JOIN told_twice USING (layer, replica, metric)
+    JOIN several_feeds USING (layer, replica, metric)
 ),
 linked AS (
     SELECT

@@ -1,5 +1,6 @@
 -- description: Sample records of each source in each hour, and how many of them count in no series
 -- grain: source_id, epoch_hour
+-- reads: replica_samples, sample_records
 SELECT
     r.source_id,
     r.sampled_ns // 3600000000000 AS epoch_hour,

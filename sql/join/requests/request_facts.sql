@@ -1,5 +1,6 @@
 -- description: One row per request: when it arrived and ended, how often it was tried, which attempt delivered, and its workload (semantics 1, 2)
 -- grain: request_id
+-- reads: attempt_facts, attempt_requests, observed, options, workload_rules
 WITH tries AS (
     SELECT
         r.request_id, r.request_key, r.retried,
@@ -54,7 +55,7 @@ asked AS (
 workload_of AS (
     SELECT a.*, w.workload
     FROM asked AS a
-    JOIN workloads AS w
+    JOIN workload_rules AS w
         ON (w.model IS NULL OR len(list_filter(w.model, lambda g: coalesce(a.model, '') GLOB g)) > 0)
         AND (w.route IS NULL OR len(list_filter(w.route, lambda g: coalesce(a.route, '') GLOB g)) > 0)
         AND (w.pool IS NULL OR len(list_filter(w.pool, lambda g: coalesce(a.pool, '') GLOB g)) > 0)

@@ -1,5 +1,6 @@
 -- description: Every request with each gate's outcome and its verdict (semantics 2, 3)
 -- grain: request_key
+-- reads: attempt_facts, options, quality_labels, request_facts, workload_rules
 -- kind: view
 WITH judged AS (
     SELECT
@@ -8,7 +9,7 @@ WITH judged AS (
         count(DISTINCT l.evaluator) FILTER (WHERE l.passed) AS evaluators_passed
     FROM quality_labels AS l
     JOIN request_facts AS q USING (request_id)
-    JOIN workloads AS w USING (workload)
+    JOIN workload_rules AS w USING (workload)
     WHERE l.current AND l.passed IS NOT NULL AND (len(w.evaluators) = 0 OR list_contains(w.evaluators, l.evaluator))
     GROUP BY l.request_id
 ),
@@ -37,7 +38,7 @@ measured AS (
     FROM request_facts AS q
     CROSS JOIN options AS o
     JOIN attempt_facts AS d ON d.attempt_id = q.delivering_attempt_id
-    LEFT JOIN workloads AS w USING (workload)
+    LEFT JOIN workload_rules AS w USING (workload)
     LEFT JOIN judged AS j ON j.request_id = q.request_id
 ),
 timed AS (

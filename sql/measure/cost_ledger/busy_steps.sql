@@ -1,5 +1,6 @@
 -- description: Time that a replica had something in flight, by window: the length of the union of its attempts
 -- grain: replica, step_s
+-- reads: ledger_options, ledger_pieces
 -- unit: busy_ns, first_ns, last_ns in Unix nanoseconds; `gaps` are the pauses too long to say that it was up
 WITH followed AS (
     SELECT

@@ -1,30 +1,31 @@
--- description: Attempts cut at the ledger's windows with what each piece cost, and which part of it was recomputing and guessing in vain
+-- description: Attempts cut at the ledger's windows with what each piece cost, and which part of it was recomputing and speculating in vain
 -- grain: attempt_id, step_s
+-- reads: attempt_work_estimates, ledger_pieces, model_bills, replica_costs, replica_work, token_prices
 -- unit: usd NULL: not known
 -- An attempt shares in the cost of its replica's busy time by work. One that is bought costs its part of what its model is
 -- billed, else its tokens at the price that was valid when it started, else what its gateway reported.
--- *_error_ratio: how far off, 95 times in 100; *_common_ratio: the part of it that leans the same way in all pieces (replica_works).
+-- *_error_ratio: how far off, 95 times in 100; *_common_ratio: the part of it that leans the same way in all pieces (replica_work).
 WITH weighed AS (
     SELECT
         p.*,
         c.usd AS replica_usd, c.gpu_s * c.busy_ratio AS busy_gpu_s, c.usd * c.busy_ratio AS busy_usd, c.basis AS replica_basis,
         coalesce(c.pool, p.pool) AS charged_pool,
         is_bought(c.usd, p.engine_seen, c.sampled) AS is_bought,
-        w.work AS all_work, w.in_flight_s, w.work_error_ratio, w.recomputing_error_ratio, w.guessing_error_ratio,
+        w.work AS all_work, w.in_flight_s, w.work_error_ratio, w.recomputing_error_ratio, w.speculating_error_ratio,
         w.work_common_ratio, w.recomputing_common_ratio,
-        g.work AS guessed_work, g.error_work, g.common_error_work,
-        coalesce(g.work, p.told_work * p.share, w.work_per_s * p.seconds) AS base_work,
+        e.work AS estimated_work, e.error_work, e.common_error_work,
+        coalesce(e.work, p.reported_work * p.share, w.work_per_s * p.seconds) AS base_work,
         coalesce(p.recomputed_tokens * p.share, w.recomputed_per_s * p.seconds, 0) AS redone_tokens,
-        coalesce(p.draft_tokens * p.share, w.draft_per_s * p.seconds, 0) AS guessed_tokens,
-        coalesce(p.rejected_tokens * p.share, w.rejected_per_s * p.seconds, 0) AS vain_tokens
+        coalesce(p.draft_tokens * p.share, w.draft_per_s * p.seconds, 0) AS drafted_tokens,
+        coalesce(p.rejected_tokens * p.share, w.rejected_per_s * p.seconds, 0) AS rejected_draft_tokens
     FROM ledger_pieces AS p
     LEFT JOIN replica_costs AS c ON c.replica = p.replica AND c.step_s = p.step_s
-    LEFT JOIN replica_works AS w ON w.replica = p.replica AND w.step_s = p.step_s
-    LEFT JOIN guessed_works AS g ON g.attempt_id = p.attempt_id AND g.step_s = p.step_s
-    WHERE p.is_wanted
+    LEFT JOIN replica_work AS w ON w.replica = p.replica AND w.step_s = p.step_s
+    LEFT JOIN attempt_work_estimates AS e ON e.attempt_id = p.attempt_id AND e.step_s = p.step_s
+    WHERE p.is_target
 ),
 worked AS (
-    SELECT *, base_work + prefill_weight * redone_tokens + draft_weight * guessed_tokens AS work FROM weighed
+    SELECT *, base_work + prefill_weight * redone_tokens + draft_weight * drafted_tokens AS work FROM weighed
 ),
 -- a price list has few rows of one model, so that looking up the one that held then stays linear
 priced AS (
@@ -38,10 +39,10 @@ priced AS (
             + coalesce(t.output_token_usd, 0) * greatest(coalesce(output_tokens, 0) - coalesce(reasoning_tokens, 0), 0)
             + coalesce(t.reasoning_token_usd, t.output_token_usd, 0) * coalesce(reasoning_tokens, 0)
         ) AS listed_usd,
-        b.usd * coalesce(ratio(coalesce(w.told_work, 0) * w.share, b.work), 1.0 / b.pieces) AS billed_usd,
+        b.usd * coalesce(ratio(coalesce(w.reported_work, 0) * w.share, b.work), 1.0 / b.pieces) AS billed_usd,
         b.basis AS billed_basis
     FROM worked AS w
-    LEFT JOIN bought_models AS b ON w.is_bought AND b.model = w.model AND b.step_s = w.step_s
+    LEFT JOIN model_bills AS b ON w.is_bought AND b.model = w.model AND b.step_s = w.step_s
     LEFT JOIN token_prices AS t ON w.is_bought AND t.model = w.model
         AND w.start_ns >= epoch_us(t.valid_from) * 1000
         AND (t.valid_to IS NULL OR w.start_ns < epoch_us(t.valid_to) * 1000)
@@ -62,9 +63,9 @@ SELECT
     CASE WHEN NOT is_bought THEN busy_gpu_s * part END AS gpu_s,
     tokens * share AS tokens,
     CASE WHEN whole THEN 0 ELSE redone_tokens END AS redone_tokens,
-    CASE WHEN whole THEN 0 ELSE vain_tokens END AS vain_tokens,
+    CASE WHEN whole THEN 0 ELSE rejected_draft_tokens END AS rejected_draft_tokens,
     CASE WHEN whole THEN 0 ELSE coalesce(ratio(prefill_weight * redone_tokens, work), 0) END AS recomputing,
-    CASE WHEN whole THEN 0 ELSE coalesce(ratio(draft_weight * vain_tokens, work), 0) END AS guessing,
+    CASE WHEN whole THEN 0 ELSE coalesce(ratio(draft_weight * rejected_draft_tokens, work), 0) END AS speculating,
     CASE
         WHEN NOT is_bought THEN replica_basis
         WHEN billed_usd IS NOT NULL THEN billed_basis
@@ -72,26 +73,26 @@ SELECT
         WHEN reported_usd IS NOT NULL THEN 'reported'
     END AS basis,
     CASE
-        WHEN NOT is_bought THEN is_untold OR guessed_work IS NOT NULL
+        WHEN NOT is_bought THEN is_unreported OR estimated_work IS NOT NULL
         ELSE coalesce(billed_usd IS NULL AND listed_usd IS NOT NULL AND tiered, false)
     END AS estimated,
     -- 95 % bounds, relative: an attempt that tells nothing may as well have done nothing
     CASE
         WHEN is_bought THEN 0
-        WHEN guessed_work IS NOT NULL THEN coalesce(ratio(error_work, work), 0)
-        WHEN is_untold AND NOT is_waiting THEN 1
+        WHEN estimated_work IS NOT NULL THEN coalesce(ratio(error_work, work), 0)
+        WHEN is_unreported AND NOT is_waiting THEN 1
         ELSE coalesce(work_error_ratio, 0)
     END AS error_ratio,
     CASE
         WHEN is_bought THEN 0
-        WHEN guessed_work IS NOT NULL THEN coalesce(ratio(common_error_work, work), 0)
-        WHEN is_untold AND NOT is_waiting THEN 1
+        WHEN estimated_work IS NOT NULL THEN coalesce(ratio(common_error_work, work), 0)
+        WHEN is_unreported AND NOT is_waiting THEN 1
         ELSE coalesce(work_common_ratio, 0)
     END AS common_ratio,
     CASE WHEN recomputed_tokens IS NULL THEN recomputing_error_ratio ELSE error_ratio END AS recomputing_error_ratio,
     CASE WHEN recomputed_tokens IS NULL THEN recomputing_common_ratio ELSE common_ratio END AS recomputing_common_ratio,
-    CASE WHEN draft_tokens IS NULL THEN guessing_error_ratio ELSE error_ratio END AS guessing_error_ratio,
-    CASE WHEN draft_tokens IS NULL THEN work_common_ratio ELSE common_ratio END AS guessing_common_ratio,
+    CASE WHEN draft_tokens IS NULL THEN speculating_error_ratio ELSE error_ratio END AS speculating_error_ratio,
+    CASE WHEN draft_tokens IS NULL THEN work_common_ratio ELSE common_ratio END AS speculating_common_ratio,
     recomputed_tokens IS NULL AS recomputing_estimated,
-    draft_tokens IS NULL AS guessing_estimated
+    draft_tokens IS NULL AS speculating_estimated
 FROM shared

@@ -1,5 +1,6 @@
 -- description: Every dollar once: attempt by bucket and window, and what no attempt had (semantics 5)
 -- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, basis
+-- reads: charged_pieces, cost_pieces, ledger_options, model_bills, replica_costs, replica_time, requests, target_hours
 -- kind: view
 -- unit: windows of the greatest common divisor of the settings' windows, so that each of those is a sum of these
 -- identity: M: in every window and pool the rows add up to what its resources cost
@@ -54,7 +55,7 @@ left_over AS (
     SELECT c.pool, c.replica, c.model, c.step_s, c.basis, c.usd, c.gpu_s
     FROM cost_pieces AS c
     LEFT JOIN pools AS p ON p.pool = c.pool AND p.step_s = c.step_s
-    LEFT JOIN bought_models AS b ON b.model = c.model AND b.step_s = c.step_s
+    LEFT JOIN model_bills AS b ON b.model = c.model AND b.step_s = c.step_s
     WHERE c.level = 'none'
         OR (c.level = 'pool' AND c.is_best AND coalesce(p.seen_ns, 0) = 0)
         OR (c.level = 'model' AND c.is_best AND b.model IS NULL)
@@ -62,9 +63,9 @@ left_over AS (
 entries AS (
     SELECT
         attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route,
-        usd * (1 - recomputing - guessing) AS usd, gpu_s * (1 - recomputing - guessing) AS gpu_s, tokens, basis, estimated,
-        usd * (1 - recomputing - guessing) * error_ratio AS error_usd,
-        usd * (1 - recomputing - guessing) * common_ratio AS common_error_usd
+        usd * (1 - recomputing - speculating) AS usd, gpu_s * (1 - recomputing - speculating) AS gpu_s, tokens, basis, estimated,
+        usd * (1 - recomputing - speculating) * error_ratio AS error_usd,
+        usd * (1 - recomputing - speculating) * common_ratio AS common_error_usd
     FROM charged_pieces
     UNION ALL
     SELECT
@@ -76,10 +77,10 @@ entries AS (
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'speculation', pool, replica, model, workload, route,
-        usd * guessing, gpu_s * guessing, vain_tokens, basis, guessing_estimated,
-        usd * guessing * guessing_error_ratio, usd * guessing * guessing_common_ratio
+        usd * speculating, gpu_s * speculating, rejected_draft_tokens, basis, speculating_estimated,
+        usd * speculating * speculating_error_ratio, usd * speculating * speculating_common_ratio
     FROM charged_pieces
-    WHERE vain_tokens > 0
+    WHERE rejected_draft_tokens > 0
     UNION ALL
     SELECT
         NULL, NULL, i.step_s, 'idle', i.pool, i.replica, c.model, c.workload, c.route,

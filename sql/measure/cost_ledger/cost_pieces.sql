@@ -1,5 +1,6 @@
 -- description: Cost records cut at the ledger's windows: part of the amount by part of the period
 -- grain: cost_id, step_s
+-- reads: cost_records, ledger_options, replica_hours, target_hours
 -- unit: level says what the record is for: replica, pool, model, request (overhead) or none that telemetry knows
 -- Bills may call replicas by another name than telemetry does (the pod's name, not its uid): a record of a replica that is
 -- not known is its pool's where none of the pool's replicas is known by the name that its bills give it.
@@ -23,7 +24,7 @@ stepped AS (
     ) AS w
     WHERE begin_ns < w.until_ns AND (end_ns > w.from_ns OR begin_ns >= w.from_ns)
 ),
-cut AS (
+split AS (
     SELECT *, unnest(range(first_step, last_step + 1)) AS step FROM stepped
 ),
 pools AS (
@@ -54,7 +55,7 @@ placed AS (
         CASE WHEN end_ns > begin_ns THEN (to_ns - from_ns) / (end_ns - begin_ns) ELSE 1.0 END AS share,
         amount_usd * share AS usd,
         gpu_s * share AS gpu_s
-    FROM cut AS c
+    FROM split AS c
     LEFT JOIN replica_hours AS h ON h.replica = c.replica AND h.epoch_hour = step * step_ns // 3600000000000
     LEFT JOIN pools AS p ON p.pool = c.pool AND p.epoch_hour = step * step_ns // 3600000000000
     WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours)

@@ -1,7 +1,8 @@
 -- description: What a replica's counters say of work that attempts may not report, by window
 -- grain: replica, step_s
+-- reads: ledger_options, replica_samples, target_hours
 -- unit: tokens; an increase is spread evenly over the time that its reading tells of
-WITH told AS (
+WITH increases AS (
     SELECT metric, replica, increase, interval_s, sampled_ns - (interval_s * 1e9)::BIGINT AS from_ns, sampled_ns AS to_ns
     FROM replica_samples
     WHERE layer = 'engine' AND metric IN (
@@ -10,12 +11,12 @@ WITH told AS (
         ) AND increase > 0
         AND interval_s > 0
 ),
-cut AS (
+split AS (
     SELECT t.*, o.step_ns, unnest(range(from_ns // step_ns, (to_ns - 1) // step_ns + 1)) AS step
-    FROM told AS t
+    FROM increases AS t
     CROSS JOIN ledger_options AS o
 ),
-tellers AS (
+recompute_counters AS (
     SELECT DISTINCT replica, sampled_ns // 3600000000000 AS epoch_hour
     FROM replica_samples
     WHERE layer = 'engine' AND metric = 'recomputed_tokens'
@@ -24,7 +25,7 @@ shared AS (
     SELECT
         replica, metric, interval_s, step * step_ns // 1000000000 AS step_s,
         increase * (least(to_ns, (step + 1) * step_ns) - greatest(from_ns, step * step_ns)) / (to_ns - from_ns) AS tokens
-    FROM cut
+    FROM split
     WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours)
 )
 SELECT
@@ -41,5 +42,5 @@ SELECT
     coalesce(sum_steady(CASE WHEN metric = 'prefix_cache_hit_tokens' THEN tokens END), 0) AS begun_cached_tokens,
     max(interval_s) AS interval_s
 FROM shared AS s
-LEFT JOIN tellers AS t ON t.replica = s.replica AND t.epoch_hour = s.step_s // 3600
+LEFT JOIN recompute_counters AS t ON t.replica = s.replica AND t.epoch_hour = s.step_s // 3600
 GROUP BY s.replica, s.step_s

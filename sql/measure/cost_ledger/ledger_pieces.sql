@@ -1,5 +1,6 @@
 -- description: Attempts cut at the ledger's windows, each with its bucket and what it asked of its replica there (semantics 5)
 -- grain: attempt_id, step_s
+-- reads: attempts, ledger_options, model_weights, requests, target_hours
 -- unit: work in weighted tokens; `share` is the part of the attempt's time that lies in the window
 -- An attempt that was never seen to end takes no time: nobody knows how long it was served. Its tokens count where it began.
 WITH judged AS (
@@ -29,9 +30,9 @@ WITH judged AS (
             + w.cached_weight * coalesce(a.cached_input_tokens, 0)
             + w.decode_weight * coalesce(a.output_tokens, 0)
             WHEN is_waiting THEN 0
-        END AS told_work,
-        a.input_tokens IS NULL OR (a.output_tokens IS NULL AND a.outcome <> 'ok') AS is_untold,
-        is_untold OR a.cached_input_tokens IS NULL AS is_unsure,
+        END AS reported_work,
+        a.input_tokens IS NULL OR (a.output_tokens IS NULL AND a.outcome <> 'ok') AS is_unreported,
+        is_unreported OR a.cached_input_tokens IS NULL AS needs_estimate,
         a.recomputed_tokens::DOUBLE AS recomputed_tokens,
         a.draft_tokens::DOUBLE AS draft_tokens,
         a.draft_tokens - coalesce(a.accepted_draft_tokens, a.draft_tokens)::DOUBLE AS rejected_tokens,
@@ -50,7 +51,7 @@ stepped AS (
     FROM judged AS j
     CROSS JOIN ledger_options AS o
 ),
-cut AS (
+split AS (
     SELECT *, unnest(range(first_step, last_step + 1)) AS step FROM stepped
 )
 SELECT
@@ -60,7 +61,7 @@ SELECT
     least(end_ns, (step + 1) * step_ns) AS to_ns,
     CASE WHEN end_ns > start_ns THEN (to_ns - from_ns) / (end_ns - start_ns) ELSE 1.0 END AS share,
     (to_ns - from_ns) / 1e9 AS seconds,
-    step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours) AS is_wanted
-FROM cut
+    step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours) AS is_target
+FROM split
 -- what lies further away may or may not have been read: it never counts
 WHERE part_hour - step * step_ns // 3600000000000 <= reach_h

@@ -1,5 +1,6 @@
 -- description: What a token of each model weighs in the sharing of its replica's time: the first of the settings' that matches
 -- grain: model
+-- reads: attempts, work_weights
 -- unit: the defaults have the shape of published prices: an output token costs five input tokens, a cached one a tenth
 SELECT
     m.model,

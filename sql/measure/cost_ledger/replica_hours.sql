@@ -1,7 +1,8 @@
 -- description: Replicas that telemetry knows, hour by hour: the pool that they serve and what is charged for them by the settings
 -- grain: replica, epoch_hour
+-- reads: ledger_pieces, rates, replica_samples
 -- A replica's pool is what most of its attempts of the hour say, else its samples: so slices agree with those of `goodput`.
-WITH said AS (
+WITH reported AS (
     SELECT replica, step_s // 3600 AS epoch_hour, pool, count(*) AS times, true AS attempted, bool_or(engine_seen) AS by_engine
     FROM ledger_pieces
     WHERE replica IS NOT NULL
@@ -18,7 +19,7 @@ known AS (
         first(pool ORDER BY attempted DESC, times DESC, pool) FILTER (WHERE pool IS NOT NULL) AS pool,
         bool_or(NOT attempted) AS sampled,
         bool_or(by_engine) AS by_engine
-    FROM said
+    FROM reported
     GROUP BY replica, epoch_hour
 ),
 rated AS (

@@ -1,5 +1,6 @@
 -- description: Time that a replica was up in each window, and how much of it each basis of cost has for itself
 -- grain: replica, step_s
+-- reads: busy_steps, cost_pieces, ledger_options, replica_hours, replica_samples, target_hours
 -- unit: nanoseconds; seen by samples or attempts; own and pool: shares of the records' time that no better basis covers
 -- Up is what samples or attempts show, pauses of at most staleness_s between two of a kind included, and what was billed.
 WITH paused AS (
@@ -19,7 +20,7 @@ spans AS (
         replica,
         unnest(list_prepend(first_ns, [g.end_ns for g in gaps])) AS from_ns,
         unnest(list_append([g.begin_ns for g in gaps], last_ns)) AS to_ns,
-        'seen' AS told_by
+        'seen' AS source
     FROM paused
     UNION ALL
     SELECT replica, before_ns, first_ns, 'seen'
@@ -35,9 +36,9 @@ spans AS (
     FROM (SELECT DISTINCT pool, rank, step_s, from_ns, to_ns FROM cost_pieces WHERE level = 'pool') AS c
     JOIN replica_hours AS h ON h.pool = c.pool AND h.epoch_hour = c.step_s // 3600
 ),
-cut AS (
+split AS (
     SELECT
-        replica, told_by, step * step_ns // 1000000000 AS step_s,
+        replica, source, step * step_ns // 1000000000 AS step_s,
         greatest(from_ns, step * step_ns) AS from_ns,
         least(to_ns, (step + 1) * step_ns) AS to_ns
     FROM (
@@ -51,17 +52,17 @@ cut AS (
 moments AS (
     SELECT
         replica, step_s, ns,
-        sum(change) FILTER (WHERE told_by = 'seen') AS seen,
-        sum(change) FILTER (WHERE told_by = 'own1') AS own1,
-        sum(change) FILTER (WHERE told_by = 'own2') AS own2,
-        sum(change) FILTER (WHERE told_by = 'own3') AS own3,
-        sum(change) FILTER (WHERE told_by = 'pool1') AS pool1,
-        sum(change) FILTER (WHERE told_by = 'pool2') AS pool2,
-        sum(change) FILTER (WHERE told_by = 'pool3') AS pool3
+        sum(change) FILTER (WHERE source = 'seen') AS seen,
+        sum(change) FILTER (WHERE source = 'own1') AS own1,
+        sum(change) FILTER (WHERE source = 'own2') AS own2,
+        sum(change) FILTER (WHERE source = 'own3') AS own3,
+        sum(change) FILTER (WHERE source = 'pool1') AS pool1,
+        sum(change) FILTER (WHERE source = 'pool2') AS pool2,
+        sum(change) FILTER (WHERE source = 'pool3') AS pool3
     FROM (
-        SELECT replica, step_s, told_by, from_ns AS ns, 1 AS change FROM cut
+        SELECT replica, step_s, source, from_ns AS ns, 1 AS change FROM split
         UNION ALL
-        SELECT replica, step_s, told_by, to_ns, -1 FROM cut
+        SELECT replica, step_s, source, to_ns, -1 FROM split
     )
     GROUP BY replica, step_s, ns
 ),

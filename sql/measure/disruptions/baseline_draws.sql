@@ -1,5 +1,6 @@
 -- description: The baseline of each event (draw 0), and of each bootstrap sample of its windows (semantics 7)
 -- grain: event_id, draw
+-- reads: disruption_baselines, draws
 -- unit: resampled are base windows, with replacement; latencies are medians of the windows' p95
 WITH sizes AS (
     SELECT DISTINCT event_id, windows FROM disruption_baselines

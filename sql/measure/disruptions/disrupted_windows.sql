@@ -1,5 +1,6 @@
 -- description: The base windows that each event's disruption lies in, its own at least (semantics 7)
 -- grain: event_id, ordinal
+-- reads: disrupting_events, disruption_ends, pool_windows
 SELECT
     e.event_id, w.* EXCLUDE (pool),
     row_number() OVER (PARTITION BY e.event_id ORDER BY w.start_s) - 1 AS ordinal,

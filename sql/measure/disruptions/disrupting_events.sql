@@ -1,5 +1,6 @@
 -- description: Ops events with the pool that they concern and the latest that their disruption may end (semantics 7)
 -- grain: event_id
+-- reads: cache_by_replica, disruption_caps, ops_events
 WITH homes AS (
     SELECT replica, arg_max(pool, window_start) FILTER (WHERE pool IS NOT NULL) AS pool
     FROM cache_by_replica

@@ -1,5 +1,6 @@
 -- description: The undisturbed windows that each event is compared with: of the last 7 days, with nearly its load (semantics 7)
 -- grain: event_id, ordinal
+-- reads: disrupting_events, disruption_options, pool_windows
 WITH loads AS (
     -- by arrival, as what stalls does not complete: of the time that the disruption can last at most
     SELECT e.event_id, avg(w.arrivals) AS load

@@ -1,5 +1,6 @@
 -- description: What each disruption was and cost beside its baseline (draw 0), and in each bootstrap sample of both (semantics 7)
 -- grain: event_id, draw
+-- reads: baseline_draws, disrupted_windows, disruption_ends, draws
 WITH sizes AS (
     SELECT DISTINCT event_id, windows FROM disrupted_windows
 ),

@@ -1,5 +1,6 @@
 -- description: When each event's disruption ended, by its baseline (draw 0) and by each bootstrap sample of it (semantics 7)
 -- grain: event_id, draw
+-- reads: baseline_draws, disrupting_events, disruption_options, draws, pool_windows
 WITH events AS (
     SELECT e.*, d.draw, b.hit_ratio, b.p95_ttft_s, o.base_s, o.tolerance_ratio, o.observed_until_s
     FROM disrupting_events AS e

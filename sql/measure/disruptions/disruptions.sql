@@ -1,5 +1,6 @@
 -- description: What each ops event did to its pool, beside the pool's undisturbed windows: how long, how bad, at what cost (semantics 7)
 -- grain: event_id
+-- reads: disrupting_events, disruption_baselines, disruption_draws
 -- unit: intervals are the middle 95 % of bootstrap samples that draw base windows with replacement, of disruption and baseline
 WITH measured AS (
     SELECT event_id, any_value(COLUMNS(* EXCLUDE (event_id, draw))) FROM disruption_draws WHERE draw = 0 GROUP BY event_id

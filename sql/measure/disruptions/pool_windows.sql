@@ -1,5 +1,6 @@
 -- description: What each pool, and the fleet as a whole, did in each base window: the points that disruptions are measured on (semantics 7)
 -- grain: pool (NULL: the fleet), start_s
+-- reads: cache_by_replica, disruption_options, goodput
 WITH looked_up AS (
     SELECT
         epoch_us(window_start) // 1000000 AS start_s, coalesce(pool, 'unknown') AS pool,

@@ -1,5 +1,6 @@
 -- description: Goodput by offered load per replica, by route and by pool, with the highest load that is still served well (semantics 8)
 -- grain: slice, pool, route, load_bin
+-- reads: goodput, load_windows, workload_rules
 -- Loads between the least and the most observed that never occurred are rows with no windows, one for each gap.
 WITH recent AS (
     SELECT * FROM load_windows
@@ -36,7 +37,7 @@ strata AS (
         sum(b.labelled)::BIGINT AS labelled,
         ratio(sum(b.accepted), sum(b.labelled)) AS pass_rate
     FROM binned AS b
-    LEFT JOIN workloads AS w USING (workload)
+    LEFT JOIN workload_rules AS w USING (workload)
     GROUP BY ALL
 ),
 points AS (

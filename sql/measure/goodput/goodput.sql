@@ -1,5 +1,6 @@
 -- description: Windowed goodput of every slice at several grains (semantics 4)
 -- grain: window_start, window_s, slice, workload, model, pool, route
+-- reads: slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- identity: V: offered = failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted
 WITH costed AS (
@@ -39,7 +40,7 @@ bounded AS (
         ratio(s.accepted, s.labelled) AS pass_rate,
         drawn_size(s.labelled, s.need) AS n
     FROM strata AS s
-    LEFT JOIN workloads AS w USING (workload)
+    LEFT JOIN workload_rules AS w USING (workload)
 ),
 estimated AS (
     SELECT
@@ -120,15 +121,15 @@ SELECT
     least(w.succeeded, w.offered - w.unevaluable) < 100 AS low_n,
     w.start_s < p.observed_from_s OR w.start_s + w.window_s > p.observed_until_s AS partial
 FROM summed AS w
-JOIN slices AS s USING (slice)
-CROSS JOIN span AS p
+JOIN slice_quantiles AS s USING (slice)
+CROSS JOIN window_options AS p
 LEFT JOIN window_quantiles AS t
     ON t.window_s = w.window_s AND t.start_s = w.start_s
-    AND t.cut_workload = s.cut_workload AND t.cut_model = s.cut_model AND t.cut_pool = s.cut_pool AND t.cut_route = s.cut_route
-    AND t.k_workload IS NOT DISTINCT FROM CASE WHEN s.cut_workload THEN w.k_workload END
-    AND t.k_model IS NOT DISTINCT FROM CASE WHEN s.cut_model THEN w.k_model END
-    AND t.k_pool IS NOT DISTINCT FROM CASE WHEN s.cut_pool THEN w.k_pool END
-    AND t.k_route IS NOT DISTINCT FROM CASE WHEN s.cut_route THEN w.k_route END
+    AND t.quantile_by_workload = s.quantile_by_workload AND t.quantile_by_model = s.quantile_by_model AND t.quantile_by_pool = s.quantile_by_pool AND t.quantile_by_route = s.quantile_by_route
+    AND t.k_workload IS NOT DISTINCT FROM CASE WHEN s.quantile_by_workload THEN w.k_workload END
+    AND t.k_model IS NOT DISTINCT FROM CASE WHEN s.quantile_by_model THEN w.k_model END
+    AND t.k_pool IS NOT DISTINCT FROM CASE WHEN s.quantile_by_pool THEN w.k_pool END
+    AND t.k_route IS NOT DISTINCT FROM CASE WHEN s.quantile_by_route THEN w.k_route END
 LEFT JOIN costed AS c
     ON c.slice = w.slice AND c.window_s = w.window_s AND c.start_s = w.start_s AND c.k_workload IS NOT DISTINCT FROM w.k_workload
     AND c.k_model IS NOT DISTINCT FROM w.k_model AND c.k_pool IS NOT DISTINCT FROM w.k_pool

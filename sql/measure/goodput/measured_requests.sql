@@ -1,11 +1,12 @@
 -- description: Requests with what `goodput` needs of them, once for all slices; words as codes, times in Unix seconds
 -- grain: request_key; sessions beside them where a workload counts those
+-- reads: coverage, measured_sessions, requests, workload_rules
 -- A row without a verdict is not counted, only timed: a request of a workload that counts sessions.
 SELECT
-    workload::workload_word AS workload,
-    coalesce(model, 'unknown')::model_word AS model,
-    coalesce(pool, 'unknown')::pool_word AS pool,
-    coalesce(route, 'unknown')::route_word AS route,
+    workload::workload_code AS workload,
+    coalesce(model, 'unknown')::model_code AS model,
+    coalesce(pool, 'unknown')::pool_code AS pool,
+    coalesce(route, 'unknown')::route_code AS route,
     r.* EXCLUDE (workload, model, pool, route)
 FROM (
     SELECT
@@ -34,7 +35,7 @@ FROM (
         FROM requests AS q
         LEFT JOIN coverage AS c
             ON c.replica = q.replica AND c.window_start = make_timestamptz(epoch_us(q.ended_at) // 3600000000 * 3600000000)
-        LEFT JOIN workloads AS w ON w.workload = q.workload AND w.unit = 'session'
+        LEFT JOIN workload_rules AS w ON w.workload = q.workload AND w.unit = 'session'
     )
     UNION ALL BY NAME
     SELECT * FROM measured_sessions

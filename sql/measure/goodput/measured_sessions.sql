@@ -1,12 +1,13 @@
 -- description: Beginnings and ends of the sessions that workloads with unit session count, shaped like `measured_requests` (semantics 8)
 -- grain: session_id, workload, and whether it begins or ends here
+-- reads: session_hours, window_options, workload_rules
 -- A session is over once none of its hours follows within `session_reach_h`, and no hour further back than that counts for it:
 -- what is said of a window then depends on the hours around it alone.
 WITH own AS (
     SELECT h.*, w.has_quality, p.session_reach_h
     FROM session_hours AS h
-    JOIN workloads AS w ON w.workload = h.workload AND w.unit = 'session'
-    CROSS JOIN span AS p
+    JOIN workload_rules AS w ON w.workload = h.workload AND w.unit = 'session'
+    CROSS JOIN window_options AS p
 ),
 placed AS (
     SELECT

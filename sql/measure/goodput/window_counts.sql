@@ -1,5 +1,6 @@
 -- description: What can be added up of each window, by the finest slice: the counts of every other slice are sums of these
 -- grain: window_s, start_s, workload, model, pool, route
+-- reads: grains, measured_range, measured_requests, window_costs, window_options
 WITH ended AS (
     SELECT
         ended_s // step_s * step_s AS step_start_s, workload, model, pool, route,
@@ -44,14 +45,16 @@ WITH ended AS (
         sum(output_tokens) FILTER (WHERE needs_label) AS need_tokens,
         sum(output_tokens) FILTER (WHERE needs_label AND pass_quality IS NOT NULL) AS labelled_tokens
     FROM measured_requests
-    CROSS JOIN span
+    CROSS JOIN measured_range
+    CROSS JOIN window_options
     WHERE ended_s >= from_s AND ended_s < until_s
     GROUP BY ALL
 ),
 arrived AS (
     SELECT arrived_s // step_s * step_s AS step_start_s, workload, model, pool, route, count(verdict) AS arrivals
     FROM measured_requests
-    CROSS JOIN span
+    CROSS JOIN measured_range
+    CROSS JOIN window_options
     WHERE arrived_s >= from_s AND arrived_s < until_s
     GROUP BY ALL
 ),
@@ -77,7 +80,7 @@ windowed AS (
     FROM stepped
     CROSS JOIN grains
     UNION ALL BY NAME
-    SELECT u.* FROM under_way AS u CROSS JOIN span AS p WHERE u.start_s >= p.from_s AND u.start_s < p.until_s
+    SELECT u.* FROM under_way AS u CROSS JOIN measured_range AS p WHERE u.start_s >= p.from_s AND u.start_s < p.until_s
     UNION ALL BY NAME
     -- what was paid for in a window in which nothing ended belongs to it all the same
     SELECT window_s, start_s, workload, model, pool, route FROM window_costs WHERE live

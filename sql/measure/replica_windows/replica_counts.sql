@@ -1,5 +1,6 @@
 -- description: Increases of each replica's counters by window: a reading's increase counts in the window that it was read in (semantics 6)
 -- grain: window_s, start_s, replica
+-- reads: grains, replica_samples, sample_options
 WITH versions AS (
     SELECT *, lag(version) OVER readings AS version_before, lag(sampled_ns) OVER readings AS before_ns
     FROM (SELECT DISTINCT replica, sampled_ns, version FROM replica_samples WHERE layer = 'engine' AND version IS NOT NULL)

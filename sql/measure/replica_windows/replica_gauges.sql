@@ -1,5 +1,6 @@
 -- description: Each replica's gauges by window: mean over time, maximum, p99, last, and whether they stood still while it served (semantics 6)
 -- grain: window_s, start_s, replica, metric
+-- reads: grains, measured_range, replica_life, replica_samples, sample_options
 WITH readings AS (
     -- engines that share one process: their requests add up, their caches are one by one nearly full
     SELECT
@@ -52,11 +53,11 @@ pieces AS (
             g.window_s)) AS start_s
     FROM held AS h
     CROSS JOIN grains AS g
-    CROSS JOIN span AS p
+    CROSS JOIN measured_range AS p
     LEFT JOIN frozen AS f USING (replica, metric, sampled_ns)
     WHERE h.until_ns >= p.from_s * 1000000000 AND h.sampled_ns < p.until_s * 1000000000
 ),
-cut AS (
+clipped AS (
     SELECT
         *,
         sampled_ns >= start_s * 1000000000 AS read_here,
@@ -70,6 +71,6 @@ SELECT
     quantile_cont(highest, 0.99) AS p99,
     arg_max(value, sampled_ns) AS last,
     bool_or(frozen AND read_here) AS frozen
-FROM cut
+FROM clipped
 WHERE held_ns > 0 OR read_here
 GROUP BY ALL

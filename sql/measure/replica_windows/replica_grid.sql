@@ -1,5 +1,6 @@
 -- description: Every window in which a replica lived, how long it was up and busy in it, and whose it was (semantics 6)
 -- grain: window_s, start_s, replica
+-- reads: attempts, grains, measured_range, replica_life, replica_samples
 WITH lived AS (
     SELECT
         l.replica, l.state, g.window_s,
@@ -10,7 +11,7 @@ WITH lived AS (
         l.from_ns, l.until_ns
     FROM replica_life AS l
     CROSS JOIN grains AS g
-    CROSS JOIN span AS p
+    CROSS JOIN measured_range AS p
     WHERE l.until_ns >= p.from_s * 1000000000 AND l.from_ns < p.until_s * 1000000000
 ),
 -- whole nanoseconds add up to the same sum in every order

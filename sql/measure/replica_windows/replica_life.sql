@@ -1,5 +1,6 @@
 -- description: Stretches of time in which each replica lived, and in which it had attempts in flight (semantics 5, 6)
 -- grain: replica, state, from_ns
+-- reads: attempts, replica_samples, sample_options
 WITH served AS (
     SELECT
         replica, started_ns AS from_ns, greatest(ended_ns, started_ns) AS until_ns,

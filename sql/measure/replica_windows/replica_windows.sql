@@ -1,5 +1,6 @@
 -- description: What each replica was like in each window: time up and busy, KV cache, queue, preemptions, restarts (semantics 6)
 -- grain: window_start, window_s, replica
+-- reads: attempts, grains, replica_counts, replica_gauges, replica_grid
 WITH served AS (
     SELECT
         g.window_s, a.ended_ns // 1000000000 // g.window_s * g.window_s AS start_s, a.replica,

@@ -1,5 +1,6 @@
 -- description: What attempts that do not tell all their tokens are taken to have asked of their replica, by attempts alike (semantics 5)
 -- grain: attempt_id, step_s
+-- reads: counter_steps, ledger_pieces
 -- unit: weighted tokens; error_work: 95 % of such attempts lie within work +- error_work; common_error_work: the part of it by which all of
 -- them may be off the same way
 -- Alike are the attempts of the workload that the replica served in the window and that tell everything. Least squares on
@@ -10,8 +11,8 @@
 -- is known of others; without counters one of those alike, less where it was given up sooner than first tokens come.
 -- Who has a first token is a draw of those alike. Who gave up is none: long prompts time out, and how far they got depends on what
 -- held them up. If half is wrong, it is wrong the same way for all; without counters so is taking prompts like those that got through.
-WITH unsure AS (
-    SELECT *, coalesce(workload, '') AS kind FROM ledger_pieces WHERE is_unsure AND is_wanted AND replica IS NOT NULL
+WITH needing AS (
+    SELECT *, coalesce(workload, '') AS kind FROM ledger_pieces WHERE needs_estimate AND is_target AND replica IS NOT NULL
 ),
 sums AS (
     SELECT
@@ -24,7 +25,7 @@ sums AS (
         sum_steady(CASE WHEN decode_s > 0 THEN share * decode_work ** 2 END) AS dd,
         sum_steady(share * decode_s ** 2) AS ss, sum_steady(share * decode_s * decode_work) AS sd
     FROM ledger_pieces
-    WHERE is_wanted AND NOT is_unsure AND (replica, step_s, kind) IN (SELECT (replica, step_s, kind) FROM unsure)
+    WHERE is_target AND NOT needs_estimate AND (replica, step_s, kind) IN (SELECT (replica, step_s, kind) FROM needing)
     GROUP BY ALL
 ),
 alike AS (
@@ -54,19 +55,19 @@ by_facts AS (
         -- a line through so few promises more than it keeps: how much prompts differ at all is what bounds the error
         CASE WHEN u.prompt_work IS NULL THEN a.any_variance ELSE 0 END
             + CASE WHEN u.decode_work IS NULL THEN a.decode_variance * u.decode_s ** 2 ELSE 0 END AS variance
-    FROM unsure AS u
+    FROM needing AS u
     LEFT JOIN alike AS a USING (replica, step_s, kind)
 ),
 known AS (
     SELECT replica, step_s // 3600 AS epoch_hour, sum_steady(share * prompt_work) AS work,
         max(prefill_weight) AS prefill_weight, max(cached_weight) AS cached_weight
     FROM ledger_pieces
-    WHERE is_wanted AND replica IN (SELECT replica FROM unsure WHERE is_waiting)
+    WHERE is_target AND replica IN (SELECT replica FROM needing WHERE is_waiting)
     GROUP BY ALL
 ),
 waits AS (
     SELECT replica, step_s // 3600 AS epoch_hour,
-        coalesce(sum_steady(CASE WHEN prompt_work IS NULL THEN share * prompt END), 0) AS guessed_work,
+        coalesce(sum_steady(CASE WHEN prompt_work IS NULL THEN share * prompt END), 0) AS estimated_work,
         sum_steady(CASE WHEN is_waiting THEN share * wait_s END) AS wait_s
     FROM by_facts
     GROUP BY ALL
@@ -80,13 +81,13 @@ begun AS (
 given_up AS (
     SELECT k.replica, k.epoch_hour,
         ratio(
-            greatest(0, k.prefill_weight * (b.tokens - b.cached_tokens) + k.cached_weight * b.cached_tokens - k.work - w.guessed_work),
+            greatest(0, k.prefill_weight * (b.tokens - b.cached_tokens) + k.cached_weight * b.cached_tokens - k.work - w.estimated_work),
             w.wait_s) AS prompt_per_s
     FROM known AS k
     JOIN waits AS w USING (replica, epoch_hour)
     JOIN begun AS b USING (replica, epoch_hour)
 ),
-guessed AS (
+estimated AS (
     SELECT
         f.attempt_id, f.step_s, f.share,
         CASE WHEN f.is_waiting THEN coalesce(g.prompt_per_s * f.wait_s, f.reached * f.any_prompt) / 2 ELSE f.prompt + f.decode END
@@ -100,5 +101,5 @@ guessed AS (
     LEFT JOIN given_up AS g ON g.replica = f.replica AND g.epoch_hour = f.step_s // 3600
 )
 SELECT attempt_id, step_s, share * work AS work, share * error_work AS error_work, share * common_error_work AS common_error_work
-FROM guessed
+FROM estimated
 WHERE work IS NOT NULL AND error_work IS NOT NULL

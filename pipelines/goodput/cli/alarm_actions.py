@@ -67,8 +67,10 @@ def accept(
     with published(config, lake) as connection:
         row = one_alarm(rows(connection, NAMED, {"key": alarm}), alarm)
         first = rows(connection, _FIRST)[0]["first"]
-    if row["kind"] != "trend":
-        raise UsageError(f"{row['alarm_id']} is no trend: {row['kind']} has no baseline that could be moved.")
+    from goodput.monitor.rule_kind import rule_kind  # noqa: PLC0415  (numpy is slow to import)
+
+    if not rule_kind(row["kind"]).learns_baseline:
+        raise UsageError(f"{row['alarm_id']}: the kind {row['kind']} has no baseline that could be moved.")
     now, begins = _now(), _instant(since)
     if begins >= now:
         raise UsageError(f"--from {since} is not in the past.")

@@ -1,20 +1,21 @@
 -- description: What all attempts of a replica asked of it in a window, and what its counters say beyond that
 -- grain: replica, step_s
+-- reads: attempt_work_estimates, counter_steps, ledger_options, ledger_pieces
 -- unit: weighted tokens; *_per_s: tokens for each second in flight of the attempts that do not report them
 -- *_error_ratio: 95 % bounds relative to the quantity; *_common_ratio: of that what leans the same way wherever the rule is used: halves that
 -- are assumed, and attempts that tell nothing and count by their time. What counters say of a window is spread evenly between two readings: at
 -- each end as much as comes in one interval may lie on the other side, anything of it being as likely. What a preemption threw
 -- away, where only preemptions are counted, lies between nothing (all found again in the cache) and a whole context: assumed is
 -- half of an answer, and where no prompt is ever found in a cache the whole prompt too.
-WITH told AS (
+WITH reported AS (
     SELECT
         replica, step_s,
-        coalesce(sum_steady(coalesce(g.work, told_work * share)), 0) AS told_work,
-        ratio(sum_steady(CASE WHEN seconds > 0 THEN coalesce(g.work, told_work * share) END),
-            sum_steady(CASE WHEN coalesce(g.work, told_work) IS NOT NULL THEN seconds END)) AS told_work_per_s,
-        coalesce(sum_steady(CASE WHEN coalesce(g.work, told_work) IS NULL THEN seconds END), 0) AS untold_s,
-        coalesce(sum_steady(g.error_work), 0) AS guessed_error_work,
-        coalesce(sum_steady(g.common_error_work), 0) AS guessed_common_work,
+        coalesce(sum_steady(coalesce(e.work, reported_work * share)), 0) AS reported_work,
+        ratio(sum_steady(CASE WHEN seconds > 0 THEN coalesce(e.work, reported_work * share) END),
+            sum_steady(CASE WHEN coalesce(e.work, reported_work) IS NOT NULL THEN seconds END)) AS reported_work_per_s,
+        coalesce(sum_steady(CASE WHEN coalesce(e.work, reported_work) IS NULL THEN seconds END), 0) AS unreported_s,
+        coalesce(sum_steady(e.error_work), 0) AS estimate_error_work,
+        coalesce(sum_steady(e.common_error_work), 0) AS estimate_common_work,
         sum_steady(seconds) AS in_flight_s,
         ratio(sum_steady(CASE WHEN input_tokens IS NOT NULL THEN share * input_tokens END),
             sum_steady(CASE WHEN input_tokens IS NOT NULL THEN share END)) AS prompt_tokens,
@@ -30,29 +31,29 @@ WITH told AS (
         sum_steady(CASE WHEN draft_tokens IS NULL THEN seconds END) AS unreported_draft_s,
         sum_steady(CASE WHEN draft_tokens IS NULL THEN draft_weight * seconds END) AS unreported_draft
     FROM ledger_pieces
-    LEFT JOIN guessed_works AS g USING (attempt_id, step_s)
-    WHERE replica IS NOT NULL AND is_wanted
+    LEFT JOIN attempt_work_estimates AS e USING (attempt_id, step_s)
+    WHERE replica IS NOT NULL AND is_target
     GROUP BY replica, step_s
 ),
 counted AS (
     SELECT
-        t.*,
-        coalesce(t.prompt_tokens, 0) + coalesce(t.answer_tokens, 0) AS context_tokens,
-        coalesce(t.answer_tokens, 0) / 2 + CASE WHEN is_cached THEN 0 ELSE coalesce(t.prompt_tokens, 0) END AS lost_tokens,
+        r.*,
+        coalesce(r.prompt_tokens, 0) + coalesce(r.answer_tokens, 0) AS context_tokens,
+        coalesce(r.answer_tokens, 0) / 2 + CASE WHEN is_cached THEN 0 ELSE coalesce(r.prompt_tokens, 0) END AS lost_tokens,
         c.recomputed_tokens + c.preemptions * lost_tokens AS counted_recomputed,
         c.draft_tokens AS counted_draft, c.rejected_tokens AS counted_rejected,
         -- of two ends, each anywhere within an interval: their variances add up
         least(1, 1.959963984540054 * sqrt(2.0 / 12) * ratio(c.interval_s * 1e9, o.step_ns)) AS edge_error_ratio,
         CASE WHEN c.preemptions > 0 THEN greatest(1, ratio(context_tokens, lost_tokens) - 1) ELSE 0 END AS context_error_ratio
-    FROM told AS t
+    FROM reported AS r
     CROSS JOIN ledger_options AS o
     LEFT JOIN counter_steps AS c USING (replica, step_s)
 ),
 spread AS (
     SELECT
         *,
-        -- nothing told of any: time alone is work
-        coalesce(nullif(told_work_per_s, 0), CASE WHEN told_work = 0 THEN 1.0 ELSE 0 END) AS work_per_s,
+        -- nothing reported of any: time alone is work
+        coalesce(nullif(reported_work_per_s, 0), CASE WHEN reported_work = 0 THEN 1.0 ELSE 0 END) AS work_per_s,
         coalesce(ratio(greatest(0, counted_recomputed - recomputed_tokens), unreported_recomputed_s), 0) AS recomputed_per_s,
         coalesce(ratio(greatest(0, counted_draft - draft_tokens), unreported_draft_s), 0) AS draft_per_s,
         coalesce(ratio(greatest(0, counted_rejected - rejected_tokens), unreported_draft_s), 0) AS rejected_per_s
@@ -62,15 +63,15 @@ SELECT
     replica, step_s, in_flight_s, work_per_s, recomputed_per_s, draft_per_s, rejected_per_s,
     coalesce(recomputed_per_s * unreported_prefill, 0) AS recomputed_work,
     coalesce(draft_per_s * unreported_draft, 0) AS draft_work,
-    told_work + extra_work + untold_s * work_per_s + recomputed_work + draft_work AS work,
+    reported_work + extra_work + unreported_s * work_per_s + recomputed_work + draft_work AS work,
     coalesce(edge_error_ratio, 0) AS draft_error_ratio,
     coalesce(edge_error_ratio + context_error_ratio, 0) AS recomputed_error_ratio,
     coalesce(ratio(
-        guessed_error_work + untold_s * work_per_s + draft_work * draft_error_ratio + recomputed_work * recomputed_error_ratio,
+        estimate_error_work + unreported_s * work_per_s + draft_work * draft_error_ratio + recomputed_work * recomputed_error_ratio,
         work
     ), 0) AS work_error_ratio,
-    coalesce(ratio(guessed_common_work + untold_s * work_per_s + recomputed_work * context_error_ratio, work), 0) AS work_common_ratio,
-    draft_error_ratio + work_error_ratio AS guessing_error_ratio,
+    coalesce(ratio(estimate_common_work + unreported_s * work_per_s + recomputed_work * context_error_ratio, work), 0) AS work_common_ratio,
+    draft_error_ratio + work_error_ratio AS speculating_error_ratio,
     recomputed_error_ratio + work_error_ratio AS recomputing_error_ratio,
     context_error_ratio + work_common_ratio AS recomputing_common_ratio
 FROM spread

@@ -1,5 +1,6 @@
 -- description: Which export each source file is of, and the date that its path gives it
 -- grain: source_id
+-- reads: source_files
 -- kind: view
 SELECT
     source_id,
@@ -8,5 +9,5 @@ SELECT
     regexp_replace(path, '(part[-_]?\d+[^/]*|[-_](\d{5}|\d{12})(\.[A-Za-z0-9.]+)?)$', '') AS export,
     regexp_replace(
         coalesce(list_extract(regexp_extract_all(path, '20\d\d-?[01]\d-?[0-3]\d(T[0-9:.-]+)?'), -1), ''), '[^0-9]', '', 'g'
-    ) AS dated
+    ) AS export_date
 FROM source_files

@@ -6,18 +6,25 @@ simulated days of series of which a sixth of the hours is empty, 0.5 in 1,000 da
 come in clusters; a series that is never empty fires after the two hours of `for_windows`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from goodput.monitor.calendar import CLASSES, Calendar
 from goodput.monitor.detector import ARM_DAYS
 from goodput.monitor.grid import NAN, Flags, Floats, Grid, Ints
-from goodput.monitor.series import Panel
-from goodput.monitor.states import Episode, Patience, episodes
-from goodput.monitor.watched import Watched, selects
+from goodput.monitor.panel import Panel
+from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
+from goodput.monitor.rule_series import RuleSeries, began_s, selected
+from goodput.monitor.states import Debounce, Episode, episodes
+from goodput.monitor.where_to_look import windows_sql
+from goodput.monitor.words import series_name, timestamp
 from goodput.settings.alarms import Rule
+
+if TYPE_CHECKING:
+    from goodput.monitor.explain import AlarmContext
 
 FALSE_A_DAY = 0.001  # silences of one series that fire though chance alone makes them
 _USUALLY_THERE = 0.8  # share of like windows with traffic that makes silence an absence
@@ -37,22 +44,43 @@ class _Seen:
     another: Floats
 
 
-def watched_absences(
-    panels: Mapping[str, Panel], rules: Mapping[str, Rule], calendar: Calendar, until: int
-) -> Iterator[Watched]:
-    """All absence rules, judged before window `until`."""
-    for name, rule in rules.items():
-        panel = panels.get(rule.metric or "")
-        if rule.kind == "absence" and panel is not None:
-            there = np.isfinite(panel.values) if panel.requests is None else panel.requests > 0
-            seen = _seen(there, panel.grid, calendar)
-            for row, labels in enumerate(panel.labels):
-                if selects(rule, labels):
-                    yield _silent(name, rule, panel, row, (seen, until))
+class Absence(RuleKind):
+    """Fires while a series has no traffic where there usually is some."""
+
+    name: ClassVar[str] = "absence"
+    page_inhibits_ticket: ClassVar[bool] = False
+
+    def series(self, observed: Observed) -> Iterator[RuleSeries]:
+        """Each rule over each series of its metric that it selects."""
+        history: dict[str, _Seen] = {}
+        for name, rule, panel, row in selected(observed.rules_of(self.name), observed.panels):
+            if panel.metric not in history:
+                history[panel.metric] = _seen(_traffic(panel), panel.grid, observed.calendar)
+            yield _silent(name, rule, panel, row, (history[panel.metric], observed.until))
+
+    def headline(self, one: RuleSeries, facts: Facts) -> str:
+        """Since when there is no traffic."""
+        return f"{series_name(one)}: no traffic since {facts['onset_at']}, where there usually is some"
+
+    def quantity(self, _one: RuleSeries) -> str:
+        """Requests, whatever the metric is."""
+        return "requests a window"
+
+    def facts(self, one: RuleSeries, at: int, context: "AlarmContext") -> Row:
+        """When the silence began."""
+        return {"onset_at": timestamp(began_s(one, at, context.grid))}
+
+    def evidence_sql(self, one: RuleSeries, _facts: Facts, at_s: int) -> str:
+        """The windows: of a silence there are no requests to list."""
+        return windows_sql(one, at_s)
 
 
-def _silent(name: str, rule: Rule, panel: Panel, row: int, told: tuple[_Seen, int]) -> Watched:
-    seen, until = told
+def _traffic(panel: Panel) -> Flags:
+    return np.isfinite(panel.values) if panel.requests is None else panel.requests > 0
+
+
+def _silent(name: str, rule: Rule, panel: Panel, row: int, judged_by: tuple[_Seen, int]) -> RuleSeries:
+    seen, until = judged_by
     there = seen.there[row]
     at = np.flatnonzero((there | seen.usual[row]) & (np.arange(len(there)) < until))
     threshold = float(-np.log(FALSE_A_DAY / panel.grid.a_day))
@@ -63,12 +91,12 @@ def _silent(name: str, rule: Rule, panel: Panel, row: int, told: tuple[_Seen, in
     long = np.zeros(len(there), dtype=np.bool_)
     long[at] = np.arange(len(at)) - begun + 1 >= rule.for_windows
     over = long & (score >= threshold)
-    found = _since_the_first(episodes(over, there, np.isfinite(score), Patience(1, rule.clear_windows)), since)
+    found = _since_the_first(episodes(over, there, np.isfinite(score), Debounce(1, rule.clear_windows)), since)
     if len(at) and not there[at[-1]] and not any(episode.resolved is None for episode in found):
         found.append(Episode(int(since[at[-1]]), None, None))
     values = there.astype(np.float64) if panel.requests is None else panel.requests[row]
-    parts = (name, "absence", rule.severity, rule.metric, panel.labels[row], threshold, score, values, tuple(found))
-    return Watched(*parts, panel=panel, row=row)
+    parts = (name, Absence.name, rule.severity, rule.metric, panel.labels[row], threshold, score, values, tuple(found))
+    return RuleSeries(*parts, panel=panel, row=row)
 
 
 def _surprise(there: Flags, first: Floats, another: Floats) -> tuple[Floats, Ints]:
@@ -125,3 +153,6 @@ def _of_the_weeks_before(flags: Flags, grid: Grid, calendar: Calendar) -> Floats
     until = np.concatenate([np.zeros((1, *daily.shape[1:])), np.cumsum(daily, axis=0)])[: grid.days]
     since = np.maximum(np.arange(grid.days) - _HISTORY_DAYS, 0)
     return np.asarray(until - until[since])
+
+
+KIND = Absence()

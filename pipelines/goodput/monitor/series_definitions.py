@@ -10,7 +10,7 @@ LABELS = ("workload", "pool", "replica")
 
 
 @dataclass(frozen=True)
-class SeriesSource:
+class SeriesDefinition:
     """One metric's rows: `value` by window and `labels`, averaged with `weight` where several rows share both.
 
     `requests` is the column that counts what the value is of, `beside` the median of the same quantity; rows count
@@ -33,24 +33,24 @@ class SeriesSource:
         return {"window_start", "window_s", self.value, *self.labels, *optional, *(name for name, _ in self.where)}
 
 
-def _pools(metric: str, requests: str, beside: str | None = None) -> SeriesSource:
+def _pools(metric: str, requests: str, beside: str | None = None) -> SeriesDefinition:
     cut = (("slice", "workload_pool"),)
-    return SeriesSource(metric, "goodput", metric, ("workload", "pool"), requests, beside=beside, where=cut)
+    return SeriesDefinition(metric, "goodput", metric, ("workload", "pool"), requests, beside=beside, where=cut)
 
 
-def _latencies() -> Iterator[SeriesSource]:
+def _latencies() -> Iterator[SeriesDefinition]:
     for name in ("ttft", "tpot", "e2e"):
         for quantile in ("p99", "p95"):
             yield _pools(f"{quantile}_{name}_s", f"n_{name}", beside=f"p50_{name}_s")
 
 
-SOURCES = (
+SERIES_DEFINITIONS = (
     *_latencies(),
     _pools("goodput_ratio", "offered"),
     _pools("cost_per_accepted_usd", "accepted"),
-    SeriesSource("kv_usage_ratio", "replica_windows", "mean_kv_usage_ratio", ("pool",)),
-    SeriesSource("hit_ratio", "cache_by_replica", "hit_ratio", ("pool",), weight="input_tokens"),
-    SeriesSource("replica_kv_usage_ratio", "replica_windows", "mean_kv_usage_ratio", ("pool", "replica")),
-    SeriesSource("replica_hit_ratio", "cache_by_replica", "hit_ratio", ("pool", "replica")),
-    SeriesSource("replica_p95_ttft_s", "cache_by_replica", "p95_ttft_miss_s", ("pool", "replica"), "n_ttft_miss"),
+    SeriesDefinition("kv_usage_ratio", "replica_windows", "mean_kv_usage_ratio", ("pool",)),
+    SeriesDefinition("hit_ratio", "cache_by_replica", "hit_ratio", ("pool",), weight="input_tokens"),
+    SeriesDefinition("replica_kv_usage_ratio", "replica_windows", "mean_kv_usage_ratio", ("pool", "replica")),
+    SeriesDefinition("replica_hit_ratio", "cache_by_replica", "hit_ratio", ("pool", "replica")),
+    SeriesDefinition("replica_p95_ttft_s", "cache_by_replica", "p95_ttft_miss_s", ("pool", "replica"), "n_ttft_miss"),
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from goodput.monitor.detector import Inputs, Scores, averaged, held, rescore, score
 from goodput.monitor.grid import Flags
-from goodput.monitor.states import Episode, Patience, episodes
+from goodput.monitor.states import Debounce, Episode, episodes
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Terms:
     """When a series fires: at a threshold, with patience; in `relieved` windows something else watches it instead."""
 
     threshold: float
-    patience: Patience
+    patience: Debounce
     relieved: Flags
 
 

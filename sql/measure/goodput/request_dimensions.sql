@@ -1,5 +1,6 @@
 -- description: The different words of the columns that cut slices, so that requests are grouped by codes
 -- grain: one row
+-- reads: requests, session_hours, waste
 SELECT
     list_sort(list_distinct(['unknown'] || list(DISTINCT workload))) AS workload,
     list_sort(list_distinct(['unknown'] || list(DISTINCT model))) AS model,

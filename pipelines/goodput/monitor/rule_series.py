@@ -1,23 +1,24 @@
 """One rule over one series: scores, threshold and episodes, before any word of them.
 
-How each kind of rule comes to them is said in the modules beside; what becomes of an episode is decided later.
+How each kind of rule computes them is in its module of `rules`; what becomes of an episode is decided later.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 import numpy as np
 
 from goodput.monitor.detector import Scores
-from goodput.monitor.grid import NAN, Floats
-from goodput.monitor.series import Labels, Panel, natural
+from goodput.monitor.grid import NAN, Floats, Grid
+from goodput.monitor.panel import Labels, Panel, natural
 from goodput.monitor.states import Episode
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import Rule
 
 
 @dataclass(frozen=True)
-class Watched:
+class RuleSeries:
     """One rule over one series. Arrays are by window; `score` is what is compared with `threshold`, NaN: no verdict.
 
     `bound` is the value at which a rule fires that knows no baseline, in the unit of `values`.
@@ -64,8 +65,23 @@ def alarm_id(rule: str, labels: Labels) -> str:
     return fingerprint(rule, labels)[:12]
 
 
+def began_s(one: RuleSeries, at: int, grid: Grid) -> int:
+    """When the condition that holds in a window began to, in Unix seconds."""
+    begun = [episode.pending for episode in one.episodes if episode.pending <= at]
+    return grid.end_s(max(begun, default=at) - 1)
+
+
 def selects(rule: Rule, labels: Labels) -> bool:
     """Whether a rule is about a series: each of workload, pool and replica that it names matches a glob."""
     given = dict(labels)
     wanted = {"workload": rule.workload, "pool": rule.pool, "replica": rule.replica}
     return all(any(fnmatchcase(given.get(name, ""), glob) for glob in globs) for name, globs in wanted.items() if globs)
+
+
+def selected(rules: Mapping[str, Rule], panels: Mapping[str, Panel]) -> Iterator[tuple[str, Rule, Panel, int]]:
+    """Each rule, by its name, with the panel of its metric and the row of each series there that it selects."""
+    for name, rule in rules.items():
+        panel = panels.get(rule.metric or "")
+        for row, labels in enumerate(() if panel is None else panel.labels):
+            if panel is not None and selects(rule, labels):
+                yield name, rule, panel, row

@@ -17,23 +17,23 @@ _LEAD = timedelta(days=7)  # in which a score that begins with less history behi
 
 
 @dataclass(frozen=True)
-class Reach:
+class Lookback:
     """Rows since `since` (a UTC midnight) are read; what began before `settled` stays as it was told."""
 
     since: datetime
     settled: datetime
 
 
-def reach(newest: datetime, told_before: Iterable[dict[str, Any]]) -> Reach:
+def lookback(newest: datetime, recorded: Iterable[dict[str, Any]]) -> Lookback:
     """The reach of an evaluation whose newest window begins at `newest`, given the rows of alarm_events."""
-    settled = min([newest - 2 * _JUDGED, *_still_open(told_before)])
-    return Reach(_midnight(settled - _SCORED - _LEAD), settled)
+    settled = min([newest - 2 * _JUDGED, *_still_open(recorded)])
+    return Lookback(_midnight(settled - _SCORED - _LEAD), settled)
 
 
-def _still_open(told_before: Iterable[dict[str, Any]]) -> list[datetime]:
+def _still_open(recorded: Iterable[dict[str, Any]]) -> list[datetime]:
     """When each episode began that fired and is not over."""
     begun: dict[tuple[str, datetime], datetime] = {}
-    for event in told_before:
+    for event in recorded:
         episode = (event["alarm_id"], event["starts_at"])
         what = event["reason"] if event["transition"] == "corrected" else None
         if event["metric"] is not None and (event["transition"] == "firing" or what == "resolved"):
