@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition  # no public name
 
 from goodput.collect.listing import list_landing
 from goodput.collect.scan import has_new_files
@@ -74,7 +75,7 @@ def log_failure(context: dg.HookContext) -> None:
     )
 
 
-def _job(name: str, steps: Sequence[dg.AssetsDefinition], description: str) -> dg.UnresolvedAssetJobDefinition:
+def _job(name: str, steps: Sequence[dg.AssetsDefinition], description: str) -> UnresolvedAssetJobDefinition:
     return dg.define_asset_job(
         name,
         selection=dg.AssetSelection.assets(*(key for step in steps for key in step.keys)),
