@@ -135,5 +135,3 @@ def _hours(since: datetime | None, until: datetime | None) -> frozenset[str]:
         return frozenset()
     first, last = (epoch_hour(at.strftime(HOUR_FORMAT)) for at in (since, until))
     return frozenset(hour_label(hour) for hour in range(first, last + 1))
-
-

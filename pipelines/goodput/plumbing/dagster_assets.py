@@ -94,21 +94,22 @@ def _spec(asset: StoredAsset, hourly: Collection[str]) -> dg.AssetSpec:
 
 
 def _columns(table: str) -> dg.TableSchema:
+    agreed = contract(table)
     return dg.TableSchema(
         [
             dg.TableColumn(
                 column.name,
                 column.duckdb_type,
                 column.description,
-                dg.TableColumnConstraints(nullable=not column.required, unique=contract(table).primary_key == (column.name,)),
+                dg.TableColumnConstraints(nullable=not column.required, unique=agreed.primary_key == (column.name,)),
             )
-            for column in contract(table).columns
+            for column in agreed.columns
         ]
     )
 
 
 def _check_spec(asset: StoredAsset, name: str) -> dg.AssetCheckSpec:
-    """A check that fails does not stop the run: the plan blocks what depends on a blocked partition, and nothing else."""
+    """A check that fails stops nothing: the plan itself holds up what reads a blocked partition, and only that."""
     what = (
         f"The audit of schemas/{asset.name}.yaml before a new partition counts; one that fails it is blocked."
         if asset.node

@@ -20,6 +20,7 @@ from dagster._core.definitions.data_version import (  # the tags have no public 
 
 from goodput.errors import BlockedPartition
 from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.hours import day_of
 from goodput.plumbing.node import Context
 from goodput.plumbing.stored_assets import DATABASE, Held, StoredAsset
 
@@ -62,14 +63,15 @@ class Events:
                 yield self._materialization(asset, None, held)
             return
         reported = self._reported_versions(asset)
+        known = self._known_hours(asset)
+        for hour in sorted(known, key=lambda hour: (known[hour].rows > 0, hour)):  # the newest with rows is shown first
+            if hour in computed or reported.get(hour) != known[hour].version:
+                yield self._materialization(asset, hour, known[hour])
+
+    def _known_hours(self, asset: StoredAsset) -> dict[str, Held]:
         called = asset.called(self.context)
-        for hour in self.hours:
-            held = asset.held(self.context.lake, hour)
-            if held is None and not called.isdisjoint((hour, hour[:10])):
-                continue
-            held = held or _EMPTY
-            if hour in computed or reported.get(hour) != held.version:
-                yield self._materialization(asset, hour, held)
+        found = {hour: asset.held(self.context.lake, hour) for hour in self.hours}
+        return {hour: held or _EMPTY for hour, held in found.items() if held or called.isdisjoint((hour, day_of(hour)))}
 
     def check_of(self, asset: StoredAsset) -> dg.AssetCheckResult:
         """Whether partitions of a table are blocked, or of any table where the asset is the database."""
@@ -81,7 +83,7 @@ class Events:
             check_name=asset.check,
             passed=not blocked,
             description=_sentence(blocked),
-            metadata={"blocked_partitions": len(blocked), "reasons": dg.MetadataValue.json(reasons)},
+            metadata={"blocked_partitions": len(blocked)} | ({"reasons": reasons} if reasons else {}),
         )
 
     def _materialization(self, asset: StoredAsset, hour: str | None, held: Held) -> dg.AssetMaterialization:
@@ -98,7 +100,7 @@ class Events:
         )
 
     def _tags(self, asset: StoredAsset, held: Held) -> dict[str, str]:
-        """The version, and of each input which event and version it was made from; Dagster sees by these what is stale."""
+        """The version, and the event and version of each input, by which Dagster sees what is stale."""
         tags = {DATA_VERSION_TAG: held.version, DATA_VERSION_IS_USER_PROVIDED_TAG: "true"}
         tags[CODE_VERSION_TAG] = asset.code_version or "none"
         for name in asset.deps:

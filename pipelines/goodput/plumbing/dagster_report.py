@@ -1,13 +1,13 @@
 """Reports a run that Dagster did not start to the instance that DAGSTER_HOME names, so that its UI shows what ran."""
 
-import time
 import logging
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
 import dagster as dg
-from dagster._core.events import DagsterEventType, StepMaterializationData  # events of no run have no public names
 from dagster._core.events import DagsterEvent as Event
+from dagster._core.events import DagsterEventType, StepMaterializationData  # events of no run have no public names
 from dagster._core.instance.utils import RUNLESS_JOB_NAME, RUNLESS_RUN_ID
 from dagster._core.storage.event_log import SqliteEventLogStorage
 
@@ -69,7 +69,7 @@ def _store(instance: dg.DagsterInstance, found: Sequence[dg.AssetMaterialization
             for insert in inserts:
                 connection.execute(insert)
         with storage.index_connection() as connection:
-            ids = [connection.execute(insert).inserted_primary_key[0] for insert in inserts]
+            ids = [int(connection.execute(insert).lastrowid) for insert in inserts]
         storage.store_asset_event_tags(entries, ids)
         for entry, event_id in _newest_of_each(entries, ids).values():
             storage.store_asset_event(entry, event_id)
@@ -81,7 +81,7 @@ def _entry(materialization: dg.AssetMaterialization) -> dg.EventLogEntry:
         event_specific_data=StepMaterializationData(materialization),
         job_name=RUNLESS_JOB_NAME,
     )
-    return dg.EventLogEntry(
+    return dg.EventLogEntry(  # type: ignore[no-untyped-call]
         error_info=None,
         level="DEBUG",
         user_message="",
@@ -95,4 +95,4 @@ def _entry(materialization: dg.AssetMaterialization) -> dg.EventLogEntry:
 def _newest_of_each(
     entries: Sequence[dg.EventLogEntry], ids: Sequence[int]
 ) -> Mapping[dg.AssetKey | None, tuple[dg.EventLogEntry, int]]:
-    return {entry.get_dagster_event().asset_key: (entry, event_id) for entry, event_id in zip(entries, ids, strict=True)}
+    return {entry.get_dagster_event().asset_key: (entry, at) for entry, at in zip(entries, ids, strict=True)}

@@ -9,6 +9,7 @@ import dagster as dg
 
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL
+from goodput.plumbing.dagster_partitions import UNFINISHED
 from goodput.plumbing.dagster_report import report
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.node import STORED, Context, Node, hours_in
@@ -16,10 +17,6 @@ from goodput.plumbing.plan import due
 from goodput.plumbing.stored_assets import StoredAsset, hours_of
 
 _RANGE_START, _RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
-_UNFINISHED = [
-    *(dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING),
-    *(dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING),
-]
 
 
 def request_stale_hours(
@@ -31,7 +28,7 @@ def request_stale_hours(
     """
     if not context.lake.is_made:
         return dg.SkipReason(f"there is no lake in {context.lake.root} yet")
-    if sensor.instance.get_run_records(dg.RunsFilter(statuses=_UNFINISHED), limit=1):
+    if sensor.instance.get_run_records(UNFINISHED, limit=1):
         return dg.SkipReason("a run is under way")
     looked = _state(context)
     if looked == sensor.cursor:

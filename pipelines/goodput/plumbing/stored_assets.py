@@ -1,4 +1,4 @@
-"""What an orchestrator shows of the lake: each table, and the database, with what it is made from and what it holds now.
+"""What an orchestrator shows of the lake: each table, and the database, with its inputs and what it holds now.
 
 Nothing of Dagster belongs here; `dagster_assets` and `dagster_report` turn these into its assets and events.
 """
@@ -50,7 +50,7 @@ class StoredAsset:
     description: str
     kinds: tuple[str, ...] = IN_LAKE
     node: Node | None = None
-    look: Callable[[Lake], Held] | None = None
+    look: Callable[[Lake], Held | None] | None = None
 
     @property
     def is_hourly(self) -> bool:
@@ -108,9 +108,19 @@ def assets_of_layers(step: str, layers: Collection[str], deps: Sequence[str], de
 
 
 def hours_of(assets: Sequence[StoredAsset], context: Context) -> list[str]:
-    """Every hour for which one of the assets must have a part, in order."""
-    called = set().union(*(asset.called(context) for asset in assets if asset.is_hourly))
-    return sorted(partition for partition in called if "T" in partition)
+    """Every hour of which one of the assets holds rows, or has to be computed, in order.
+
+    Hours around these that were computed and are empty are left out: the newest hour is one with data.
+    """
+    hourly = [asset for asset in assets if asset.is_hourly]
+    called = {asset.name: asset.called(context) for asset in hourly}
+
+    def counts(hour: str) -> bool:
+        held = ((asset, asset.held(context.lake, hour)) for asset in hourly)
+        return any(found.rows if found else hour in called[asset.name] for asset, found in held)
+
+    hours = {partition for partitions in called.values() for partition in partitions if "T" in partition}
+    return sorted(hour for hour in hours if counts(hour))
 
 
 def _held(version: str, parts: Sequence[Part]) -> Held:
