@@ -1,10 +1,12 @@
 """Judges the alarms by what is published and keeps their tables in the lake; the judging itself is `monitor`'s."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import polars as pl
 
 from goodput.monitor.alarm_tables import TABLES, alarm_tables, read_evidence
+from goodput.monitor.evaluate import Evidence
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
@@ -22,15 +24,21 @@ def judge(lake: Lake, settings: Settings, now: datetime) -> dict[str, int]:
     Raises LakeUnwritable.
     """
     before = {table: alarm_rows(lake, table) for table in TABLES}
-    with connect(str(lake.database), read_only=True) as connection:
-        found = read_evidence(connection, settings, now, actions=read_actions(lake.root), before=before)
-    made = alarm_tables(found, before, now, power_inputs=lake.catalog["alarm_power"].inputs(ALL))
+    made = alarm_tables(evidence(lake, settings, now, before), before, now, power_inputs=lake.catalog["alarm_power"].inputs(ALL))
     for table, rows in made.rows.items():
         inputs = made.power_inputs if table == "alarm_power" else _NOT_FROM_PARTS
         part = lake.write_part(table, ALL, rows.to_arrow().cast(arrow_schema(table)), inputs)
         lake.catalog[table].replace({ALL: (part,)})
     counts = {table: rows.height for table, rows in made.rows.items()}
     return {**counts, "new_events": made.new_events, "firing": made.firing}
+
+
+def evidence(
+    lake: Lake, settings: Settings, now: datetime, before: Mapping[str, pl.DataFrame] | None = None
+) -> Evidence:
+    """What is published for alarms to be judged by, as of `now`."""
+    with connect(str(lake.database), read_only=True) as connection:
+        return read_evidence(connection, settings, now, actions=read_actions(lake.root), before=before)
 
 
 def alarm_rows(lake: Lake, table: str) -> pl.DataFrame:

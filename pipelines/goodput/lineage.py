@@ -3,6 +3,7 @@
 from goodput.nodes import NODES
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.published_state import held_in_database, held_in_deliveries
+from goodput.plumbing.plan import in_order
 from goodput.plumbing.stored_assets import DATABASE, StoredAsset, assets_of, assets_of_layers
 
 LANDING = "landing"
@@ -11,7 +12,7 @@ _READ_BY_ALARMS = ("cache_by_replica", "coverage", "goodput", "ops_events", "rep
 INGEST = assets_of_layers(
     "ingest", ("collected", "conformed"), [LANDING], "Reads what is new in the landing zone into rows by contract."
 )
-MADE = tuple(asset for node in NODES for asset in assets_of(node))
+MADE = tuple(asset for node in in_order(NODES) for asset in assets_of(node))
 ALARMS = assets_of_layers(
     "alarms", ("monitored",), _READ_BY_ALARMS, "Judges every alarm by what is published; events are only ever added."
 )

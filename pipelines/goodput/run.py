@@ -10,12 +10,13 @@ from goodput.conform.ingest import Ingested, ingest
 from goodput.errors import PartitionsBlocked
 from goodput.measure.gates import gate_rows
 from goodput.nodes import NODES
+from goodput.plumbing import graph
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.database import publish
 from goodput.plumbing.garbage import delete_replaced, note_replaced
 from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label
 from goodput.plumbing.node import Context, Node
-from goodput.plumbing.plan import Outcome, execute
+from goodput.plumbing.plan import Outcome, execute, in_order
 from goodput.plumbing.settled import Settled
 from goodput.plumbing.workspace import Workspace
 
@@ -35,8 +36,10 @@ class Ran:
         return sum(len(outcome.computed) for outcome in self.outcomes if outcome.node.name == "join")
 
 
-def run(workspace: Workspace, since: datetime | None = None, until: datetime | None = None) -> Ran:
-    """Read what is new, compute what is stale (and, if asked, everything in [since, until)), publish.
+def run(
+    workspace: Workspace, since: datetime | None = None, until: datetime | None = None, *, deliver: bool = True
+) -> Ran:
+    """Read what is new, compute what is stale (and, if asked, everything in [since, until)), publish, deliver alarms.
 
     Raises GoodputError: what went wrong; PartitionsBlocked at the end, when all else is published; KeyboardInterrupt.
     """
@@ -49,7 +52,8 @@ def run(workspace: Workspace, since: datetime | None = None, until: datetime | N
         judge_alarms(workspace)
         ran.changed = publish_database(workspace) or measured
         blocked = Blocked(lake).all()
-    ran.undelivered = deliver_alarms(workspace)
+    if deliver:
+        ran.undelivered = deliver_alarms(workspace)
     _report(workspace, ran)
     if blocked:
         raise PartitionsBlocked(blocked)
@@ -96,19 +100,21 @@ def deliver_alarms(workspace: Workspace) -> str:
     settings = workspace.settings
     if not settings.channels:
         return ""
-    from goodput.notify.deliver import deliver  # noqa: PLC0415  (only where there are channels)
+    from goodput.notify import deliver  # noqa: PLC0415  (only where there are channels)
 
     try:
-        deliver(workspace.lake, settings, settings.notify.run_budget_s)
+        deliver.deliver(workspace.lake, settings, settings.notify.run_budget_s)
     except Exception as error:  # whatever goes wrong with deliveries, the run that made the numbers goes on
         return str(error) or type(error).__name__
     return ""
 
 
 def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
+    parsed = workspace.lake.root / "graph.json"
+    graph.recall(parsed)
     settled = Settled(Context(workspace.lake, workspace.settings), NODES)
     finished = []
-    for node in NODES:
+    for node in in_order(NODES):
         if forced:
             ran.outcomes.append(compute_node(workspace, node, among=forced, force=True))
         if settled.is_settled(node):
@@ -119,6 +125,7 @@ def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
         if not outcome.blocked:
             finished.append(node)
     settled.remember(finished)
+    graph.remember(parsed)
 
 
 def _report(workspace: Workspace, ran: Ran) -> None:

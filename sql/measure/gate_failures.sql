@@ -1,4 +1,4 @@
--- description: How often each gate fails in each window and slice, and how often it alone
+-- description: How often each gate fails in each window and slice, and how often it is the only one to fail
 -- grain: window_start, window_s, slice, workload, model, pool, route, gate
 -- reads: slices, window_counts
 WITH counted AS (
@@ -34,5 +34,5 @@ SELECT
     gate, gated, failing, only_failing,
     ratio(failing, gated) AS fail_ratio
 FROM unpivoted
--- a gate that is set and that nobody could measure is gated by none, and may still be all that is in the way
+-- a gate that is set but was never measured gates no request, and may still be all that keeps one from being accepted
 WHERE gated > 0 OR only_failing > 0

@@ -1,4 +1,4 @@
--- description: What came of the requests that arrived in each base window, and which replicas were at work: the points of `frontier`
+-- description: Outcomes of the requests that arrived in each base window, and the replicas at work: the points of `frontier`
 -- grain: window_start, workload, pool, route
 -- reads: attempts, measured_range, requests, window_options
 -- By arrival, not by completion: under overload the two drift apart, and what arrives is the load.
@@ -12,7 +12,7 @@ WITH timed AS MATERIALIZED (
     FROM requests
     CROSS JOIN measured_range
     CROSS JOIN window_options
-    -- a window that was not wholly observed says nothing of its load
+    -- the load of a window that was not wholly observed is unknown
     WHERE start_s >= from_s AND start_s < until_s
         AND start_s >= observed_from_s AND start_s + base_s <= observed_until_s
 ),
@@ -36,7 +36,7 @@ arrived AS MATERIALIZED (
     FROM timed
     GROUP BY ALL
 ),
--- counting by a number for each group_id takes half the time that histogram() by its four words does
+-- counting by one integer takes half the time that histogram() by four strings does
 numbered AS MATERIALIZED (
     SELECT group_id, ttft_bucket, tpot_bucket, e2e_bucket
     FROM timed

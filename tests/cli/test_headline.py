@@ -53,7 +53,7 @@ def test_the_three_largest_leaks_are_told_with_what_they_cost(
     run_without_checks(tmp_path / "goodput.toml")
     print_headline(tmp_path / "goodput.toml", None)
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert " ".join(printed[0]) == "From 2026-11-20 00:00 UTC, 24 h, of which telemetry tells a part"
+    assert " ".join(printed[0]) == "From 2026-11-20 00:00 UTC, 24 h, partly observed"
     # $90 / 2 accepted; accepted $24, retry (the try that failed) $4.80: neither is among the three
     assert next(line for line in printed if line[0] == "all")[-1] == "$45.00"
     after = printed[[line[0] for line in printed].index("leak") + 2 :]

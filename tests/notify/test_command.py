@@ -67,7 +67,7 @@ def test_what_would_be_sent_where_and_then_what_became_of_it(notify: Notify, lak
     assert not outbox_file(lake).exists()
     assert notify("--once") == (
         *(0, ""),
-        "2 new, 1 delivered, 1 failed; 1 pending, 0 dead: goodput notify --status says why\n",
+        "2 new, 1 delivered, 1 failed; 1 pending, 0 dead: goodput notify --status shows why\n",
     )
     code, said, _ = notify("--status")
     assert code == 0, "it has not waited for long"

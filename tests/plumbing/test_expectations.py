@@ -62,6 +62,11 @@ CASES: dict[str, dict[str, tuple[list[dict[str, Any]], str | None]]] = {
             )
             for value in (-0.5, float("nan"), float("inf"))
         },
+        "NaN among numbers": (
+            [{"ttft_s": 1.0}, {"request_key": "r2", "ttft_s": float("nan")}, {"request_key": "r3", "ttft_s": 2.0}],
+            "ttft_s_out_of_range: ttft_s breaks ttft_s >= 0 AND isfinite(ttft_s): "
+            "1 row, for example request_key='r2', ttft_s=nan",
+        ),
         "row rule": (
             [{"verdict": "accepted", "pass_success": False}],
             "accepted_without_success: accepted without success: "

@@ -112,7 +112,7 @@ rates, receive, schedule, slo, sources, staleness_s, windows_s, work, workloads
       right would be: started_at = { column = "...", unit = "..." }
   sources.judge.columns.labelled_at.unit: 'today' is no time format
       right would be: epoch_s, epoch_ms, epoch_us, epoch_ns, iso8601, or a strptime format such as %Y-%m-%d %H:%M:%S
-  sources.judge.columns: nothing says what a label judges
+  sources.judge.columns: no column identifies what a label judges
       right would be: one of request_key, response_id, trace_id, span_id, session_id"""
 
 

@@ -12,7 +12,6 @@ from goodput.collect.received import LandedFile
 from goodput.collect.scan import LEDGER_COLUMNS, Scan, scan
 from goodput.conform.batch import Batch
 from goodput.conform.commit import commit
-from goodput.conform.ingest_file import ingest_file
 from goodput.conform.journal import undo_unfinished
 from goodput.plumbing import source_ledger
 from goodput.plumbing.fingerprint import fingerprint
@@ -70,6 +69,8 @@ def ingest(workspace: Workspace) -> Ingested:
 
 
 def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
+    from goodput.conform.ingest_file import ingest_file  # noqa: PLC0415  (the readers are slow to import)
+
     lake = workspace.lake
     on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
     with connect() as connection:

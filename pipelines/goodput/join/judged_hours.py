@@ -41,12 +41,11 @@ def _judged(context: Context, label_hour: str) -> pa.Table:
         labels = catalog["label_records"].files([label_hour])
         read_parts(connection, "label_records", labels, arrow_schema("label_records"))
         read_parts(connection, "serving_records", records.files(near), arrow_schema("serving_records"))
-        connection.execute(f"CREATE TEMP VIEW found AS {sql_file(TABLE).text}")
-        rows = connection.execute(
-            "SELECT $hour AS label_hour, $content AS label_content, source_id, epoch_hour FROM found",
-            {"hour": label_hour, "content": catalog["label_records"].contents[label_hour]},
-        ).to_arrow_table()
-    return rows.cast(arrow_schema(TABLE))
+        found = connection.sql(sql_file(TABLE).text).to_arrow_table()
+    known = {"label_hour": label_hour, "label_content": catalog["label_records"].contents[label_hour]}
+    for name, value in known.items():
+        found = found.append_column(name, pa.repeat(pa.scalar(value), found.num_rows))
+    return found.select(arrow_schema(TABLE).names).cast(arrow_schema(TABLE))
 
 
 def label_partitions(context: Context, hour: str) -> Collection[str]:

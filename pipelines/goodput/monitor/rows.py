@@ -18,7 +18,7 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings
 
-_METHOD = 1  # of judging; another number keeps events of an older one from being corrected
+METHOD = 1  # of judging; another number keeps events of an older one from being corrected
 SILENT = "telemetry_silent"
 _ARCHIVE_S = 7 * DAY_S
 _NAMES = ("rule", "severity", "metric", "workload", "pool", "replica")
@@ -29,7 +29,7 @@ def method_of(one: RuleSeries, settings: Settings) -> str:
     alarms = settings.alarms
     rule = rules_of(alarms).get(one.rule)
     calendar = (alarms.window_s, alarms.time_zone, alarms.days_off, [s.model_dump() for s in alarms.excluded])
-    return fingerprint(_METHOD, one.rule, rule and rule.model_dump(), rule_kind(one.kind).judged_by(settings), calendar)
+    return fingerprint(METHOD, one.rule, rule and rule.model_dump(), rule_kind(one.kind).judged_by(settings), calendar)
 
 
 def observed_transition(

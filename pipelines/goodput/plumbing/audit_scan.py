@@ -10,7 +10,7 @@ import duckdb
 
 from goodput.plumbing.contracts import Contract, contract
 from goodput.plumbing.expectations.suite import COLUMNS, KEY, TYPES
-from goodput.plumbing.parquet_layouts import files_by_layout
+from goodput.plumbing.parquet_layouts import BLIND_TO_NAN, files_by_layout
 from goodput.plumbing.sql_files import connect
 
 _ROWS = "read_parquet(?, hive_partitioning = false)"
@@ -34,6 +34,7 @@ def find_suspects(table: str, parts: Mapping[str, Sequence[str]], *, check_by_ch
     partition_of = {file: partition for partition, files in parts.items() for file in files}
     found: list[Suspect] = []
     with connect() as connection:
+        connection.execute(f"SET disabled_optimizers = '{BLIND_TO_NAN}'")
         for files in files_by_layout(connection, list(partition_of)):
             files_of: dict[str, list[str]] = {}
             for file in files:

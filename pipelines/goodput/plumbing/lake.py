@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from goodput.errors import LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable, LakeUnwritable
 from goodput.plumbing.catalog import Catalog, Part
+from goodput.plumbing.files import write_atomically
 
 FORMAT = 2
 ROWS_A_GROUP = 2**17  # DuckDB reads the row groups of a file in parallel
@@ -173,20 +174,6 @@ def _format_in(marker: Path) -> int:
         return int(json.loads(marker.read_text())["format"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LakeUnreadable(marker, f"no format of a lake ({error!r})") from error
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary name beside `path`, then rename it over; nothing torn stays, LakeUnwritable else."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
-        temporary.replace(path)
-    except OSError as error:
-        raise LakeUnwritable(path, error) from error
-    finally:
-        with suppress(OSError):  # what went wrong is the better error
-            temporary.unlink(missing_ok=True)
 
 
 def write_parquet(path: Path, rows: pa.Table) -> None:

@@ -1,8 +1,8 @@
--- description: Attempts cut at the ledger's windows, each with its bucket and what it asked of its replica there (semantics 5)
+-- description: Attempts split at the ledger's windows, each with its bucket and the work it asked of its replica there (semantics 5)
 -- grain: attempt_id, step_s
 -- reads: attempts, ledger_options, model_weights, requests, target_hours
 -- unit: work in weighted tokens; `share` is the part of the attempt's time that lies in the window
--- An attempt that was never seen to end takes no time: nobody knows how long it was served. Its tokens count where it began.
+-- An attempt that was never seen to end takes no time, as how long it was served is unknown. Its tokens count where it began.
 WITH judged AS (
     SELECT
         a.attempt_id, a.request_key, a.workload, a.model, a.replica, a.pool, a.route, a.engine_seen, a.part_hour,
@@ -11,20 +11,20 @@ WITH judged AS (
         CASE
             WHEN NOT a.delivered THEN 'retry'
             WHEN a.outcome = 'cancelled' THEN 'abandoned'
-            -- delivered, but a later try is still under way: what it is worth is told when that is over
+            -- delivered, but a later try is still in flight: the verdict is known when that is over
             WHEN q.verdict IS NULL OR q.verdict = 'in_flight' THEN 'unevaluable'
             ELSE q.verdict
         END AS bucket,
         w.prefill_weight, w.cached_weight, w.draft_weight,
         w.prefill_weight * greatest(a.input_tokens - a.cached_input_tokens, 0) + w.cached_weight * a.cached_input_tokens
             AS prompt_work,
-        -- an answer without output tokens is none that was generated
+        -- an answer that reports no output tokens generated none
         w.decode_weight * CASE WHEN a.outcome = 'ok' THEN coalesce(a.output_tokens, 0) ELSE a.output_tokens END AS decode_work,
         CASE WHEN a.first_token_ns BETWEEN a.started_ns AND a.ended_ns THEN (a.ended_ns - a.first_token_ns) / 1e9 END AS decode_s,
         (coalesce(a.first_token_ns, a.ended_ns) - a.started_ns) / 1e9 AS wait_s,
         -- streamed, and not one token came: it waited
         a.output_tokens IS NULL AND a.outcome <> 'ok' AND coalesce(a.streamed, false) AND a.first_token_ns IS NULL AS is_waiting,
-        -- unknown where tokens were not told: such an attempt is charged by those alike, else by its time
+        -- unknown where tokens were not reported: such an attempt is charged by similar ones, else by its time
         CASE WHEN a.input_tokens IS NOT NULL AND (a.output_tokens IS NOT NULL OR a.outcome = 'ok') THEN
             w.prefill_weight * greatest(a.input_tokens - coalesce(a.cached_input_tokens, 0), 0)
             + w.cached_weight * coalesce(a.cached_input_tokens, 0)

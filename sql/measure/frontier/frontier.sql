@@ -68,7 +68,7 @@ bins AS (
         sum(window_s * greatest(replicas, 1)) AS replica_time_s,
         CASE WHEN min(replicas) > 0 THEN sum(replicas * window_s) / sum(window_s) END AS replicas,
         sum(succeeded)::BIGINT AS succeeded,
-        -- requests of a window fare alike: the spread between windows says by how much fewer they count
+        -- outcomes within a window are correlated: the spread between windows gives the effective sample size
         sum((estimate - ended * total.share) ** 2 ORDER BY window_start) * count(*) / nullif(count(*) - 1, 0) AS spread,
         greatest(
             coalesce(ratio(sum(failed_ttft), sum(gated_ttft)), 0), coalesce(ratio(sum(failed_tpot), sum(gated_tpot)), 0),

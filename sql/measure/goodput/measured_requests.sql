@@ -1,4 +1,4 @@
--- description: Requests with what `goodput` needs of them, once for all slices; words as codes, times in Unix seconds
+-- description: The columns of requests that `goodput` needs, once for all slices; dimensions as enum codes, times in Unix seconds
 -- grain: request_key; sessions beside them where a workload counts those
 -- reads: coverage, measured_sessions, requests, workload_rules
 -- A row without a verdict is not counted, only timed: a request of a workload that counts sessions.
@@ -28,7 +28,7 @@ FROM (
         CASE WHEN pass_success THEN tpot_s END AS tpot_s,
         CASE WHEN pass_success THEN e2e_s END AS e2e_s,
         CASE WHEN pass_success THEN queue_s END AS queue_s,
-        -- of the replica's hour, in millionths: whole numbers add up to the same sum in every order
+        -- of the replica's hour, in millionths: integers add up to the same sum in any order
         CASE WHEN verdict <> 'in_flight' THEN round(1e6 * coverage_ratio)::BIGINT END AS coverage_ppm
     FROM (
         SELECT q.*, c.coverage_ratio, w.workload IS NULL AS counted

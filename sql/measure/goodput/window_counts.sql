@@ -1,4 +1,4 @@
--- description: What can be added up of each window, by the finest slice: the counts of every other slice are sums of these
+-- description: The counts of each window in the finest slice: those of every other slice are sums of these
 -- grain: window_s, start_s, workload, model, pool, route
 -- reads: grains, measured_range, measured_requests, window_costs, window_options
 WITH ended AS (
@@ -58,7 +58,7 @@ arrived AS (
     WHERE arrived_s >= from_s AND arrived_s < until_s
     GROUP BY ALL
 ),
--- a window in which work was only under way had live replicas: it exists, with nothing offered
+-- a window in which work was only in flight had live replicas: it exists, with nothing offered
 under_way AS (
     SELECT
         window_s, unnest(range(first_s + window_s, last_s, window_s)) AS start_s,
@@ -82,7 +82,7 @@ windowed AS (
     UNION ALL BY NAME
     SELECT u.* FROM under_way AS u CROSS JOIN measured_range AS p WHERE u.start_s >= p.from_s AND u.start_s < p.until_s
     UNION ALL BY NAME
-    -- what was paid for in a window in which nothing ended belongs to it all the same
+    -- costs of a window in which nothing ended belong to it all the same
     SELECT window_s, start_s, workload, model, pool, route FROM window_costs WHERE live
 )
 SELECT
