@@ -50,19 +50,27 @@ def step_assets(
     )
     def step(context: dg.AssetExecutionContext, config: Recompute, workspace: dg.ResourceParam[Workspace]) -> Results:
         lake = workspace.lake
-        lake.open()
-        asked = frozenset(context.partition_keys) if is_hourly and context.has_partition_key_range else None
+        partitions = context.partition_keys if context.has_partition_key or context.has_partition_key_range else ()
         with lake.lock(LOCK_WAIT_S) if locked else nullcontext():
-            outcome = work(workspace, asked, config.force)
-        now = Context(lake, workspace.settings)
+            lake.open()
+            now = Context(lake, workspace.settings)
+            new = set() if config.force else _unknown_hours(context.instance, assets, now)
+            outcome = work(workspace, {*partitions, *new} if partitions else None, config.force)
         hours = hours_of(known, now)
-        update_hours(context.instance, hours)
+        if first.node is None:
+            update_hours(context.instance, hours)
         if outcome is not None and outcome.blocked:
             context.log.error(_blocked(outcome))
-        computed = {*(outcome.computed if outcome else ()), *(asked or ())}
+        computed = {*(outcome.computed if outcome else ()), *partitions}
         yield from _results(assets, Events(context.instance, now, known, hours), computed)
 
     return step
+
+
+def _unknown_hours(instance: dg.DagsterInstance, assets: Sequence[StoredAsset], context: Context) -> set[str]:
+    """Hours that nobody could ask for, as what calls for them was computed in this very run: they come along."""
+    called = set().union(*(asset.called(context) for asset in assets if asset.is_hourly and asset.node))
+    return {hour for hour in called if "T" in hour} - set(instance.get_dynamic_partitions(HOURS.name or ""))
 
 
 def _results(assets: Sequence[StoredAsset], events: Events, computed: Collection[str]) -> Results:

@@ -46,11 +46,17 @@ class Events:
     def _blocked(self) -> Blocked:
         return Blocked(self.context.lake)
 
+    def _input_version(self, name: str) -> str:
+        """Version of an input that has no hours; of others Dagster looks at their events."""
+        if name not in self._input_versions:
+            asset = next((asset for asset in self.assets if asset.name == name and not asset.is_hourly), None)
+            held = asset.held(self.context.lake, None) if asset else None
+            self._input_versions[name] = held.version if held else DEFAULT_DATA_VERSION.value
+        return self._input_versions[name]
+
     @cached_property
-    def _held_in_all(self) -> dict[str, str]:
-        """Version of each asset that has no hours."""
-        found = {asset.name: asset.held(self.context.lake, None) for asset in self.assets if not asset.is_hourly}
-        return {name: held.version for name, held in found.items() if held}
+    def _input_versions(self) -> dict[str, str]:
+        return {}
 
     def of(self, asset: StoredAsset, computed: Collection[str] = ()) -> Iterator[dg.AssetMaterialization]:
         """What an asset holds and Dagster does not know, and what was `computed` now, an hour each.
@@ -58,7 +64,7 @@ class Events:
         An hour that is still to be computed, or is blocked and was never good, is left out: it is missing.
         """
         if not asset.is_hourly:
-            held = asset.held(self.context.lake, None)
+            held = asset.held(self.context.lake, None) or (None if asset.called(self.context) else _EMPTY)
             if held is not None and (computed or self._reported_version(asset) != held.version):
                 yield self._materialization(asset, None, held)
             return
@@ -105,7 +111,7 @@ class Events:
         tags[CODE_VERSION_TAG] = asset.code_version or "none"
         for name in asset.deps:
             key = dg.AssetKey(name)
-            tags[get_input_data_version_tag(key)] = self._held_in_all.get(name, DEFAULT_DATA_VERSION.value)
+            tags[get_input_data_version_tag(key)] = self._input_version(name)
             tags[get_input_event_pointer_tag(key)] = str(self._newest_event + self.emitted)
         return tags
 

@@ -82,15 +82,23 @@ class StoredAsset:
         table = lake.catalog[self.name]
         if hour is None:
             parts = [part for found in table.parts.values() for part in found]
+            if not parts and self.node is not None and not self._is_appended:
+                return None
             return _held(digest_sum(table.contents.values()), parts)
-        partition = hour if hour in table.parts else day_of(hour)
+        partition = hour if hour in table.parts or self._is_appended else day_of(hour)
         if partition not in table.parts:
             return None
         return _held(table.contents[partition], table.parts[partition])
 
+    @property
+    def _is_appended(self) -> bool:
+        return self.node is not None and self.name in self.node.appended
+
     def called(self, context: Context) -> set[str]:
         """Hours for which it must have a part, and days for which it must have windows."""
-        if self.node is None or self.name in self.node.appended:
+        if self.look is not None:
+            return set()
+        if self.node is None or self._is_appended:
             return set(context.lake.catalog[self.name].parts)
         return partitions_of(self.node, context)
 
@@ -116,8 +124,11 @@ def hours_of(assets: Sequence[StoredAsset], context: Context) -> list[str]:
     called = {asset.name: asset.called(context) for asset in hourly}
 
     def counts(hour: str) -> bool:
-        held = ((asset, asset.held(context.lake, hour)) for asset in hourly)
-        return any(found.rows if found else hour in called[asset.name] for asset, found in held)
+        return any(
+            any(part.rows for part in context.lake.catalog[asset.name].parts.get(hour, ()))
+            or (hour in called[asset.name] and asset.held(context.lake, hour) is None)
+            for asset in hourly
+        )
 
     hours = {partition for partitions in called.values() for partition in partitions if "T" in partition}
     return sorted(hour for hour in hours if counts(hour))
