@@ -31,6 +31,18 @@ def times_as_long(what: str, ours_s: float, baseline: str, baseline_s: float, at
     return Row(*told, f"<= {at_most:g}", _met(ratio <= at_most))
 
 
+def seconds(what: str, ours_s: float, baseline: str, baseline_s: float, at_most_s: float) -> Row:
+    """A row that may take at most so many seconds, whatever its baseline takes."""
+    ratio = ours_s / baseline_s
+    told = (what, f"{ours_s:.2f} s", f"{baseline} {baseline_s:.2f} s", f"{ratio:.2f} x as long")
+    return Row(*told, f"<= {at_most_s:g} s", _met(ours_s <= at_most_s))
+
+
+def counted(what: str, ours: int, at_most: int) -> Row:
+    """A row of how many there are of something."""
+    return Row(what, f"{ours:,}", "", "", f"<= {at_most:,}", _met(ours <= at_most))
+
+
 def grown(what: str, ours_s: tuple[float, float], baselines_s: tuple[float, float], at_most: float) -> Row:
     """A row of what was timed at one size and at four times that: ours and its baseline, the smaller size first.
 

@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from goodput.join.compute import join_hours
+from goodput.join.staleness import JoinInputs
 from goodput.plumbing.ledger import LedgerEntry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goodput.join.compute import join_hours
-from goodput.join.staleness import JoinInputs
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_parquet

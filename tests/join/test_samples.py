@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from goodput.join.samples import SampleInputs, sample_hours
+from goodput.join.staleness import JoinInputs
+from goodput.plumbing.hourly import stale_hours
 from goodput.plumbing.ledger import LedgerEntry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goodput.join.samples import SampleInputs, sample_hours
-from goodput.join.staleness import JoinInputs
 from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.hourly import stale_hours
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_parquet
 from goodput.settings.model import Settings

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from end_to_end.whole import ask, make_whole
 from goodput.conform.take_in import take_in
+from goodput.join.whole import CELL, TABLES
 from goodput.plumbing.ledger import read_ledger
+from goodput.plumbing.warehouse import publish
 
 from collect.test_cost_dialects import ALLOCATION, CHARGE, IDLE, PRICES, Row, as_csv
 from collect.test_event_dialects import APPLICATION, EVENT, POD, cdevent
-from end_to_end.whole import ask, make_whole
-from goodput.join.whole import CELL, TABLES
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect, read_parts
-from goodput.plumbing.warehouse import publish
 from goodput.plumbing.workspace import Workspace
 from plumbing.test_warehouse import NO_GATES
 

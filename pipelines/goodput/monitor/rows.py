@@ -13,7 +13,7 @@ from goodput.monitor.reconcile import ObservedTransition
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Episode
-from goodput.monitor.transitions import BUDGET_S, Hold, Transition, now_held, spans
+from goodput.monitor.transitions import BUDGET_S, EpisodeTransition, Hold, now_held, spans
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings
@@ -33,7 +33,7 @@ def method_of(one: RuleSeries, settings: Settings) -> str:
 
 
 def observed_transition(
-    change: Transition, context: AlarmContext, method: str, *, held_now: bool
+    change: EpisodeTransition, context: AlarmContext, method: str, *, held_now: bool
 ) -> ObservedTransition:
     """One transition with its explanation, as it would be recorded; `held_now`: something holds its alarm back now."""
     one = change.series
