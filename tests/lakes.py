@@ -1,14 +1,13 @@
 """Lakes that hold hand-written rows: parts put there as an earlier step of the plan would have left them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goodput.plumbing import source_ledger
-from goodput.plumbing.catalog import ALL
+from goodput.plumbing.catalog import Part
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, hour_label
@@ -28,13 +27,16 @@ def put(lake: Lake, table: str, partition: str, rows: pa.Table | Iterable[Row], 
 
 def put_sources(lake: Lake, table: str, hours: Mapping[str, Sequence[Row]]) -> None:
     """Make these rows those of the hours of a conformed table, as ingest does: a part of each source."""
+    lake.catalog[table].replace({hour: _parts(lake, table, hour, rows) for hour, rows in hours.items()})
+
+
+def _parts(lake: Lake, table: str, hour: str, rows: Sequence[Row]) -> list[Part]:
     parts = []
-    for hour, rows in hours.items():
-        for source_id in sorted({row["source_id"] for row in rows}):
-            own = [row for row in rows if row["source_id"] == source_id]
-            shaped = pa.Table.from_pylist(own, schema=arrow_schema(table))
-            parts.append(lake.write_part(table, hour, shaped, fingerprint(table, hour, str(own))))
-    lake.catalog[table].change(parts, [part for hour in hours for part in lake.catalog[table].parts.get(hour, ())])
+    for source_id in sorted({row["source_id"] for row in rows}):
+        own = [row for row in rows if row["source_id"] == source_id]
+        shaped = pa.Table.from_pylist(own, schema=arrow_schema(table))
+        parts.append(lake.write_part(table, hour, shaped, fingerprint(table, hour, str(own))))
+    return parts
 
 
 def by_hour(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
@@ -64,12 +66,13 @@ def observe(lake: Lake, first_ns: int, last_ns: int) -> None:
 
 
 def rows_of(lake: Lake, table: str, partitions: Iterable[str] | None = None) -> list[dict[str, Any]]:
-    """Rows of some partitions of a table, or of all, in the order of the parts."""
-    found = lake.catalog[table]
-    files = found.all_files() if partitions is None else found.files(partitions)
-    return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+    """Rows of some partitions of a table, or of all, part by part."""
+    parts = lake.catalog[table].parts
+    return rows_in(
+        part for name in (sorted(parts) if partitions is None else partitions) for part in parts.get(name, ())
+    )
 
 
-def whole(lake: Lake, table: str) -> list[dict[str, Any]]:
-    """Rows of a table that has one part."""
-    return rows_of(lake, table, [ALL])
+def rows_in(parts: Iterable[Part]) -> list[dict[str, Any]]:
+    """Rows of parts, one after another."""
+    return [row for part in parts for row in pq.ParquetFile(part.path).read().to_pylist()]

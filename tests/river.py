@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +19,7 @@ from goodput.measure import windows as measured_windows
 from goodput.measure.gates import gate_order
 from goodput.measure.slices import SLICES, slice_rows
 from goodput.measure.windows import Measured, session_reach_h
-from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect, read_parts
 from goodput.settings.model import Settings, Workload
@@ -143,10 +144,7 @@ def join(
         connection.register("workload_rules", workload_rows(chosen))
         for relation in JOIN.relations:
             compute(connection, relation)
-        tables = {
-            name: connection.sql(f"SELECT {_columns(name)} FROM {name}").to_arrow_table().cast(arrow_schema(name))
-            for name in ("attempts", "requests", "quality_labels")
-        }
+        tables = {name: made(connection, name) for name in ("attempts", "requests", "quality_labels")}
     return Joined(
         {row["attempt_id"]: row for row in tables["attempts"].to_pylist()},
         {row["request_key"]: row for row in tables["requests"].to_pylist()},
@@ -155,8 +153,11 @@ def join(
     )
 
 
-def _columns(table: str) -> str:
-    return ", ".join(f'"{field.name}"' for field in arrow_schema(table))
+def made(connection: duckdb.DuckDBPyConnection, table: str) -> pa.Table:
+    """Rows of a table that a connection has as a relation, in the shape and order of its contract."""
+    columns = ", ".join(f'"{column.name}"' for column in contract(table).columns)
+    rows = connection.sql(f'SELECT {columns} FROM "{table}" ORDER BY {contract(table).order}')
+    return rows.to_arrow_table().cast(arrow_schema(table))
 
 
 def one_workload(**gates: Any) -> Settings:
@@ -239,8 +240,7 @@ def session_hours(requests: Iterable[Row]) -> pa.Table:
     with connect() as connection:
         connection.register("requests", rows)
         compute(connection, "session_hours")
-        names = ", ".join(arrow_schema("session_hours").names)
-        return connection.sql(f"SELECT {names} FROM session_hours").to_arrow_table()
+        return made(connection, "session_hours")
 
 
 def at(seconds: float) -> datetime:
