@@ -15,13 +15,14 @@ import pyarrow as pa
 import pytest
 
 from goodput.errors import LakeUnwritable
-from goodput.measure.gates import SCHEMA as GATE_SCHEMA
 from goodput.plumbing import warehouse
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.ledger import LedgerEntry, write_ledger
+from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.warehouse import publish
 
+GATE_SCHEMA = PARAMETERS["workloads"].schema
 NO_GATES = GATE_SCHEMA.empty_table()
 ALARMS = ("alarms", "alarm_events", "alarm_series", "alarm_power")
 RELATIONS = {
