@@ -31,7 +31,7 @@ SLICES = (
 )
 RELATIONS = (
     *("request_dimensions", "measured_sessions", "measured_requests", "window_costs", "window_counts"),
-    *("window_quantiles", "gate_counts", "gate_failures", "goodput", "load_windows"),
+    *("window_quantiles", "gate_counts", "gate_failures", "gate_verdicts", "goodput", "load_windows"),
 )
 _WORDS = ("workload", "model", "pool", "route")
 _By = tuple[bool, ...]  # of each of these words, whether it cuts
@@ -100,7 +100,8 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         register(connection, "slices", slice_rows(SLICES))
         register(connection, "slice_quantiles", _slice_quantile_rows(quantile_slices))
         _compute_quantiles(connection, set(quantile_slices))
-        compute(connection, "gate_failures")
+        for relation in ("gate_failures", "gate_verdicts"):
+            compute(connection, relation)
         goodput = _rows(connection, "goodput", RESTATED)
         failures = _rows(connection, "gate_failures")
         loads = (
