@@ -15,7 +15,6 @@ import yaml
 from dagster._core.test_utils import environ
 
 from goodput.definitions import ASSETS, build_defs, hours_stale, landing_changed
-from goodput.errors import PartitionsBlocked
 from goodput.plumbing import plan
 from goodput.plumbing.dagster_partitions import update_hours
 from goodput.plumbing.lake import Lake
@@ -233,7 +232,10 @@ def test_jobs_compute_what_goodput_run_computes(
     assert [request.run_key for request in asked if request.run_key]
     assert execute(workspace, instance, "ingest").success
     (request,), _ = look(workspace, instance, hours_stale)
-    assert [request.tags[key] for key in sorted(RANGE)][::-1] == [HOURS[0], instance.get_dynamic_partitions("hours")[-1]]
+    assert [request.tags[key] for key in sorted(RANGE)][::-1] == [
+        HOURS[0],
+        instance.get_dynamic_partitions("hours")[-1],
+    ]
     assert execute(workspace, instance, "hours", tags=dict(request.tags)).success
     again, cursor = look(workspace, instance, hours_stale)
     assert not again
@@ -294,7 +296,9 @@ def test_a_range_backfill_computes_its_hours_alone(
     look(workspace, instance, hours_stale)
     computed: list[list[str]] = []
     original = plan._make
-    monkeypatch.setattr(plan, "_make", lambda batch, *rest: computed.append([*batch.partitions]) or original(batch, *rest))
+    monkeypatch.setattr(
+        plan, "_make", lambda batch, *rest: computed.append([*batch.partitions]) or original(batch, *rest)
+    )
     config = {"ops": {"join_step": {"config": {"force": True}}}}
     assert execute(workspace, instance, "hours", tags=RANGE, run_config=config).success
     assert computed == [HOURS[:2]]
