@@ -5,6 +5,9 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
+
+import duckdb
 
 from benchmarks.child import Ended, run
 
@@ -13,7 +16,7 @@ _GOODPUT = str(Path(sys.executable).with_name("goodput"))
 
 
 class Checkout:
-    """The package, copied into a folder and compiled ahead."""
+    """The package, copied into a folder of settings, landing zone and lake, and compiled ahead."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -22,10 +25,15 @@ class Checkout:
             shutil.copytree(_HERE / name, folder / name, ignore=leave)
         compileall.compile_dir(folder / "pipelines", quiet=1, workers=1)
 
-    def goodput(self, *arguments: str, folder: Path) -> Ended:
-        """Run a `goodput` command of the copy in `folder` to its end; raises CalledProcessError where it fails."""
+    def goodput(self, *arguments: str) -> Ended:
+        """Run a `goodput` command of the copy to its end; raises CalledProcessError where it fails."""
         path = os.pathsep.join(filter(None, [str(self._folder / "pipelines"), os.environ.get("PYTHONPATH")]))
-        return run([_GOODPUT, *arguments], folder, {"PYTHONPATH": path})
+        return run([_GOODPUT, *arguments], self._folder, {"PYTHONPATH": path})
+
+    def ask(self, sql: str) -> Any:
+        """The one value that a query of the published database gives."""
+        with duckdb.connect(str(self._folder / "lake/goodput.duckdb"), read_only=True) as connection:
+            return connection.sql(sql).fetchall()[0][0]
 
     def change_comment(self, sql: str) -> None:
         """Add words to the first line of a SQL file, which is a comment."""

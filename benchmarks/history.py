@@ -9,9 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import duckdb
 
 from benchmarks.checkout import Checkout
 from benchmarks.child import Ended
@@ -41,11 +38,11 @@ _COMMANDS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class Costs:
-    """What each kind of run and command took on a history of so many hours; rows that a comment made anew."""
+    """What runs and commands took on a history of so many hours, and the parts that a changed comment wrote anew."""
 
     hours: int
     took: Mapping[str, Ended]
-    recomputed: int
+    written: int
 
 
 def rows(share: float) -> Iterator[Row]:
@@ -68,7 +65,7 @@ def compare(short: int, long: int) -> Iterator[Row]:
     yield seconds(*pair(_NOTHING_NEW), at_most_s=NOTHING_NEW_S)
     peak_bytes = after.took[_NOTHING_NEW].peak_bytes
     yield peak_memory(f"{_NOTHING_NEW}, {long} days known: most memory", peak_bytes, below_bytes=NOTHING_NEW_BELOW)
-    yield counted(f"{_COMMENT}, {long} days known: rows computed", after.recomputed, at_most=0)
+    yield counted(f"{_COMMENT}, {long} days known: parts written", after.written, at_most=0)
     for command in _COMMANDS:
         yield seconds(*pair(command), at_most_s=COMMAND_S)
     long_s, short_s = (costs.took[_FIRST].cpu_s / costs.hours for costs in (after, before))
@@ -87,7 +84,7 @@ def _first_run_s(days: int) -> float:
     with TemporaryDirectory(prefix="goodput-bench-") as name:
         folder = Path(name)
         write_history(days, folder, spans_only=True)
-        return Checkout(folder).goodput("run", folder=folder).cpu_s
+        return Checkout(folder).goodput("run").cpu_s
 
 
 def _costs(days: int) -> Costs:
@@ -106,31 +103,33 @@ class _Bench:
 
     def costs(self) -> Costs:
         """Run everything; raises AssertionError where a run leaves out what it was given."""
+        ask = self._checkout.ask
         self._measure(_FIRST, "run")
         self._measure(_NOTHING_NEW, "run", rounds=ROUNDS)
-        labels = self._ask("SELECT count(*) FROM quality_labels")
+        labels = ask("SELECT count(*) FROM quality_labels")
         write_file(self._folder, "quality/late.jsonl", late_label(LABELLED_HOUR))
         self._measure(_LABEL, "run")
-        assert self._ask("SELECT count(*) FROM quality_labels") == labels + 1
-        requests = self._ask("SELECT count(*) FROM requests")
+        assert ask("SELECT count(*) FROM quality_labels") == labels + 1
+        requests = ask("SELECT count(*) FROM requests")
         write_file(self._folder, "gateway-0/more.jsonl", more_spans(END_HOUR - MORE_HOURS, MORE_HOURS, MORE_LINES))
         self._measure(_FILE, "run")
-        assert self._ask("SELECT count(*) FROM requests") == requests + MORE_LINES
-        computed_at = self._ask("SELECT max(computed_at) FROM goodput")
+        assert ask("SELECT count(*) FROM requests") == requests + MORE_LINES
+        before = self._parts()
         self._checkout.change_comment("requests")
         self._measure(_COMMENT, "run")
-        recomputed = self._ask(f"SELECT count(*) FROM goodput WHERE computed_at > '{computed_at}'")
+        written = len(self._parts() - before)
         for command, arguments in _COMMANDS.items():
             self._measure(command, *arguments, rounds=ROUNDS)
-        return Costs(24 * self._days, self._took, recomputed)
+        return Costs(24 * self._days, self._took, written)
 
     def _measure(self, what: str, *arguments: str, rounds: int = 1) -> None:
-        ended = [self._checkout.goodput(*arguments, folder=self._folder) for _ in range(rounds)]
+        ended = [self._checkout.goodput(*arguments) for _ in range(rounds)]
         self._took[what] = sorted(ended, key=lambda one: one.cpu_s)[rounds // 2]
 
-    def _ask(self, sql: str) -> Any:
-        with duckdb.connect(str(self._folder / "lake/goodput.duckdb"), read_only=True) as connection:
-            return connection.sql(sql).fetchall()[0][0]
+    def _parts(self) -> set[tuple[Path, int]]:
+        """Files of the joined and measured tables, each with the time at which it was written."""
+        layers = (self._folder / "lake" / layer for layer in ("joined", "measured"))
+        return {(path, path.stat().st_mtime_ns) for layer in layers for path in layer.glob("*/*=*/*.parquet")}
 
 
 def main() -> None:

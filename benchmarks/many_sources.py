@@ -46,7 +46,7 @@ def _costs(known: int, new: int) -> tuple[float, float, float]:
         checkout = Checkout(folder)
 
         def run() -> float:
-            return checkout.goodput("run", folder=folder).cpu_s
+            return checkout.goodput("run").cpu_s
 
         _write(folder, 0, known)
         run()
@@ -54,7 +54,9 @@ def _costs(known: int, new: int) -> tuple[float, float, float]:
         _write(folder, known, new)
         new_s = run() - nothing_s
         _write(folder, known + new, 2 * new)
-        return nothing_s, new_s, run() - nothing_s
+        twice_s = run() - nothing_s
+        assert checkout.ask("SELECT count(*) FROM sources WHERE rows_kept = 1") == known + 3 * new
+    return nothing_s, new_s, twice_s
 
 
 def _write(folder: Path, first: int, files: int) -> None:

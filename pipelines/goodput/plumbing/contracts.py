@@ -15,6 +15,7 @@ from goodput.plumbing.project_files import project_folder
 from goodput.plumbing.sql_files import connect
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa  # a sixth of a second that reading settings need not wait for
 
 UNITS = {
@@ -168,3 +169,11 @@ def arrow_schema(name: str) -> "pa.Schema":
     with connect() as connection:
         schema: pa.Schema = connection.sql(f"SELECT {columns} LIMIT 0").to_arrow_table().schema
     return schema
+
+
+@cache
+def polars_schema(name: str) -> "pl.Schema":
+    """Columns of table `name` as Polars has their types."""
+    import polars as pl  # noqa: PLC0415  (a quarter of a second that reading settings need not wait for)
+
+    return pl.Schema(arrow_schema(name))
