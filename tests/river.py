@@ -16,6 +16,7 @@ from goodput.join.nodes import JOIN
 from goodput.join.options import options as join_options
 from goodput.join.workloads import workload_rows
 from goodput.measure import windows as measured_windows
+from goodput.measure.gates import gate_order
 from goodput.measure.slices import SLICES, slice_rows
 from goodput.measure.windows import Measured, session_reach_h
 from goodput.plumbing.contracts import arrow_schema, contract
@@ -204,6 +205,7 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         connection.register("window_options", as_rows("window_options", options))
         connection.register("slices", slice_rows(SLICES))
         connection.register("workload_rules", workload_rows(settings))
+        connection.register("gates", gate_order())
         return measured_windows.measure(connection, is_base_asked=base_s in grains)
 
 

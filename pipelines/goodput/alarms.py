@@ -15,7 +15,7 @@ from goodput.plumbing.lake import Lake
 from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
 
-_NOT_FROM_PARTS = fingerprint("alarms")  # they follow the clock as well
+_FROM_THE_CLOCK = fingerprint("alarms")  # of tables that follow the clock as well
 
 
 def judge(lake: Lake, settings: Settings, now: datetime) -> dict[str, int]:
@@ -23,12 +23,14 @@ def judge(lake: Lake, settings: Settings, now: datetime) -> dict[str, int]:
 
     Raises LakeUnwritable.
     """
-    before = {table: alarm_rows(lake, table) for table in TABLES}
-    made = alarm_tables(evidence(lake, settings, now, before), before, now, power_inputs=lake.catalog["alarm_power"].inputs(ALL))
+    catalog = lake.catalog
+    before = {table: alarm_rows(lake, table) for table in TABLES if catalog[table].parts}
+    known = {table: catalog[table].inputs(ALL) or "" for table in ("alarms", "alarm_power")}
+    made = alarm_tables(evidence(lake, settings, now, before), before, now, inputs=known)
     for table, rows in made.rows.items():
-        inputs = made.power_inputs if table == "alarm_power" else _NOT_FROM_PARTS
+        inputs = made.inputs.get(table, _FROM_THE_CLOCK)
         part = lake.write_part(table, ALL, rows.to_arrow().cast(arrow_schema(table)), inputs)
-        lake.catalog[table].replace({ALL: (part,)})
+        catalog[table].replace({ALL: (part,)})
     counts = {table: rows.height for table, rows in made.rows.items()}
     return {**counts, "new_events": made.new_events, "firing": made.firing}
 

@@ -193,6 +193,13 @@ class LakeTooOld(GoodputError):
         )
 
 
+class NothingToRebuild(UsageError):
+    """A lake that has the format of this version, or none at all."""
+
+    def __init__(self, root: Path, known: int) -> None:
+        super().__init__(f"{root}: no lake of a format older than {known} is here.\nUse `goodput run`.")
+
+
 class LakeUnreadable(GoodputError):
     """A file that the lake cannot do without is damaged."""
 

@@ -1,4 +1,4 @@
--- description: Each operation on the fleet once (semantics 10): of an event that is changed in place its last state, of tellings that never change the first
+-- description: Each operation on the fleet once (semantics 10): the last state of an event that is updated in place, the first of repeated reports
 -- grain: event_id
 -- reads: event_records, event_subjects
 WITH latest AS (
@@ -12,7 +12,7 @@ SELECT
     e.event_id,
     e.kind,
     at_utc(e.occurred_ns) AS occurred_at,
-    -- what is known to be a replica does not name its pool
+    -- a subject that is known to be a replica does not name its pool
     CASE WHEN s.pool IS NULL AND s.replica IS NOT NULL THEN nullif(e.pool, e.subject) ELSE coalesce(s.pool, e.pool) END AS pool,
     coalesce(s.replica, e.replica) AS replica,
     e.revision,

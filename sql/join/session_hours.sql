@@ -5,7 +5,7 @@ SELECT
     epoch_hour,
     session_id,
     workload,
-    -- where it was last: of requests that end in the same microsecond always the same one
+    -- where it was seen last: of requests that end in the same microsecond always the same one
     arg_max(coalesce(model, 'unknown'), last_first) AS model,
     arg_max(coalesce(pool, 'unknown'), last_first) AS pool,
     arg_max(coalesce(route, 'unknown'), last_first) AS route,

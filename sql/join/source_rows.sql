@@ -1,4 +1,4 @@
--- description: Serving records of each source in each hour, and how many of them had been received from another source too
+-- description: Serving records of each source in each hour, and how many of them came from another source too
 -- grain: source_id, epoch_hour
 -- reads: serving_records, unique_records
 -- kind: view

@@ -1,4 +1,4 @@
--- description: Prices of tokens and the time for which they hold; a list that repeats the prices before it changes nothing
+-- description: Prices of tokens and the time for which they hold; a list that repeats the previous prices changes nothing
 -- grain: model, valid_from
 -- reads: price_lines, price_rules, source_exports
 WITH dated_lists AS (

@@ -2,7 +2,7 @@
 -- grain: window_start, replica
 -- reads: attempts, replica_samples
 WITH readings AS (
-    -- each time that a replica's count of finished requests was read, and from when on it tells of every request
+    -- each reading of a replica's count of finished requests, and since when it covers every request
     SELECT
         replica, sampled_ns, sum(increase) AS increase, max(interval_s) AS interval_s,
         sampled_ns - (max(interval_s) * 1e9)::BIGINT AS since_ns
@@ -27,7 +27,7 @@ seen AS (
     FROM ended
     GROUP BY epoch_hour, replica
 ),
--- an attempt is counted by the first reading after it ended, be that in the next hour
+-- an attempt is counted by the first reading after it ended, even if that is in the next hour
 comparable AS (
     SELECT replica, ended_ns FROM attempts WHERE engine_seen AND replica IN (SELECT replica FROM readings)
 ),
@@ -82,7 +82,7 @@ SELECT
     make_timestamptz(m.epoch_hour * 3600000000) AS window_start,
     3600 AS window_s,
     m.replica,
-    -- of several none is the replica's own
+    -- where there are several, none is the replica's own
     CASE WHEN len(m.pools) = 1 THEN m.pools[1] END AS pool,
     CASE WHEN len(m.models) = 1 THEN m.models[1] END AS model,
     m.attempts_seen,

@@ -1,10 +1,10 @@
 -- description: Where dollars, GPU time and tokens went, by window, slice and bucket (semantics 5)
 -- grain: window_start, window_s, slice, workload, model, pool, route, bucket
 -- reads: cost_ledger, grains, slices
--- unit: usd NULL: nothing of it is known; `unpriced` counts the entries whose cost nobody tells
+-- unit: usd is NULL where no cost is known; `unpriced` counts the entries without a known cost
 -- identity: M: over buckets the rows of a slice add up to what the resources cost in the window
--- What all rows may be off the same way adds up. Of the rest errors of one replica in one of the ledger's windows have one cause and
--- add up, too; those of others are independent draws.
+-- Errors that all rows share add up. Of the rest, errors of one replica in one window of the ledger have one cause and add
+-- up too; those of different replicas or windows are independent.
 WITH causes AS (
     SELECT
         epoch_us(window_start) // 1000000 AS step_s, replica,

@@ -1,4 +1,4 @@
--- description: Replicas that each route and pool needs for a stated peak of arrivals per second, with headroom; asked as a table: FROM replicas_for(40, 1.3)
+-- description: Replicas that each route and pool needs for a stated peak of arrivals per second, with headroom; a table macro: FROM replicas_for(40, 1.3)
 -- grain: slice, pool, route
 -- reads: frontier
 -- kind: macro

@@ -18,7 +18,7 @@ SELECT
 FROM (
     SELECT
         session_id,
-        -- where the session was last
+        -- where the session was seen last
         arg_max(workload, (ended_at, workload)) AS workload,
         arg_max(model, (ended_at, workload)) AS model,
         arg_max(pool, (ended_at, workload)) AS pool,

@@ -2,21 +2,18 @@
 
 import os
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from goodput.collect import scan as scan_module
 from goodput.collect.landing import FileIdentity
 from goodput.collect.listing import Listing, list_landing
 from goodput.collect.received import LandedFile
-from goodput.collect.scan import LEDGER_COLUMNS, Scan, scan
+from goodput.collect.scan import Scan, scan
 from goodput.errors import LandingMissing
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.source_ledger import SourceEntry
+from goodput.plumbing.source_ledger import SourceEntry, change, read
 from goodput.settings.model import Settings
 
 
@@ -26,7 +23,6 @@ class Zone:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.lake = Lake(root / "lake")
-        self.ledger: dict[str, SourceEntry] = {}
         self.given: dict[str, object] = {}
         (root / "landing").mkdir()
 
@@ -41,7 +37,7 @@ class Zone:
         return Settings.model_validate(self.given).model_copy(update={"base": self.root})
 
     def look(self) -> Scan:
-        return scan(self.lake, self.settings, columns(self.ledger.values()))
+        return scan(self.lake, self.settings)
 
     def forget(self) -> None:
         """Lose the landing index."""
@@ -51,11 +47,8 @@ class Zone:
     def take(self) -> list[str]:
         """Look, read everything new, and return the names of what is then in the ledger."""
         found = self.look()
-        for source_id in found.superseded:
-            del self.ledger[source_id]
-        for file, identity in found.new:
-            self.ledger[identity.source_id] = entry(file, identity)
-        return sorted(f"{known.path} {known.size_bytes}" for known in self.ledger.values())
+        change(self.lake, [entry(file, identity) for file, identity in found.new], found.superseded)
+        return sorted(f"{known['path']} {known['size_bytes']}" for known in read(self.lake).to_pylist())
 
 
 def entry(file: LandedFile, identity: FileIdentity) -> SourceEntry:
@@ -63,12 +56,6 @@ def entry(file: LandedFile, identity: FileIdentity) -> SourceEntry:
         *(identity.source_id, identity.content_hash, identity.head_hash, file.relative_path, str(file.landing)),
         *(file.reader, "read", None, identity.size_bytes),
     )
-
-
-def columns(ledger: Iterable[SourceEntry]) -> pa.Table:
-    rows = [{name: getattr(known, name) for name in LEDGER_COLUMNS} for known in ledger]
-    schema = pa.schema([arrow_schema("source_ledger").field(name) for name in LEDGER_COLUMNS])
-    return pa.Table.from_pylist(rows, schema=schema)
 
 
 @pytest.fixture
@@ -225,7 +212,7 @@ def test_other_attributes_in_the_settings_make_everything_read_anew(zone: Zone, 
     zone.given = given
     found = zone.look()
     assert new(found) == ["a.jsonl"]
-    assert found.superseded == set(zone.ledger)
+    assert found.superseded == set(read(zone.lake)["source_id"].to_pylist())
     assert zone.take() == ["a.jsonl 4"]
 
 

@@ -10,9 +10,7 @@ import pyarrow as pa
 import pytest
 
 from contract_rows import write
-from goodput.errors import HeldHour
 from goodput.plumbing.audit import audit
-from goodput.plumbing.expectations.run import check_hours
 from goodput.plumbing.expectations.suite import suite
 
 HOUR = "2026-11-20T09"
@@ -62,6 +60,11 @@ CASES: dict[str, dict[str, tuple[list[dict[str, Any]], str | None]]] = {
             )
             for value in (-0.5, float("nan"), float("inf"))
         },
+        "NaN among numbers": (
+            [{"ttft_s": 1.0}, {"request_key": "r2", "ttft_s": float("nan")}, {"request_key": "r3", "ttft_s": 2.0}],
+            "ttft_s_out_of_range: ttft_s breaks ttft_s >= 0 AND isfinite(ttft_s): "
+            "1 row, for example request_key='r2', ttft_s=nan",
+        ),
         "row rule": (
             [{"verdict": "accepted", "pass_success": False}],
             "accepted_without_success: accepted without success: "
@@ -252,8 +255,3 @@ def test_nothing_is_written_and_no_network_is_touched(
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     assert list(audit("requests", {HOUR: [path]})) == [HOUR]
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_check_hours_is_the_audit_by_its_earlier_name(part: Part) -> None:
-    path = part("requests", {"outcome": None})
-    assert check_hours("requests", {HOUR: [path]}) == [HeldHour("requests", HOUR, failures("requests", {HOUR: [path]}))]

@@ -1,4 +1,4 @@
-"""`goodput compare`: two routes, models, pools or periods side by side, and which is better where that can be told."""
+"""`goodput compare`: two routes, models, pools or periods side by side, and which is better, where one is."""
 
 import sys
 from datetime import datetime
@@ -90,8 +90,8 @@ def _time(option: str, text: str | None) -> datetime | None:
 def _print_json(found: Comparison) -> None:
     import msgspec  # noqa: PLC0415  (a table does not need it)
 
-    told = msgspec.json.encode(found, enc_hook=str)
-    sys.stdout.write(msgspec.json.format(told, indent=2).decode() + "\n")
+    encoded = msgspec.json.encode(found, enc_hook=str)
+    sys.stdout.write(msgspec.json.format(encoded, indent=2).decode() + "\n")
 
 
 def _print(found: Comparison, out: Console) -> None:

@@ -97,7 +97,7 @@ _ATTEMPT_COLUMNS = (
 )
 _LABEL_COLUMNS = ("evaluator", "score", "label", "passed", "judged", "state", "from")
 _RECORD_COLUMNS = ("layer", "dialect", "record", "place")
-_FACT_COLUMNS = ("fact", "value", "from", "place", "other layers said")
+_FACT_COLUMNS = ("fact", "value", "from", "place", "in other layers")
 
 
 def _print_request(request_record: RequestRecord, found: list[Gate], out: Console) -> None:

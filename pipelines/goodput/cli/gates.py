@@ -99,7 +99,7 @@ def _failure(record: RequestRecord, _: list[Gate]) -> str:
     if any(attempt["ended_at"] is None for attempt in delivering):
         return "it was never seen to end"
     if request["outcome"] == "unknown":
-        return "nothing says that a complete answer was delivered"
+        return "no record shows that a complete answer was delivered"
     cause = [str(a[name]) for a in delivering for name in ("error_type", "http_status") if a[name] is not None]
     return f"the last attempt ended in {request['outcome']}" + (f" ({plain(', '.join(cause))})" if cause else "")
 

@@ -23,6 +23,10 @@ COMMANDS = {
         "Receive traces, logs and metrics by OTLP over HTTP and write them to the landing zone until interrupted.",
     ),
     "run": ("goodput.cli.run:run_command", "Ingest what is new, recompute what is stale, publish."),
+    "rebuild": (
+        "goodput.cli.rebuild:rebuild",
+        "Make a lake of an older version anew from the landing files; alarms and deliveries are carried over.",
+    ),
     "demo": (
         "goodput.cli.demo:demo",
         "Simulate a day of an LLM fleet, write its telemetry and bills, run the pipeline on them and show the result.",

@@ -94,6 +94,6 @@ def _request_named(connection: duckdb.DuckDBPyConnection, key: str) -> Row:
         if len(found) == 1:
             return found[0]
         if found:
-            told = [(row["request_key"], iso(row["arrived_at"]), row["verdict"]) for row in found]
-            raise SeveralRequests(key, told)
+            candidates = [(row["request_key"], iso(row["arrived_at"]), row["verdict"]) for row in found]
+            raise SeveralRequests(key, candidates)
     raise UnknownRequest(key)

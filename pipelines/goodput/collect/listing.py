@@ -5,11 +5,13 @@ One `stat` a file, and nothing kept of a file but its row: a landing zone may ho
 
 import os
 import stat
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from goodput.collect.received import UNCLAIMED, LandedFile
@@ -42,7 +44,8 @@ def list_landing(settings: Settings) -> Listing:
     seen: set[tuple[str, str]] = set()
     listing = Listing(pl.DataFrame(schema=_SCHEMA))
     for landing in settings.landing_paths:
-        home, rows = landing if landing.is_dir() else landing.parent, []
+        home = landing if landing.is_dir() else landing.parent
+        paths, sizes, times = [], array("q"), array("q")
         for folder, name, status in _walk(landing, lake):
             if len(settings.landing_paths) > 1:  # they may overlap
                 place = (resolved(home / folder), name)
@@ -52,8 +55,12 @@ def list_landing(settings: Settings) -> Listing:
             if isinstance(status, str):
                 listing.refused.append((landed_file(landing, folder + name), status))
             else:
-                rows.append((str(landing), folder + name, status.st_size, status.st_mtime_ns))
-        listing.files.extend(pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
+                paths.append(folder + name)
+                sizes.append(status.st_size)
+                times.append(status.st_mtime_ns)
+        columns = {"path": paths, "size_bytes": np.asarray(sizes), "modified_ns": np.asarray(times)}
+        files = pl.DataFrame(columns, schema_overrides=_SCHEMA).select(pl.lit(str(landing)).alias("landing"), pl.all())
+        listing.files.extend(files)
     return listing
 
 

@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
-import pyarrow as pa
 
 from goodput.collect.landing import Beginnings, FileIdentity, claimed, identify, reading_of_all, source_id_of
 from goodput.collect.listing import landed_file, list_landing
 from goodput.collect.received import LandedFile
 from goodput.errors import SourceRefused
-from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing import source_ledger
+from goodput.plumbing.contracts import polars_schema
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
 from goodput.settings.model import Settings
 
-LEDGER_COLUMNS = ("source_id", "content_hash", "head_hash", "landing", "path", "size_bytes")  # what a scan looks at
 _TABLE = "landed_files"
 _KEY = ["landing", "path"]
 _AS_BEFORE = [*_KEY, "size_bytes", "modified_ns"]
@@ -50,6 +49,12 @@ class Scan:
         return {old for superseded in self.superseded_by.values() for old in superseded}
 
 
+def has_new_files(lake: Lake, settings: Settings, files: pl.DataFrame) -> bool:
+    """Whether a scan would look into one of the listed files of the landing zone."""
+    index = pl.DataFrame(read_rows(lake, _TABLE)).filter(pl.col("reading") == reading_of_all(settings))
+    return not files.join(index, on=_AS_BEFORE, how="anti").is_empty()
+
+
 class _Look(NamedTuple):
     """A file that may be new: which source it is, and its identity if it had to be opened for that."""
 
@@ -59,20 +64,23 @@ class _Look(NamedTuple):
     identity: FileIdentity | None
 
 
-def scan(lake: Lake, settings: Settings, ledger: pa.Table) -> Scan:
-    """Find what is new and remember what is there. Raises LandingMissing.
+def scan(lake: Lake, settings: Settings) -> Scan:
+    """Find what is new and remember what is there. Raises LandingMissing, LakeUnreadable, LakeUnwritable.
 
     A file that begins with all of a vanished source's bytes has grown from it and supersedes it; so does the same
-    content read by other settings (semantics 9). `ledger`: LEDGER_COLUMNS of the source ledger.
+    content read by other settings (semantics 9).
     """
     listing = list_landing(settings)
-    sources = pl.DataFrame(ledger).filter(pl.col("content_hash") != "")  # a file that was never read is no source
-    index = pl.DataFrame(read_rows(lake, _TABLE))
+    index = read_rows(lake, _TABLE).with_row_index("row")
+    ids = _sources(lake, ["source_id"])
     reading = reading_of_all(settings)
-    lying = index.join(listing.files, on=_AS_BEFORE, how="semi").join(sources, on="source_id", how="semi")
+    lying = index.join(listing.files, on=_AS_BEFORE, how="semi").join(ids, on="source_id", how="semi")
     known = lying.filter(pl.col("reading") == reading)
     found = Scan(refused=listing.refused, unchanged=known.height)
+    if known.height == index.height == listing.files.height:
+        return found
 
+    sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes"])
     reread = {(landing, path): rest for landing, path, *rest in _of_other_readings(lying, reading)}
     fresh = listing.files.join(known, on=_KEY, how="anti").sort("path", "landing")
     looks: list[_Look] = []
@@ -88,11 +96,18 @@ def scan(lake: Lake, settings: Settings, ledger: pa.Table) -> Scan:
     found.refused.sort(key=lambda item: (item[0].relative_path, str(item[0].landing)))
 
     looked = _index_rows(kept_rows, looks, reading)
-    _take_new(found, looks, set(looked.join(sources, on="source_id", how="semi")["source_id"]))
+    _take_new(found, looks, set(looked.join(ids, on="source_id", how="semi")["source_id"]))
     present = pl.concat([known.select("source_id"), looked.select("source_id")])
     found.superseded_by = _superseded(found.new, sources.join(present, on="source_id", how="anti"))
-    found.removed = _remember(lake, index, known, looked)
+    others = index.filter(~pl.col("row").is_in(known["row"].implode())).drop("row")
+    found.removed = _remember(lake, others, looked)
     return found
+
+
+def _sources(lake: Lake, columns: list[str]) -> pl.DataFrame:
+    """The sources of the ledger; a file that was never read is none."""
+    known = source_ledger.read_frame(lake, [*dict.fromkeys([*columns, "content_hash"])])
+    return known.filter(pl.col("content_hash") != "").select(columns)
 
 
 def _of_other_readings(lying: pl.DataFrame, reading: str) -> Iterable[tuple[str, ...]]:
@@ -153,16 +168,15 @@ def _superseded(new: list[tuple[LandedFile, FileIdentity]], absent: pl.DataFrame
 
 
 def _index_rows(rows: list[_Row], looks: list[_Look], reading: str) -> pl.DataFrame:
-    schema = pl.DataFrame(arrow_schema(_TABLE).empty_table()).schema
     found = [
         (landing, path, reading, look.source_id, look.content_hash, size_bytes, modified_ns)
         for (landing, path, size_bytes, modified_ns), look in zip(rows, looks, strict=True)
     ]
-    return pl.DataFrame(found, schema=schema, orient="row")
+    return pl.DataFrame(found, schema=polars_schema(_TABLE), orient="row")
 
 
-def _remember(lake: Lake, index: pl.DataFrame, known: pl.DataFrame, looked: pl.DataFrame) -> list[Path]:
+def _remember(lake: Lake, before: pl.DataFrame, now: pl.DataFrame) -> list[Path]:
     """Bring the landing index up to date, where anything differs."""
-    add = looked.join(index, on=index.columns, how="anti")
-    remove = index.join(pl.concat([known, looked]), on=index.columns, how="anti")
-    return change_rows(lake, _TABLE, add.to_arrow().cast(arrow_schema(_TABLE)), remove.select(_KEY).to_arrow())
+    add = now.join(before, on=now.columns, how="anti")
+    remove = before.join(now, on=now.columns, how="anti")
+    return change_rows(lake, _TABLE, add, remove.select(_KEY))

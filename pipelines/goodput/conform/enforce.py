@@ -1,13 +1,12 @@
 """Holds rows to their contract: good rows on, bad rows aside with the rule that they break and the value found."""
 
 from dataclasses import dataclass
-from functools import cache
 
 import duckdb
 import polars as pl
 
 from goodput.collect.received import RefusedRow
-from goodput.plumbing.contracts import Contract, RowRule, arrow_schema, contract
+from goodput.plumbing.contracts import Contract, RowRule, contract, polars_schema
 
 
 @dataclass(frozen=True)
@@ -16,12 +15,6 @@ class Enforced:
 
     kept: pl.DataFrame
     refused: dict[str, list[RefusedRow]]
-
-
-@cache
-def polars_schema(table: str) -> pl.Schema:
-    """Columns and types of a contract as Polars has them."""
-    return pl.DataFrame(arrow_schema(table).empty_table()).schema
 
 
 def in_contract_shape(table: str, frame: pl.DataFrame) -> pl.DataFrame:

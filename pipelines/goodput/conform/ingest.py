@@ -5,14 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import polars as pl
 
 from goodput.collect.received import LandedFile
-from goodput.collect.scan import LEDGER_COLUMNS, Scan, scan
-from goodput.conform.batch import Batch
-from goodput.conform.commit import commit
-from goodput.conform.ingest_file import ingest_file
+from goodput.collect.scan import Scan, scan
 from goodput.conform.journal import undo_unfinished
 from goodput.plumbing import source_ledger
 from goodput.plumbing.fingerprint import fingerprint
@@ -50,9 +46,8 @@ def ingest(workspace: Workspace) -> Ingested:
     """
     lake = workspace.lake
     undone = undo_unfinished(lake)
-    ledger = source_ledger.read(lake, LEDGER_COLUMNS)
-    found = scan(lake, workspace.settings, ledger)
-    unreadable, gone = _never_read(ledger, found.refused)
+    found = scan(lake, workspace.settings)
+    unreadable, gone = _never_read(lake, found.refused)
     done = Ingested(
         refused=len(found.refused),
         unchanged=found.unchanged,
@@ -70,6 +65,11 @@ def ingest(workspace: Workspace) -> Ingested:
 
 
 def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
+    # The readers take half a second to import, which a run with nothing new need not wait for.
+    from goodput.conform.batch import Batch  # noqa: PLC0415
+    from goodput.conform.commit import commit  # noqa: PLC0415
+    from goodput.conform.ingest_file import ingest_file  # noqa: PLC0415
+
     lake = workspace.lake
     on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
     with connect() as connection:
@@ -90,9 +90,10 @@ def _count(done: Ingested, entries: Iterable[SourceEntry]) -> None:
             done.new_sources.setdefault(table, []).append(entry.source_id)
 
 
-def _never_read(ledger: pa.Table, refused: list[tuple[LandedFile, str]]) -> tuple[list[SourceEntry], set[str]]:
+def _never_read(lake: Lake, refused: list[tuple[LandedFile, str]]) -> tuple[list[SourceEntry], set[str]]:
     """Entries of files refused unread that the ledger does not have yet, and ids of those that are no longer so."""
-    before = set(ledger.filter(pc.equal(ledger["content_hash"], ""))["source_id"].to_pylist())
+    ledger = source_ledger.read_frame(lake, ["source_id", "content_hash"])
+    before = set(ledger.filter(pl.col("content_hash") == "")["source_id"])
     entries = {entry.source_id: entry for entry in (_refused(file, reason) for file, reason in refused)}
     return [entry for source_id, entry in entries.items() if source_id not in before], before - entries.keys()
 

@@ -24,28 +24,29 @@ def judge_hours(batch: Batch) -> Parts:
     is_current = [contents.get(hour) == content for hour, content in pairs]
     kept = known.filter(pa.array(is_current, pa.bool_()))
     looked_up = set(kept["label_hour"].to_pylist())
-    found = [_judged(batch.context, hour) for hour in sorted(contents) if hour not in looked_up]
-    rows = pa.concat_tables([kept, *found]).sort_by(
+    found = _judged(batch.context, [hour for hour in sorted(contents) if hour not in looked_up])
+    rows = pa.concat_tables([kept, found]).sort_by(
         [("label_hour", "ascending"), ("source_id", "ascending"), ("epoch_hour", "ascending")]
     )
     return {TABLE: {ALL: batch.write(TABLE, ALL, rows)}}
 
 
-def _judged(context: Context, label_hour: str) -> pa.Table:
-    settings, catalog = context.settings, context.lake.catalog
-    first = epoch_hour(label_hour) - int(settings.label_lateness_s // HOUR_S)
-    last = epoch_hour(label_hour) + context.request_reach_h
-    records = catalog["serving_records"]
-    near = _within(records.parts, first, last)
+def _judged(context: Context, label_hours: list[str]) -> pa.Table:
+    """What the labels of some hours judge, by one look at the records that may be meant."""
+    schema, catalog = arrow_schema(TABLE), context.lake.catalog
+    if not label_hours:
+        return schema.empty_table()
+    first = epoch_hour(label_hours[0]) - int(context.settings.label_lateness_s // HOUR_S)
+    last = epoch_hour(label_hours[-1]) + context.request_reach_h
+    near = _within(catalog["serving_records"].parts, first, last)
     with connect() as connection:
-        labels = catalog["label_records"].files([label_hour])
-        read_parts(connection, "label_records", labels, arrow_schema("label_records"))
-        read_parts(connection, "serving_records", records.files(near), arrow_schema("serving_records"))
+        for name, partitions in (("label_records", label_hours), ("serving_records", near)):
+            read_parts(connection, name, catalog[name].files(partitions), arrow_schema(name))
         found = connection.sql(sql_file(TABLE).text).to_arrow_table()
-    known = {"label_hour": label_hour, "label_content": catalog["label_records"].contents[label_hour]}
-    for name, value in known.items():
-        found = found.append_column(name, pa.repeat(pa.scalar(value), found.num_rows))
-    return found.select(arrow_schema(TABLE).names).cast(arrow_schema(TABLE))
+    hours = [hour_label(number) for number in found["label_epoch_hour"].to_pylist()]
+    contents = [catalog["label_records"].contents[hour] for hour in hours]
+    columns = [pa.array(hours), pa.array(contents), found["source_id"], found["epoch_hour"]]
+    return pa.table(columns, names=schema.names).cast(schema)
 
 
 def label_partitions(context: Context, hour: str) -> Collection[str]:

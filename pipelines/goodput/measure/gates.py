@@ -1,10 +1,18 @@
-"""The gates of each workload as a table that users can ask: workload, gate, bound, and what the workload counts."""
+"""Gates as rows: all of them in order, and those that each workload sets, which users can ask."""
 
 import pyarrow as pa
 
 from goodput.join.workloads import bounds
 from goodput.plumbing.parameters import PARAMETERS
+from goodput.settings.gates import GATES, LATENCY_GATES
 from goodput.settings.model import Settings, Workload
+
+
+def gate_order() -> pa.Table:
+    """One row per gate in the order in which verdicts are decided: gate, ordinal, bounds_load."""
+    bounding = {name for name, gate in LATENCY_GATES.items() if gate.bounds_load}
+    rows = [{"gate": gate, "ordinal": n, "bounds_load": gate in bounding} for n, gate in enumerate(GATES)]
+    return pa.Table.from_pylist(rows, schema=PARAMETERS["gates"].schema)
 
 
 def gate_rows(settings: Settings) -> pa.Table:

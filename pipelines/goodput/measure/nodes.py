@@ -3,6 +3,7 @@
 from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
 from goodput.join.workloads import workload_rows
 from goodput.measure import cost_ledger, coverage, disruptions, frontier, replicas, windows
+from goodput.measure.gates import gate_order
 from goodput.measure.slices import slices
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
 from goodput.plumbing.node import Node
@@ -23,7 +24,7 @@ COST_LEDGER = Node(
     "Every dollar in one bucket, attempt by window.",
     cost_ledger.compute_hours,
     lookaround=cost_ledger.lookaround,
-    from_settings=JOIN_TABLES | cost_ledger.SETTINGS_TABLES,
+    from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
     from_batch={"target_hours": target_hours},
     beside=cost_ledger.bills_and_prices,
     apart=frozenset({"cost_records", "token_prices"}),
@@ -45,7 +46,7 @@ WINDOWS = Node(
     "Windows of goodput.",
     windows.compute_windows,
     lookaround=windows.lookaround,
-    from_settings={"workload_rules": workload_rows},
+    from_settings={"workload_rules": workload_rows, "gates": lambda _: gate_order()},
     from_batch={
         "grains": grains,
         "measured_range": measured_range,

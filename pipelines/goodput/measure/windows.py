@@ -4,7 +4,7 @@ The arithmetic is sql/measure/goodput/; percentiles are computed slice by slice 
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -15,13 +15,16 @@ from goodput.measure.restatement import RESTATED, write_restated
 from goodput.measure.slices import DIMENSIONS, SLICES, Cuts, flags
 from goodput.plumbing.compute import load, write_windows
 from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
-from goodput.plumbing.node import Batch, Context, Lookaround, Parts, hours_in
+from goodput.plumbing.node import STORED, Batch, Context, Lookaround, Parts, hours_in
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect, sql_file
 from goodput.settings.model import Settings
 
 TABLES = ("goodput", "gate_failures", "load_windows")
+
+
 @dataclass(frozen=True)
 class Measured:
     """Rows of the measured tables of a range of event time; goodput without computed_at and revision."""
@@ -89,13 +92,15 @@ def measure(connection: duckdb.DuckDBPyConnection, *, is_base_asked: bool) -> Me
     compute(connection, "request_dimensions")
     for column in DIMENSIONS:
         values = f"SELECT unnest({column}) FROM request_dimensions"  # noqa: S608  (a column of its own)
-        connection.execute(f"CREATE TYPE {column}_code AS ENUM ({values})")
-    for relation in ("measured_sessions", "measured_requests", "window_costs", "window_counts"):
+        connection.execute(f"CREATE TEMP TYPE {column}_code AS ENUM ({values})")
+    tables = TABLES if is_base_asked else TABLES[:-1]
+    left = [name for name in closure(tables, STORED) if name not in ("request_dimensions", "window_quantiles")]
+    counted = left.index("window_counts") + 1
+    for relation in left[:counted]:
         compute(connection, relation)
-    quantile_slices = _quantile_slice_of_each(connection)
-    by_slice = flags("quantile_by", quantile_slices).add_column(0, "slice", pa.array([row[0] for row in SLICES]))
-    register(connection, "slice_quantiles", by_slice)
-    _compute_quantiles(connection, set(quantile_slices))
+    _compute_quantiles(connection)
+    for relation in left[counted:]:
+        compute(connection, relation)
     goodput = _rows(connection, "goodput", RESTATED)
     failures = _rows(connection, "gate_failures")
     loads = _rows(connection, "load_windows") if is_base_asked else _empty("load_windows")
@@ -113,7 +118,7 @@ def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection) -> list[Cuts]:
-    """For each slice the dimensions that suffice to tell its rows apart; where they are the same, so are percentiles."""
+    """For each slice the dimensions that tell its rows apart; where they are the same, so are percentiles."""
     dimensions = f"SELECT DISTINCT {', '.join(DIMENSIONS)} FROM window_counts"  # noqa: S608  (columns of its own)
     found = pl.DataFrame(connection.sql(dimensions).to_arrow_table())
     return [_fewest(found, row[1:]) for row in SLICES]
@@ -133,9 +138,12 @@ def _parts(found: pl.DataFrame, by: Sequence[str]) -> int:
     return found.unique(by).height if by else min(found.height, 1)
 
 
-def _compute_quantiles(connection: duckdb.DuckDBPyConnection, slices: Iterable[Cuts]) -> None:
+def _compute_quantiles(connection: duckdb.DuckDBPyConnection) -> None:
     """One slice after another: percentiles hold all values of theirs in memory."""
-    for number, by in enumerate(sorted(slices)):
+    quantile_slices = _quantile_slice_of_each(connection)
+    by_slice = flags("quantile_by", quantile_slices).add_column(0, "slice", pa.array([row[0] for row in SLICES]))
+    register(connection, "slice_quantiles", by_slice)
+    for number, by in enumerate(sorted(set(quantile_slices))):
         register(connection, "quantile_slice", flags("quantile_by", [by]))
         if number == 0:
             compute(connection, "window_quantiles")
@@ -146,7 +154,7 @@ def _compute_quantiles(connection: duckdb.DuckDBPyConnection, slices: Iterable[C
 def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[str] = ()) -> pl.DataFrame:
     wanted = [field for field in arrow_schema(table) if field.name not in without]
     columns = ", ".join(f'"{field.name}"' for field in wanted)
-    rows = connection.sql(f"SELECT {columns} FROM ({sql_file(table).text})").to_arrow_table()  # noqa: S608
+    rows = connection.sql(f'SELECT {columns} FROM "{table}"').to_arrow_table()  # noqa: S608
     return pl.DataFrame(rows.cast(pa.schema(wanted)))
 
 

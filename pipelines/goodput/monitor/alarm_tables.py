@@ -3,9 +3,11 @@
 All that this stage reads is read here. How evidence becomes verdicts is `evaluate`'s work.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from typing import Any
 
 import duckdb
@@ -15,7 +17,7 @@ import pyarrow as pa
 from goodput.monitor.causes import LOOK_BACK_S
 from goodput.monitor.evaluate import RESTARTS, Evaluation, Evidence
 from goodput.monitor.lookback import lookback
-from goodput.monitor.rows import SILENT
+from goodput.monitor.rows import METHOD, SILENT
 from goodput.monitor.series_definitions import LABELS, SERIES_DEFINITIONS
 from goodput.plumbing.alarm_actions import Action
 from goodput.plumbing.contracts import arrow_schema
@@ -32,11 +34,12 @@ _KEYS = {"slice", "window_s", "partial", "goodput_rps"}
 class AlarmTables:
     """Rows of each of TABLES by its name, and what a run reports.
 
-    `power_inputs` is the fingerprint of what alarm_power was computed from.
+    `inputs` are fingerprints of what tables were computed from: `alarms` (and all that is judged with it) and
+    `alarm_power`; the next evaluation does again only what is computed from something else.
     """
 
     rows: Mapping[str, pl.DataFrame]
-    power_inputs: str
+    inputs: Mapping[str, str]
     new_events: int
     firing: int
 
@@ -68,24 +71,43 @@ def read_evidence(
 
 
 def alarm_tables(
-    evidence: Evidence, before: Mapping[str, pl.DataFrame], now: datetime, *, power_inputs: str | None = None
+    evidence: Evidence, before: Mapping[str, pl.DataFrame], now: datetime, *, inputs: Mapping[str, str] | None = None
 ) -> AlarmTables:
-    """Judge `evidence` at `now`: the new rows of all tables, given those that are there `before`.
+    """Judge `evidence` at `now`: the new rows of all tables, given those `before` and the `inputs` they are made from.
 
-    alarm_events only grows. alarm_power is kept as long as its inputs are those of the fingerprint `power_inputs`.
+    alarm_events only grows. Of evidence that was judged before, only what the clock alone decides is judged again.
     """
+    due = {"alarms": _evidence_fingerprint(evidence), "alarm_power": _power_inputs(evidence, now)}
     recorded = _rows(before.get("alarm_events"))
     evaluation = Evaluation(evidence, now)
-    added, alarms = evaluation.news(recorded), evaluation.alarms()
-    inputs = _power_inputs(evidence, now)
-    power = before.get("alarm_power") if inputs == power_inputs else None
-    rows = {
-        "alarms": _frame("alarms", alarms),
-        "alarm_events": _frame("alarm_events", [*recorded, *added]),
-        "alarm_series": _typed("alarm_series", evaluation.series().to_arrow()),
-        "alarm_power": _frame("alarm_power", evaluation.power()) if power is None else power,
-    }
-    return AlarmTables(rows, inputs, len(added), sum(row["state"] == "firing" for row in alarms))
+    if before.keys() >= set(TABLES) and due == dict(inputs or {}):
+        added = evaluation.clock_news(recorded)
+        judged = [row for row in _rows(before["alarms"]) if row["rule"] != SILENT]
+        alarms = [*judged, *evaluation.clock_alarms()]
+        kept = {name: before[name] for name in ("alarm_series", "alarm_power")}
+    else:
+        added, alarms = evaluation.news(recorded), evaluation.alarms()
+        series = _polars(evaluation.series().to_arrow().cast(arrow_schema("alarm_series")))
+        kept = {"alarm_series": series}
+        again = "alarm_power" not in before or due["alarm_power"] != (inputs or {}).get("alarm_power")
+        kept["alarm_power"] = _frame("alarm_power", evaluation.power()) if again else before["alarm_power"]
+    events = _frame("alarm_events", [*recorded, *added])
+    rows = {"alarms": _frame("alarms", alarms), "alarm_events": events, **kept}
+    return AlarmTables(rows, due, len(added), sum(row["state"] == "firing" for row in alarms))
+
+
+def _evidence_fingerprint(evidence: Evidence) -> str:
+    """What verdicts depend on beside the clock."""
+    rows = {name: _digest(frame) for name, frame in sorted(evidence.rows.items())}
+    actions = [vars(action) for action in evidence.actions]
+    more = (evidence.operations, evidence.seen_live, evidence.settled, METHOD)
+    return fingerprint(rows, evidence.settings.model_dump(), actions, *more)
+
+
+def _digest(frame: pl.DataFrame) -> str:
+    written = BytesIO()
+    frame.rechunk().write_ipc(written)
+    return hashlib.blake2b(written.getbuffer(), digest_size=16).hexdigest()
 
 
 def _power_inputs(evidence: Evidence, now: datetime) -> str:
@@ -158,11 +180,8 @@ def _rows(frame: pl.DataFrame | None) -> list[dict[str, Any]]:
 
 
 def _frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    return _typed(table, pa.Table.from_pylist(list(rows), schema=arrow_schema(table)))
-
-
-def _typed(table: str, rows: pa.Table) -> pl.DataFrame:
-    return _polars(rows.cast(arrow_schema(table)))
+    schema = pl.Schema(arrow_schema(table))
+    return pl.DataFrame([[row.get(name) for name in schema] for row in rows], schema=schema, orient="row")
 
 
 def _polars(table: pa.Table) -> pl.DataFrame:

@@ -145,9 +145,11 @@ class Evaluation:
         """Rows of `alarms`: the state of every alarm at the newest window."""
         budget = self.evidence.settings.alarms.page_budget
         found = (alarm_row(one, self._context, self.until, self._holds, budget) for one in self.rule_series)
-        if self.grid is None:
-            return []
-        return [*(row for row in found if row is not None), clock_row(*self._clock, seen_live=self.evidence.seen_live)]
+        return [*(row for row in found if row is not None), *self.clock_alarms()]
+
+    def clock_alarms(self) -> list[Row]:
+        """Those rows of `alarms` that the clock decides alone."""
+        return [] if self.grid is None else [clock_row(*self._clock, seen_live=self.evidence.seen_live)]
 
     @property
     def _clock(self) -> tuple[int, datetime, float]:
@@ -171,17 +173,29 @@ class Evaluation:
                 held_now = now_held(one, self._holds, until_s) is not None
                 for change in transitions(one, self.grid, self._holds[str(one.named["alarm_id"])], until_s):
                     yield observed_transition(change, self._context, method, held_now=held_now)
+        yield from self._clock_transitions()
+
+    def _clock_transitions(self) -> Iterator[ObservedTransition]:
+        if self.grid is not None:
             yield from silent_telemetry(*self._clock, seen_live=self.evidence.seen_live)
         yield heartbeat(self.now)
 
     def news(self, recorded: Sequence[Event]) -> list[Event]:
         """Rows to add to `alarm_events`, given those that are there."""
+        methods = {method_of(one, self.evidence.settings) for one in self.rule_series}
+        return reconcile(recorded, list(self.transitions()), methods, self._moment)
+
+    def clock_news(self, recorded: Sequence[Event]) -> list[Event]:
+        """Those rows of `news` that the clock decides alone: all there are where the evidence was judged before."""
+        of_clock = [event for event in recorded if event["metric"] is None]
+        return reconcile(of_clock, list(self._clock_transitions()), set(), self._moment)
+
+    @property
+    def _moment(self) -> Moment:
         until = self.now
         if self.grid is not None:
             until = datetime.fromtimestamp(self.grid.end_s(self.until - 1), UTC)
-        methods = {method_of(one, self.evidence.settings) for one in self.rule_series}
-        moment = Moment(self.now, until, self.evidence.settings.alarms.max_age_s, self.evidence.settled)
-        return reconcile(recorded, list(self.transitions()), methods, moment)
+        return Moment(self.now, until, self.evidence.settings.alarms.max_age_s, self.evidence.settled)
 
     def power(self) -> list[Row]:
         """Rows of `alarm_power`."""

@@ -13,12 +13,12 @@ from goodput.monitor.reconcile import ObservedTransition
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Episode
-from goodput.monitor.transitions import BUDGET_S, Hold, Transition, now_held, spans
+from goodput.monitor.transitions import BUDGET_S, EpisodeTransition, Hold, now_held, spans
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings
 
-_METHOD = 1  # of judging; another number keeps events of an older one from being corrected
+METHOD = 1  # of judging; another number keeps events of an older one from being corrected
 SILENT = "telemetry_silent"
 _ARCHIVE_S = 7 * DAY_S
 _NAMES = ("rule", "severity", "metric", "workload", "pool", "replica")
@@ -29,11 +29,11 @@ def method_of(one: RuleSeries, settings: Settings) -> str:
     alarms = settings.alarms
     rule = rules_of(alarms).get(one.rule)
     calendar = (alarms.window_s, alarms.time_zone, alarms.days_off, [s.model_dump() for s in alarms.excluded])
-    return fingerprint(_METHOD, one.rule, rule and rule.model_dump(), rule_kind(one.kind).judged_by(settings), calendar)
+    return fingerprint(METHOD, one.rule, rule and rule.model_dump(), rule_kind(one.kind).judged_by(settings), calendar)
 
 
 def observed_transition(
-    change: Transition, context: AlarmContext, method: str, *, held_now: bool
+    change: EpisodeTransition, context: AlarmContext, method: str, *, held_now: bool
 ) -> ObservedTransition:
     """One transition with its explanation, as it would be recorded; `held_now`: something holds its alarm back now."""
     one = change.series

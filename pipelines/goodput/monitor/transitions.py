@@ -30,7 +30,7 @@ class Hold:
 
 
 @dataclass(frozen=True)
-class Transition:
+class EpisodeTransition:
     """One event to be: the episode of an alarm fired, or is over. Times in Unix seconds."""
 
     series: RuleSeries
@@ -137,19 +137,21 @@ def _over_budget(one: RuleSeries, grid: Grid, page_budget: int) -> Iterator[Hold
             yield Hold(starts_s, _or_never(ends_s), "over_budget", f"{before} in 28 days, budget {page_budget}")
 
 
-def transitions(one: RuleSeries, grid: Grid, held: Sequence[Hold], until_s: int) -> Iterator[Transition]:
+def transitions(one: RuleSeries, grid: Grid, held: Sequence[Hold], until_s: int) -> Iterator[EpisodeTransition]:
     """Events of one alarm in order; a firing that was held back is reported when nothing holds it back any more."""
     for episode, starts_s, ends_s in spans(one, grid):
         last_s = until_s if ends_s is None else ends_s
         hold = _hold_at(held, starts_s)
-        yield Transition(one, episode, "firing", starts_s, starts_s, ends_s, hold)
+        yield EpisodeTransition(one, episode, "firing", starts_s, starts_s, ends_s, hold)
         free_s = _free(held, starts_s)
         reported = hold is None or free_s < last_s
         if hold is not None and reported:
-            yield Transition(one, episode, "firing", int(free_s), starts_s, ends_s)
+            yield EpisodeTransition(one, episode, "firing", int(free_s), starts_s, ends_s)
         if ends_s is not None:
             reason = "accepted" if episode in one.accepted else "cleared"
-            yield Transition(one, episode, "resolved", ends_s, starts_s, ends_s, None if reported else hold, reason)
+            yield EpisodeTransition(
+                one, episode, "resolved", ends_s, starts_s, ends_s, None if reported else hold, reason
+            )
 
 
 def _hold_at(held: Sequence[Hold], at_s: float) -> Hold | None:

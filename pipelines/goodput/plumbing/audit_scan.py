@@ -5,13 +5,14 @@ Finding belongs here; what is reported of it, and files that cannot be read, are
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import duckdb
 
 from goodput.plumbing.contracts import Contract, contract
 from goodput.plumbing.expectations.suite import COLUMNS, KEY, TYPES
-from goodput.plumbing.parquet_layouts import files_by_layout
-from goodput.plumbing.sql_files import connect
+from goodput.plumbing.parquet_layouts import BLIND_TO_NAN, files_by_layout
+from goodput.plumbing.sql_files import CAUTIOUS, MACROS, sql_file
 
 _ROWS = "read_parquet(?, hive_partitioning = false)"
 
@@ -33,7 +34,7 @@ def find_suspects(table: str, parts: Mapping[str, Sequence[str]], *, check_by_ch
     """
     partition_of = {file: partition for partition, files in parts.items() for file in files}
     found: list[Suspect] = []
-    with connect() as connection:
+    with _distrusting().cursor() as connection:
         for files in files_by_layout(connection, list(partition_of)):
             files_of: dict[str, list[str]] = {}
             for file in files:
@@ -42,6 +43,16 @@ def find_suspects(table: str, parts: Mapping[str, Sequence[str]], *, check_by_ch
             misshapen = layout.misshapen()
             found += layout.check_by_check(misshapen) if misshapen or check_by_check else layout.scan()
     return found
+
+
+@cache
+def _distrusting() -> duckdb.DuckDBPyConnection:
+    """A database of its own, as its optimizers are: none of the process's other queries must go without."""
+    connection = duckdb.connect(config=dict(CAUTIOUS))
+    connection.execute(f"SET GLOBAL disabled_optimizers = '{BLIND_TO_NAN}'")
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute(sql_file(MACROS).text.replace(" TEMP MACRO ", " MACRO "))
+    return connection
 
 
 @dataclass(frozen=True)

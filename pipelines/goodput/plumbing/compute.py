@@ -12,7 +12,7 @@ import pyarrow as pa
 from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.contracts import Contract, arrow_schema, contract
 from goodput.plumbing.hours import HOUR_S, epoch_hour
-from goodput.plumbing.lake import write_each
+from goodput.plumbing.lake import ROWS_A_GROUP
 from goodput.plumbing.node import Batch, Parts, hours_in
 from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect, read_parts
@@ -75,23 +75,46 @@ def _rows(connection: duckdb.DuckDBPyConnection, agreed: Contract, more: str) ->
 
 
 def _write_hours(connection: duckdb.DuckDBPyConnection, batch: Batch, agreed: Contract) -> dict[str, Part]:
+    """Write hour after hour as the rows come: no more of them is held than a row group."""
     columns = ", ".join(f'"{column.name}"' for column in agreed.columns)
     numbers = [epoch_hour(hour) for hour in batch.hours]
-    found = connection.sql(
+    reader = connection.sql(
         f"SELECT {columns}, {agreed.partitioned_by} AS {_PARTITION_HOUR} "  # noqa: S608  (words of the contract)
         f'FROM "{agreed.name}" WHERE {_PARTITION_HOUR} IN (SELECT unnest({numbers})) '
         f"ORDER BY {_PARTITION_HOUR}, {agreed.order}"
-    ).to_arrow_table()
-    hours = found.column(_PARTITION_HOUR).to_numpy()
-    rows = found.drop_columns(_PARTITION_HOUR).cast(arrow_schema(agreed.name))
-    edges = np.searchsorted(hours, numbers), np.searchsorted(hours, numbers, side="right")
+    ).to_arrow_reader(ROWS_A_GROUP)
+    rows = _HourlyRows(reader, arrow_schema(agreed.name))
+    parts = {}
+    for hour, number in zip(batch.hours, numbers, strict=True):
+        with batch.writer(agreed.name, hour) as writer:
+            for piece in rows.until_end_of(number):
+                writer.write(piece)
+        parts[hour] = writer.part
+    return parts
 
-    def write(item: tuple[str, int, int]) -> Part:
-        hour, first, end = item
-        return batch.write(agreed.name, hour, rows.slice(first, end - first))
 
-    parts = write_each(write, zip(batch.hours, *edges, strict=True))
-    return {part.partition: part for part in parts}
+class _HourlyRows:
+    """Rows in order of their hour, read batch by batch and given out hour by hour."""
+
+    def __init__(self, reader: pa.RecordBatchReader, schema: pa.Schema) -> None:
+        self._batches = iter(reader)
+        self._schema = schema
+        self._left: pa.Table | None = None
+
+    def until_end_of(self, hour: int) -> Iterator[pa.Table]:
+        """What is left of rows up to the end of an hour."""
+        while True:
+            if self._left is None or self._left.num_rows == 0:
+                batch = next(self._batches, None)
+                if batch is None:
+                    return
+                self._left = pa.Table.from_batches([batch])
+            hours = self._left.column(_PARTITION_HOUR).to_numpy()
+            end = int(np.searchsorted(hours, hour, side="right"))
+            yield self._left.slice(0, end).drop_columns(_PARTITION_HOUR).cast(self._schema)
+            self._left = self._left.slice(end)
+            if self._left.num_rows:
+                return
 
 
 def write_windows(batch: Batch, table: str, rows: pa.Table) -> dict[str, Part]:

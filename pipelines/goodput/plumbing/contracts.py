@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import yaml
 
 from goodput.plumbing.project_files import project_folder
+from goodput.plumbing.sql_files import connect
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa  # a sixth of a second that reading settings need not wait for
 
 UNITS = {
@@ -165,7 +166,14 @@ def _column_rules(column: Column) -> Iterator[RowRule]:
 def arrow_schema(name: str) -> "pa.Schema":
     """Arrow schema of table `name`, as DuckDB itself maps the contract's physical types."""
     columns = ", ".join(f'NULL::{c.duckdb_type} AS "{c.name}"' for c in contract(name).columns)
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with connect() as connection:
         schema: pa.Schema = connection.sql(f"SELECT {columns} LIMIT 0").to_arrow_table().schema
     return schema
+
+
+@cache
+def polars_schema(name: str) -> "pl.Schema":
+    """Columns of table `name` as Polars has their types."""
+    import polars as pl  # noqa: PLC0415  (a quarter of a second that reading settings need not wait for)
+
+    return pl.Schema(arrow_schema(name))

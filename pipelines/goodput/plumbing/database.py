@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from goodput.errors import LakeUnwritable
 from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_names
+from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
-from goodput.plumbing.lake import Lake, write_atomically, write_parquet
+from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.sql_files import connect, parquet, quoted, sql_file
 
 LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: views look there
@@ -52,9 +53,9 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
     `workloads` has a row per workload and gate. Raises LakeUnwritable.
     """
     wanted = _wanted(lake, workloads)
-    held = _held(lake)
+    held = published_digests(lake)
     if held == wanted:
-        return Published(_row_counts(lake), changed=False)
+        return Published(row_counts(lake), changed=False)
     is_same_layout = held.get("layout") == wanted["layout"]
     changed = {key: digest for key, digest in wanted.items() if held.get(key) != digest or not is_same_layout}
     gone = held.keys() - wanted.keys() if is_same_layout else set()
@@ -80,7 +81,7 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
 
     _ensure_deliveries(lake)
     write_atomically(lake.database, build)
-    return Published(_row_counts(lake), changed=True)
+    return Published(row_counts(lake), changed=True)
 
 
 def _wanted(lake: Lake, workloads: pa.Table) -> dict[str, str]:
@@ -96,7 +97,8 @@ def _wanted(lake: Lake, workloads: pa.Table) -> dict[str, str]:
     return {**inside, **views, "workloads": fingerprint(workloads.to_pylist()), "layout": layout}
 
 
-def _held(lake: Lake) -> dict[str, str]:
+def published_digests(lake: Lake) -> dict[str, str]:
+    """What the database holds, as digests by name of what was published; empty where there is none."""
     if not lake.database.exists():
         return {}
     try:
@@ -260,11 +262,10 @@ def _ensure_deliveries(lake: Lake) -> None:
             write_parquet(path, arrow_schema("deliveries").empty_table())
 
 
-def _row_counts(lake: Lake) -> dict[str, int]:
-    """Rows of the tables inside, from the catalog."""
+def row_counts(lake: Lake) -> dict[str, int]:
+    """Rows of the public tables inside, from the catalog."""
     return {
-        name: sum(part.rows for parts in lake.catalog[name].parts.values() for part in parts)
-        for name in _PUBLIC_INSIDE
+        name: sum(part.rows for parts in lake.catalog[name].parts.values() for part in parts) for name in _PUBLIC_INSIDE
     }
 
 

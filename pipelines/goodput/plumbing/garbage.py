@@ -2,26 +2,44 @@
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from goodput.plumbing.lake import Lake, delete, write_atomically
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.lake import Lake, delete
 
 KEPT_S = 3600.0
+_NOTED = "replaced.json"
 
 
-def discard(lake: Lake, replaced: Iterable[Path]) -> None:
-    """Note replaced parts, and delete those that were replaced more than KEPT_S ago. Raises LakeUnwritable."""
-    noted = lake.root / "replaced.json"
-    now = time.time()
-    known: dict[str, float] = json.loads(noted.read_text()) if noted.exists() else {}
-    after = known | {str(path.relative_to(lake.root)): now for path in replaced}
-    old = {name for name, since in after.items() if now - since > KEPT_S}
+def note_replaced(lake: Lake, replaced: Iterable[Path]) -> None:
+    """Note parts that newer ones have replaced. Raises LakeUnwritable."""
+    names = [str(path.relative_to(lake.root)) for path in replaced]
+    if names:
+        _write(lake, _noted(lake) | dict.fromkeys(names, time.time()))
+
+
+def delete_replaced(lake: Lake) -> None:
+    """Delete what was replaced more than KEPT_S ago; only the database before the published one reads it.
+
+    Raises LakeUnwritable.
+    """
+    noted = _noted(lake)
+    old = {name for name, since in noted.items() if time.time() - since > KEPT_S}
     delete(lake.root / name for name in old if not _counts(lake, lake.root / name))
-    kept = {name: since for name, since in after.items() if name not in old}
-    if kept != known:
-        text = json.dumps(kept)
-        write_atomically(noted, lambda path: path.write_text(text))
+    if old:
+        _write(lake, {name: since for name, since in noted.items() if name not in old})
+
+
+def _noted(lake: Lake) -> dict[str, float]:
+    """When each part was replaced, in Unix seconds, by its path below the lake."""
+    path = lake.root / _NOTED
+    return dict(json.loads(path.read_text())) if path.exists() else {}
+
+
+def _write(lake: Lake, noted: Mapping[str, float]) -> None:
+    text = json.dumps(noted)
+    write_atomically(lake.root / _NOTED, lambda path: path.write_text(text))
 
 
 def _counts(lake: Lake, path: Path) -> bool:

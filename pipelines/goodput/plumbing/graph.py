@@ -6,13 +6,16 @@ DuckDB's own parser does the reading. Running the SQL does not belong here.
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from goodput.errors import RelationCycle, SqlUnreadable
+from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.sql_files import MACROS, sql_file, sql_names
 
@@ -36,9 +39,34 @@ class Relation:
     meaning: str
 
 
+_remembered: dict[str, Relation] = {}  # by a digest of the text, of this process and of those before it
+
+
 @cache
 def relation(name: str) -> Relation:
     """Parse sql/.../<name>.sql. Raises SqlUnreadable, SqlMissing and SqlNotUnique."""
+    key = fingerprint(name, sql_file(name).text, sql_file(MACROS).text)
+    if key not in _remembered:
+        _remembered[key] = _read(name)
+    return _remembered[key]
+
+
+def recall(path: Path) -> None:
+    """Take what was parsed before from a file; of a text that has changed since, nothing is taken."""
+    with suppress(OSError, ValueError, TypeError, KeyError):  # then it is parsed anew
+        for key, (name, reads, macros, meaning) in json.loads(path.read_text()).items():
+            _remembered[key] = Relation(name, frozenset(reads), frozenset(macros), meaning)
+
+
+def remember(path: Path) -> None:
+    """Write what was parsed to a file. Raises LakeUnwritable."""
+    found = {key: (r.name, sorted(r.reads), sorted(r.macros), r.meaning) for key, r in sorted(_remembered.items())}
+    text = json.dumps(found)
+    if not path.exists() or path.read_text() != text:
+        write_atomically(path, lambda temporary: temporary.write_text(text))
+
+
+def _read(name: str) -> Relation:
     parsed = _parse(name, sql_file(name).text)
     called = _with_all_that_they_call(parsed.calls)
     meaning = fingerprint(parsed.digest, {macro: _macros()[macro].digest for macro in sorted(called)})

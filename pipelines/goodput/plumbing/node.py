@@ -5,6 +5,7 @@ What it reads and in which order follows from its SQL; how it is executed is `pl
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,10 +13,10 @@ import pyarrow as pa
 
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import ALL, Part
-from goodput.plumbing.contracts import contract, stored_tables
+from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
 from goodput.plumbing.graph import closure, inputs_of
 from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours_of_day
-from goodput.plumbing.lake import Lake
+from goodput.plumbing.lake import Lake, PartWriter
 from goodput.plumbing.sql_files import sql_names
 from goodput.plumbing.workspace import Progress, Silence
 from goodput.settings.model import Settings
@@ -101,6 +102,11 @@ class Batch:
     def write(self, table: str, partition: str, rows: pa.Table) -> Part:
         """Write the part of a partition."""
         return self.context.lake.write_part(table, partition, rows, self.partitions[partition])
+
+    def writer(self, table: str, partition: str) -> AbstractContextManager[PartWriter]:
+        """A writer of the part of a partition, for rows that come bit by bit."""
+        schema = arrow_schema(table)
+        return self.context.lake.part_writer(table, partition, self.partitions[partition], schema)
 
 
 Parts = dict[str, dict[str, Part]]  # by table, by partition

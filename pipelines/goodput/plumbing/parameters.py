@@ -82,6 +82,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         "Uniform numbers that draw bootstrap samples of windows; draw 0 takes each window once.",
         [("draw", pa.int32()), ("pick", _INT), *_columns(("u", "v"), _FLOAT)],
     ),
+    "gates": _parameter(
+        "Every gate in the order in which verdicts are decided, and whether replicas may be loaded while it fails.",
+        [("gate", _TEXT), ("ordinal", pa.int32()), ("bounds_load", _FLAG)],
+    ),
     "workload_rules": _parameter(
         "What each workload of the settings matches, its gates and its quality policy; the first that matches counts.",
         [

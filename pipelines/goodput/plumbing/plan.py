@@ -52,17 +52,21 @@ def in_order(nodes: Sequence[Node]) -> list[Node]:
     return list(done.values())
 
 
+def meaning(node: Node) -> str:
+    """Fingerprint of what the SQL and the contracts of a node mean."""
+    meanings = [relation(name).meaning for name in node.relations]
+    return fingerprint(node.name, meanings, [contract(table).meaning for table in node.tables])
+
+
 def rules(node: Node, context: Context) -> str:
     """Fingerprint of the SQL, contracts and settings that a node obeys."""
-    meanings = [relation(name).meaning for name in node.relations]
-    shapes = [contract(table).meaning for table in node.tables]
     given = {
         name: table(context.settings).to_pylist()
         for name, table in sorted(node.from_settings.items())
         if name in node.parameters
     }
     around = {table: vars(look) for table, look in sorted(node.lookaround(context).items())}
-    return fingerprint(node.name, meanings, shapes, given, around)
+    return fingerprint(meaning(node), given, around)
 
 
 def fingerprint_of(node: Node, context: Context, partition: str, obeyed: str) -> str:
@@ -212,9 +216,7 @@ def _candidates(parts: Mapping[str, Part]) -> dict[str, list[Path]]:
     return {partition: [part.path] for partition, part in parts.items()}
 
 
-def _commit(
-    batch: Batch, parts: Parts, failures: Mapping[str, Mapping[str, Sequence[str]]], outcome: Outcome
-) -> None:
+def _commit(batch: Batch, parts: Parts, failures: Mapping[str, Mapping[str, Sequence[str]]], outcome: Outcome) -> None:
     """Make good parts count. A partition that breaks one table's contract is blocked for all tables of its node, so
     that they never disagree; the account of its rows counts all the same."""
     node, catalog = batch.node, batch.context.lake.catalog

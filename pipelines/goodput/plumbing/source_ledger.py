@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.contracts import arrow_schema, polars_schema
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
 
@@ -47,34 +47,42 @@ def read(lake: Lake, columns: Sequence[str] | None = None) -> pa.Table:
 
     Raises LakeUnreadable.
     """
+    found = read_frame(lake, columns)
+    schema = arrow_schema(TABLE)
+    return found.to_arrow().cast(pa.schema([schema.field(name) for name in found.columns]))
+
+
+def read_frame(lake: Lake, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """The same as a Polars frame."""
     return read_rows(lake, TABLE, columns)
 
 
 def change(lake: Lake, add: Iterable[SourceEntry], remove: Iterable[str]) -> list[Path]:
     """Remove sources by their ids and add others in one commit; paths of the parts replaced. Raises LakeUnwritable."""
+    schema = polars_schema(TABLE)
     rows = [{**asdict(entry), "ignored": _json(entry.ignored), "partitions": _json(entry.partitions)} for entry in add]
-    removed = pa.table({"source_id": pa.array(sorted(remove), pa.string())})
-    return change_rows(lake, TABLE, pa.Table.from_pylist(rows, schema=arrow_schema(TABLE)), removed)
+    removed = pl.DataFrame({"source_id": sorted(remove)}, schema={"source_id": pl.String})
+    return change_rows(lake, TABLE, pl.DataFrame(rows, schema=schema).select(schema.names()), removed)
 
 
 def observed(lake: Lake) -> tuple[int, int] | None:
     """First and last instant of observed serving telemetry in Unix nanoseconds, None without any."""
-    rows = read(lake, ["first_event_ns", "last_event_ns"])
-    first, last = pc.min(rows["first_event_ns"]).as_py(), pc.max(rows["last_event_ns"]).as_py()
+    rows = read_frame(lake, ["first_event_ns", "last_event_ns"])
+    first, last = rows.select(pl.col("first_event_ns").min(), pl.col("last_event_ns").max()).row(0)
     return None if first is None else (first, last)
 
 
 def rows_quarantined(lake: Lake) -> int:
     """Rows in quarantine, over all sources."""
-    return int(pc.sum(read(lake, ["rows_quarantined"])["rows_quarantined"]).as_py() or 0)
+    return int(read_frame(lake, ["rows_quarantined"])["rows_quarantined"].sum())
 
 
 def partitions_of(lake: Lake, source_ids: Iterable[str]) -> dict[str, dict[str, set[str]]]:
     """The sources that have rows in each partition of each conformed table, of some sources."""
-    rows = read(lake, ["source_id", "partitions"])
-    wanted = rows.filter(pc.is_in(rows["source_id"], value_set=pa.array(sorted(source_ids), pa.string())))
+    wanted = pl.DataFrame({"source_id": sorted(source_ids)}, schema={"source_id": pl.String})
+    rows = read_frame(lake, ["source_id", "partitions"]).join(wanted, on="source_id", how="semi")
     found: dict[str, dict[str, set[str]]] = {}
-    for source_id, text in zip(*(column.to_pylist() for column in wanted.columns), strict=True):
+    for source_id, text in rows.iter_rows():
         for table, partitions in json.loads(text).items():
             for partition in partitions:
                 found.setdefault(table, {}).setdefault(partition, set()).add(source_id)

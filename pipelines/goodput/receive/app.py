@@ -22,7 +22,7 @@ from goodput.receive.request import ClientGone, Receive, Request, Send
 from goodput.settings.model import Settings
 
 HEALTH = "/health"
-STORAGE_RETRY_AFTER_S = 2  # an SDK gives an export 10 s in all; told to wait longer than that, it drops it
+STORAGE_RETRY_AFTER_S = 2  # an SDK gives an export 10 s in all; asked to wait longer than that, it drops it
 _CHECKING_THREADS = 2  # of this many bodies at once there is a decompressed and a decoded copy
 
 _COUNTED = {"traces": "spans", "logs": "log records", "metrics": "metrics"}
@@ -48,10 +48,12 @@ class Tally:
 class OtlpEndpoint:
     """POST /v1/traces, /v1/metrics and /v1/logs; GET /health. A message is acknowledged once it is on disk.
 
-    `say` is told once when storing begins to fail, and once when it works again.
+    `report` is called once when storing begins to fail, and once when it works again.
     """
 
-    def __init__(self, settings: Settings, commit: GroupCommit, token: str | None, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, commit: GroupCommit, token: str | None, report: Callable[[str], None]
+    ) -> None:
         self.tally = Tally()
         self._max_body_bytes = settings.receive.max_body_bytes
         self._message_limits = Limits(max_line_bytes=settings.limits.max_line_bytes)
@@ -59,7 +61,7 @@ class OtlpEndpoint:
         self._room = Room(settings.receive.max_pending_bytes)
         self._commit = commit
         self._authorization = f"Bearer {token}".encode() if token else None
-        self._say = say
+        self._report = report
         self._failing = False
         self._checking = ThreadPoolExecutor(_CHECKING_THREADS, thread_name_prefix="check")
 
@@ -136,13 +138,15 @@ class OtlpEndpoint:
         except OSError as error:
             if not self._failing:
                 self._failing = True
-                self._say(f"cannot write to the landing zone: {error.strerror or error}; answering 503 until it works")
+                self._report(
+                    f"cannot write to the landing zone: {error.strerror or error}; answering 503 until it works"
+                )
             raise RequestRefused(
                 503, "the landing zone cannot be written to at the moment", STORAGE_RETRY_AFTER_S
             ) from error
         if self._failing:
             self._failing = False
-            self._say("the landing zone can be written to again")
+            self._report("the landing zone can be written to again")
 
 
 def _meant(signal: Signal, reason: str) -> str:

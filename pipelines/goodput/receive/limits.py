@@ -55,8 +55,8 @@ class Reservation:
     def add(self, count: int) -> None:
         """Hold so many bytes more. Raises RequestRefused 503 where there is no room."""
         if self._room.held_bytes + count > self._room.max_bytes:
-            told = f"more than {self._room.max_bytes} bytes are waiting to be written (max_pending_bytes)"
-            raise RequestRefused(503, told, BUSY_RETRY_AFTER_S)
+            message = f"more than {self._room.max_bytes} bytes are waiting to be written (max_pending_bytes)"
+            raise RequestRefused(503, message, BUSY_RETRY_AFTER_S)
         self._room.held_bytes += count
         self._bytes += count
 

@@ -1,4 +1,4 @@
-"""How OTLP/HTTP says no: a status code, and a google.rpc.Status in the encoding of the request."""
+"""How OTLP/HTTP refuses a request: a status code, and a google.rpc.Status in the encoding of the request."""
 
 from google.protobuf import json_format
 from google.rpc import code_pb2

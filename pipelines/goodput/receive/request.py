@@ -1,4 +1,4 @@
-"""One HTTP request as ASGI gives it: headers, and its body within limits. What a body says is not looked at."""
+"""One HTTP request as ASGI gives it: headers, and its body within limits. What a body contains is not looked at."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -38,7 +38,7 @@ class Request:
 
     @property
     def encoding(self) -> Encoding | None:
-        """What the content type says, whatever its parameters."""
+        """The content type without its parameters."""
         return CONTENT_TYPES.get(self.header("content-type").partition(";")[0].strip().lower())
 
     @property

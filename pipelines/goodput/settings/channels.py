@@ -42,7 +42,7 @@ class Secret(SettingsModel):
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if sum(place is not None for place in (self.env, self.file, self.clear)) != 1:
-            raise Unusable("does not say where the secret is", _WHERE)
+            raise Unusable("does not name where the secret is read from", _WHERE)
         return self
 
 
@@ -56,7 +56,7 @@ Severities = Annotated[
 
 
 class ChannelMatch(SettingsModel):
-    """Which alarms a channel is told of: globs, each key must match; without a key anything does."""
+    """Which alarms a channel receives: globs, each key must match; without a key anything does."""
 
     severity: Severities = ("page", "ticket")
     rule: Names = ("*",)
@@ -82,7 +82,7 @@ class Templates(SettingsModel):
 
 
 class Channel(SettingsModel):
-    """One receiver of alarms: what it speaks, where it is, what it is told of, and how patiently."""
+    """One receiver of alarms: what it speaks, where it is, which alarms it receives, and how patiently."""
 
     kind: Kind
     url: Url = None

@@ -80,7 +80,7 @@ def mapping_mistakes(name: str, source: TableSource) -> Iterator[Mistake]:
         if needed not in given and needed not in captured:
             yield Mistake(f"{key}.columns", f"{needed} is not mapped", f'{needed} = {{ column = "...", unit = "..." }}')
     if source.table == "quality_labels" and not {*given, *captured} & {*_SUBJECTS}:
-        yield Mistake(f"{key}.columns", "nothing says what a label judges", "one of " + ", ".join(_SUBJECTS))
+        yield Mistake(f"{key}.columns", "no column identifies what a label judges", "one of " + ", ".join(_SUBJECTS))
 
 
 def _captures(source: TableSource) -> set[str]:

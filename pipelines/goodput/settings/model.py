@@ -155,7 +155,7 @@ class LeaveOut(SettingsModel):
 
 
 class MetricLabels(SettingsModel):
-    """Labels of engine metrics that say whose they are, first found wins."""
+    """Labels of engine metrics that identify the replica, pool, model and version, first found wins."""
 
     replica: Names = ("pod_uid", "pod", "kubernetes_pod_name", "pod_name", "instance")
     pool: Names = ("deployment", "service", "job")
@@ -171,7 +171,7 @@ class Events(SettingsModel):
 
 
 class Costs(SettingsModel):
-    """Tags that say what a bill's line is for, first found wins; and which lines of a bill count, all without globs."""
+    """Tags that identify what a line of a bill pays for, first found wins; and which lines count, all without globs."""
 
     pool_tags: Names = (
         *("pool", "k8s-deployment", "k8s.deployment.name", "app.kubernetes.io/name", "app_kubernetes_io_name"),
@@ -247,7 +247,7 @@ class Schedule(SettingsModel):
 
 
 class Settings(SettingsModel):
-    """Everything that goodput.toml can say."""
+    """Everything that can be set in goodput.toml."""
 
     landing: Names = ("landing",)
     lake: str = "lake"

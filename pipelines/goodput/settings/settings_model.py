@@ -13,7 +13,7 @@ class Unusable(ValueError):
         super().__init__(wrong)
 
 
-# Strict: what TOML tells apart stays apart; `true` is no second and "1" no number.
+# Strict: types that TOML distinguishes stay distinct; `true` is no second and "1" no number.
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Count = Annotated[int, Field(ge=0, strict=True)]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]

@@ -1,4 +1,4 @@
-"""The judge of the demo: whether each answer is good, and which of them it ever says so about.
+"""The judge of the demo: whether each answer is good, and which of them it ever labels.
 
 A judgement belongs here; the log record that carries it does not.
 """
@@ -23,7 +23,7 @@ from goodput.simulate.story import (
 class Judgement:
     """What is true of one answer, and whether, when and how its label is published.
 
-    `judged_s` is in seconds of simulated time; `names_span` says that the label carries the ids of the span
+    `judged_s` is in seconds of simulated time; `names_span`: the label carries the ids of the span
     beside the response id.
     """
 

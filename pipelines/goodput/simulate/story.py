@@ -1,7 +1,7 @@
 """The demo's story: which workloads, which replicas, what is done to them and when.
 
 Every number that shapes the demo belongs here; how a fleet behaves does not. Places in time are fractions of the
-simulated span, so that a demo of any length tells the same day.
+simulated span, so that a demo of any length shows the same day.
 """
 
 from dataclasses import replace

@@ -31,12 +31,12 @@ class _Session:
     # What stands before the conversation: instructions of the tenant's application, then documents.
     preamble: tuple[tuple[Hashable, int], ...]
     preamble_tokens: int
-    said_tokens: int
+    dialogue_tokens: int
     last_turn_s: float
 
     @property
     def context_tokens(self) -> int:
-        return self.preamble_tokens + self.said_tokens
+        return self.preamble_tokens + self.dialogue_tokens
 
 
 def demo_arrivals(
@@ -93,7 +93,7 @@ def _next_session(
         turns_left=int(rng.geometric(1.0 / workload.session_turns)),
         preamble=preamble,
         preamble_tokens=sum(tokens for _, tokens in preamble),
-        said_tokens=0,
+        dialogue_tokens=0,
         last_turn_s=at_s,
     )
 
@@ -119,13 +119,13 @@ def _retrieved(documents: Documents, rng: Generator) -> list[int]:
 
 def _ask(workload: SimulatedWorkload, rng: Generator, session: _Session, request_id: str) -> Arrival:
     documents = workload.documents
-    first = session.said_tokens == 0
-    session.said_tokens += _draw(workload.first_input if first else workload.turn_input, rng)
+    first = session.dialogue_tokens == 0
+    session.dialogue_tokens += _draw(workload.first_input if first else workload.turn_input, rng)
     if first and documents is not None and rng.random() < documents.report_ratio:
-        session.said_tokens += _draw(documents.report, rng)
-    input_tokens, said_tokens = session.context_tokens, session.said_tokens
+        session.dialogue_tokens += _draw(documents.report, rng)
+    input_tokens, dialogue_tokens = session.context_tokens, session.dialogue_tokens
     output_tokens = _draw(workload.output, rng)
-    session.said_tokens += output_tokens
+    session.dialogue_tokens += output_tokens
     session.turns_left -= 1
     leaves = rng.random() < workload.abandon_ratio
     return Arrival(
@@ -136,7 +136,7 @@ def _ask(workload: SimulatedWorkload, rng: Generator, session: _Session, request
         route=session.route,
         tenant=session.tenant,
         session_id=session.session_id if workload.session_turns > 1 else "",
-        prefix=(*session.preamble, (session.session_id, said_tokens)),
+        prefix=(*session.preamble, (session.session_id, dialogue_tokens)),
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         max_tokens=workload.output.high,

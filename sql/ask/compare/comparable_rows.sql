@@ -1,4 +1,4 @@
--- description: Requests with the revision last deployed in their pool before they arrived, and what was spent on no request: what sides are cut from
+-- description: Requests with the revision last deployed in their pool before they arrived, and costs that belong to no request: the rows that `goodput compare` divides into sides
 -- grain: request_key; beside requests bucket, window_start, workload, model, pool, route and replica of `cost_ledger`
 -- reads: cost_ledger, ops_events, requests
 -- kind: view

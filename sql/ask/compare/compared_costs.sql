@@ -1,7 +1,7 @@
 -- description: What each side cost: its requests, and the idle and unattributed money that falls to it; loaded cost per accepted (semantics 5)
 -- grain: side
 -- reads: compared_requests, compared_sides, compared_windows, side_rows
--- unit: cost_usd NULL: of some request nobody knows
+-- unit: cost_usd is NULL where the cost of some request is unknown
 WITH own AS (
     SELECT
         side, start_s,

@@ -4,7 +4,7 @@
 WITH ranked AS (
     SELECT *, CASE layer WHEN 'engine' THEN 0 WHEN 'gateway' THEN 100 ELSE 200 END AS layer_rank FROM unique_records
 ),
--- nearly every chain is of two records at most: joining those takes a third of the CPU time that aggregating them does
+-- nearly every chain has at most two records: joining those takes a third of the CPU time of aggregating them
 short AS (
     SELECT
         head_id, min(root_id) AS root_id,
@@ -75,7 +75,7 @@ merged AS (
         arg_min(input_tokens, engine_first) AS input_tokens,
         arg_min(cached_input_tokens, engine_first) AS cached_input_tokens,
         arg_min(cache_write_tokens, engine_first) AS cache_write_tokens,
-        -- of parallel answers each has tokens of its own; they were generated at once, so one of them sets the pace
+        -- parallel answers each have their own tokens; they were generated at once, so the longest sets the pace
         arg_min(output_tokens, engine_first) + coalesce(sum(output_tokens) FILTER (WHERE is_choice), 0)::BIGINT AS output_tokens,
         CASE WHEN bool_or(is_choice) THEN max(output_tokens) FILTER (WHERE layer = 'engine') END AS longest_choice_tokens,
         arg_min(reasoning_tokens, engine_first) AS reasoning_tokens,

@@ -28,7 +28,7 @@ siblings AS (
     WHERE attempt_id = root_id AND parent_span_id IS NOT NULL
     QUALIFY count(*) OVER (PARTITION BY trace_id, parent_span_id) > 1
 ),
--- Who serves does not know whether an answer reached anyone, so siblings with the same prompt are tries of one request;
+-- A server does not know whether its answer reached anyone, so siblings with the same prompt are tries of one request;
 -- what starts later than any request may live is another one.
 same_prompt AS (
     SELECT s.attempt_id, lag(attempt_id) OVER asked AS before_id, lag(started_ns) OVER asked AS before_ns, s.started_ns

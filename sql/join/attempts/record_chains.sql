@@ -34,7 +34,7 @@ chains AS (
 )
 SELECT * FROM chains
 UNION ALL
--- what tells of the same try stands right behind it
+-- a record of the same try stands right behind it
 SELECT m.record_id, c.head_id, c.root_id, c.depth + 0.5
 FROM record_matches AS m
 JOIN chains AS c ON c.record_id = m.match_id

@@ -1,4 +1,4 @@
--- description: Parallel answers to one prompt (n > 1), of which an engine records each with the same id, start and prompt: all but the last to end, with that one
+-- description: Parallel answers to one prompt (n > 1), which an engine records with the same id, start and prompt: all but the last to end, each with that last one
 -- grain: record_id
 -- reads: unique_records
 SELECT record_id, first_value(record_id) OVER one_call AS choice_of

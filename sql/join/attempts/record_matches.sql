@@ -1,4 +1,4 @@
--- description: Records of one call that no parent links but an id, or the trace, that both carry: beside one that tells of the same try, else below the one that it is a try of (semantics 1)
+-- description: Records of one call that are linked by no parent but by an id, or the trace, that both carry: beside a record of the same try, else below the record that it is a try of (semantics 1)
 -- grain: record_id
 -- reads: record_choices, record_parents, unique_records
 WITH RECURSIVE ranked AS (
@@ -7,7 +7,7 @@ WITH RECURSIVE ranked AS (
         coalesce(ended_ns, started_ns) AS over_ns,
         coalesce(covers_tries, false) AS covers_tries,
         CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END AS depth,
-        -- who hosts whom: outer layers inner ones, requests their tries, traces rows without one
+        -- which record stands above another: outer layers above inner ones, requests above tries, traced rows above untraced
         (depth, NOT coalesce(covers_tries, false), span_id IS NULL, dialect, record_id) AS standing
     FROM unique_records
     ANTI JOIN record_choices USING (record_id)
@@ -107,7 +107,7 @@ adopted AS (
         AND b.record_id NOT IN (SELECT record_id FROM beside UNION ALL SELECT record_id FROM below)
     QUALIFY row_number() OVER (PARTITION BY b.record_id ORDER BY a.started_ns DESC, a.record_id) = 1
 ),
--- What a gateway refused before any try, it may log without an id that its span has: the only refusal of that
+-- A gateway may log what it refused before any try without an id that its span has: the only refusal of that
 -- status within a span that tried nothing is the same one.
 refused AS (
     SELECT a.record_id, b.record_id AS member_id

@@ -1,4 +1,4 @@
--- description: For each record the nearest serving record above it in its trace, climbing through spans that are none
+-- description: For each record the nearest serving record above it in its trace, past spans that are not serving records
 -- grain: child_id
 -- reads: record_choices, span_links, unique_records
 WITH RECURSIVE links AS ( -- without copies, which would multiply at every step

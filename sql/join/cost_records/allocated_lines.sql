@@ -14,7 +14,7 @@ latest AS (
         ORDER BY export_date DESC, period_end_ns DESC, amount_usd DESC, record_id, source_id
     ) = 1
 ),
--- today so far, asked for again and again, and hours beside their day: the widest window has it all
+-- repeated queries of the day so far, and hours beside their day: the widest window includes them all
 widest AS (
     SELECT
         *,

@@ -1,4 +1,4 @@
--- description: Money over a period for a resource (semantics 5): every line that holds now, each once
+-- description: Cost of a resource over a period (semantics 5): every line that is valid now, each once
 -- grain: cost_id
 -- reads: allocated_lines, billed_lines, cost_lines, cost_rules, source_exports
 WITH other_lines AS (

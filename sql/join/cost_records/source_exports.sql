@@ -1,4 +1,4 @@
--- description: Which export each source file is of, and the date that its path gives it
+-- description: The export that each source file belongs to, and the date in its path
 -- grain: source_id
 -- reads: source_files
 -- kind: view

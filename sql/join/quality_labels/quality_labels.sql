@@ -72,6 +72,6 @@ JOIN found AS f USING (label_id)
 JOIN request_facts AS q ON q.request_id = f.request_id
 CROSS JOIN options AS o
 LEFT JOIN workload_rules AS w USING (workload)
--- judged while it may still count, whatever else is loaded beside it
+-- only within the time that a label may count, whatever other hours are loaded
 WHERE l.labelled_ns >= q.arrived_ns - o.max_request_lifetime_ns
     AND l.labelled_ns <= coalesce(q.ended_ns, q.arrived_ns) + o.label_lateness_ns

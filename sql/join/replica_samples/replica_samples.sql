@@ -23,7 +23,7 @@ several_feeds AS (
     SELECT layer, replica, metric FROM once GROUP BY ALL HAVING min(preference) < max(preference)
 ),
 -- a metric that comes through several feeds, or under an old name beside the new, counts once: as the best one near
--- in time tells it
+-- in time reports it
 best AS (
     SELECT
         series_id, sampled_ns,
@@ -38,7 +38,7 @@ linked AS (
     SELECT
         f.*,
         f.sampled_ns - f.sampled_before_ns <= f.staleness_ns AS follows,
-        -- begun after the reading before, or fallen: what it shows has come since then
+        -- started after the reading before, or fallen: all that it shows has come since then
         coalesce(f.start_ns > f.sampled_before_ns, false) OR f.value < f.value_before AS anew
     FROM followed AS f
     LEFT JOIN best AS b USING (series_id, sampled_ns)

@@ -6,7 +6,7 @@ WITH tries AS (
         r.request_id, r.request_key, r.retried,
         f.attempt_id, f.root_id, f.reported_attempts, f.started_ns, f.arrived_ns, f.outcome,
         f.model, f.route, f.pool, f.tenant, f.session_id, f.attributes,
-        -- what has an outcome is over, even where nobody wrote down when
+        -- an attempt with an outcome is over, even where its end was not recorded
         coalesce(f.ended_ns, CASE WHEN f.outcome <> 'unknown' THEN coalesce(f.first_token_ns, f.started_ns) END) AS over_ns
     FROM attempt_facts AS f
     JOIN attempt_requests AS r USING (attempt_id)
@@ -27,7 +27,7 @@ summed AS (
     SELECT
         request_id,
         any_value(request_key) AS request_key,
-        -- a try below a recorded caller speaks through its caller, who alone knows what reached the user
+        -- of a try below a recorded caller, the caller's record counts: only it knows what reached the user
         first(attempt_id ORDER BY attempt_id = root_id DESC, outcome = 'ok' DESC, started_ns DESC, attempt_id DESC)
             AS delivering_attempt_id,
         count(*)::INTEGER AS attempts,
@@ -38,7 +38,7 @@ summed AS (
                 OR last(over_ns ORDER BY attempt_id = root_id, started_ns, attempt_id) IS NOT NULL
                 THEN max(over_ns)
         END AS ended_ns,
-        -- what the user asked for: the first try says it, later ones where it does not
+        -- what the user asked for: from the first try that reports it
         first(model ORDER BY started_ns, attempt_id) FILTER (WHERE model IS NOT NULL) AS model,
         first(route ORDER BY started_ns, attempt_id) FILTER (WHERE route IS NOT NULL) AS route,
         first(pool ORDER BY started_ns, attempt_id) FILTER (WHERE pool IS NOT NULL) AS pool,

@@ -1,16 +1,17 @@
--- description: What attempts that do not tell all their tokens are taken to have asked of their replica, by attempts alike (semantics 5)
+-- description: The estimated work of attempts that do not report all their tokens, from similar attempts (semantics 5)
 -- grain: attempt_id, step_s
 -- reads: counter_steps, ledger_pieces
--- unit: weighted tokens; error_work: 95 % of such attempts lie within work +- error_work; common_error_work: the part of it by which all of
--- them may be off the same way
--- Alike are the attempts of the workload that the replica served in the window and that tell everything. Least squares on
--- them say what a prompt took by the time to its first token, or by its tokens where these are told and say it better; and
--- what an answer took by the time since. Where fewer than three are alike such an attempt counts by its time.
--- An attempt that was given up before its first token got somewhere between nowhere and through its prompt: half is assumed.
--- Its prompt is its part, by the time that it waited, of those that the replica's counters saw begun in the hour beyond what
--- is known of others; without counters one of those alike, less where it was given up sooner than first tokens come.
--- Who has a first token is a draw of those alike. Who gave up is none: long prompts time out, and how far they got depends on what
--- held them up. If half is wrong, it is wrong the same way for all; without counters so is taking prompts like those that got through.
+-- unit: weighted tokens; error_work: 95 % of such attempts lie within work +- error_work; common_error_work: the part of that error
+-- which all of them share
+-- Similar attempts are those of the same workload that the replica served in the window and that report everything. Least
+-- squares on them estimate the work of a prompt from the time to its first token, or from its tokens where they are reported
+-- and fit better; and the work of an answer from the time after that. With fewer than three of them, an attempt counts by its time.
+-- An attempt that was abandoned before its first token had done between none and all of its prompt: half is assumed. Its prompt
+-- is its share, by time waited, of the tokens that the replica's counters saw started in the hour beyond those of other attempts;
+-- without counters it is the mean of similar attempts, less where it was abandoned sooner than first tokens come.
+-- An attempt with a first token is a random draw of the similar ones. An abandoned one is not: long prompts time out, and how far
+-- they got depends on what delayed them. If half is wrong, it is wrong the same way for all; so is, without counters, assuming
+-- prompts like those that got through.
 WITH needing AS (
     SELECT *, coalesce(workload, '') AS kind FROM ledger_pieces WHERE needs_estimate AND is_target AND replica IS NOT NULL
 ),
@@ -32,7 +33,7 @@ alike AS (
     SELECT
         replica, step_s, kind, n,
         p / n AS prompt, w / n AS wait_s, ww - w * w / n AS wait_spread,
-        -- whoever waits longer did not ask for less
+        -- a longer wait never means a shorter prompt
         coalesce(greatest(0, ratio(wp - w * p / n, wait_spread)), 0) AS prompt_per_s,
         spread((pp - p * p / n) / n, n) AS any_variance,
         (pp - p * p / n - 2 * prompt_per_s * (wp - w * p / n) + prompt_per_s ** 2 * wait_spread) / n AS waited_variance,
@@ -52,7 +53,7 @@ by_facts AS (
             ELSE greatest(0, a.prompt + a.prompt_per_s * (u.wait_s - a.wait_s))
         END AS prompt,
         coalesce(u.decode_work, a.decode_per_s * u.decode_s) AS decode,
-        -- a line through so few promises more than it keeps: how much prompts differ at all is what bounds the error
+        -- a line through so few points fits too well: the variance of prompts as such bounds the error
         CASE WHEN u.prompt_work IS NULL THEN a.any_variance ELSE 0 END
             + CASE WHEN u.decode_work IS NULL THEN a.decode_variance * u.decode_s ** 2 ELSE 0 END AS variance
     FROM needing AS u

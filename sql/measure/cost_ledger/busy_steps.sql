@@ -1,7 +1,7 @@
 -- description: Time that a replica had something in flight, by window: the length of the union of its attempts
 -- grain: replica, step_s
 -- reads: ledger_options, ledger_pieces
--- unit: busy_ns, first_ns, last_ns in Unix nanoseconds; `gaps` are the pauses too long to say that it was up
+-- unit: busy_ns, first_ns, last_ns in Unix nanoseconds; `gaps` are pauses too long to count as up
 WITH followed AS (
     SELECT
         replica, step_s, from_ns, to_ns,

@@ -1,10 +1,10 @@
--- description: Attempts cut at the ledger's windows with what each piece cost, and which part of it was recomputing and speculating in vain
+-- description: Attempts split at the ledger's windows, with the cost of each piece and the parts of it that were recomputation and rejected drafts
 -- grain: attempt_id, step_s
 -- reads: attempt_work_estimates, ledger_pieces, model_bills, replica_costs, replica_work, token_prices
 -- unit: usd NULL: not known
--- An attempt shares in the cost of its replica's busy time by work. One that is bought costs its part of what its model is
--- billed, else its tokens at the price that was valid when it started, else what its gateway reported.
--- *_error_ratio: how far off, 95 times in 100; *_common_ratio: the part of it that leans the same way in all pieces (replica_work).
+-- An attempt bears its replica's busy cost in proportion to its work. One that is bought by the token costs its share of its
+-- model's bill, else its tokens at the price that was valid when it started, else what its gateway reported.
+-- *_error_ratio: 95 % bounds; *_common_ratio: the part of that error which all pieces share (replica_work).
 WITH weighed AS (
     SELECT
         p.*,
@@ -76,7 +76,7 @@ SELECT
         WHEN NOT is_bought THEN is_unreported OR estimated_work IS NOT NULL
         ELSE coalesce(billed_usd IS NULL AND listed_usd IS NOT NULL AND tiered, false)
     END AS estimated,
-    -- 95 % bounds, relative: an attempt that tells nothing may as well have done nothing
+    -- 95 % bounds, relative: an attempt that reports nothing may as well have done nothing
     CASE
         WHEN is_bought THEN 0
         WHEN estimated_work IS NOT NULL THEN coalesce(ratio(error_work, work), 0)

@@ -1,12 +1,12 @@
--- description: Every dollar once: attempt by bucket and window, and what no attempt had (semantics 5)
+-- description: Every dollar once: by attempt, bucket and window, and the costs of no attempt (semantics 5)
 -- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, basis
 -- reads: charged_pieces, cost_pieces, ledger_options, model_bills, replica_costs, replica_time, requests, target_hours
 -- kind: view
 -- unit: windows of the greatest common divisor of the settings' windows, so that each of those is a sum of these
 -- identity: M: in every window and pool the rows add up to what its resources cost
--- Idle time is carried by whom its pool served in the window, in proportion to their GPU time, so that what a workload
--- or route costs is loaded; where the pool served nobody it is nobody's. Bills for resources that telemetry does not know,
--- for pools without a live replica, for models that nobody called and overhead without a request are unattributed.
+-- Idle time is charged to those whom its pool served in the window, in proportion to their GPU time, so that the cost of a
+-- workload or route is loaded; where the pool served no one, it is charged to none. Bills for resources unknown to telemetry,
+-- for pools without a live replica, for models that were not called, and overhead without a request are unattributed.
 WITH overhead AS (
     SELECT pool, model, step_s, sum_usd(usd) AS usd
     FROM cost_pieces
@@ -88,7 +88,7 @@ entries AS (
         CASE WHEN i.sampled THEN i.idle_usd * 0 END, CASE WHEN i.sampled THEN i.idle_usd * 0 END
     FROM idle AS i
     LEFT JOIN carried AS c ON c.pool IS NOT DISTINCT FROM i.pool AND c.step_s = i.step_s
-    -- of a replica without samples and cost nobody knows whether it idled, or whose it is
+    -- whether a replica without samples and cost was idle, and whose it is, is unknown
     WHERE (i.usd IS NOT NULL OR i.sampled) AND (i.idle_gpu_s > 0 OR i.idle_usd <> 0)
     UNION ALL
     SELECT

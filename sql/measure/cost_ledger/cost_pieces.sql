@@ -1,7 +1,7 @@
--- description: Cost records cut at the ledger's windows: part of the amount by part of the period
+-- description: Cost records split at the ledger's windows: the amount in proportion to the period
 -- grain: cost_id, step_s
 -- reads: cost_records, ledger_options, replica_hours, target_hours
--- unit: level says what the record is for: replica, pool, model, request (overhead) or none that telemetry knows
+-- unit: level is what the record is for: replica, pool, model, request (overhead), or none known to telemetry
 -- Bills may call replicas by another name than telemetry does (the pod's name, not its uid): a record of a replica that is
 -- not known is its pool's where none of the pool's replicas is known by the name that its bills give it.
 WITH timed AS (
@@ -38,7 +38,7 @@ placed AS (
         cost_id, c.basis, c.replica, c.pool, c.model,
         -- bills win over allocations, both over rate cards, for the time that they cover
         CASE c.basis WHEN 'allocation' THEN 2 WHEN 'rate_card' THEN 3 ELSE 1 END AS rank,
-        -- what callers alone name is no name of an engine's, where the pool's engines tell their own
+        -- where engines of the pool report their names, a name that only callers use is not an engine's
         h.replica IS NOT NULL AND (h.by_engine OR NOT coalesce(p.by_engine, false)) AS is_known,
         CASE
             WHEN c.basis = 'overhead' THEN 'request'
@@ -62,6 +62,6 @@ placed AS (
 )
 SELECT
     *,
-    -- of what a pool or model costs where nobody can share it the best basis alone counts
+    -- where nothing shares the cost of a pool or model, only its best basis counts
     level NOT IN ('pool', 'model') OR rank = min(rank) OVER (PARTITION BY level, pool, model, step_s) AS is_best
 FROM placed

@@ -1,7 +1,7 @@
--- description: What a replica's counters say of work that attempts may not report, by window
+-- description: Work that a replica's counters report and attempts may not, by window
 -- grain: replica, step_s
 -- reads: ledger_options, replica_samples, target_hours
--- unit: tokens; an increase is spread evenly over the time that its reading tells of
+-- unit: tokens; an increase is spread evenly over the interval that its reading covers
 WITH increases AS (
     SELECT metric, replica, increase, interval_s, sampled_ns - (interval_s * 1e9)::BIGINT AS from_ns, sampled_ns AS to_ns
     FROM replica_samples
@@ -34,10 +34,10 @@ SELECT
     coalesce(sum_steady(CASE WHEN metric = 'draft_tokens' THEN tokens END), 0) AS draft_tokens,
     greatest(0, coalesce(sum_steady(CASE metric WHEN 'draft_tokens' THEN tokens WHEN 'accepted_draft_tokens' THEN -tokens END), 0))
         AS rejected_tokens,
-    -- how often something was computed anew, where nothing counts how much
+    -- how often prompts were recomputed, where nothing counts how many tokens
     CASE WHEN any_value(t.replica) IS NULL
         THEN coalesce(sum_steady(CASE WHEN metric = 'preemptions' THEN tokens END), 0) ELSE 0 END AS preemptions,
-    -- prompts that were begun, whatever became of them
+    -- prompts that were started, whatever became of them
     sum_steady(CASE WHEN metric = 'prefix_cache_queried_tokens' THEN tokens END) AS begun_tokens,
     coalesce(sum_steady(CASE WHEN metric = 'prefix_cache_hit_tokens' THEN tokens END), 0) AS begun_cached_tokens,
     max(interval_s) AS interval_s

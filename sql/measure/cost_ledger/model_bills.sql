@@ -1,4 +1,4 @@
--- description: Bills of models that are bought by the token, in windows in which somebody called them
+-- description: Bills of models that are bought by the token, in windows in which they were called
 -- grain: model, step_s
 -- reads: cost_pieces, ledger_pieces, replica_costs
 WITH bills AS (

@@ -1,4 +1,4 @@
--- description: What a token of each model weighs in the sharing of its replica's time: the first of the settings' that matches
+-- description: The weights by which tokens of each model share its replica's time: the first of the settings that match
 -- grain: model
 -- reads: attempts, work_weights
 -- unit: the defaults have the shape of published prices: an output token costs five input tokens, a cached one a tenth

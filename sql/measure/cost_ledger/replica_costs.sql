@@ -1,8 +1,8 @@
 -- description: What each replica cost in a window, and which part of that it was busy (semantics 5)
 -- grain: replica, step_s
 -- reads: busy_steps, cost_pieces, replica_hours, replica_time
--- unit: usd is NULL where neither a cost record nor a rate says what the replica costs: nobody guesses
--- A replica counts as one GPU where no rate says how many it has.
+-- unit: usd is NULL where neither a cost record nor a rate gives the replica's cost: it is never guessed
+-- A replica counts as one GPU where no rate gives its number.
 WITH live AS (
     SELECT t.*, h.pool, h.sampled, h.usd_per_s, h.gpus
     FROM replica_time AS t

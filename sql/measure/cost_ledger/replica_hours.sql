@@ -1,7 +1,7 @@
--- description: Replicas that telemetry knows, hour by hour: the pool that they serve and what is charged for them by the settings
+-- description: Replicas known to telemetry, hour by hour: the pool that they serve and what the settings charge for them
 -- grain: replica, epoch_hour
 -- reads: ledger_pieces, rates, replica_samples
--- A replica's pool is what most of its attempts of the hour say, else its samples: so slices agree with those of `goodput`.
+-- A replica's pool is the one most of its attempts of the hour name, else its samples: so slices agree with those of `goodput`.
 WITH reported AS (
     SELECT replica, step_s // 3600 AS epoch_hour, pool, count(*) AS times, true AS attempted, bool_or(engine_seen) AS by_engine
     FROM ledger_pieces

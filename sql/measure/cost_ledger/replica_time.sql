@@ -1,8 +1,8 @@
--- description: Time that a replica was up in each window, and how much of it each basis of cost has for itself
+-- description: Time that a replica was up in each window, and how much of it each basis of cost alone covers
 -- grain: replica, step_s
 -- reads: busy_steps, cost_pieces, ledger_options, replica_hours, replica_samples, target_hours
 -- unit: nanoseconds; seen by samples or attempts; own and pool: shares of the records' time that no better basis covers
--- Up is what samples or attempts show, pauses of at most staleness_s between two of a kind included, and what was billed.
+-- A replica is up when samples or attempts show it, through pauses of at most staleness_s between them, and when it was billed.
 WITH paused AS (
     SELECT
         replica, step_s, first_ns, last_ns, gaps,

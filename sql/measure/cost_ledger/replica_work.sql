@@ -1,12 +1,12 @@
--- description: What all attempts of a replica asked of it in a window, and what its counters say beyond that
+-- description: The work that all attempts asked of a replica in a window, and what its counters report beyond that
 -- grain: replica, step_s
 -- reads: attempt_work_estimates, counter_steps, ledger_options, ledger_pieces
 -- unit: weighted tokens; *_per_s: tokens for each second in flight of the attempts that do not report them
--- *_error_ratio: 95 % bounds relative to the quantity; *_common_ratio: of that what leans the same way wherever the rule is used: halves that
--- are assumed, and attempts that tell nothing and count by their time. What counters say of a window is spread evenly between two readings: at
--- each end as much as comes in one interval may lie on the other side, anything of it being as likely. What a preemption threw
--- away, where only preemptions are counted, lies between nothing (all found again in the cache) and a whole context: assumed is
--- half of an answer, and where no prompt is ever found in a cache the whole prompt too.
+-- *_error_ratio: 95 % bounds relative to the quantity; *_common_ratio: the part of that error which is the same wherever the rule is
+-- used: assumed halves, and attempts that report nothing and count by their time. Counters are spread evenly between two readings:
+-- at each end of a window, up to one interval's increase may lie on the other side, uniformly. What a preemption discarded,
+-- where only preemptions are counted, lies between nothing (all found in the cache again) and a whole context: half of an
+-- answer is assumed, and the whole prompt too where prompts are never found in a cache.
 WITH reported AS (
     SELECT
         replica, step_s,

@@ -8,7 +8,7 @@ WITH homes AS (
 )
 SELECT
     e.event_id, e.kind, e.occurred_at, e.replica, e.revision,
-    -- of a replica alone its pool is known by its attempts; what names neither concerns the whole fleet
+    -- the pool of an event that names only a replica comes from its attempts; one that names neither concerns the fleet
     coalesce(e.pool, h.pool) AS pool,
     epoch_us(e.occurred_at) / 1e6 AS occurred_s,
     epoch_us(e.occurred_at) / 1e6 + c.cap_s AS cap_until_s

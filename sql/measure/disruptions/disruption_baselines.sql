@@ -10,7 +10,7 @@ WITH loads AS (
         AND w.start_s < e.cap_until_s AND w.start_s + w.base_s > e.occurred_s
     GROUP BY e.event_id
 ),
--- up to the cap of each event, so that no baseline hangs on how another event is judged
+-- up to the cap of each event, so that no baseline depends on how another event is judged
 undisturbed AS (
     SELECT w.*
     FROM pool_windows AS w

@@ -1,4 +1,4 @@
--- description: What each disruption was and cost beside its baseline (draw 0), and in each bootstrap sample of both (semantics 7)
+-- description: Effect and cost of each disruption compared with its baseline (draw 0), and in each bootstrap sample of both (semantics 7)
 -- grain: event_id, draw
 -- reads: baseline_draws, disrupted_windows, disruption_ends, draws
 WITH sizes AS (
@@ -16,7 +16,7 @@ inside AS (
         sum(w.accepted_millionths) / 1e6 AS accepted,
         ratio(sum(w.cached_input_tokens), sum(w.input_tokens)) AS hit_ratio,
         quantile_cont(w.p95_ttft_s, 0.5) AS p95_ttft_s,
-        -- cost of a part of the windows is no cost of the disruption
+        -- the cost of some of the windows is not the cost of the disruption
         CASE WHEN count(w.cost_nanousd) = count(*) THEN sum(w.cost_nanousd) / 1e9 END AS cost_usd
     FROM picked AS p
     JOIN disrupted_windows AS w USING (event_id, ordinal)

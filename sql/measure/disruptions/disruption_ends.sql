@@ -7,13 +7,13 @@ WITH events AS (
     CROSS JOIN disruption_options AS o
     CROSS JOIN (SELECT DISTINCT draw FROM draws) AS d
     LEFT JOIN baseline_draws AS b USING (event_id, draw)
-    -- of what was over before telemetry began nobody knows what it did
+    -- the effect of what was over before telemetry began is unknown
     WHERE e.occurred_s >= o.from_s AND e.occurred_s < o.until_s AND e.cap_until_s > o.observed_from_s
 ),
 compared AS (
     SELECT
         e.event_id, e.draw, w.start_s, e.base_s,
-        -- a window that tells nothing of what the baseline tells is not known to be back
+        -- a window that lacks a measure which the baseline has is not known to have recovered
         (e.hit_ratio IS NOT NULL OR e.p95_ttft_s IS NOT NULL)
             AND coalesce(
                 ratio(w.cached_input_tokens, w.input_tokens) >= (1 - e.tolerance_ratio) * e.hit_ratio, e.hit_ratio IS NULL)

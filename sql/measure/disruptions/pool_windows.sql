@@ -17,7 +17,7 @@ cached AS (
 served AS (
     SELECT
         pool, epoch_us(window_start) // 1000000 AS start_s, o.base_s, arrivals, offered, p95_ttft_s, NOT partial AS whole,
-        -- whole numbers add up to the same sum in every order; where labels are a sample, what was accepted is estimated
+        -- integers add up to the same sum in any order; where only a sample is labelled, accepted requests are estimated
         round(goodput_rps * window_s * 1e6)::BIGINT AS accepted_millionths,
         round(cost_usd * 1e9)::BIGINT AS cost_nanousd
     FROM goodput

@@ -1,6 +1,6 @@
 -- description: Windowed goodput of every slice at several grains (semantics 4)
 -- grain: window_start, window_s, slice, workload, model, pool, route
--- reads: slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
+-- reads: gate_verdicts, slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- identity: V: offered = failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted
 WITH costed AS (
@@ -66,7 +66,13 @@ estimated AS (
 summed AS (
     SELECT
         slice, window_s, start_s, k_workload, k_model, k_pool, k_route,
-        sum(COLUMNS('offered|arrivals|succeeded.*|failed.*|over_budget|slow|rejected|unevaluable|unlabelled|accepted|n_.*|coverage_ppm|gated_.*|retried|tpot_na|sole_.*|lower|upper'))::BIGINT,
+        sum(offered)::BIGINT AS offered, sum(arrivals)::BIGINT AS arrivals, sum(succeeded)::BIGINT AS succeeded,
+        sum(failed)::BIGINT AS failed, sum(over_budget)::BIGINT AS over_budget, sum(slow)::BIGINT AS slow,
+        sum(rejected)::BIGINT AS rejected, sum(unevaluable)::BIGINT AS unevaluable, sum(unlabelled)::BIGINT AS unlabelled,
+        sum(accepted)::BIGINT AS accepted, sum(lower)::BIGINT AS lower, sum(upper)::BIGINT AS upper,
+        sum(retried)::BIGINT AS retried, sum(tpot_na)::BIGINT AS tpot_na, sum(succeeded_tokens)::BIGINT AS succeeded_tokens,
+        sum(n_ttft)::BIGINT AS n_ttft, sum(n_tpot)::BIGINT AS n_tpot, sum(n_e2e)::BIGINT AS n_e2e, sum(n_queue)::BIGINT AS n_queue,
+        sum(n_coverage)::BIGINT AS n_coverage, sum(coverage_ppm)::BIGINT AS coverage_ppm,
         -- in order, so that the same strata always give the same last digit
         sum(estimate ORDER BY workload) AS estimate,
         sum(estimate_tokens ORDER BY workload) AS estimate_tokens,
@@ -100,18 +106,11 @@ SELECT
     t.q_tpot[1] AS p50_tpot_s, t.q_tpot[2] AS p95_tpot_s, t.q_tpot[3] AS p99_tpot_s, w.n_tpot,
     t.q_e2e[1] AS p50_e2e_s, t.q_e2e[2] AS p95_e2e_s, t.q_e2e[3] AS p99_e2e_s, w.n_e2e,
     t.q_queue[1] AS p50_queue_s, t.q_queue[2] AS p95_queue_s, t.q_queue[3] AS p99_queue_s, w.n_queue,
-    ratio(w.failed_ttft, w.gated_ttft) AS ttft_fail_ratio,
-    ratio(w.failed_tpot, w.gated_tpot) AS tpot_fail_ratio,
-    ratio(w.failed_e2e, w.gated_e2e) AS e2e_fail_ratio,
+    v.ttft_fail_ratio, v.tpot_fail_ratio, v.e2e_fail_ratio,
     ratio(w.retried, w.offered) AS retry_ratio,
     w.tpot_na,
-    CASE b.requests
-        WHEN 0 THEN NULL
-        WHEN w.sole_success THEN 'success' WHEN w.sole_retries THEN 'retries' WHEN w.sole_ttft THEN 'ttft'
-        WHEN w.sole_tpot THEN 'tpot' WHEN w.sole_e2e THEN 'e2e' WHEN w.sole_itl_p95 THEN 'itl_p95'
-        WHEN w.sole_jitter THEN 'jitter' WHEN w.sole_deadline THEN 'deadline' WHEN w.sole_quality THEN 'quality'
-    END AS binding_gate,
-    b.requests AS binding_gate_requests,
+    v.binding_gate,
+    coalesce(v.binding_gate_requests, 0) AS binding_gate_requests,
     c.usd AS cost_usd,
     -- nothing accepted has no price, not an infinite one
     CASE WHEN w.estimate > 0 THEN c.usd / w.estimate END AS cost_per_accepted_usd,
@@ -125,7 +124,8 @@ JOIN slice_quantiles AS s USING (slice)
 CROSS JOIN window_options AS p
 LEFT JOIN window_quantiles AS t
     ON t.window_s = w.window_s AND t.start_s = w.start_s
-    AND t.quantile_by_workload = s.quantile_by_workload AND t.quantile_by_model = s.quantile_by_model AND t.quantile_by_pool = s.quantile_by_pool AND t.quantile_by_route = s.quantile_by_route
+    AND t.quantile_by_workload = s.quantile_by_workload AND t.quantile_by_model = s.quantile_by_model
+    AND t.quantile_by_pool = s.quantile_by_pool AND t.quantile_by_route = s.quantile_by_route
     AND t.k_workload IS NOT DISTINCT FROM CASE WHEN s.quantile_by_workload THEN w.k_workload END
     AND t.k_model IS NOT DISTINCT FROM CASE WHEN s.quantile_by_model THEN w.k_model END
     AND t.k_pool IS NOT DISTINCT FROM CASE WHEN s.quantile_by_pool THEN w.k_pool END
@@ -134,5 +134,7 @@ LEFT JOIN costed AS c
     ON c.slice = w.slice AND c.window_s = w.window_s AND c.start_s = w.start_s AND c.k_workload IS NOT DISTINCT FROM w.k_workload
     AND c.k_model IS NOT DISTINCT FROM w.k_model AND c.k_pool IS NOT DISTINCT FROM w.k_pool
     AND c.k_route IS NOT DISTINCT FROM w.k_route
-LEFT JOIN LATERAL (SELECT greatest(w.sole_success, w.sole_retries, w.sole_ttft, w.sole_tpot, w.sole_e2e,
-    w.sole_itl_p95, w.sole_jitter, w.sole_deadline, w.sole_quality) AS requests) AS b ON true
+LEFT JOIN gate_verdicts AS v
+    ON v.slice = w.slice AND v.window_s = w.window_s AND v.window_start = make_timestamptz(w.start_s * 1000000)
+    AND v.workload IS NOT DISTINCT FROM w.k_workload AND v.model IS NOT DISTINCT FROM w.k_model
+    AND v.pool IS NOT DISTINCT FROM w.k_pool AND v.route IS NOT DISTINCT FROM w.k_route

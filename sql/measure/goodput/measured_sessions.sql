@@ -2,7 +2,7 @@
 -- grain: session_id, workload, and whether it begins or ends here
 -- reads: session_hours, window_options, workload_rules
 -- A session is over once none of its hours follows within `session_reach_h`, and no hour further back than that counts for it:
--- what is said of a window then depends on the hours around it alone.
+-- a window then depends only on the hours around it.
 WITH own AS (
     SELECT h.*, w.has_quality, p.session_reach_h
     FROM session_hours AS h

@@ -1,4 +1,4 @@
--- description: The different words of the columns that cut slices, so that requests are grouped by codes
+-- description: The distinct values of each dimension of requests, so that requests are grouped by enum codes
 -- grain: one row
 -- reads: requests, session_hours, waste
 SELECT

@@ -1,4 +1,4 @@
--- description: What can be added up of each window, by the finest slice: the counts of every other slice are sums of these
+-- description: The counts of each window in the finest slice: those of every other slice are sums of these
 -- grain: window_s, start_s, workload, model, pool, route
 -- reads: grains, measured_range, measured_requests, window_costs, window_options
 WITH ended AS (
@@ -18,26 +18,8 @@ WITH ended AS (
         count(e2e_s) AS n_e2e,
         count(queue_s) AS n_queue,
         count(coverage_ppm) AS n_coverage, sum(coverage_ppm) AS coverage_ppm,
-        count(*) FILTER (WHERE NOT pass_success) AS failed_success, count(pass_success) AS gated_success,
-        count(*) FILTER (WHERE NOT pass_retries) AS failed_retries, count(pass_retries) AS gated_retries,
-        count(*) FILTER (WHERE NOT pass_itl_p95) AS failed_itl_p95, count(pass_itl_p95) AS gated_itl_p95,
-        count(*) FILTER (WHERE NOT pass_jitter) AS failed_jitter, count(pass_jitter) AS gated_jitter,
-        count(*) FILTER (WHERE NOT pass_deadline) AS failed_deadline, count(pass_deadline) AS gated_deadline,
-        count(*) FILTER (WHERE NOT pass_quality) AS failed_quality, count(pass_quality) AS gated_quality,
-        count(*) FILTER (WHERE NOT pass_ttft) AS failed_ttft, count(pass_ttft) AS gated_ttft,
-        count(*) FILTER (WHERE NOT pass_tpot) AS failed_tpot, count(pass_tpot) AS gated_tpot,
-        count(*) FILTER (WHERE NOT pass_e2e) AS failed_e2e, count(pass_e2e) AS gated_e2e,
         count(*) FILTER (WHERE retried) AS retried,
         count(*) FILTER (WHERE tpot_na) AS tpot_na,
-        count(*) FILTER (WHERE sole_failing_gate = 'success') AS sole_success,
-        count(*) FILTER (WHERE sole_failing_gate = 'retries') AS sole_retries,
-        count(*) FILTER (WHERE sole_failing_gate = 'ttft') AS sole_ttft,
-        count(*) FILTER (WHERE sole_failing_gate = 'tpot') AS sole_tpot,
-        count(*) FILTER (WHERE sole_failing_gate = 'e2e') AS sole_e2e,
-        count(*) FILTER (WHERE sole_failing_gate = 'itl_p95') AS sole_itl_p95,
-        count(*) FILTER (WHERE sole_failing_gate = 'jitter') AS sole_jitter,
-        count(*) FILTER (WHERE sole_failing_gate = 'deadline') AS sole_deadline,
-        count(*) FILTER (WHERE sole_failing_gate = 'quality') AS sole_quality,
         count(*) FILTER (WHERE needs_label) AS need,
         count(pass_quality) FILTER (WHERE needs_label) AS labelled,
         sum(output_tokens) FILTER (WHERE pass_success) AS succeeded_tokens,
@@ -58,7 +40,7 @@ arrived AS (
     WHERE arrived_s >= from_s AND arrived_s < until_s
     GROUP BY ALL
 ),
--- a window in which work was only under way had live replicas: it exists, with nothing offered
+-- a window in which work was only in flight had live replicas: it exists, with nothing offered
 under_way AS (
     SELECT
         window_s, unnest(range(first_s + window_s, last_s, window_s)) AS start_s,
@@ -82,7 +64,7 @@ windowed AS (
     UNION ALL BY NAME
     SELECT u.* FROM under_way AS u CROSS JOIN measured_range AS p WHERE u.start_s >= p.from_s AND u.start_s < p.until_s
     UNION ALL BY NAME
-    -- what was paid for in a window in which nothing ended belongs to it all the same
+    -- costs of a window in which nothing ended belong to it all the same
     SELECT window_s, start_s, workload, model, pool, route FROM window_costs WHERE live
 )
 SELECT

@@ -1,4 +1,4 @@
--- description: Percentiles of each window, cut by the words in `cut`: the fewest that part the requests as a slice does; run once per cut
+-- description: Percentiles of each window by the dimensions in `quantile_slice`: the fewest that divide the requests as a slice does; run once for each combination
 -- grain: quantile_by_workload, quantile_by_model, quantile_by_pool, quantile_by_route, window_s, start_s, k_workload, k_model, k_pool, k_route
 -- reads: grains, measured_range, measured_requests, quantile_slice
 SELECT

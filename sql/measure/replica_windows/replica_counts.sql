@@ -6,7 +6,7 @@ WITH versions AS (
     FROM (SELECT DISTINCT replica, sampled_ns, version FROM replica_samples WHERE layer = 'engine' AND version IS NOT NULL)
     WINDOW readings AS (PARTITION BY replica ORDER BY sampled_ns, version)
 ),
--- what comes back as another version has begun other series, which no reset shows
+-- an engine that returns as another version starts new series, which no reset shows
 renewals AS (
     SELECT g.window_s, v.sampled_ns // 1000000000 // g.window_s * g.window_s AS start_s, v.replica, count(*) AS renewals
     FROM versions AS v
@@ -40,7 +40,7 @@ counted AS (
         sum(increase ORDER BY series_id) FILTER (WHERE metric = 'prefix_cache_queried_blocks') AS queried_blocks,
         sum(increase ORDER BY series_id) FILTER (WHERE metric = 'prefix_cache_hit_blocks') AS hit_blocks,
         sum(increase ORDER BY series_id) FILTER (WHERE metric = 'prefix_cache_missed_blocks') AS missed_blocks,
-        -- a restart sets every series back, and each of them shows it once
+        -- a restart resets every series, and each of them shows it once
         max(resets) AS resets
     FROM summed
     GROUP BY ALL

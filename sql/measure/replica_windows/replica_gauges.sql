@@ -1,8 +1,8 @@
--- description: Each replica's gauges by window: mean over time, maximum, p99, last, and whether they stood still while it served (semantics 6)
+-- description: Each replica's gauges by window: mean over time, maximum, p99, last, and whether they froze while it served (semantics 6)
 -- grain: window_s, start_s, replica, metric
 -- reads: grains, measured_range, replica_life, replica_samples, sample_options
 WITH readings AS (
-    -- engines that share one process: their requests add up, their caches are one by one nearly full
+    -- engines that share one process: their requests add up, but the fullest cache counts
     SELECT
         replica, metric, sampled_ns,
         CASE WHEN metric LIKE '%_ratio' THEN avg(value) ELSE sum(value) END AS value,
@@ -27,8 +27,8 @@ held AS (
 busy AS (
     SELECT replica, from_ns, until_ns FROM replica_life WHERE state = 'busy'
 ),
--- what decodes fills its cache token by token: a gauge that says the same three times, over half of staleness_s or
--- more and each time with attempts in flight, is not fed any more
+-- decoding fills the cache token by token: a gauge that reads the same three times, over at least half of staleness_s and
+-- each time with attempts in flight, is no longer updated
 frozen AS (
     SELECT
         replica, metric, sampled_ns,

@@ -1,4 +1,4 @@
--- description: Every window in which a replica lived, how long it was up and busy in it, and whose it was (semantics 6)
+-- description: Every window in which a replica lived, how long it was up and busy in it, and its pool and model (semantics 6)
 -- grain: window_s, start_s, replica
 -- reads: attempts, grains, measured_range, replica_life, replica_samples
 WITH lived AS (
@@ -14,7 +14,7 @@ WITH lived AS (
     CROSS JOIN measured_range AS p
     WHERE l.until_ns >= p.from_s * 1000000000 AND l.from_ns < p.until_s * 1000000000
 ),
--- whole nanoseconds add up to the same sum in every order
+-- whole nanoseconds add up to the same sum in any order
 timed AS (
     SELECT
         window_s, start_s, replica,
@@ -29,7 +29,7 @@ timed AS (
     )
     GROUP BY ALL
 ),
--- attempts name their replica's pool as `goodput` does; the labels of its metrics may call it otherwise
+-- attempts name their replica's pool as `goodput` does; the labels of its metrics may name it differently
 named AS (
     SELECT ended_ns // 1000000000 AS at_s, replica, 0 AS preference, pool, model
     FROM attempts
@@ -51,7 +51,7 @@ owners AS (
 )
 SELECT
     t.window_s, t.start_s, t.replica,
-    -- of several none is the replica's own
+    -- where there are several, none is the replica's own
     CASE
         WHEN o.own_pool IS NOT NULL THEN CASE WHEN o.own_pool = o.other_own_pool THEN o.own_pool END
         WHEN o.labelled_pool = o.other_labelled_pool THEN o.labelled_pool

@@ -10,7 +10,7 @@ WITH served AS (
     WHERE replica IS NOT NULL AND ended_ns IS NOT NULL
 ),
 busy AS (
-    -- what ended last before a stretch begins is the end of the stretch before it
+    -- the latest end before a stretch begins is the end of the stretch before it
     SELECT
         s.replica, s.from_ns,
         coalesce(lead(s.before_ns) OVER (PARTITION BY s.replica ORDER BY s.from_ns), e.end_ns) AS until_ns

@@ -1,4 +1,4 @@
--- description: What each replica was like in each window: time up and busy, KV cache, queue, preemptions, restarts (semantics 6)
+-- description: The state of each replica in each window: time up and busy, KV cache, queue, preemptions, restarts (semantics 6)
 -- grain: window_start, window_s, replica
 -- reads: attempts, grains, replica_counts, replica_gauges, replica_grid
 WITH served AS (
@@ -25,7 +25,7 @@ SELECT
     n.mean AS mean_running_requests, n.highest AS max_running_requests,
     w.mean AS mean_waiting_requests, w.highest AS max_waiting_requests,
     s.q_queue[1] AS p50_queue_s, s.q_queue[2] AS p95_queue_s, coalesce(s.n_queue, 0) AS n_queue,
-    -- the engine's own count has what no attempt reports; where it was not read, what the attempts report
+    -- the engine's own count includes what no attempt reports; where it was not read, the attempts' reports
     coalesce(round(c.preemptions), s.preemptions)::BIGINT AS preemptions,
     coalesce(round(c.recomputed_tokens), s.recomputed_tokens)::BIGINT AS recomputed_tokens,
     c.restarts,

@@ -11,6 +11,7 @@ from uuid import uuid4
 import duckdb
 
 from goodput.plumbing.expectations.suite import PARTITION
+from goodput.plumbing.parquet_layouts import BLIND_TO_NAN
 from goodput.plumbing.sql_files import CAUTIOUS
 
 
@@ -37,6 +38,7 @@ def open_candidates(partition_of: Mapping[str, str]) -> Iterator[Candidates]:
     database = f":memory:checks-{uuid4().hex}"
     with duckdb.connect(database, config=dict(CAUTIOUS)) as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        connection.execute(f"SET GLOBAL disabled_optimizers = '{BLIND_TO_NAN}'")
         connection.execute(f"CREATE TABLE partitions (file VARCHAR, {PARTITION} VARCHAR)")
         connection.execute(
             "INSERT INTO partitions SELECT unnest(?), unnest(?)", [list(partition_of), list(partition_of.values())]
