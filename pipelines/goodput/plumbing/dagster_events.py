@@ -158,10 +158,9 @@ class Events:
         if held.headline:
             return held.headline
         blocked = len(self._blocked.of_table(asset.name))
-        where = ""
-        if asset.is_hourly:
-            made = [hour for hour in self.hours if asset.held(self.context.lake, hour)]
-            where = f" in {len(made)} of {len(self.hours)} hours" + (f", the newest {made[-1]}" if made else "")
+        found = ((hour, asset.held(self.context.lake, hour)) for hour in self.hours if asset.is_hourly)
+        filled = [hour for hour, of_hour in found if of_hour and of_hour.rows]
+        where = f" in {len(filled)} hour(s), the newest {filled[-1]}" if filled else ""
         return f"**{held.rows:,}** rows{where}" + (f"; {blocked} partition(s) blocked" if blocked else "")
 
     def _reported_versions(self, asset: StoredAsset) -> dict[str, str]:
