@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-
 from end_to_end.whole import run_without_checks
+
 from goodput.cli.headline import print_headline
 
 BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z

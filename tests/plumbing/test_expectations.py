@@ -10,9 +10,7 @@ import pyarrow as pa
 import pytest
 
 from contract_rows import write
-from goodput.errors import HeldHour
 from goodput.plumbing.audit import audit
-from goodput.plumbing.expectations.run import check_hours
 from goodput.plumbing.expectations.suite import suite
 
 HOUR = "2026-11-20T09"
@@ -257,8 +255,3 @@ def test_nothing_is_written_and_no_network_is_touched(
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     assert list(audit("requests", {HOUR: [path]})) == [HOUR]
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_check_hours_is_the_audit_by_its_earlier_name(part: Part) -> None:
-    path = part("requests", {"outcome": None})
-    assert check_hours("requests", {HOUR: [path]}) == [HeldHour("requests", HOUR, failures("requests", {HOUR: [path]}))]

@@ -13,13 +13,12 @@ import duckdb
 from goodput.cli.cells import iso, plain, shown, significant
 from goodput.cli.database import Row, rows
 from goodput.errors import UsageError
-from goodput.plumbing.sql_files import compute, sql_file
+from goodput.plumbing.contracts import contract_names
+from goodput.plumbing.graph import closure
+from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
 _LOW_N = 100  # fewer evaluable requests: a p99 is no better than the maximum (semantics 4)
-_RELATIONS = (
-    *("compared_requests", "compared_strata", "compared_windows"),
-    *("compared_sides", "compared_costs", "compared_quantiles"),
-)
+_ANSWERS = ("compared", "compared_slices")
 _REVISION = "model_revision"  # what `comparable_rows` knows of a request besides its columns
 # Idle time and unattributed money are known by these alone: sides by anything else have none of it.
 _LOADED = ("workload", "model", "pool", "route", _REVISION)
@@ -77,7 +76,7 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     """
     _check_column(connection, sides.column)
     _check_workload(connection, bounds.get("workload"))
-    connection.execute(sql_file("macros").text)
+    connection.execute(sql_file(MACROS).text)
     for name, value in {**sides.parameters, **bounds}.items():
         connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
     compute(connection, "comparable_rows")
@@ -86,8 +85,9 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
         "WHERE coalesce(ended_at >= getvariable('since'), true) AND coalesce(ended_at < getvariable('until'), true) "
         "AND (getvariable('workload') IS NULL OR workload = getvariable('workload'))"
     )
-    for relation in _RELATIONS:
-        compute(connection, relation)
+    for relation in closure(_ANSWERS, contract_names()):
+        if relation not in _ANSWERS:
+            compute(connection, relation)
     found = {row["side"]: row for row in rows(connection, "FROM compared_sides JOIN compared_costs USING (side)")}
     for side, name in zip("AB", sides.names, strict=True):
         if side not in found:
@@ -96,8 +96,7 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
             )
     described = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
     cost_contains = _COSTS[sides.column is None or sides.column in _LOADED].format(column=sides.column)
-    metrics = rows(connection, sql_file("compared").text)
-    slices = rows(connection, sql_file("compared_slices").text)
+    metrics, slices = (rows(connection, sql_file(answer).text) for answer in _ANSWERS)
     return Comparison(described, cost_contains, metrics, slices, _verdict(metrics, slices, sides.names))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from goodput.cli.database import published
 from goodput.cli.render import console, table
-from goodput.plumbing.sql_files import sql_file
+from goodput.plumbing.sql_files import MACROS, sql_file
 from goodput.settings.load import load_settings
 
 _ALARMS = """
@@ -27,7 +27,7 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
     """
     out = console()
     with published(config, lake) as connection:
-        connection.execute(sql_file("macros").text)
+        connection.execute(sql_file(MACROS).text)
         for (line,) in connection.execute(sql_file("headline_window").text).fetchall():
             out.print(line)
         for relation in ("headline", "leaks"):

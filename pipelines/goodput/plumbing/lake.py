@@ -212,7 +212,14 @@ class _Hashed:
 
 
 def _options(rows: pa.Table) -> dict[str, object]:
-    return {"compression": "zstd", "compression_level": 1, "use_dictionary": _repetitive(rows)}
+    # what is least and greatest of a text is never asked for, and costs more than the rest of its encoding
+    asked = [field.name for field in rows.schema if not pa.types.is_string(field.type)]
+    return {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": _repetitive(rows),
+        "write_statistics": asked,
+    }
 
 
 def _repetitive(rows: pa.Table) -> list[str]:

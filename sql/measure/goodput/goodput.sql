@@ -1,6 +1,6 @@
 -- description: Windowed goodput of every slice at several grains (semantics 4)
 -- grain: window_start, window_s, slice, workload, model, pool, route
--- reads: gate_failures, gates, slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
+-- reads: gate_verdicts, slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- identity: V: offered = failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted
 WITH costed AS (
@@ -82,19 +82,6 @@ summed AS (
         -- a window in which nothing ended is as sure as its workloads can make it
         CASE WHEN sum(offered) = 0 AND NOT bool_or(has_quality) THEN 2 ELSE max(doubt) END AS doubt
     FROM estimated
-    GROUP BY ALL
-),
-gate_verdicts AS (
-    SELECT
-        window_start, window_s, slice, workload, model, pool, route,
-        -- among gates that alone reject as many requests, the first in the order of verdicts
-        arg_max(gate, (only_failing, -ordinal)) FILTER (WHERE only_failing > 0) AS binding_gate,
-        max(only_failing) AS binding_gate_requests,
-        any_value(fail_ratio) FILTER (WHERE gate = 'ttft') AS ttft_fail_ratio,
-        any_value(fail_ratio) FILTER (WHERE gate = 'tpot') AS tpot_fail_ratio,
-        any_value(fail_ratio) FILTER (WHERE gate = 'e2e') AS e2e_fail_ratio
-    FROM gate_failures
-    JOIN gates USING (gate)
     GROUP BY ALL
 )
 SELECT
