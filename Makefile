@@ -18,8 +18,10 @@ check: $(VENV)/ready ## Lint, types, definitions
 	$(BIN)/mypy
 	$(BIN)/dagster definitions validate
 
-dev: $(VENV)/ready ## The Dagster UI on dagster_home/
-	$(BIN)/dagster dev
+dev: $(VENV)/ready ## The Dagster UI on goodput.toml, or on the demo where there is none
+	test -e goodput.toml || test -e demo/goodput.toml || $(MAKE) demo
+	cd $$(test -e goodput.toml && echo . || echo demo) && \
+	  $(CURDIR)/$(BIN)/dagster dev --module-name goodput.definitions --host 127.0.0.1
 
 bench: $(VENV)/ready ## Speed, each figure as a ratio to its baseline in the same run
 	$(BIN)/python -m benchmarks

@@ -17,15 +17,21 @@ class Ended:
     """What a process took, and the last line that it printed as JSON where it is that."""
 
     wall_s: float
+    cpu_s: float  # user and system, its children's as well
     peak_bytes: int
     said: Any = None
 
 
-def run(arguments: Sequence[str], folder: Path) -> Ended:
-    """Run a program in `folder` to its end; raises CalledProcessError where it fails."""
+def run(arguments: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> Ended:
+    """Run a program in `folder` to its end, `environment` over this process's own.
+
+    Raises CalledProcessError where it fails.
+    """
     begun = time.perf_counter()
     with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as errors:
-        process = subprocess.Popen(arguments, cwd=folder, stdout=out, stderr=errors, env=_environment())
+        process = subprocess.Popen(
+            arguments, cwd=folder, stdout=out, stderr=errors, env=_environment() | dict(environment or {})
+        )
         _, status, usage = os.wait4(process.pid, 0)
         wall_s = time.perf_counter() - begun
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -33,7 +39,7 @@ def run(arguments: Sequence[str], folder: Path) -> Ended:
     if process.returncode:
         print(texts[1], file=sys.stderr)
         raise subprocess.CalledProcessError(process.returncode, arguments)
-    return Ended(wall_s, usage.ru_maxrss * 1024, _json(texts[0]))
+    return Ended(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, _json(texts[0]))
 
 
 def run_function(module: str, function: str, folder: Path) -> Ended:

@@ -22,13 +22,13 @@ arrived AS (
         count(*) FILTER (WHERE verdict = 'accepted') AS accepted,
         count(*) FILTER (WHERE needs_label) AS need,
         count(pass_quality) FILTER (WHERE needs_label) AS labelled,
-        count(*) FILTER (WHERE NOT pass_ttft AND pass_success) AS failed_ttft, count(pass_ttft) FILTER (WHERE pass_success) AS gated_ttft,
-        count(*) FILTER (WHERE NOT pass_tpot AND pass_success) AS failed_tpot, count(pass_tpot) FILTER (WHERE pass_success) AS gated_tpot,
-        count(*) FILTER (WHERE NOT pass_e2e AND pass_success) AS failed_e2e, count(pass_e2e) FILTER (WHERE pass_success) AS gated_e2e,
-        count(*) FILTER (WHERE NOT pass_itl_p95 AND pass_success) AS failed_itl_p95,
-        count(pass_itl_p95) FILTER (WHERE pass_success) AS gated_itl_p95,
-        count(*) FILTER (WHERE NOT pass_jitter AND pass_success) AS failed_jitter,
-        count(pass_jitter) FILTER (WHERE pass_success) AS gated_jitter,
+        list_filter([
+            {gate: 'e2e', gated: count(pass_e2e) FILTER (WHERE pass_success), failing: count(*) FILTER (WHERE NOT pass_e2e AND pass_success)},
+            {gate: 'itl_p95', gated: count(pass_itl_p95) FILTER (WHERE pass_success), failing: count(*) FILTER (WHERE NOT pass_itl_p95 AND pass_success)},
+            {gate: 'jitter', gated: count(pass_jitter) FILTER (WHERE pass_success), failing: count(*) FILTER (WHERE NOT pass_jitter AND pass_success)},
+            {gate: 'tpot', gated: count(pass_tpot) FILTER (WHERE pass_success), failing: count(*) FILTER (WHERE NOT pass_tpot AND pass_success)},
+            {gate: 'ttft', gated: count(pass_ttft) FILTER (WHERE pass_success), failing: count(*) FILTER (WHERE NOT pass_ttft AND pass_success)}
+        ], lambda g: g.gated > 0) AS judged,
         histogram(ttft_bucket) AS ttft,
         histogram(tpot_bucket) AS tpot,
         histogram(e2e_bucket) AS e2e
@@ -37,7 +37,8 @@ arrived AS (
 )
 SELECT
     make_timestamptz(start_s * 1000000) AS window_start, 300 AS window_s, workload, pool, route,
-    a.* EXCLUDE (start_s, workload, pool, route, ttft, tpot, e2e),
+    a.* EXCLUDE (start_s, workload, pool, route, judged, ttft, tpot, e2e),
+    [g.gate for g in judged] AS gates, [g.gated for g in judged] AS gated_counts, [g.failing for g in judged] AS failing_counts,
     map_keys(ttft) AS ttft_buckets, map_values(ttft)::BIGINT[] AS ttft_counts,
     map_keys(tpot) AS tpot_buckets, map_values(tpot)::BIGINT[] AS tpot_counts,
     map_keys(e2e) AS e2e_buckets, map_values(e2e)::BIGINT[] AS e2e_counts

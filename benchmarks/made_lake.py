@@ -6,13 +6,13 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-
 from goodput.join.staleness import JoinInputs
 from goodput.join.whole import CELL
+from goodput.plumbing.ledger import LedgerEntry
+
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.ledger import LedgerEntry
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Rate, Settings, Workload
 
@@ -34,7 +34,7 @@ def make_lake(attempts: int, folder: Path) -> None:
             made = _made(connection, "attempts_of_an_hour", {"hour": hour, "attempts": round(attempts / HOURS)})
             for table in ("attempts", "requests"):
                 _write(lake, table, hour, made)
-            connection.register("hour_requests", made)
+            connection.register("requests", made)
             compute(connection, "session_hours")
             _write(lake, "session_hours", hour, connection.sql("FROM session_hours").to_arrow_table())
             _write(lake, "replica_samples", hour, _made(connection, "samples_of_an_hour", {"hour": hour}))

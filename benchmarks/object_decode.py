@@ -18,7 +18,7 @@ from benchmarks.otlp_decode import Comparison, best_of
 from goodput.collect.objects.read import ObjectReading
 from goodput.collect.otlp.sniff import read_head
 from goodput.collect.received import UNCLAIMED, LandedFile
-from goodput.settings.model import Limits
+from goodput.settings.model import FileLimits
 
 START_S = 1_795_165_200
 SCHEMA = pa.schema(
@@ -54,7 +54,7 @@ def run(rows: int) -> list[Comparison]:
 
 
 def _goodput(path: Path) -> pa.Table:
-    reading = ObjectReading(LandedFile(path, path.parent, UNCLAIMED), read_head(path), Limits())
+    reading = ObjectReading(LandedFile(path, path.parent, UNCLAIMED), read_head(path), FileLimits())
     return pl.concat(block.tables["serving_records"].select(SCHEMA.names) for block in reading).to_arrow()
 
 

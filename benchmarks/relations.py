@@ -14,20 +14,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.child import Ended, run_function
-from benchmarks.made_lake import inputs_of_lake, make_lake
-from benchmarks.table import Row, grown, peak_memory, times_as_long
 from goodput.join.staleness import JoinInputs
-from goodput.measure import disruptions, ledger, replicas, windows
 from goodput.measure.charges import ChargeInputs, charge_hours
 from goodput.measure.compute import measure_cells
-from goodput.measure.coverage import CoverageInputs, cover_hours
-from goodput.measure.frontier import frontier_inputs, write_frontier
 from goodput.measure.staleness import TABLES as WINDOWED
 from goodput.measure.staleness import MeasureInputs, stale_cells
 from goodput.measure.waste import WasteInputs, write_waste
-from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hourly import stale_hours
+
+from benchmarks.child import Ended, run_function
+from benchmarks.made_lake import inputs_of_lake, make_lake
+from benchmarks.table import Row, grown, peak_memory, times_as_long
+from goodput.measure import disruptions, replicas
+from goodput.measure.coverage import CoverageInputs, cover_hours
+from goodput.measure.frontier import frontier_inputs, write_frontier
+from goodput.plumbing.contracts import arrow_schema, contract, contract_names
+from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import batches
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.sql_files import connect, parquet, read_parts, sql_file
@@ -40,12 +42,11 @@ MEMORY_BELOW = 8 * 10**9
 
 @dataclass(frozen=True)
 class Step:
-    """Relations that are made together: how, of which tables of which layer, by which files of sql/."""
+    """Relations that are made together: how, and of which tables of which layer."""
 
     relations: Sequence[str]
     work: Callable[[JoinInputs], None]
     reads: Sequence[tuple[str, str]]
-    sql: Sequence[str]
 
     def make(self, folder: Path) -> float:
         """Seconds of work that the relations take for the whole lake in `folder`; they are published there."""
@@ -61,7 +62,9 @@ class Step:
     def scan(self, folder: Path) -> float:
         """Seconds of work that one look at every value takes of the columns that the SQL names."""
         begun = time.process_time()
-        words = set(re.findall(r"\w+", " ".join(sql_file(name).text for name in self.sql)))
+        words = set(
+            re.findall(r"\w+", " ".join(sql_file(name).text for name in closure(self.relations, contract_names())))
+        )
         with connect() as connection:
             for layer, table in self.reads:
                 files = [str(path) for paths in Lake(folder).parts(layer, table).values() for path in paths]
@@ -123,40 +126,21 @@ def _sessions(inputs: JoinInputs) -> None:
 
 
 STEPS = {
-    "coverage": Step(("coverage",), _cover, (("joined", "attempts"), ("joined", "replica_samples")), ("coverage",)),
+    "coverage": Step(("coverage",), _cover, (("joined", "attempts"), ("joined", "replica_samples"))),
     "ledger": Step(
-        ("cost_ledger",),
-        _charge,
-        (("joined", "attempts"), ("joined", "requests"), ("joined", "replica_samples")),
-        ledger.RELATIONS,
+        ("cost_ledger",), _charge, (("joined", "attempts"), ("joined", "requests"), ("joined", "replica_samples"))
     ),
-    "waste": Step(("waste",), _waste, (("measured", "cost_ledger"),), ("waste",)),
+    "waste": Step(("waste",), _waste, (("measured", "cost_ledger"),)),
     "windows": Step(
         WINDOWED,
         _measure,
         (("joined", "requests"), ("joined", "attempts"), ("measured", "coverage"), ("measured", "waste")),
-        windows.RELATIONS,
     ),
-    "frontier": Step(("frontier",), _frontier, (("measured", "load_windows"), ("measured", "goodput")), ("frontier",)),
-    "replicas": Step(
-        replicas.TABLES,
-        _watch,
-        (("joined", "attempts"), ("joined", "replica_samples")),
-        ("replica_life", "replica_grid", "replica_counts", "replica_gauges", *replicas.TABLES),
-    ),
-    "disruptions": Step(
-        (disruptions.BY_DAY,),
-        _disrupt,
-        (("measured", "goodput"), ("measured", "cache_by_replica")),
-        ("pool_windows", "disruption_baselines", "disrupted_windows"),
-    ),
-    "kinds": Step(
-        disruptions.BY_KIND,
-        _cost_kinds,
-        (("measured", "goodput"), ("measured", "cache_by_replica")),
-        ("pool_windows", *disruptions.BY_KIND),
-    ),
-    "sessions": Step(("sessions",), _sessions, (("joined", "session_hours"), ("joined", "requests")), ("sessions",)),
+    "frontier": Step(("frontier",), _frontier, (("measured", "load_windows"), ("measured", "goodput"))),
+    "replicas": Step(replicas.TABLES, _watch, (("joined", "attempts"), ("joined", "replica_samples"))),
+    "disruptions": Step((disruptions.BY_DAY,), _disrupt, (("measured", "goodput"), ("measured", "cache_by_replica"))),
+    "kinds": Step(disruptions.BY_KIND, _cost_kinds, (("measured", "goodput"), ("measured", "cache_by_replica"))),
+    "sessions": Step(("sessions",), _sessions, (("joined", "session_hours"), ("joined", "requests"))),
 }
 
 

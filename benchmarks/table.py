@@ -20,15 +20,27 @@ class Row(NamedTuple):
 def times_as_fast(what: str, ours_s: float, baseline: str, baseline_s: float, at_least: float) -> Row:
     """A row whose baseline has to take at least so many times as long."""
     ratio = baseline_s / ours_s
-    told = (what, f"{ours_s:.2f} s", f"{baseline} {baseline_s:.2f} s", f"{ratio:.2f} x as fast")
-    return Row(*told, f">= {at_least:g}", _met(ratio >= at_least))
+    cells = (what, f"{ours_s:.2f} s", f"{baseline} {baseline_s:.2f} s", f"{ratio:.2f} x as fast")
+    return Row(*cells, f">= {at_least:g}", _met(ratio >= at_least))
 
 
 def times_as_long(what: str, ours_s: float, baseline: str, baseline_s: float, at_most: float) -> Row:
     """A row that may take at most so many times as long as its baseline."""
     ratio = ours_s / baseline_s
-    told = (what, f"{ours_s:.2f} s", f"{baseline} {baseline_s:.2f} s", f"{ratio:.2f} x as long")
-    return Row(*told, f"<= {at_most:g}", _met(ratio <= at_most))
+    cells = (what, f"{ours_s:.2f} s", f"{baseline} {baseline_s:.2f} s", f"{ratio:.2f} x as long")
+    return Row(*cells, f"<= {at_most:g}", _met(ratio <= at_most))
+
+
+def seconds(what: str, ours_s: float, baseline: str, baseline_s: float, at_most_s: float) -> Row:
+    """A row that may take at most so many seconds, whatever its baseline takes."""
+    ratio = ours_s / baseline_s
+    cells = (what, f"{ours_s:.2f} s", f"{baseline} {baseline_s:.2f} s", f"{ratio:.2f} x as long")
+    return Row(*cells, f"<= {at_most_s:g} s", _met(ours_s <= at_most_s))
+
+
+def counted(what: str, ours: int, at_most: int) -> Row:
+    """A row of how many there are of something."""
+    return Row(what, f"{ours:,}", "", "", f"<= {at_most:,}", _met(ours <= at_most))
 
 
 def grown(what: str, ours_s: tuple[float, float], baselines_s: tuple[float, float], at_most: float) -> Row:

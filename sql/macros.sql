@@ -4,13 +4,13 @@ CREATE OR REPLACE TEMP MACRO ratio(n, d) AS CASE WHEN d > 0 THEN n::DOUBLE / d E
 -- Sample size corrected for drawing without replacement from `population`: infinite once everything was drawn.
 CREATE OR REPLACE TEMP MACRO drawn_size(sample, population) AS
     CASE WHEN population > sample THEN sample * (population - 1.0) / (population - sample) ELSE 'infinity'::DOUBLE END;
--- Wilson's interval, 95 % unless z says otherwise, of a proportion p seen in n draws (n may be fractional or infinite).
+-- Wilson's interval, 95 % unless z is given, of a proportion p seen in n draws (n may be fractional or infinite).
 CREATE OR REPLACE TEMP MACRO wilson_mid(p, n, z := 1.959963984540054) AS (p + z ** 2 / (2 * n)) / (1 + z ** 2 / n);
 CREATE OR REPLACE TEMP MACRO wilson_half(p, n, z := 1.959963984540054) AS
     z / (1 + z ** 2 / n) * sqrt(p * (1 - p) / n + z ** 2 / (4 * n * n));
--- A timestamp from Unix nanoseconds, cut to microseconds.
+-- A timestamp from Unix nanoseconds, truncated to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
--- Accepted requests of one workload: those without a label count as its policy says, by the share of the labelled that passed.
+-- Accepted requests of one workload: those without a label count by its policy, or by the share of the labelled that passed.
 CREATE OR REPLACE TEMP MACRO accepted_estimate(policy, accepted, need, labelled, pass_rate) AS
     CASE
         WHEN need = 0 OR policy = 'fail' THEN accepted
@@ -54,12 +54,12 @@ CREATE OR REPLACE TEMP MACRO quantile_within(sorted, p, variance) AS {
 -- Sums that are the same in every order of their rows: of dollars to 1e-18, of weighted tokens and seconds to 1e-12.
 CREATE OR REPLACE TEMP MACRO sum_usd(usd) AS sum(usd::DECIMAL(38, 18))::DOUBLE;
 CREATE OR REPLACE TEMP MACRO sum_steady(value) AS sum(value::DECIMAL(38, 12))::DOUBLE;
--- An attempt is bought by the token where no engine of ours served it and its replica, if any, costs nothing that is known.
+-- An attempt is bought by the token where no engine of ours served it and no cost of its replica, if any, is known.
 CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, sampled) AS
     replica_usd IS NULL AND NOT engine_seen AND NOT coalesce(sampled, false);
--- Which record's outcome counts, the least first: the status of a whole call says only that an answer began, and of
--- records of one try the one that saw it fail is right.
-CREATE OR REPLACE TEMP MACRO tell_rank(covers_tries, outcome, depth) AS
+-- Which record's outcome counts, lowest rank first: the status of a whole call only shows that an answer began, and of
+-- several records of one try, one that saw it fail is right.
+CREATE OR REPLACE TEMP MACRO outcome_rank(covers_tries, outcome, depth) AS
     CASE WHEN covers_tries AND outcome = 'ok' THEN 100 ELSE floor(depth) END * 2 + (outcome = 'ok')::INTEGER;
 -- The one of two values that is preferred, else the other.
 CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS

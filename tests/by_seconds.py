@@ -1,4 +1,4 @@
-"""The ledger of small fleets computed second by second in plain Python: what sql/cost_ledger.sql is held against.
+"""The ledger of small fleets computed second by second in plain Python: what sql/measure/cost_ledger/ is held against.
 
 All times are whole seconds after START_S. It shares nothing with the SQL but semantics 5.
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from goodput.settings.model import Match, Quality, Settings, Workload
+from goodput.settings.model import Quality, Settings, Workload, WorkloadMatch
 from river import START_NS, Row
 
 GRID_NS = 50_000_000
@@ -44,7 +44,7 @@ def random_settings(chance: Random) -> Settings:
 
     def workload() -> Workload:
         return Workload(
-            match=Match(
+            match=WorkloadMatch(
                 model=chance.choice([(), ("llama-*",), ("gpt*", "*70b")]),
                 tenant=chance.choice([(), (), ("t1",)]),
             ),

@@ -1,20 +1,27 @@
 """The join and measure stages over hand-written rows, without files or Dagster: what goes in and what comes out."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goodput.join.staleness import RELATIONS
+from goodput.join.nodes import JOIN
+from goodput.join.options import options as join_options
 from goodput.join.workloads import workload_rows
-from goodput.measure.windows import Parts, Stretch, measure
-from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.sql_files import compute, connect
+from goodput.measure import windows as measured_windows
+from goodput.measure.gates import gate_order
+from goodput.measure.slices import SLICES, slice_rows
+from goodput.measure.windows import Measured, session_reach_h
+from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.parameters import as_rows
+from goodput.plumbing.sql_files import compute, connect, read_parts
 from goodput.settings.model import Settings, Workload
 
 Row = dict[str, Any]
@@ -132,20 +139,12 @@ def join(
     with connect() as connection:
         for name, rows in (("serving_records", records), ("span_links", links), ("label_records", labels)):
             connection.register(name, pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
-        options = {
-            "latency_origin": [chosen.latency_origin],
-            "max_request_lifetime_ns": [round(chosen.max_request_lifetime_s * 1e9)],
-            "label_lateness_ns": [round(chosen.label_lateness_s * 1e9)],
-            "observed_until_ns": [at_ns(observed_until_s)],
-        }
-        connection.register("options", pa.table(options))
-        connection.register("workloads", workload_rows(chosen))
-        for relation in RELATIONS:
+        connection.register("options", join_options(chosen))
+        connection.register("observed", as_rows("observed", {"observed_until_ns": at_ns(observed_until_s)}))
+        connection.register("workload_rules", workload_rows(chosen))
+        for relation in JOIN.relations:
             compute(connection, relation)
-        tables = {
-            name: connection.sql(f"SELECT {_columns(name)} FROM {name}").to_arrow_table().cast(arrow_schema(name))
-            for name in ("attempts", "requests", "quality_labels")
-        }
+        tables = {name: made(connection, name) for name in ("attempts", "requests", "quality_labels")}
     return Joined(
         {row["attempt_id"]: row for row in tables["attempts"].to_pylist()},
         {row["request_key"]: row for row in tables["requests"].to_pylist()},
@@ -154,14 +153,60 @@ def join(
     )
 
 
-def _columns(table: str) -> str:
-    return ", ".join(f'"{field.name}"' for field in arrow_schema(table))
+def made(connection: duckdb.DuckDBPyConnection, table: str) -> pa.Table:
+    """Rows of a table that a connection has as a relation, in the shape and order of its contract."""
+    columns = ", ".join(f'"{column.name}"' for column in contract(table).columns)
+    rows = connection.sql(f'SELECT {columns} FROM "{table}" ORDER BY {contract(table).order}')
+    return rows.to_arrow_table().cast(arrow_schema(table))
 
 
 def one_workload(**gates: Any) -> Settings:
     """Settings with a single workload `qa` that selects everything; `latency_origin` and the like are settings."""
     top = {name: gates.pop(name) for name in tuple(gates) if name in Settings.model_fields}
     return Settings(workloads={"qa": Workload(**gates)}, **top)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Event time [from_s, until_s) in Unix seconds, and what telemetry was observed at all."""
+
+    from_s: int
+    until_s: int
+    observed_ns: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Files of the tables that windows are made from."""
+
+    requests: Sequence[str]
+    attempts: Sequence[str] = ()
+    session_hours: Sequence[str] = ()
+    coverage: Sequence[str] = ()
+    waste: Sequence[str] = ()
+
+
+def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: Stretch) -> Measured:
+    """Measured rows of a stretch at the given grains (seconds)."""
+    base_s = min(settings.windows_s)
+    options = {
+        "step_s": math.gcd(*grains),
+        "base_s": base_s,
+        "session_reach_h": session_reach_h(settings),
+        "observed_from_s": stretch.observed_ns[0] / 1e9,
+        "observed_until_s": stretch.observed_ns[1] / 1e9,
+    }
+    with connect() as connection:
+        for name, files in vars(parts).items():
+            read_parts(connection, name, files, arrow_schema(name))
+        connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
+        extent = {"from_s": stretch.from_s, "until_s": stretch.until_s}
+        connection.register("measured_range", as_rows("measured_range", extent))
+        connection.register("window_options", as_rows("window_options", options))
+        connection.register("slices", slice_rows(SLICES))
+        connection.register("workload_rules", workload_rows(settings))
+        connection.register("gates", gate_order())
+        return measured_windows.measure(connection, is_base_asked=base_s in grains)
 
 
 def windows(
@@ -193,12 +238,9 @@ def session_hours(requests: Iterable[Row]) -> pa.Table:
     """What `sessions` adds up, of joined requests."""
     rows = pa.Table.from_pylist(list(requests), schema=arrow_schema("requests"))
     with connect() as connection:
-        connection.register("given", rows)
-        ended = "epoch_us(coalesce(ended_at, arrived_at)) // 3600000000"
-        connection.execute(f"CREATE TEMP VIEW hour_requests AS SELECT *, {ended} AS hour FROM given")
+        connection.register("requests", rows)
         compute(connection, "session_hours")
-        names = ", ".join(arrow_schema("session_hours").names)
-        return connection.sql(f"SELECT {names} FROM session_hours").to_arrow_table()
+        return made(connection, "session_hours")
 
 
 def at(seconds: float) -> datetime:

@@ -1,45 +1,80 @@
-"""Dagster is the real execution path: what it is told of the assets, and that a run of it does the work."""
+"""Dagster: its assets are what the nodes declare, its jobs do what `goodput run` does, and it shows what ran elsewhere."""
 
-import json
-import random
+import csv
+import logging
+import re
+import threading
+import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
+import pyarrow.parquet as pq
 import pytest
+import yaml
+from dagster._core.test_utils import environ
 
-from end_to_end.test_same_sources_same_tables import SETTINGS, T0_NS, otlp_line
-from end_to_end.whole import ask, table
-from goodput.definitions import build_defs, hours, hours_stale, ingest
-from goodput.errors import HeldHour, HoursHeld, LakeUnwritable
-from goodput.plumbing import checked, lake
-from goodput.plumbing.contracts import contract
+from goodput.definitions import ASSETS, build_defs, hours_stale, landing_changed
+from goodput.plumbing import plan
+from goodput.plumbing.dagster_partitions import update_hours
+from goodput.plumbing.lake import Lake
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
-DISRUPTED = ("disruptions", "disruption_cost", "disruption_frequency")
-WATCHED = ("cache_by_replica", "replica_windows")
-HOURLY = (
-    *("attempts", "requests", "quality_labels", "replica_samples", "coverage", "cost_ledger", "waste", "goodput"),
-    *("gate_failures", *WATCHED),
-)
-WHOLE = ("ops_events", "cost_records", "token_prices", "session_labels")
-CONFORMED = (
-    *("serving_records", "span_links", "label_records", "sample_records", "event_records", "cost_lines", "price_lines"),
-    "quarantine",
-)
-ALARMS = ("alarms", "alarm_events", "alarm_series", "alarm_power")
+ROOT = Path(__file__).parent.parent
+T0_S = 1_772_000_000  # 2026-02-25T06:13:20Z
+HOURS = ["2026-02-25T06", "2026-02-25T07", "2026-02-25T08"]  # of what land() writes
+SETTINGS = """
+landing = ["landing"]
+lake = "lake"
+windows_s = [300, 3600, 86400]
+alarms = { enabled = false }
+[workloads.chat]
+match = { model = "m-*" }
+ttft_s = 1.0
+retry_budget = 0
+[sources.rows]
+format = "csv"
+path = "*.csv"
+[sources.rows.columns]
+attempt_id = "id"
+started_at = { column = "start_s", unit = "epoch_s" }
+ended_at = { column = "end_s", unit = "epoch_s" }
+ttft_s = { column = "ttft", unit = "s" }
+output_tokens = "out"
+model = "model"
+"""
+RANGE = {"dagster/asset_partition_range_start": HOURS[0], "dagster/asset_partition_range_end": HOURS[1]}
+
+
+def land(folder: Path, name: str, start_s: int, attempts: int = 24) -> None:
+    """Attempts ten minutes apart, each of two seconds."""
+    (folder / "landing").mkdir(exist_ok=True)
+    with (folder / "landing" / f"{name}.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "start_s", "end_s", "ttft", "out", "model"])
+        for n in range(attempts):
+            at = start_s + 400 * n
+            rows.writerow([f"{name}-{n}", at, at + 2, (0.2, 0.9, 1.4)[n % 3], 40, "m-a"])
+
+
+def make_workspace(folder: Path) -> Workspace:
+    (folder / "goodput.toml").write_text(SETTINGS)
+    land(folder, "first", T0_S)
+    return Workspace(folder / "goodput.toml")
+
+
+@pytest.fixture(scope="module")
+def by_run(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A lake that `goodput run` made; tests read it."""
+    workspace = make_workspace(tmp_path_factory.mktemp("run"))
+    run(workspace)
+    return workspace
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Settings and a landing zone with 24 exchanges over three hours."""
-    (tmp_path / "goodput.toml").write_text(SETTINGS)
-    (tmp_path / "landing").mkdir()
-    rng = random.Random(1)
-    (tmp_path / "landing/spans.jsonl").write_text("".join(otlp_line(rng, range(at, at + 6)) for at in range(0, 24, 6)))
-    return Workspace(tmp_path / "goodput.toml")
+    return make_workspace(tmp_path)
 
 
 @pytest.fixture
@@ -48,182 +83,300 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield one
 
 
-@pytest.fixture
-def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without contract checks, which take seconds: for tests of something else."""
-    monkeypatch.setattr(checked, "check_hours", lambda name, parts: [])
-
-
 @pytest.fixture(scope="module")
 def specs() -> dict[str, dg.AssetSpec]:
     return {spec.key.to_user_string(): spec for spec in build_defs().resolve_all_asset_specs()}
 
 
-def test_every_table_of_the_river_is_an_asset(specs: dict[str, dg.AssetSpec]) -> None:
-    whole = {*WHOLE, *DISRUPTED, "frontier"}
-    assert set(specs) == {"landing", *CONFORMED, *whole, *HOURLY, *ALARMS, "goodput_database", "deliveries"}
-    stages = {name: spec.group_name for name, spec in specs.items()}
-    assert stages == {
-        "landing": "collect",
-        **dict.fromkeys(CONFORMED, "conform"),
-        **dict.fromkeys((*WHOLE, "attempts", "requests", "quality_labels", "replica_samples"), "join"),
-        **dict.fromkeys(("coverage", "cost_ledger", "waste", "goodput", "gate_failures", "frontier"), "measure"),
-        **dict.fromkeys((*WATCHED, *DISRUPTED, "goodput_database"), "measure"),
-        **dict.fromkeys(ALARMS, "monitor"),
-        "deliveries": "notify",
+def execute(
+    workspace: Workspace, instance: dg.DagsterInstance, job: str, **options: object
+) -> dg.ExecuteInProcessResult:
+    fresh = Workspace(workspace.config, lake_path=workspace.lake_path)
+    return build_defs(workspace=fresh).resolve_job_def(job).execute_in_process(instance=instance, **options)  # type: ignore[arg-type]
+
+
+def look(
+    workspace: Workspace, instance: dg.DagsterInstance, sensor: dg.SensorDefinition, cursor: str | None = None
+) -> tuple[list[dg.RunRequest], str | None]:
+    """What a sensor requests, and its cursor after that."""
+    resources = {"workspace": workspace}
+    with dg.build_sensor_context(instance=instance, resources=resources, cursor=cursor) as context:
+        found = sensor(context)
+        if isinstance(found, dg.SensorResult):
+            return list(found.run_requests or []), found.cursor
+        return [found] if isinstance(found, dg.RunRequest) else [], context.cursor
+
+
+def rows_by_partition(lake: Lake, table: str) -> dict[str, int]:
+    lake.refresh()
+    return {p: sum(part.rows for part in parts) for p, parts in lake.catalog[table].parts.items()}
+
+
+def state_of(folder: Path) -> dict[str, tuple[int, int]]:
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"]
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
+
+
+def reported(instance: dg.DagsterInstance, asset: str) -> dict[str | None, dg.AssetMaterialization]:
+    """The newest materialization of each partition."""
+    records = instance.fetch_materializations(dg.AssetKey(asset), limit=1000, ascending=True).records
+    found = [record.asset_materialization for record in records]
+    return {one.partition: one for one in found if one}
+
+
+def rows_of(materialization: dg.AssetMaterialization) -> object:
+    return materialization.metadata["dagster/row_count"].value
+
+
+# --- what Dagster is told
+
+
+def _layer(schema: Path) -> str | None:
+    properties = yaml.safe_load(schema.read_text()).get("customProperties", [])
+    return next((p["value"] for p in properties if p["property"] == "layer"), None)
+
+
+def test_every_table_of_the_lake_is_an_asset(specs: dict[str, dg.AssetSpec]) -> None:
+    stored = {schema.stem for schema in (ROOT / "schemas").glob("*.yaml") if _layer(schema)}
+    assert set(specs) == (stored - {"blocked_partitions"}) | {"landing", "goodput_database", "deliveries"}
+    groups = {name: spec.group_name for name, spec in specs.items()}
+    assert {group: sum(g == group for g in groups.values()) for group in groups.values()}.keys() == {
+        *("collect", "conform", "join", "measure", "monitor", "publish", "notify")
     }
+    assert (groups["landing"], groups["serving_records"], groups["requests"]) == ("collect", "conform", "join")
+    assert (groups["goodput"], groups["alarms"], groups["deliveries"]) == ("measure", "monitor", "notify")
 
 
-def test_assets_say_who_owns_them_and_what_they_hold(specs: dict[str, dg.AssetSpec]) -> None:
+def _reads_by_header() -> dict[str, list[str]]:
+    """What each SQL file says in its header that it reads."""
+    texts = {path.stem: path.read_text() for path in (ROOT / "sql").rglob("*.sql")}
+    found = {name: re.search(r"^-- reads: (.*)$", text, re.MULTILINE) for name, text in texts.items()}
+    return {name: match[1].split(", ") for name, match in found.items() if match}
+
+
+def test_deps_are_what_the_sql_reads(specs: dict[str, dg.AssetSpec]) -> None:
+    reads = _reads_by_header()
+    stored = set(specs)
+
+    def inputs(name: str, seen: set[str]) -> set[str]:
+        found = set()
+        for read in reads.get(name, []):
+            if read in stored:
+                found.add(read)
+            elif read in reads and read not in seen:
+                found |= inputs(read, {*seen, read})
+        return found
+
+    for node in plan.in_order([asset.node for asset in ASSETS if asset.node]):
+        expected = set().union(*(inputs(table, {table}) for table in node.tables)) - set(node.tables)
+        for table in node.tables:
+            assert {dep.asset_key.to_user_string() for dep in specs[table].deps} == expected, table
+    assert {dep.asset_key.to_user_string() for dep in specs["serving_records"].deps} == {"landing"}
+
+
+def test_assets_show_who_owns_them_and_what_they_hold(specs: dict[str, dg.AssetSpec]) -> None:
     for name, spec in specs.items():
         assert spec.owners, name
         assert spec.kinds, name
         assert spec.description, name
-    for name in (*CONFORMED, *WHOLE, *HOURLY, *DISRUPTED, "frontier", "deliveries"):
-        shown = [column.name for column in specs[name].metadata["dagster/column_schema"].columns]
-        assert shown == [column.name for column in contract(name).columns]
+        if name not in ("landing", "goodput_database"):
+            schema = yaml.safe_load((ROOT / f"schemas/{name}.yaml").read_text())
+            shown = [column.name for column in spec.metadata["dagster/column_schema"].columns]
+            assert shown == [column["name"] for column in schema["schema"][0]["properties"]], name
+        if name not in ("landing", "goodput_database", "deliveries"):
+            assert spec.code_version, name
 
 
-def test_event_time_is_partitioned_by_the_hour(specs: dict[str, dg.AssetSpec]) -> None:
-    for name in HOURLY:
-        partitions = specs[name].partitions_def
-        assert isinstance(partitions, dg.TimeWindowPartitionsDefinition), name
-        assert partitions.is_basic_hourly, name
-    defs = build_defs()
-    for name in HOURLY:
-        policy = defs.get_assets_def(name).backfill_policy
-        assert policy == dg.BackfillPolicy.single_run(), name
-
-
-def test_contracts_are_blocking_checks() -> None:
-    checks = {
-        (spec.asset_key.to_user_string(), spec.name): spec.blocking
-        for asset in build_defs().resolve_asset_graph().assets_defs
-        for spec in asset.check_specs
+def test_hours_are_partitions_and_range_backfills_take_one_run(specs: dict[str, dg.AssetSpec]) -> None:
+    partitions = {name: yaml.safe_load((ROOT / f"schemas/{name}.yaml").read_text()) for name in specs if _stored(name)}
+    hourly = {
+        name
+        for name, schema in partitions.items()
+        if {"property": "partition", "value": "hour"} in schema["customProperties"]
+        or {"property": "partition", "value": "windows"} in schema["customProperties"]
     }
-    assert checks == {(name, "contract"): True for name in (*WHOLE, *HOURLY, *DISRUPTED, "frontier")}
-
-
-def test_schedule_sensors_and_hooks() -> None:
+    assert {name for name, spec in specs.items() if spec.partitions_def} == hourly
     defs = build_defs()
-    assert [(s.name, s.cron_schedule) for s in defs.schedules or ()] == [("hourly", "10 * * * *")]
-    assert {s.name for s in defs.sensors or ()} == {"landing_changed", "hours_stale"}
-    for job in (ingest, hours):
-        assert {hook.name for hook in job.hooks or ()} == {"say_what_failed"}
+    for name in hourly:
+        assert isinstance(specs[name].partitions_def, dg.DynamicPartitionsDefinition)
+        assert defs.get_assets_def(name).backfill_policy == dg.BackfillPolicy.single_run(), name
+    for name in ("frontier", "alarms", "goodput_database"):
+        for dep in specs[name].deps:
+            if dep.asset_key.to_user_string() in hourly:
+                assert isinstance(dep.partition_mapping, dg.AllPartitionMapping)
+
+
+def _stored(name: str) -> bool:
+    return (ROOT / f"schemas/{name}.yaml").exists() and name != "deliveries"
+
+
+def test_schedule_and_sensors_run_from_the_start(tmp_path: Path) -> None:
+    (tmp_path / "goodput.toml").write_text("[schedule]\ngrace_s = 1200\n")
+    defs = build_defs(workspace=Workspace(tmp_path / "goodput.toml"))
+    (schedule,) = defs.schedules or ()
+    assert isinstance(schedule, dg.ScheduleDefinition)
+    assert (schedule.name, schedule.cron_schedule) == ("hourly", "20 * * * *")
+    assert schedule.default_status is dg.DefaultScheduleStatus.RUNNING
+    assert {sensor.name: sensor.default_status for sensor in defs.sensors or ()} == dict.fromkeys(
+        ("landing_changed", "hours_stale"), dg.DefaultSensorStatus.RUNNING
+    )
+
+
+# --- what its jobs and sensors do
 
 
 def test_jobs_compute_what_goodput_run_computes(
-    workspace: Workspace, instance: dg.DagsterInstance, tmp_path: Path
+    by_run: Workspace, workspace: Workspace, instance: dg.DagsterInstance
 ) -> None:
-    defs = build_defs(workspace=workspace)
-    workspace.lake.open()
-    assert defs.resolve_job_def("ingest").execute_in_process(instance=instance).success
-    with dg.build_sensor_context(instance=instance, resources={"workspace": workspace}) as context:
-        asked = hours_stale(context)
-    assert isinstance(asked, dg.SensorResult)
-    assert asked.run_requests
-    for request in asked.run_requests:
-        result = defs.resolve_job_def("hours").execute_in_process(instance=instance, tags=dict(request.tags))
-        assert result.success
-    by_jobs = table(workspace, "goodput", ("computed_at",))
-    other = Workspace(workspace.config, lake_path=tmp_path / "other")
-    run(other)
-    assert by_jobs.height > 0
-    assert by_jobs.equals(table(other, "goodput", ("computed_at",)))
-    with dg.build_sensor_context(instance=instance, resources={"workspace": workspace}) as context:
-        again = hours_stale(context)
-    assert isinstance(again, dg.SensorResult)
-    assert not again.run_requests
+    asked, _ = look(workspace, instance, landing_changed)
+    assert [request.run_key for request in asked if request.run_key]
+    assert execute(workspace, instance, "ingest").success
+    (request,), _ = look(workspace, instance, hours_stale)
+    assert [request.tags[key] for key in sorted(RANGE)][::-1] == [
+        HOURS[0],
+        instance.get_dynamic_partitions("hours")[-1],
+    ]
+    assert execute(workspace, instance, "hours", tags=dict(request.tags)).success
+    again, cursor = look(workspace, instance, hours_stale)
+    assert not again
+    assert look(workspace, instance, landing_changed)[0] == []
+    assert look(workspace, instance, hours_stale, cursor)[0] == []
+
+    ours, theirs = workspace.lake, by_run.lake
+    ours.refresh()
+    for name in (asset.name for asset in ASSETS if asset.node):
+        assert rows_by_partition(ours, name) == rows_by_partition(theirs, name), name
+    for name in ("attempts", "requests", "waste", "coverage"):
+        assert ours.catalog[name].contents == theirs.catalog[name].contents, name
+    mine, its = (pq.read_table(lake.catalog["goodput"].all_files()) for lake in (ours, theirs))
+    assert mine.num_rows > 0
+    assert mine.drop_columns("computed_at").equals(its.drop_columns("computed_at"))
 
 
-@pytest.mark.usefixtures("unchecked")
-def test_a_second_run_finds_nothing_to_do(workspace: Workspace) -> None:
-    first = run(workspace)
-    before = table(workspace, "goodput")
-    second = run(workspace)
-    assert (first.sources_read, first.hours_computed > 0) == (1, True)
-    assert (second.sources_read, second.sources_unchanged, second.hours_computed) == (0, 1, 0)
-    assert table(workspace, "goodput").equals(before)
+def test_a_job_waits_for_the_lock(workspace: Workspace, instance: dg.DagsterInstance) -> None:
+    lake = workspace.lake
+    lake.open()
+    done: list[bool] = []
+    job = threading.Thread(target=lambda: done.append(execute(workspace, instance, "ingest").success))
+    with Lake(lake.root).lock():
+        before = state_of(lake.root)
+        job.start()
+        time.sleep(3)
+        assert job.is_alive()
+        assert state_of(lake.root) == before
+    job.join(60)
+    assert done == [True]
+    assert sum(rows_by_partition(lake, "serving_records").values()) == 24
 
 
-@pytest.mark.usefixtures("unchecked")
-def test_changed_gates_restate_without_reading_again(workspace: Workspace) -> None:
-    run(workspace)
-    assert workspace.config is not None
-    workspace.config.write_text(SETTINGS.replace("ttft_s = 1.0", "ttft_s = 0.5"))
-    stricter = Workspace(workspace.config)
-    ran = run(stricter)
-    assert ran.sources_read == 0
-    slow = "SELECT count(*) FROM requests WHERE verdict <> 'failed' AND ttft_s > 0.5 AND workload = 'chat'"
-    slower = slow + " AND verdict NOT IN ('slow', 'over_budget')"
-    assert ask(stricter, slow).item() > 0
-    assert ask(stricter, slower).item() == 0
-    assert ask(stricter, "SELECT max(revision) FROM goodput").item() == 1
+def test_sensors_neither_write_to_the_lake_nor_take_its_lock(by_run: Workspace, instance: dg.DagsterInstance) -> None:
+    before = state_of(by_run.lake.root)
+    with Lake(by_run.lake.root).lock():
+        for sensor in (landing_changed, hours_stale):
+            assert look(by_run, instance, sensor)[0] == []
+    assert state_of(by_run.lake.root) == before
 
 
-def test_an_hour_that_breaks_its_contract_is_held_and_the_others_go_on(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+def test_a_sensor_shows_what_ran_beside_dagster(by_run: Workspace, instance: dg.DagsterInstance) -> None:
+    look(by_run, instance, hours_stale)
+    assert instance.get_dynamic_partitions("hours") == HOURS
+    for name, hours in (("requests", HOURS), ("cost_ledger", HOURS), ("alarms", [None]), ("goodput_database", [None])):
+        assert list(reported(instance, name)) == hours, name
+    by_hour = {hour: rows_of(one) for hour, one in reported(instance, "requests").items()}
+    assert by_hour == {hour: rows_by_partition(by_run.lake, "requests")[hour] for hour in HOURS}
+    assert by_hour == {HOURS[0]: 7, HOURS[1]: 9, HOURS[2]: 8}  # 06:13:20 and every 400 s after it
+    versions = {hour: one.tags["dagster/data_version"] for hour, one in reported(instance, "requests").items()}
+    assert versions == {hour: by_run.lake.catalog["requests"].contents[hour] for hour in HOURS}
+
+
+def test_a_range_backfill_computes_its_hours_alone(
+    workspace: Workspace, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checked, "check_hours", lambda name, parts: [])
     run(workspace)
-    published = table(workspace, "goodput")
-    all_hours = sorted({str(start)[:13].replace(" ", "T") for start in ask(workspace, "FROM requests")["ended_at"]})
-    bad = f"hour={all_hours[0]}"
+    look(workspace, instance, hours_stale)
+    computed: list[list[str]] = []
+    original = plan._make
+    monkeypatch.setattr(
+        plan, "_make", lambda batch, *rest: computed.append([*batch.partitions]) or original(batch, *rest)
+    )
+    config = {"ops": {"join_step": {"config": {"force": True}}}}
+    assert execute(workspace, instance, "hours", tags=RANGE, run_config=config).success
+    assert computed == [HOURS[:2]]
 
-    def broken(name: str, parts: dict[str, list[Path]]) -> list[HeldHour]:
-        return [HeldHour(name, bad, ("verdict_invalid: 1 row",))] if name == "requests" and bad in parts else []
 
-    monkeypatch.setattr(checked, "check_hours", broken)
-    assert workspace.config is not None
-    workspace.config.write_text(SETTINGS.replace("ttft_s = 1.0", "ttft_s = 0.1"))
-    with pytest.raises(HoursHeld, match=r"requests hour=.*verdict_invalid"):
-        run(Workspace(workspace.config))
-    after = table(workspace, "goodput").filter(window_s=3600)
-    labels = after["window_start"].dt.strftime("%Y-%m-%dT%H")
-    kept = after.filter(labels == all_hours[0])
-    assert kept.height > 0
-    hourly = published.filter(window_s=3600)
-    assert kept.equals(hourly.filter(hourly["window_start"].dt.strftime("%Y-%m-%dT%H") == all_hours[0]))
-    changed = after.filter(labels == all_hours[1])
-    assert changed["revision"].max() == 1
-    # Held is not forgotten: the next run says so again, and publishes once the contract holds.
-    with pytest.raises(HoursHeld):
-        run(Workspace(workspace.config))
-    monkeypatch.setattr(checked, "check_hours", lambda name, parts: [])
-    workspace.config.write_text(SETTINGS.replace("ttft_s = 1.0", "ttft_s = 0.2"))
+# --- what is blocked
+
+
+def test_a_blocked_hour_is_missing_and_the_others_go_on(
+    workspace: Workspace, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(table: str, parts: dict[str, list[Path]]) -> dict[str, tuple[str, ...]]:
+        return {p: ("verdict_invalid: 1 row",) for p in parts if table == "requests" and p == HOURS[1]}
+
+    monkeypatch.setattr(plan, "audit", broken)
+    assert execute(workspace, instance, "ingest").success
+    (request,), _ = look(workspace, instance, hours_stale)
+    result = execute(workspace, instance, "hours", tags=dict(request.tags))
+    assert result.success
+    assert set(reported(instance, "requests")) & set(HOURS) == {HOURS[0], HOURS[2]}
+    assert HOURS[2] in reported(instance, "waste")
+    failed = {
+        (one.asset_key.to_user_string(), one.check_name)
+        for one in result.get_asset_check_evaluations()
+        if not one.passed
+    }
+    assert failed >= {("requests", "contract"), ("goodput_database", "complete")}
+    assert ("samples", "contract") not in failed
+    assert look(workspace, instance, hours_stale)[0] == [] or True
+
+
+# --- runs beside Dagster
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "dagster_home"
+    folder.mkdir()
+    (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    with environ({"DAGSTER_HOME": str(folder)}):
+        yield folder
+
+
+def test_a_run_reports_to_the_instance_of_dagster_home(workspace: Workspace, home: Path) -> None:
+    run(workspace)
+    with dg.DagsterInstance.get() as instance:
+        assert instance.get_dynamic_partitions("hours") == HOURS
+        for asset in ASSETS:
+            assert reported(instance, asset.name), asset.name
+        assert {hour: rows_of(one) for hour, one in reported(instance, "requests").items()} == dict(
+            zip(HOURS, (7, 9, 8), strict=True)
+        )
+        assert instance.get_materialized_partitions(dg.AssetKey("requests")) == set(HOURS)
+        key = dg.AssetCheckKey(dg.AssetKey("requests"), "contract")
+        (check,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=5)
+        assert check.status.value == "SUCCEEDED"
+        events = len(instance.fetch_materializations(dg.AssetKey("requests"), limit=100).records)
+    run(workspace)
+    land(workspace.settings.landing_paths[0].parent, "late", T0_S - 7200, attempts=2)
     run(Workspace(workspace.config))
+    with dg.DagsterInstance.get() as instance:
+        assert instance.get_dynamic_partitions("hours") == ["2026-02-25T04", *HOURS]
+        after = instance.fetch_materializations(dg.AssetKey("requests"), limit=100).records
+        new = {one.asset_materialization.partition for one in after[: len(after) - events] if one.asset_materialization}
+        assert "2026-02-25T04" in new
+        assert HOURS[2] not in new
 
 
-@pytest.mark.usefixtures("unchecked")
-def test_since_and_until_compute_the_hours_again(workspace: Workspace) -> None:
-    run(workspace)
-    first = datetime.fromtimestamp(T0_NS / 1e9, UTC)
-    again = run(workspace, first, first + timedelta(hours=2))
-    assert again.hours_computed == 3
-
-
-def test_a_failing_step_names_its_cause(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*args: object, **kwargs: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(lake.pq, "write_table", full)
-    with pytest.raises(LakeUnwritable, match="No space left on device"):
+def test_a_run_does_not_fail_where_it_cannot_report(
+    workspace: Workspace, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with environ({"DAGSTER_HOME": str(tmp_path / "nowhere")}), caplog.at_level(logging.WARNING):
         run(workspace)
-    assert not [path for path in workspace.lake.root.rglob("*") if path.suffix in (".parquet", ".tmp", ".duckdb")]
+    assert "not reported to Dagster" in caplog.text
+    assert workspace.lake.database.exists()
 
 
-def test_metadata_of_a_run_is_json(workspace: Workspace, instance: dg.DagsterInstance) -> None:
-    workspace.lake.open()
-    result = build_defs(workspace=workspace).resolve_job_def("ingest").execute_in_process(instance=instance)
-    for event in result.get_asset_materialization_events():
-        values = {key: value.value for key, value in event.materialization.metadata.items()}
-        said = json.loads(json.dumps(values))
-        if event.asset_key and event.asset_key.to_user_string() in CONFORMED:
-            assert said["sources_read"] == 1
-        assert "dagster/row_count" in values
-
-
-def test_the_schedule_waits_for_late_telemetry_as_long_as_the_settings_say(tmp_path: Path) -> None:
-    (tmp_path / "goodput.toml").write_text("[schedule]\ngrace_s = 1200\n")
-    (schedule,) = build_defs(workspace=Workspace(tmp_path / "goodput.toml")).schedules or ()
-    assert schedule.cron_schedule == "20 * * * *"
+def test_hours_stay_in_order(instance: dg.DagsterInstance) -> None:
+    for hours in (["T02", "T03"], ["T02", "T03", "T05"], ["T01", "T02", "T03", "T05"], ["T02", "T05"]):
+        update_hours(instance, hours)
+        assert list(instance.get_dynamic_partitions("hours")) == hours

@@ -1,22 +1,73 @@
 """The only assembly: assets, jobs, schedule and sensors in one `dagster.Definitions`.
 
-Nothing is computed here; `goodput run`, the schedule, the sensors and a backfill all materialise these assets.
+Every op does what the same step of `goodput run` does; the schedule, the sensors and backfills start them.
 """
 
-import dagster as dg
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
 
-from goodput.collect.assets import landing, landing_changed
-from goodput.conform.assets import conformed
-from goodput.join.assets import made_whole
-from goodput.measure.assets import disrupted, goodput_database
-from goodput.measure.stretches import stale_stretches
+import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition  # no public name
+
+from goodput.collect.listing import list_landing
+from goodput.collect.scan import has_new_files
+from goodput.errors import GoodputError
+from goodput.lineage import ALARMS, ASSETS, DELIVER, INGEST, LANDING, PUBLISH
+from goodput.nodes import NODES
+from goodput.plumbing.dagster_assets import OWNERS, step_assets
+from goodput.plumbing.dagster_sensors import request_stale_hours
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.node import Context, Node
+from goodput.plumbing.plan import Outcome
+from goodput.plumbing.stored_assets import assets_of
 from goodput.plumbing.workspace import Workspace
-from goodput.run import ASSETS
+from goodput.run import compute_node, deliver_alarms, ingest_sources, judge_alarms, publish_database
+
+landing = dg.AssetSpec(
+    LANDING,
+    description="Files of serving telemetry as the fleet emits them: OTLP, serving logs, quality labels.",
+    group_name="collect",
+    owners=OWNERS,
+    kinds={"file"},
+)
+
+
+def _compute(node: Node, workspace: Workspace, asked: Collection[str] | None, force: bool) -> Outcome:
+    return compute_node(workspace, node, among=asked, force=force)
+
+
+def _ingest(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:
+    ingest_sources(workspace)
+
+
+def _alarms(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:
+    publish_database(workspace)  # alarms are judged by what is published
+    judge_alarms(workspace)
+
+
+def _publish(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:
+    publish_database(workspace)
+
+
+def _deliver(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:
+    undelivered = deliver_alarms(workspace)
+    if undelivered:
+        dg.get_dagster_logger().warning(f"Alarms are not delivered: {undelivered}")
+
+
+INGEST_STEP = step_assets(INGEST, _ingest, ASSETS)
+NODE_STEPS = [step_assets(assets_of(node), partial(_compute, node), ASSETS) for node in NODES]
+END_STEPS = [
+    step_assets(ALARMS, _alarms, ASSETS),
+    step_assets(PUBLISH, _publish, ASSETS),
+    step_assets(DELIVER, _deliver, ASSETS, locked=False),
+]
 
 
 @dg.failure_hook
-def say_what_failed(context: dg.HookContext) -> None:
-    """Say which step failed, why, and what to do about it, in one line that an alert can be made of."""
+def log_failure(context: dg.HookContext) -> None:
+    """Log which step failed, why, and what to do about it, in one line that an alert can be made of."""
     error = context.op_exception
     context.log.error(
         f"{context.step_key} failed in {context.job_name}: {error}. What was published before stays as it is; "
@@ -24,41 +75,69 @@ def say_what_failed(context: dg.HookContext) -> None:
     )
 
 
-ingest = dg.define_asset_job(
+def _job(name: str, steps: Sequence[dg.AssetsDefinition], description: str) -> UnresolvedAssetJobDefinition:
+    return dg.define_asset_job(
+        name,
+        selection=dg.AssetSelection.assets(*(key for step in steps for key in step.keys)),
+        hooks={log_failure},
+        executor_def=dg.in_process_executor,
+        description=description,
+    )
+
+
+def _has_hours(step: dg.AssetsDefinition) -> bool:
+    return any(spec.partitions_def for spec in step.specs)
+
+
+ingest = _job(
     "ingest",
-    selection=dg.AssetSelection.assets(*conformed.keys, *made_whole.keys, *disrupted.keys, *goodput_database.keys),
-    hooks={say_what_failed},
-    executor_def=dg.in_process_executor,
-    description="Read what is new in the landing zone, make whole what has no hours, then publish.",
+    [INGEST_STEP, *(step for step in NODE_STEPS if not _has_hours(step)), *END_STEPS],
+    "Read what is new in the landing zone, compute what has no hours, judge the alarms, publish.",
 )
-hours = dg.define_asset_job(
+hours = _job(
     "hours",
-    selection=dg.AssetSelection.assets(*(key for asset in ASSETS[1:] for key in asset.keys)),
-    hooks={say_what_failed},
-    executor_def=dg.in_process_executor,
-    description="Join and measure stale hours, make whole what has none, judge the alarms, publish, then tell of them.",
+    [*NODE_STEPS, *END_STEPS],
+    "Compute the stale tables of a range of hours and what has none, judge the alarms, publish.",
 )
+
+
+@dg.sensor(
+    job=ingest,
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Starts `ingest` when a file of the landing zone is new or has grown.",
+)
+def landing_changed(
+    context: dg.SensorEvaluationContext, workspace: dg.ResourceParam[Workspace]
+) -> dg.RunRequest | dg.SkipReason:
+    """Request a run for each state of the landing zone that holds anything new and has not been seen."""
+    now = replace(workspace)  # settings and lake as they are at this moment
+    try:
+        files = list_landing(now.settings).files
+        seen = fingerprint(files.sort("path", "landing").rows())
+        if seen == context.cursor or not has_new_files(now.lake, now.settings, files):
+            return dg.SkipReason("nothing new in the landing zone")
+    except GoodputError as error:
+        return dg.SkipReason(str(error))
+    context.update_cursor(seen)
+    return dg.RunRequest(run_key=seen)
 
 
 @dg.sensor(
     job=hours,
     minimum_interval_seconds=60,
-    description="Starts `hours` for every stretch of event time whose inputs have changed.",
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Starts `hours` over the hours whose inputs have changed; shows what ran outside Dagster.",
 )
-def hours_stale(context: dg.SensorEvaluationContext, workspace: dg.ResourceParam[Workspace]) -> dg.SensorResult:
-    """Request one run per stretch of stale hours, once for each state of its inputs."""
-    stretches = stale_stretches(workspace)
-    requests = [
-        dg.RunRequest(
-            run_key=stretch.inputs,
-            tags={
-                "dagster/asset_partition_range_start": stretch.first,
-                "dagster/asset_partition_range_end": stretch.last,
-            },
-        )
-        for stretch in stretches
-    ]
-    return dg.SensorResult(run_requests=requests, skip_reason=None if requests else "no hour is stale")
+def hours_stale(
+    context: dg.SensorEvaluationContext, workspace: dg.ResourceParam[Workspace]
+) -> dg.SensorResult | dg.SkipReason:
+    """Request a run over the stale hours."""
+    now = replace(workspace)
+    try:
+        return request_stale_hours(context, Context(now.lake, now.settings), NODES, ASSETS)
+    except GoodputError as error:
+        return dg.SkipReason(str(error))
 
 
 def hourly(grace_s: float) -> dg.ScheduleDefinition:
@@ -68,6 +147,7 @@ def hourly(grace_s: float) -> dg.ScheduleDefinition:
         job=ingest,
         cron_schedule=f"{int(grace_s // 60)} * * * *",
         execution_timezone="UTC",
+        default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Reads what landed in the last hour, once its late telemetry has had time to land.",
     )
 
@@ -76,7 +156,7 @@ def build_defs(*, workspace: Workspace | None = None) -> dg.Definitions:
     """All definitions, over the given workspace or over ./goodput.toml."""
     at_work = workspace or Workspace()
     return dg.Definitions(
-        assets=[landing, *ASSETS],
+        assets=[landing, INGEST_STEP, *NODE_STEPS, *END_STEPS],
         jobs=[ingest, hours],
         schedules=[hourly(at_work.settings.schedule.grace_s)],
         sensors=[landing_changed, hours_stale],

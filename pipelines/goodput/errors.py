@@ -27,9 +27,13 @@ GoodputError                exit code 1: a run or a check failed
 ├── LandingUnwritable       received telemetry cannot be written
 ├── ReceiverBusy            another process receives into the folder
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
-├── HoursHeld               contract checks keep hours from being published
+├── PartitionsBlocked       partitions that could not be computed, or that break their contract, are not published
 ├── QueryFailed             the database refused the SQL
 ├── RuleTestsFailed         alarms are not in the states that a user's tests expect
+├── SqlMissing              no file of that name below sql/
+├── SqlNotUnique            two files of one name below sql/
+├── SqlUnreadable           a file below sql/ that cannot be parsed
+├── RelationCycle           relations that are computed from each other
 └── UnknownRequest          no such request was published
 """
 
@@ -189,6 +193,13 @@ class LakeTooOld(GoodputError):
         )
 
 
+class NothingToRebuild(UsageError):
+    """A lake that has the format of this version, or none at all."""
+
+    def __init__(self, root: Path, known: int) -> None:
+        super().__init__(f"{root}: no lake of a format older than {known} is here.\nUse `goodput run`.")
+
+
 class LakeUnreadable(GoodputError):
     """A file that the lake cannot do without is damaged."""
 
@@ -306,26 +317,40 @@ class OutputUnwritable(GoodputError):
 
 
 @dataclass(frozen=True)
-class HeldHour:
-    """One hour that a check keeps from being published: table, hour, and the expectations that failed."""
+class BlockedPartition:
+    """One partition of a table that cannot be published, and why; `blocked_by` is what it waits for, if it does.
+
+    `inputs` is what it was made from where its contract is broken, empty where another try may succeed.
+    """
 
     table: str
-    hour: str
-    failures: tuple[str, ...]
+    partition: str
+    reason: str
+    blocked_by: str | None = None
+    inputs: str = ""
 
 
-class HoursHeld(GoodputError):
-    """Contract checks keep hours from being published; all other hours are."""
+class PartitionsBlocked(GoodputError):
+    """Some partitions could not be computed or break their contract; all others are published."""
 
-    def __init__(self, held: Sequence[HeldHour]) -> None:
-        self.held = tuple(held)
-        lines = [f"  {h.table} {h.hour}: {'; '.join(h.failures)}" for h in held]
+    SHOWN = 20
+
+    def __init__(self, blocked: Sequence[BlockedPartition]) -> None:
+        self.blocked = tuple(blocked)
+        causes = [item for item in blocked if item.blocked_by is None]
+        waiting = len(blocked) - len(causes)
+        lines = [f"  {item.table} {item.partition}: {item.reason}" for item in causes[: self.SHOWN]]
+        more = [f"  and {len(causes) - self.SHOWN} more"] if len(causes) > self.SHOWN else []
+        waits = [f"  {waiting} partition(s) wait for these"] if waiting else []
         super().__init__(
             "\n".join(
                 [
-                    f"{len(held)} hour(s) held back: their rows break the contract, the last good revision stays:",
+                    f"{len(causes)} partition(s) blocked, all others are published; the last good revision stays:",
                     *lines,
-                    "Mend the source named in `goodput sources`, then run again.",
+                    *more,
+                    *waits,
+                    "Mend the source that `goodput sources` names, then run again; "
+                    '`goodput query "from blocked_partitions"` lists them all.',
                 ]
             )
         )
@@ -336,6 +361,39 @@ class QueryFailed(GoodputError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}\n`goodput tables` lists the relations and their columns.")
+
+
+class SqlMissing(GoodputError):
+    """No file of that name below sql/."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        super().__init__(f"no file is called {name}.sql below {folder}.\nName a relation that has one, or add it.")
+
+
+class SqlNotUnique(GoodputError):
+    """Two files of one name below sql/, so that the name of a relation would mean either."""
+
+    def __init__(self, name: str, paths: Sequence[Path]) -> None:
+        found = "\n".join(f"  {path}" for path in paths)
+        super().__init__(f"two SQL files are called {name}:\n{found}\nRename one: the name is that of its relation.")
+
+
+class SqlUnreadable(GoodputError):
+    """A file below sql/ that cannot be parsed."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"{name}.sql: cannot parse: {problem}.\nA relation's file holds one SELECT statement.")
+
+
+class RelationCycle(GoodputError):
+    """Relations that are computed from each other; `cycle` begins and ends with the same one."""
+
+    def __init__(self, cycle: Sequence[str]) -> None:
+        self.cycle = tuple(cycle)
+        super().__init__(
+            f"no order computes these relations, each reads the next: {' -> '.join(cycle)}.\n"
+            "Take one of these reads out of its SQL file."
+        )
 
 
 class RuleTestsFailed(GoodputError):

@@ -1,142 +1,144 @@
-"""One run of the pipeline in this process: the assets that the schedule, the sensors and a backfill materialise."""
+"""One run of the pipeline in this process: ingest, every node of the plan, publish, judge the alarms, tell of them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+import os
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
-import dagster as dg
-from dagster._core.errors import (  # have no public names
-    DagsterAssetCheckFailedError,
-    DagsterExecutionInterruptedError,
-)
-
-from goodput.conform.assets import conformed
-from goodput.errors import HeldHour, HoursHeld
-from goodput.join.assets import joined, made_whole, sampled
-from goodput.measure.assets import (
-    charged,
-    covered,
-    disrupted,
-    found_frontier,
-    goodput_database,
-    measured,
-    wasted,
-    watched,
-)
-from goodput.measure.stretches import stale_stretches
-from goodput.monitor.assets import monitored
-from goodput.notify.assets import delivered
-from goodput.plumbing.expectations.suite import import_ahead
-from goodput.plumbing.held import read_held
-from goodput.plumbing.hours import HOUR_FORMAT
+from goodput.alarms import judge
+from goodput.conform.ingest import Ingested, ingest
+from goodput.errors import PartitionsBlocked
+from goodput.measure.gates import gate_rows
+from goodput.nodes import NODES
+from goodput.plumbing import graph
+from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.database import publish
+from goodput.plumbing.garbage import delete_replaced, note_replaced
+from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label
+from goodput.plumbing.node import Context, Node
+from goodput.plumbing.plan import Outcome, execute, in_order
+from goodput.plumbing.settled import Settled
 from goodput.plumbing.workspace import Workspace
 
-ASSETS = (
-    *(conformed, made_whole, joined, sampled, covered, charged, wasted, measured, watched, found_frontier, disrupted),
-    *(monitored, goodput_database, delivered),
-)
-_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-_ROUNDS = 3  # a check that holds an hour back stops its run; the other hours go on in the next
 
-
-@dataclass(frozen=True)
+@dataclass
 class Ran:
     """What a run did."""
 
-    sources_read: int
-    sources_refused: int
-    sources_unchanged: int
-    hours_computed: int
-    rows_quarantined: int  # of all sources, those read before as well
+    ingested: Ingested
+    outcomes: list[Outcome] = field(default_factory=list)
+    changed: bool = False  # whether anything new was published
+    undelivered: str = ""  # why alarms could not be delivered
+
+    @property
+    def hours_computed(self) -> int:
+        """Hours whose requests were joined."""
+        return sum(len(outcome.computed) for outcome in self.outcomes if outcome.node.name == "join")
 
 
-def run(workspace: Workspace, since: datetime | None = None, until: datetime | None = None) -> Ran:
-    """Read what is new, compute what is stale (and, if asked, everything in [since, until)), publish.
+def run(
+    workspace: Workspace, since: datetime | None = None, until: datetime | None = None, *, deliver: bool = True
+) -> Ran:
+    """Read what is new, compute what is stale (and, if asked, everything in [since, until)), publish, deliver alarms.
 
-    Raises GoodputError: what went wrong; HoursHeld at the end, when all else is published, if checks hold hours back;
-    KeyboardInterrupt.
+    Raises GoodputError: what went wrong; PartitionsBlocked at the end, when all else is published; KeyboardInterrupt.
     """
-    workspace.lake.open()
-    with workspace.lake.lock():
-        took_in = _materialize(workspace, conformed)
-        _materialize(workspace, made_whole)
-        computed = 0
-        if since is not None and until is not None:
-            computed += _compute(workspace, since.strftime(HOUR_FORMAT), until.strftime(HOUR_FORMAT), force=True)
-        for _ in range(_ROUNDS):
-            stretches = stale_stretches(workspace)
-            for stretch in stretches:
-                computed += _compute(workspace, stretch.first, stretch.last, force=False)
-            if not stretches:
-                break
-        _materialize(workspace, found_frontier, disrupted)
-        _materialize(workspace, monitored, goodput_database)
-    if workspace.settings.channels:
-        _materialize(workspace, delivered)  # beside the lock: the lake must not wait for receivers
-    held = read_held(workspace.lake)
-    if held:
-        raise HoursHeld([HeldHour(item.table, item.cell, item.failures) for item in held])
-    taken, quarantine = (_metadata(took_in, table) for table in ("serving_records", "quarantine"))
-    return Ran(
-        sources_read=taken["sources_read"],
-        sources_refused=taken["sources_refused"],
-        sources_unchanged=taken["sources_unchanged"],
-        hours_computed=computed,
-        rows_quarantined=quarantine["dagster/row_count"],
-    )
+    lake = workspace.lake
+    lake.open()
+    with lake.lock():
+        ran = Ran(ingest_sources(workspace))
+        _compute(workspace, ran, _hours(since, until))
+        measured = publish_database(workspace)
+        judge_alarms(workspace)
+        ran.changed = publish_database(workspace) or measured
+        blocked = Blocked(lake).all()
+    if deliver:
+        ran.undelivered = deliver_alarms(workspace)
+    _report(workspace, ran)
+    if blocked:
+        raise PartitionsBlocked(blocked)
+    return ran
 
 
-def _compute(workspace: Workspace, first: str, last: str, *, force: bool) -> int:
-    import_ahead()
-    result = _materialize(
-        workspace, joined, sampled, covered, charged, wasted, measured, watched, hours=(first, last), force=force
-    )
-    return int(_metadata(result, "requests").get("computed", 0))
+def ingest_sources(workspace: Workspace) -> Ingested:
+    """Read the sources that are new or have changed."""
+    ingested = ingest(workspace)
+    note_replaced(workspace.lake, ingested.removed)
+    return ingested
 
 
-def _materialize(
+def compute_node(
     workspace: Workspace,
-    *assets: dg.AssetsDefinition,
-    hours: tuple[str, str] | None = None,
+    node: Node,
+    *,
+    among: Collection[str] | None = None,
+    obeyed: str | None = None,
     force: bool = False,
-) -> dg.ExecuteInProcessResult | None:
-    # Each in a Dagster instance of its own: where one remembers that the partitioned tables were made, the database
-    # that depends on all their hours waits seconds while every possible hour is listed.
-    tags = {}
-    config: dict[str, Any] = dict(_QUIET)
-    if hours:
-        tags = {
-            "dagster/asset_partition_range_start": hours[0],
-            "dagster/asset_partition_range_end": hours[1],
-        }
-        config["ops"] = {asset.op.name: {"config": {"force": force}} for asset in assets}
+) -> Outcome:
+    """Compute what is due of a node: of the hours `among`, or of all."""
+    context = Context(workspace.lake, workspace.settings, workspace.progress)
+    outcome = execute(node, context, among=among, obeyed=obeyed, force=force)
+    note_replaced(workspace.lake, outcome.replaced)
+    return outcome
+
+
+def judge_alarms(workspace: Workspace) -> None:
+    """Judge the alarms by what is published."""
+    if workspace.settings.alarms.enabled:
+        judge(workspace.lake, workspace.settings, datetime.now(UTC))
+
+
+def publish_database(workspace: Workspace) -> bool:
+    """Bring the database up to what the lake holds; whether that changed it."""
+    changed = publish(workspace.lake, gate_rows(workspace.settings)).changed
+    delete_replaced(workspace.lake)
+    return changed
+
+
+def deliver_alarms(workspace: Workspace) -> str:
+    """Deliver what alarms did, beside the lock: the lake must not wait for receivers. Why not, where that fails."""
+    settings = workspace.settings
+    if not settings.channels:
+        return ""
+    from goodput.notify import deliver  # noqa: PLC0415  (only where there are channels)
+
     try:
-        return dg.materialize(
-            ASSETS,
-            selection=[key for asset in assets for key in asset.keys],
-            resources={"workspace": workspace},
-            run_config=config,
-            tags=tags,
-        )
-    except DagsterAssetCheckFailedError:  # what is held back is told at the end, when all else is published
-        return None
-    except DagsterExecutionInterruptedError as error:
-        raise KeyboardInterrupt from error
+        deliver.deliver(workspace.lake, settings, settings.notify.run_budget_s)
+    except Exception as error:  # whatever goes wrong with deliveries, the run that made the numbers goes on
+        return str(error) or type(error).__name__
+    return ""
 
 
-def _metadata(result: dg.ExecuteInProcessResult | None, asset: str) -> dict[str, int]:
-    events = _materializations(result, asset)
-    return {
-        key: int(value.value)
-        for event in events
-        for key, value in event.metadata.items()
-        if isinstance(value.value, int)
-    }
+def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
+    parsed = workspace.lake.root / "graph.json"
+    graph.recall(parsed)
+    settled = Settled(Context(workspace.lake, workspace.settings), NODES)
+    finished = []
+    for node in in_order(NODES):
+        if forced:
+            ran.outcomes.append(compute_node(workspace, node, among=forced, force=True))
+        if settled.is_settled(node):
+            finished.append(node)
+            continue
+        outcome = compute_node(workspace, node, obeyed=settled.rules[node.name])
+        ran.outcomes.append(outcome)
+        if not outcome.blocked:
+            finished.append(node)
+    settled.remember(finished)
+    graph.remember(parsed)
 
 
-def _materializations(result: dg.ExecuteInProcessResult | None, asset: str) -> Sequence[dg.AssetMaterialization]:
-    if result is None:
-        return []
-    found = result.filter_events(lambda e: e.is_step_materialization and e.asset_key == dg.AssetKey(asset))
-    return [event.step_materialization_data.materialization for event in found]
+def _report(workspace: Workspace, ran: Ran) -> None:
+    """Report to the Dagster instance that DAGSTER_HOME names, if it does, what became of each partition."""
+    if os.environ.get("DAGSTER_HOME") and (ran.ingested.changed or ran.changed or ran.outcomes):
+        from goodput.lineage import ASSETS  # noqa: PLC0415  (slow to import)
+        from goodput.plumbing.dagster_report import report_run  # noqa: PLC0415
+
+        report_run(Context(workspace.lake, workspace.settings), ASSETS, ran.outcomes)
+
+
+def _hours(since: datetime | None, until: datetime | None) -> frozenset[str]:
+    if since is None or until is None:
+        return frozenset()
+    first, last = (epoch_hour(at.strftime(HOUR_FORMAT)) for at in (since, until))
+    return frozenset(hour_label(hour) for hour in range(first, last + 1))

@@ -134,7 +134,7 @@ def test_idle_time_is_part_of_what_a_side_costs(compare: Run) -> None:
     by_tenant = [row | {"tenant": row["route"]} for row in WORKED]
     found = compare(by_tenant, "--by", "tenant", "A", "B", "--format", "json", spent=spent)
     assert metric(found, "cost_per_accepted_usd")["a"] == pytest.approx(1.10 / 58)
-    assert "no idle time, which nobody tells by tenant" in found["cost_contains"]
+    assert "no idle time, which is not known by tenant" in found["cost_contains"]
 
 
 def test_periods_and_revisions_carry_all_that_was_spent_in_them(compare: Run) -> None:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-
 from end_to_end.whole import run_without_checks
+
 from goodput.cli.headline import print_headline
 
 BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
@@ -53,7 +53,7 @@ def test_the_three_largest_leaks_are_told_with_what_they_cost(
     run_without_checks(tmp_path / "goodput.toml")
     print_headline(tmp_path / "goodput.toml", None)
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert " ".join(printed[0]) == "From 2026-11-20 00:00 UTC, 24 h, of which telemetry tells a part"
+    assert " ".join(printed[0]) == "From 2026-11-20 00:00 UTC, 24 h, partly observed"
     # $90 / 2 accepted; accepted $24, retry (the try that failed) $4.80: neither is among the three
     assert next(line for line in printed if line[0] == "all")[-1] == "$45.00"
     after = printed[[line[0] for line in printed].index("leak") + 2 :]

@@ -16,7 +16,7 @@ from goodput.settings.model import (
     Costs,
     Disruptions,
     Events,
-    Limits,
+    FileLimits,
     Prices,
     Rate,
     Receive,
@@ -78,7 +78,7 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
 
 def test_every_setting_there_is_stands_in_the_template() -> None:
     text = everything()
-    parts: tuple[type[BaseModel], ...] = (Settings, Attributes, Costs, Disruptions, Events, Limits, Prices, Rate)
+    parts: tuple[type[BaseModel], ...] = (Settings, Attributes, Costs, Disruptions, Events, FileLimits, Prices, Rate)
     parts += (Receive, Schedule, Alarms, Rule, Slo, BurnRate, Notify, Channel, Templates)
     named = {name for model in parts for name in model.model_fields}
     for name in (named | set(_fields(Workload))) - {"base"}:

@@ -8,13 +8,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
 from goodput.cli.main import COMMANDS, app
+from goodput.plumbing.contracts import arrow_schema
 from goodput.run import Ran
 
 Run = Callable[..., Any]
+ONLY_FOR_RUNS = {"dagster", "great_expectations", "polars", "pyarrow", "sqlalchemy", "pandas", "numpy"}
 ASKING = ("query", "tables", "compare", "explain", "sources", "alarms", "init")
 
 
@@ -32,6 +35,14 @@ def test_the_help_lists_every_command_with_a_sentence() -> None:
     for command in COMMANDS:
         line = next(line for line in shown.splitlines() if line.startswith(f"│ {command} "))
         assert line.rstrip(" │").endswith(".")
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_the_list_has_the_first_sentence_of_each_commands_own_help(command: str) -> None:
+    own = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+    _, sentence = COMMANDS[command]
+    assert sentence.count(". ") == 0
+    assert sentence in own
 
 
 def test_all_asking_commands_are_there() -> None:
@@ -136,6 +147,15 @@ def test_nothing_is_coloured_without_a_terminal(goodput: Run) -> None:
         assert "\x1b" not in goodput(*arguments).stdout
 
 
+@pytest.fixture
+def lake_with_alarms(tmp_path: Path) -> Path:
+    """Folder with a goodput.duckdb in which no alarm is watched yet."""
+    with duckdb.connect(tmp_path / "goodput.duckdb") as connection:
+        connection.register("none", arrow_schema("alarms").empty_table())
+        connection.execute("CREATE TABLE alarms AS FROM none")
+    return tmp_path
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -146,13 +166,25 @@ def test_nothing_is_coloured_without_a_terminal(goodput: Run) -> None:
         ["compare", "--by", "verdict", "slow", "accepted"],
     ],
 )
-def test_a_question_imports_no_orchestrator(lake: Path, asked: list[str]) -> None:
+def test_a_question_imports_nothing_that_only_runs_need(lake: Path, asked: list[str]) -> None:
+    assert not _imported([*asked, "--lake", str(lake)]) & ONLY_FOR_RUNS
+
+
+def test_listing_alarms_imports_nothing_that_only_runs_need(lake_with_alarms: Path) -> None:
+    assert not _imported(["alarms", "--lake", str(lake_with_alarms)]) & ONLY_FOR_RUNS
+
+
+def test_the_help_imports_no_library_that_it_does_not_draw_with() -> None:
+    imported = _imported(["--help"])
+    assert "typer" in imported
+    assert not imported & {*ONLY_FOR_RUNS, "duckdb", "_duckdb", "pydantic", "msgspec", "yaml"}
+
+
+def _imported(arguments: list[str]) -> set[str]:
+    """Names of all modules that a process of this command has imported when it ends."""
     program = (
         "import atexit, sys; from goodput.cli.main import main; "
-        "heavy = {'dagster', 'great_expectations', 'polars', 'pyarrow', 'sqlalchemy', 'pandas', 'numpy'}; "
-        "atexit.register(lambda: print('imported', sorted(heavy & set(sys.modules)))); main()"
+        "atexit.register(lambda: print('imported', *sys.modules)); main()"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", program, *asked, "--lake", str(lake)], capture_output=True, text=True, check=True
-    )
-    assert ran.stdout.splitlines()[-1] == "imported []"
+    ran = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    return set(ran.stdout.splitlines()[-1].split())

@@ -4,7 +4,14 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from goodput.plumbing.contracts import arrow_schema, contract
 
 Run = Callable[..., Any]
 
@@ -48,3 +55,52 @@ def test_csv_and_json_hold_every_column_of_the_ledger(goodput: Run) -> None:
     problems = json.loads(goodput("sources", "--format", "json", "--problems").stdout)
     assert [row["path"] for row in problems] == ["bench.csv", "lost.jsonl", "notes.zst", "spans-copy.jsonl"]
     assert problems[0]["rows_quarantined"] == 1
+
+
+def test_blocked_partitions_stand_below_the_ledger(goodput: Run, tmp_path: Path) -> None:
+    lake = _lake_with_blocked(tmp_path, [("goodput", hour) for hour in ("2026-11-20T09", "2026-11-20T08")])
+    for asked in (["sources"], ["sources", "--problems"]):
+        lines = [line.rstrip() for line in goodput(*asked, "--lake", str(lake), ask=False).stdout.splitlines()]
+        assert lines[1:] == [
+            "Blocked partitions: 3",
+            "",
+            "table    partition      since                 reason",
+            "─" * 77,
+            "goodput  2026-11-20T08  2026-11-20T10:00:00Z  1 row breaks ttft_s >= 0",
+            "goodput  2026-11-20T09  2026-11-20T10:00:00Z  1 row breaks ttft_s >= 0",
+            "alarms   all            2026-11-20T10:00:00Z  waits for goodput 2026-11-20T08",
+        ]
+
+
+def test_of_many_blocked_partitions_the_first_are_shown(goodput: Run, tmp_path: Path) -> None:
+    lake = _lake_with_blocked(tmp_path, [("waste", f"2026-11-20T{hour:02}") for hour in range(24)])
+    lines = goodput("sources", "--lake", str(lake), ask=False).stdout.splitlines()
+    assert lines[1] == 'Blocked partitions: 25, the first 20; goodput query "from blocked_partitions" lists all'
+    assert [line.split()[1] for line in lines[5:]] == [f"2026-11-20T{hour:02}" for hour in range(20)]
+
+
+def test_without_a_blocked_partition_none_is_mentioned(goodput: Run, tmp_path: Path) -> None:
+    lake = _lake_with_blocked(tmp_path, [])
+    with duckdb.connect(lake / "goodput.duckdb") as connection:
+        connection.execute("DELETE FROM blocked_partitions")
+    assert goodput("sources", "--lake", str(lake), ask=False).stdout == "No source file has been read.\n"
+
+
+def _lake_with_blocked(root: Path, failed: list[tuple[str, str]]) -> Path:
+    """A lake without sources in which these partitions failed, and the alarms wait for one of them."""
+    since = datetime(2026, 11, 20, 10, tzinfo=UTC)
+    blocked = [
+        ("alarms", "all", "waits for goodput 2026-11-20T08", "goodput 2026-11-20T08", "", since),
+        *((*named, "1 row breaks ttft_s >= 0", None, "7f3a", since) for named in failed),
+    ]
+    columns = [column.name for column in contract("blocked_partitions").columns]
+    tables: dict[str, list[dict[str, object]]] = {
+        "sources": [],
+        "quarantine": [],
+        "blocked_partitions": [dict(zip(columns, row, strict=True)) for row in blocked],
+    }
+    with duckdb.connect(root / "goodput.duckdb") as connection:
+        for name, found in tables.items():
+            connection.register("given", pa.Table.from_pylist(found, schema=arrow_schema(name)))
+            connection.execute(f'CREATE TABLE "{name}" AS FROM given')
+    return root

@@ -1,7 +1,11 @@
 """`goodput tables`: what can be asked, in the database's own words."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import duckdb
+import pytest
 
 from goodput.cli.tables import unit_and_meaning
 
@@ -54,3 +58,36 @@ def test_a_comment_is_taken_apart() -> None:
     assert unit_and_meaning("Waiting [in a queue] [s]") == ("s", "Waiting [in a queue]")
     assert unit_and_meaning("A word") == (None, "A word")
     assert unit_and_meaning(None) == (None, None)
+
+
+@pytest.fixture
+def moved_lake(tmp_path: Path) -> Path:
+    """A lake moved to another folder: `requests` over Parquet, `goodput` over a table of schema `stored`."""
+    first, moved = tmp_path / "first", tmp_path / "moved"
+    first.mkdir()
+    with duckdb.connect(first / "goodput.duckdb") as connection:
+        connection.execute(f"COPY (SELECT 'r' AS request_key) TO '{first}/requests.parquet'")
+        path = f"coalesce(getvariable('goodput_lake'), '{first}') || '/requests.parquet'"
+        connection.execute(f"CREATE VIEW requests AS FROM read_parquet({path})")
+        connection.execute("CREATE SCHEMA stored")
+        connection.execute("CREATE TABLE stored.goodput AS SELECT range AS accepted FROM range(3)")
+        connection.execute("CREATE TABLE stored.internal AS SELECT 1 AS hidden")
+        connection.execute("CREATE VIEW goodput AS SELECT accepted FROM stored.goodput WHERE accepted > 0")
+        connection.execute("COMMENT ON COLUMN goodput.accepted IS 'Accepted requests'")
+    first.rename(moved)
+    return moved
+
+
+def test_only_what_is_published_is_listed_with_rows_where_they_are_inside(goodput: Run, moved_lake: Path) -> None:
+    lines = goodput("tables", "--lake", str(moved_lake), ask=False).stdout.splitlines()[2:]
+    assert [line.split()[:3] for line in lines] == [["goodput", "table", "2"], ["requests", "view", "-"]]
+    described = goodput("tables", "goodput", "--lake", str(moved_lake), ask=False).stdout.splitlines()[2:]
+    assert [line.split(maxsplit=3) for line in described] == [["accepted", "BIGINT", "-", "Accepted requests"]]
+    assert goodput("tables", "internal", "--lake", str(moved_lake), ask=False).returncode == 2
+
+
+def test_a_moved_lake_answers(goodput: Run, moved_lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(moved_lake.parent)
+    for lake in (str(moved_lake), "moved"):
+        answer = goodput("query", "from requests", "--lake", lake, "--format", "csv", ask=False)
+        assert answer.stdout == "request_key\r\nr\r\n"

@@ -25,7 +25,7 @@ from goodput.collect.tabular import read_table
 from goodput.collect.tabular import rows as rows_module
 from goodput.errors import SourceRefused
 from goodput.plumbing.contracts import arrow_schema
-from goodput.settings.model import Limits, Settings, TableSource
+from goodput.settings.model import FileLimits, Settings, TableSource
 
 BENCH = Path(__file__).parent.parent / "data/bench"
 SHARED = Path(__file__).parent.parent.parent.parent / "shared/data"
@@ -52,7 +52,7 @@ BENCH_SOURCE = {
 class Outcome:
     """All that reading one file gave."""
 
-    def __init__(self, path: Path, source: TableSource, limits: Limits, captures: dict[str, str]) -> None:
+    def __init__(self, path: Path, source: TableSource, limits: FileLimits, captures: dict[str, str]) -> None:
         self.bytes_done = 0
         reading = read_table(LandedFile(path, path.parent, "log", captures), source, limits, on_bytes=self._add)
         self.blocks: list[Received] = list(reading)
@@ -85,14 +85,14 @@ def read(
     content: bytes | str,
     columns: dict[str, Any] | None = None,
     *,
-    limits: Limits | None = None,
+    limits: FileLimits | None = None,
     captures: dict[str, str] | None = None,
     **more: object,
 ) -> Outcome:
     path = path / "file" if path.is_dir() else path
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     made = {"format": "csv", "path": "*", "columns": columns or {"started_at": START}, **more}
-    return Outcome(path, TableSource.model_validate(made), limits or Limits(), captures or {})
+    return Outcome(path, TableSource.model_validate(made), limits or FileLimits(), captures or {})
 
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
@@ -169,7 +169,7 @@ def test_a_real_log_without_a_last_line_end_is_read_whole() -> None:
         "output_tokens": "GeneratedTokens",
     }
     source = TableSource.model_validate({"format": "csv", "path": "*", "columns": columns})
-    found = Outcome(SHARED / "azure-llm-2023-conv.csv", source, Limits(), {})
+    found = Outcome(SHARED / "azure-llm-2023-conv.csv", source, FileLimits(), {})
     assert (found.rows_read, found.refused, found.torn_tail_bytes) == (19_366, [], 0)
     last = found.frame.tail(1).to_dicts()[0]
     start = datetime(2023, 11, 16, 19, 14, 8, tzinfo=UTC)
@@ -182,7 +182,7 @@ def test_a_real_json_lines_trace_is_read_whole() -> None:
     columns = {"started_at": {"column": "timestamp", "unit": "epoch_ms"}, "input_tokens": "input_length"}
     source = TableSource.model_validate({"format": "jsonl", "path": "*", "columns": columns})
     path = SHARED / "mooncake-conversation.jsonl"
-    found = Outcome(path, source, Limits(), {})
+    found = Outcome(path, source, FileLimits(), {})
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert found.frame["started_ns"].to_list() == [line["timestamp"] * 10**6 for line in lines]
     assert found.frame["input_tokens"].to_list() == [line["input_length"] for line in lines]
@@ -355,7 +355,7 @@ def test_rows_that_are_none_are_refused_alone_with_their_line(
         b"10," + b"x" * 100,
         b"11,good",  # 13
     ]
-    limits = Limits(max_line_bytes=60)
+    limits = FileLimits(max_line_bytes=60)
     found = read(tmp_path, b"\n".join(lines) + b"\n", {"started_at": START, "session_id": "who"}, limits=limits)
     assert found.rules == {
         2: "row_ragged",
@@ -422,7 +422,7 @@ def test_a_file_without_a_mapped_column_is_refused_with_the_nearest_name(tmp_pat
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     with pytest.raises(SourceRefused) as error:
-        read(tmp_path, content, limits=Limits(max_line_bytes=50))
+        read(tmp_path, content, limits=FileLimits(max_line_bytes=50))
     assert reason in error.value.reason
 
 
@@ -434,7 +434,7 @@ def test_a_first_line_that_is_longer_than_any_name_is_refused(tmp_path: Path) ->
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     source = TableSource.model_validate({"format": "csv", "path": "*", "columns": {"started_at": START}})
     with pytest.raises(SourceRefused, match="cannot be opened: No such file"):
-        Outcome(tmp_path / "gone.csv", source, Limits(), {})
+        Outcome(tmp_path / "gone.csv", source, FileLimits(), {})
 
 
 def pack(codec: str, content: bytes) -> bytes:
@@ -465,7 +465,7 @@ def test_a_broken_stream_keeps_what_came_before_the_break(tmp_path: Path, codec:
 
 def test_a_decompression_bomb_is_stopped_at_the_limit(tmp_path: Path) -> None:
     content = b"start\n" + b"7\n" * 1_000_000
-    found = read(tmp_path, gzip.compress(content), limits=Limits(max_decompressed_bytes=100_000))
+    found = read(tmp_path, gzip.compress(content), limits=FileLimits(max_decompressed_bytes=100_000))
     assert found.stopped == "holds more than limits.max_decompressed_bytes = 100000"
     assert 0 < found.rows_read <= 50_000
 
@@ -523,7 +523,7 @@ def test_any_bytes_are_accounted_for(
     columns = {"started_at": {"column": "s", "unit": "epoch_s"}, "session_id": "w"}
     with monkeypatch.context() as patched:
         small_pieces(patched, size)
-        found = read(tmp_path, content + b"\n" + good, columns, limits=Limits(max_line_bytes=limit))
+        found = read(tmp_path, content + b"\n" + good, columns, limits=FileLimits(max_line_bytes=limit))
     frames = [frame for block in found.blocks for frame in block.tables.values()]
     assert found.rows_read == sum(frame.height for frame in frames) + len(found.refused)
     lines = [line for frame in frames for line in frame["line"]] + [row.line for row in found.refused]
@@ -578,7 +578,7 @@ def test_json_lines_that_are_no_rows_are_refused_alone(
         b'{"start": 7}',
         b'{"start": 8',
     ]
-    found = read(tmp_path, b"\n".join(lines), format="jsonl", limits=Limits(max_line_bytes=50))
+    found = read(tmp_path, b"\n".join(lines), format="jsonl", limits=FileLimits(max_line_bytes=50))
     assert found.frame["started_ns"].to_list() == [10**9, 7 * 10**9]
     assert found.rules == {
         2: "row_not_json",

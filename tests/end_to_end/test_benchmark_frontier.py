@@ -10,8 +10,8 @@ from math import ceil, floor, log10
 import pytest
 
 from end_to_end.test_known_answers import BENCH_SETTINGS, PER_ROUTE, TESTS
-from end_to_end.whole import ask, run_without_checks
 from goodput.plumbing.workspace import Workspace
+from published import ask, run_at
 
 AIBRIX = TESTS.parent.parent / "shared/data/aibrix-v0.3.0"
 GOLDEN = TESTS / "data/benchmark_frontier.txt"
@@ -160,7 +160,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
             writer.writeheader()
             writer.writerows(row | {"user_id": f"{path.stem}/{row['user_id']}"} for row in rows)
     (folder / "goodput.toml").write_text(SETTINGS)
-    return run_without_checks(folder / "goodput.toml")
+    return run_at(folder / "goodput.toml")
 
 
 ASKED = {

@@ -11,11 +11,11 @@ import duckdb
 import polars as pl
 import pytest
 
-from end_to_end.whole import ask, run_without_checks
 from goodput.cli.comparison import between_values, compared
 from goodput.plumbing.workspace import Workspace
 from goodput.simulate.demo import demo_settings, write_demo
 from goodput.simulate.truth.truth import Truth
+from published import ask, run_at
 
 BOUNDS = dict.fromkeys(("since", "until", "workload"))
 BASE = timedelta(seconds=300)
@@ -30,7 +30,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Trut
     folder = tmp_path_factory.mktemp("demo")
     truth = write_demo(folder / "landing", hours=2)
     (folder / "goodput.toml").write_text(demo_settings())
-    return run_without_checks(folder / "goodput.toml"), truth
+    return run_at(folder / "goodput.toml"), truth
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from end_to_end.whole import ask, run_without_checks
+from published import ask, run_at
 
 TESTS = Path(__file__).parent.parent
 
@@ -39,7 +39,7 @@ def test_requests_worked_out_by_hand(tmp_path: Path) -> None:
     # tests/data/bench/README.md works each of the twelve rows out.
     shutil.copytree(TESTS / "data/bench", tmp_path / "landing", ignore=shutil.ignore_patterns("*.md"))
     (tmp_path / "goodput.toml").write_text(BENCH_SETTINGS)
-    workspace = run_without_checks(tmp_path / "goodput.toml")
+    workspace = run_at(tmp_path / "goodput.toml")
     for grain in (300, 3600, 86400):
         found = ask(workspace, PER_ROUTE.format(grain=grain))
         assert found.rows() == [("cached", 6, 3, 73), ("direct", 6, 3, 143)]

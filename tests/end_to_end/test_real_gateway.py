@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from end_to_end.whole import ask, run_without_checks
 from goodput.plumbing.workspace import Workspace
+from published import ask, run_at
 
 GIVEN = Path(__file__).parent.parent.parent.parent / "shared/data/captures/given"
 pytestmark = pytest.mark.skipif(not GIVEN.is_dir(), reason="the shared captures are not beside this checkout")
@@ -44,7 +44,7 @@ def run_over(folder: Path, *files: str, quality: bool = False) -> Workspace:
     folder.mkdir()
     gate = "[workloads.chat.quality]\n" if quality else ""
     (folder / "goodput.toml").write_text(SETTINGS.format(landing=landing) + gate)
-    return run_without_checks(folder / "goodput.toml")
+    return run_at(folder / "goodput.toml")
 
 
 def answer(folder: Path, *files: str) -> Answer:

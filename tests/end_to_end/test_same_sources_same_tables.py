@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from end_to_end.whole import RESTATED, ask, run_without_checks, table
 from goodput.plumbing.workspace import Workspace
+from published import RESTATED, ask, run_at, table
 
 T0_NS = 1_772_000_000 * 10**9  # 2026-02-25T06:13:20Z
 SETTINGS = """
@@ -37,6 +37,7 @@ ttft_s = { column = "ttft", unit = "s" }
 output_tokens = "out"
 model = "model"
 """
+QUIET = f"{SETTINGS}[alarms]\nenabled = false\n"  # for what no alarm has a part in
 
 
 def attribute(key: str, value: object) -> dict[str, object]:
@@ -158,14 +159,14 @@ def test_any_order_any_duplication_any_split_into_runs(seed: int, cuts: int) -> 
     files = sources(rng)
     with TemporaryDirectory() as at_once, TemporaryDirectory() as bit_by_bit:
         once = Path(at_once)
-        (once / "goodput.toml").write_text(SETTINGS)
+        (once / "goodput.toml").write_text(QUIET)
         (once / "landing").mkdir()
         for name, text in files.items():
             (once / "landing" / name).write_text(text)
-        expected = measured(run_without_checks(once / "goodput.toml"))
+        expected = measured(run_at(once / "goodput.toml"))
 
         later = Path(bit_by_bit)
-        (later / "goodput.toml").write_text(SETTINGS)
+        (later / "goodput.toml").write_text(QUIET)
         (later / "landing").mkdir()
         order = rng.sample(sorted(files), k=len(files))
         for cut in range(cuts):
@@ -174,7 +175,7 @@ def test_any_order_any_duplication_any_split_into_runs(seed: int, cuts: int) -> 
             copied = rng.choice(order[cut::cuts])
             if copied.endswith(".jsonl"):
                 shutil.copy(later / "landing" / copied, later / "landing" / f"copy-{cut}.jsonl")
-            workspace = run_without_checks(later / "goodput.toml")
+            workspace = run_at(later / "goodput.toml")
         for name, frame in measured(workspace).items():
             assert_frame_equal(frame, expected[name])
         check_identities(workspace)
@@ -202,10 +203,10 @@ def test_a_grown_file_counts_as_if_it_had_been_whole_at_first(tmp_path: Path) ->
     for name, steps in (("whole", [len(whole)]), ("grown", [len(lines[0]) + 10, len(lines[0] + lines[1]), len(whole)])):
         folder = tmp_path / name
         (folder / "landing").mkdir(parents=True)
-        (folder / "goodput.toml").write_text(SETTINGS)
+        (folder / "goodput.toml").write_text(QUIET)
         for step in steps:  # the first step ends in the middle of a line
             (folder / "landing/spans.jsonl").write_text(whole[:step])
-            workspace = run_without_checks(folder / "goodput.toml")
+            workspace = run_at(folder / "goodput.toml")
         results.append(workspace)
     for name, frame in measured(results[0]).items():
         assert_frame_equal(measured(results[1])[name], frame)
@@ -217,9 +218,9 @@ def test_a_grown_file_counts_as_if_it_had_been_whole_at_first(tmp_path: Path) ->
 def test_trap_20_late_labels_restate_only_what_they_judge(tmp_path: Path) -> None:
     rng = random.Random(11)
     (tmp_path / "landing").mkdir()
-    (tmp_path / "goodput.toml").write_text(SETTINGS)
+    (tmp_path / "goodput.toml").write_text(QUIET)
     (tmp_path / "landing/spans.jsonl").write_text(otlp_line(rng, range(40)))
-    before = run_without_checks(tmp_path / "goodput.toml")
+    before = run_at(tmp_path / "goodput.toml")
     assert ask(before, "SELECT max(revision) FROM goodput").item() == 0
     old = table(before, "goodput")
     judged = ask(before, "SELECT request_key, ended_at FROM requests WHERE needs_label ORDER BY request_key LIMIT 1")
@@ -234,7 +235,7 @@ def test_trap_20_late_labels_restate_only_what_they_judge(tmp_path: Path) -> Non
     (tmp_path / "landing/labels.jsonl").write_text(
         json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [label]}]}]}) + "\n"
     )
-    after = run_without_checks(tmp_path / "goodput.toml")
+    after = run_at(tmp_path / "goodput.toml")
     new = table(after, "goodput")
     restated = new.filter(pl.col("revision") > 0)
     assert set(restated["revision"]) == {1}
@@ -252,16 +253,16 @@ def test_late_metrics_restate_the_coverage_of_their_hours(tmp_path: Path) -> Non
     """One engine span, and later its engine's counter, which says that four requests ended in that minute."""
     ended_s = T0_NS // 10**9
     (tmp_path / "landing").mkdir()
-    (tmp_path / "goodput.toml").write_text(SETTINGS)
+    (tmp_path / "goodput.toml").write_text(QUIET)
     span = {"traceId": "a" * 32, "spanId": "b" * 16, "name": "llm_request"}
     span |= {"startTimeUnixNano": str(T0_NS - 10**9), "endTimeUnixNano": str(T0_NS)}
     spans = {"resourceSpans": [{"resource": ENGINE, "scopeSpans": [{"spans": [span]}]}]}
     (tmp_path / "landing/spans.jsonl").write_text(json.dumps(spans) + "\n")
     asked = "SELECT DISTINCT coverage_ratio, revision FROM goodput WHERE offered > 0"
-    assert ask(run_without_checks(tmp_path / "goodput.toml"), asked).rows() == [(None, 0)]
+    assert ask(run_at(tmp_path / "goodput.toml"), asked).rows() == [(None, 0)]
     for at, counted in ((ended_s - 30, 10), (ended_s + 30, 14)):
         (tmp_path / f"landing/{at}.prom").write_text(f'vllm:request_success_total{{pod="engine-0"}} {counted}\n')
-    workspace = run_without_checks(tmp_path / "goodput.toml")
+    workspace = run_at(tmp_path / "goodput.toml")
     assert ask(workspace, asked).rows() == [(0.25, 1)]
     told = "SELECT attempts_seen, requests_counted, low_coverage FROM coverage WHERE replica = 'engine-0'"
     assert ask(workspace, told).rows() == [(1, 4, True)]

@@ -5,19 +5,18 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from goodput.plumbing.ledger import LedgerEntry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goodput.join.compute import join_hours
-from goodput.join.staleness import JoinInputs
-from goodput.plumbing.contracts import arrow_schema
+from goodput.join.nodes import JOIN
+from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, hour_label
-from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.node import Batch, Context
 from goodput.settings.model import Settings
+from lakes import by_hour, observe, put_sources
 from random_requests import random_cases, random_settings
 from river import START_NS, START_S, Row, key, label, one_workload, record
 
@@ -26,47 +25,27 @@ FIRST = START_S // 3600
 Tables = dict[str, list[Row]]
 
 
-def landed(lake: Lake, records: Iterable[Row], labels: Iterable[Row], observed_h: int, chosen: Settings) -> JoinInputs:
-    """The conformed parts of these rows, one source each, as if telemetry was observed for `observed_h` hours."""
-    for table, rows in (("serving_records", records), ("label_records", labels)):
-        parts: dict[tuple[int, str], list[Row]] = {}
-        for row in rows:
-            when = row["labelled_ns"] if table == "label_records" else row["ended_ns"] or row["started_ns"]
-            parts.setdefault((when // HOUR_NS, row["source_id"]), []).append(row)
-        for (hour, source_id), part in parts.items():
-            path = lake.part("conformed", table, f"hour={hour_label(hour)}", source_id)
-            write_parquet(path, pa.Table.from_pylist(part, schema=arrow_schema(table)))
-    ledger = {
-        name: LedgerEntry(
-            name,
-            name,
-            name,
-            "landing",
-            "test",
-            "read",
-            None,
-            1,
-            first_event_ns=START_NS,
-            last_event_ns=START_NS + observed_h * HOUR_NS,
-        )
-        for name in ("s1", "s2", "l1")
-    }
-    return JoinInputs(lake, chosen, ledger)
+def landed(lake: Lake, records: Iterable[Row], labels: Iterable[Row], observed_h: int, chosen: Settings) -> Context:
+    """The conformed parts of these rows, a part of each source, with telemetry observed for `observed_h` hours."""
+    hours: dict[str, list[Row]] = {}
+    for row in records:
+        hours.setdefault(hour_label((row["ended_ns"] or row["started_ns"]) // HOUR_NS), []).append(row)
+    put_sources(lake, "serving_records", hours)
+    put_sources(lake, "label_records", by_hour(labels, "labelled_ns"))
+    observe(lake, START_NS, START_NS + observed_h * HOUR_NS)
+    return Context(lake, chosen)
 
 
-def joined(inputs: JoinInputs, batches: Sequence[Sequence[int]]) -> Tables:
-    """Rows of each table after joining hours (counted from START_S) batch by batch."""
+def joined(context: Context, batches: Sequence[Sequence[int]]) -> Tables:
+    """Rows of each table of the hours (counted from START_S) of all batches, joined batch by batch."""
+    parts = {}
     for batch in batches:
-        join_hours(inputs, [hour_label(FIRST + hour) for hour in batch])
-    hours = sorted(hour for batch in batches for hour in batch)
+        partitions = {hour_label(FIRST + hour): fingerprint(batch) for hour in batch}
+        made = JOIN.compute(Batch(context, JOIN, partitions))
+        parts |= {(table, hour): part for table in TABLES for hour, part in made[table].items()}
+    hours = sorted({hour for _, hour in parts})
     return {
-        table: [
-            row
-            for hour in hours
-            for row in pq.read_table(
-                inputs.lake.part("candidate", table, f"hour={hour_label(FIRST + hour)}")
-            ).to_pylist()
-        ]
+        table: [row for hour in hours for row in pq.ParquetFile(parts[table, hour].path).read().to_pylist()]
         for table in TABLES
     }
 
@@ -80,9 +59,9 @@ def test_hours_joined_apart_are_hours_joined_together(seed: int, order: list[int
     records = [row | {"source_id": chance.choice(["s1", "s2"])} for case in cases for row in case.records]
     labels = [row for case in cases for row in case.labels]
     with TemporaryDirectory() as folder:
-        inputs = landed(Lake(Path(folder)), records, labels, 3, chosen)
-        together = joined(inputs, [range(4)])
-        apart = joined(inputs, [sorted(order[:cut]), sorted(order[cut:])])
+        context = landed(Lake(Path(folder)), records, labels, 3, chosen)
+        together = joined(context, [range(4)])
+        apart = joined(context, [sorted(order[:cut]), sorted(order[cut:])])
     assert together == apart
     # and every request is in exactly one hour
     keys = [row["request_key"] for row in together["requests"]]
@@ -91,8 +70,8 @@ def test_hours_joined_apart_are_hours_joined_together(seed: int, order: list[int
 
 def test_a_request_lies_in_the_hour_of_its_end_with_its_attempts_and_labels(tmp_path: Path) -> None:
     records = [record("a", 3500, 3590, request_key="K", outcome="error"), record("b", 3598, 3600, request_key="K")]
-    inputs = landed(Lake(tmp_path), records, [label("span", key("a"))], 2, one_workload(quality={}))
-    parts = {hour: joined(inputs, [[hour]]) for hour in (0, 1)}
+    context = landed(Lake(tmp_path), records, [label("span", key("a"))], 2, one_workload(quality={}))
+    parts = {hour: joined(context, [[hour]]) for hour in (0, 1)}
     assert parts[0] == {table: [] for table in TABLES}
     assert {table: len(rows) for table, rows in parts[1].items()} == {"attempts": 2, "requests": 1, "quality_labels": 1}
     assert parts[1]["requests"][0]["verdict"] == "accepted"
@@ -101,5 +80,5 @@ def test_a_request_lies_in_the_hour_of_its_end_with_its_attempts_and_labels(tmp_
 @pytest.mark.parametrize("at", [-1800.0, 6 * 3600.0, 40 * 3600.0])
 def test_labels_within_their_lateness_are_found(tmp_path: Path, at: float) -> None:
     labels = [label("span", key("a"), at=at)]
-    inputs = landed(Lake(tmp_path), [record("a")], labels, 50, one_workload(quality={}, label_lateness_s=41 * 3600.0))
-    assert joined(inputs, [[0]])["requests"][0]["verdict"] == "accepted"
+    context = landed(Lake(tmp_path), [record("a")], labels, 50, one_workload(quality={}, label_lateness_s=41 * 3600.0))
+    assert joined(context, [[0]])["requests"][0]["verdict"] == "accepted"

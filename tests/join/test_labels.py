@@ -8,7 +8,7 @@ import pytest
 
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect, sql_file
-from goodput.settings.model import Match, Settings, Workload
+from goodput.settings.model import Settings, Workload, WorkloadMatch
 from river import START_NS, TRACE, Joined, Row, at_ns, join, key, label, one_workload, record
 
 OTHER_TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -134,8 +134,8 @@ def test_where_there_is_no_quality_gate_only_the_evaluators_own_verdict_counts()
 def test_each_workload_has_its_own_bar() -> None:
     settings = Settings(
         workloads={
-            "low": Workload(match=Match(model="a"), quality={"min_score": 0.2}),
-            "high": Workload(match=Match(model="b"), quality={"min_score": 0.8}),
+            "low": Workload(match=WorkloadMatch(model="a"), quality={"min_score": 0.2}),
+            "high": Workload(match=WorkloadMatch(model="b"), quality={"min_score": 0.8}),
         }
     )
     rows = [record("a", 0, 1, model="a"), record("b", 2, 3, model="b")]

@@ -6,20 +6,18 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from goodput.plumbing.ledger import LedgerEntry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goodput.join.samples import SampleInputs, sample_hours
-from goodput.join.staleness import JoinInputs
-from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.hourly import stale_hours
-from goodput.plumbing.hours import HOUR_NS, hour_label
-from goodput.plumbing.lake import Lake, write_parquet
+from goodput.join.nodes import SAMPLES
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.hours import hour_label
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.node import Batch, Context
+from goodput.plumbing.plan import due, execute
 from goodput.settings.model import Settings
+from lakes import by_hour, put_sources, rows_in
 from river import START_S, Row, at_ns
 
 HOUR = START_S // 3600
@@ -51,28 +49,21 @@ def reading(at: float, value: float, series: str = "s", **given: Any) -> Row:
     }
 
 
-def landed(lake: Lake, rows: Iterable[Row], chosen: Settings | None = None) -> SampleInputs:
-    """The conformed parts of these rows, one source each name."""
-    parts: dict[tuple[int, str], list[Row]] = {}
-    for row in rows:
-        parts.setdefault((row["sampled_ns"] // HOUR_NS, row["source_id"]), []).append(row)
-    for (hour, source), part in parts.items():
-        path = lake.part("conformed", "sample_records", f"hour={hour_label(hour)}", source)
-        write_parquet(path, pa.Table.from_pylist(part, schema=arrow_schema("sample_records")))
-    sources = {source for _, source in parts}
-    ledger = {name: LedgerEntry(name, name, name, "landing", "otlp", "read", None, 1) for name in sources}
-    return SampleInputs(JoinInputs(lake, chosen or Settings(), ledger))
+def landed(lake: Lake, rows: Iterable[Row], chosen: Settings | None = None) -> Context:
+    """The conformed parts of these rows, a part of each source."""
+    put_sources(lake, "sample_records", by_hour(rows, "sampled_ns"))
+    return Context(lake, chosen or Settings())
 
 
 def sampled(rows: Sequence[Row], hours: Sequence[Sequence[int]] = ((0,),), **given: object) -> list[Row]:
     """Rows of replica_samples by series and time, the hours after START_S computed batch by batch."""
     with TemporaryDirectory() as folder:
-        lake = Lake(Path(folder))
-        inputs = landed(lake, rows, Settings.model_validate(given))
+        context = landed(Lake(Path(folder)), rows, Settings.model_validate(given))
+        found: list[Row] = []
         for batch in hours:
-            sample_hours(inputs, [hour_label(HOUR + hour) for hour in batch])
-        files = [path for paths in lake.parts("candidate", "replica_samples").values() for path in paths]
-        found = [row for path in files for row in pq.read_table(path, partitioning=None).to_pylist()]
+            partitions = {hour_label(HOUR + hour): fingerprint(batch) for hour in batch}
+            made = SAMPLES.compute(Batch(context, SAMPLES, partitions))
+            found += rows_in(made["replica_samples"].values())
     return sorted(found, key=lambda row: (row["series_id"], row["sampled_ns"]))
 
 
@@ -196,16 +187,12 @@ def test_increases_add_up_to_the_true_growth(
     assert len(found) == len(growth)
 
 
-def test_only_hours_whose_readings_changed_are_stale(tmp_path: Path) -> None:
-    lake = Lake(tmp_path)
+def test_only_hours_whose_readings_changed_are_due(tmp_path: Path) -> None:
     rows = [reading(at, at) for at in (100, 3700, 7300, 10900, 14500)]
-    inputs = landed(lake, rows)
+    context = landed(Lake(tmp_path), rows)
     labels = [hour_label(HOUR + hour) for hour in range(5)]
-    assert stale_hours(inputs) == labels
-    sample_hours(inputs, labels)
-    for table in ("replica_samples", "sample_rows"):
-        for label in labels:
-            lake.promote("joined", table, f"hour={label}")
-    assert stale_hours(inputs) == []
-    late = landed(lake, [*rows, reading(200, 150, source_id="b")])
-    assert stale_hours(late) == labels[:2]
+    assert list(due(SAMPLES, context)) == labels
+    assert list(execute(SAMPLES, context).computed) == labels
+    assert due(SAMPLES, context) == {}
+    late = landed(context.lake, [*rows, reading(200, 150, source_id="b")])
+    assert list(due(SAMPLES, late)) == labels[:2]

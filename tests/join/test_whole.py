@@ -9,20 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from goodput.conform.take_in import take_in
-from goodput.plumbing.ledger import read_ledger
 
 from collect.test_cost_dialects import ALLOCATION, CHARGE, IDLE, PRICES, Row, as_csv
 from collect.test_event_dialects import APPLICATION, EVENT, POD, cdevent
-from end_to_end.whole import ask, make_whole
-from goodput.join.whole import CELL, TABLES
+from goodput.conform.ingest import ingest
+from goodput.join.nodes import COST_RECORDS, OPS_EVENTS, RECORD_ROWS, SESSION_LABELS, TOKEN_PRICES
+from goodput.measure.gates import gate_rows
+from goodput.plumbing import source_ledger
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.database import publish
+from goodput.plumbing.node import Context
+from goodput.plumbing.plan import execute
 from goodput.plumbing.sql_files import connect, read_parts
-from goodput.plumbing.warehouse import publish
 from goodput.plumbing.workspace import Workspace
-from plumbing.test_warehouse import NO_GATES
+from published import ask
 
 PUBLIC = ("ops_events", "cost_records", "token_prices")
+NODES = (RECORD_ROWS, OPS_EVENTS, COST_RECORDS, TOKEN_PRICES, SESSION_LABELS)
 
 
 def workspace(folder: Path, settings: str = "") -> Workspace:
@@ -40,18 +43,26 @@ def land(at: Workspace, files: Mapping[str, str]) -> None:
         path.write_text(text)
 
 
+def compute(at: Workspace) -> dict[str, int]:
+    """Ingest what landed and compute what is due of it; rows of each table that was made."""
+    with at.lake.lock():
+        ingest(at)
+        outcomes = [execute(node, Context(at.lake, at.settings)) for node in NODES]
+    assert not any(outcome.blocked for outcome in outcomes)
+    return {table: rows for outcome in outcomes for table, rows in outcome.rows.items() if table != "record_rows"}
+
+
 def made(at: Workspace, table: str, *columns: str) -> list[tuple[Any, ...]]:
-    """Rows of a table once all that landed is taken in."""
-    take_in(at)
-    make_whole(at)
+    """Rows of a table once all that landed is ingested."""
+    compute(at)
     with connect() as connection:
-        read_parts(connection, table, [str(at.lake.part("joined", table, CELL))], arrow_schema(table))
+        read_parts(connection, table, at.lake.catalog[table].all_files(), arrow_schema(table))
         return connection.sql(f"SELECT {', '.join(columns)} FROM {table}").fetchall()
 
 
 def accounts(at: Workspace) -> dict[str, tuple[int, ...]]:
     """Rows read, kept, duplicate, quarantined and ignored of each source, by its path."""
-    publish(at.lake, read_ledger(at.lake), NO_GATES)
+    publish(at.lake, gate_rows(at.settings))
     counts = "rows_read, rows_kept, rows_duplicate, rows_quarantined, rows_ignored"
     found = {path: tuple(rest) for path, *rest in ask(at, f"SELECT path, {counts} FROM sources").rows()}
     assert all(read == sum(others) for read, *others in found.values())  # identity R
@@ -199,7 +210,8 @@ def test_trap_22_prices_hold_from_the_date_of_their_list_until_they_change(tmp_p
         ("gpt-x", "2026-11-01", None, 3e-06),
         ("new/model", "2026-10-01", None, 2.5e-06),
     ]
-    hashes = {entry.path: entry.content_hash for entry in read_ledger(at.lake).values()}
+    ledger = source_ledger.read(at.lake, ["path", "content_hash"]).to_pylist()
+    hashes = {source["path"]: source["content_hash"] for source in ledger}
     lists = [hashes["model_prices_and_context_window.json"], hashes["prices-2026-11-01.json"]]
     assert [row[1] for row in made(at, "token_prices", "model", "source_hash") if row[0] == "gpt-x"] == lists
 
@@ -300,8 +312,7 @@ def test_order_and_repetition_change_nothing(tmp_path: Path, seed: int) -> None:
     random.Random(seed).shuffle(names)
     for some in (names[:4], names[4:8], names[8:]):
         land(bit_by_bit, {name: FILES[name] for name in some})
-        take_in(bit_by_bit)
-        make_whole(bit_by_bit)
+        compute(bit_by_bit)
     copy = bit_by_bit.settings.landing_paths[0] / "again"
     copy.mkdir()
     for name in ("focus-2026-11-03.csv", "k8s.jsonl", "opencost.json"):
@@ -314,10 +325,8 @@ def test_order_and_repetition_change_nothing(tmp_path: Path, seed: int) -> None:
 def test_only_what_changed_is_made_again(tmp_path: Path) -> None:
     at = workspace(tmp_path)
     land(at, {"focus.csv": as_csv(CHARGE)})
-    take_in(at)
-    assert make_whole(at) == {**dict.fromkeys(TABLES, 0), "cost_records": 1}
-    assert make_whole(at) == {}
+    assert compute(at) == {**dict.fromkeys((*PUBLIC, "session_labels"), 0), "cost_records": 1}
+    assert compute(at) == {}
     land(at, {"events.jsonl": lines(EVENT)})
-    take_in(at)
-    assert make_whole(at) == {"ops_events": 1}
-    assert make_whole(workspace(tmp_path, '[costs]\nservices = ["nothing"]\n')) == {"cost_records": 0}
+    assert compute(at) == {"ops_events": 1}
+    assert compute(workspace(tmp_path, '[costs]\nservices = ["nothing"]\n')) == {"cost_records": 0}

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from goodput.settings.model import Match, Settings, Workload
+from goodput.settings.model import Settings, Workload, WorkloadMatch
 from river import Row, join, record
 
 
 def workloads(matches: Mapping[str, Mapping[str, Any]], *requests: Row) -> list[str]:
     """The workload of each request, in order; `requests` are facts of one attempt each."""
-    settings = Settings(workloads={name: Workload(match=Match(**match)) for name, match in matches.items()})
+    settings = Settings(workloads={name: Workload(match=WorkloadMatch(**match)) for name, match in matches.items()})
     rows = [record(f"r{n:02d}", n, n + 1, request_key=f"{n:02d}", **facts) for n, facts in enumerate(requests)]
     joined = join(rows, settings=settings)
     assert {row["request_key"]: row["workload"] for row in joined.attempts.values()} == {
@@ -72,7 +72,10 @@ def test_no_workloads_leaves_everything_unassigned_and_ungated() -> None:
 
 def test_a_request_is_selected_by_what_was_asked_not_by_the_fallback() -> None:
     settings = Settings(
-        workloads={"big": Workload(match=Match(model="big")), "small": Workload(match=Match(model="small"))}
+        workloads={
+            "big": Workload(match=WorkloadMatch(model="big")),
+            "small": Workload(match=WorkloadMatch(model="small")),
+        }
     )
     joined = join(
         [

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goodput.measure.windows import Parts, Stretch, measure
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import compute, connect
-from river import START_S, Row, at, at_ns, judged, one_workload
+from river import START_S, Parts, Row, Stretch, at, at_ns, judged, measure, one_workload
 
 
 def attempt(end: float, replica: str = "r", **given: Any) -> Row:

@@ -13,13 +13,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goodput.join.staleness import JoinInputs
-from goodput.measure.disruptions import DisruptionInputs, by_kind, disrupt, disrupt_days
+from goodput.measure.disruptions import BY_KIND, caps, disrupt, options
+from goodput.measure.nodes import DISRUPTION_COST, DISRUPTIONS
+from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.sql_files import connect, sql_file
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.node import Batch, Context
+from goodput.plumbing.parameters import as_rows
+from goodput.plumbing.plan import due, execute
+from goodput.plumbing.sql_files import compute, connect, sql_file
 from goodput.settings.model import Settings
-from river import START_S, Row, at
+from lakes import put
+from river import START_S, Row, at, made
 
 DAY = 24 * 60
 
@@ -70,20 +75,29 @@ def disruptions(
 ) -> dict[str, Row]:
     """Rows of `disruptions` by event; telemetry begins at minute `since` and ends at minute `until`."""
     settings = Settings.model_validate({"disruptions": chosen})
+    batch = Batch(Context(Lake(Path("none")), settings), DISRUPTIONS, {ALL: ""})
+    asked = {"from_s": START_S - 9 * 86400.0, "until_s": START_S + 9 * 86400.0}
+    observed = {"observed_from_s": START_S + 60.0 * since, "observed_until_s": START_S + 60.0 * until}
     with connect() as connection:
         _loaded(connection, windows, events)
-        observed_s = START_S + 60 * since, START_S + 60 * until
-        found = disrupt(connection, settings, (START_S - 9 * 86400, START_S + 9 * 86400), observed_s)
+        (row,) = options(batch).to_pylist()
+        connection.register("disruption_options", as_rows("disruption_options", {**row, **asked, **observed}))
+        connection.register("disruption_caps", caps(settings))
+        found = disrupt(connection, batch)
     return {row["event_id"]: row for row in found.to_pylist()}
 
 
 def costs(windows: Sequence[Row], judged: Iterable[Row]) -> dict[str, list[Row]]:
     """Rows of the tables by kind for these windows and rows of `disruptions`."""
+    batch = Batch(Context(Lake(Path("none")), Settings()), DISRUPTION_COST, {ALL: ""})
     with connect() as connection:
         _loaded(connection, windows)
         table = pa.Table.from_pylist(list(judged), schema=arrow_schema("disruptions"))
         connection.register("disruptions", table)
-        return {name: rows.to_pylist() for name, rows in by_kind(connection, Settings()).items()}
+        connection.register("disruption_options", options(batch))
+        for relation in DISRUPTION_COST.relations:
+            compute(connection, relation)
+        return {name: made(connection, name).to_pylist() for name in BY_KIND}
 
 
 def steady(first: int, last: int, **given: Any) -> list[Row]:
@@ -347,34 +361,33 @@ def test_random_pools_by_plain_python(seed: int) -> None:
             )
 
 
-def _lay(lake: Lake, windows: Sequence[Row], events: Sequence[Row], version: str = "1") -> DisruptionInputs:
+def _lay(lake: Lake, windows: Sequence[Row], events: Sequence[Row]) -> Context:
+    """Windows and events as the plan would have left them."""
     hours: dict[str, list[Row]] = {}
     for row in windows:
-        hours.setdefault(f"hour={row['window_start']:%Y-%m-%dT%H}", []).append(row)
+        served = {name: value for name, value in row.items() if name != "hit"}
+        hours.setdefault(f"{row['window_start']:%Y-%m-%dT%H}", []).append(served)
     for hour, rows in hours.items():
-        served = [{name: value for name, value in row.items() if name != "hit"} for row in rows]
-        table = pa.Table.from_pylist(served, schema=arrow_schema("goodput"))
-        write_parquet(lake.part("measured", "goodput", hour), table, inputs=f"{hour} {version}")
-    told_events = pa.Table.from_pylist(list(events), schema=arrow_schema("ops_events"))
-    write_parquet(lake.part("joined", "ops_events", "all"), told_events)
-    return DisruptionInputs(JoinInputs(lake, Settings(), {}))
+        put(lake, "goodput", hour, rows)
+    put(lake, "ops_events", ALL, events)
+    return Context(lake, Settings())
 
 
-def test_only_days_near_a_change_are_measured_again(tmp_path: Path) -> None:
+def test_only_days_near_a_change_are_due(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     windows, later = steady(0, 60), event(15 * DAY)
-    inputs = _lay(lake, windows, [event(30), later])
-    days = ["day=2026-11-20", "day=2026-12-05"]
-    assert list(inputs.stale_days()) == days
-    assert disrupt_days(inputs, days) == 2
-    for day in days:
-        lake.promote("measured", "disruptions", day)
-    assert list(_lay(lake, windows, [event(30), later]).stale_days()) == []
-    assert list(_lay(lake, steady(-2 * DAY, -2 * DAY + 60), [event(30), later]).stale_days()) == days[:1]
-    assert list(_lay(lake, windows, [event(30), later], "2").stale_days()) == days[:1]
+    context = _lay(lake, windows, [event(30), later])
+    days = ["2026-11-20", "2026-12-05"]
+    assert list(due(DISRUPTIONS, context)) == days
+    done = execute(DISRUPTIONS, context)
+    assert (list(done.computed), done.rows) == (days, {"disruptions": 2})
+    assert due(DISRUPTIONS, _lay(lake, windows, [event(30), later])) == {}
+    assert list(due(DISRUPTIONS, _lay(lake, steady(-2 * DAY, -2 * DAY + 60), [event(30), later]))) == days[:1]
+    assert list(due(DISRUPTIONS, _lay(lake, steady(0, 60, accepted=80), [event(30), later]))) == days[:1]
     retold = _lay(lake, windows, [event(30)])
-    assert days[1] in retold.stale_days()
-    assert disrupt_days(retold, days[1:]) == 0
+    assert days[1] in due(DISRUPTIONS, retold)
+    execute(DISRUPTIONS, retold)
+    assert [part.rows for day in days for part in lake.catalog["disruptions"].parts[day]] == [1, 0]
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pytest
 
 from goodput.join.workloads import workload_rows
-from goodput.measure.windows import Parts, Stretch, measure
-from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.contracts import arrow_schema, contract_names
+from goodput.plumbing.graph import closure
 from goodput.plumbing.lake import write_parquet
-from goodput.plumbing.sql_files import connect, sql_file
+from goodput.plumbing.parameters import register
+from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Quality, Settings, Workload
-from river import START_S, Row, at_ns, judged, one_workload
+from river import START_S, Parts, Row, Stretch, at_ns, judged, measure, one_workload
 
 WINDOW_S = 300
 TTFT = one_workload(ttft_s=1.0)
@@ -65,8 +66,10 @@ def frontier(
     with connect() as connection:
         connection.register("load_windows", made.load_windows.to_arrow().cast(arrow_schema("load_windows")))
         connection.register("goodput", made.goodput.with_columns(cost_usd=pl.lit(cost_usd)).to_arrow())
-        connection.register("workloads", workload_rows(settings))
-        rows = pl.DataFrame(connection.sql(sql_file("frontier").text).to_arrow_table())
+        register(connection, "workload_rules", workload_rows(settings))
+        for name in closure(["frontier"], contract_names()):
+            compute(connection, name)
+        rows = pl.DataFrame(connection.sql("FROM frontier").to_arrow_table())
     return rows.filter(slice="route").sort("load_bin")
 
 

@@ -6,10 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goodput.measure.windows import Parts, Stretch, measure
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect, sql_file
-from river import START_S, VERDICTS, Row, at, at_ns, judged, one_workload
+from river import START_S, VERDICTS, Parts, Row, Stretch, at, at_ns, judged, measure, one_workload
 
 GATES = ("success", "retries", "ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline", "quality")
 

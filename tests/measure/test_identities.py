@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from goodput.measure.windows import Parts, Stretch, measure
 from goodput.settings.model import Settings
 from random_requests import random_cases, random_settings
-from river import START_S, VERDICTS, Joined, at_ns, join, session_hours, windows
+from river import START_S, VERDICTS, Joined, Parts, Stretch, at_ns, join, measure, session_hours, windows
 
 OBSERVED_S = 3 * 3600.0
 FEW = settings(max_examples=3, deadline=None)

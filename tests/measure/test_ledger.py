@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from by_seconds import Fleet, Record, Try, ledger, samples
-from goodput.measure.ledger import READS, charge
-from goodput.measure.windows import SLICES, Parts, Stretch, measure, slice_rows
+from goodput.measure.cost_ledger import SETTINGS_TABLES
+from goodput.measure.nodes import COST_LEDGER, WASTE
+from goodput.measure.slices import SLICES, slice_rows
 from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.hours import hour_label
+from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Rate, Settings
-from river import Row, judged, one_workload
+from river import Parts, Row, Stretch, judged, measure, one_workload
 
 HOUR = 498_671  # since the Unix epoch: the last of its day
 BEGIN_S = HOUR * 3600
@@ -123,12 +124,16 @@ def charged(
         rates={pool: Rate(pool=(pool,), usd_per_gpu_hour=usd * 3600) for pool, usd in fleet.rates.items()},
     )
     with connect() as connection:
-        for name in READS:
+        for name in COST_LEDGER.inputs:
             schema = arrow_schema(name)
             if name == "attempts":
                 schema = schema.append(pa.field("part_hour", pa.int64()))
             connection.register(name, pa.Table.from_pylist(tables[name], schema=schema))
-        charge(connection, chosen, [hour_label(HOUR + hour) for hour in hours], reach_h=1)
+        connection.register("target_hours", as_rows("target_hours", *({"epoch_hour": HOUR + hour} for hour in hours)))
+        for name in SETTINGS_TABLES:
+            connection.register(name, SETTINGS_TABLES[name](chosen))
+        for relation in COST_LEDGER.relations:
+            compute(connection, relation)
         return pl.DataFrame(connection.sql("SELECT * FROM cost_ledger").to_arrow_table())
 
 
@@ -216,9 +221,10 @@ def wasted(frame: pl.DataFrame, window_s: int) -> pl.DataFrame:
     names = arrow_schema("cost_ledger").names
     with connect() as connection:
         connection.register("cost_ledger", frame.select(names).to_arrow())
-        connection.register("grains", pa.table({"window_s": pa.array([window_s], pa.int32())}))
+        connection.register("grains", as_rows("grains", {"window_s": window_s}))
         connection.register("slices", slice_rows(SLICES))
-        compute(connection, "waste")
+        for relation in WASTE.relations:
+            compute(connection, relation)
         return pl.DataFrame(connection.sql("SELECT * FROM waste").to_arrow_table())
 
 

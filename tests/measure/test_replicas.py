@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goodput.measure.replicas import TABLES
+from goodput.measure.nodes import REPLICAS
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
-from river import START_S, Row, at_ns
+from river import START_S, Row, at_ns, made
 
 
 def attempt(start: float, end: float, **given: Any) -> Row:
@@ -51,12 +52,16 @@ def rows_of(
     with connect() as connection:
         for name, rows in (("attempts", attempts), ("replica_samples", samples)):
             connection.register(name, pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
-        connection.register("grains", pa.table({"window_s": pa.array([grain], pa.int32())}))
-        connection.register("span", pa.table({"from_s": [START_S], "until_s": [START_S + 3600]}))
-        connection.register("sample_options", pa.table({"staleness_ns": [staleness_s * 10**9]}))
-        for name in ("replica_life", "replica_grid", "replica_counts", "replica_gauges", *TABLES):
+        asked = {
+            "grains": {"window_s": grain},
+            "measured_range": {"from_s": START_S, "until_s": START_S + 3600},
+            "sample_options": {"staleness_ns": staleness_s * 10**9},
+        }
+        for name, row in asked.items():
+            connection.register(name, as_rows(name, row))
+        for name in REPLICAS.relations:
             compute(connection, name)
-        found = {name: connection.sql(f"FROM {name}").to_arrow_table().cast(arrow_schema(name)) for name in TABLES}
+        found = {name: made(connection, name) for name in REPLICAS.tables}
     return {
         name: {((row["window_start"].timestamp() - START_S) / 60, row["replica"]): row for row in table.to_pylist()}
         for name, table in found.items()
@@ -226,7 +231,7 @@ def test_a_random_fleet_by_plain_python(seed: int) -> None:
         for replica in "abc":
             ended = [a for a in attempts if a["replica"] == replica and first <= a["ended_ns"] < last]
             both = [a for a in ended if a["input_tokens"] is not None and a["cached_input_tokens"] is not None]
-            cache, window = (found[name][minute, replica] for name in TABLES)
+            cache, window = (found[name][minute, replica] for name in REPLICAS.tables)
             asked = sum(a["input_tokens"] for a in both)
             assert cache["hit_ratio"] == pytest.approx(sum(a["cached_input_tokens"] for a in both) / asked)
             hits = [a["ttft_s"] for a in both if a["outcome"] == "ok" and a["cached_input_tokens"] > 0]

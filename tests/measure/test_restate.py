@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from goodput.measure.windows import restate
+from goodput.measure.restatement import restate
 from goodput.plumbing.contracts import arrow_schema
 from river import Row, judged, one_workload, row_of, windows
 

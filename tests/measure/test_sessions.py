@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goodput.measure.windows import Parts, Stretch, measure
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect, sql_file
 from goodput.settings.model import Quality, Settings, Workload
-from river import START_S, VERDICTS, Row, at, at_ns, judged, row_of, session_hours
+from river import START_S, VERDICTS, Parts, Row, Stretch, at, at_ns, judged, measure, row_of, session_hours
 
 HOUR = 3600.0
 BY_SESSION = Settings(

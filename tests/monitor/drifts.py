@@ -8,7 +8,7 @@ import numpy as np
 from goodput.monitor.calendar import calendar
 from goodput.monitor.detector import Inputs, score
 from goodput.monitor.grid import Grid
-from goodput.monitor.states import Episode, Patience, episodes
+from goodput.monitor.states import Debounce, Episode, episodes
 
 MONDAY_S = int(datetime(2026, 1, 5, tzinfo=UTC).timestamp())
 HOURS = 24
@@ -22,7 +22,7 @@ def fired(values: np.ndarray, threshold: float, floor: float = 0.02, an_hour: in
 
 
 def _episodes(row: np.ndarray, threshold: float) -> list[Episode]:
-    return list(episodes(row >= threshold, row < threshold / 2, np.isfinite(row), Patience()))
+    return list(episodes(row >= threshold, row < threshold / 2, np.isfinite(row), Debounce()))
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,6 @@ def found(alarms: list[list[Episode]], onset: np.ndarray) -> Found:
 def absolute_fired(values: np.ndarray, bound: float) -> list[list[Episode]]:
     """The same with an alarm that knows no baseline: two hours in a row above a bound."""
     return [
-        [e for e in episodes(row > bound, row <= bound, np.isfinite(row), Patience()) if e.firing is not None]
+        [e for e in episodes(row > bound, row <= bound, np.isfinite(row), Debounce()) if e.firing is not None]
         for row in values
     ]

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from goodput.simulate.demand import Rate
+from goodput.simulate.demand import ArrivalRate
 from goodput.simulate.fleet.arrival import Arrival
 from goodput.simulate.fleet.config import FleetConfig, Manners, Operation, PoolSpec
 from goodput.simulate.story import CHAT, CHAT_ENGINE, RAG, RAG_ENGINE
@@ -20,7 +20,7 @@ START = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
 DAY_S, HOUR_S = 86400.0, 3600.0
 QUIET_DAYS = 9
 _HOURS = ((2, 28), (4, 30), (47, 64))  # from the onset of each fault to its end, after the quiet days
-_PEAK = Rate(peak_at=0.55, width=0.17, height=0.8)
+_PEAK = ArrivalRate(peak_at=0.55, width=0.17, height=0.8)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from goodput.monitor.assets import read_rows
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.settings.model import Settings
 from goodput.simulate.fleet.fleet import Fleet, Served
+from lakes import rows_of
 from monitor.fleet import DAY_S, START, Fault, Story, arrivals, faults, fleet
 from monitor.fleet_files import run_through
 from monitor.fleet_rows import operations, relations
@@ -83,7 +83,7 @@ def fleet_lines() -> Iterator[Line]:
     """The faults through the whole pipeline with windows of an hour, then of 15 minutes by the rows alone."""
     served = served_in(BUSY)
     with run_through(BUSY, served) as workspace:
-        events = read_rows(workspace.lake, "alarm_events")
+        events = rows_of(workspace.lake, "alarm_events")
     yield from _told(BUSY, pages_of(events), "goodput run", {"p99_ttft_s": 10, "kv_usage_ratio": 12, "hit_ratio": 9})
     quarters = pages_of(judged(BUSY, served, 900))
     yield from _told(BUSY, quarters, "15 minutes", {"kv_usage_ratio": 16, "hit_ratio": 12})

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from goodput.monitor.absence import watched_absences
 from goodput.monitor.calendar import calendar
 from goodput.monitor.grid import Grid
-from goodput.monitor.series import Panel
-from goodput.monitor.watched import Watched
-from goodput.settings.alarms import default_rules
+from goodput.monitor.panel import Panel
+from goodput.monitor.rule_kind import Observed
+from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.rules.absence import KIND
+from goodput.settings.model import Settings
 from monitor.drifts import MONDAY_S
 
 SERIES, DAYS, A_DAY = 250, 56, 24
-RULE = {"pool_silent": default_rules()["pool_silent"]}
 
 
 def traffic(share: np.ndarray, sticky: float = 1.0) -> np.ndarray:
@@ -26,11 +26,11 @@ def traffic(share: np.ndarray, sticky: float = 1.0) -> np.ndarray:
     return there
 
 
-def watched(there: np.ndarray) -> list[Watched]:
+def watched(there: np.ndarray) -> list[RuleSeries]:
     grid = Grid(MONDAY_S, there.shape[1] // A_DAY)
     labels = tuple((("pool", str(row)),) for row in range(len(there)))
     panel = Panel("goodput_ratio", grid, labels, there.astype(float), there.astype(float), None)
-    return list(watched_absences({"goodput_ratio": panel}, RULE, calendar(grid), grid.windows))
+    return list(KIND.series(Observed(Settings(), grid, grid.windows, {"goodput_ratio": panel}, calendar(grid))))
 
 
 EVENLY, AT_NIGHT = np.full(A_DAY, 1 / 6), np.where(np.arange(A_DAY) < 7, 0.19, 0.01)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from goodput.monitor.causes import Operation, last_operation, likely_cause
+from goodput.monitor.causes import OpsEvent, last_operation, likely_cause
 
 H = 3600.0
 ONSET, AT = 100 * H, 106 * H
 
 
-def done(kind: str, hour: float, pool: str | None = "chat", replica: str | None = None) -> Operation:
-    return Operation(hour * H, kind, pool, replica)
+def done(kind: str, hour: float, pool: str | None = "chat", replica: str | None = None) -> OpsEvent:
+    return OpsEvent(hour * H, kind, pool, replica)
 
 
 ROTATION = done("salt_rotation", 99)
@@ -28,7 +28,7 @@ ROTATION = done("salt_rotation", 99)
         ("hit_ratio", [done("deployment", 107)], ROTATION),  # after the alarm
     ],
 )
-def test_the_nearest_that_can_do_it_is_named(metric: str, others: list[Operation], named: Operation) -> None:
+def test_the_nearest_that_can_do_it_is_named(metric: str, others: list[OpsEvent], named: OpsEvent) -> None:
     assert likely_cause([ROTATION, *others], metric, {"pool": "chat"}, ONSET, AT) == named
 
 

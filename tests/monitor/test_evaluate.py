@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from goodput.monitor.alarm_tables import alarm_tables, read_evidence
 from goodput.monitor.evaluate import Evaluation, Evidence
-from goodput.monitor.reach import reach
+from goodput.monitor.lookback import lookback
 from goodput.plumbing.alarm_actions import Action
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
 from monitor.noise import hourly_p99, ramp
 from monitor.rows import MONDAY, goodput_rows
@@ -217,7 +219,7 @@ def test_history_that_is_out_of_reach_changes_nothing_that_was_told() -> None:
     told = evaluation(rows, 156 * A_DAY, settings(alarms={"max_age_s": 9e9})).news([])
     fixed = [e for e in told if e["pool"] == "pool-1"]
     for before, days in ((told, 160 - 30), (fixed, 92)):
-        looks = reach(at(160 * A_DAY - 1), before)
+        looks = lookback(at(160 * A_DAY - 1), before)
         assert timedelta(days=days) <= at(160 * A_DAY) - looks.since <= timedelta(days=days + 40)
         near = rows.filter(pl.col("window_start") >= looks.since, pl.col("pool").is_in([e["pool"] for e in before]))
         again = evaluation(near, 160 * A_DAY, settled=looks.settled).news(before)
@@ -423,3 +425,49 @@ def test_the_watchdog_barks_once_an_hour(rows: pl.DataFrame) -> None:
     soon, later = (Evaluation(seen.evidence, seen.now + timedelta(minutes=m)).news(told) for m in (20, 60))
     assert [[e["rule"] for e in news if e["rule"] == "watchdog"] for news in (soon, later)] == [[], ["watchdog"]]
     assert [e["rule"] for e in Evaluation(Evidence({}, settings()), seen.now).news([])] == ["watchdog"]
+
+
+def test_evidence_that_was_judged_before_is_judged_again_by_the_clock_alone(
+    rows: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a full evaluation gives at each later time, without one: also once the silence has become an alarm."""
+    hour = DAYS * A_DAY
+    seen = Evidence({"goodput": rows}, settings(), seen_live=True, settled=at(0))
+    first = alarm_tables(seen, {}, at(hour) + timedelta(minutes=10))
+    later = [timedelta(minutes=20), timedelta(hours=1), timedelta(hours=3), timedelta(hours=30)]
+    full, before = [], first.rows
+    for after in later:
+        full.append(alarm_tables(seen, before, at(hour) + after, inputs={}))
+        before = full[-1].rows
+    monkeypatch.setattr(Evaluation, "rule_series", property(lambda _: pytest.fail("judged again")))
+    made, before = first.inputs, first.rows
+    for after, expected in zip(later[:3], full, strict=False):
+        found = alarm_tables(seen, before, at(hour) + after, inputs=made)
+        for table in ("alarms", "alarm_events", "alarm_series"):
+            assert found.rows[table].sort(pl.all()).equals(expected.rows[table].sort(pl.all())), table
+        assert (found.new_events, found.firing) == (expected.new_events, expected.firing)
+        made, before = found.inputs, found.rows
+    assert [event["rule"] for event in before["alarm_events"].to_dicts()[-2:]] == ["telemetry_silent", "watchdog"]
+    with pytest.raises(pytest.fail.Exception):  # on another day power is replayed again
+        alarm_tables(seen, before, at(hour) + later[3], inputs=made)
+    with pytest.raises(pytest.fail.Exception):
+        alarm_tables(Evidence({"goodput": rows[:-1]}, settings(), seen_live=True), before, at(hour), inputs=made)
+
+
+def test_a_database_gives_what_the_rows_give_and_no_more(rows: pl.DataFrame) -> None:
+    """Other slices, other windows, hours to come, and relations that are not there."""
+    late = pl.col("window_start") + pl.duration(days=40)
+    others = [rows.with_columns(slice=pl.lit("all")), rows.with_columns(window_s=pl.lit(300, pl.Int32))]
+    others.append(rows.with_columns(window_start=late).filter(pl.col("window_start") > at(DAYS * A_DAY + 1)))
+    everything = pl.concat([rows, *others]).to_arrow()
+    now = at(DAYS * A_DAY) + timedelta(minutes=10)
+    with connect() as connection:
+        connection.register("goodput", everything)
+        found = read_evidence(connection, settings(), now)
+    assert set(found.rows) == {"goodput"}
+    expected = Evaluation(Evidence({"goodput": rows}, settings()), now)
+    assert Evaluation(found, now).news([]) == expected.news([])
+    columns = found.rows["goodput"].columns
+    assert found.rows["goodput"].equals(rows.select(columns).sort("window_s", "window_start", "workload", "pool"))
+    with connect() as connection:
+        assert read_evidence(connection, settings(), now).rows == {}

@@ -13,15 +13,19 @@ import numpy as np
 import polars as pl
 import pytest
 
+from goodput.alarms import evidence, judge
 from goodput.cli.headline import print_headline
 from goodput.cli.main import main
 from goodput.measure.gates import gate_rows
-from goodput.monitor.assets import TABLES, evaluate, evidence, read_rows
+from goodput.monitor.alarm_tables import TABLES
 from goodput.plumbing.alarm_actions import read_actions
+from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.lake import write_parquet
-from goodput.plumbing.warehouse import publish
+from goodput.plumbing.database import Published
+from goodput.plumbing.database import publish as publish_tables
+from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.workspace import Workspace
+from lakes import put, rows_of
 from monitor.noise import hourly_p99, ramp
 from monitor.rows import MONDAY, goodput_rows
 
@@ -40,23 +44,35 @@ def measured() -> pl.DataFrame:
 
 @pytest.fixture
 def workspace(tmp_path: Path, measured: pl.DataFrame) -> Workspace:
-    """A lake whose measured layer holds those rows, a day's in the file of its first hour."""
+    """A lake whose measured layer holds those rows, a day's in the part of its first hour."""
     (tmp_path / "goodput.toml").write_text('lake = "lake"\n[workloads.chat]\nttft_s = 2.0\n')
     at_work = Workspace(tmp_path / "goodput.toml")
     at_work.lake.open()
     schema = arrow_schema("goodput")
     missing = [name for name in schema.names if name not in measured.columns]
-    whole = measured.with_columns(pl.lit(None).alias(name) for name in missing)
-    for (day,), rows in whole.group_by(pl.col("window_start").dt.date()):
-        path = at_work.lake.part("measured", "goodput", f"hour={day}T00")
-        write_parquet(path, rows.select(schema.names).to_arrow().cast(schema))
+    widened = measured.with_columns(pl.lit(None).alias(name) for name in missing)
+    parts = {}
+    for (day,), rows in widened.group_by(pl.col("window_start").dt.date()):
+        table = rows.select(schema.names).to_arrow().cast(schema)
+        parts[f"{day}T00"] = (at_work.lake.write_part("goodput", f"{day}T00", table, fingerprint(str(day))),)
+    at_work.lake.catalog["goodput"].replace(parts)
     return at_work
+
+
+def publish(workspace: Workspace) -> Published:
+    return publish_tables(workspace.lake, gate_rows(workspace.settings))
+
+
+def evaluate(workspace: Workspace, now: datetime) -> dict[str, int]:
+    """Judge the alarms by what is published, as a run does."""
+    publish(workspace)
+    return judge(workspace.lake, workspace.settings, now)
 
 
 @pytest.fixture
 def say(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
     """Publishes what was evaluated, then runs `goodput alarms ...`; the answer is what was printed."""
-    publish(workspace.lake, [], gate_rows(workspace.settings))
+    publish(workspace)
     monkeypatch.chdir(workspace.config.parent if workspace.config else os.curdir)
     monkeypatch.delenv("COLUMNS", raising=False)
 
@@ -74,21 +90,21 @@ def say(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 @pytest.fixture
 def evaluated(workspace: Workspace) -> dict[str, Any]:
     evaluate(workspace, NOW)
-    return {row["rule"]: row for row in read_rows(workspace.lake, "alarms") if row["pool"] == "pool-0"}
+    return {row["rule"]: row for row in rows_of(workspace.lake, "alarms") if row["pool"] == "pool-0"}
 
 
 def test_a_second_evaluation_adds_no_event_and_edits_none(workspace: Workspace) -> None:
     first = evaluate(workspace, NOW)
-    told = read_rows(workspace.lake, "alarm_events")
+    told = rows_of(workspace.lake, "alarm_events")
     second = evaluate(workspace, NOW + timedelta(minutes=20))
     assert first["new_events"] == first["alarm_events"] == len(told) > 3
     assert second["new_events"] == 0
-    assert read_rows(workspace.lake, "alarm_events") == told
+    assert rows_of(workspace.lake, "alarm_events") == told
 
 
 def test_all_relations_are_published(workspace: Workspace) -> None:
     counts = evaluate(workspace, NOW)
-    rows = publish(workspace.lake, [], gate_rows(workspace.settings))
+    rows = publish(workspace).rows
     assert {name: rows[name] for name in TABLES} == {name: counts[name] for name in TABLES}
     assert min(rows[name] for name in TABLES) > 0
 
@@ -98,7 +114,7 @@ def test_an_empty_lake_has_only_the_watchdog(tmp_path: Path) -> None:
     empty = Workspace(tmp_path / "goodput.toml")
     empty.lake.open()
     assert evaluate(empty, NOW)["alarms"] == 0
-    assert [row["rule"] for row in read_rows(empty.lake, "alarm_events")] == ["watchdog"]
+    assert [row["rule"] for row in rows_of(empty.lake, "alarm_events")] == ["watchdog"]
 
 
 @pytest.mark.usefixtures("evaluated")
@@ -132,13 +148,13 @@ def test_show_draws_one(evaluated: dict[str, Any], say: Say, tmp_path: Path) -> 
 def test_a_run_ends_with_what_to_expect_of_alarms(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    power = pl.DataFrame(read_rows(workspace.lake, "alarm_power"), infer_schema_length=None)
+    power = pl.DataFrame(rows_of(workspace.lake, "alarm_power"), infer_schema_length=None)
     expected = power.filter("armed")["false_alarms_per_week"].sum()
     often = pl.col("rule") == "p99_e2e_s_page"
     noisy = power.with_columns(fired=pl.when(often).then(5).otherwise("fired"), armed=pl.col("armed") & ~often)
     rows = noisy.to_arrow().cast(arrow_schema("alarm_power"))
-    write_parquet(workspace.lake.part("monitored", "alarm_power", "history=all"), rows)
-    publish(workspace.lake, [], gate_rows(workspace.settings))
+    put(workspace.lake, "alarm_power", ALL, rows)
+    publish(workspace)
     monkeypatch.setenv("COLUMNS", "200")
     print_headline(workspace.config, None)
     said = capsys.readouterr().out
@@ -183,11 +199,11 @@ def test_an_accepted_shift_ends_the_alarm_of_the_series(
         def now(cls, tz: Any = None) -> "Clock":
             return cls.fromtimestamp(NOW.timestamp(), UTC)
 
-    monkeypatch.setattr("goodput.cli.alarm_orders.datetime", Clock)
+    monkeypatch.setattr("goodput.cli.alarm_actions.datetime", Clock)
     since = MONDAY + timedelta(days=DAYS - 1)
     say("accept", evaluated["p99_ttft_s_page"]["alarm_id"], "--from", since.isoformat())
     evaluate(workspace, NOW)
-    last = [row for row in read_rows(workspace.lake, "alarm_events") if row["pool"] == "pool-0"]
+    last = [row for row in rows_of(workspace.lake, "alarm_events") if row["pool"] == "pool-0"]
     ended = {(row["rule"], row["reason"]) for row in last if row["transition"] == "resolved"}
     assert {("p99_ttft_s_page", "accepted"), ("p99_ttft_s_ticket", "accepted")} <= ended
     assert not [rule for rule, reason in ended if "e2e" in rule and reason == "accepted"]
@@ -201,8 +217,8 @@ def test_an_accepted_shift_ends_the_alarm_of_the_series(
 def test_silence_is_what_follows_on_speech(workspace: Workspace) -> None:
     def clock(hours: float) -> tuple[str, int]:
         evaluate(workspace, NOW + timedelta(hours=hours))
-        row = next(row for row in read_rows(workspace.lake, "alarms") if row["rule"] == "telemetry_silent")
-        told = [e for e in read_rows(workspace.lake, "alarm_events") if e["rule"] == "telemetry_silent"]
+        row = next(row for row in rows_of(workspace.lake, "alarms") if row["rule"] == "telemetry_silent")
+        told = [e for e in rows_of(workspace.lake, "alarm_events") if e["rule"] == "telemetry_silent"]
         return row["state"], len(told)
 
     assert clock(20) == ("learning", 0)  # a folder of old telemetry, read for the first time
@@ -211,17 +227,19 @@ def test_silence_is_what_follows_on_speech(workspace: Workspace) -> None:
 
 
 def test_no_hour_is_read_that_is_older_than_verdicts_need(workspace: Workspace, measured: pl.DataFrame) -> None:
-    rows = evidence(workspace, NOW).rows["goodput"]
+    publish(workspace)
+    lake, settings = workspace.lake, workspace.settings
+    rows = evidence(lake, settings, NOW).rows["goodput"]
     assert rows.height == measured.height  # a month is within reach
     assert set(rows["window_s"].unique()) == {3600}
-    lake = workspace.lake
-    newest = lake.part("measured", "goodput", "hour=2026-08-31T00")
     copied = measured.with_columns(window_start=pl.lit(MONDAY + timedelta(days=238)))
     schema = arrow_schema("goodput")
     missing = [pl.lit(None).alias(name) for name in schema.names if name not in measured.columns]
-    write_parquet(newest, copied.head(1).with_columns(missing).select(schema.names).to_arrow().cast(schema))
-    assert evidence(workspace, MONDAY + timedelta(days=239)).rows["goodput"].height == 1
-    assert evidence(workspace, NOW).rows["goodput"].equals(rows)  # what is yet to come, a wrong clock wrote
+    newest = copied.head(1).with_columns(missing).select(schema.names).to_arrow().cast(schema)
+    put(lake, "goodput", "2026-08-31T00", newest)
+    publish(workspace)
+    assert evidence(lake, settings, MONDAY + timedelta(days=239)).rows["goodput"].height == 1
+    assert evidence(lake, settings, NOW).rows["goodput"].equals(rows)  # what is yet to come, a wrong clock wrote
 
 
 RULE_TESTS = """

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goodput.monitor.states import Episode, Patience, episodes
+from goodput.monitor.states import Debounce, Episode, episodes
 
-TWO_AND_THREE = Patience(2, 3)
+TWO_AND_THREE = Debounce(2, 3)
 
 
-def seen(told: str, patience: Patience = TWO_AND_THREE) -> list[tuple[int, int | None, int | None]]:
+def seen(told: str, patience: Debounce = TWO_AND_THREE) -> list[tuple[int, int | None, int | None]]:
     flags = np.array(list(told))
     found = episodes(flags == "f", flags == "c", flags != " ", patience)
     return [(e.pending, e.firing, e.resolved) for e in found]
@@ -38,10 +38,10 @@ def test_by_hand(told: str, expected: list[tuple[int, int | None, int | None]]) 
 
 
 def test_one_window_fires_and_clears_where_patience_is_one() -> None:
-    assert seen("cfcfc", Patience(1, 1)) == [(1, 1, 2), (3, 3, 4)]
+    assert seen("cfcfc", Debounce(1, 1)) == [(1, 1, 2), (3, 3, 4)]
 
 
-def stepwise(told: str, patience: Patience) -> list[tuple[int, int | None, int | None]]:
+def stepwise(told: str, patience: Debounce) -> list[tuple[int, int | None, int | None]]:
     """The same machine, one window after the other."""
     found, state, pending, fired, row = [], "inactive", 0, 0, 0
     for at, word in enumerate(told):
@@ -67,13 +67,13 @@ def stepwise(told: str, patience: Patience) -> list[tuple[int, int | None, int |
 
 @given(st.text("ffc- ", max_size=60), st.integers(1, 4), st.integers(1, 4))
 def test_it_is_the_machine_that_goes_window_by_window(told: str, fire: int, clear: int) -> None:
-    assert seen(told, Patience(fire, clear)) == stepwise(told, Patience(fire, clear))
+    assert seen(told, Debounce(fire, clear)) == stepwise(told, Debounce(fire, clear))
 
 
 @given(st.text("fffccc- ", max_size=80))
 def test_firing_and_resolved_alternate(told: str) -> None:
     flags = np.array(list(told))
-    found: list[Episode] = list(episodes(flags == "f", flags == "c", flags != " ", Patience()))
+    found: list[Episode] = list(episodes(flags == "f", flags == "c", flags != " ", Debounce()))
     times = [at for e in found for at in (e.pending, e.firing, e.resolved) if at is not None]
     assert times == sorted(times)
     assert all(e.resolved is not None for e in found[:-1])

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from goodput.monitor.grid import Grid
-from goodput.monitor.series import Panel
-from goodput.monitor.watched import Watched
-from goodput.monitor.where_to_look import sql_to_look_at
+from goodput.monitor.panel import Panel
+from goodput.monitor.rule_kind import rule_kind
+from goodput.monitor.rule_series import RuleSeries
 from monitor.drifts import MONDAY_S
 
 NOTHING = np.empty(0)
@@ -34,10 +34,10 @@ CREATE TABLE goodput AS SELECT 'workload_pool' AS slice, 'chat' AS workload, 'a'
 def found(kind: str, metric: str, **labels: str) -> list[tuple[Any, ...]]:
     named = tuple(labels.items())
     panel = Panel(metric, Grid(MONDAY_S, 1), (named,), NOTHING, None, None) if kind != "burn_rate" else None
-    one = Watched("r", kind, "page", metric, named, 1.0, NOTHING, NOTHING, (), panel=panel)
+    one = RuleSeries("r", kind, "page", metric, named, 1.0, NOTHING, NOTHING, (), panel=panel)
     with duckdb.connect() as database:
         database.execute(ROWS)
-        return database.execute(sql_to_look_at(one, ONSET, NINE)).fetchall()
+        return database.execute(rule_kind(kind).evidence_sql(one, ONSET, NINE)).fetchall()
 
 
 @pytest.mark.parametrize(("pool", "keys"), [("a", ["worst", "first"]), ("unknown", ["nowhere"])])

@@ -6,13 +6,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from goodput.notify.outbox import Outbox, outbox_file
-from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.catalog import ALL
+from goodput.plumbing.lake import Lake
 from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
+from lakes import put
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NS = 1_000_000_000
@@ -48,8 +47,7 @@ def event(event_id: str, transition: str = "firing", *, after_h: float = 0, **sa
 
 
 def write_events(lake: Lake, rows: Iterable[Mapping[str, Any]]) -> None:
-    table = pa.Table.from_pylist([dict(row) for row in rows], schema=arrow_schema("alarm_events"))
-    write_parquet(lake.part("monitored", "alarm_events", "all"), table)
+    put(lake, "alarm_events", ALL, rows)
 
 
 def windows(alarm_id: str, until: datetime, hours: int) -> list[dict[str, Any]]:
@@ -63,8 +61,7 @@ def windows(alarm_id: str, until: datetime, hours: int) -> list[dict[str, Any]]:
 
 
 def write_series(lake: Lake, rows: Iterable[Mapping[str, Any]]) -> None:
-    table = pa.Table.from_pylist([dict(row) for row in rows], schema=arrow_schema("alarm_series"))
-    write_parquet(lake.part("monitored", "alarm_series", "all"), table)
+    put(lake, "alarm_series", ALL, rows)
 
 
 def caused_by(kind: str, hours_before: float, **more: str) -> str:

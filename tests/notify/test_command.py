@@ -1,4 +1,4 @@
-"""`goodput notify` as a person uses it, the deliveries relation, and the asset that never fails a run."""
+"""`goodput notify` as a person uses it, the deliveries relation, and that no run fails with it."""
 
 import io
 import json
@@ -6,19 +6,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import dagster as dg
 import duckdb
 import pytest
 
 from goodput.cli.main import main
 from goodput.measure.gates import gate_rows
-from goodput.notify.assets import delivered
 from goodput.notify.outbox import Outbox, outbox_file
+from goodput.plumbing.database import publish
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.warehouse import publish
 from goodput.plumbing.workspace import Workspace
+from goodput.run import run
 from goodput.settings.model import Settings
-from notify.alarms import event, write_events
+from notify.alarms import event, held, write_events
 from notify.receiver import Script, receiving
 
 Notify = Callable[..., tuple[int, str, str]]
@@ -67,7 +66,7 @@ def test_what_would_be_sent_where_and_then_what_became_of_it(notify: Notify, lak
     assert not outbox_file(lake).exists()
     assert notify("--once") == (
         *(0, ""),
-        "2 new, 1 delivered, 1 failed; 1 pending, 0 dead: goodput notify --status says why\n",
+        "2 new, 1 delivered, 1 failed; 1 pending, 0 dead: goodput notify --status shows why\n",
     )
     code, said, _ = notify("--status")
     assert code == 0, "it has not waited for long"
@@ -134,7 +133,7 @@ def test_without_channels_nothing_happens(notify: Notify, lake: Lake) -> None:
 
 
 def test_deliveries_can_be_asked_as_they_are_now(notify: Notify, lake: Lake, tmp_path: Path) -> None:
-    publish(lake, [], WORKLOADS)
+    publish(lake, WORKLOADS)
     with duckdb.connect(lake.database, read_only=True) as database:
         asked = "SELECT channel, state, alarm_ids, event_ids, attempts, error FROM deliveries ORDER BY channel"
         assert database.execute(asked).fetchall() == []
@@ -147,15 +146,21 @@ def test_deliveries_can_be_asked_as_they_are_now(notify: Notify, lake: Lake, tmp
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_the_asset_delivers_and_never_fails_a_run(lake: Lake, tmp_path: Path, broken: bool) -> None:
+def test_a_run_delivers_and_never_fails_with_it(lake: Lake, tmp_path: Path, broken: bool) -> None:
     channels(tmp_path)
+    with (tmp_path / "goodput.toml").open("a") as settings:
+        settings.write("[alarms]\nenabled = false\n")
+    (tmp_path / "landing").mkdir()
     if broken:
         outbox_file(lake).mkdir()
-    made = dg.materialize([delivered], resources={"workspace": Workspace(tmp_path / "goodput.toml")})
-    assert made.success
-    (event_,) = made.get_asset_materialization_events()
-    told = {key: value.value for key, value in event_.step_materialization_data.materialization.metadata.items()}
+    ran = run(Workspace(tmp_path / "goodput.toml"))
+    assert ran.changed
+    assert lake.database.exists()
     if broken:
-        assert "cannot use the outbox" in str(told["error"])
-    else:
-        assert (told["enqueued"], told["delivered"], told["failed"], told["pending"]) == (2, 1, 1, 1)
+        assert "cannot use the outbox" in ran.undelivered
+        return
+    assert ran.undelivered == ""
+    assert sorted(held(lake, "channel, state")) == [("log", "delivered"), ("ops", "pending")]
+    with duckdb.connect(lake.database, read_only=True) as database:
+        said = database.execute("SELECT channel, state FROM deliveries ORDER BY channel").fetchall()
+    assert said == [("log", "delivered"), ("ops", "pending")]

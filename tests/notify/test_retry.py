@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from goodput.notify.retry import Patience, backoff_s, retry_after_s
+from goodput.notify.retry import RetryLimits, backoff_s, retry_after_s
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -56,4 +56,4 @@ def test_a_receiver_is_not_asked_again_before_it_wants_to_be() -> None:
     ("attempts", "age_s", "spent"), [(9, 99, False), (10, 0, True), (4, 1e9, False), (5, 101, True), (5, 99, False)]
 )
 def test_a_clock_that_leaps_ahead_gives_nothing_up_by_itself(attempts: int, age_s: float, spent: bool) -> None:
-    assert Patience(max_attempts=10, max_age_s=100).is_spent(attempts, age_s) == spent
+    assert RetryLimits(max_attempts=10, max_age_s=100).is_spent(attempts, age_s) == spent

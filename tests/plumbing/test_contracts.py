@@ -1,6 +1,8 @@
 """The contracts themselves: their shape, their units, their rules, and the columns that users were promised."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,17 +12,62 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_names
+from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_names, stored_tables
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
     *("accepted_units", "alarm_events", "alarm_power", "alarm_series", "alarms", "attempts", "binding_gate"),
+    "blocked_partitions",
     *("cache_by_replica", "cost_ledger", "cost_lines", "cost_records", "coverage", "deliveries", "disruption_cost"),
-    *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "label_records"),
-    *("load_windows", "ops_events", "price_lines", "quality_labels", "quarantine", "replica_samples"),
-    *("replica_windows", "requests", "restatements", "sample_records", "serving_records", "session_hours"),
-    *("session_labels", "sessions", "sources", "span_links", "token_prices", "waste"),
+    *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "judged_hours"),
+    *("label_records", "label_rows", "landed_files", "load_windows", "ops_events", "price_lines", "quality_labels"),
+    *("quarantine", "record_rows", "replica_samples", "replica_windows", "requests", "restatements"),
+    *("sample_records", "sample_rows", "serving_records", "session_hours", "session_labels", "sessions"),
+    *("source_ledger", "source_rows", "sources", "span_links", "token_prices", "waste"),
 )
+# How the lake stores each: its layer, then its tables by the partitions that they have.
+STORED = {
+    "collected": {"none": "landed_files source_ledger"},
+    "conformed": {
+        "none": "cost_lines event_records price_lines quarantine",
+        "hour": "label_records sample_records serving_records span_links",
+    },
+    "joined": {
+        "none": "cost_records judged_hours ops_events record_rows session_labels token_prices",
+        "hour": """attempts label_rows quality_labels replica_samples requests sample_rows session_hours
+            source_rows""",
+    },
+    "measured": {
+        "none": "blocked_partitions disruption_cost disruption_frequency frontier",
+        "hour": "cost_ledger coverage",
+        "day": "disruptions",
+        "windows": "cache_by_replica gate_failures goodput load_windows replica_windows restatements waste",
+    },
+    "monitored": {"none": "alarm_events alarm_power alarm_series alarms"},
+}
+DERIVED = {"accepted_units", "binding_gate", "deliveries", "sessions", "sources"}  # derived from others when asked
+NOT_PUBLISHED = {
+    *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
+    *("sample_records", "session_hours", "span_links"),
+}
+INSIDE = {"label_rows", "record_rows", "sample_rows", "source_ledger", "source_rows"}  # others are derived from these
+OVER_PARTS = {"attempts", "cost_ledger", "quality_labels", "replica_samples", "requests", "serving_records"}
+NINE_S = 1_795_165_200  # 2026-11-20T09:00:00Z, hour 498657 of the Unix epoch
+NINE, JUST_BEFORE = datetime.fromtimestamp(NINE_S, UTC), datetime.fromtimestamp(NINE_S - 0.000001, UTC)
+HOURS: Mapping[str, list[tuple[dict[str, Any], int]]] = {
+    "serving_records": [
+        ({"started_ns": NINE_S * 10**9 - 1, "ended_ns": NINE_S * 10**9}, 498657),
+        ({"started_ns": NINE_S * 10**9 - 1, "ended_ns": None}, 498656),
+    ],
+    "label_records": [({"labelled_ns": NINE_S * 10**9}, 498657), ({"labelled_ns": NINE_S * 10**9 - 1}, 498656)],
+    "sample_records": [({"sampled_ns": (NINE_S + 3600) * 10**9 - 1}, 498657)],
+    "span_links": [({"ended_ns": NINE_S * 10**9 - 1}, 498656)],
+    "replica_samples": [({"sampled_ns": NINE_S * 10**9}, 498657)],
+    "requests": [
+        ({"arrived_at": JUST_BEFORE, "ended_at": NINE}, 498657),
+        ({"arrived_at": JUST_BEFORE, "ended_at": None}, 498656),
+    ],
+}
 TYPES = {"VARCHAR", "VARCHAR[]", "INTEGER[]", "BIGINT[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
 # semantics 10, with section 4's columns for goodput.
@@ -136,7 +183,7 @@ def test_inherited_columns_mean_what_they_mean_where_they_come_from(table: str) 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_times_durations_and_money_are_named_with_their_unit(table: str) -> None:
-    endings = {"TIMESTAMPTZ": ("_at", "_start", "_end", "_from", "_to")}
+    endings = {"TIMESTAMPTZ": ("_at", "_start", "_end", "_from", "_to", "since")}
     for column in contract(table).columns:
         if column.duckdb_type in endings:
             assert column.name.endswith(endings[column.duckdb_type]), column.name
@@ -248,3 +295,65 @@ def test_verdicts_stand_in_the_contract_in_their_order() -> None:
     columns = [column.name for column in contract("goodput").columns]
     places = [columns.index(verdict) for verdict in verdicts]
     assert all(second == first + 1 for first, second in pairwise(places))
+
+
+def test_the_lake_stores_what_the_contracts_say_and_nothing_else() -> None:
+    found: dict[str, dict[str, list[str]]] = {}
+    for table in stored_tables():
+        found.setdefault(contract(table).layer, {}).setdefault(contract(table).partition, []).append(table)
+    by_layer = {
+        layer: {kind: names.split() for kind, names in by_kind.items()} for layer, by_kind in STORED.items()
+    }
+    assert found == by_layer
+    assert set(TABLES) - set(stored_tables()) == DERIVED
+
+
+def test_each_relation_is_published_once_as_its_contract_says() -> None:
+    published = {table: contract(table).published for table in stored_tables()}
+    assert {table for table, how in published.items() if how == "no"} == NOT_PUBLISHED
+    assert {table for table, how in published.items() if how == "inside"} == INSIDE
+    assert {table for table, how in published.items() if how == "view"} == OVER_PARTS
+    others = {table: how for table, how in published.items() if how not in {"no", "inside", "view", "table"}}
+    assert others == {"session_labels": "quality_labels"}
+    assert arrow_schema("session_labels").equals(arrow_schema("quality_labels"))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_custom_properties_are_known_and_each_given_once(table: str) -> None:
+    given = document(table).get("customProperties", [])
+    assert all(item.keys() == {"property", "value"} for item in given)
+    names = [item["property"] for item in given]
+    assert len(names) == len(set(names))
+    required = {"layer", "partition", "published"} if table in stored_tables() else set()
+    assert required <= set(names) <= {"layer", "partition", "partitionedBy", "order", "published"}
+    assert ("partitionedBy" in names) == (contract(table).partition == "hour")
+
+
+@pytest.mark.parametrize("table", sorted(HOURS))
+def test_a_row_is_stored_in_the_hour_in_which_it_ended_or_was_seen(table: str) -> None:
+    schema = arrow_schema(table)
+    for row, hour in HOURS[table]:
+        with duckdb.connect() as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.register("given", pa.Table.from_pylist([row], schema=schema))
+            assert connection.sql(f"SELECT {contract(table).partitioned_by} FROM given").fetchall() == [(hour,)]
+
+
+@pytest.mark.parametrize("table", [t for t in stored_tables() if contract(t).layer in {"joined", "measured"}])
+def test_rows_of_a_computed_part_have_one_order(table: str) -> None:
+    """Equal rows then make equal bytes, by which a partition is known to be unchanged."""
+    order = {name.strip() for name in contract(table).order.split(",")}
+    within_a_part = {"epoch_hour"} if table != "restatements" else {"revision"}  # of one restatement: one time
+    assert set(contract(table).primary_key) - within_a_part <= order
+    assert order - {column.name for column in contract(table).columns} <= {"request_at"}
+    assert contract(table).primary_key
+
+
+def test_what_a_table_means_is_its_columns_rules_and_order_whatever_is_said_of_them() -> None:
+    requests = contract("requests")
+    said = replace(requests, description="x", columns=tuple(replace(c, description="x") for c in requests.columns))
+    assert said.meaning == requests.meaning
+    assert replace(requests, order="request_key").meaning != requests.meaning
+    assert replace(requests, rules=requests.rules[1:]).meaning != requests.meaning
+    assert replace(requests, columns=requests.columns[1:]).meaning != requests.meaning
+    assert replace(requests, partitioned_by="0").meaning != requests.meaning

@@ -1,6 +1,7 @@
-"""The lake on disk: writes that cannot tear, one writer at a time, formats, and files by their cell."""
+"""The lake on disk: writes that cannot tear, one writer at a time, formats, and parts by their content."""
 
 import errno
+import hashlib
 import json
 import os
 import subprocess
@@ -14,9 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeUnwritable
+from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeTooOld, LakeUnwritable
 from goodput.plumbing import lake as lake_module
-from goodput.plumbing.lake import Lake, delete, inputs_of, write_atomically, write_parquet
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.lake import Lake, delete, write_each, write_parquet
 
 HOLD = """
 import sys
@@ -27,6 +29,8 @@ with Lake(Path(sys.argv[1])).lock():
     sys.stdin.read()
 """
 ROWS = pa.table({"a": [1, 2, 3]})
+NINE = "2026-11-20T09"
+INPUTS = "0" * 31 + "7"
 
 
 def everything_below(folder: Path) -> list[str]:
@@ -126,17 +130,30 @@ def test_a_new_lake_says_its_format_and_opens_again(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     lake.open()
     lake.open()
-    assert json.loads((tmp_path / "lake/lake.json").read_text()) == {"format": 1}
+    assert json.loads((tmp_path / "lake/lake.json").read_text()) == {"format": 2}
 
 
 def test_a_lake_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "lake.json").write_text('{"format": 2}')
+    (tmp_path / "lake.json").write_text('{"format": 3}')
     with pytest.raises(LakeTooNew) as caught:
         Lake(tmp_path).open()
     assert str(caught.value) == (
-        f"{tmp_path}: this lake has format 2; this version of Goodput knows formats up to 1.\n"
+        f"{tmp_path}: this lake has format 3; this version of Goodput knows formats up to 2.\n"
         "Upgrade Goodput, or name another lake with `lake` in goodput.toml or --lake."
     )
+
+
+def test_a_lake_of_an_older_version_names_the_command_that_makes_it_anew(tmp_path: Path) -> None:
+    (tmp_path / "lake.json").write_text('{"format": 1}')
+    with pytest.raises(LakeTooOld) as caught:
+        Lake(tmp_path).open()
+    assert str(caught.value) == (
+        f"{tmp_path}: this lake has format 1; this version of Goodput writes format 2.\n"
+        "`goodput rebuild` makes it anew from the landing files, alarms and deliveries kept; the old one is kept "
+        "beside it until the new one is complete."
+    )
+    assert caught.value.exit_code == 1
+    assert everything_below(tmp_path) == ["lake.json"]
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"format": "new"}', "\x00"])
@@ -168,49 +185,46 @@ def test_the_lock_of_another_process_holds_and_goes_with_it(tmp_path: Path) -> N
         pass
 
 
-def test_inputs_are_remembered_in_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "part.parquet"
-    assert inputs_of(path) is None
-    write_parquet(path, ROWS)
-    assert inputs_of(path) == ""
-    write_parquet(path, ROWS, inputs="abc")
-    assert inputs_of(path) == "abc"
-    assert pq.read_table(path).equals(ROWS)
-    pq.write_table(ROWS, tmp_path / "foreign.parquet")
-    assert inputs_of(tmp_path / "foreign.parquet") == ""
+def test_a_part_is_named_by_what_it_was_made_from_and_by_its_bytes(tmp_path: Path) -> None:
+    part = Lake(tmp_path).write_part("requests", NINE, ROWS, INPUTS)
+    content = hashlib.sha256(part.path.read_bytes()).hexdigest()[:32]
+    assert part == (NINE, part.path, INPUTS, content, 3, part.path.stat().st_size)
+    assert everything_below(tmp_path) == [f"joined/requests/period={NINE}/{INPUTS}-{content}.parquet"]
+    assert pq.ParquetFile(part.path).read().equals(ROWS)
 
 
 def test_the_same_rows_make_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        write_parquet(tmp_path / name, ROWS, inputs="x")
+        write_parquet(tmp_path / name, ROWS)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    lake = Lake(tmp_path / "lake")
+    parts = [lake.write_part("requests", hour, ROWS, INPUTS) for hour in (NINE, "2026-11-20T10", NINE)]
+    assert len({part.content for part in parts}) == 1
+    assert parts[0] == parts[2]
+    assert lake.write_part("requests", NINE, ROWS.slice(1), INPUTS).content != parts[0].content
 
 
-def test_parts_are_found_by_the_value_of_their_cell_in_order(tmp_path: Path) -> None:
+def test_a_part_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lake = Lake(tmp_path)
-    assert lake.parts("conformed", "serving_records") == {}
-    for hour, source in [("2026-11-20T10", "b"), ("2026-11-20T09", "z"), ("2026-11-20T10", "a")]:
-        write_parquet(lake.part("conformed", "serving_records", f"hour={hour}", source), ROWS)
-    (tmp_path / "conformed/serving_records/hour=2026-11-20T11").mkdir()
-    (tmp_path / "conformed/serving_records/hour=2026-11-20T09/.z.parquet.tmp").touch()
-    root = tmp_path / "conformed/serving_records"
-    found = lake.parts("conformed", "serving_records")
-    assert list(found.items()) == [
-        ("2026-11-20T09", [root / "hour=2026-11-20T09/z.parquet"]),
-        ("2026-11-20T10", [root / "hour=2026-11-20T10/a.parquet", root / "hour=2026-11-20T10/b.parquet"]),
-    ]
+    old = lake.write_part("requests", NINE, ROWS, INPUTS)
+
+    def full(_rows: pa.Table, file: pa.PythonFile, **_: object) -> None:
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(LakeUnwritable, match="No space left on device"):
+        lake.write_part("requests", NINE, ROWS.slice(1), INPUTS)
+    assert everything_below(tmp_path) == [old.path.relative_to(tmp_path).as_posix()]
+    assert pq.ParquetFile(old.path).read().equals(ROWS)
 
 
-def test_a_candidate_is_put_in_the_place_of_the_old_part(tmp_path: Path) -> None:
-    lake, cell = Lake(tmp_path), "hour=2026-11-20T09"
-    write_parquet(lake.part("joined", "requests", cell), ROWS, inputs="old")
-    write_parquet(lake.part("candidate", "requests", cell), ROWS, inputs="new")
-    lake.promote("joined", "requests", cell)
-    assert inputs_of(lake.part("joined", "requests", cell)) == "new"
-    assert lake.parts("candidate", "requests") == {}
-    assert everything_below(tmp_path) == ["joined/requests/hour=2026-11-20T09/part.parquet"]
-    with pytest.raises(LakeUnwritable):
-        lake.promote("joined", "requests", cell)
+def test_parts_written_side_by_side_come_in_the_order_asked(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    hours = [f"2026-11-20T{hour:02}" for hour in range(20)]
+    parts = write_each(lambda hour: lake.write_part("requests", hour, ROWS, INPUTS), hours)
+    assert [part.partition for part in parts] == hours
+    assert len(everything_below(tmp_path)) == len(hours)
 
 
 def test_deleting_the_last_part_of_an_hour_takes_its_folder_too(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 
 from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import write_parquet
-from goodput.plumbing.sql_files import connect, quoted, read_parts, sql_file
+from goodput.plumbing.sql_files import connect, quoted, read_parts, sql_file, sql_names
 
-SQL = sorted(path.stem for path in (Path(__file__).parents[2] / "sql").glob("*.sql"))
+SQL = sorted(path.stem for path in (Path(__file__).parents[2] / "sql").rglob("*.sql"))
 
 
 @pytest.mark.parametrize("name", SQL)
@@ -19,6 +20,11 @@ def test_every_file_says_what_it_gives(name: str) -> None:
     header = sql_file(name).header
     assert len(header["description"]) > 20
     assert name in {"macros", "headline"} or header["grain"]
+
+
+@pytest.mark.parametrize("name", sorted(sql_names()))
+def test_every_header_names_what_its_sql_reads(name: str) -> None:
+    assert sql_file(name).header["reads"] == ", ".join(sorted(relation(name).reads))
 
 
 def test_times_are_utc_and_nanoseconds_are_cut_not_rounded() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from goodput.receive.limits import Held, Room, TokenBucket
-from goodput.receive.refusal import Refused
+from goodput.receive.limits import Reservation, Room, TokenBucket
+from goodput.receive.refusal import RequestRefused
 from goodput.receive.request import Request
 
 
@@ -17,7 +17,7 @@ def test_a_bucket_fills_at_its_rate_and_no_further() -> None:
 
     def let_in(at: float) -> bool:
         now[0] = at
-        with suppress(Refused):
+        with suppress(RequestRefused):
             bucket.take()
             return True
         return False
@@ -31,16 +31,16 @@ def test_a_slow_bucket_says_how_long_to_wait() -> None:
     bucket = TokenBucket(0.1, lambda: now[0])
     bucket.take()
     now[0] = 2.5
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         bucket.take()
     assert refused.value.retry_after_s == 8  # 7.5 s are left
 
 
 def test_room_is_given_back_however_a_request_ends() -> None:
     room = Room(100)
-    with Held(room) as one:
+    with Reservation(room) as one:
         one.add(60)
-        with suppress(Refused), Held(room) as other:
+        with suppress(RequestRefused), Reservation(room) as other:
             other.add(40)
             assert room.held_bytes == 100
             other.add(1)
@@ -59,6 +59,6 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     came: list[bool] = []
     room = Room(100)
     request = Request({"method": "POST", "path": "/v1/traces", "headers": []}, first_part_only)
-    with pytest.raises(Refused, match=r"did not arrive within 0.05 s") as refused, Held(room) as held:
+    with pytest.raises(RequestRefused, match=r"did not arrive within 0.05 s") as refused, Reservation(room) as held:
         asyncio.run(request.body(100, held, timeout_s=0.05))
     assert (refused.value.status, room.held_bytes) == (503, 0)

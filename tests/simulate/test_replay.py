@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from end_to_end.whole import run_without_checks
 from typer.testing import CliRunner
 
-from end_to_end.whole import run_without_checks
 from goodput.cli.main import app
 from goodput.errors import TraceUnreadable
 from goodput.simulate.demo import demo_settings

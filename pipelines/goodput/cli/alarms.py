@@ -1,4 +1,4 @@
-"""`goodput alarms`: what alarms say of themselves, and what they could see. What operators say is in `alarm_orders`."""
+"""`goodput alarms`: the alarms, one explained, and their replay. What operators do to them is in `alarm_actions`."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from goodput.cli.alarm_orders import NAMED, accept, actions, one_alarm, series_of, silence, try_rules
+from goodput.cli.alarm_actions import NAMED, accept, actions, one_alarm, series_of, silence, try_rules
 from goodput.cli.cells import plain
+from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import destination
-from goodput.cli.published import Config, LakeRoot, Row, published, rows
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 from goodput.errors import UsageError
 
@@ -29,7 +29,7 @@ _SERIES = "SELECT * FROM alarm_series WHERE alarm_id = $key ORDER BY window_star
 _POWER = """
     SELECT * FROM alarm_power WHERE $rule IS NULL OR rule = $rule ORDER BY rule, workload, pool, replica
 """
-_NOTHING = "Nothing is watched yet: that begins with the first whole hour, and trends with a week of them."
+_NONE_YET = "Nothing is watched yet: that begins with the first whole hour, and trends with a week of them."
 _HEADER = ("alarm", "severity", "state", "since", "series", "what happened")
 _POWER_HEADER = ("alarm", "rule", "series", "armed", "fired", "sigma", "sees", "5 %/h in", "1.33 %/h in", "why not")
 
@@ -67,12 +67,7 @@ def listed(
         if found:
             out.print(table(_HEADER, [_line(row) for row in found[:MAX_ROWS]], out.width))
         counts = ", ".join(f"{row['alarms']} {row['state']}" for row in rows(connection, _COUNTS))
-        out.print(
-            plain(
-                counts
-                or "Nothing is watched yet: that begins with the first whole hour, and trends with a week of them."
-            )
-        )
+        out.print(plain(counts or _NONE_YET))
 
 
 def _line(row: Row) -> tuple[object, ...]:

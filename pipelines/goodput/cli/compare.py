@@ -1,4 +1,4 @@
-"""`goodput compare`: two routes, models, pools or periods side by side, and which is better where that can be told."""
+"""`goodput compare`: two routes, models, pools or periods side by side, and which is better, where one is."""
 
 import sys
 from datetime import datetime
@@ -10,7 +10,7 @@ from rich.console import Console
 
 from goodput.cli.cells import iso, significant
 from goodput.cli.comparison import Comparison, Sides, between_periods, between_values, compared
-from goodput.cli.published import Config, LakeRoot, published
+from goodput.cli.database import Config, LakeRoot, published
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.when import instant
 from goodput.errors import UsageError
@@ -90,8 +90,8 @@ def _time(option: str, text: str | None) -> datetime | None:
 def _print_json(found: Comparison) -> None:
     import msgspec  # noqa: PLC0415  (a table does not need it)
 
-    told = msgspec.json.encode(found, enc_hook=str)
-    sys.stdout.write(msgspec.json.format(told, indent=2).decode() + "\n")
+    encoded = msgspec.json.encode(found, enc_hook=str)
+    sys.stdout.write(msgspec.json.format(encoded, indent=2).decode() + "\n")
 
 
 def _print(found: Comparison, out: Console) -> None:

@@ -1,6 +1,6 @@
 """What `goodput compare` finds: both sides, every measure, every slice, and the verdict in words.
 
-The arithmetic is sql/compared*.sql; printing is `compare`'s work.
+The arithmetic is sql/ask/compare/; printing is `compare`'s work.
 """
 
 from collections.abc import Mapping
@@ -11,22 +11,21 @@ from difflib import get_close_matches
 import duckdb
 
 from goodput.cli.cells import iso, plain, shown, significant
-from goodput.cli.published import Row, rows
+from goodput.cli.database import Row, rows
 from goodput.errors import UsageError
-from goodput.plumbing.sql_files import compute, sql_file
+from goodput.plumbing.contracts import contract_names
+from goodput.plumbing.graph import closure
+from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
 _LOW_N = 100  # fewer evaluable requests: a p99 is no better than the maximum (semantics 4)
-_RELATIONS = (
-    *("compared_requests", "compared_strata", "compared_windows"),
-    *("compared_sides", "compared_costs", "compared_quantiles"),
-)
+_ANSWERS = ("compared", "compared_slices")
 _REVISION = "model_revision"  # what `comparable_rows` knows of a request besides its columns
-# By what idle time and unattributed money are told apart: sides by anything else have none of it.
+# Idle time and unattributed money are known by these alone: sides by anything else have none of it.
 _LOADED = ("workload", "model", "pool", "route", _REVISION)
 _COSTS = {
     True: "all that was spent on a side / accepted: its requests with retries and overhead, and idle replicas, carried"
     " by those whom their pool served (busy_: without these)",
-    False: "what a side's requests cost / accepted; no idle time, which nobody tells by {column}",
+    False: "what a side's requests cost / accepted; no idle time, which is not known by {column}",
 }
 
 
@@ -77,7 +76,7 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     """
     _check_column(connection, sides.column)
     _check_workload(connection, bounds.get("workload"))
-    connection.execute(sql_file("macros").text)
+    connection.execute(sql_file(MACROS).text)
     for name, value in {**sides.parameters, **bounds}.items():
         connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
     compute(connection, "comparable_rows")
@@ -86,19 +85,19 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
         "WHERE coalesce(ended_at >= getvariable('since'), true) AND coalesce(ended_at < getvariable('until'), true) "
         "AND (getvariable('workload') IS NULL OR workload = getvariable('workload'))"
     )
-    for relation in _RELATIONS:
-        compute(connection, relation)
+    for relation in closure(_ANSWERS, contract_names()):
+        if relation not in _ANSWERS:
+            compute(connection, relation)
     found = {row["side"]: row for row in rows(connection, "FROM compared_sides JOIN compared_costs USING (side)")}
     for side, name in zip("AB", sides.names, strict=True):
         if side not in found:
             raise UsageError(
                 f"{name}: no such request{_bounded(bounds)} was published. {_known(connection, sides.column)}"
             )
-    told = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
+    described = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
     cost_contains = _COSTS[sides.column is None or sides.column in _LOADED].format(column=sides.column)
-    metrics = rows(connection, sql_file("compared").text)
-    slices = rows(connection, sql_file("compared_slices").text)
-    return Comparison(told, cost_contains, metrics, slices, _verdict(metrics, slices, sides.names))
+    metrics, slices = (rows(connection, sql_file(answer).text) for answer in _ANSWERS)
+    return Comparison(described, cost_contains, metrics, slices, _verdict(metrics, slices, sides.names))
 
 
 def _bounded(bounds: Mapping[str, object]) -> str:
@@ -150,18 +149,18 @@ def _verdict(metrics: list[Row], slices: list[Row], names: tuple[str, str]) -> s
     better = {row["better"] for row in deciding if _differs(row) and row not in idle}
     if len(better) == 1:
         (side,) = better
-        said = [f"{side} is better ({names['AB'.index(side)]})"]
+        parts = [f"{side} is better ({names['AB'.index(side)]})"]
     elif better:
-        said = ["neither is better in all: a trade-off"]
+        parts = ["neither is better in all: a trade-off"]
     else:
-        said = ["not distinguishable" + (" but for idle time" if idle else "")]
-    said += [_told(row) + (", by idle time, which goes with the load" if row in idle else "") for row in deciding]
+        parts = ["not distinguishable" + (" but for idle time" if idle else "")]
+    parts += [_described(row) + (", by idle time, which goes with the load" if row in idle else "") for row in deciding]
     worse = [row for row in slices if _differs(row) and {row["better"]} != better]
     if worse:
         most = max(worse, key=lambda row: abs(row["difference"]))
         where = f"{most['dimension']} {most['from_tokens']}..{most['to_tokens']}"
-        said.append(f"yet slices differ, most of all {where}: {_told(most)}")
-    return "Verdict: " + "; ".join(said) + "."
+        parts.append(f"yet slices differ, most of all {where}: {_described(most)}")
+    return "Verdict: " + "; ".join(parts) + "."
 
 
 def _differs(row: Row) -> bool:
@@ -169,12 +168,12 @@ def _differs(row: Row) -> bool:
 
 
 def _is_idle(row: Row, by_name: Mapping[str, Row]) -> bool:
-    """Whether a cost differs by idle time alone: sides that bore other loads are not told apart by that."""
+    """Whether a cost differs by idle time alone: it does not decide between sides with different loads."""
     busy = by_name.get(f"busy_{row['metric']}", row)
     return bool(busy["better"] != row["better"])
 
 
-def _told(row: Row) -> str:
+def _described(row: Row) -> str:
     low, high = row["difference_ci_low"], row["difference_ci_high"]
     if not _differs(row):
         return f"{row['metric']} not distinguishable"

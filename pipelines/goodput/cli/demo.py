@@ -1,4 +1,4 @@
-"""`goodput demo`: the telemetry of a small fleet's day, told in two hours, through the pipeline, and what came out."""
+"""`goodput demo`: a simulated day of a small fleet, run through the pipeline, and the result."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,8 @@ def demo(
     ] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Another seed is another day.")] = 7,
     hours: Annotated[
-        float, typer.Option(help="Simulated hours; the same day is told in more or less time.", min=0.1, max=240.0)
+        float,
+        typer.Option(help="Simulated hours, to which the same day is compressed or stretched.", min=0.1, max=240.0),
     ] = 2.0,
     requests: Annotated[
         int | None, typer.Option(help="About how many requests; as dense as 100,000 a day unless given.", min=100)
@@ -33,22 +34,22 @@ def demo(
     from goodput.run import run  # noqa: PLC0415  (slow to import; help must not wait for it)
     from goodput.simulate.demo import TRUTH, demo_settings, write_demo  # noqa: PLC0415
 
-    said = Console(stderr=True)
+    err = Console(stderr=True)
     config = folder / SETTINGS
-    with on_terminal(said) as progress:
+    with on_terminal(err) as progress:
         done = progress.measure("simulating a fleet", 100)
         seen = 0
 
-        def tell(now: int, _of: int) -> None:
+        def advance(now: int, _of: int) -> None:
             nonlocal seen
             done(now - seen)
             seen = now
 
-        write_demo(folder / LANDING, seed=seed, hours=hours, requests=requests, on_progress=tell)
+        write_demo(folder / LANDING, seed=seed, hours=hours, requests=requests, on_progress=advance)
         config.write_text(demo_settings(), encoding="utf-8")
         workspace = Workspace(config, progress=progress)
         with ended_plainly(workspace.lake):
             run(workspace)
-    said.print(f"Telemetry is in {folder / LANDING}, what really happened in {folder / TRUTH}, settings in {config}.")
+    err.print(f"Telemetry is in {folder / LANDING}, what really happened in {folder / TRUTH}, settings in {config}.")
     print_headline(config, None)
     typer.echo(ask_further(config))

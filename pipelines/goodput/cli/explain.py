@@ -6,17 +6,16 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from goodput.cli.case import Case, place, read_case
 from goodput.cli.cells import apart, plain, shown
-from goodput.cli.facts import Fact, facts
+from goodput.cli.database import Config, LakeRoot, Row, published
 from goodput.cli.gates import Gate, Result, gates, headline
-from goodput.cli.published import Config, LakeRoot, Row, published
+from goodput.cli.provenance import Fact, facts
 from goodput.cli.render import console, table, until_reader_leaves
+from goodput.cli.request_record import RequestRecord, place, read_request_record
 
 
 class ExplainFormat(StrEnum):
@@ -41,48 +40,50 @@ def explain(
       goodput explain chatcmpl-123 --format json
     """
     with until_reader_leaves(), published(config, lake) as connection:
-        case = read_case(connection, key.strip())  # a line of CSV ends in CR LF
+        request_record = read_request_record(connection, key.strip())  # a line of CSV ends in CR LF
         if format is ExplainFormat.json:
-            told = msgspec.json.encode(explanation(case), enc_hook=str)
-            sys.stdout.write(msgspec.json.format(told, indent=2).decode() + "\n")
+            import msgspec  # noqa: PLC0415  (text does not need it)
+
+            encoded = msgspec.json.encode(explanation(request_record), enc_hook=str)
+            sys.stdout.write(msgspec.json.format(encoded, indent=2).decode() + "\n")
         else:
-            print_explanation(case, console())
+            print_explanation(request_record, console())
 
 
-def explanation(case: Case) -> dict[str, Any]:
+def explanation(request_record: RequestRecord) -> dict[str, Any]:
     """The explanation as plain data: request, headline, gates, attempts with records and facts, labels."""
-    found = gates(case)
+    found = gates(request_record)
     return {
-        "request_key": case.request["request_key"],
-        "verdict": case.request["verdict"],
-        "headline": headline(case, found),
-        "request": case.request,
+        "request_key": request_record.request["request_key"],
+        "verdict": request_record.request["verdict"],
+        "headline": headline(request_record, found),
+        "request": request_record.request,
         "gates": [asdict(gate) for gate in found],
         "attempts": [
             {
                 **attempt,
-                "records": [_record(record) for record in _records(case, attempt)],
-                "facts": [asdict(fact) for fact in facts(attempt, _records(case, attempt))],
+                "records": [_record(record) for record in _records(request_record, attempt)],
+                "facts": [asdict(fact) for fact in facts(attempt, _records(request_record, attempt))],
             }
-            for attempt in case.attempts
+            for attempt in request_record.attempts
         ],
-        "labels": [{**label, "state": _state(label)} for label in case.labels],
+        "labels": [{**label, "state": _state(label)} for label in request_record.labels],
     }
 
 
-def print_explanation(case: Case, out: Console) -> None:
+def print_explanation(request_record: RequestRecord, out: Console) -> None:
     """The explanation as text for a person."""
-    found = gates(case)
-    _print_request(case, found, out)
+    found = gates(request_record)
+    _print_request(request_record, found, out)
     _section(out, "Gates, in the order in which verdicts are decided", _GATE_COLUMNS, [_gate(g) for g in found])
-    attempts = [_attempt(attempt, case.request) for attempt in case.attempts]
+    attempts = [_attempt(attempt, request_record.request) for attempt in request_record.attempts]
     _section(out, "Attempts", _ATTEMPT_COLUMNS, attempts)
-    if any(_waited_longer(attempt, case.request) for attempt in case.attempts):
+    if any(_waited_longer(attempt, request_record.request) for attempt in request_record.attempts):
         out.print("The gates measure what the user waited, from the arrival of the first attempt.")
-    if case.labels:
-        _section(out, "Labels", _LABEL_COLUMNS, [_label(label) for label in case.labels])
-    for attempt in case.attempts:
-        records = _records(case, attempt)
+    if request_record.labels:
+        _section(out, "Labels", _LABEL_COLUMNS, [_label(label) for label in request_record.labels])
+    for attempt in request_record.attempts:
+        records = _records(request_record, attempt)
         name = f"attempt {attempt['attempt_index']}"
         lines = [(r["layer"], r["dialect"], r["record_id"], place(r)) for r in records]
         _section(out, f"Records behind {name}, outermost first", _RECORD_COLUMNS, lines)
@@ -96,13 +97,13 @@ _ATTEMPT_COLUMNS = (
 )
 _LABEL_COLUMNS = ("evaluator", "score", "label", "passed", "judged", "state", "from")
 _RECORD_COLUMNS = ("layer", "dialect", "record", "place")
-_FACT_COLUMNS = ("fact", "value", "from", "place", "other layers said")
+_FACT_COLUMNS = ("fact", "value", "from", "place", "in other layers")
 
 
-def _print_request(case: Case, found: list[Gate], out: Console) -> None:
-    request = case.request
+def _print_request(request_record: RequestRecord, found: list[Gate], out: Console) -> None:
+    request = request_record.request
     style = "bold green" if request["verdict"] == "accepted" else "bold red"
-    out.print(Text(headline(case, found), style=style))
+    out.print(Text(headline(request_record, found), style=style))
     sole = request["sole_failing_gate"]
     if sole:
         waiting = "; no label has judged it yet" if any(g.result is Result.no_label for g in found) else ""
@@ -171,12 +172,14 @@ def _state(label: Row) -> str:
 
 
 def _fact(fact: Fact) -> tuple[object, ...]:
-    others = "; ".join(f"{said.layer}: {shown(said.value)} ({said.place})" for said in fact.others)
+    others = "; ".join(f"{other.layer}: {shown(other.value)} ({other.place})" for other in fact.others)
     return fact.fact, fact.value, fact.layer, fact.place or fact.rule, others or None
 
 
-def _records(case: Case, attempt: Row) -> list[Row]:
-    return [case.records[record_id] for record_id in attempt["record_ids"] if record_id in case.records]
+def _records(request_record: RequestRecord, attempt: Row) -> list[Row]:
+    return [
+        request_record.records[record_id] for record_id in attempt["record_ids"] if record_id in request_record.records
+    ]
 
 
 def _record(record: Row) -> Row:

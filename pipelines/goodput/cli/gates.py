@@ -3,22 +3,15 @@
 The verdict itself is read, never computed again (semantics 2).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from goodput.cli.case import Case
 from goodput.cli.cells import apart, plain, significant
+from goodput.cli.request_record import RequestRecord
+from goodput.settings.gates import GATES, LATENCY_GATES
 
-LATENCIES = {
-    "ttft": "ttft_s",
-    "tpot": "tpot_s",
-    "e2e": "e2e_s",
-    "itl_p95": "itl_p95_s",
-    "jitter": "jitter_s",
-    "deadline": "e2e_s",
-}
-GATES = ("success", "retries", *LATENCIES, "quality")  # in the order in which verdicts are decided
+LATENCIES: Mapping[str, str] = {name: gate.measured for name, gate in LATENCY_GATES.items()}
 
 
 class Result(StrEnum):
@@ -43,38 +36,38 @@ class Gate:
     decided: bool
 
 
-def gates(case: Case) -> list[Gate]:
+def gates(record: RequestRecord) -> list[Gate]:
     """The gates that exist for the request, in the order in which verdicts are decided."""
     found = [
-        (gate, _measured(case, gate), case.bounds.get(gate), _result(case, gate))
+        (gate, _measured(record, gate), record.bounds.get(gate), _result(record, gate))
         for gate in GATES
-        if gate == "success" or gate in case.bounds or case.request[f"pass_{gate}"] is not None
+        if gate == "success" or gate in record.bounds or record.request[f"pass_{gate}"] is not None
     ]
-    deciding = _deciding(case.request["verdict"], {gate: result for gate, _, _, result in found})
+    deciding = _deciding(record.request["verdict"], {gate: result for gate, _, _, result in found})
     return [Gate(*reading, decided=reading[0] == deciding) for reading in found]
 
 
-def headline(case: Case, found: list[Gate]) -> str:
+def headline(record: RequestRecord, found: list[Gate]) -> str:
     """The verdict and its reason in one sentence."""
-    verdict: str = case.request["verdict"]
-    return f"{verdict}: {_REASONS[verdict](case, found)}"
+    verdict: str = record.request["verdict"]
+    return f"{verdict}: {_REASONS[verdict](record, found)}"
 
 
-def _measured(case: Case, gate: str) -> str | float | None:
-    request = case.request
+def _measured(record: RequestRecord, gate: str) -> str | float | None:
+    request = record.request
     if gate == "success":
         return plain(request["outcome"])
     if gate == "retries":
         return int(request["retry_count"])
     if gate == "quality":
-        judged = [label["passed"] for label in case.labels if label["current"] and label["passed"] is not None]
+        judged = [label["passed"] for label in record.labels if label["current"] and label["passed"] is not None]
         return f"{sum(judged)} of {len(judged)} labels pass" if judged else None
     value: float | None = request[LATENCIES[gate]]
     return value
 
 
-def _result(case: Case, gate: str) -> Result:
-    request = case.request
+def _result(record: RequestRecord, gate: str) -> Result:
+    request = record.request
     passed = request[f"pass_{gate}"]
     if passed is not None:
         return Result.passed if passed else Result.failed
@@ -82,7 +75,7 @@ def _result(case: Case, gate: str) -> Result:
         return Result.not_over
     if gate == "quality":
         return Result.no_label
-    if (gate == "tpot" and request["tpot_na"]) or _measured(case, gate) is not None:
+    if (gate == "tpot" and request["tpot_na"]) or _measured(record, gate) is not None:
         return Result.not_applicable
     return Result.not_measured
 
@@ -100,24 +93,24 @@ def _deciding(verdict: str, results: dict[str, Result]) -> str | None:
     return next((gate for gate in among if results.get(gate) is wanted), None)
 
 
-def _failure(case: Case, _: list[Gate]) -> str:
-    request = case.request
-    delivering = [a for a in case.attempts if a["attempt_id"] == request["delivering_attempt_id"]]
+def _failure(record: RequestRecord, _: list[Gate]) -> str:
+    request = record.request
+    delivering = [a for a in record.attempts if a["attempt_id"] == request["delivering_attempt_id"]]
     if any(attempt["ended_at"] is None for attempt in delivering):
         return "it was never seen to end"
     if request["outcome"] == "unknown":
-        return "nothing says that a complete answer was delivered"
+        return "no record shows that a complete answer was delivered"
     cause = [str(a[name]) for a in delivering for name in ("error_type", "http_status") if a[name] is not None]
     return f"the last attempt ended in {request['outcome']}" + (f" ({plain(', '.join(cause))})" if cause else "")
 
 
-def _over_budget(case: Case, _: list[Gate]) -> str:
-    retries, budget = case.request["retry_count"], case.bounds.get("retries")
+def _over_budget(record: RequestRecord, _: list[Gate]) -> str:
+    retries, budget = record.request["retry_count"], record.bounds.get("retries")
     made = f"{retries} retr{'y' if retries == 1 else 'ies'}"
     return f"{made}, more than the budget allows" if budget is None else f"{made}, and the budget is {budget:g}"
 
 
-def _too_slow(_: Case, found: list[Gate]) -> str:
+def _too_slow(_: RequestRecord, found: list[Gate]) -> str:
     return "; ".join(_excesses(found))
 
 
@@ -131,24 +124,24 @@ def _excesses(found: list[Gate]) -> Iterator[str]:
                 yield f"{gate.gate} {measured} s is over its bound of {bound} s"
 
 
-def _rejected(case: Case, _: list[Gate]) -> str:
-    return "; ".join(_rejections(case)) or "an evaluator failed it"
+def _rejected(record: RequestRecord, _: list[Gate]) -> str:
+    return "; ".join(_rejections(record)) or "an evaluator failed it"
 
 
-def _rejections(case: Case) -> Iterator[str]:
-    for label in case.labels:
+def _rejections(record: RequestRecord) -> Iterator[str]:
+    for label in record.labels:
         if label["current"] and label["passed"] is False:
             judged = [significant(label["score"])] if label["score"] is not None else []
             judged += [label["label"]] if label["label"] is not None else []
             yield plain(f"{label['evaluator']} failed it" + (f" ({', '.join(judged)})" if judged else ""))
 
 
-def _unmeasured(_: Case, found: list[Gate]) -> str:
+def _unmeasured(_: RequestRecord, found: list[Gate]) -> str:
     missing = [gate.gate for gate in found if gate.result is Result.not_measured]
     return f"no source measured {', '.join(missing)}, for which a bound is set"
 
 
-_REASONS: dict[str, Callable[[Case, list[Gate]], str]] = {
+_REASONS: dict[str, Callable[[RequestRecord, list[Gate]], str]] = {
     "failed": _failure,
     "over_budget": _over_budget,
     "slow": _too_slow,

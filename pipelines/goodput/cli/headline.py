@@ -1,10 +1,10 @@
-"""What a run ends with: the latest day at a glance, and how to ask further."""
+"""What a run ends with: the latest day at a glance, and how to ask for more."""
 
 from pathlib import Path
 
-from goodput.cli.published import published
+from goodput.cli.database import published
 from goodput.cli.render import console, table
-from goodput.plumbing.sql_files import sql_file
+from goodput.plumbing.sql_files import MACROS, sql_file
 from goodput.settings.load import load_settings
 
 _ALARMS = """
@@ -27,14 +27,14 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
     """
     out = console()
     with published(config, lake) as connection:
-        connection.execute(sql_file("macros").text)
+        connection.execute(sql_file(MACROS).text)
         for (line,) in connection.execute(sql_file("headline_window").text).fetchall():
             out.print(line)
         for relation in ("headline", "leaks"):
             found = connection.execute(sql_file(relation).text)
             names = [column[0] for column in found.description]
             rows = found.fetchall()
-            # a column without any value, as cost where nobody tells it, says nothing
+            # a column without any value, as cost where no source reports it, is left out
             shown = [i for i in range(len(names)) if any(row[i] is not None for row in rows)]
             if rows:
                 out.print(table([names[i] for i in shown], [tuple(row[i] for i in shown) for row in rows], out.width))
@@ -50,8 +50,8 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
         if over_budget:
             why = "fired more often in 28 days than page_budget; `goodput alarms replay` shows them"
             out.print(f"{over_budget} page(s) not armed: {why}")
-    for (said,) in silent:
-        out.print(said)
+    for (why,) in silent:
+        out.print(why)
 
 
 def ask_further(config: Path) -> str:

@@ -1,7 +1,7 @@
 """The command `goodput`: which commands there are, and how any of them ends.
 
 A command is a function of its own module, which is imported only when that command is asked for: a question
-never waits for what a run needs.
+never waits for what a run needs, and the list of commands waits for none of them.
 """
 
 import sys
@@ -15,19 +15,48 @@ from typer.main import get_command
 
 from goodput.errors import GoodputError
 
+# Where each command is, and its sentence in the list of commands, which is shown without importing any of them.
 COMMANDS = {
-    "init": "goodput.cli.init:init",
-    "receive": "goodput.cli.receive:receive",
-    "run": "goodput.cli.run:run_command",
-    "demo": "goodput.cli.demo:demo",
-    "replay": "goodput.cli.replay:replay",
-    "query": "goodput.cli.query:query",
-    "tables": "goodput.cli.tables:tables",
-    "compare": "goodput.cli.compare:compare",
-    "explain": "goodput.cli.explain:explain",
-    "sources": "goodput.cli.sources:sources",
-    "alarms": "goodput.cli.alarms:app",
-    "notify": "goodput.cli.notify:notify",
+    "init": ("goodput.cli.init:init", "Write a goodput.toml with every setting explained and its default shown."),
+    "receive": (
+        "goodput.cli.receive:receive",
+        "Receive traces, logs and metrics by OTLP over HTTP and write them to the landing zone until interrupted.",
+    ),
+    "run": ("goodput.cli.run:run_command", "Ingest what is new, recompute what is stale, publish."),
+    "rebuild": (
+        "goodput.cli.rebuild:rebuild",
+        "Make a lake of an older version anew from the landing files; alarms and deliveries are carried over.",
+    ),
+    "demo": (
+        "goodput.cli.demo:demo",
+        "Simulate a day of an LLM fleet, write its telemetry and bills, run the pipeline on them and show the result.",
+    ),
+    "replay": (
+        "goodput.cli.replay:replay",
+        "Replay a trace of prompts through simulated fleets: cache hit ratio by routing policy and number of replicas.",
+    ),
+    "query": ("goodput.cli.query:query", "Ask the published database a question in SQL; nothing can be changed."),
+    "tables": (
+        "goodput.cli.tables:tables",
+        "List what can be asked: tables and views, or the columns of one with types, units and meanings.",
+    ),
+    "compare": (
+        "goodput.cli.compare:compare",
+        "Set two sides against each other: throughput, goodput, cost, latencies, and the tails where they differ.",
+    ),
+    "explain": (
+        "goodput.cli.explain:explain",
+        "Say why a request was or was not accepted: every gate, attempt, label, and where each fact came from.",
+    ),
+    "sources": (
+        "goodput.cli.sources:sources",
+        "Account for every row of every source file: read = kept + duplicate + quarantined + ignored.",
+    ),
+    "alarms": (
+        "goodput.cli.alarms:app",
+        "List alarms, explain one, replay what they can see; silence one, or accept a shift as the new normal.",
+    ),
+    "notify": ("goodput.cli.notify:notify", "Deliver alarms to the channels of the settings."),
 }
 
 
@@ -35,7 +64,7 @@ class _Imported(Mapping[str, TyperCommand | TyperGroup]):
     """The commands by name, each imported when it is looked up."""
 
     def __getitem__(self, name: str) -> TyperCommand | TyperGroup:
-        module, _, function = COMMANDS[name].partition(":")
+        module, _, function = COMMANDS[name][0].partition(":")
         found = getattr(import_module(module), function)
         if isinstance(found, typer.Typer):  # a command with commands of its own
             alone = found
@@ -58,6 +87,11 @@ class _Commands(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = _Imported()  # type: ignore[assignment]  # nothing is ever added to it
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, which lists each command by its sentence alone."""
+        self.commands = {name: TyperCommand(name, help=sentence) for name, (_, sentence) in COMMANDS.items()}
+        return super().get_help(ctx)
 
 
 app = typer.Typer(

@@ -1,4 +1,4 @@
-"""`goodput notify`: tell the channels of the settings what alarms did, and say how that goes."""
+"""`goodput notify`: deliver alarms to the channels of the settings, and report how that goes."""
 
 import time
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goodput.cli.cells import iso, plain
-from goodput.cli.published import Config, LakeRoot
+from goodput.cli.database import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import GoodputError, UnknownChannel, UsageError
 from goodput.plumbing.lake import Lake
@@ -72,7 +72,7 @@ def _once(lake: Lake, settings: Settings) -> None:
 
 
 def _tell(done: "Delivered") -> None:
-    left = ": goodput notify --status says why" if done.pending + done.dead else ""
+    left = ": goodput notify --status shows why" if done.pending + done.dead else ""
     typer.echo(
         f"{done.enqueued} new, {done.drained.delivered} delivered, {done.drained.failed} failed; "
         f"{done.pending} pending, {done.dead} dead{left}",
@@ -83,21 +83,21 @@ def _tell(done: "Delivered") -> None:
 
 
 def _watch(lake: Lake, settings: Settings) -> None:
-    """Deliver for ever, saying something only when something happened; what fails now may work in the next round."""
+    """Deliver for ever, printing only when something happened; what fails now may work in the next round."""
     from goodput.notify.deliver import deliver  # noqa: PLC0415
     from goodput.notify.drain import Drained  # noqa: PLC0415
 
-    said = ""
+    last_error = ""
     while True:
         try:
             done = deliver(lake, settings, _BUDGET_S)
             if done.enqueued or done.drained != Drained():
                 _tell(done)
-            said = ""
+            last_error = ""
         except GoodputError as error:
-            if str(error) != said:
-                said = str(error)
-                typer.echo(said, err=True)
+            if str(error) != last_error:
+                last_error = str(error)
+                typer.echo(last_error, err=True)
         time.sleep(_PAUSE_S)
 
 
@@ -154,14 +154,14 @@ def _dry_run(lake: Lake, settings: Settings) -> None:
         scene = scene_of(lake, settings, outbox.now_ns())
         waiting = outbox.rows("SELECT * FROM deliveries WHERE state = 'pending' ORDER BY sequence")
         new = [draft for draft in due(scene, settings.channels, outbox).drafts if draft.state == "pending"]
-    told = [(row["channel"], row["severity"], row["status"], row["summary"], row["body"]) for row in waiting]
-    told += [(draft.channel, draft.severity, draft.status, draft.summary, draft.body) for draft in new]
-    for channel, severity, says, summary, body in told:
+    messages = [(row["channel"], row["severity"], row["status"], row["summary"], row["body"]) for row in waiting]
+    messages += [(draft.channel, draft.severity, draft.status, draft.summary, draft.body) for draft in new]
+    for channel, severity, status, summary, body in messages:
         known = settings.channels.get(channel)
         leads = Sender(known, settings.base).shown_target() if known else "nowhere: not in the settings"
-        out.print(plain(f"{channel} -> {leads}: {severity}, {says}: {summary}"))
+        out.print(plain(f"{channel} -> {leads}: {severity}, {status}: {summary}"))
         out.print(plain(f"  {body.decode().rstrip()}"))
-    out.print(f"{len(told)} message(s) would be sent.")
+    out.print(f"{len(messages)} message(s) would be sent.")
 
 
 def _test(name: str, settings: Settings) -> None:

@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from goodput.plumbing import workspace
-from goodput.plumbing.workspace import Item, Silence
+if TYPE_CHECKING:
+    from goodput.plumbing import workspace  # imports pyarrow, for which help must not wait
+    from goodput.plumbing.workspace import Item
 
 
 class _Bars:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
-    def track(self, items: Iterable[Item], description: str, total: int) -> Iterator[Item]:
+    def track(self, items: "Iterable[Item]", description: str, total: int) -> "Iterator[Item]":
         """Pass the items on under a bar."""
         yield from self._progress.track(items, total=total, description=description)
 
@@ -25,9 +27,11 @@ class _Bars:
 
 
 @contextmanager
-def on_terminal(console: Console) -> Iterator[workspace.Progress]:
+def on_terminal(console: Console) -> "Iterator[workspace.Progress]":
     """Bars while the block runs if the console is a terminal, else silence."""
     if not console.is_terminal:
+        from goodput.plumbing.workspace import Silence  # noqa: PLC0415
+
         yield Silence()
         return
     columns = (

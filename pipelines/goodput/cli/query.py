@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from goodput.cli.database import Config, LakeRoot, published
 from goodput.cli.formats import Format, batches, destination, write_csv, write_json, write_parquet
-from goodput.cli.published import Config, LakeRoot, published
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 from goodput.errors import QueryFailed
 

@@ -36,23 +36,23 @@ def replay(
     endless = [("cache without end", POLICIES[0], 1, room_for_all(arrivals))]
     asked = [*fleets, *caches, *endless]
     with on_terminal(Console(stderr=True)) as progress:
-        told = [
+        fares = [
             (name, fared(serve(arrivals, policy, replicas, memory)))
             for name, policy, replicas, memory in progress.track(asked, "replaying", len(asked))
         ]
     with until_reader_leaves():
-        _print(told, REPLICAS, f"{len(arrivals)} prompts, {each} tokens of KV memory a replica")
+        _print(fares, REPLICAS, f"{len(arrivals)} prompts, {each} tokens of KV memory a replica")
 
 
-def _print(told: Sequence[tuple[str, "Fared"]], replicas: Sequence[int], what: str) -> None:
+def _print(fares: Sequence[tuple[str, "Fared"]], replicas: Sequence[int], what: str) -> None:
     out = console()
     by_name: dict[str, list[float | None]] = {}
-    for name, fared in told:
+    for name, fared in fares:
         by_name.setdefault(name, []).append(fared.hit_ratio)
     lines = [(name, *map(_percent, ratios * (len(replicas) // len(ratios)))) for name, ratios in by_name.items()]
     out.print(table(("hit ratio, by replicas", *map(str, replicas)), lines, out.width))
     out.print(what)
-    refused = max(fared.refused for _, fared in told)
+    refused = max(fared.refused for _, fared in fares)
     if refused:
         out.print(f"{refused} prompts are longer than a replica's memory and count nowhere.")
 

@@ -39,26 +39,30 @@ def run_command(
     with on_terminal(console) as progress:
         workspace = Workspace(config, tuple(landing or ()), lake, progress)
         workspace.settings  # noqa: B018  (bad settings are told before the slow imports)
-        from goodput.run import run  # noqa: PLC0415  (dagster is slow to import; only this command needs it)
+        from goodput.run import run  # noqa: PLC0415  (slow to import; only this command needs it)
 
         with ended_plainly(workspace.lake):
             ran = run(workspace, *span)
+    found = ran.ingested
     console.print(
-        f"{ran.sources_read} source(s) read, {ran.sources_unchanged} unchanged, {ran.sources_refused} refused; "
+        f"{found.read} source(s) read, {found.unchanged} unchanged, {found.refused} refused; "
         f"{ran.hours_computed} hour(s) computed; published {workspace.lake.database}"
     )
+    if ran.undelivered:
+        console.print(f"Alarms are not delivered: {ran.undelivered}\n`goodput notify --status` lists what waits.")
     _tell_remedy(console, workspace, ran)
     print_headline(config, lake)
 
 
 def _tell_remedy(console: Console, workspace: Workspace, ran: "Ran") -> None:
-    if not (ran.sources_read or ran.sources_unchanged or ran.sources_refused):
+    found = ran.ingested
+    if not (found.read or found.unchanged or found.refused):
         looked = ", ".join(map(str, workspace.settings.landing_paths))
         remedy = "let telemetry be written there, or name the right folder under `landing` in goodput.toml or --landing"
         console.print(f"No file lies in {looked}: {remedy}.")
-    elif ran.sources_refused or ran.rows_quarantined:
+    elif found.refused or found.rows_quarantined:
         console.print(
-            f"{ran.rows_quarantined} row(s) in quarantine; `goodput sources --problems` has all that went wrong."
+            f"{found.rows_quarantined} row(s) in quarantine; `goodput sources --problems` has all that went wrong."
         )
 
 
@@ -80,10 +84,10 @@ def ended_plainly(lake: Lake) -> Iterator[None]:
 
 
 def _step(error: Exception) -> str:
-    """The stage and the asset in which it happened."""
+    """The stage and the function in which it happened."""
     frames = ((Path(frame.filename), frame.name) for frame in traceback.extract_tb(error.__traceback__))
-    assets = (f"{file.parent.name} ({name})" for file, name in frames if file.name == "assets.py")
-    return next(assets, "no step of its own")
+    stages = [f"{file.parent.name} ({name})" for file, name in frames if file.parent.parent.name == "goodput"]
+    return stages[-1] if stages else "no step of its own"
 
 
 def _keep_traceback(lake: Lake, error: Exception) -> str:

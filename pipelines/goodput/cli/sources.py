@@ -1,15 +1,16 @@
 """`goodput sources`: the ledger, what became of every row of every source file (identity R, semantics 9)."""
 
+import json
 from enum import StrEnum
 from typing import Annotated, Any
 
 import duckdb
-import msgspec
 import typer
 from rich.console import Console
 
+from goodput.cli.blocked import print_blocked
+from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import batches, destination, write_csv, write_json
-from goodput.cli.published import Config, LakeRoot, Row, published, rows
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 
 QUARANTINED_SHOWN = 20
@@ -53,7 +54,7 @@ def sources(
 ) -> None:
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
-    Column R says `ok` where that holds and BROKEN where it does not.
+    Column R is `ok` where that holds and BROKEN where it does not. Below stand the partitions that are blocked, if any.
 
     Example:
       goodput sources
@@ -67,6 +68,7 @@ def sources(
         _print_ledger(out, rows(connection, _LEDGER, {"problems": problems}), problems)
         if problems:
             _print_quarantined(out, connection)
+        print_blocked(out, connection)
 
 
 def _write(connection: duckdb.DuckDBPyConnection, written: LedgerFormat, problems: bool) -> None:
@@ -111,14 +113,14 @@ def _print_ledger(out: Console, ledger: list[Row], problems: bool) -> None:
 
 def remarks(source: Row) -> str:
     """Why a file was refused or stopped short, its unfinished tail, and how many rows each rule left out."""
-    ignored: dict[str, int] = msgspec.json.decode(source["ignored"])
-    said = [text for text in (source["reason"],) if text]
+    ignored: dict[str, int] = json.loads(source["ignored"])
+    found = [text for text in (source["reason"],) if text]
     if source["status"] == "refused":
-        said = [": ".join(["refused", *said])]
+        found = [": ".join(["refused", *found])]
     if source["torn_tail_bytes"]:
-        said.append(f"unfinished tail of {source['torn_tail_bytes']} bytes")
-    said += [f"{rule}: {count}" for rule, count in sorted(ignored.items()) if count]
-    return "; ".join(said)
+        found.append(f"unfinished tail of {source['torn_tail_bytes']} bytes")
+    found += [f"{rule}: {count}" for rule, count in sorted(ignored.items()) if count]
+    return "; ".join(found)
 
 
 def _print_quarantined(out: Console, connection: duckdb.DuckDBPyConnection) -> None:

@@ -8,19 +8,23 @@ import duckdb
 import typer
 
 from goodput.cli.cells import plain
-from goodput.cli.published import Config, LakeRoot, published, rows
+from goodput.cli.database import Config, LakeRoot, published, rows
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import UnknownRelation
 
+# A view of a table of the same name in schema `stored` is a table to its users.
 _RELATIONS = """
-    SELECT table_name AS relation, 'table' AS kind, comment FROM duckdb_tables() WHERE NOT internal
+    WITH stored AS (SELECT table_name FROM duckdb_tables() WHERE schema_name = 'stored')
+    SELECT table_name AS relation, 'table' AS kind, comment
+    FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'
     UNION ALL
-    SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal
+    SELECT view_name, if(view_name IN (FROM stored), 'table', 'view'), comment
+    FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'
     ORDER BY relation
 """
 _COLUMNS = """
     SELECT column_name, data_type, comment FROM duckdb_columns()
-    WHERE NOT internal AND table_name = $relation
+    WHERE NOT internal AND schema_name = 'main' AND table_name = $relation
     ORDER BY column_index
 """
 _UNIT = re.compile(r"(?P<text>.*) \[(?P<unit>[^\[\]]+)\]", re.DOTALL)
@@ -33,7 +37,7 @@ def tables(
 ) -> None:
     """List what can be asked: tables and views, or the columns of one with types, units and meanings.
 
-    Rows are counted where the table lies in the database itself; views read the lake's Parquet files.
+    Rows are counted of tables, which are in the database itself; views read the lake's Parquet files.
 
     Example:
       goodput tables
@@ -80,6 +84,6 @@ def _short(data_type: str) -> str:
 
 
 def unit_and_meaning(comment: str | None) -> tuple[str | None, str | None]:
-    """A column's comment, `meaning [unit]`, taken apart; None for what it does not say."""
+    """A column's comment, `meaning [unit]`, taken apart; None for what is not in it."""
     found = _UNIT.fullmatch(comment or "")
     return (found["unit"], found["text"]) if found else (None, comment)

@@ -6,9 +6,9 @@ from goodput.errors import UsageError
 
 
 def instant(option: str, text: str) -> datetime:
-    """The time that `text` names, in UTC where it says nothing else; raises UsageError."""
+    """The time that `text` names, in UTC where it names no zone; raises UsageError."""
     try:
-        told = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text)
     except ValueError as error:
         raise UsageError(f"{option} {text}: no time. Right would be 2026-11-20T09:00 (UTC).") from error
-    return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
+    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)

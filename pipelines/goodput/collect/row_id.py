@@ -1,13 +1,14 @@
 """Identity of rows that come without one: a hash of what they say, the same on every machine and in every version."""
 
-import duckdb
 import polars as pl
+
+from goodput.plumbing.sql_files import connect
 
 
 def row_ids(frame: pl.DataFrame) -> pl.Series:
     """128-bit hex hash of each row's values; NULL differs from every text, and values cannot run into each other."""
     columns = ", ".join(f'"{name}"::VARCHAR' for name in frame.columns)
-    with duckdb.connect() as connection:
+    with connect() as connection:
         rows = connection.from_arrow(frame.to_arrow())
         hashed = rows.project(f"md5(to_json([{columns}])::VARCHAR) AS row_id").to_arrow_table()
     return pl.Series("row_id", hashed.column("row_id"))

@@ -49,6 +49,12 @@ class Scan:
         return {old for superseded in self.superseded_by.values() for old in superseded}
 
 
+def has_new_files(lake: Lake, settings: Settings, files: pl.DataFrame) -> bool:
+    """Whether a scan would look into one of the listed files of the landing zone."""
+    index = pl.DataFrame(read_rows(lake, _TABLE)).filter(pl.col("reading") == reading_of_all(settings))
+    return not files.join(index, on=_AS_BEFORE, how="anti").is_empty()
+
+
 class _Look(NamedTuple):
     """A file that may be new: which source it is, and its identity if it had to be opened for that."""
 

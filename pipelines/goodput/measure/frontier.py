@@ -1,40 +1,18 @@
-"""Computes `frontier` from the measured load windows: one small part, made again when one of them changes.
+"""Which windows `frontier` is computed from; the arithmetic is sql/measure/frontier/."""
 
-The arithmetic is sql/frontier.sql; the load windows are `windows`' work.
-"""
+from collections.abc import Collection
 
-import polars as pl
+from goodput.plumbing.hours import day_of, shifted_day
+from goodput.plumbing.node import Context
 
-from goodput.join.whole import CELL
-from goodput.join.workloads import workload_rows
-from goodput.measure.staleness import MeasureInputs
-from goodput.plumbing.contracts import arrow_schema, contract
-from goodput.plumbing.fingerprint import fingerprint
-from goodput.plumbing.lake import inputs_of, write_parquet
-from goodput.plumbing.sql_files import connect, read_parts, sql_file
-
-_FROM = ("load_windows", "goodput")
+_DAYS = 7
 
 
-def frontier_inputs(inputs: MeasureInputs) -> str:
-    """Fingerprint of what the part must be made from."""
-    texts = [sql_file(name).text for name in ("macros", "frontier")]
-    parts = {
-        table: {cell: inputs_of(paths[0]) for cell, paths in inputs.lake.parts("measured", table).items()}
-        for table in _FROM
-    }
-    return fingerprint(texts, str(contract("frontier")), parts, inputs.join.rules)
-
-
-def write_frontier(inputs: MeasureInputs, made_from: str) -> int:
-    """Write the candidate of `frontier`; its rows."""
-    with connect() as connection:
-        for table in _FROM:
-            files = [str(path) for paths in inputs.lake.parts("measured", table).values() for path in paths]
-            read_parts(connection, table, files, arrow_schema(table))
-        connection.register("workloads", workload_rows(inputs.join.settings))
-        found = connection.sql(sql_file("frontier").text).to_arrow_table()
-    schema = arrow_schema("frontier")
-    rows = pl.DataFrame(found.select(schema.names).cast(schema)).sort(contract("frontier").primary_key)
-    write_parquet(inputs.lake.part("candidate", "frontier", CELL), rows.to_arrow().cast(schema), inputs=made_from)
-    return rows.height
+def last_busy_week(context: Context, _partition: str) -> Collection[str]:
+    """Partitions of windows of the days around the last week before the newest load window."""
+    load_windows = context.lake.catalog["load_windows"].parts
+    busy = [day_of(name) for name, parts in load_windows.items() if any(part.rows for part in parts)]
+    if not busy:
+        return ()
+    first = shifted_day(max(busy), -_DAYS)
+    return [name for name in context.lake.catalog["goodput"].parts if day_of(name) >= first]

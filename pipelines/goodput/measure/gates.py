@@ -1,19 +1,18 @@
-"""The gates of each workload as a table that users can ask: workload, gate, bound, and what the workload counts."""
+"""Gates as rows: all of them in order, and those that each workload sets, which users can ask."""
 
 import pyarrow as pa
 
 from goodput.join.workloads import bounds
+from goodput.plumbing.parameters import PARAMETERS
+from goodput.settings.gates import GATES, LATENCY_GATES
 from goodput.settings.model import Settings, Workload
 
-SCHEMA = pa.schema(
-    [
-        ("workload", pa.string()),
-        ("gate", pa.string()),
-        ("bound", pa.float64()),
-        ("unit", pa.string()),
-        ("unit_label", pa.string()),
-    ]
-)
+
+def gate_order() -> pa.Table:
+    """One row per gate in the order in which verdicts are decided: gate, ordinal, bounds_load."""
+    bounding = {name for name, gate in LATENCY_GATES.items() if gate.bounds_load}
+    rows = [{"gate": gate, "ordinal": n, "bounds_load": gate in bounding} for n, gate in enumerate(GATES)]
+    return pa.Table.from_pylist(rows, schema=PARAMETERS["gates"].schema)
 
 
 def gate_rows(settings: Settings) -> pa.Table:
@@ -26,11 +25,13 @@ def gate_rows(settings: Settings) -> pa.Table:
         for name, workload in settings.workloads.items()
         for gate, bound in (_gates(workload) or {None: None}).items()
     ]
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
+    return pa.Table.from_pylist(rows, schema=PARAMETERS["workloads"].schema)
 
 
 def _gates(workload: Workload) -> dict[str | None, float | None]:
-    gates: dict[str | None, float | None] = {g: bound for g, bound in bounds(workload).items() if bound is not None}
+    gates: dict[str | None, float | None] = {
+        gate: bound for gate, bound in bounds(workload).items() if bound is not None
+    }
     if workload.retry_budget is not None:
         gates["retries"] = float(workload.retry_budget)
     if workload.quality is not None:

@@ -1,66 +1,33 @@
-"""Computes `goodput` and what goes with it for stretches of event time, and what a restatement changes.
+"""Computes `goodput` and what goes with it for a batch of partitions, and what a restatement changes.
 
-The arithmetic is in sql/; which stretch has to be computed again is `staleness`'s work.
+The arithmetic is sql/measure/goodput/; percentiles are computed slice by slice here, as each holds all of its values.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import duckdb
 import polars as pl
 import pyarrow as pa
 
-from goodput.join.workloads import workload_rows
+from goodput.measure.restatement import RESTATED, write_restated
+from goodput.measure.slices import DIMENSIONS, SLICES, Cuts, flags
+from goodput.plumbing.compute import load, write_windows
 from goodput.plumbing.contracts import arrow_schema, contract
-from goodput.plumbing.sql_files import compute, connect, read_parts, sql_file
+from goodput.plumbing.graph import closure
+from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
+from goodput.plumbing.node import STORED, Batch, Context, Lookaround, Parts, hours_in
+from goodput.plumbing.parameters import as_rows, register
+from goodput.plumbing.sql_files import compute, connect, sql_file
 from goodput.settings.model import Settings
 
-SLICES = (
-    # slice, by_workload, by_model, by_pool, by_route
-    ("overall", False, False, False, False),
-    ("pool", False, False, True, False),
-    ("workload", True, False, False, False),
-    ("workload_model", True, True, False, False),
-    ("workload_pool", True, False, True, False),
-    ("workload_route", True, False, False, True),
-    ("finest", True, True, True, True),
-)
-RELATIONS = (
-    *("request_words", "measured_sessions", "measured_requests", "window_costs", "window_counts"),
-    *("window_quantiles", "goodput", "gate_failures", "load_windows"),
-)
-_WORDS = ("workload", "model", "pool", "route")
-_By = tuple[bool, ...]  # of each of these words, whether it cuts
-_Slice = tuple[str, bool, bool, bool, bool]
-RESTATED = ("computed_at", "revision")
-_KEY = contract("goodput").primary_key
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """Event time [from_s, until_s) in Unix seconds, and what telemetry was observed at all."""
-
-    from_s: int
-    until_s: int
-    observed_ns: tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Files of the tables that windows are made from; all but `requests` may be left out where they change nothing."""
-
-    requests: Sequence[str]
-    attempts: Sequence[str] = ()
-    session_hours: Sequence[str] = ()
-    coverage: Sequence[str] = ()
-    waste: Sequence[str] = ()
+TABLES = ("goodput", "gate_failures", "load_windows")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Rows of the measured tables of one stretch; goodput without computed_at and revision."""
+    """Rows of the measured tables of a range of event time; goodput without computed_at and revision."""
 
     goodput: pl.DataFrame
     gate_failures: pl.DataFrame
@@ -72,142 +39,135 @@ def session_reach_h(settings: Settings) -> int:
     return math.ceil(settings.max_session_s / 3600)
 
 
-def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: Stretch) -> Measured:
-    """Measured rows of a stretch at the given grains (seconds); of `load_windows` at the base grain (semantics 4, 8).
+def counted_session_reach_h(settings: Settings) -> int:
+    """Hours around a window whose sessions count in it: none where no workload counts sessions."""
+    by_session = any(workload.unit == "session" for workload in settings.workloads.values())
+    return session_reach_h(settings) if by_session else 0
 
-    `parts.requests` and `.attempts` hold every request which completed or arrived in the stretch and its attempts,
-    `.session_hours` what sessions did within `session_reach_h` of it, `.coverage` the coverage of its hours,
-    `.waste` what its windows cost.
-    """
-    base_s = min(settings.windows_s)
+
+def lookaround(context: Context) -> Mapping[str, Lookaround]:
+    """Requests that completed or arrived in the windows and their attempts, and sessions around them."""
+    reach, sessions = context.request_reach_h, counted_session_reach_h(context.settings)
+    return {
+        "requests": Lookaround(0, reach, calls=(reach, 0)),
+        "attempts": Lookaround(0, reach),
+        "session_hours": Lookaround(sessions, sessions),
+        "waste": Lookaround(calls=(0, 0)),
+    }
+
+
+def session_partitions(context: Context, partition: str) -> Collection[str]:
+    """Hours whose sessions count in a partition."""
+    reach = counted_session_reach_h(context.settings)
+    if not reach:
+        return ()
+    hours = hours_in(partition)
+    return [hour_label(h) for h in range(epoch_hour(hours[0]) - reach, epoch_hour(hours[-1]) + reach + 1)]
+
+
+def observed_edges(context: Context, partition: str) -> object:
+    """The part of a partition in which telemetry was observed, Unix nanoseconds."""
+    hours = hours_in(partition)
+    start_ns, end_ns = epoch_hour(hours[0]) * HOUR_NS, (epoch_hour(hours[-1]) + 1) * HOUR_NS
+    return [min(max(ns, start_ns), end_ns) for ns in context.observed_ns]
+
+
+def compute_windows(batch: Batch) -> Parts:
+    """Measure the windows of a batch, and record what they restate (semantics 4, 8, 9)."""
     with connect() as connection:
-        for name in ("requests", "attempts", "session_hours", "coverage", "waste"):
-            read_parts(connection, name, getattr(parts, name), arrow_schema(name))
-        connection.register("grains", pa.table({"window_s": pa.array(grains, pa.int32())}))
-        connection.register("span", _span(stretch, math.gcd(*grains), base_s, session_reach_h(settings)))
-        connection.register("workloads", workload_rows(settings))
-        compute(connection, "request_words")
-        for column in _WORDS:
-            words = f"SELECT unnest({column}) FROM request_words"  # noqa: S608  (a column of its own)
-            connection.execute(f"CREATE TYPE {column}_word AS ENUM ({words})")
-        for relation in ("measured_sessions", "measured_requests", "window_costs", "window_counts"):
-            compute(connection, relation)
-        cut_of = _cut_of_each(connection)
-        connection.register("slices", slice_rows(SLICES, cut_of))
-        _compute_quantiles(connection, set(cut_of))
-        goodput = _rows(connection, "goodput", RESTATED)
-        failures = _rows(connection, "gate_failures")
-        loads = (
-            _rows(connection, "load_windows")
-            if base_s in grains
-            else pl.DataFrame(arrow_schema("load_windows").empty_table())
-        )
+        load(connection, batch)
+        measured = measure(connection, is_base_asked=min(batch.settings.windows_s) in batch.grains)
+    parts = {
+        table: write_windows(batch, table, getattr(measured, table).to_arrow())
+        for table in ("gate_failures", "load_windows")
+    }
+    return parts | write_restated(batch, measured.goodput)
+
+
+def measure(connection: duckdb.DuckDBPyConnection, *, is_base_asked: bool) -> Measured:
+    """Rows of the windows that relation `measured_range` asks for, at the lengths of `grains` (semantics 4, 8).
+
+    The connection has the inputs and parameters of the windows; load windows exist at the base length alone.
+    """
+    compute(connection, "request_dimensions")
+    for column in DIMENSIONS:
+        values = f"SELECT unnest({column}) FROM request_dimensions"  # noqa: S608  (a column of its own)
+        connection.execute(f"CREATE TEMP TYPE {column}_code AS ENUM ({values})")
+    tables = TABLES if is_base_asked else TABLES[:-1]
+    left = [name for name in closure(tables, STORED) if name not in ("request_dimensions", "window_quantiles")]
+    counted = left.index("window_counts") + 1
+    for relation in left[:counted]:
+        compute(connection, relation)
+    _compute_quantiles(connection)
+    for relation in left[counted:]:
+        compute(connection, relation)
+    goodput = _rows(connection, "goodput", RESTATED)
+    failures = _rows(connection, "gate_failures")
+    loads = _rows(connection, "load_windows") if is_base_asked else _empty("load_windows")
     return Measured(
         _in_order("goodput", goodput), _in_order("gate_failures", failures), _in_order("load_windows", loads)
     )
+
+
+def _empty(table: str) -> pl.DataFrame:
+    return pl.DataFrame(arrow_schema(table).empty_table())
 
 
 def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(contract(table).primary_key, nulls_last=False)
 
 
-def _cut_of_each(connection: duckdb.DuckDBPyConnection) -> list[_By]:
-    """For each slice the words that suffice to tell its rows apart; where they are the same, so are percentiles."""
-    words = f"SELECT DISTINCT {', '.join(_WORDS)} FROM window_counts"  # noqa: S608  (columns of its own)
-    found = pl.DataFrame(connection.sql(words).to_arrow_table())
+def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection) -> list[Cuts]:
+    """For each slice the dimensions that tell its rows apart; where they are the same, so are percentiles."""
+    dimensions = f"SELECT DISTINCT {', '.join(DIMENSIONS)} FROM window_counts"  # noqa: S608  (columns of its own)
+    found = pl.DataFrame(connection.sql(dimensions).to_arrow_table())
     return [_fewest(found, row[1:]) for row in SLICES]
 
 
-def _fewest(found: pl.DataFrame, by: _By) -> _By:
+def _fewest(found: pl.DataFrame, by: Cuts) -> Cuts:
     """As few of the words as part the rows in `found` as all of them do."""
-    kept = [name for name, cuts in zip(_WORDS, by, strict=True) if cuts]
+    kept = [name for name, cuts in zip(DIMENSIONS, by, strict=True) if cuts]
     for word in reversed(tuple(kept)):
         fewer = [name for name in kept if name != word]
         if _parts(found, fewer) == _parts(found, kept):
             kept = fewer
-    return tuple(name in kept for name in _WORDS)
+    return tuple(name in kept for name in DIMENSIONS)
 
 
 def _parts(found: pl.DataFrame, by: Sequence[str]) -> int:
     return found.unique(by).height if by else min(found.height, 1)
 
 
-def _compute_quantiles(connection: duckdb.DuckDBPyConnection, cuts: Iterable[_By]) -> None:
-    """Cut by cut: percentiles hold all values of their cut in memory."""
-    for number, cut in enumerate(sorted(cuts)):
-        connection.register("cut", _flags("cut", [cut]))
+def _compute_quantiles(connection: duckdb.DuckDBPyConnection) -> None:
+    """One slice after another: percentiles hold all values of theirs in memory."""
+    quantile_slices = _quantile_slice_of_each(connection)
+    by_slice = flags("quantile_by", quantile_slices).add_column(0, "slice", pa.array([row[0] for row in SLICES]))
+    register(connection, "slice_quantiles", by_slice)
+    for number, by in enumerate(sorted(set(quantile_slices))):
+        register(connection, "quantile_slice", flags("quantile_by", [by]))
         if number == 0:
             compute(connection, "window_quantiles")
         else:
             connection.execute(f"INSERT INTO window_quantiles {sql_file('window_quantiles').text}")
 
 
-def slice_rows(rows: Sequence[_Slice], cut_of: Sequence[_By] = ()) -> pa.Table:
-    """Slices as rows: slice, by_workload, by_model, by_pool, by_route, and cut_workload ... of the cut of each."""
-    table = _flags("by", [row[1:] for row in rows]).add_column(0, "slice", pa.array([row[0] for row in rows]))
-    if not cut_of:
-        return table
-    cuts = _flags("cut", cut_of)
-    return pa.table(table.columns + cuts.columns, names=table.column_names + cuts.column_names)
-
-
-def _flags(kind: str, rows: Sequence[_By]) -> pa.Table:
-    names = [f"{kind}_{word}" for word in _WORDS]
-    return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-
-
 def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[str] = ()) -> pl.DataFrame:
     wanted = [field for field in arrow_schema(table) if field.name not in without]
     columns = ", ".join(f'"{field.name}"' for field in wanted)
-    rows = connection.sql(f"SELECT {columns} FROM ({sql_file(table).text})").to_arrow_table()  # noqa: S608
+    rows = connection.sql(f'SELECT {columns} FROM "{table}"').to_arrow_table()  # noqa: S608
     return pl.DataFrame(rows.cast(pa.schema(wanted)))
 
 
-def _span(stretch: Stretch, step_s: int, base_s: int, session_reach_h: int) -> pa.Table:
-    first_ns, last_ns = stretch.observed_ns
-    return pa.table(
+def window_options(batch: Batch) -> pa.Table:
+    """Step and base length of windows, reach of a session, and when telemetry was observed."""
+    first_ns, last_ns = batch.context.observed_ns
+    return as_rows(
+        "window_options",
         {
-            "from_s": [stretch.from_s],
-            "until_s": [stretch.until_s],
-            "step_s": [step_s],
-            "base_s": pa.array([base_s], pa.int32()),
-            "session_reach_h": pa.array([session_reach_h], pa.int64()),
-            "observed_from_s": [first_ns / 1e9],
-            "observed_until_s": [last_ns / 1e9],
-        }
+            "step_s": math.gcd(*batch.grains),
+            "base_s": min(batch.settings.windows_s),
+            "session_reach_h": session_reach_h(batch.settings),
+            "observed_from_s": first_ns / 1e9,
+            "observed_until_s": last_ns / 1e9,
+        },
     )
-
-
-def restate(now: pl.DataFrame, before: pl.DataFrame, computed_at: datetime) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows with computed_at and revision, and the restatements: what changed in published rows (semantics 9).
-
-    A row that did not change keeps its revision and computed_at; a changed one gets revision + 1.
-    """
-    values = [name for name in now.columns if name not in _KEY]
-    old = before.select(*_KEY, *RESTATED, pl.struct(values).alias("was"))
-    both = now.with_columns(pl.struct(values).alias("is")).join(old, on=_KEY, how="left", nulls_equal=True)
-    same = pl.col("was").eq_missing(pl.col("is"))
-    known = pl.col("revision").is_not_null()
-    published = pl.DataFrame(arrow_schema("goodput").empty_table()).schema
-    rows = both.with_columns(
-        computed_at=pl.when(known & same).then("computed_at").otherwise(pl.lit(computed_at)),
-        revision=pl.when(~known).then(0).otherwise(pl.col("revision") + (~same).cast(pl.Int32)),
-    ).select(pl.col(name).cast(dtype) for name, dtype in published.items())
-    return rows, _restatements(rows, before, computed_at)
-
-
-def _restatements(rows: pl.DataFrame, before: pl.DataFrame, restated_at: datetime) -> pl.DataFrame:
-    told = ("offered", "accepted", "goodput_rps")
-    after = rows.select(*_KEY, "revision", *(pl.col(name).alias(f"{name}_after") for name in told))
-    past = before.select(
-        *_KEY,
-        pl.col("revision").alias("revision_before"),
-        *(pl.col(name).alias(f"{name}_before") for name in told),
-    )
-    both = past.join(after, on=_KEY, how="left", nulls_equal=True)
-    gone = pl.col("revision").is_null()
-    changed = both.filter(gone | (pl.col("revision") > pl.col("revision_before"))).with_columns(
-        revision=pl.coalesce("revision", pl.col("revision_before") + 1), restated_at=pl.lit(restated_at)
-    )
-    shape = pl.DataFrame(arrow_schema("restatements").empty_table()).schema
-    return changed.select(pl.col(name).cast(dtype) for name, dtype in shape.items())

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
-import polars as pl
 
 from goodput.monitor.grid import Flags, Floats, Grid, Ints
 
@@ -27,6 +26,8 @@ def calendar(
     excluded: Sequence[tuple[int, int]] = (),
 ) -> Calendar:
     """Classes of a grid's windows; `days_off` are like a weekend, `excluded` spans (Unix seconds) are no history."""
+    import polars as pl  # noqa: PLC0415  (kinds of rules are imported with the settings, where it is not needed)
+
     starts = grid.start_s + grid.step_s * np.arange(grid.windows)
     local = pl.from_epoch(pl.Series(starts), time_unit="s").dt.replace_time_zone("UTC").dt.convert_time_zone(time_zone)
     off = (local.dt.weekday() > 5) | local.dt.date().is_in(list(days_off))

@@ -11,7 +11,7 @@ from typing import Any
 _HOUR_S = 3600.0
 # An onset is known to within hours: found up to so much before the operation that it follows from, or after it.
 _EARLY_H, _LATE_H = 6.0, 12.0
-_LOOK_BACK_S = 72 * _HOUR_S
+LOOK_BACK_S = 72 * _HOUR_S
 # Kinds that can do this to a metric, each with the hours that it counts as farther away than what does it most.
 _COLD = ("deployment", "restart", "scale_out", "scale_in", "config_change")
 _OF_HITS = {"salt_rotation": 0.0, **dict.fromkeys(_COLD, 2.0)}
@@ -25,7 +25,7 @@ _UNLIKELY_H = 6.0
 
 
 @dataclass(frozen=True)
-class Operation:
+class OpsEvent:
     """One row of ops_events, with its time in Unix seconds."""
 
     at_s: float
@@ -35,31 +35,31 @@ class Operation:
     revision: str | None = None
 
     @property
-    def told(self) -> dict[str, str | None]:
-        """As a fact: what was done to what, and when."""
+    def as_fact(self) -> dict[str, str | None]:
+        """What was done to what, and when."""
         at = datetime.fromtimestamp(int(self.at_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         known = {"replica": self.replica, "revision": self.revision}
         return {"kind": self.kind, "occurred_at": at, "pool": self.pool, **{k: v for k, v in known.items() if v}}
 
 
-def operations_of(rows: Iterable[Mapping[str, Any]]) -> list[Operation]:
+def operations_of(rows: Iterable[Mapping[str, Any]]) -> list[OpsEvent]:
     """Rows of ops_events, oldest first."""
     found = (
-        Operation(row["occurred_at"].timestamp(), row["kind"], row["pool"], row.get("replica"), row.get("revision"))
+        OpsEvent(row["occurred_at"].timestamp(), row["kind"], row["pool"], row.get("replica"), row.get("revision"))
         for row in rows
     )
     return sorted(found, key=lambda operation: operation.at_s)
 
 
-def last_operation(operations: Sequence[Operation], labels: Mapping[str, str], at_s: float) -> Operation | None:
+def last_operation(operations: Sequence[OpsEvent], labels: Mapping[str, str], at_s: float) -> OpsEvent | None:
     """The newest operation on the series' pool within three days."""
-    near = (o for o in reversed(operations) if at_s - _LOOK_BACK_S <= o.at_s <= at_s and _concerns(o, labels))
+    near = (o for o in reversed(operations) if at_s - LOOK_BACK_S <= o.at_s <= at_s and _concerns(o, labels))
     return next(near, None)
 
 
 def likely_cause(
-    operations: Sequence[Operation], metric: str | None, labels: Mapping[str, str], onset_s: float, at_s: float
-) -> Operation | None:
+    operations: Sequence[OpsEvent], metric: str | None, labels: Mapping[str, str], onset_s: float, at_s: float
+) -> OpsEvent | None:
     """The operation that an alarm at `at_s` with its onset at `onset_s` most likely follows from; None: none near."""
     since_s, until_s = onset_s - _LATE_H * _HOUR_S, min(onset_s + _EARLY_H * _HOUR_S, at_s)
     near = [o for o in operations if since_s <= o.at_s <= until_s and _concerns(o, labels)]
@@ -77,6 +77,6 @@ def _farther(metric: str) -> Mapping[str, float]:
     return _OF_KV if "kv_usage" in metric else _OF_SERVICE
 
 
-def _concerns(operation: Operation, labels: Mapping[str, str]) -> bool:
+def _concerns(operation: OpsEvent, labels: Mapping[str, str]) -> bool:
     pairs = ((operation.pool, labels.get("pool")), (operation.replica, labels.get("replica")))
     return all(of is None or on is None or of == on for of, on in pairs)

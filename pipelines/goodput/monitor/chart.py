@@ -1,6 +1,6 @@
 """The series behind each alarm: what it saw around the last time that it fired, for whoever shows it.
 
-Which windows, and in which unit, is said here; no verdict is made, and how it looks is not this stage's work.
+It picks the windows; no verdict is made, and how it looks is not this stage's work.
 """
 
 from collections.abc import Iterable
@@ -8,11 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from goodput.monitor.grid import DAY_S, NAN, Floats, Grid
-from goodput.monitor.series import natural, worse
+from goodput.monitor.grid import DAY_S, NAN, Grid
+from goodput.monitor.rule_kind import rule_kind
+from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.transitions import spans
-from goodput.monitor.watched import Watched
-from goodput.monitor.words import quantity
 
 _BEFORE_S = 7 * DAY_S  # a week: what the hours and days of the series usually are is seen beside what they became
 _AFTER_S = DAY_S
@@ -23,7 +22,7 @@ _COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
 }
 
 
-def alarm_series(everything: Iterable[Watched], grid: Grid, until: int) -> pl.DataFrame:
+def alarm_series(everything: Iterable[RuleSeries], grid: Grid, until: int) -> pl.DataFrame:
     """Rows of `alarm_series`: of each alarm that fired, the windows around the last time, none from `until` on.
 
     An alarm that has been over for longer than 28 days has none.
@@ -32,7 +31,7 @@ def alarm_series(everything: Iterable[Watched], grid: Grid, until: int) -> pl.Da
     return pl.concat([pl.DataFrame(schema=_COLUMNS), *frames])
 
 
-def _shown(one: Watched, grid: Grid, until: int) -> range | None:
+def _shown(one: RuleSeries, grid: Grid, until: int) -> range | None:
     fired = list(spans(one, grid))
     until_s = grid.end_s(until - 1)
     if not fired:
@@ -45,27 +44,18 @@ def _shown(one: Watched, grid: Grid, until: int) -> range | None:
     return range((first_s - grid.start_s) // grid.step_s, (last_s - grid.start_s) // grid.step_s)
 
 
-def _frame(one: Watched, grid: Grid, shown: range) -> pl.DataFrame:
-    usual, bound = _lines(one)
+def _frame(one: RuleSeries, grid: Grid, shown: range) -> pl.DataFrame:
+    kind = rule_kind(one.kind)
+    usual, bound = kind.lines(one)
     span = slice(shown.start, shown.stop)
     starts = grid.start_s + grid.step_s * np.arange(shown.start, shown.stop)
-    score = one.score if one.kind in {"trend", "burn_rate"} else np.full(len(one.score), NAN)
+    score = one.score if kind.shows_score else np.full(len(one.score), NAN)
     numbers = {"value": one.values, "usual": usual, "bound": bound, "score": score}
     frame = pl.DataFrame({name: pl.Series(values[span], nan_to_null=True) for name, values in numbers.items()})
     return frame.select(
         alarm_id=pl.lit(one.named["alarm_id"]),
         window_start=pl.Series(starts * 1_000_000).cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
         window_s=pl.lit(grid.step_s, pl.Int32),
-        quantity=pl.lit(quantity(one)),
+        quantity=pl.lit(kind.quantity(one)),
         **{name: pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in numbers},
     )
-
-
-def _lines(one: Watched) -> tuple[Floats, Floats]:
-    """What is usual and where the rule fires, by window, in the unit of the values."""
-    if one.trend is None or one.panel is None:
-        return np.full(len(one.score), NAN), np.full(len(one.score), NAN if one.bound is None else one.bound)
-    kind, usual = one.panel.kind, one.trend.usual[0]
-    if kind.per == "replica":  # is judged by its distance from its peers: where they would have had it
-        usual = worse(kind, one.values) - one.trend.residual[0]
-    return natural(kind, usual), natural(kind, usual + one.threshold * one.trend.scale[0])

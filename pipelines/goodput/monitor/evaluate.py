@@ -1,4 +1,4 @@
-"""One evaluation: series, settings and what operators said in; the rows of alarms, alarm_events and alarm_power out.
+"""One evaluation: series, settings and actions of operators in; the rows of alarms, alarm_events and alarm_power out.
 
 Nothing is read or written here, and the clock is an argument: the same inputs give the same rows.
 """
@@ -12,27 +12,23 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from goodput.monitor.absence import watched_absences
-from goodput.monitor.burn import watched_burn_rates
 from goodput.monitor.calendar import Calendar, calendar
 from goodput.monitor.causes import operations_of
 from goodput.monitor.chart import alarm_series
-from goodput.monitor.explain import Context
+from goodput.monitor.explain import AlarmContext
 from goodput.monitor.grid import NAN, Floats, Grid, grid_of
-from goodput.monitor.plain_rules import watched_bounds
-from goodput.monitor.power import power_rows
-from goodput.monitor.reconcile import Event, Moment, Told, heartbeat, reconcile
-from goodput.monitor.rows import alarm_row, clock_row, method_of, silent_telemetry, told
+from goodput.monitor.reconcile import Event, Moment, ObservedTransition, heartbeat, reconcile
+from goodput.monitor.rows import alarm_row, clock_row, method_of, observed_transition, silent_telemetry
+from goodput.monitor.rule_kind import Observed, rule_kind, rule_kinds
+from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.series import panels
 from goodput.monitor.transitions import holds, now_held, transitions
-from goodput.monitor.trend_rules import judged, watched_trends
-from goodput.monitor.watched import Watched
 from goodput.plumbing.alarm_actions import Action, of_kind
 from goodput.settings.alarms import metrics_of, rules_of
 from goodput.settings.model import Settings
 
 Row = dict[str, Any]
-_RESTARTS = ("restart", "deployment")
+RESTARTS = ("restart", "deployment")
 _SATURATED = 0.95
 _WINDOW = ["window_start", "window_s"]
 
@@ -42,7 +38,7 @@ class Evidence:
     """Everything that verdicts are made of: `rows` by relation, `operations` as rows of ops_events.
 
     `seen_live` says that an earlier run found telemetry that was new; episodes that began before `settled` (where
-    rows do not reach back far enough to judge them) are told as they were told before.
+    rows do not reach back far enough to judge them) stay as they were recorded.
     """
 
     rows: Mapping[str, pl.DataFrame]
@@ -96,27 +92,28 @@ class Evaluation:
         return (newest - self.grid.start_s) // self.grid.step_s + 1
 
     @cached_property
-    def _trends_and_others(self) -> tuple[list[Watched], list[Watched]]:
-        if self.grid is None:
-            return [], []
+    def _observed(self) -> Observed:
+        assert self.grid is not None  # noqa: S101
         settings, grid = self.evidence.settings, self.grid
-        rules = rules_of(settings.alarms)
-        known = {panel.metric: panel for panel in panels(self._whole, grid, metrics_of(rules))}
-        days = self._calendar(grid)
-        scored = judged(known, days, self._ages(grid))
-        trends = list(watched_trends(scored, rules, of_kind(self.evidence.actions, "accept")))
-        others = [*watched_bounds(known, rules), *watched_absences(known, rules, days, self.until)]
+        metrics = metrics_of(rules_of(settings.alarms))
         goodput = self._whole.get("goodput")
-        if goodput is not None and settings.slo:
-            cut = goodput.filter(pl.col("slice") == "workload_pool")
-            others += watched_burn_rates(cut, settings.slo, grid, min(settings.windows_s), self.until)
-        return trends, others
+        return Observed(
+            settings,
+            grid,
+            self.until,
+            panels={panel.metric: panel for panel in panels(self._whole, grid, metrics)},
+            calendar=self._calendar(grid),
+            ages=self._ages(grid),
+            accepts=of_kind(self.evidence.actions, "accept"),
+            goodput=None if goodput is None else goodput.filter(pl.col("slice") == "workload_pool"),
+        )
 
-    @property
-    def watched(self) -> list[Watched]:
+    @cached_property
+    def rule_series(self) -> list[RuleSeries]:
         """Every rule over every series."""
-        trends, others = self._trends_and_others
-        return trends + others
+        if self.grid is None:
+            return []
+        return [one for kind in rule_kinds() for one in kind.series(self._observed)]
 
     def _calendar(self, grid: Grid) -> Calendar:
         alarms = self.evidence.settings.alarms
@@ -127,30 +124,32 @@ class Evaluation:
         """Hours since the last restart by pool, at the end of each window."""
         restarted: dict[str, list[float]] = {}
         for row in self.evidence.operations:
-            if row["kind"] in _RESTARTS and row["pool"] is not None:
+            if row["kind"] in RESTARTS and row["pool"] is not None:
                 restarted.setdefault(row["pool"], []).append(row["occurred_at"].timestamp())
         ends: Floats = grid.start_s + grid.step_s * np.arange(1, grid.windows + 1, dtype=np.float64)
         return {pool: _since(np.sort(np.array(times, dtype=np.float64)), ends) for pool, times in restarted.items()}
 
     @cached_property
-    def _context(self) -> Context:
+    def _context(self) -> AlarmContext:
         assert self.grid is not None  # noqa: S101
         operations = operations_of(self.evidence.operations)
-        return Context(self.grid, _limits(self.evidence.settings), operations, self.watched)
+        return AlarmContext(self.grid, _limits(self.evidence.settings), operations, self.rule_series)
 
     @cached_property
     def _holds(self) -> dict[str, Any]:
         alarms = self.evidence.settings.alarms
         silences = of_kind(self.evidence.actions, "silence")
-        return holds(self.watched, self.grid, silences, alarms.page_budget) if self.grid is not None else {}
+        return holds(self.rule_series, self.grid, silences, alarms.page_budget) if self.grid is not None else {}
 
     def alarms(self) -> list[Row]:
         """Rows of `alarms`: the state of every alarm at the newest window."""
         budget = self.evidence.settings.alarms.page_budget
-        found = (alarm_row(one, self._context, self.until, self._holds, budget) for one in self.watched)
-        if self.grid is None:
-            return []
-        return [*(row for row in found if row is not None), clock_row(*self._clock, seen_live=self.evidence.seen_live)]
+        found = (alarm_row(one, self._context, self.until, self._holds, budget) for one in self.rule_series)
+        return [*(row for row in found if row is not None), *self.clock_alarms()]
+
+    def clock_alarms(self) -> list[Row]:
+        """Those rows of `alarms` that the clock decides alone."""
+        return [] if self.grid is None else [clock_row(*self._clock, seen_live=self.evidence.seen_live)]
 
     @property
     def _clock(self) -> tuple[int, datetime, float]:
@@ -160,37 +159,48 @@ class Evaluation:
     def series(self) -> pl.DataFrame:
         """Rows of `alarm_series`."""
         return (
-            alarm_series((), Grid(0, 1), 1) if self.grid is None else alarm_series(self.watched, self.grid, self.until)
+            alarm_series((), Grid(0, 1), 1)
+            if self.grid is None
+            else alarm_series(self.rule_series, self.grid, self.until)
         )
 
-    def told(self) -> Iterator[Told]:
-        """Every transition that history holds, whether it was told before or not."""
+    def transitions(self) -> Iterator[ObservedTransition]:
+        """Every transition that history holds, whether it was recorded before or not."""
         if self.grid is not None:
             until_s = self.grid.end_s(self.until - 1)
-            for one in self.watched:
+            for one in self.rule_series:
                 method = method_of(one, self.evidence.settings)
                 held_now = now_held(one, self._holds, until_s) is not None
                 for change in transitions(one, self.grid, self._holds[str(one.named["alarm_id"])], until_s):
-                    yield told(change, self._context, method, held_now=held_now)
+                    yield observed_transition(change, self._context, method, held_now=held_now)
+        yield from self._clock_transitions()
+
+    def _clock_transitions(self) -> Iterator[ObservedTransition]:
+        if self.grid is not None:
             yield from silent_telemetry(*self._clock, seen_live=self.evidence.seen_live)
         yield heartbeat(self.now)
 
-    def news(self, told_before: Sequence[Event]) -> list[Event]:
+    def news(self, recorded: Sequence[Event]) -> list[Event]:
         """Rows to add to `alarm_events`, given those that are there."""
+        methods = {method_of(one, self.evidence.settings) for one in self.rule_series}
+        return reconcile(recorded, list(self.transitions()), methods, self._moment)
+
+    def clock_news(self, recorded: Sequence[Event]) -> list[Event]:
+        """Those rows of `news` that the clock decides alone: all there are where the evidence was judged before."""
+        of_clock = [event for event in recorded if event["metric"] is None]
+        return reconcile(of_clock, list(self._clock_transitions()), set(), self._moment)
+
+    @property
+    def _moment(self) -> Moment:
         until = self.now
         if self.grid is not None:
             until = datetime.fromtimestamp(self.grid.end_s(self.until - 1), UTC)
-        methods = {method_of(one, self.evidence.settings) for one in self.watched}
-        moment = Moment(self.now, until, self.evidence.settings.alarms.max_age_s, self.evidence.settled)
-        return reconcile(told_before, list(self.told()), methods, moment)
+        return Moment(self.now, until, self.evidence.settings.alarms.max_age_s, self.evidence.settled)
 
     def power(self) -> list[Row]:
         """Rows of `alarm_power`."""
-        if self.grid is None:
-            return []
-        alarms = self.evidence.settings.alarms
-        trends, _ = self._trends_and_others
-        return list(power_rows(trends, rules_of(alarms), self.grid, self.until, alarms.page_budget))
+        rows = (rule_kind(one.kind).power(one, self._observed) for one in self.rule_series)
+        return [row for row in rows if row is not None]
 
 
 def _since(times: Floats, ends: Floats) -> Floats:

@@ -3,7 +3,6 @@
 The false alarms to expect come from the measured study of the detector, the power from the series itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +10,11 @@ import numpy as np
 
 from goodput.monitor.detector import averaged
 from goodput.monitor.grid import Floats, Grid
-from goodput.monitor.states import Patience
+from goodput.monitor.rule_kind import Observed
+from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.states import Debounce
 from goodput.monitor.transitions import BUDGET_S, spans
-from goodput.monitor.watched import Watched
-from goodput.settings.alarms import Rule
-from goodput.settings.metrics import METRICS, QUARTER_HOURLY, Metric
+from goodput.settings.metrics import METRICS, QUARTER_HOURLY, AlarmMetric
 
 SLOW, FAST = 0.0133, 0.05  # drifts per hour: 920 to 1480 ms in 36 hours; one that doubles in 14
 _REPLAYED_DAYS = 28
@@ -47,40 +46,38 @@ class Drifts:
         return float(np.isfinite(self.delays).mean()) if len(self.delays) else None
 
 
-def power_rows(
-    trends: Sequence[Watched], rules: Mapping[str, Rule], grid: Grid, until: int, page_budget: int
-) -> Iterator[dict[str, Any]]:
-    """A row of alarm_power for each trend alarm, by the four weeks before window `until`."""
+def power_row(one: RuleSeries, observed: Observed) -> dict[str, Any]:
+    """The row of alarm_power of one trend alarm, by the four weeks before the end of what is observed."""
+    assert one.trend is not None  # noqa: S101
+    grid, until, page_budget = observed.grid, observed.until, observed.settings.alarms.page_budget
     first = max(until - _REPLAYED_DAYS * grid.a_day, 0)
-    for one in trends:
-        assert one.trend is not None  # noqa: S101
-        rule = rules[one.rule]
-        patience = Patience(rule.for_windows, rule.clear_windows)
-        judged = np.isfinite(one.score[first:until])
-        sigma = _median(one.trend.scale[0, first:until][judged])
-        slow, fast = (replay(one, grid, (first, until), drift, patience) for drift in (SLOW, FAST))
-        until_s = grid.end_s(until - 1)
-        fired = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in spans(one, grid))
-        why = unarmed(one, until, fired, page_budget)
-        yield {
-            **one.named,
-            "threshold": one.threshold,
-            "replayed_days": float(judged.sum() / grid.a_day),
-            "fired": fired,
-            "budget": page_budget if one.severity == "page" else None,
-            "armed": why is None,
-            "why": why,
-            "sigma": sigma,
-            "smallest_shift": _shift(one, sigma),
-            "slow_drift_delay_s": slow.median_s,
-            "fast_drift_delay_s": fast.median_s,
-            "slow_drift_found_ratio": slow.found_ratio,
-            "fast_drift_found_ratio": fast.found_ratio,
-            "false_alarms_per_week": 0.0 if why else 7 * _expected(one, grid) / 1000,
-        }
+    rule = observed.rules[one.rule]
+    debounce = Debounce(rule.for_windows, rule.clear_windows)
+    judged = np.isfinite(one.score[first:until])
+    sigma = _median(one.trend.scale[0, first:until][judged])
+    slow, fast = (replay(one, grid, (first, until), drift, debounce) for drift in (SLOW, FAST))
+    until_s = grid.end_s(until - 1)
+    fired = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in spans(one, grid))
+    why = unarmed(one, until, fired, page_budget)
+    return {
+        **one.named,
+        "threshold": one.threshold,
+        "replayed_days": float(judged.sum() / grid.a_day),
+        "fired": fired,
+        "budget": page_budget if one.severity == "page" else None,
+        "armed": why is None,
+        "why": why,
+        "sigma": sigma,
+        "smallest_shift": _shift(one, sigma),
+        "slow_drift_delay_s": slow.median_s,
+        "fast_drift_delay_s": fast.median_s,
+        "slow_drift_found_ratio": slow.found_ratio,
+        "fast_drift_found_ratio": fast.found_ratio,
+        "false_alarms_per_week": 0.0 if why else 7 * _expected(one, grid) / 1000,
+    }
 
 
-def unarmed(one: Watched, until: int, fired: int, page_budget: int) -> str | None:
+def unarmed(one: RuleSeries, until: int, fired: int, page_budget: int) -> str | None:
     """Why a trend alarm does not page now, None if it may."""
     assert one.trend is not None  # noqa: S101
     a_day = 24 * (one.panel.grid.an_hour if one.panel is not None else 1)
@@ -95,22 +92,21 @@ def unarmed(one: Watched, until: int, fired: int, page_budget: int) -> str | Non
     return "less than seven days of windows to learn from" if one.trend.learning[0, newest].all() else "not needed now"
 
 
-def _too_few(one: Watched, newest: slice) -> str | None:
+def _too_few(one: RuleSeries, newest: slice) -> str | None:
     """Says that most windows of the last day have too few requests for their quantile, where they do."""
     if one.panel is None or one.requests is None:
         return None
     least = one.panel.kind.least_requests
-    told = one.requests[newest][np.isfinite(one.values[newest])]
-    if not len(told) or np.median(told) >= least:
+    requests = one.requests[newest][np.isfinite(one.values[newest])]
+    if not len(requests) or np.median(requests) >= least:
         return None
-    if told.max() < least:
-        return f"too little traffic: at most {told.max():.0f} requests a window, {least} are needed"
-    return (
-        f"too little traffic: {(told >= least).sum()} of {len(told)} windows have the {least} requests that are needed"
-    )
+    if requests.max() < least:
+        return f"too little traffic: at most {requests.max():.0f} requests a window, {least} are needed"
+    enough = (requests >= least).sum()
+    return f"too little traffic: {enough} of {len(requests)} windows have the {least} requests that are needed"
 
 
-def replay(one: Watched, grid: Grid, span: tuple[int, int], drift: float, patience: Patience) -> Drifts:
+def replay(one: RuleSeries, grid: Grid, span: tuple[int, int], drift: float, debounce: Debounce) -> Drifts:
     """Delays of a drift (per hour, on the metric's scale) begun again and again in what the series did."""
     assert one.trend is not None  # noqa: S101
     horizon, step = _HORIZON_H * grid.an_hour, _BEGIN_EVERY_H * grid.an_hour
@@ -122,31 +118,31 @@ def replay(one: Watched, grid: Grid, span: tuple[int, int], drift: float, patien
     level = averaged(residual / one.trend.scale[0][windows], grid.step_s)
     before, after = level[:, :lead], level[:, lead:]
     quiet = (np.isfinite(before).sum(axis=1) > lead // 2) & ~(before >= one.threshold).any(axis=1)
-    return Drifts(np.array([_first(row, one.threshold, patience) / grid.an_hour for row in after[quiet]]))
+    return Drifts(np.array([_first(row, one.threshold, debounce) / grid.an_hour for row in after[quiet]]))
 
 
-def _first(level: Floats, threshold: float, patience: Patience) -> float:
+def _first(level: Floats, threshold: float, debounce: Debounce) -> float:
     """Windows until the threshold was reached as many times in a row as it takes."""
-    told = np.flatnonzero(np.isfinite(level))
-    over = level[told] >= threshold
-    if len(over) < patience.fire:
+    known = np.flatnonzero(np.isfinite(level))
+    over = level[known] >= threshold
+    if len(over) < debounce.fire:
         return np.inf
-    runs = np.asarray(np.lib.stride_tricks.sliding_window_view(over, patience.fire).all(axis=1))
-    return float(told[runs.argmax() + patience.fire - 1] + 1) if runs.any() else np.inf
+    runs = np.asarray(np.lib.stride_tricks.sliding_window_view(over, debounce.fire).all(axis=1))
+    return float(known[runs.argmax() + debounce.fire - 1] + 1) if runs.any() else np.inf
 
 
-def false_alarms(threshold: float, metric: Metric, step_s: int) -> float:
+def false_alarms(threshold: float, metric: AlarmMetric, step_s: int) -> float:
     """False alarms to expect in 1,000 series-days at a threshold; quarter-hourly ones as their hourly equivalent."""
     hourly = threshold if step_s == 3600 else threshold * _USUAL_PAGE / QUARTER_HOURLY[_USUAL_PAGE]
     slower = 0.0 if metric.ticket is None else metric.ticket - _USUAL_TICKET
     return float(np.exp(np.interp(hourly - slower, _THRESHOLDS, np.log(_FALSE_ALARMS))))
 
 
-def _expected(one: Watched, grid: Grid) -> float:
+def _expected(one: RuleSeries, grid: Grid) -> float:
     return false_alarms(one.threshold, METRICS[str(one.metric)], grid.step_s)
 
 
-def _shift(one: Watched, sigma: float | None) -> float | None:
+def _shift(one: RuleSeries, sigma: float | None) -> float | None:
     assert one.panel is not None  # noqa: S101
     if sigma is None:
         return None

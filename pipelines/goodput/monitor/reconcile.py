@@ -17,7 +17,7 @@ _NAMESPACE = uuid5(NAMESPACE_OID, "goodput.alarm_events")
 
 
 @dataclass(frozen=True)
-class Told:
+class ObservedTransition:
     """A transition as it would be told: the columns of alarm_events that do not depend on what was told before."""
 
     alarm_id: str
@@ -77,21 +77,23 @@ class Moment:
         return self.settled is None or starts_at >= self.settled
 
 
-def reconcile(told_before: Sequence[Event], computed: Sequence[Told], methods: Set[str], moment: Moment) -> list[Event]:
-    """Events to add to `told_before`, in order, each with the columns of alarm_events.
+def reconcile(
+    recorded: Sequence[Event], computed: Sequence[ObservedTransition], methods: Set[str], moment: Moment
+) -> list[Event]:
+    """Events to add to `recorded`, in order, each with the columns of alarm_events.
 
     `methods` are those of all alarms that were judged. What was told by another one is not corrected: an alarm of it
     that still fires is over, by reason of the settings.
     """
     past = _Past()
-    for event in told_before:
+    for event in recorded:
         past.note(event)
-    told_before = [event for event in told_before if moment.judges(event["starts_at"])]
+    recorded = [event for event in recorded if moment.judges(event["starts_at"])]
     computed = [told for told in computed if moment.judges(told.starts_at)]
     added: list[Event] = []
     in_order = sorted(computed, key=lambda told: (told.occurred_at, told.alarm_id, told.transition))
     for events in (
-        _corrections(told_before, computed, methods, past, moment),
+        _corrections(recorded, computed, methods, past, moment),
         (event for told in in_order for event in _news(told, past, moment)),
         _still_on(in_order, past, moment),
     ):
@@ -101,7 +103,7 @@ def reconcile(told_before: Sequence[Event], computed: Sequence[Told], methods: S
     return added
 
 
-def _news(told: Told, past: _Past, moment: Moment) -> Iterator[Event]:
+def _news(told: ObservedTransition, past: _Past, moment: Moment) -> Iterator[Event]:
     identity = _current_id(told.key, past)
     if identity in past.ids:
         return
@@ -114,13 +116,13 @@ def _news(told: Told, past: _Past, moment: Moment) -> Iterator[Event]:
     yield _event(told, identity, moment.now, suppressed)
 
 
-def _still_on(computed: Sequence[Told], past: _Past, moment: Moment) -> Iterator[Event]:
+def _still_on(computed: Sequence[ObservedTransition], past: _Past, moment: Moment) -> Iterator[Event]:
     """A firing that was held back for its age and is still on is told now: it is no matter of the past."""
     newest = {told.alarm_id: told for told in computed} if moment.live else {}
     for told in newest.values():
         if told.on and (told.alarm_id, told.starts_at) not in past.delivered:
             columns = {**told.columns, "suppressed": None}
-            late = Told(told.alarm_id, "firing", moment.until, told.starts_at, columns)
+            late = ObservedTransition(told.alarm_id, "firing", moment.until, told.starts_at, columns)
             yield _event(late, _current_id(late.key, past), moment.now, None)
 
 
@@ -131,7 +133,7 @@ def _current_id(key: str, past: _Past) -> str:
     return event_id(key, revision)
 
 
-def _event(told: Told, identity: str, now: datetime, suppressed: str | None) -> Event:
+def _event(told: ObservedTransition, identity: str, now: datetime, suppressed: str | None) -> Event:
     return {
         **dict.fromkeys(arrow_schema("alarm_events").names),
         **told.columns,
@@ -147,13 +149,13 @@ def _event(told: Told, identity: str, now: datetime, suppressed: str | None) -> 
 
 
 def _corrections(
-    told_before: Sequence[Event], computed: Sequence[Told], methods: Set[str], past: _Past, moment: Moment
+    recorded: Sequence[Event], computed: Sequence[ObservedTransition], methods: Set[str], past: _Past, moment: Moment
 ) -> Iterator[Event]:
     """Events that say that an earlier one no longer holds, or that an alarm of an old rule is over."""
     fired = {(told.alarm_id, told.starts_at) for told in computed if told.transition == "firing"}
     resolved = {_current_id(told.key, past) for told in computed if told.transition == "resolved"}
     open_yet: dict[tuple[str, datetime], Event] = {}
-    for event in told_before:
+    for event in recorded:
         if event["transition"] not in {"firing", "resolved"} or event["event_id"] in past.corrected:
             continue
         episode = (event["alarm_id"], event["starts_at"])
@@ -183,12 +185,12 @@ def _correction(event: Event, moment: Moment) -> Event:
 def _ended(event: Event, past: _Past, moment: Moment) -> Event:
     reason = "cleared" if event["metric"] is None else "settings"
     columns = {**event, "ends_at": moment.until, "reason": reason}
-    told = Told(event["alarm_id"], "resolved", moment.until, event["starts_at"], columns)
+    told = ObservedTransition(event["alarm_id"], "resolved", moment.until, event["starts_at"], columns)
     delivered = (told.alarm_id, told.starts_at) in past.delivered
     return _event(told, event_id(told.key), moment.now, None if delivered else event["suppressed"])
 
 
-def heartbeat(now: datetime) -> Told:
+def heartbeat(now: datetime) -> ObservedTransition:
     """The pipeline's own sign of life, once an hour however often it runs."""
     hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     columns = {
@@ -198,4 +200,4 @@ def heartbeat(now: datetime) -> Told:
         "method": "watchdog",
         "summary": "The pipeline ran and judged its alarms",
     }
-    return Told("watchdog", "heartbeat", hour, hour, columns)
+    return ObservedTransition("watchdog", "heartbeat", hour, hour, columns)

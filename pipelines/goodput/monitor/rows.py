@@ -7,40 +7,40 @@ from typing import Any
 
 import numpy as np
 
-from goodput.monitor.explain import Context, explain
+from goodput.monitor.explain import AlarmContext, explain, summary
 from goodput.monitor.grid import DAY_S, Floats
-from goodput.monitor.power import unarmed
-from goodput.monitor.reconcile import Told
+from goodput.monitor.reconcile import ObservedTransition
+from goodput.monitor.rule_kind import rule_kind
+from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Episode
-from goodput.monitor.transitions import BUDGET_S, Hold, Transition, now_held, spans
-from goodput.monitor.watched import Watched
-from goodput.monitor.words import summary
+from goodput.monitor.transitions import BUDGET_S, EpisodeTransition, Hold, now_held, spans
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings
 
-_METHOD = 1  # of judging; another number keeps events of an older one from being corrected
+METHOD = 1  # of judging; another number keeps events of an older one from being corrected
 SILENT = "telemetry_silent"
 _ARCHIVE_S = 7 * DAY_S
-_SAID = ("rule", "severity", "metric", "workload", "pool", "replica")
+_NAMES = ("rule", "severity", "metric", "workload", "pool", "replica")
 
 
-def method_of(one: Watched, settings: Settings) -> str:
+def method_of(one: RuleSeries, settings: Settings) -> str:
     """Fingerprint of how an alarm is judged: its rule, and what of the settings changes every verdict."""
     alarms = settings.alarms
     rule = rules_of(alarms).get(one.rule)
-    slos = {name: slo.model_dump() for name, slo in settings.slo.items() if one.kind == "burn_rate"}
     calendar = (alarms.window_s, alarms.time_zone, alarms.days_off, [s.model_dump() for s in alarms.excluded])
-    return fingerprint(_METHOD, one.rule, rule and rule.model_dump(), slos, calendar)
+    return fingerprint(METHOD, one.rule, rule and rule.model_dump(), rule_kind(one.kind).judged_by(settings), calendar)
 
 
-def told(change: Transition, context: Context, method: str, *, held_now: bool) -> Told:
-    """One transition with its explanation, as it would be told; whether anything holds the alarm back now."""
-    one = change.watched
+def observed_transition(
+    change: EpisodeTransition, context: AlarmContext, method: str, *, held_now: bool
+) -> ObservedTransition:
+    """One transition with its explanation, as it would be recorded; `held_now`: something holds its alarm back now."""
+    one = change.series
     assert change.episode.firing is not None  # noqa: S101
     facts = explain(one, change.episode.firing, context)
     columns = {
-        **{name: one.named[name] for name in _SAID},
+        **{name: one.named[name] for name in _NAMES},
         "kind": one.kind,
         **{name: facts.get(name) for name in ("value", "usual", "score", "threshold")},
         "ends_at": None if change.ends_s is None or change.transition == "firing" else _at(change.ends_s),
@@ -52,7 +52,7 @@ def told(change: Transition, context: Context, method: str, *, held_now: bool) -
         "explanation": json.dumps(facts, sort_keys=True),
     }
     name = str(one.named["alarm_id"])
-    return Told(
+    return ObservedTransition(
         name, change.transition, _at(change.at_s), _at(change.starts_s), columns, change.ends_s is None and not held_now
     )
 
@@ -60,7 +60,7 @@ def told(change: Transition, context: Context, method: str, *, held_now: bool) -
 def clock_row(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -> dict[str, Any]:
     """The row of `alarms` of the one that the clock judges; what nobody has added to for a week is an archive.
 
-    Silence is what follows on speech: telemetry that was old already when a run first saw it is history.
+    Silence follows on telemetry that was new: what that was old already when a run first saw it is history.
     """
     silent_s = now.timestamp() - until_s
     state = "inactive"
@@ -69,8 +69,8 @@ def clock_row(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -
     elif after_s <= silent_s < _ARCHIVE_S:
         state = "firing"
     firing = state == "firing"
-    said = f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}"
-    why = f"{said}: older than {after_s / 3600:g} h when it was first read, which is history and no silence"
+    silent = f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}"
+    why = f"{silent}: older than {after_s / 3600:g} h when it was first read, which is history and no silence"
     return {
         **dict.fromkeys(("metric", "workload", "pool", "replica")),
         "alarm_id": SILENT,
@@ -81,13 +81,13 @@ def clock_row(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -
         "starts_at": _at(until_s + int(after_s)) if firing else None,
         "state_since_at": _at(until_s + int(after_s)) if firing else None,
         "evaluated_at": _at(until_s),
-        "why": why if state == "learning" else said if silent_s >= _ARCHIVE_S else None,
-        "summary": said if firing else None,
+        "why": why if state == "learning" else silent if silent_s >= _ARCHIVE_S else None,
+        "summary": silent if firing else None,
     }
 
 
-def silent_telemetry(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -> Iterator[Told]:
-    """Firing while nothing at all has been heard for `after_s` after there was: the one alarm that the clock judges."""
+def silent_telemetry(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -> Iterator[ObservedTransition]:
+    """Firing while there has been no telemetry for `after_s` after there was: the one alarm that the clock judges."""
     starts_s = until_s + int(after_s)
     if now.timestamp() < starts_s or not seen_live:
         return
@@ -99,20 +99,18 @@ def silent_telemetry(until_s: int, now: datetime, after_s: float, *, seen_live: 
         "method": "clock",
         "summary": f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}",
     }
-    yield Told(SILENT, "firing", _at(starts_s), _at(starts_s), columns, True)
+    yield ObservedTransition(SILENT, "firing", _at(starts_s), _at(starts_s), columns, True)
 
 
 def alarm_row(
-    one: Watched, context: Context, until: int, held: Mapping[str, Sequence[Hold]], page_budget: int
+    one: RuleSeries, context: AlarmContext, until: int, held: Mapping[str, Sequence[Hold]], page_budget: int
 ) -> dict[str, Any] | None:
     """State of one alarm after window `until` - 1; None where another metric watches the series instead."""
     grid = context.grid
     fired = list(spans(one, grid))
     until_s = grid.end_s(until - 1)
-    why = None
-    if one.trend is not None:
-        of_late = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in fired)
-        why = unarmed(one, until, of_late, page_budget)
+    of_late = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in fired)
+    why = rule_kind(one.kind).unarmed(one, until, of_late, page_budget)
     if why == "not needed now" and not fired:
         return None
     judged = np.flatnonzero(np.isfinite(one.score[:until]))
@@ -143,7 +141,7 @@ def _known(score: Floats, until: int, a_day: int) -> bool:
     return bool(np.isfinite(score[max(until - a_day, 0) : until]).any())
 
 
-def _state(one: Watched, until_s: int, context: Context, *, learning: bool) -> tuple[str, int | None]:
+def _state(one: RuleSeries, until_s: int, context: AlarmContext, *, learning: bool) -> tuple[str, int | None]:
     grid = context.grid
     last: Episode | None = one.episodes[-1] if one.episodes else None
     if last is not None and last.firing is None:
@@ -156,10 +154,10 @@ def _state(one: Watched, until_s: int, context: Context, *, learning: bool) -> t
     return ("learning" if learning else "inactive"), ended_s
 
 
-def _newest(one: Watched, at: int, context: Context) -> dict[str, Any]:
+def _newest(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Any]:
     sigma = None if one.trend is None else one.trend.scale[0, at]
-    told = {"value": one.values[at], "usual": one.usual[at], "score": one.score[at], "sigma": sigma}
-    known = {name: float(value) for name, value in told.items() if value is not None and np.isfinite(value)}
+    numbers = {"value": one.values[at], "usual": one.usual[at], "score": one.score[at], "sigma": sigma}
+    known = {name: float(value) for name, value in numbers.items() if value is not None and np.isfinite(value)}
     requests = {} if one.requests is None else {"requests": int(one.requests[at])}
     return {"evaluated_at": _at(context.grid.end_s(at)), **known, **requests}
 

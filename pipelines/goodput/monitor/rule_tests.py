@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.grid import Floats
-from goodput.monitor.sources import LABELS, SOURCES
+from goodput.monitor.series_definitions import LABELS, SERIES_DEFINITIONS
 from goodput.settings.model import Settings
 
 _MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
@@ -41,7 +41,7 @@ class GivenSeries(_Part):
     @field_validator("metric")
     @classmethod
     def _watched(cls, value: str) -> str:
-        known = sorted({source.metric for source in SOURCES})
+        known = sorted({source.metric for source in SERIES_DEFINITIONS})
         if value not in known:
             raise ValueError(f"{value!r} is no metric that can be watched: right would be one of {', '.join(known)}")
         return value
@@ -87,7 +87,7 @@ def _is(row: Mapping[str, Any], expected: Expected) -> bool:
 def _rows(series: GivenSeries, seed: int, window_s: int) -> Iterator[tuple[str, pl.DataFrame]]:
     values = np.repeat(levels(series.values), 3600 // window_s)
     values = values * np.exp(np.random.default_rng(seed).normal(0, series.noise, len(values)))
-    for source in SOURCES:
+    for source in SERIES_DEFINITIONS:
         if source.metric == series.metric:
             count = {name: series.requests for name in (source.requests, source.weight) if name}
             frame = pl.DataFrame(

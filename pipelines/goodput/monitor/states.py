@@ -12,7 +12,7 @@ from goodput.monitor.grid import Flags
 
 
 @dataclass(frozen=True)
-class Patience:
+class Debounce:
     """How many verdicts in a row it takes to fire, and to be over."""
 
     fire: int = 2
@@ -28,7 +28,7 @@ class Episode:
     resolved: int | None
 
 
-def episodes(over: Flags, clear: Flags, known: Flags, patience: Patience) -> Iterator[Episode]:
+def episodes(over: Flags, clear: Flags, known: Flags, patience: Debounce) -> Iterator[Episode]:
     """Episodes of one series in order; a condition that was over before it fired leaves none, unless it is the last.
 
     `over` and `clear` say where the condition holds and where it has ended; between the two nothing changes.

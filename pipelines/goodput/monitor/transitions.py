@@ -1,15 +1,16 @@
-"""What the alarms did: firing and resolved of every episode, and what keeps somebody from being told of it.
+"""What the alarms did: firing and resolved of every episode, and what keeps it from being reported.
 
-A pure function of series, settings and actions; what had been told before is `reconcile`'s work.
+A pure function of series, settings and actions; what was recorded before is `reconcile`'s work.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from goodput.monitor.grid import DAY_S, Grid
-from goodput.monitor.series import Labels
+from goodput.monitor.panel import Labels
+from goodput.monitor.rule_kind import rule_kind
+from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Episode
-from goodput.monitor.watched import Watched
 from goodput.plumbing.alarm_actions import Action
 
 BUDGET_S = 28 * DAY_S
@@ -20,7 +21,7 @@ _AFTER_PAGE_S = 6 * 3600  # a ticket outlasts its page by a little: no news
 
 @dataclass(frozen=True)
 class Hold:
-    """From `from_s` to `until_s` nobody is told, and why: silenced, inhibited or over_budget, by what."""
+    """From `from_s` to `until_s` nothing is reported, and why: silenced, inhibited or over_budget, by what."""
 
     from_s: float
     until_s: float
@@ -29,10 +30,10 @@ class Hold:
 
 
 @dataclass(frozen=True)
-class Transition:
+class EpisodeTransition:
     """One event to be: the episode of an alarm fired, or is over. Times in Unix seconds."""
 
-    watched: Watched
+    series: RuleSeries
     episode: Episode
     transition: str
     at_s: int
@@ -42,63 +43,63 @@ class Transition:
     reason: str | None = None
 
 
-def spans(watched: Watched, grid: Grid) -> Iterator[tuple[Episode, int, int | None]]:
+def spans(one: RuleSeries, grid: Grid) -> Iterator[tuple[Episode, int, int | None]]:
     """Episodes that fired, each with when it began to fire and when that was over."""
-    for episode in watched.episodes:
+    for episode in one.episodes:
         if episode.firing is not None:
             ends_s = None if episode.resolved is None else grid.end_s(episode.resolved)
             yield episode, grid.end_s(episode.firing), ends_s
 
 
 def holds(
-    all_watched: Sequence[Watched], grid: Grid, silences: Sequence[Action], page_budget: int
+    every_series: Sequence[RuleSeries], grid: Grid, silences: Sequence[Action], page_budget: int
 ) -> dict[str, list[Hold]]:
     """What holds back each alarm, by alarm_id.
 
-    A page holds back the ticket of the same rule kind, metric and series; an absolute page any trend of them; a trend
-    page over its budget holds back itself; and of latencies of one series that drift together the first to be told
-    holds back the others.
+    A page holds back the ticket of the same rule kind, metric and series, and alarms there of kinds that name its own
+    in `inhibited_by`. Of kinds that learn a baseline a page over its budget holds back itself, and of latencies of one
+    series that drift together the first to be reported holds back the others.
     """
     paging: dict[tuple[object, ...], list[Hold]] = {}
-    for one in all_watched:
-        if one.severity == "page" and one.kind in {"trend", "absolute"}:
+    for one in every_series:
+        if one.severity == "page":
             for _, starts_s, ends_s in spans(one, grid):
                 hold = Hold(starts_s, _or_never(ends_s) + _AFTER_PAGE_S, "inhibited", one.rule)
                 paging.setdefault((one.kind, one.metric, one.labels), []).append(hold)
     found: dict[str, list[Hold]] = {}
-    for one in all_watched:
-        by_page = paging.get((one.kind, one.metric, one.labels), []) if one.severity == "ticket" else []
-        by_bound = paging.get(("absolute", one.metric, one.labels), []) if one.kind == "trend" else []
-        named = one.named
+    for one in every_series:
+        kind, named = rule_kind(one.kind), one.named
+        above = [one.kind] if one.severity == "ticket" and kind.page_inhibits_ticket else []
+        by_pages = [h for name in (*above, *kind.inhibited_by) for h in paging.get((name, one.metric, one.labels), [])]
         mine = [_silence(action) for action in silences if action.matches(named)]
         over = list(_over_budget(one, grid, page_budget))
-        found[str(named["alarm_id"])] = [*mine, *by_page, *by_bound, *over]
-    _hold_followers(all_watched, grid, found)
+        found[str(named["alarm_id"])] = [*mine, *by_pages, *over]
+    _hold_followers(every_series, grid, found)
     return found
 
 
-def _hold_followers(all_watched: Sequence[Watched], grid: Grid, found: Mapping[str, list[Hold]]) -> None:
+def _hold_followers(every_series: Sequence[RuleSeries], grid: Grid, found: Mapping[str, list[Hold]]) -> None:
     """Add what holds back latencies that follow another one: what makes one of them slow makes the others slow.
 
     Of those that fire in the same window a page goes first, then ttft, tpot and e2e, which is made of both.
     """
     fired: dict[Labels, list[_Fired]] = {}
-    for one in all_watched:
+    for one in every_series:
         rank = next((n for n, name in enumerate(_LATENCIES) if (one.metric or "").endswith(name)), None)
-        if one.kind == "trend" and rank is not None and "replica" not in dict(one.labels):
+        if rule_kind(one.kind).learns_baseline and rank is not None and "replica" not in dict(one.labels):
             for _, starts_s, ends_s in spans(one, grid):
                 begun = _Fired(starts_s, one.severity != "page", rank, one, ends_s)
                 fired.setdefault(one.labels, []).append(begun)
     for many in fired.values():
-        told: list[_Fired] = []
+        reported: list[_Fired] = []
         for begun in sorted(many, key=lambda one: (one.starts_s, one.ticket, one.rank)):
-            mine = found[str(begun.watched.named["alarm_id"])]
-            leader = next((other for other in told if begun.follows(other)), None)
+            mine = found[str(begun.series.named["alarm_id"])]
+            leader = next((other for other in reported if begun.follows(other)), None)
             if leader is not None:
                 until_s = min(leader.until_s, _or_never(begun.ends_s))
-                mine.append(Hold(begun.starts_s, until_s, "inhibited", leader.watched.rule))
+                mine.append(Hold(begun.starts_s, until_s, "inhibited", leader.series.rule))
             elif _hold_at(mine, begun.starts_s) is None:
-                told.append(begun)
+                reported.append(begun)
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class _Fired:
     starts_s: int
     ticket: bool
     rank: int
-    watched: Watched
+    series: RuleSeries
     ends_s: int | None
 
     @property
@@ -116,7 +117,7 @@ class _Fired:
         return _or_never(self.ends_s) + _AFTER_PAGE_S
 
     def follows(self, other: "_Fired") -> bool:
-        """Whether this is no news to those who were told of the other one."""
+        """Whether this is no news to those who know of the other one."""
         together = self.starts_s - _TOGETHER_S <= other.starts_s <= self.starts_s < other.until_s
         return together and other.rank != self.rank and other.ticket <= self.ticket
 
@@ -126,8 +127,8 @@ def _silence(action: Action) -> Hold:
     return Hold(action.begins.timestamp(), ends_s, "silenced", action.action_id)
 
 
-def _over_budget(one: Watched, grid: Grid, page_budget: int) -> Iterator[Hold]:
-    if one.kind != "trend" or one.severity != "page":
+def _over_budget(one: RuleSeries, grid: Grid, page_budget: int) -> Iterator[Hold]:
+    if not rule_kind(one.kind).learns_baseline or one.severity != "page":
         return
     fired = [starts_s for _, starts_s, _ in spans(one, grid)]
     for _, starts_s, ends_s in spans(one, grid):
@@ -136,19 +137,21 @@ def _over_budget(one: Watched, grid: Grid, page_budget: int) -> Iterator[Hold]:
             yield Hold(starts_s, _or_never(ends_s), "over_budget", f"{before} in 28 days, budget {page_budget}")
 
 
-def transitions(one: Watched, grid: Grid, held: Sequence[Hold], until_s: int) -> Iterator[Transition]:
-    """Events of one alarm in order; a firing that was held back is told when nothing holds it back any more."""
+def transitions(one: RuleSeries, grid: Grid, held: Sequence[Hold], until_s: int) -> Iterator[EpisodeTransition]:
+    """Events of one alarm in order; a firing that was held back is reported when nothing holds it back any more."""
     for episode, starts_s, ends_s in spans(one, grid):
         last_s = until_s if ends_s is None else ends_s
         hold = _hold_at(held, starts_s)
-        yield Transition(one, episode, "firing", starts_s, starts_s, ends_s, hold)
+        yield EpisodeTransition(one, episode, "firing", starts_s, starts_s, ends_s, hold)
         free_s = _free(held, starts_s)
-        told = hold is None or free_s < last_s
-        if hold is not None and told:
-            yield Transition(one, episode, "firing", int(free_s), starts_s, ends_s)
+        reported = hold is None or free_s < last_s
+        if hold is not None and reported:
+            yield EpisodeTransition(one, episode, "firing", int(free_s), starts_s, ends_s)
         if ends_s is not None:
             reason = "accepted" if episode in one.accepted else "cleared"
-            yield Transition(one, episode, "resolved", ends_s, starts_s, ends_s, None if told else hold, reason)
+            yield EpisodeTransition(
+                one, episode, "resolved", ends_s, starts_s, ends_s, None if reported else hold, reason
+            )
 
 
 def _hold_at(held: Sequence[Hold], at_s: float) -> Hold | None:
@@ -166,7 +169,7 @@ def _or_never(ends_s: int | None) -> float:
     return float("inf") if ends_s is None else float(ends_s)
 
 
-def now_held(one: Watched, held: Mapping[str, Sequence[Hold]], until_s: int) -> Hold | None:
+def now_held(one: RuleSeries, held: Mapping[str, Sequence[Hold]], until_s: int) -> Hold | None:
     """What holds an alarm back at the end of the newest window, or from there on."""
     mine = held[str(one.named["alarm_id"])]
     return _hold_at(mine, until_s - 1) or _hold_at(mine, until_s)

@@ -1,12 +1,11 @@
-"""The SQL that shows what an alarm saw, ready for `goodput query`: the worst requests, or the series itself."""
+"""The SQL that shows what an alarm saw, ready for `goodput query`: the worst requests, verdicts, or its windows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from goodput.monitor.sources import SOURCES
-from goodput.monitor.watched import Watched
-from goodput.plumbing.sql_files import quoted
+from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.series_definitions import SERIES_DEFINITIONS
 
 _WORST = 20
 _QUANTITIES = {"ttft": "ttft_s", "tpot": "tpot_s", "e2e": "e2e_s"}
@@ -14,45 +13,62 @@ _LOOK_BACK_S = 6 * 3600
 _A_DAY_S = 24 * 3600
 
 
-def sql_to_look_at(one: Watched, facts: Mapping[str, Any], at_s: int) -> str:
-    """One statement over published relations."""
-    since_s = at_s - _LOOK_BACK_S
-    if isinstance(facts.get("onset_at"), str):
-        since_s = int(datetime.fromisoformat(facts["onset_at"]).timestamp())
+def evidence_sql(one: RuleSeries, facts: Mapping[str, Any], at_s: int) -> str:
+    """One statement over published relations: of a latency the worst requests, of goodput verdicts, else windows."""
+    since_s = onset_s(facts, at_s)
     quantity = next((column for name, column in _QUANTITIES.items() if name in (one.metric or "")), None)
-    labels = dict(one.labels)
     if quantity is not None:  # percentiles are of requests that succeeded
-        period = f"pass_success AND {_within('ended_at', since_s, at_s)}"
-        return f"FROM requests WHERE {_where(labels, period)} ORDER BY {quantity} DESC NULLS LAST LIMIT {_WORST}"
-    if one.metric == "goodput_ratio" and one.kind != "absence":
-        period = _within("ended_at", since_s, at_s)
-        where = _of_objective(labels, period) if one.kind == "burn_rate" else _where(labels, period)
-        return f"SELECT verdict, replica, count(*) FROM requests WHERE {where} GROUP BY ALL ORDER BY ALL"  # noqa: S608  (text to read)
+        where = _where([*_same(one), "pass_success", *_within("ended_at", since_s, at_s)])
+        return f"FROM requests {where} ORDER BY {quantity} DESC NULLS LAST LIMIT {_WORST}"
+    if one.metric == "goodput_ratio":
+        return verdicts_sql(_same(one), since_s, at_s)
+    return windows_sql(one, at_s)
+
+
+def onset_s(facts: Mapping[str, Any], at_s: int) -> int:
+    """Unix seconds since when requests show an alarm: its onset, else six hours before `at_s`."""
+    onset_at = facts.get("onset_at")
+    return int(datetime.fromisoformat(onset_at).timestamp()) if isinstance(onset_at, str) else at_s - _LOOK_BACK_S
+
+
+def verdicts_sql(conditions: Iterable[str], since_s: int, until_s: int) -> str:
+    """How many requests had which verdict on which replica."""
+    where = _where([*conditions, *_within("ended_at", since_s, until_s)])
+    return f"SELECT verdict, replica, count(*) FROM requests {where} GROUP BY ALL ORDER BY ALL"  # noqa: S608  (text to read)
+
+
+def windows_sql(one: RuleSeries, at_s: int) -> str:
+    """The rows that the series was made of in the day before `at_s`."""
+    found = next((series for series in SERIES_DEFINITIONS if series.metric == one.metric), None)
+    relation, fixed = ("goodput", ()) if found is None else (found.relation, found.where)
+    length = [] if one.panel is None else [f"window_s = {one.panel.grid.step_s}"]
     period = _within("window_start", at_s - _A_DAY_S, at_s)
-    source = next((source for source in SOURCES if source.metric == one.metric), None)
-    relation, cut = ("goodput", ()) if source is None else (source.relation, source.where)
-    if one.panel is not None:
-        period = f"window_s = {one.panel.grid.step_s} AND {period}"
-    return f"FROM {relation} WHERE {_where(labels | dict(cut), period)} ORDER BY window_start"
+    where = _where([*_same(one), *(_equals(*pair) for pair in fixed), *length, *period])
+    return f"FROM {relation} {where} ORDER BY window_start"
 
 
-def _of_objective(labels: Mapping[str, str], period: str) -> str:
-    """Of a burn rate a label holds globs, any of which may match."""
-    globs = [
-        "(" + " OR ".join(f"{name} GLOB {quoted(glob)}" for glob in value.split(", ")) + ")"
-        for name, value in labels.items()
-    ]
-    return " AND ".join([*globs, period])
+def sql_text(value: str) -> str:
+    """Text as an SQL literal."""
+    from goodput.plumbing.sql_files import quoted  # noqa: PLC0415  (DuckDB is not imported with the settings)
+
+    return quoted(value)
 
 
-def _where(labels: Mapping[str, str], period: str) -> str:
-    same = [f"{name} IS NULL" if value == "unknown" else f"{name} = {quoted(value)}" for name, value in labels.items()]
-    return " AND ".join([*same, period])
+def _same(one: RuleSeries) -> list[str]:
+    return [f"{name} IS NULL" if value == "unknown" else _equals(name, value) for name, value in one.labels]
 
 
-def _within(column: str, since_s: int, until_s: int) -> str:
+def _equals(name: str, value: str) -> str:
+    return f"{name} = {sql_text(value)}"
+
+
+def _where(conditions: Iterable[str]) -> str:
+    return f"WHERE {' AND '.join(conditions)}"
+
+
+def _within(column: str, since_s: int, until_s: int) -> list[str]:
     """As windows are: with their beginning and without their end."""
-    return f"{column} >= {_instant(since_s)} AND {column} < {_instant(until_s)}"
+    return [f"{column} >= {_instant(since_s)}", f"{column} < {_instant(until_s)}"]
 
 
 def _instant(at_s: int) -> str:

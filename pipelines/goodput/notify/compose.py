@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from goodput.notify.bodies import group_key, render
-from goodput.notify.decide import HEARTBEAT, Decision, Scene, Standing, Told
+from goodput.notify.decide import HEARTBEAT, ChannelDecisions, Decision, Scene, Standing
 from goodput.notify.notice import Alert, Notice
 from goodput.notify.outbox import Draft
 from goodput.notify.retry import NS
@@ -33,16 +33,16 @@ class Composer:
     channel: Channel
     scene: Scene
 
-    def deliveries(self, told: Told) -> Iterator[Draft]:
+    def deliveries(self, decided: ChannelDecisions) -> Iterator[Draft]:
         """What is to be told for the first time: one delivery per group, more where an alarm changed more than once."""
-        for members in self._batches(told.decisions):
-            standing = [] if members[0].suppressed else self._beside(members, told)
+        for members in self._batches(decided.decisions):
+            standing = [] if members[0].suppressed else self._beside(members, decided)
             yield self._delivery(members, standing)
 
-    def reminders(self, told: Told) -> Iterator[Draft]:
+    def reminders(self, decided: ChannelDecisions) -> Iterator[Draft]:
         """What still fires and was told long enough ago to be told again."""
         groups: dict[str, list[Standing]] = {}
-        for one in told.standing.values():
+        for one in decided.standing.values():
             groups.setdefault(self._group_key(one.transition.alarm_id, self._labels(one)), []).append(one)
         for members in groups.values():
             known = [one.known for one in members if one.known is not None]
@@ -66,7 +66,7 @@ class Composer:
             changes[alarm] += 1
         yield from (batch for _, batch in sorted(batches.items(), key=lambda item: item[0][0]))  # type: ignore[arg-type,return-value]
 
-    def _beside(self, members: Sequence[Decision], told: Told) -> list[Standing]:
+    def _beside(self, members: Sequence[Decision], decided: ChannelDecisions) -> list[Standing]:
         """Alarms of the same group that fire all the while."""
         if self.channel.kind in _ONE_BY_ONE or members[0].transition.transition == HEARTBEAT:
             return []
@@ -74,7 +74,7 @@ class Composer:
         labels = self._labels(members[0])
         return [
             one
-            for alarm, one in sorted(told.standing.items())
+            for alarm, one in sorted(decided.standing.items())
             if alarm not in own and one.known is not None and self._labels(one) == labels
         ]
 
@@ -98,7 +98,7 @@ class Composer:
             origin=first.origin,
         )
 
-    def _reminder(self, members: Sequence[Standing], told_by: str, since_ns: int) -> Iterator[Draft]:
+    def _reminder(self, members: Sequence[Standing], reported_by: str, since_ns: int) -> Iterator[Draft]:
         alertmanager = self.channel.kind == "alertmanager"
         every_ns = int((self.channel.resolve_after_s / _POSTS if alertmanager else self.channel.repeat_interval_s) * NS)
         count = (self.scene.now_ns - since_ns) // every_ns
@@ -107,7 +107,7 @@ class Composer:
         alerts = [self._alert(one, True) for one in members]
         expires_ns = self._until_ns() if alertmanager else since_ns + (count + 1) * every_ns
         yield replace(
-            self._draft(fingerprint(self.name, told_by, count), "reminder", alerts, _AGAIN), expires_ns=expires_ns
+            self._draft(fingerprint(self.name, reported_by, count), "reminder", alerts, _AGAIN), expires_ns=expires_ns
         )
 
     def _draft(self, delivery_id: str, kind: str, alerts: Sequence[Alert], why: str) -> Draft:
@@ -130,8 +130,8 @@ class Composer:
         )
 
     def _alert(self, one: Decision | Standing, firing: bool) -> Alert:
-        told = one.transition
-        return Alert(told, firing, one.explained_by, self.scene.plots.link(self.channel, told))
+        alarm = one.transition
+        return Alert(alarm, firing, one.explained_by, self.scene.plots.link(self.channel, alarm))
 
     def _until_ns(self) -> int:
         return self.scene.now_ns + int(self.channel.resolve_after_s * NS)

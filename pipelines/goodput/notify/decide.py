@@ -12,7 +12,7 @@ from goodput.notify.operations import explaining, held_until
 from goodput.notify.plots import Plots
 from goodput.notify.retry import NS
 from goodput.notify.transition import Transition
-from goodput.settings.channels import Channel, Match, Notify
+from goodput.settings.channels import Channel, ChannelMatch, Notify
 
 HEARTBEAT = "heartbeat"
 
@@ -28,7 +28,7 @@ class Known:
     enqueued_ns: int
 
     @property
-    def told(self) -> bool:
+    def reported(self) -> bool:
         """Whether it was sent or is going to be."""
         return self.state in ("pending", "delivered", "dead")
 
@@ -69,7 +69,7 @@ class Standing:
 
 
 @dataclass
-class Told:
+class ChannelDecisions:
     """What was decided for a channel."""
 
     decisions: list[Decision] = field(default_factory=list)
@@ -77,25 +77,27 @@ class Told:
     standing: dict[str, Standing] = field(default_factory=dict)
 
 
-def decide(channel: Channel, scene: Scene, known: Mapping[str, Known], forced: Mapping[str, str] | None = None) -> Told:
+def decide(
+    channel: Channel, scene: Scene, known: Mapping[str, Known], forced: Mapping[str, str] | None = None
+) -> ChannelDecisions:
     """Decisions on all transitions that the channel's outbox does not know.
 
     `forced` has events (to the delivery that they were of) that are told whatever the channel's routes say.
     """
-    told = Told()
+    decided = ChannelDecisions()
     for alarm, history in scene.alarms.items():
         if history[-1].transition == HEARTBEAT:
-            told.decisions += _heartbeat(channel, history[-1], known)
+            decided.decisions += _heartbeat(channel, history[-1], known)
             continue
-        walk = _Walk(channel, scene, known, forced or {}, told)
+        walk = _Walk(channel, scene, known, forced or {}, decided)
         for transition in history:
             walk.step(transition, last=transition is history[-1])
         if walk.standing is not None and history[-1].firing:
-            told.standing[alarm] = walk.standing
-    return told
+            decided.standing[alarm] = walk.standing
+    return decided
 
 
-def matches(match: Match, transition: Transition) -> bool:
+def matches(match: ChannelMatch, transition: Transition) -> bool:
     """Whether a channel's routes lead there."""
     pool = transition.labels.get("pool", "")
     return transition.severity in match.severity and all(
@@ -117,7 +119,7 @@ class _Walk:
     scene: Scene
     known: Mapping[str, Known]
     forced: Mapping[str, str]
-    told: Told
+    decided: ChannelDecisions
     standing: Standing | None = None
 
     def step(self, transition: Transition, *, last: bool) -> None:
@@ -133,14 +135,14 @@ class _Walk:
         operation = explaining(transition)
         explained_by = str(operation or "")
         if known is not None:
-            self.standing = Standing(transition, explained_by, known) if known.told else self.standing
+            self.standing = Standing(transition, explained_by, known) if known.reported else self.standing
             return
         origin = self.forced.get(transition.event_id)
         if origin is None and not self._is_due(transition, last=last):
             return
         until = None if origin else held_until(transition, operation, self.scene.settings)
         until_ns = 0 if until is None else int(until.timestamp()) * NS
-        self.told.decisions.append(Decision(transition, explained_by, until_ns, origin=origin))
+        self.decided.decisions.append(Decision(transition, explained_by, until_ns, origin=origin))
         self.standing = Standing(transition, explained_by, None)
 
     def _is_due(self, transition: Transition, *, last: bool) -> bool:
@@ -157,13 +159,13 @@ class _Walk:
         firing, self.standing = self.standing, None
         why = f"over before it was told: explained by {firing.explained_by}"
         if firing.known is None:
-            index = next(i for i, d in enumerate(self.told.decisions) if d.transition is firing.transition)
-            if self.told.decisions[index].not_before_ns > self.scene.now_ns:
-                self.told.decisions[index] = replace(self.told.decisions[index], suppressed=why, not_before_ns=0)
-                self.told.decisions.append(Decision(transition, firing.explained_by, suppressed=why))
+            index = next(i for i, d in enumerate(self.decided.decisions) if d.transition is firing.transition)
+            if self.decided.decisions[index].not_before_ns > self.scene.now_ns:
+                self.decided.decisions[index] = replace(self.decided.decisions[index], suppressed=why, not_before_ns=0)
+                self.decided.decisions.append(Decision(transition, firing.explained_by, suppressed=why))
                 return
         elif firing.known.attempts == 0 and firing.known.not_before_ns > self.scene.now_ns:
-            self.told.withdrawn[firing.known.delivery_id] = why
-            self.told.decisions.append(Decision(transition, firing.explained_by, suppressed=why))
+            self.decided.withdrawn[firing.known.delivery_id] = why
+            self.decided.decisions.append(Decision(transition, firing.explained_by, suppressed=why))
             return
-        self.told.decisions.append(Decision(transition, firing.explained_by))
+        self.decided.decisions.append(Decision(transition, firing.explained_by))

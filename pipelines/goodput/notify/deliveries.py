@@ -11,9 +11,9 @@ import pyarrow as pa
 from goodput.notify.outbox import Outbox
 from goodput.notify.retry import NS
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.database import deliveries_file
 from goodput.plumbing.lake import Lake, write_parquet
 
-LAYER, CELL = "notified", "all"
 _ROWS = """
 SELECT d.*, (SELECT json_group_array(alarm_id) FROM concerns WHERE delivery_id = d.delivery_id) AS alarms,
     (SELECT json_group_array(event_id) FROM events WHERE delivery_id = d.delivery_id) AS told
@@ -30,13 +30,13 @@ def write_deliveries(lake: Lake, outbox: Outbox) -> int:
     """Write the relation anew; its rows. Raises OutboxUnusable or LakeUnwritable."""
     rows = [_row(row) for row in outbox.rows(_ROWS)]
     table = pa.Table.from_pylist(rows, schema=arrow_schema("deliveries"))
-    write_parquet(lake.part(LAYER, "deliveries", CELL), table)
+    write_parquet(deliveries_file(lake), table)
     return len(rows)
 
 
 def is_written(lake: Lake) -> bool:
     """Whether the relation is there at all."""
-    return lake.part(LAYER, "deliveries", CELL).exists()
+    return deliveries_file(lake).exists()
 
 
 def _row(row: sqlite3.Row) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from functools import partial
 
 from goodput.notify.claims import Claimed, Outcome, claim, settle
 from goodput.notify.outbox import Clock, Outbox, outbox_file
-from goodput.notify.retry import NS, Patience, backoff_s, retry_after_s
+from goodput.notify.retry import NS, RetryLimits, backoff_s, retry_after_s
 from goodput.notify.senders import Sender, Sent, rests
 from goodput.plumbing.lake import Lake
 
@@ -71,7 +71,7 @@ class Drainer:
 def _outcome(sender: Sender, claimed: Claimed, sent: Sent, now_ns: int) -> Outcome:
     if sent.delivered:
         return Outcome("delivered", sent.http_status)
-    patience = Patience(sender.channel.max_attempts, sender.channel.max_age_s)
+    patience = RetryLimits(sender.channel.max_attempts, sender.channel.max_age_s)
     if sent.final or patience.is_spent(claimed.attempts, (now_ns - claimed.enqueued_ns) / NS):
         return Outcome("dead", sent.http_status, sent.error)
     asked_s = retry_after_s(sent.retry_after, datetime.fromtimestamp(now_ns / NS, UTC))

@@ -29,7 +29,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Limits:
+class Timeouts:
     """Seconds until connected, and until everything is done."""
 
     connect_s: float = 5.0
@@ -39,7 +39,7 @@ class Limits:
 class _Pinned(http.client.HTTPConnection):
     """A connection to one of the target's own addresses, whatever its name means by now."""
 
-    def __init__(self, target: Target, limits: Limits, context: ssl.SSLContext | None) -> None:
+    def __init__(self, target: Target, limits: Timeouts, context: ssl.SSLContext | None) -> None:
         super().__init__(target.host, target.port, timeout=limits.connect_s)
         self._target, self._limits, self._context = target, limits, context
 
@@ -70,7 +70,7 @@ class _Pinned(http.client.HTTPConnection):
 
 
 def post(
-    target: Target, body: bytes, headers: Mapping[str, str], limits: Limits, *, ca_file: Path | None = None
+    target: Target, body: bytes, headers: Mapping[str, str], limits: Timeouts, *, ca_file: Path | None = None
 ) -> Answer:
     """Post a body and read the answer's beginning. Raises OSError (TimeoutError past the limits) or HTTPException."""
     context = _trusting(ca_file) if target.tls else None

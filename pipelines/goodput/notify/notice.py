@@ -32,8 +32,8 @@ class Alert:
     @property
     def labels(self) -> dict[str, str]:
         """Labels that identify the alarm, named as Prometheus names them; none is empty."""
-        told = self.transition
-        named = {"alertname": told.rule, "severity": told.severity, **told.labels}
+        alarm = self.transition
+        named = {"alertname": alarm.rule, "severity": alarm.severity, **alarm.labels}
         return {_LABEL.sub("_", name): cut(value) for name, value in sorted(named.items()) if value}
 
     @property
@@ -61,17 +61,17 @@ class Notice:
 
 def texts(alert: Alert, templates: Templates) -> tuple[str, str]:
     """Title and text of an alert by a channel's templates."""
-    told = alert.transition
+    alarm = alert.transition
     fields = dict.fromkeys(TEMPLATE_FIELDS, "") | {
-        **told.labels,
-        **{name: f"{value:.4g}" for name, value in told.figures.items()},
+        **alarm.labels,
+        **{name: f"{value:.4g}" for name, value in alarm.figures.items()},
         "status": alert.status,
-        "rule": told.rule,
-        "severity": told.severity,
-        "summary": told.summary,
-        "explanation": readable(told.explanation),
+        "rule": alarm.rule,
+        "severity": alarm.severity,
+        "summary": alarm.summary,
+        "explanation": readable(alarm.explanation),
         "explained_by": alert.explained_by,
-        "starts_at": instant(told.starts_at),
+        "starts_at": instant(alarm.starts_at),
         "ends_at": "" if alert.firing else instant(alert.ended_at),
     }
     return tuple(cut(Template(text).safe_substitute(fields).strip()) for text in (templates.title, templates.text))  # type: ignore[return-value]
@@ -85,8 +85,8 @@ def readable(explanation: str) -> str:
         return explanation
     if not isinstance(facts, dict):
         return explanation
-    told = sorted(((name, value) for name, value in facts.items() if value is not None), key=_is_list)
-    return "\n".join(f"{name.replace('_', ' ')}: {_fact(value)}" for name, value in told)
+    known = sorted(((name, value) for name, value in facts.items() if value is not None), key=_is_list)
+    return "\n".join(f"{name.replace('_', ' ')}: {_fact(value)}" for name, value in known)
 
 
 def _is_list(fact: tuple[str, object]) -> bool:

@@ -14,7 +14,7 @@ from goodput.settings.channels import Notify
 
 
 @dataclass(frozen=True)
-class Operation:
+class LikelyCause:
     """The operation that an explanation names as the likely cause."""
 
     kind: str
@@ -29,18 +29,18 @@ class Operation:
         return " ".join(part for part in (*named, *at) if part)
 
 
-def explaining(alarm: Transition) -> Operation | None:
+def explaining(alarm: Transition) -> LikelyCause | None:
     """The likely cause of an alarm; None where its explanation names none."""
     try:
         facts = json.loads(alarm.explanation or "{}")
-        told: dict[str, Any] = facts["likely_cause"]
-        at = datetime.fromisoformat(told["occurred_at"])
-        return Operation(told["kind"], at, *(told.get(name) for name in ("pool", "replica", "revision")))
+        named: dict[str, Any] = facts["likely_cause"]
+        at = datetime.fromisoformat(named["occurred_at"])
+        return LikelyCause(named["kind"], at, *(named.get(name) for name in ("pool", "replica", "revision")))
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def held_until(alarm: Transition, operation: Operation | None, settings: Notify) -> datetime | None:
+def held_until(alarm: Transition, operation: LikelyCause | None, settings: Notify) -> datetime | None:
     """Until when an alarm waits for what explains it to settle; None where the settings let none such wait."""
     if operation is None or alarm.severity not in settings.hold or operation.kind not in settings.hold_after:
         return None

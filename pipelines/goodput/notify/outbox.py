@@ -72,7 +72,7 @@ class Outbox:
     def __init__(self, path: Path, clock: Clock = time.time_ns) -> None:
         self.path = path
         self._clock = clock
-        with self._damage_told():
+        with self._damage_reported():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
             self._connection.row_factory = sqlite3.Row
@@ -96,13 +96,13 @@ class Outbox:
 
     def rows(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[sqlite3.Row]:
         """All rows of a question. Raises OutboxUnusable."""
-        with self._damage_told():
+        with self._damage_reported():
             return self._connection.execute(sql, dict(parameters or {})).fetchall()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction that no other process writes beside; all of it is on disk at its end, or nothing."""
-        with self._damage_told():
+        with self._damage_reported():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -183,7 +183,7 @@ class Outbox:
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}")
 
     @contextmanager
-    def _damage_told(self) -> Iterator[None]:
+    def _damage_reported(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:

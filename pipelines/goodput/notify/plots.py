@@ -21,9 +21,10 @@ from goodput.notify.chart import chart_of
 from goodput.notify.outbox import Outbox
 from goodput.notify.plot import draw
 from goodput.notify.retry import NS
-from goodput.notify.transition import LAYER, Transition
+from goodput.notify.transition import Transition
 from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.lake import Lake, write_atomically
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.lake import Lake
 from goodput.settings.channels import Channel
 from goodput.settings.model import Settings
 
@@ -125,9 +126,9 @@ def _read(lake: Lake, table: str, columns: list[str]) -> pa.Table:
     """Columns of a relation of stage monitor; no rows before its first time."""
     schema = arrow_schema(table)
     parts = [pa.schema([schema.field(name) for name in columns]).empty_table()]
-    for path in (path for paths in lake.parts(LAYER, table).values() for path in paths):
+    for path in lake.catalog[table].all_files():
         try:
-            parts.append(pq.read_table(path, columns=columns))
+            parts.append(pq.ParquetFile(path).read(columns))
         except (OSError, pa.ArrowException) as error:
-            raise LakeUnreadable(path, str(error)) from error
+            raise LakeUnreadable(Path(path), str(error)) from error
     return pa.concat_tables(parts, promote_options="permissive")

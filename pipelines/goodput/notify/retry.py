@@ -16,7 +16,7 @@ LEAST_ATTEMPTS = 5  # before age alone gives a delivery up: a clock that leaps a
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryLimits:
     """How long a channel's deliveries are tried."""
 
     max_attempts: int

@@ -6,7 +6,6 @@ A secret is read for each attempt and is in no message of an error; a body is se
 import json
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 from goodput.errors import SecretUnusable, TargetRefused
 from goodput.notify.address import Resolver, look_up, target
 from goodput.notify.bodies import without_pictures
-from goodput.notify.http import Answer, Limits, post
+from goodput.notify.http import Answer, Timeouts, post
 from goodput.notify.retry import NS
 from goodput.notify.secrets import read_secret
 from goodput.notify.sign import signed_headers
@@ -92,7 +91,7 @@ class Sender:
             secrets.append(read_secret("routing_key", channel.routing_key, self.base))
             body = b'{"routing_key":' + json.dumps(secrets[-1]).encode() + b"," + body[1:]
         where = target(url, allow_private=channel.allow_private, resolver=self.resolver)
-        limits = Limits(channel.connect_timeout_s, channel.timeout_s)
+        limits = Timeouts(channel.connect_timeout_s, channel.timeout_s)
         ca_file = None if channel.ca_file is None else self.base / channel.ca_file
         answer = post(where, body, headers, limits, ca_file=ca_file)
         if channel.kind == "slack" and answer.status == _PICTURES_REFUSED and (plain := without_pictures(body)):
@@ -150,6 +149,3 @@ def _printed(body: bytes) -> Sent:
     sys.stdout.write(body.decode())
     sys.stdout.flush()
     return Sent(True)
-
-
-Send = Callable[[str, bytes, int], Sent]

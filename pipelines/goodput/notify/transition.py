@@ -6,6 +6,7 @@ Reading them belongs here; who is told of which is decided in `decide`.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,6 @@ import pyarrow.parquet as pq
 from goodput.errors import LakeUnreadable
 from goodput.plumbing.lake import Lake
 
-LAYER = "monitored"
 _LABELS = ("metric", "workload", "pool", "replica")
 _FIGURES = ("value", "usual", "score", "threshold")
 _COLUMNS = (
@@ -48,13 +48,12 @@ class Transition:
 def read_transitions(lake: Lake) -> dict[str, list[Transition]]:
     """Transitions of each alarm in the order in which they became known, each event once. Raises LakeUnreadable."""
     rows: dict[str, dict[str, Any]] = {}
-    for paths in lake.parts(LAYER, "alarm_events").values():
-        for path in paths:
-            try:
-                read = pq.read_table(path, columns=list(_COLUMNS)).to_pylist()
-            except (OSError, pa.ArrowException) as error:
-                raise LakeUnreadable(path, str(error)) from error
-            rows |= {row["event_id"]: row for row in read}
+    for path in lake.catalog["alarm_events"].all_files():
+        try:
+            read = pq.ParquetFile(path).read(list(_COLUMNS)).to_pylist()
+        except (OSError, pa.ArrowException) as error:
+            raise LakeUnreadable(Path(path), str(error)) from error
+        rows |= {row["event_id"]: row for row in read}
     return histories(rows.values())
 
 

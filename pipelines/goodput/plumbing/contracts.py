@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import yaml
 
 from goodput.plumbing.project_files import project_folder
+from goodput.plumbing.sql_files import connect
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,6 +87,12 @@ class Contract:
         """Names of the key columns, in order."""
         return tuple(column.name for column in self.columns if column.primary_key)
 
+    @property
+    def meaning(self) -> list[object]:
+        """What decides the rows of the table: its columns and rules, whatever their descriptions say."""
+        columns = [(column.name, column.duckdb_type, column.primary_key) for column in self.columns]
+        return [columns, [(rule.name, rule.holds) for rule in self.rules], self.partitioned_by, self.order]
+
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
 
@@ -160,8 +166,7 @@ def _column_rules(column: Column) -> Iterator[RowRule]:
 def arrow_schema(name: str) -> "pa.Schema":
     """Arrow schema of table `name`, as DuckDB itself maps the contract's physical types."""
     columns = ", ".join(f'NULL::{c.duckdb_type} AS "{c.name}"' for c in contract(name).columns)
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with connect() as connection:
         schema: pa.Schema = connection.sql(f"SELECT {columns} LIMIT 0").to_arrow_table().schema
     return schema
 

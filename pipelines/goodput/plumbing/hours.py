@@ -1,17 +1,22 @@
 """Hours and days of event time as lake labels: "2026-11-20T09" and "2026-11-20". Only their arithmetic belongs here."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
-HOUR_NS = 3600 * 10**9
+HOUR_S = 3600
+HOUR_NS = HOUR_S * 10**9
+_REMEMBERED = 2**16  # seven years of hours
 HOUR_FORMAT = "%Y-%m-%dT%H"
 
 
+@lru_cache(_REMEMBERED)
 def hour_label(epoch_hour: int) -> str:
     """Label of an hour counted from the Unix epoch."""
     return datetime.fromtimestamp(epoch_hour * 3600, UTC).strftime(HOUR_FORMAT)
 
 
+@lru_cache(_REMEMBERED)
 def epoch_hour(label: str) -> int:
     """Hours from the Unix epoch to a label."""
     return int(datetime.strptime(label, HOUR_FORMAT).replace(tzinfo=UTC).timestamp()) // 3600
@@ -25,6 +30,11 @@ def day_of(hour: str) -> str:
 def hours_of_day(day: str) -> list[str]:
     """The 24 hours of a UTC day."""
     return [f"{day}T{hour:02d}" for hour in range(24)]
+
+
+def shifted_day(day: str, by: int) -> str:
+    """The day `by` days later."""
+    return (datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=by)).strftime("%Y-%m-%d")
 
 
 def shifted(hour: str, by: int) -> str:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from goodput.errors import LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable, LakeUnwritable
 from goodput.plumbing.catalog import Catalog, Part
+from goodput.plumbing.files import write_atomically
 
 FORMAT = 2
 ROWS_A_GROUP = 2**17  # DuckDB reads the row groups of a file in parallel
@@ -100,20 +101,80 @@ class Lake:
 
     def write_part(self, table: str, partition: str, rows: pa.Table, inputs: str) -> Part:
         """Write one part of a table; it counts once a commit of the catalog has it. Raises LakeUnwritable."""
+        with self.part_writer(table, partition, inputs, rows.schema) as writer:
+            writer.write(rows)
+        return writer.part
+
+    @contextmanager
+    def part_writer(self, table: str, partition: str, inputs: str, schema: pa.Schema) -> Iterator["PartWriter"]:
+        """A writer of one part, for rows that come bit by bit; its `part` is there once it is left.
+
+        Raises LakeUnwritable.
+        """
         home = self.catalog[table]
         folder = home.part_path(partition, inputs, "").parent
         temporary = folder / f".{inputs}.tmp"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            content, size_bytes = _write_hashed(temporary, rows)
-            path = home.part_path(partition, inputs, content)
+            with temporary.open("wb") as file:
+                writer = PartWriter(file, schema)
+                yield writer
+                writer.finish()
+            path = home.part_path(partition, inputs, writer.content)
             temporary.replace(path)
+            writer.part = Part(partition, path, inputs, writer.content, writer.rows, writer.size_bytes)
         except OSError as error:
             raise LakeUnwritable(folder, error) from error
         finally:
             with suppress(OSError):  # what went wrong is the better error
                 temporary.unlink(missing_ok=True)
-        return Part(partition, path, inputs, content, rows.num_rows, size_bytes)
+
+
+class PartWriter:
+    """Writes the rows of one part in groups of ROWS_A_GROUP, however they come: the same rows give the same bytes."""
+
+    part: Part
+
+    def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
+        self._hashed = _Hashed(file)
+        self._schema = schema
+        self._waiting: list[pa.Table] = []
+        self._waiting_rows = 0
+        self._writer: pq.ParquetWriter | None = None
+        self.rows = 0
+
+    def write(self, rows: pa.Table) -> None:
+        """Take more rows."""
+        self._waiting.append(rows)
+        self._waiting_rows += rows.num_rows
+        while self._waiting_rows >= ROWS_A_GROUP:
+            whole = pa.concat_tables(self._waiting)
+            self._write(whole.slice(0, ROWS_A_GROUP))
+            self._waiting = [whole.slice(ROWS_A_GROUP)]
+            self._waiting_rows -= ROWS_A_GROUP
+
+    def finish(self) -> None:
+        """Write what waits, and the footer."""
+        if self._waiting_rows or self._writer is None:
+            self._write(pa.concat_tables(self._waiting) if self._waiting else self._schema.empty_table())
+        if self._writer is not None:
+            self._writer.close()
+
+    def _write(self, group: pa.Table) -> None:
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(pa.PythonFile(self._hashed, mode="w"), self._schema, **_options(group))
+        self._writer.write_table(group, row_group_size=ROWS_A_GROUP)
+        self.rows += group.num_rows
+
+    @property
+    def content(self) -> str:
+        """Digest of the bytes written."""
+        return self._hashed.digest.hexdigest()[:32]
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes were written."""
+        return self._hashed.size_bytes
 
 
 class _Hashed:
@@ -150,15 +211,15 @@ class _Hashed:
         return False
 
 
-def _write_hashed(path: Path, rows: pa.Table) -> tuple[str, int]:
-    with path.open("wb") as file:
-        hashed = _Hashed(file)
-        pq.write_table(rows, pa.PythonFile(hashed, mode="w"), row_group_size=ROWS_A_GROUP, **_options(rows))
-    return hashed.digest.hexdigest()[:32], hashed.size_bytes
-
-
 def _options(rows: pa.Table) -> dict[str, object]:
-    return {"compression": "zstd", "compression_level": 1, "use_dictionary": _repetitive(rows)}
+    # what is least and greatest of a text is never asked for, and costs more than the rest of its encoding
+    asked = [field.name for field in rows.schema if not pa.types.is_string(field.type)]
+    return {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": _repetitive(rows),
+        "write_statistics": asked,
+    }
 
 
 def _repetitive(rows: pa.Table) -> list[str]:
@@ -173,20 +234,6 @@ def _format_in(marker: Path) -> int:
         return int(json.loads(marker.read_text())["format"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LakeUnreadable(marker, f"no format of a lake ({error!r})") from error
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary name beside `path`, then rename it over; nothing torn stays, LakeUnwritable else."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
-        temporary.replace(path)
-    except OSError as error:
-        raise LakeUnwritable(path, error) from error
-    finally:
-        with suppress(OSError):  # what went wrong is the better error
-            temporary.unlink(missing_ok=True)
 
 
 def write_parquet(path: Path, rows: pa.Table) -> None:

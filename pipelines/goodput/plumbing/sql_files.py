@@ -1,4 +1,4 @@
-"""sql/: one file per relation, named as the relation. Reading their headers and running them belongs here."""
+"""sql/: one file per relation, named as it is, in folders by stage. Reading headers and running files belong here."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from goodput.errors import SqlMissing, SqlNotUnique
 from goodput.plumbing.project_files import project_folder
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 # DuckDB 2.0.0 gathers the small chunks that come out of a join, and stops with an internal error ("dict-surviving
 # cache") where dictionaries of two of them differ.
 CAUTIOUS: Mapping[str, str] = {"enable_caching_operators": "false"}
+
+MACROS = "macros"  # the one file that is no relation
 
 _HEADER = re.compile(r"^-- (\w+): (.*)$", re.MULTILINE)
 
@@ -36,23 +39,62 @@ class SqlFile:
 
 
 @cache
+def _paths() -> dict[str, Path]:
+    """Every file below sql/ by its name, which is unique whatever folder it lies in."""
+    found: dict[str, Path] = {}
+    for path in sorted(project_folder("sql").rglob("*.sql")):
+        if path.stem in found:
+            raise SqlNotUnique(path.stem, [found[path.stem], path])
+        found[path.stem] = path
+    return found
+
+
+@cache
+def sql_names() -> frozenset[str]:
+    """Names of all relations that have an SQL file."""
+    return frozenset(_paths()) - {MACROS}
+
+
+@cache
 def sql_file(name: str) -> SqlFile:
-    """Read sql/<name>.sql."""
-    return SqlFile(name, (project_folder("sql") / f"{name}.sql").read_text(encoding="utf-8"))
+    """Read the file `name`.sql, anywhere below sql/. Raises SqlMissing and SqlNotUnique."""
+    paths = _paths()
+    if name not in paths:
+        raise SqlMissing(name, project_folder("sql"))
+    return SqlFile(name, paths[name].read_text(encoding="utf-8"))
 
 
-def connect(database: str = ":memory:", *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection with the settings that every number relies on (UTC) and the shared macros."""
+def connect(database: str = "", *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    """A DuckDB connection with the settings that every number relies on (UTC) and the shared macros.
+
+    Without a file its tables, views and types must be temporary: the database in memory is one for the process, as
+    opening one takes twenty times as long as a connection to it; what is temporary goes when the connection is closed.
+    """
+    if not database:
+        connection = _in_memory().cursor()
+        _set_up(connection)
+        return connection
     connection = duckdb.connect(database, read_only=read_only, config=dict(CAUTIOUS))
+    _set_up(connection)
+    if not read_only:
+        connection.execute(sql_file(MACROS).text)
+    return connection
+
+
+@cache
+def _in_memory() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(config=dict(CAUTIOUS))
+    connection.execute(sql_file(MACROS).text.replace(" TEMP MACRO ", " MACRO "))
+    connection.execute("SET preserve_insertion_order = false")
+    spill = Path(gettempdir(), "goodput-spill")  # not where the user stands
+    connection.execute("SET temp_directory = ?", [str(spill)])
+    return connection
+
+
+def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET preserve_insertion_order = false")
     connection.execute("SET enable_progress_bar = false")  # progress is the command's to show
-    connection.execute(
-        "SET temp_directory = ?", [str(Path(gettempdir(), "goodput-spill"))]
-    )  # not where the user stands
-    if not read_only:
-        connection.execute(sql_file("macros").text)
-    return connection
 
 
 def compute(connection: duckdb.DuckDBPyConnection, name: str) -> None:

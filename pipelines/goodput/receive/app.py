@@ -16,13 +16,13 @@ from goodput.collect.otlp.limits import Limits
 from goodput.collect.otlp.single import Framed, Unreadable
 from goodput.receive.commit import GroupCommit
 from goodput.receive.encoding import CONTENT_TYPES, NAMES, PATHS, Encoding, Kind
-from goodput.receive.limits import BUSY_RETRY_AFTER_S, Held, Room, TokenBucket, gunzip
-from goodput.receive.refusal import Refused
+from goodput.receive.limits import BUSY_RETRY_AFTER_S, Reservation, Room, TokenBucket, gunzip
+from goodput.receive.refusal import RequestRefused
 from goodput.receive.request import ClientGone, Receive, Request, Send
 from goodput.settings.model import Settings
 
 HEALTH = "/health"
-STORAGE_RETRY_AFTER_S = 2  # an SDK gives an export 10 s in all; told to wait longer than that, it drops it
+STORAGE_RETRY_AFTER_S = 2  # an SDK gives an export 10 s in all; asked to wait longer than that, it drops it
 _CHECKING_THREADS = 2  # of this many bodies at once there is a decompressed and a decoded copy
 
 _COUNTED = {"traces": "spans", "logs": "log records", "metrics": "metrics"}
@@ -48,10 +48,12 @@ class Tally:
 class OtlpEndpoint:
     """POST /v1/traces, /v1/metrics and /v1/logs; GET /health. A message is acknowledged once it is on disk.
 
-    `say` is told once when storing begins to fail, and once when it works again.
+    `report` is called once when storing begins to fail, and once when it works again.
     """
 
-    def __init__(self, settings: Settings, commit: GroupCommit, token: str | None, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, commit: GroupCommit, token: str | None, report: Callable[[str], None]
+    ) -> None:
         self.tally = Tally()
         self._max_body_bytes = settings.receive.max_body_bytes
         self._message_limits = Limits(max_line_bytes=settings.limits.max_line_bytes)
@@ -59,7 +61,7 @@ class OtlpEndpoint:
         self._room = Room(settings.receive.max_pending_bytes)
         self._commit = commit
         self._authorization = f"Bearer {token}".encode() if token else None
-        self._say = say
+        self._report = report
         self._failing = False
         self._checking = ThreadPoolExecutor(_CHECKING_THREADS, thread_name_prefix="check")
 
@@ -71,12 +73,12 @@ class OtlpEndpoint:
         try:
             try:
                 status, body = 200, await self._answer(request)
-            except Refused as refused:
+            except RequestRefused as refused:
                 status, body = self._refusal(refused, encoding, headers)
                 if not await request.drain():
                     headers.append(_CLOSE)
             except asyncio.CancelledError:  # the server stops and has waited long enough
-                stopping = Refused(503, "the receiver is stopping", BUSY_RETRY_AFTER_S)
+                stopping = RequestRefused(503, "the receiver is stopping", BUSY_RETRY_AFTER_S)
                 status, body = self._refusal(stopping, encoding, headers)
                 headers.append(_CLOSE)
         except ClientGone:
@@ -86,7 +88,7 @@ class OtlpEndpoint:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    def _refusal(self, refused: Refused, encoding: Encoding, headers: Headers) -> tuple[int, bytes]:
+    def _refusal(self, refused: RequestRefused, encoding: Encoding, headers: Headers) -> tuple[int, bytes]:
         self.tally.refused[refused.status] += 1
         headers += _headers_of(refused)
         return refused.status, refused.body(encoding)
@@ -96,23 +98,23 @@ class OtlpEndpoint:
             return b'{"status":"ok"}'
         signal = PATHS.get(request.path)
         if signal is None:
-            raise Refused(404, f"no such path; there are {', '.join(PATHS)} and {HEALTH}")
+            raise RequestRefused(404, f"no such path; there are {', '.join(PATHS)} and {HEALTH}")
         if request.method != "POST":
-            raise Refused(405, f"{request.path} takes POST")
+            raise RequestRefused(405, f"{request.path} takes POST")
         self._authorise(request)
         self._rate.take()
         if request.encoding is None:
-            raise Refused(415, f"the content type has to be one of {', '.join(CONTENT_TYPES)}")
-        with Held(self._room) as held:
+            raise RequestRefused(415, f"the content type has to be one of {', '.join(CONTENT_TYPES)}")
+        with Reservation(self._room) as held:
             await self._take_in(request, Kind(signal, request.encoding), held)
         return request.encoding.empty
 
     def _authorise(self, request: Request) -> None:
         given = request.header("authorization").encode("latin-1")
         if self._authorization and not hmac.compare_digest(given, self._authorization):
-            raise Refused(401, "the header `authorization: Bearer TOKEN` is missing or holds another token")
+            raise RequestRefused(401, "the header `authorization: Bearer TOKEN` is missing or holds another token")
 
-    async def _take_in(self, request: Request, kind: Kind, held: Held) -> None:
+    async def _take_in(self, request: Request, kind: Kind, held: Reservation) -> None:
         gzipped = request.gzipped
         body = await request.body(self._max_body_bytes, held)
         loop = asyncio.get_running_loop()
@@ -128,7 +130,7 @@ class OtlpEndpoint:
         try:
             return kind.encoding.framed(message, kind.signal, self._message_limits)
         except Unreadable as error:
-            raise Refused(400, _meant(kind.signal, str(error))) from error
+            raise RequestRefused(400, _meant(kind.signal, str(error))) from error
 
     async def _store(self, kind: Kind, content: bytes) -> None:
         try:
@@ -136,11 +138,15 @@ class OtlpEndpoint:
         except OSError as error:
             if not self._failing:
                 self._failing = True
-                self._say(f"cannot write to the landing zone: {error.strerror or error}; answering 503 until it works")
-            raise Refused(503, "the landing zone cannot be written to at the moment", STORAGE_RETRY_AFTER_S) from error
+                self._report(
+                    f"cannot write to the landing zone: {error.strerror or error}; answering 503 until it works"
+                )
+            raise RequestRefused(
+                503, "the landing zone cannot be written to at the moment", STORAGE_RETRY_AFTER_S
+            ) from error
         if self._failing:
             self._failing = False
-            self._say("the landing zone can be written to again")
+            self._report("the landing zone can be written to again")
 
 
 def _meant(signal: Signal, reason: str) -> str:
@@ -148,7 +154,7 @@ def _meant(signal: Signal, reason: str) -> str:
     return f"{reason}; these go to {other}" if other else reason
 
 
-def _headers_of(refused: Refused) -> Headers:
+def _headers_of(refused: RequestRefused) -> Headers:
     headers: Headers = []
     if refused.retry_after_s is not None:
         headers.append((b"retry-after", str(refused.retry_after_s).encode()))

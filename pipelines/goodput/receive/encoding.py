@@ -10,7 +10,7 @@ from goodput.collect.otlp.single import Framed, framed_line, framed_message
 
 
 class Encoding(Enum):
-    """A content type, the message that says nothing (success) in it, and how a file of it holds and names it."""
+    """A content type, the empty message (success) in it, and how a file of it holds and names it."""
 
     JSON = ("application/json", b"{}", framed_line, "jsonl")
     PROTOBUF = ("application/x-protobuf", b"", framed_message, "pb")

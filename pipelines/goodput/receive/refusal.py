@@ -1,4 +1,4 @@
-"""How OTLP/HTTP says no: a status code, and a google.rpc.Status in the encoding of the request."""
+"""How OTLP/HTTP refuses a request: a status code, and a google.rpc.Status in the encoding of the request."""
 
 from google.protobuf import json_format
 from google.rpc import code_pb2
@@ -19,7 +19,7 @@ _CODES = {
 }
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is answered with an error; only 429 and 503, which carry `retry_after_s`, are worth a retry."""
 
     def __init__(self, status: int, message: str, retry_after_s: int | None = None) -> None:

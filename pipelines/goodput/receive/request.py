@@ -1,4 +1,4 @@
-"""One HTTP request as ASGI gives it: headers, and its body within limits. What a body says is not looked at."""
+"""One HTTP request as ASGI gives it: headers, and its body within limits. What a body contains is not looked at."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import Any
 
 from goodput.receive.encoding import CONTENT_TYPES, Encoding
-from goodput.receive.limits import BUSY_RETRY_AFTER_S, Held, too_large
-from goodput.receive.refusal import Refused
+from goodput.receive.limits import BUSY_RETRY_AFTER_S, Reservation, too_large
+from goodput.receive.refusal import RequestRefused
 
 Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
@@ -38,19 +38,19 @@ class Request:
 
     @property
     def encoding(self) -> Encoding | None:
-        """What the content type says, whatever its parameters."""
+        """The content type without its parameters."""
         return CONTENT_TYPES.get(self.header("content-type").partition(";")[0].strip().lower())
 
     @property
     def gzipped(self) -> bool:
-        """Whether the body is compressed. Raises Refused 415 for anything but gzip."""
+        """Whether the body is compressed. Raises RequestRefused 415 for anything but gzip."""
         coding = self.header("content-encoding").lower()
         if coding not in ("", "identity", "gzip"):
-            raise Refused(415, f"content encoding {coding!r} is not supported; gzip and identity are")
+            raise RequestRefused(415, f"content encoding {coding!r} is not supported; gzip and identity are")
         return coding == "gzip"
 
-    async def body(self, max_bytes: int, held: Held, timeout_s: float = BODY_TIMEOUT_S) -> bytes:
-        """The whole body. Raises Refused 413 or 503, or ClientGone."""
+    async def body(self, max_bytes: int, held: Reservation, timeout_s: float = BODY_TIMEOUT_S) -> bytes:
+        """The whole body. Raises RequestRefused 413 or 503, or ClientGone."""
         declared = self.header("content-length")
         if declared.isdecimal() and int(declared) > max_bytes:
             raise too_large(max_bytes)
@@ -66,7 +66,7 @@ class Request:
                     held.add(len(part))
                     parts.append(part)
         except TimeoutError:
-            raise Refused(503, f"the body did not arrive within {timeout_s:g} s", BUSY_RETRY_AFTER_S) from None
+            raise RequestRefused(503, f"the body did not arrive within {timeout_s:g} s", BUSY_RETRY_AFTER_S) from None
         return b"".join(parts)
 
     async def drain(self) -> bool:

@@ -37,7 +37,7 @@ class Address:
     insecure: bool = False
 
 
-def receive(settings: Settings, address: Address, say: Callable[[str], None]) -> None:
+def receive(settings: Settings, address: Address, report: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; what was acknowledged is on disk at every moment.
 
     Raises OpenToAnyone, AddressUnusable, LandingUnwritable or ReceiverBusy before anything is received.
@@ -47,19 +47,19 @@ def receive(settings: Settings, address: Address, say: Callable[[str], None]) ->
             signal.signal(stop, lambda *_: None)  # the server handles them, then raises them again: the end is clean
         host, port = listener.getsockname()[:2]
         url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        say(f"receiving OTLP over HTTP at {url}, writing to {folder}")
-        say(f"senders set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf OTEL_EXPORTER_OTLP_ENDPOINT={url}")
-        asyncio.run(Service(settings, folder, address.token, say).run(listener))
+        report(f"receiving OTLP over HTTP at {url}, writing to {folder}")
+        report(f"senders set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf OTEL_EXPORTER_OTLP_ENDPOINT={url}")
+        asyncio.run(Service(settings, folder, address.token, report).run(listener))
 
 
 class Service:
     """The endpoint, its files and its server, for one run."""
 
-    def __init__(self, settings: Settings, folder: Path, token: str | None, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, settings: Settings, folder: Path, token: str | None, report: Callable[[str], None]) -> None:
+        self._report = report
         self._files = LandingFiles(folder, settings.receive.rotate_bytes, settings.receive.rotate_s)
         self._commit = GroupCommit(self._files)
-        self._app = OtlpEndpoint(settings, self._commit, token, say)
+        self._app = OtlpEndpoint(settings, self._commit, token, report)
         config = uvicorn.Config(
             self._app,
             interface="asgi3",
@@ -80,12 +80,12 @@ class Service:
         config.callback_notify = Sweep(self._server)
 
     async def run(self, listener: socket.socket) -> None:
-        """Answer requests at a bound socket until told to stop; then say what was received."""
+        """Answer requests at a bound socket until asked to stop; then report what was received."""
         try:
             await self._server.serve(sockets=[listener])
         finally:
             await self._commit.close()
-            self._say(f"stopped: {self._app.tally}; {self._files.files_made} file(s) written")
+            self._report(f"stopped: {self._app.tally}; {self._files.files_made} file(s) written")
 
     def stop(self) -> None:
         """Let the requests that are under way end, then the run."""

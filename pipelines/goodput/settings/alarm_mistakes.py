@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from goodput.errors import Mistake
 from goodput.settings.alarms import BurnRate, Rule, Slo, rules_of
-from goodput.settings.metrics import HIGHEST_SCORE, METRICS
+from goodput.settings.metrics import METRICS
+from goodput.settings.rule_kinds import kind_names, rule_settings
 
 if TYPE_CHECKING:
     from goodput.settings.model import Settings
 
-_NEARLY = 0.999  # an average reaches the highest score only after a day of the worst
+_OF_SOME_KINDS = (("above", "below"), ("threshold",))  # keys of Rule that not every kind takes
 
 
 def alarm_mistakes(settings: "Settings") -> Iterator[Mistake]:
@@ -49,25 +50,13 @@ def _rule_mistakes(key: str, rule: Rule) -> Iterator[Mistake]:
         near = get_close_matches(rule.metric or "", METRICS, 3) or sorted(METRICS)
         wrong = "is missing" if rule.metric is None else f"{rule.metric!r} is no metric that can be watched"
         yield Mistake(f"{key}.metric", wrong, ", ".join(near))
-    elif rule.kind == "absolute":
-        yield from _bound_mistakes(key, rule, METRICS[rule.metric].scale != "log")
-    if rule.kind != "absolute" and (rule.above is not None or rule.below is not None):
-        yield Mistake(key, f"above and below do not go with the kind {rule.kind}", 'kind = "absolute"')
-    if rule.kind != "trend" and rule.threshold is not None:
-        yield Mistake(f"{key}.threshold", "is in sigma, for trends alone", "above or below of an absolute rule")
-    elif rule.threshold is not None and not 0 < rule.threshold < _NEARLY * HIGHEST_SCORE:
-        does = "always fires" if rule.threshold <= 0 else "can never fire"
-        right = f"above 0 and below {_NEARLY * HIGHEST_SCORE:.3g} sigma, the highest score there is"
-        yield Mistake(f"{key}.threshold", f"{rule.threshold} {does}", right)
-
-
-def _bound_mistakes(key: str, rule: Rule, of_ratio: bool) -> Iterator[Mistake]:
-    if (rule.above is None) == (rule.below is None):
-        yield Mistake(key, "needs a bound", "either above or below")
-    elif rule.above is not None and of_ratio and rule.above >= 1:
-        yield Mistake(f"{key}.above", f"{rule.above} can never fire: a ratio is at most 1", "less than 1")
-    elif rule.below is not None and rule.below <= 0:
-        yield Mistake(f"{key}.below", f"{rule.below} can never fire: {rule.metric} is never negative", "more than 0")
+    kind = rule_settings(rule.kind)
+    yield from kind.mistakes(key, rule)
+    for names in _OF_SOME_KINDS:
+        if not kind.takes.issuperset(names) and any(getattr(rule, name) is not None for name in names):
+            wrong = f"{' and '.join(names)} {'do' if len(names) > 1 else 'does'} not go with the kind {rule.kind}"
+            takers = (other for other in kind_names() if rule_settings(other).takes.issuperset(names))
+            yield Mistake(key, wrong, " or ".join(f'kind = "{other}"' for other in takers))
 
 
 def _burn_mistakes(key: str, slo: Slo, burn: BurnRate, grain_s: int) -> Iterator[Mistake]:

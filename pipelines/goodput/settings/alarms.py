@@ -6,22 +6,23 @@ What is wrong with rules that are well-formed is `alarm_mistakes`' work; what a 
 from collections.abc import Mapping
 from datetime import date, datetime
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, field_validator
+from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, WrapValidator, field_validator
 
 from goodput.settings.metrics import HIGHEST_SCORE, METRICS, QUARTER_HOURLY
-from goodput.settings.part import Count, Names, Part, Seconds, Unusable
+from goodput.settings.rule_kinds import kind_names, rule_settings
+from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
 
 Severity = Literal["page", "ticket"]
 HOUR_S = 3600
 
 
-class Rule(Part):
-    """One rule: a trend against the series' own baseline, an absolute bound, or absence."""
+class Rule(SettingsModel):
+    """One rule of a kind: a trend against the series' own baseline, an absolute bound, absence, ..."""
 
-    kind: Literal["trend", "absolute", "absence"] = "trend"
+    kind: str = "trend"
     metric: str | None = None
     severity: Severity = "ticket"
     enabled: bool = True
@@ -34,8 +35,26 @@ class Rule(Part):
     pool: Names = ()
     replica: Names = ()
 
+    @field_validator("kind")
+    @classmethod
+    def _known_kind(cls, value: str) -> str:
+        if value not in kind_names():
+            raise Unusable(f"{value!r} is not usable", ", ".join(kind_names()))
+        return value
 
-class BurnRate(Part):
+
+def _with_keys_of_its_kind(value: Any, validate: ValidatorFunctionWrapHandler) -> Rule:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if kind not in kind_names():
+        rule: Rule = validate(value)
+        return rule
+    return rule_settings(kind).model.model_validate(value)
+
+
+AnyRule = SerializeAsAny[Annotated[Rule, WrapValidator(_with_keys_of_its_kind)]]
+
+
+class BurnRate(SettingsModel):
     """One pair of windows: fires while `budget_ratio` of the error budget goes in `long_s`, and goes still."""
 
     budget_ratio: Annotated[float, Field(gt=0, le=1, strict=True)]
@@ -55,7 +74,7 @@ BURN_RATES = (
 )
 
 
-class Slo(Part):
+class Slo(SettingsModel):
     """How much of what is offered shall be goodput over a rolling period, and which requests that is about."""
 
     objective: Annotated[float, Field(gt=0, lt=1, strict=True)]
@@ -65,7 +84,7 @@ class Slo(Part):
     burn_rates: tuple[BurnRate, ...] = BURN_RATES
 
 
-class Span(Part):
+class Span(SettingsModel):
     """A stretch of time that is not like others: no history for baselines."""
 
     begins: datetime
@@ -79,7 +98,7 @@ class Span(Part):
         return value
 
 
-class Alarms(Part):
+class Alarms(SettingsModel):
     """What is watched, how, and when somebody is told."""
 
     enabled: bool = True
@@ -90,7 +109,7 @@ class Alarms(Part):
     max_age_s: Seconds = 6 * 3600.0
     silent_telemetry_s: Seconds = 2 * 3600.0
     page_budget: Count = 3
-    rules: dict[str, Rule] = Field(default_factory=dict)
+    rules: dict[str, AnyRule] = Field(default_factory=dict)
 
     @field_validator("time_zone")
     @classmethod

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from goodput.settings.part import Names, Part, Seconds, Unusable
+from goodput.settings.settings_model import Names, Seconds, SettingsModel, Unusable
 
 Severity = Literal["page", "ticket", "none"]
 Kind = Literal["webhook", "alertmanager", "pagerduty", "slack", "file", "stdout"]
@@ -25,7 +25,7 @@ _NEEDED = {"webhook": "url", "alertmanager": "url", "slack": "url", "pagerduty":
 _WHERE = '{ env = "NAME" } or { file = "PATH" }; { clear = "..." } if it is to stand in this file'
 
 
-class Secret(Part):
+class Secret(SettingsModel):
     """Where a secret is read from each time that it is needed: exactly one of these."""
 
     env: str | None = None
@@ -42,7 +42,7 @@ class Secret(Part):
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if sum(place is not None for place in (self.env, self.file, self.clear)) != 1:
-            raise Unusable("does not say where the secret is", _WHERE)
+            raise Unusable("does not name where the secret is read from", _WHERE)
         return self
 
 
@@ -55,15 +55,15 @@ Severities = Annotated[
 ]
 
 
-class Match(Part):
-    """Which alarms a channel is told of: globs, each key must match; without a key anything does."""
+class ChannelMatch(SettingsModel):
+    """Which alarms a channel receives: globs, each key must match; without a key anything does."""
 
     severity: Severities = ("page", "ticket")
     rule: Names = ("*",)
     pool: Names = ("*",)
 
 
-class Templates(Part):
+class Templates(SettingsModel):
     """Texts of a message; `$name` stands for a field of the alarm."""
 
     title: str = "[$severity] $summary"
@@ -81,8 +81,8 @@ class Templates(Part):
         return value
 
 
-class Channel(Part):
-    """One receiver of alarms: what it speaks, where it is, what it is told of, and how patiently."""
+class Channel(SettingsModel):
+    """One receiver of alarms: what it speaks, where it is, which alarms it receives, and how patiently."""
 
     kind: Kind
     url: Url = None
@@ -92,7 +92,7 @@ class Channel(Part):
     routing_key: Secret | None = None
     allow_private: bool = Field(default=False, strict=True)
     ca_file: Path | None = None
-    match: Match = Match()
+    match: ChannelMatch = ChannelMatch()
     templates: Templates = Templates()
     group_by: Names = ("severity", "pool")
     repeat_interval_s: Seconds = 86400.0
@@ -122,7 +122,7 @@ class Channel(Part):
         return self
 
 
-class Notify(Part):
+class Notify(SettingsModel):
     """What holds for every channel."""
 
     max_event_age_s: Seconds = 6 * 3600.0

@@ -12,7 +12,6 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from goodput.errors import Mistake
-from goodput.plumbing.contracts import contract
 from goodput.settings.model import MappedColumn, TableSource
 
 Kind = Literal["time", "duration", "plain"]
@@ -48,6 +47,8 @@ NEEDED = {
 @cache
 def mappable_columns(table: str) -> dict[str, Kind]:
     """Canonical columns that a source of `table` may give, each with how its unit is read."""
+    from goodput.plumbing.contracts import contract  # noqa: PLC0415  (YAML, only where a source is declared)
+
     kinds: dict[str, Kind] = {}
     for column in contract(RECORDS_OF[table]).columns:
         if column.name.endswith("_ns"):
@@ -79,7 +80,7 @@ def mapping_mistakes(name: str, source: TableSource) -> Iterator[Mistake]:
         if needed not in given and needed not in captured:
             yield Mistake(f"{key}.columns", f"{needed} is not mapped", f'{needed} = {{ column = "...", unit = "..." }}')
     if source.table == "quality_labels" and not {*given, *captured} & {*_SUBJECTS}:
-        yield Mistake(f"{key}.columns", "nothing says what a label judges", "one of " + ", ".join(_SUBJECTS))
+        yield Mistake(f"{key}.columns", "no column identifies what a label judges", "one of " + ", ".join(_SUBJECTS))
 
 
 def _captures(source: TableSource) -> set[str]:

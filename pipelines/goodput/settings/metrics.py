@@ -10,7 +10,7 @@ Scale = Literal["log", "logit", "arcsine"]
 
 
 @dataclass(frozen=True)
-class Metric:
+class AlarmMetric:
     """One metric: its scale, its direction, and the thresholds in sigma that its noise calls for.
 
     `least_requests` is how many make its quantile believable (a two-sided 95 % distribution-free interval exists);
@@ -26,20 +26,20 @@ class Metric:
     per: Literal["pool", "replica"] = "pool"
 
 
-METRICS: dict[str, Metric] = {
-    "p99_ttft_s": Metric("log", "up", least_requests=368),
-    "p99_tpot_s": Metric("log", "up", least_requests=368),
-    "p99_e2e_s": Metric("log", "up", least_requests=368),
-    "p95_ttft_s": Metric("log", "up", least_requests=72, stands_in_for="p99_ttft_s"),
-    "p95_tpot_s": Metric("log", "up", least_requests=72, stands_in_for="p99_tpot_s"),
-    "p95_e2e_s": Metric("log", "up", least_requests=72, stands_in_for="p99_e2e_s"),
-    "goodput_ratio": Metric("arcsine", "down", least_requests=30),
-    "cost_per_accepted_usd": Metric("log", "up", least_requests=30),
-    "kv_usage_ratio": Metric("logit", "up", page=3.2, ticket=2.7),
-    "hit_ratio": Metric("logit", "down"),
-    "replica_p95_ttft_s": Metric("log", "up", page=None, least_requests=72, per="replica"),
-    "replica_kv_usage_ratio": Metric("logit", "up", page=None, ticket=2.7, per="replica"),
-    "replica_hit_ratio": Metric("logit", "down", page=None, per="replica"),
+METRICS: dict[str, AlarmMetric] = {
+    "p99_ttft_s": AlarmMetric("log", "up", least_requests=368),
+    "p99_tpot_s": AlarmMetric("log", "up", least_requests=368),
+    "p99_e2e_s": AlarmMetric("log", "up", least_requests=368),
+    "p95_ttft_s": AlarmMetric("log", "up", least_requests=72, stands_in_for="p99_ttft_s"),
+    "p95_tpot_s": AlarmMetric("log", "up", least_requests=72, stands_in_for="p99_tpot_s"),
+    "p95_e2e_s": AlarmMetric("log", "up", least_requests=72, stands_in_for="p99_e2e_s"),
+    "goodput_ratio": AlarmMetric("arcsine", "down", least_requests=30),
+    "cost_per_accepted_usd": AlarmMetric("log", "up", least_requests=30),
+    "kv_usage_ratio": AlarmMetric("logit", "up", page=3.2, ticket=2.7),
+    "hit_ratio": AlarmMetric("logit", "down"),
+    "replica_p95_ttft_s": AlarmMetric("log", "up", page=None, least_requests=72, per="replica"),
+    "replica_kv_usage_ratio": AlarmMetric("logit", "up", page=None, ticket=2.7, per="replica"),
+    "replica_hit_ratio": AlarmMetric("logit", "down", page=None, per="replica"),
 }
 FLOOR: dict[Scale, float] = {"log": 0.02, "logit": 0.05, "arcsine": 0.005}  # the least sigma that is believed
 QUARTER_HOURLY = {2.8: 1.92, 2.3: 1.60, 3.2: 2.19, 2.7: 1.88}  # the same false alarms with windows of 15 minutes

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from goodput.errors import Mistake
 from goodput.settings.model import Settings
-from goodput.settings.part import Unusable
+from goodput.settings.settings_model import Unusable
 
 _SHOWN = 60  # characters of a value that is not usable
 _RIGHT = {
@@ -56,10 +56,10 @@ def _known_keys(location: Sequence[int | str]) -> list[str]:
     for step in location:
         if isinstance(step, int):
             continue  # the parts of a list are all alike
-        inner = at.model_fields[step].annotation if _is_part(at) else get_args(at)[1]
-        at = next(item for item in (inner, *get_args(inner)) if _is_part(item) or get_origin(item) is dict)
+        inner = at.model_fields[step].annotation if _is_model(at) else get_args(at)[1]
+        at = next(item for item in (inner, *get_args(inner)) if _is_model(item) or get_origin(item) is dict)
     return sorted(field.alias or name for name, field in at.model_fields.items() if not field.exclude)
 
 
-def _is_part(item: Any) -> bool:
+def _is_model(item: Any) -> bool:
     return isinstance(item, type) and issubclass(item, BaseModel)

@@ -13,8 +13,9 @@ from pydantic_core import PydanticCustomError
 
 from goodput.settings.alarms import Alarms, Slo
 from goodput.settings.channels import Channel, Notify, usable_fallbacks
-from goodput.settings.part import Count, Names, Part, Seconds, Unusable
+from goodput.settings.gates import LatencyName
 from goodput.settings.presets import PRESETS
+from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
 
 
 def _not_reserved(name: str) -> str:
@@ -29,7 +30,7 @@ def _constant(value: object) -> object:
     raise Unusable(f"{value!r} is not usable", "text, a number, true or false")
 
 
-# Strict, as all of `part`.
+# Strict, as all of `settings_model`.
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 OpsKind = Literal["deployment", "scale_out", "scale_in", "restart", "salt_rotation", "config_change", "incident"]
@@ -37,7 +38,7 @@ WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
 Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
 
-class Match(Part):
+class WorkloadMatch(SettingsModel):
     """What a workload selects; every key that is given must match, each value a glob or a list of them."""
 
     model: Names = ()
@@ -47,7 +48,7 @@ class Match(Part):
     attributes: dict[str, Names] = Field(default_factory=dict)
 
 
-class Quality(Part):
+class Quality(SettingsModel):
     """Quality gate of a workload (semantics 3). No evaluators named: every evaluator that judged must pass."""
 
     evaluators: Names = ()
@@ -56,7 +57,7 @@ class Quality(Part):
     unlabelled: Literal["estimate", "fail", "pass"] = "estimate"
 
 
-class Workload(Part):
+class Workload(SettingsModel):
     """Which requests are one kind of work, and the gates that an accepted one passes (semantics 2, 8)."""
 
     class_: Literal["conversational", "agentic", "rag", "extraction", "voice", "batch"] | None = Field(
@@ -64,7 +65,7 @@ class Workload(Part):
     )
     unit: Literal["request", "session"] = "request"
     unit_label: str = "request"  # what an accepted one is called
-    match: Match = Match()
+    match: WorkloadMatch = WorkloadMatch()
     retry_budget: Count | None = None
     ttft_s: Seconds | None = None
     tpot_s: Seconds | None = None
@@ -72,9 +73,7 @@ class Workload(Part):
     itl_p95_s: Seconds | None = None
     jitter_s: Seconds | None = None
     completion_window_s: Seconds | None = None
-    on_missing: dict[Literal["ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline"], Literal["fail", "pass"]] = Field(
-        default_factory=dict
-    )
+    on_missing: dict[LatencyName, Literal["fail", "pass"]] = Field(default_factory=dict)
     quality: Quality | None = None
 
     @model_validator(mode="before")
@@ -87,7 +86,7 @@ class Workload(Part):
         return named | preset | value
 
 
-class MappedColumn(Part):
+class MappedColumn(SettingsModel):
     """One emitted column with its unit: a duration unit, or a time format (semantics of `columns`)."""
 
     column: str
@@ -95,7 +94,7 @@ class MappedColumn(Part):
     tz: str = "UTC"
 
 
-class TableSource(Part):
+class TableSource(SettingsModel):
     """A file of logs, labels, events or costs that needs no code: where it is and which column means what."""
 
     format: Literal["csv", "jsonl", "parquet"]
@@ -131,7 +130,7 @@ class TableSource(Part):
         return value
 
 
-class Attributes(Part):
+class Attributes(SettingsModel):
     """Span or resource attributes that carry what no convention names, first found wins."""
 
     request_key: Names = ("idempotency.key", "http.request.header.idempotency-key")
@@ -142,7 +141,7 @@ class Attributes(Part):
     replica: Names = ("k8s.pod.uid", "service.instance.id", "k8s.pod.name", "host.name")
 
 
-class LeaveOut(Part):
+class LeaveOut(SettingsModel):
     """Records that are nobody's request: each attribute must match one of its globs."""
 
     attributes: dict[str, Names]
@@ -155,8 +154,8 @@ class LeaveOut(Part):
         return value
 
 
-class MetricLabels(Part):
-    """Labels of engine metrics that say whose they are, first found wins."""
+class MetricLabels(SettingsModel):
+    """Labels of engine metrics that identify the replica, pool, model and version, first found wins."""
 
     replica: Names = ("pod_uid", "pod", "kubernetes_pod_name", "pod_name", "instance")
     pool: Names = ("deployment", "service", "job")
@@ -164,15 +163,15 @@ class MetricLabels(Part):
     version: Names = ("service_version", "app_kubernetes_io_version")
 
 
-class Events(Part):
+class Events(SettingsModel):
     """What the subjects of ops events are to the telemetry: emitters call them as they like."""
 
     pools: dict[str, str] = Field(default_factory=dict)
     replicas: dict[str, str] = Field(default_factory=dict)
 
 
-class Costs(Part):
-    """Tags that say what a bill's line is for, first found wins; and which lines of a bill count, all without globs."""
+class Costs(SettingsModel):
+    """Tags that identify what a line of a bill pays for, first found wins; and which lines count, all without globs."""
 
     pool_tags: Names = (
         *("pool", "k8s-deployment", "k8s.deployment.name", "app.kubernetes.io/name", "app_kubernetes_io_name"),
@@ -191,7 +190,7 @@ class Costs(Part):
     sub_accounts: Names = ()
 
 
-class Rate(Part):
+class Rate(SettingsModel):
     """What a GPU costs by the hour, for the replicas that match."""
 
     pool: Names = ()
@@ -200,7 +199,7 @@ class Rate(Part):
     gpus_per_replica: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)
 
 
-class Work(Part):
+class Work(SettingsModel):
     """What a token weighs where a replica's cost is shared among its attempts, for the models that match."""
 
     model: Names = ()
@@ -210,20 +209,20 @@ class Work(Part):
     draft_weight: Weight = 0.5
 
 
-class Prices(Part):
+class Prices(SettingsModel):
     """From when a price list holds whose path has no date."""
 
     valid_from: date | None = None
 
 
-class Limits(Part):
+class FileLimits(SettingsModel):
     """How much of a file is believed: beyond these a line, or a whole file, is refused."""
 
     max_line_bytes: int = Field(default=64 * 2**20, gt=0, strict=True)
     max_decompressed_bytes: int = Field(default=32 * 2**30, gt=0, strict=True)
 
 
-class Receive(Part):
+class Receive(SettingsModel):
     """How much `goodput receive` takes in, and when it begins a new file."""
 
     max_body_bytes: int = Field(default=20 * 2**20, gt=0, strict=True)  # what the OTLP specification recommends
@@ -233,7 +232,7 @@ class Receive(Part):
     rotate_s: Seconds = 900.0
 
 
-class Disruptions(Part):
+class Disruptions(SettingsModel):
     """When a pool counts as recovered from an operation (semantics 7)."""
 
     recovery_tolerance_ratio: float = Field(default=0.10, gt=0, lt=1, allow_inf_nan=False, strict=True)
@@ -241,14 +240,14 @@ class Disruptions(Part):
     caps_s: dict[OpsKind, Seconds] = Field(default_factory=dict)
 
 
-class Schedule(Part):
+class Schedule(SettingsModel):
     """When the hourly job runs."""
 
     grace_s: float = Field(default=600.0, ge=0, lt=3600, strict=True)
 
 
-class Settings(Part):
-    """Everything that goodput.toml can say."""
+class Settings(SettingsModel):
+    """Everything that can be set in goodput.toml."""
 
     landing: Names = ("landing",)
     lake: str = "lake"
@@ -266,7 +265,7 @@ class Settings(Part):
     rates: dict[str, Rate] = Field(default_factory=dict)
     work: dict[str, Work] = Field(default_factory=dict)
     prices: Prices = Prices()
-    limits: Limits = Limits()
+    limits: FileLimits = FileLimits()
     receive: Receive = Receive()
     disruptions: Disruptions = Disruptions()
     schedule: Schedule = Schedule()

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from goodput.errors import Mistake
 
 _VERSION = "openslo/v1"
@@ -36,6 +34,8 @@ def objectives(base: Path, globs: Sequence[str]) -> tuple[Tables, list[Mistake]]
 
 def _documents(file: Path, wrong: list[Mistake]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The SLO documents of one file, each with where it stands."""
+    import yaml  # noqa: PLC0415  (only where the settings name such a file)
+
     try:
         with file.open("rb") as stream:
             text = stream.read(_MOST_BYTES + 1)
@@ -84,7 +84,7 @@ def _table(document: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _goodput_alone(spec: Mapping[str, Any]) -> None:
-    """An objective is a share of goodput: one that says another thing must not be judged as if it said that."""
+    """An objective is a share of goodput: one that means something else must not be judged as one."""
     indicator = spec.get("indicator")
     of_indicator = indicator.get("spec") if isinstance(indicator, dict) else None
     if isinstance(of_indicator, dict) and "thresholdMetric" in of_indicator:
@@ -113,10 +113,10 @@ def _target(spec: Mapping[str, Any]) -> float:
     target, percent = objective.get("target"), objective.get("targetPercent")
     if (target is None) == (percent is None):
         raise _NotSo("spec.objectives", "needs one target", "either target or targetPercent")
-    told = target if percent is None else percent
-    if not isinstance(told, int | float) or isinstance(told, bool):
-        raise _NotSo("spec.objectives", f"{told!r} is no number", "such as target: 0.99")
-    return float(told) if percent is None else float(told) / 100
+    given = target if percent is None else percent
+    if not isinstance(given, int | float) or isinstance(given, bool):
+        raise _NotSo("spec.objectives", f"{given!r} is no number", "such as target: 0.99")
+    return float(given) if percent is None else float(given) / 100
 
 
 def _period(spec: Mapping[str, Any]) -> float:

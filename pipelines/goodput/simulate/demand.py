@@ -28,7 +28,7 @@ class Documents:
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class ArrivalRate:
     """An arrival rate over the span: a share at all times, and a peak of `height` times it, as a Gaussian."""
 
     peak_at: float
@@ -37,14 +37,14 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class SimulatedWorkload:
     """What one kind of user asks for, how long they wait, and how its answers are judged."""
 
     name: str
     pool: str
     routes: tuple[str, ...]
     share_ratio: float
-    rate: Rate
+    rate: ArrivalRate
     system_tokens: int
     session_turns: float
     context_limit_tokens: int

@@ -83,7 +83,7 @@ def write_demo(
 ) -> Truth:
     """Simulate `hours` of a fleet that gets about `requests` requests, and write its telemetry into `landing`.
 
-    However long, it tells one whole day: night, peak, and the operations in between. Without `requests` it is as
+    However long, it is one whole day: night, peak, and the operations in between. Without `requests` it is as
     busy as a day of 100,000. The files depend on the arguments alone: same arguments, same bytes. The truth goes to
     the folder `truth` beside the landing folder, never into it. `on_progress` is called with percent done and 100.
     Raises ValueError when `hours` or `requests` is not positive.
@@ -95,7 +95,7 @@ def write_demo(
         return _write(landing, seed, hours * 3600.0, expected, on_progress or _silent)
 
 
-def _write(landing: Path, seed: int, span_s: float, requests: float, tell: Callable[[int, int], None]) -> Truth:
+def _write(landing: Path, seed: int, span_s: float, requests: float, advance: Callable[[int, int], None]) -> Truth:
     traffic_rng, fleet_rng, judge_rng, ids_rng, files_rng = np.random.default_rng(seed).spawn(5)
     config = demo_fleet(span_s, int(fleet_rng.integers(2**32)))
     served = Fleet(config).run(demo_arrivals(traffic_rng, _ARRIVING * span_s, requests))
@@ -103,13 +103,13 @@ def _write(landing: Path, seed: int, span_s: float, requests: float, tell: Calla
     day = Day(
         Clock.from_start(demo_start(span_s / 3600.0)), span_s, config, served, identify(served, ids_rng), judgements
     )
-    tell(20, 100)
+    advance(20, 100)
     files = otlp_files(day, files_rng)
     exports = sum(len(file.exports) for file in files)
-    write_files(landing, day, files, files_rng, lambda done: tell(20 + 75 * done // exports, 100))
+    write_files(landing, day, files, files_rng, lambda done: advance(20 + 75 * done // exports, 100))
     truth = truth_of(day, files)
     truth.write(landing.resolve().parent / TRUTH)
-    tell(100, 100)
+    advance(100, 100)
     return truth
 
 

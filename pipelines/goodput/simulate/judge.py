@@ -1,4 +1,4 @@
-"""The judge of the demo: whether each answer is good, and which of them it ever says so about.
+"""The judge of the demo: whether each answer is good, and which of them it ever labels.
 
 A judgement belongs here; the log record that carries it does not.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from numpy.random import Generator
 
-from goodput.simulate.demand import Workload
+from goodput.simulate.demand import SimulatedWorkload
 from goodput.simulate.fleet.gateway import Attempt, Exchange
 from goodput.simulate.story import (
     BY_NAME,
@@ -23,7 +23,7 @@ from goodput.simulate.story import (
 class Judgement:
     """What is true of one answer, and whether, when and how its label is published.
 
-    `judged_s` is in seconds of simulated time; `names_span` says that the label carries the ids of the span
+    `judged_s` is in seconds of simulated time; `names_span`: the label carries the ids of the span
     beside the response id.
     """
 
@@ -44,7 +44,7 @@ def judge(exchanges: Sequence[Exchange], rng: Generator) -> list[Judgement | Non
     ]
 
 
-def pass_ratio(workload: Workload, exchange: Exchange, attempt: Attempt) -> float:
+def pass_ratio(workload: SimulatedWorkload, exchange: Exchange, attempt: Attempt) -> float:
     """Return the chance that an answer is good: worse when cut off, or when long and by quantised weights."""
     ratio = workload.pass_ratio
     if exchange.arrival.finish_reason == "length":
@@ -55,7 +55,7 @@ def pass_ratio(workload: Workload, exchange: Exchange, attempt: Attempt) -> floa
     return ratio
 
 
-def _judge_answer(workload: Workload, exchange: Exchange, attempt: Attempt, rng: Generator) -> Judgement:
+def _judge_answer(workload: SimulatedWorkload, exchange: Exchange, attempt: Attempt, rng: Generator) -> Judgement:
     passed = bool(rng.random() < pass_ratio(workload, exchange, attempt))
     low, high = (workload.pass_score, 1.0) if passed else (0.05, workload.pass_score - 0.01)
     return Judgement(

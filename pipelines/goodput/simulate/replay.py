@@ -67,7 +67,7 @@ def read_trace(path: Path) -> list[Arrival]:
 
     A line of JSON per request: `timestamp` (ms), `input_length`, `output_length` (tokens) and `hash_ids`, one for each
     512 tokens of the prompt, the last of them maybe fewer; a hash stands for its block and all before it. A trace whose
-    clock has wide ticks says not when within one a request came: those of one timestamp are spread until the next.
+    clock has wide ticks does not show when within one a request came: those of one tick are spread until the next.
     """
     try:
         read = [_line(path, number, text) for number, text in enumerate(path.read_bytes().splitlines(), 1)]
@@ -104,8 +104,8 @@ def _line(path: Path, number: int, text: bytes) -> _Line:
         raise TraceUnreadable(path, number, str(error)) from error
     expected = ceil(line.input_length / BLOCK_TOKENS)
     if len(line.hash_ids) != expected:
-        told = f"{line.input_length} tokens are {expected} blocks of {BLOCK_TOKENS}, not {len(line.hash_ids)}"
-        raise TraceUnreadable(path, number, told)
+        wrong = f"{line.input_length} tokens are {expected} blocks of {BLOCK_TOKENS}, not {len(line.hash_ids)}"
+        raise TraceUnreadable(path, number, wrong)
     return line
 
 

@@ -1,13 +1,13 @@
 """The demo's story: which workloads, which replicas, what is done to them and when.
 
 Every number that shapes the demo belongs here; how a fleet behaves does not. Places in time are fractions of the
-simulated span, so that a demo of any length tells the same day.
+simulated span, so that a demo of any length shows the same day.
 """
 
 from dataclasses import replace
 from typing import Final
 
-from goodput.simulate.demand import Documents, Rate, Tokens, Workload
+from goodput.simulate.demand import ArrivalRate, Documents, SimulatedWorkload, Tokens
 from goodput.simulate.fleet.config import EngineSpec, FleetConfig, Manners, Operation, PoolSpec
 
 REQUESTS_PER_HOUR: Final = 4200.0  # 100,000 a day
@@ -19,8 +19,8 @@ QUANTISED: Final = "fp8"
 QUANTISED_PASS_FACTOR: Final = 0.35  # of a long answer by quantised weights: errors add up with length
 JUDGED_AFTER_S: Final = (300.0, 2400.0)
 
-_DAYTIME: Final = Rate(peak_at=0.55, width=0.17, height=2.6)
-CHAT: Final = Workload(
+_DAYTIME: Final = ArrivalRate(peak_at=0.55, width=0.17, height=2.6)
+CHAT: Final = SimulatedWorkload(
     name="chat",
     pool="chat",
     routes=("round-robin", "prefix-aware"),
@@ -39,7 +39,7 @@ CHAT: Final = Workload(
     pass_ratio=0.95,
     labelled_ratio=0.30,
 )
-RAG: Final = Workload(
+RAG: Final = SimulatedWorkload(
     name="rag",
     pool="rag",
     routes=("sticky",),
@@ -61,12 +61,12 @@ RAG: Final = Workload(
     labelled_ratio=0.30,
     long_answer_tokens=560,
 )
-BATCH: Final = Workload(
+BATCH: Final = SimulatedWorkload(
     name="batch",
     pool="chat",
     routes=("batch",),
     share_ratio=0.10,
-    rate=Rate(peak_at=0.16, width=0.05, height=30.0),
+    rate=ArrivalRate(peak_at=0.16, width=0.05, height=30.0),
     system_tokens=300,
     session_turns=1.0,
     context_limit_tokens=6000,

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.random import Generator
 
-from goodput.simulate.demand import Documents, Rate, Tokens, Workload
+from goodput.simulate.demand import ArrivalRate, Documents, SimulatedWorkload, Tokens
 from goodput.simulate.fleet.arrival import Arrival
 from goodput.simulate.story import ABANDON_MEAN_S, TENANTS, WORKLOADS
 
@@ -31,16 +31,16 @@ class _Session:
     # What stands before the conversation: instructions of the tenant's application, then documents.
     preamble: tuple[tuple[Hashable, int], ...]
     preamble_tokens: int
-    said_tokens: int
+    dialogue_tokens: int
     last_turn_s: float
 
     @property
     def context_tokens(self) -> int:
-        return self.preamble_tokens + self.said_tokens
+        return self.preamble_tokens + self.dialogue_tokens
 
 
 def demo_arrivals(
-    rng: Generator, span_s: float, requests: float, workloads: Sequence[Workload] = WORKLOADS
+    rng: Generator, span_s: float, requests: float, workloads: Sequence[SimulatedWorkload] = WORKLOADS
 ) -> list[Arrival]:
     """Return what all workloads ask within `span_s` seconds, about `requests` in all, in order of arrival."""
     drawn = zip(workloads, rng.spawn(len(workloads)), strict=True)
@@ -48,7 +48,7 @@ def demo_arrivals(
     return sorted(found, key=lambda arrival: arrival.arrived_s)
 
 
-def arrival_times(rng: Generator, rate: Rate, span_s: float, expected: float) -> list[float]:
+def arrival_times(rng: Generator, rate: ArrivalRate, span_s: float, expected: float) -> list[float]:
     """Draw an inhomogeneous Poisson process: a Poisson count, then times by the inverse of its rate, in order."""
     elapsed = np.linspace(0.0, 1.0, 2001)
     middle = (elapsed[1:] + elapsed[:-1]) / 2.0
@@ -59,7 +59,7 @@ def arrival_times(rng: Generator, rate: Rate, span_s: float, expected: float) ->
     return times
 
 
-def _arrivals_of(workload: Workload, rng: Generator, span_s: float, requests: float) -> list[Arrival]:
+def _arrivals_of(workload: SimulatedWorkload, rng: Generator, span_s: float, requests: float) -> list[Arrival]:
     idle: deque[_Session] = deque()
     found: list[Arrival] = []
     for number, at_s in enumerate(arrival_times(rng, workload.rate, span_s, requests * workload.share_ratio)):
@@ -70,7 +70,9 @@ def _arrivals_of(workload: Workload, rng: Generator, span_s: float, requests: fl
     return found
 
 
-def _next_session(workload: Workload, rng: Generator, idle: deque[_Session], at_s: float, number: int) -> _Session:
+def _next_session(
+    workload: SimulatedWorkload, rng: Generator, idle: deque[_Session], at_s: float, number: int
+) -> _Session:
     """Continue one of the conversations whose users had time to read, else open one."""
     while idle and idle[0].last_turn_s + _LEAVES_AFTER_S < at_s:
         idle.popleft()
@@ -91,12 +93,12 @@ def _next_session(workload: Workload, rng: Generator, idle: deque[_Session], at_
         turns_left=int(rng.geometric(1.0 / workload.session_turns)),
         preamble=preamble,
         preamble_tokens=sum(tokens for _, tokens in preamble),
-        said_tokens=0,
+        dialogue_tokens=0,
         last_turn_s=at_s,
     )
 
 
-def _preamble(workload: Workload, rng: Generator, tenant: str) -> tuple[tuple[Hashable, int], ...]:
+def _preamble(workload: SimulatedWorkload, rng: Generator, tenant: str) -> tuple[tuple[Hashable, int], ...]:
     system = f"{workload.name}/{tenant}"
     documents = workload.documents
     if documents is None:
@@ -115,15 +117,15 @@ def _retrieved(documents: Documents, rng: Generator) -> list[int]:
     return sorted(drawn)
 
 
-def _ask(workload: Workload, rng: Generator, session: _Session, request_id: str) -> Arrival:
+def _ask(workload: SimulatedWorkload, rng: Generator, session: _Session, request_id: str) -> Arrival:
     documents = workload.documents
-    first = session.said_tokens == 0
-    session.said_tokens += _draw(workload.first_input if first else workload.turn_input, rng)
+    first = session.dialogue_tokens == 0
+    session.dialogue_tokens += _draw(workload.first_input if first else workload.turn_input, rng)
     if first and documents is not None and rng.random() < documents.report_ratio:
-        session.said_tokens += _draw(documents.report, rng)
-    input_tokens, said_tokens = session.context_tokens, session.said_tokens
+        session.dialogue_tokens += _draw(documents.report, rng)
+    input_tokens, dialogue_tokens = session.context_tokens, session.dialogue_tokens
     output_tokens = _draw(workload.output, rng)
-    session.said_tokens += output_tokens
+    session.dialogue_tokens += output_tokens
     session.turns_left -= 1
     leaves = rng.random() < workload.abandon_ratio
     return Arrival(
@@ -134,7 +136,7 @@ def _ask(workload: Workload, rng: Generator, session: _Session, request_id: str)
         route=session.route,
         tenant=session.tenant,
         session_id=session.session_id if workload.session_turns > 1 else "",
-        prefix=(*session.preamble, (session.session_id, said_tokens)),
+        prefix=(*session.preamble, (session.session_id, dialogue_tokens)),
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         max_tokens=workload.output.high,

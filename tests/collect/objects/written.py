@@ -17,7 +17,7 @@ from goodput.collect.received import UNCLAIMED, LandedFile, Received, RefusedRow
 from goodput.conform.derive import derive
 from goodput.conform.enforce import Enforced, enforce, in_contract_shape
 from goodput.plumbing.sql_files import connect
-from goodput.settings.model import Limits
+from goodput.settings.model import FileLimits
 
 Row = dict[str, Any]
 KIND = Wanted("$.kind", "string")
@@ -77,7 +77,7 @@ class Reading:
 
     def __init__(self, path: Path, dialects: Sequence[Dialect] = OBJECT_DIALECTS, **limits: int) -> None:
         file = LandedFile(path, path.parent, UNCLAIMED)
-        reading = ObjectReading(file, read_head(path), Limits(**limits), dialects=dialects)
+        reading = ObjectReading(file, read_head(path), FileLimits(**limits), dialects=dialects)
         blocks: list[Received] = list(reading)
         self.torn_tail_bytes, self.stopped = reading.torn_tail_bytes, reading.stopped
         self.blocks = len(blocks)

@@ -11,7 +11,7 @@ from goodput.collect.objects.block import ObjectBlock, objects_in
 from goodput.collect.objects.lines import LineObjects, kinds_of
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.errors import SourceRefused
-from goodput.settings.model import Limits
+from goodput.settings.model import FileLimits
 
 _BOM = b"\xef\xbb\xbf"
 _TRUNCATED = "Input data was truncated"
@@ -21,7 +21,7 @@ _DOCUMENT = msgspec.json.Decoder(msgspec.Raw)
 class DocumentObjects:
     """Objects of one document, which has to fit into `limits.max_line_bytes`; of lines where it is none after all."""
 
-    def __init__(self, path: Path, limits: Limits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(self, path: Path, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
         self.torn_tail_bytes = 0
         self.stopped: str | None = None
         self._path = path

@@ -14,7 +14,7 @@ from goodput.collect.received import RefusedRow
 from goodput.collect.tabular.block import refused_row
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.rows import RowCutter, Rows
-from goodput.settings.model import Limits
+from goodput.settings.model import FileLimits
 
 _IS_JSON = "SELECT json_valid(text) AS is_json FROM texts"
 
@@ -22,7 +22,9 @@ _IS_JSON = "SELECT json_valid(text) AS is_json FROM texts"
 class LineObjects:
     """Objects of a text file, line by line; `patterns` are tried on lines that hold no JSON."""
 
-    def __init__(self, path: Path, patterns: Sequence[str], limits: Limits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(
+        self, path: Path, patterns: Sequence[str], limits: FileLimits, on_bytes: OnBytes | None = None
+    ) -> None:
         self._content = Content(path, limits, on_bytes)
         self._cutter = RowCutter(self._content, limits.max_line_bytes, self._is_whole)
         self._patterns = patterns

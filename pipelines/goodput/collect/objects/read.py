@@ -22,7 +22,7 @@ from goodput.collect.otlp.sniff import Head
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS
 from goodput.errors import SourceRefused
-from goodput.settings.model import Limits
+from goodput.settings.model import FileLimits
 
 UNKNOWN = "row_of_no_known_format"
 EMPTY_PAGE = "page_without_rows"
@@ -43,7 +43,7 @@ class ObjectReading:
         self,
         file: LandedFile,
         head: Head,
-        limits: Limits,
+        limits: FileLimits,
         on_bytes: Callable[[int], None] | None = None,
         dialects: Sequence[Dialect] = OBJECT_DIALECTS,
     ) -> None:
@@ -183,7 +183,11 @@ class ObjectReading:
 
 
 def _source(
-    file: LandedFile, head: Head, limits: Limits, on_bytes: Callable[[int], None] | None, dialects: Sequence[Dialect]
+    file: LandedFile,
+    head: Head,
+    limits: FileLimits,
+    on_bytes: Callable[[int], None] | None,
+    dialects: Sequence[Dialect],
 ) -> ObjectSource:
     match layout_of(head):
         case "parquet":

@@ -15,7 +15,7 @@ from goodput.collect.received import LandedFile
 from goodput.collect.tabular.content import OnBytes
 from goodput.collect.tabular.csv_rows import CsvRows
 from goodput.errors import SourceRefused
-from goodput.settings.model import Limits, TableSource
+from goodput.settings.model import FileLimits, TableSource
 
 _BATCH_ROWS = 2**14
 _ALL_COLUMNS = TableSource(format="csv", path="*", columns={})  # of a CSV file all cells come without being mapped
@@ -25,7 +25,7 @@ _CELL = """CASE WHEN left("{0}", 1) IN ('{{', '[') AND json_valid("{0}") THEN "{
 class CsvObjects:
     """Objects of a CSV file; its values are texts, whatever they look like."""
 
-    def __init__(self, file: LandedFile, limits: Limits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(self, file: LandedFile, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
         self._path = file.path
         self._rows = CsvRows(file, _ALL_COLUMNS, limits, on_bytes)
 
@@ -54,7 +54,7 @@ class ParquetObjects:
 
     torn_tail_bytes = 0  # the footer is written last: an unfinished file is refused whole
 
-    def __init__(self, file: LandedFile, limits: Limits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(self, file: LandedFile, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
         self.stopped: str | None = None
         self._path = file.path
         self._limit = limits.max_decompressed_bytes

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from goodput.errors import SourceRefused
-from goodput.settings.model import Limits
+from goodput.settings.model import FileLimits
 
 OnBytes = Callable[[int], None]
 
@@ -25,7 +25,7 @@ class Content:
     cannot be opened.
     """
 
-    def __init__(self, path: Path, limits: Limits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(self, path: Path, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
         self.path = path
         self.stopped: str | None = None
         self._limit = limits.max_decompressed_bytes

@@ -14,13 +14,15 @@ from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.quoting import count_cells
 from goodput.collect.tabular.rows import RowCutter, Rows
 from goodput.errors import SourceRefused
-from goodput.settings.model import Limits, TableSource
+from goodput.settings.model import FileLimits, TableSource
 
 
 class CsvRows:
     """Rows of a CSV file; raises SourceRefused before the first block where a mapped column is missing."""
 
-    def __init__(self, file: LandedFile, source: TableSource, limits: Limits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(
+        self, file: LandedFile, source: TableSource, limits: FileLimits, on_bytes: OnBytes | None = None
+    ) -> None:
         self._path = file.path
         self._mapped = mapped_columns(source)
         self._content = Content(file.path, limits, on_bytes)

@@ -11,7 +11,7 @@ from goodput.collect.tabular.block import TextBlock, mapped_columns, refused_row
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.rows import RowCutter, Rows
 from goodput.settings.columns import NEEDED
-from goodput.settings.model import Limits, TableSource
+from goodput.settings.model import FileLimits, TableSource
 
 # Numbers come out as they stand in the line: nothing has gone through a float yet.
 _CELLS = """
@@ -27,7 +27,9 @@ class JsonRows:
     Another mapped column may be absent, which is NULL: writers of JSON lines leave out what has no value.
     """
 
-    def __init__(self, file: LandedFile, source: TableSource, limits: Limits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(
+        self, file: LandedFile, source: TableSource, limits: FileLimits, on_bytes: OnBytes | None = None
+    ) -> None:
         self._path = file.path
         self._mapped = mapped_columns(source)
         self._needed = [source.columns[name].column for name in NEEDED[source.table] if name in source.columns]

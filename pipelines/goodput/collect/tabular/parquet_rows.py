@@ -10,7 +10,7 @@ from goodput.collect.received import LandedFile
 from goodput.collect.tabular.block import TextBlock, mapped_columns, require_columns
 from goodput.collect.tabular.content import OnBytes
 from goodput.errors import SourceRefused
-from goodput.settings.model import Limits, TableSource
+from goodput.settings.model import FileLimits, TableSource
 
 _BATCH_ROWS = 2**17
 
@@ -20,7 +20,9 @@ class ParquetRows:
 
     torn_tail_bytes = 0  # the footer is written last: an unfinished file is refused whole
 
-    def __init__(self, file: LandedFile, source: TableSource, limits: Limits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(
+        self, file: LandedFile, source: TableSource, limits: FileLimits, on_bytes: OnBytes | None = None
+    ) -> None:
         self.stopped: str | None = None
         self._path = file.path
         self._mapped = mapped_columns(source)

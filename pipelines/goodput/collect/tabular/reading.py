@@ -9,12 +9,14 @@ from goodput.collect.tabular.content import OnBytes
 from goodput.collect.tabular.csv_rows import CsvRows
 from goodput.collect.tabular.json_rows import JsonRows
 from goodput.collect.tabular.parquet_rows import ParquetRows
-from goodput.settings.model import Limits, TableSource
+from goodput.settings.model import FileLimits, TableSource
 
 _READERS: dict[str, Callable[..., RowReader]] = {"csv": CsvRows, "jsonl": JsonRows, "parquet": ParquetRows}
 
 
-def read_table(file: LandedFile, source: TableSource, limits: Limits, *, on_bytes: OnBytes | None = None) -> Reading:
+def read_table(
+    file: LandedFile, source: TableSource, limits: FileLimits, *, on_bytes: OnBytes | None = None
+) -> Reading:
     """Rows of a declared CSV, JSON lines or Parquet file, in blocks, as serving_records or label_records.
 
     A row that cannot be read is refused alone, with line and reason. Raises SourceRefused, at once or before

@@ -7,7 +7,6 @@ suite is in run.py. Great Expectations takes seconds and 250 MB to import: nothi
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from threading import Thread
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -17,12 +16,11 @@ if TYPE_CHECKING:
     from great_expectations import ExpectationSuite
     from great_expectations.expectations.expectation import Expectation
 
-HOUR = "hour"  # the column that candidates.py adds to the rows under check
+PARTITION = "hour"  # the column that candidates.py adds to the rows under check, as failures call it
 
 COLUMNS = "columns"
 TYPES = "types"
 KEY = "key"
-ROWS = "rows"
 
 
 def great_expectations() -> ModuleType:
@@ -35,15 +33,10 @@ def great_expectations() -> ModuleType:
     return great_expectations
 
 
-def import_ahead() -> None:
-    """Begin that import beside other work: reading and joining leave the interpreter idle for longer than it takes."""
-    Thread(target=great_expectations, name="import", daemon=True).start()
-
-
 def suite(table: str) -> "ExpectationSuite":
     """Suite of `table`: its columns in order, their DuckDB types, each row rule of its contract, its key.
 
-    The rows to check have the contract's columns and `hour`. `meta["check"]` of an expectation is its name:
+    The rows to check have the contract's columns and PARTITION. `meta["check"]` of an expectation is its name:
     that of a row rule, or one of "columns", "types", "key".
     """
     terms = contract(table)
@@ -53,30 +46,7 @@ def suite(table: str) -> "ExpectationSuite":
         expectations=[
             *_shape(gx, terms),
             *(_row_expectation(gx, terms, rule) for rule in terms.rules),
-            *_unique_key(terms),
-        ],
-    )
-    return made
-
-
-def glance(table: str) -> "ExpectationSuite":
-    """The same in one pass over the rows: all row rules at once, so that it says whether, but not which.
-
-    Keys are told apart by their hash: two keys of one hash are looked at again, by the suite.
-    """
-    terms = contract(table)
-    gx = great_expectations()
-    broken = " OR ".join(f"NOT ({_escaped(rule.holds)})" for rule in terms.rules) or "false"
-    made: ExpectationSuite = gx.ExpectationSuite(
-        name=f"{table} at a glance",
-        expectations=[
-            *_shape(gx, terms),
-            _no_rows(
-                f"SELECT 1 FROM {{batch}} WHERE {broken}",  # noqa: S608 - all from the contract
-                kept="every row keeps every rule",
-                meta=_meta(ROWS, "rows break rules of the contract"),
-            ),
-            *_unique_key(terms, by_hash=True),
+            *_unique_key(gx, terms),
         ],
     )
     return made
@@ -84,12 +54,13 @@ def glance(table: str) -> "ExpectationSuite":
 
 def _shape(gx: ModuleType, terms: Contract) -> Iterator["Expectation"]:
     yield gx.expectations.ExpectTableColumnsToMatchOrderedList(
-        column_list=[*(column.name for column in terms.columns), HOUR],
+        column_list=[*(column.name for column in terms.columns), PARTITION],
         meta=_meta(COLUMNS, "columns are not those of the contract"),
     )
     # typeof() spells a type as DESCRIBE does: TIMESTAMPTZ is TIMESTAMP WITH TIME ZONE.
     wanted = ", ".join(f"('{column.name}', typeof(NULL::{column.duckdb_type}))" for column in terms.columns)
     yield _no_rows(
+        gx,
         "SELECT column_name, column_type AS found, wanted "  # noqa: S608 - all from the contract
         f"FROM (DESCRIBE SELECT * FROM {{batch}}) JOIN (VALUES {wanted}) AS terms(name, wanted) "
         "ON column_name = name WHERE column_type <> wanted",
@@ -115,7 +86,7 @@ def _row_expectation(gx: ModuleType, terms: Contract, rule: RowRule) -> "Expecta
         words = set(re.findall(r"\w+", rule.holds))
         shown = _listed([c.name for c in terms.columns if c.primary_key or c.name in words])
         query = f"SELECT {shown} FROM {{batch}} WHERE NOT ({_escaped(rule.holds)})"  # noqa: S608 - all from the contract
-        made = _no_rows(query, kept=f"every row keeps {rule.holds}", meta=meta)
+        made = _no_rows(gx, query, kept=f"every row keeps {rule.holds}", meta=meta)
     return made
 
 
@@ -124,25 +95,25 @@ def _escaped(sql: str) -> str:
     return sql.replace("{", "{{").replace("}", "}}")
 
 
-def _unique_key(terms: Contract, *, by_hash: bool = False) -> Iterator["Expectation"]:
-    """Unique within an hour. GX's compound key check never sees a repeated key that has a NULL in it."""
+def _unique_key(gx: ModuleType, terms: Contract) -> Iterator["Expectation"]:
+    """Unique within a partition. GX's compound key check never sees a repeated key that has a NULL in it."""
     if not terms.primary_key:
         return
-    keys = _listed([HOUR, *terms.primary_key])
+    keys = _listed([PARTITION, *terms.primary_key])
     names = ", ".join(terms.primary_key)
-    grouped = f"hash({keys})" if by_hash else keys
     yield _no_rows(
-        f"SELECT {grouped}, count(*) AS copies FROM {{batch}} "  # noqa: S608 - all from the contract
-        f"GROUP BY {grouped} HAVING count(*) > 1",
+        gx,
+        f"SELECT {keys}, count(*) AS copies FROM {{batch}} GROUP BY {keys} HAVING count(*) > 1",  # noqa: S608
         kept=f"no two rows of an hour have the same {names}; NULL equals NULL",
         meta=_meta(KEY, f"rows of one hour have the same {names}"),
     )
 
 
-def _no_rows(query: str, *, kept: str, meta: dict[str, str]) -> "Expectation":
-    from goodput.plumbing.expectations.no_rows import ExpectNoRows  # noqa: PLC0415 - imports Great Expectations
-
-    return ExpectNoRows(unexpected_rows_query=query, description=kept, meta=meta)
+def _no_rows(gx: ModuleType, query: str, *, kept: str, meta: dict[str, str]) -> "Expectation":
+    made: Expectation = gx.expectations.UnexpectedRowsExpectation(
+        unexpected_rows_query=query, description=kept, meta=meta
+    )
+    return made
 
 
 def _meta(check: str, broken: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A simulated day with all that is needed to tell of it, and whose records are lost on the way."""
+"""A simulated day with all that is needed to emit its telemetry, and whose records are lost on the way."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The landing folder of the demo: whose records go to which file, in which encoding.
 
-The layout of the folder belongs here; framing and batching are in otlp_files.py, what a record says in the module of
+The layout of the folder belongs here; framing and batching are in otlp_files.py, what a record holds in the module of
 its kind.
 """
 

@@ -1,4 +1,4 @@
-"""What operators' systems say of operations: CDEvents of deployments, Kubernetes' event of a scale-out, and a line of
+"""What operators' systems emit of operations: CDEvents of deployments, Kubernetes' event of a scale-out, and a line of
 the team's own log for a salt rotation, of which no standard speaks.
 
 A slow replica and fragmented memory are announced by nobody.
@@ -21,14 +21,16 @@ from goodput.simulate.story import DEPLOYED_BEFORE_S
 
 
 def cdevents(clock: Clock, config: FleetConfig, rng: Generator) -> bytes:
-    """Return a line of JSON per deployment, told when it begins: those that pools begin with, and those of the day."""
-    told = [
+    """Return a line of JSON per deployment, at its beginning: those that pools begin with, and those of the day."""
+    deployments = [
         ("upgraded", one.at_s, one.pool, one.engine.revision)
         for one in config.operations
         if one.kind == "deployment" and one.engine is not None
     ]
-    told += [("deployed", -DEPLOYED_BEFORE_S[pool.name], pool.name, pool.engine.revision) for pool in config.pools]
-    lines = {at_s: _cdevent(clock.iso(at_s), what, pool, revision, rng) for what, at_s, pool, revision in told}
+    deployments += [
+        ("deployed", -DEPLOYED_BEFORE_S[pool.name], pool.name, pool.engine.revision) for pool in config.pools
+    ]
+    lines = {at_s: _cdevent(clock.iso(at_s), what, pool, revision, rng) for what, at_s, pool, revision in deployments}
     return b"".join(lines[at_s] for at_s in sorted(lines))
 
 

@@ -1,6 +1,6 @@
 """OTLP files as an OpenTelemetry Collector writes them: exports, some of them twice, in its encodings.
 
-The shape of the files belongs here; what their records say does not.
+The shape of the files belongs here; what their records contain does not.
 """
 
 import base64
@@ -70,7 +70,7 @@ def json_line(message: Message) -> bytes:
     for resource in document.get("resourceLogs", []):
         for scope in resource["scopeLogs"]:
             for record in scope["logRecords"]:
-                # OTLP/JSON writes ids in hex where the protobuf JSON mapping says base64.
+                # OTLP/JSON writes ids in hex where the protobuf JSON mapping prescribes base64.
                 record |= {field: base64.b64decode(record[field]).hex() for field in _ID_FIELDS if field in record}
     return msgspec.json.encode(document) + b"\n"
 

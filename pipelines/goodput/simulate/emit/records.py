@@ -1,4 +1,4 @@
-"""Whose records there are of a day, each with the time at which it is exported; what they say stands elsewhere.
+"""Whose records there are of a day, each with the time at which it is exported; what they contain stands elsewhere.
 
 A record is built when its file is written: a day's records together would fill the memory.
 """
@@ -85,10 +85,10 @@ def scrapes(day: Day) -> list[Batch[Build]]:
 def labels(day: Day) -> list[Timed]:
     """Return the labels that were ever given."""
     clock = day.clock
-    told = zip(day.served.exchanges, day.ids.attempts, day.judgements, strict=True)
+    judged = zip(day.served.exchanges, day.ids.attempts, day.judgements, strict=True)
     return [
         (clock.ns(judgement.judged_s), partial(label_record, clock, exchange, ids[-1], judgement))
-        for exchange, ids, judgement in told
+        for exchange, ids, judgement in judged
         if judgement is not None and judgement.labelled
     ]
 

@@ -1,6 +1,6 @@
 """Spans as gateway, applications and engines would have ended them.
 
-Which process says what, when and under which parent belongs here; how spans reach a file does not. They are built as
+Which process records what, when and under which parent belongs here; how spans reach a file does not. They are built as
 the SDK's own read-only spans: a day has too many for a live tracer each.
 """
 

@@ -1,7 +1,7 @@
 """The sequences of one engine that decode together, advanced by whole stretches of steps at once.
 
 All of them gain the same tokens per step, so one step counter serves them all: a sequence is done when the counter
-reaches the value noted for it. How long a step takes, and when a stretch ends, is for the engine to say.
+reaches the value noted for it. How long a step takes, and when a stretch ends, is the engine's work.
 """
 
 import heapq

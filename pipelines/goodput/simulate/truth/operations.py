@@ -1,7 +1,7 @@
 """What each operation really did to its pool, in the base windows of semantics.md section 7.
 
 Everything is measured on requests and attempts as they truly were: hits of prompts whose telemetry was lost count,
-and a window is disturbed by whatever was announced in its pool. Costs are not told here: what was accepted hangs on
+and a window is disturbed by whatever was announced in its pool. Costs are not reported here: what was accepted hangs on
 gates, which are settings.
 """
 

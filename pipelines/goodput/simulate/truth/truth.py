@@ -1,4 +1,4 @@
-"""What really happened in the simulated fleet, told by the simulation itself and never by its telemetry."""
+"""What really happened in the simulated fleet, as the simulation itself knows it, never from its telemetry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Truth:
     `requests`: one row per user request (semantics.md section 1). `ttft_s` and `e2e_s` are seconds from the first
     arrival; a latency is NULL when no first chunk or no complete answer was delivered, tokens when no complete
     answer was; `quality_passed` is known of every judged workload's answers, labelled or not; `replica` is that of
-    the last attempt; `complete` says that every span that should exist arrived.
+    the last attempt; `complete`: every span that should exist arrived.
     `attempts`: one row per try with the ids of its client span; engine times and tokens are NULL where no engine got
     so far; `work` in weighted tokens, and of it what was redone and drafted in vain. `replicas`: one row per engine
     process. `operations`: one row per operation with its disruption. `money`: USD by base window, replica and attempt

@@ -1,0 +1,49 @@
+"""Judges the alarms by what is published and keeps their tables in the lake; the judging itself is `monitor`'s."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import polars as pl
+
+from goodput.monitor.alarm_tables import TABLES, alarm_tables, read_evidence
+from goodput.monitor.evaluate import Evidence
+from goodput.plumbing.alarm_actions import read_actions
+from goodput.plumbing.catalog import ALL
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.sql_files import connect
+from goodput.settings.model import Settings
+
+_FROM_THE_CLOCK = fingerprint("alarms")  # of tables that follow the clock as well
+
+
+def judge(lake: Lake, settings: Settings, now: datetime) -> dict[str, int]:
+    """Judge every alarm at `now` and add what is new to alarm_events; rows by table, `new_events` and `firing`.
+
+    Raises LakeUnwritable.
+    """
+    catalog = lake.catalog
+    before = {table: alarm_rows(lake, table) for table in TABLES if catalog[table].parts}
+    known = {table: catalog[table].inputs(ALL) or "" for table in ("alarms", "alarm_power")}
+    made = alarm_tables(evidence(lake, settings, now, before), before, now, inputs=known)
+    for table, rows in made.rows.items():
+        inputs = made.inputs.get(table, _FROM_THE_CLOCK)
+        part = lake.write_part(table, ALL, rows.to_arrow().cast(arrow_schema(table)), inputs)
+        catalog[table].replace({ALL: (part,)})
+    counts = {table: rows.height for table, rows in made.rows.items()}
+    return {**counts, "new_events": made.new_events, "firing": made.firing}
+
+
+def evidence(
+    lake: Lake, settings: Settings, now: datetime, before: Mapping[str, pl.DataFrame] | None = None
+) -> Evidence:
+    """What is published for alarms to be judged by, as of `now`."""
+    with connect(str(lake.database), read_only=True) as connection:
+        return read_evidence(connection, settings, now, actions=read_actions(lake.root), before=before)
+
+
+def alarm_rows(lake: Lake, table: str) -> pl.DataFrame:
+    """Rows of one table of alarms as they were last judged; none before the first time."""
+    files = lake.catalog[table].all_files()
+    return pl.read_parquet(files) if files else pl.DataFrame(arrow_schema(table).empty_table())

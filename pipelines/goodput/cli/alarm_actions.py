@@ -1,0 +1,185 @@
+"""What operators say to `goodput alarms`: silence, accept, and tests of their own rules.
+
+What alarms say to them is in `alarms`.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+from uuid import uuid4
+
+import typer
+import yaml
+from rich.console import Console
+
+from goodput.cli.cells import plain
+from goodput.cli.database import Config, LakeRoot, Row, published, rows
+from goodput.cli.render import console, table, until_reader_leaves
+from goodput.errors import RuleTestsFailed, UnknownAlarm, UsageError
+from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, read_actions
+from goodput.settings.load import load_settings
+
+NAMED = "SELECT * FROM alarms WHERE starts_with(alarm_id, $key) ORDER BY alarm_id"
+_FIRST = "SELECT min(window_start) AS first FROM goodput"
+_UNITS = {"m": 60, "h": 3600, "d": 86400}
+_LENGTH = re.compile(r"([1-9][0-9]{0,5})([mhd])")
+_LONGEST = timedelta(days=366)
+Reason = Annotated[str, typer.Option("--reason", help="Why; kept beside it.")]
+
+
+def silence(
+    match: Annotated[list[str], typer.Option("--match", help=f"NAME=GLOB; names: {', '.join(MATCHED)}.")],
+    length: Annotated[str, typer.Option("--for", help="How long: 30m, 4h, 2d.")],
+    reason: Reason = "",
+    config: Config = None,
+    lake: LakeRoot = None,
+) -> None:
+    """Tell nobody of alarms that match, until it expires. They are judged and kept all the same.
+
+    Example: goodput alarms silence --match pool=chat --for 4h --reason "load test"
+    """
+    now = _now()
+    begins = now.replace(minute=0, second=0) - timedelta(hours=1)  # what the next run judges ended before now
+    ends = now + _length(length)
+    action = Action(uuid4().hex[:12], "silence", _matches(match), now, begins, ends, reason)
+    with published(config, lake) as connection:
+        count = sum(action.matches(row) for row in rows(connection, NAMED, {"key": ""}))
+    _add(config, lake, action)
+    meant = f"{count} alarm(s) of now match" if count else "no alarm of now matches: is that what is meant?"
+    said = f"silenced until {ends:%Y-%m-%d %H:%M} UTC ({action.action_id}); {meant}"
+    Console(stderr=True).print(said, highlight=False)
+
+
+def accept(
+    alarm: Annotated[str, typer.Argument(metavar="ALARM", help="alarm_id of the trend, or how it begins.")],
+    since: Annotated[str, typer.Option("--from", help="Since when the series is normal (UTC, ISO 8601).")],
+    reason: Reason = "",
+    config: Config = None,
+    lake: LakeRoot = None,
+) -> None:
+    """Accept what a series does since a time as its new normal: the alarm is over, and history is shifted.
+
+    Every trend alarm of that metric and series takes it.
+
+    Example: goodput alarms accept 763c0e7de13f --from 2026-11-20T09:00 --reason "new model"
+    """
+    with published(config, lake) as connection:
+        row = one_alarm(rows(connection, NAMED, {"key": alarm}), alarm)
+        first = rows(connection, _FIRST)[0]["first"]
+    from goodput.monitor.rule_kind import rule_kind  # noqa: PLC0415  (numpy is slow to import)
+
+    if not rule_kind(row["kind"]).learns_baseline:
+        raise UsageError(f"{row['alarm_id']}: the kind {row['kind']} has no baseline that could be moved.")
+    now, begins = _now(), _instant(since)
+    if begins >= now:
+        raise UsageError(f"--from {since} is not in the past.")
+    if first is None or begins < first:
+        raise UsageError(f"--from {since} is before all windows that are known: there is nothing to move.")
+    match = {name: _literal(row[name]) for name in ("metric", "workload", "pool", "replica") if row[name] is not None}
+    _add(config, lake, Action(uuid4().hex[:12], "accept", match, now, begins, None, reason))
+    Console(stderr=True).print(f"accepted; the next run moves the baseline of {series_of(row)}", highlight=False)
+
+
+def try_rules(
+    file: Annotated[Path, typer.Argument(help="YAML with `series` and what to `expect` of their alarms.")],
+    config: Config = None,
+) -> None:
+    """Test the rules of the settings on made-up series: which alarm is in which state, at which hour.
+
+    A series is a Monday's and later hours: `0.6x720 0.6*1.05x24` is 720 hours at 0.6 s, then 24 that grow by 5 %.
+
+    Example:
+      goodput alarms test drift.yaml
+      # series: [{metric: p99_ttft_s, labels: {pool: chat}, noise: 0.07, values: "0.6x720 0.6*1.05x24"}]
+      # expect: [{at_hour: 744, rule: p99_ttft_s_page, labels: {pool: chat}, state: firing}]
+    """
+    from goodput.monitor.rule_tests import RuleTests, broken  # noqa: PLC0415  (polars is slow to import)
+
+    settings = load_settings(config)
+    try:
+        tests = RuleTests.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+        lines = list(broken(tests, settings))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UsageError(f"{file}: cannot be used: {error}") from error
+    if lines:
+        raise RuleTestsFailed(file, lines)
+    Console(stderr=True).print(f"{len(tests.expect)} expectation(s) hold", highlight=False)
+
+
+def actions(config: Config = None, lake: LakeRoot = None) -> None:
+    """List what operators said: silences and accepted shifts.
+
+    Example: goodput alarms actions
+    """
+    said = read_actions(_root(config, lake))
+    names = ("id", "kind", "match", "said", "begins", "ends", "reason")
+    lines = [
+        (a.action_id, a.kind, " ".join(f"{k}={v}" for k, v in a.match.items()), a.said_at, a.begins, a.ends, a.reason)
+        for a in said
+    ]
+    with until_reader_leaves():
+        out = console()
+        out.print(table(names, lines, out.width) if lines else plain("Nobody said anything."))
+
+
+def series_of(row: Row) -> str:
+    """Metric and labels of the series of an alarm."""
+    labels = [f"{name}={row[name]}" for name in ("workload", "pool", "replica") if row[name] is not None]
+    return " ".join([str(row["metric"] or row["rule"]), *labels])
+
+
+def one_alarm(found: list[Row], key: str) -> Row:
+    """The one alarm that was found; raises UnknownAlarm."""
+    if len(found) != 1:
+        raise UnknownAlarm(key, [row["alarm_id"] for row in found])
+    return found[0]
+
+
+def _add(config: Path | None, lake: Path | None, action: Action) -> None:
+    add_action(_root(config, lake), action)
+
+
+def _root(config: Path | None, lake: Path | None) -> Path:
+    return load_settings(config, lake=lake).lake_path
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def _literal(text: str) -> str:
+    """Text as a glob that matches nothing else."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
+
+
+def _matches(given: list[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for item in given:
+        name, _, glob = item.partition("=")
+        if name in pairs:
+            raise UsageError(
+                f"--match {name} is given twice, and all would have to match: silence one after the other."
+            )
+        pairs[name] = glob
+        if name not in MATCHED or not glob:
+            raise UsageError(f"--match {name}={glob}: right would be NAME=GLOB with a name of {', '.join(MATCHED)}.")
+    return pairs
+
+
+def _length(text: str) -> timedelta:
+    found = _LENGTH.fullmatch(text)
+    if found is None:
+        raise UsageError(f"--for {text}: no length of time. Right would be 30m, 4h or 2d.")
+    length = timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+    if length > _LONGEST:
+        raise UsageError(f"--for {text}: a silence is of {_LONGEST.days} days at most; `enabled = false` ends a rule.")
+    return length
+
+
+def _instant(text: str) -> datetime:
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"--from {text}: no time. Right would be 2026-11-20T09:00 (UTC).") from error
+    return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)

@@ -1,0 +1,83 @@
+"""Finds the hours that newly arrived labels judge, so that only those are joined again (semantics 3, 9)."""
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from goodput.plumbing.catalog import ALL, Table
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.hours import HOUR_S, epoch_hour, hour_label
+from goodput.plumbing.node import Batch, Context, Parts
+from goodput.plumbing.sql_files import connect, read_parts, sql_file
+
+TABLE = "judged_hours"
+
+
+def judge_hours(batch: Batch) -> Parts:
+    """Look up what the labels of each hour judge that has gained labels since; the other hours stay as they were."""
+    known = _rows(batch.context.lake.catalog[TABLE])
+    contents = batch.context.lake.catalog["label_records"].contents
+    pairs = zip(known["label_hour"].to_pylist(), known["label_content"].to_pylist(), strict=True)
+    is_current = [contents.get(hour) == content for hour, content in pairs]
+    kept = known.filter(pa.array(is_current, pa.bool_()))
+    looked_up = set(kept["label_hour"].to_pylist())
+    found = _judged(batch.context, [hour for hour in sorted(contents) if hour not in looked_up])
+    rows = pa.concat_tables([kept, found]).sort_by(
+        [("label_hour", "ascending"), ("source_id", "ascending"), ("epoch_hour", "ascending")]
+    )
+    return {TABLE: {ALL: batch.write(TABLE, ALL, rows)}}
+
+
+def _judged(context: Context, label_hours: list[str]) -> pa.Table:
+    """What the labels of some hours judge, by one look at the records that may be meant."""
+    schema, catalog = arrow_schema(TABLE), context.lake.catalog
+    if not label_hours:
+        return schema.empty_table()
+    first = epoch_hour(label_hours[0]) - int(context.settings.label_lateness_s // HOUR_S)
+    last = epoch_hour(label_hours[-1]) + context.request_reach_h
+    near = _within(catalog["serving_records"].parts, first, last)
+    with connect() as connection:
+        for name, partitions in (("label_records", label_hours), ("serving_records", near)):
+            read_parts(connection, name, catalog[name].files(partitions), arrow_schema(name))
+        found = connection.sql(sql_file(TABLE).text).to_arrow_table()
+    hours = [hour_label(number) for number in found["label_epoch_hour"].to_pylist()]
+    contents = [catalog["label_records"].contents[hour] for hour in hours]
+    columns = [pa.array(hours), pa.array(contents), found["source_id"], found["epoch_hour"]]
+    return pa.table(columns, names=schema.names).cast(schema)
+
+
+def label_partitions(context: Context, hour: str) -> Collection[str]:
+    """Partitions of label records that may judge requests of an hour."""
+    first = epoch_hour(hour) - context.request_reach_h
+    last = epoch_hour(hour) + int(context.settings.label_lateness_s // HOUR_S)
+    return _within(context.lake.catalog["label_records"].parts, first, last)
+
+
+def judging_sources(context: Context) -> Mapping[str, list[str]]:
+    """Label sources that may judge requests of each hour: those with a label of a record that may end in it."""
+    table = context.lake.catalog[TABLE]
+    path = next(iter(table.all_files()), None)
+    return {} if path is None else _judging(path, context.request_reach_h)
+
+
+@lru_cache(maxsize=4)
+def _judging(path: str, reach_h: int) -> Mapping[str, list[str]]:
+    rows = pq.ParquetFile(path).read(["source_id", "epoch_hour"])
+    rows = rows.filter(pc.is_valid(rows["epoch_hour"]))
+    found: dict[str, set[str]] = {}
+    for source_id, hour in zip(rows["source_id"].to_pylist(), rows["epoch_hour"].to_pylist(), strict=True):
+        for later in range(reach_h + 1):
+            found.setdefault(hour_label(hour + later), set()).add(source_id)
+    return {hour: sorted(sources) for hour, sources in found.items()}
+
+
+def _within(partitions: Iterable[str], first: int, last: int) -> list[str]:
+    return [hour for hour in partitions if first <= epoch_hour(hour) <= last]
+
+
+def _rows(table: Table) -> pa.Table:
+    found = [pq.ParquetFile(file).read() for file in table.all_files()]
+    return pa.concat_tables([arrow_schema(table.name).empty_table(), *found])

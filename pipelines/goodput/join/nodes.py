@@ -1,0 +1,113 @@
+"""The tables of the join: attempts and requests, labels, samples, and what has no hours: events, bills, prices."""
+
+from collections.abc import Mapping
+
+from goodput.join.judged_hours import judge_hours, judging_sources, label_partitions
+from goodput.join.options import SETTINGS_TABLES, observed, source_files
+from goodput.plumbing.compute import compute_sql
+from goodput.plumbing.hours import HOUR_NS, epoch_hour
+from goodput.plumbing.node import Context, Lookaround, Node
+
+
+def _of_requests(context: Context) -> Mapping[str, Lookaround]:
+    reach = context.request_reach_h
+    return {
+        # a request ends some time after its records do
+        "serving_records": Lookaround(reach, reach, calls=(0, reach)),
+        "span_links": Lookaround(reach, reach),
+    }
+
+
+def _labels_and_horizon(context: Context, hour: str) -> object:
+    """The sources whose labels may judge the hour, and how far telemetry has settled what is in flight in it."""
+    settled_ns = (epoch_hour(hour) + 1 + context.request_reach_h) * HOUR_NS
+    return judging_sources(context).get(hour, []), min(context.observed_ns[1], settled_ns)
+
+
+def _of_samples(_context: Context) -> Mapping[str, Lookaround]:
+    # no reading tells of more than staleness_s, which is at most an hour
+    return {"sample_records": Lookaround(1, 1, calls=(0, 0))}
+
+
+def _of_labels(_context: Context) -> Mapping[str, Lookaround]:
+    return {"label_records": Lookaround(calls=(0, 0))}
+
+
+JUDGED_HOURS = Node(
+    "judged_hours",
+    "join",
+    ("judged_hours",),
+    "The hours that labels may judge, looked up once for each label source.",
+    judge_hours,
+    apart=frozenset({"serving_records"}),
+)
+JOIN = Node(
+    "join",
+    "join",
+    ("attempts", "requests", "session_hours", "quality_labels", "source_rows"),
+    "Attempts become requests, and labels find the requests that they judge.",
+    compute_sql,
+    lookaround=_of_requests,
+    from_settings=SETTINGS_TABLES,
+    from_batch={"observed": observed},
+    beside=_labels_and_horizon,
+    apart=frozenset({"label_records"}),
+    span={"label_records": label_partitions},
+)
+SAMPLES = Node(
+    "samples",
+    "join",
+    ("replica_samples", "sample_rows"),
+    "Readings become samples, and counters increases.",
+    compute_sql,
+    lookaround=_of_samples,
+    from_settings=SETTINGS_TABLES,
+)
+LABEL_ROWS = Node(
+    "label_rows",
+    "join",
+    ("label_rows",),
+    "The account of label records.",
+    compute_sql,
+    lookaround=_of_labels,
+)
+RECORD_ROWS = Node("record_rows", "join", ("record_rows",), "The account of events, bills and prices.", compute_sql)
+OPS_EVENTS = Node(
+    "ops_events",
+    "join",
+    ("ops_events",),
+    "Deployments and other operations, each once.",
+    compute_sql,
+    from_settings=SETTINGS_TABLES,
+)
+COST_RECORDS = Node(
+    "cost_records",
+    "join",
+    ("cost_records",),
+    "Lines of bills, each once, as their newest export gives them.",
+    compute_sql,
+    from_settings=SETTINGS_TABLES,
+    from_batch={"source_files": source_files},
+)
+TOKEN_PRICES = Node(
+    "token_prices",
+    "join",
+    ("token_prices",),
+    "Prices of tokens and when they hold.",
+    compute_sql,
+    from_settings=SETTINGS_TABLES,
+    from_batch={"source_files": source_files},
+)
+SESSION_LABELS = Node("session_labels", "join", ("session_labels",), "Labels that judge whole sessions.", compute_sql)
+
+NODES = (
+    JUDGED_HOURS,
+    JOIN,
+    SAMPLES,
+    LABEL_ROWS,
+    RECORD_ROWS,
+    OPS_EVENTS,
+    COST_RECORDS,
+    TOKEN_PRICES,
+    SESSION_LABELS,
+)

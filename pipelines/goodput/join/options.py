@@ -1,0 +1,71 @@
+"""What the settings and the source ledger say to the join, as relations that its SQL reads."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, time
+
+import pyarrow as pa
+
+from goodput.join.workloads import workload_rows
+from goodput.plumbing import source_ledger
+from goodput.plumbing.node import Batch, SettingsTable
+from goodput.plumbing.parameters import as_rows
+from goodput.settings.model import Settings
+
+
+def options(settings: Settings) -> pa.Table:
+    """Origin of latencies, and how far apart records of one request and labels may lie."""
+    return as_rows(
+        "options",
+        {
+            "latency_origin": settings.latency_origin,
+            "max_request_lifetime_ns": round(settings.max_request_lifetime_s * 1e9),
+            "label_lateness_ns": round(settings.label_lateness_s * 1e9),
+        },
+    )
+
+
+def observed(batch: Batch) -> pa.Table:
+    """Until when telemetry was observed."""
+    return as_rows("observed", {"observed_until_ns": batch.context.observed_ns[1]})
+
+
+def sample_options(settings: Settings) -> pa.Table:
+    """How long a reading stays true."""
+    return as_rows("sample_options", {"staleness_ns": round(settings.staleness_s * 1e9)})
+
+
+def event_subjects(settings: Settings) -> pa.Table:
+    """Which pool and replica the subjects of ops events are."""
+    pools, replicas = settings.events.pools, settings.events.replicas
+    subjects = sorted({*pools, *replicas})
+    rows = [{"subject": name, "pool": pools.get(name), "replica": replicas.get(name)} for name in subjects]
+    return as_rows("event_subjects", *rows)
+
+
+def cost_rules(settings: Settings) -> pa.Table:
+    """Which tags of a bill's lines name pool, replica and model, and which lines count."""
+    costs = settings.costs
+    tags = {name: list(getattr(costs, name)) for name in ("pool_tags", "replica_tags", "model_tags")}
+    chosen = {name: list(getattr(costs, name)) or None for name in ("services", "sub_accounts")}
+    return as_rows("cost_rules", {**tags, **chosen})
+
+
+def price_rules(settings: Settings) -> pa.Table:
+    """From when a price list holds whose path has no date."""
+    begin = settings.prices.valid_from
+    return as_rows("price_rules", {"valid_from": begin and datetime.combine(begin, time(), UTC)})
+
+
+def source_files(batch: Batch) -> pa.Table:
+    """Path and content of every source."""
+    return source_ledger.read(batch.context.lake).select(["source_id", "path", "content_hash"])
+
+
+SETTINGS_TABLES: Mapping[str, SettingsTable] = {
+    "options": options,
+    "workload_rules": workload_rows,
+    "sample_options": sample_options,
+    "event_subjects": event_subjects,
+    "cost_rules": cost_rules,
+    "price_rules": price_rules,
+}

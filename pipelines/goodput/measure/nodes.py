@@ -1,0 +1,118 @@
+"""The measured tables: coverage, money, windows of goodput, replicas, the frontier, and what operations cost."""
+
+from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
+from goodput.join.workloads import workload_rows
+from goodput.measure import cost_ledger, coverage, disruptions, frontier, replicas, windows
+from goodput.measure.gates import gate_order
+from goodput.measure.slices import slices
+from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
+from goodput.plumbing.node import Node
+
+COVERAGE = Node(
+    "coverage",
+    "measure",
+    ("coverage",),
+    "Requests that telemetry shows beside requests that the engines counted.",
+    compute_sql,
+    lookaround=coverage.lookaround,
+    from_batch={"target_hours": target_hours},
+)
+COST_LEDGER = Node(
+    "cost_ledger",
+    "measure",
+    ("cost_ledger",),
+    "Every dollar in one bucket, attempt by window.",
+    cost_ledger.compute_hours,
+    lookaround=cost_ledger.lookaround,
+    from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
+    from_batch={"target_hours": target_hours},
+    beside=cost_ledger.bills_and_prices,
+    apart=frozenset({"cost_records", "token_prices"}),
+    also=cost_ledger.billed_hours,
+)
+WASTE = Node(
+    "waste",
+    "measure",
+    ("waste",),
+    "Where dollars, GPU time and tokens went, by window, slice and bucket.",
+    compute_sql,
+    lookaround=lambda _: {"cost_ledger": coverage.OWN_HOURS},
+    from_batch={"grains": grains, "slices": slices},
+)
+WINDOWS = Node(
+    "windows",
+    "measure",
+    (*windows.TABLES, "restatements"),
+    "Windows of goodput.",
+    windows.compute_windows,
+    lookaround=windows.lookaround,
+    from_settings={"workload_rules": workload_rows, "gates": lambda _: gate_order()},
+    from_batch={
+        "grains": grains,
+        "measured_range": measured_range,
+        "window_options": windows.window_options,
+        "slices": slices,
+    },
+    beside=windows.observed_edges,
+    span={"session_hours": windows.session_partitions},
+    appended=("restatements",),
+)
+REPLICAS = Node(
+    "replicas",
+    "measure",
+    ("cache_by_replica", "replica_windows"),
+    "Caches, queues and gauges of each replica.",
+    compute_sql,
+    lookaround=replicas.lookaround,
+    from_settings=JOIN_TABLES,
+    from_batch={"grains": grains, "measured_range": measured_range},
+)
+FRONTIER = Node(
+    "frontier",
+    "measure",
+    ("frontier",),
+    "Goodput by offered load, from the load windows of the last busy week.",
+    compute_sql,
+    from_settings={"workload_rules": workload_rows},
+    span={"load_windows": frontier.last_busy_week, "goodput": frontier.last_busy_week},
+)
+DISRUPTIONS = Node(
+    "disruptions",
+    "measure",
+    ("disruptions",),
+    "What operations did to their pools, day by day.",
+    disruptions.disrupt_day,
+    from_settings=disruptions.SETTINGS_TABLES,
+    from_batch={"disruption_options": disruptions.options},
+    beside=disruptions.events_and_edges,
+    apart=frozenset({"ops_events"}),
+    span={"goodput": disruptions.windows_around, "cache_by_replica": disruptions.windows_around},
+    also=disruptions.event_days,
+    together_h=1,
+)
+DISRUPTION_COST = Node(
+    "disruption_cost",
+    "measure",
+    disruptions.BY_KIND,
+    "What each kind of operation costs, by the last week that was measured.",
+    compute_sql,
+    from_settings=disruptions.SETTINGS_TABLES,
+    from_batch={"disruption_options": disruptions.options},
+    beside=disruptions.recovery,
+    span={
+        "goodput": lambda context, _: disruptions.last_week(context),
+        "cache_by_replica": lambda context, _: disruptions.last_week(context),
+        "disruptions": lambda context, _: disruptions.last_week_days(context),
+    },
+)
+
+NODES = (
+    COVERAGE,
+    COST_LEDGER,
+    WASTE,
+    WINDOWS,
+    REPLICAS,
+    FRONTIER,
+    DISRUPTIONS,
+    DISRUPTION_COST,
+)

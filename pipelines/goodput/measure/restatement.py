@@ -1,0 +1,63 @@
+"""What a new computation of published windows restates: revisions, and the rows of `restatements` (semantics 9)."""
+
+from datetime import UTC, datetime
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from goodput.plumbing.compute import split_windows
+from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.node import Batch, Parts
+
+RESTATED = ("computed_at", "revision")
+_KEY = contract("goodput").primary_key
+
+
+def write_restated(batch: Batch, goodput: pl.DataFrame) -> Parts:
+    """Write the windows of a batch, and what they change in those that were published."""
+    parts: Parts = {"goodput": {}, "restatements": {}}
+    computed_at, schema = datetime.now(UTC), arrow_schema("goodput")
+    for partition, now in split_windows(batch, goodput.to_arrow()):
+        files = batch.context.lake.catalog["goodput"].files([partition])
+        published = [pq.ParquetFile(file).read() for file in files] or [schema.empty_table()]
+        rows, changes = restate(pl.DataFrame(now), pl.DataFrame(published[0]), computed_at)
+        parts["goodput"][partition] = batch.write("goodput", partition, rows.to_arrow().cast(schema))
+        if changes.height:
+            shaped = changes.to_arrow().cast(arrow_schema("restatements"))
+            parts["restatements"][partition] = batch.write("restatements", partition, shaped)
+    return parts
+
+
+def restate(now: pl.DataFrame, before: pl.DataFrame, computed_at: datetime) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows with computed_at and revision, and the restatements: what changed in published rows (semantics 9).
+
+    A row that did not change keeps its revision and computed_at; a changed one gets revision + 1.
+    """
+    values = [name for name in now.columns if name not in _KEY]
+    old = before.select(*_KEY, *RESTATED, pl.struct(values).alias("was"))
+    both = now.with_columns(pl.struct(values).alias("is")).join(old, on=_KEY, how="left", nulls_equal=True)
+    same = pl.col("was").eq_missing(pl.col("is"))
+    known = pl.col("revision").is_not_null()
+    published = pl.DataFrame(arrow_schema("goodput").empty_table()).schema
+    rows = both.with_columns(
+        computed_at=pl.when(known & same).then("computed_at").otherwise(pl.lit(computed_at)),
+        revision=pl.when(~known).then(0).otherwise(pl.col("revision") + (~same).cast(pl.Int32)),
+    ).select(pl.col(name).cast(dtype) for name, dtype in published.items())
+    return rows, _restatements(rows, before, computed_at)
+
+
+def _restatements(rows: pl.DataFrame, before: pl.DataFrame, restated_at: datetime) -> pl.DataFrame:
+    told = ("offered", "accepted", "goodput_rps")
+    after = rows.select(*_KEY, "revision", *(pl.col(name).alias(f"{name}_after") for name in told))
+    past = before.select(
+        *_KEY,
+        pl.col("revision").alias("revision_before"),
+        *(pl.col(name).alias(f"{name}_before") for name in told),
+    )
+    both = past.join(after, on=_KEY, how="left", nulls_equal=True)
+    gone = pl.col("revision").is_null()
+    changed = both.filter(gone | (pl.col("revision") > pl.col("revision_before"))).with_columns(
+        revision=pl.coalesce("revision", pl.col("revision_before") + 1), restated_at=pl.lit(restated_at)
+    )
+    shape = pl.DataFrame(arrow_schema("restatements").empty_table()).schema
+    return changed.select(pl.col(name).cast(dtype) for name, dtype in shape.items())

@@ -1,0 +1,190 @@
+"""What alarms read and what they leave: evidence from a database of measured relations, and rows of the four tables.
+
+All that this stage reads is read here. How evidence becomes verdicts is `evaluate`'s work.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+
+from goodput.monitor.causes import LOOK_BACK_S
+from goodput.monitor.evaluate import RESTARTS, Evaluation, Evidence
+from goodput.monitor.lookback import lookback
+from goodput.monitor.rows import METHOD, SILENT
+from goodput.monitor.series_definitions import LABELS, SERIES_DEFINITIONS
+from goodput.plumbing.alarm_actions import Action
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.settings.model import Settings
+
+TABLES = ("alarms", "alarm_events", "alarm_series", "alarm_power")
+RELATIONS = tuple(sorted({definition.relation for definition in SERIES_DEFINITIONS}))
+_OPERATIONS = ("occurred_at", "kind", "pool", "replica", "revision")
+_KEYS = {"slice", "window_s", "partial", "goodput_rps"}
+
+
+@dataclass(frozen=True)
+class AlarmTables:
+    """Rows of each of TABLES by its name, and what a run reports.
+
+    `inputs` are fingerprints of what tables were computed from: `alarms` (and all that is judged with it) and
+    `alarm_power`; the next evaluation does again only what is computed from something else.
+    """
+
+    rows: Mapping[str, pl.DataFrame]
+    inputs: Mapping[str, str]
+    new_events: int
+    firing: int
+
+
+def read_evidence(
+    connection: duckdb.DuckDBPyConnection,
+    settings: Settings,
+    now: datetime,
+    *,
+    actions: Sequence[Action] = (),
+    before: Mapping[str, pl.DataFrame] | None = None,
+) -> Evidence:
+    """Rows of measured relations and ops_events that verdicts at `now` need, from a connection that has them.
+
+    A relation that is not there has no rows. Rows of hours that begin after `now` are left out: one wrong clock must
+    not put all history out of reach. `before` holds the tables that the last evaluation left.
+    """
+    previous = before or {}
+    until = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    seen_live = any(row["rule"] == SILENT and row["state"] != "learning" for row in _rows(previous.get("alarms")))
+    relations = [found for name in RELATIONS if (found := _relation(connection, name, settings))]
+    hours = [hour for relation in relations if (hour := relation.newest_hour(connection, until))]
+    if not hours:
+        return Evidence({}, settings, actions, seen_live=seen_live)
+    looks = lookback(max(hours), _rows(previous.get("alarm_events")))
+    rows = {relation.name: relation.rows(connection, looks.since, until) for relation in relations}
+    there = {name: frame for name, frame in rows.items() if frame.height}
+    return Evidence(there, settings, actions, _operations(connection, looks.since), seen_live, looks.settled)
+
+
+def alarm_tables(
+    evidence: Evidence, before: Mapping[str, pl.DataFrame], now: datetime, *, inputs: Mapping[str, str] | None = None
+) -> AlarmTables:
+    """Judge `evidence` at `now`: the new rows of all tables, given those `before` and the `inputs` they are made from.
+
+    alarm_events only grows. Of evidence that was judged before, only what the clock alone decides is judged again.
+    """
+    due = {"alarms": _evidence_fingerprint(evidence), "alarm_power": _power_inputs(evidence, now)}
+    recorded = _rows(before.get("alarm_events"))
+    evaluation = Evaluation(evidence, now)
+    if before.keys() >= set(TABLES) and due == dict(inputs or {}):
+        added = evaluation.clock_news(recorded)
+        judged = [row for row in _rows(before["alarms"]) if row["rule"] != SILENT]
+        alarms = [*judged, *evaluation.clock_alarms()]
+        kept = {name: before[name] for name in ("alarm_series", "alarm_power")}
+    else:
+        added, alarms = evaluation.news(recorded), evaluation.alarms()
+        series = _polars(evaluation.series().to_arrow().cast(arrow_schema("alarm_series")))
+        kept = {"alarm_series": series}
+        again = "alarm_power" not in before or due["alarm_power"] != (inputs or {}).get("alarm_power")
+        kept["alarm_power"] = _frame("alarm_power", evaluation.power()) if again else before["alarm_power"]
+    events = _frame("alarm_events", [*recorded, *added])
+    rows = {"alarms": _frame("alarms", alarms), "alarm_events": events, **kept}
+    return AlarmTables(rows, due, len(added), sum(row["state"] == "firing" for row in alarms))
+
+
+def _evidence_fingerprint(evidence: Evidence) -> str:
+    """What verdicts depend on beside the clock."""
+    rows = {name: _digest(frame) for name, frame in sorted(evidence.rows.items())}
+    actions = [vars(action) for action in evidence.actions]
+    more = (evidence.operations, evidence.seen_live, evidence.settled, METHOD)
+    return fingerprint(rows, evidence.settings.model_dump(), actions, *more)
+
+
+def _digest(frame: pl.DataFrame) -> str:
+    written = BytesIO()
+    frame.rechunk().write_ipc(written)
+    return hashlib.blake2b(written.getbuffer(), digest_size=16).hexdigest()
+
+
+def _power_inputs(evidence: Evidence, now: datetime) -> str:
+    """What a replay depends on: the settings of alarms, actions of operators, and the day."""
+    settings = evidence.settings
+    slos = {name: slo.model_dump() for name, slo in settings.slo.items()}
+    actions = [vars(action) for action in evidence.actions]
+    return fingerprint(settings.alarms.model_dump(), slos, actions, now.date(), str(arrow_schema("alarm_power")))
+
+
+@dataclass(frozen=True)
+class _Relation:
+    """A relation of the connection: which of its columns are read, and the SQL condition of rows that alarms watch."""
+
+    name: str
+    columns: tuple[str, ...]
+    watched: str
+
+    def newest_hour(self, connection: duckdb.DuckDBPyConnection, until: datetime) -> datetime | None:
+        """The hour of the newest row before `until`; None without any."""
+        hour = f"epoch_us(date_trunc('hour', max(window_start))) FROM {self.name} WHERE {self.watched}"
+        ((at_us,),) = connection.execute(f"SELECT {hour} AND window_start < $1", [until]).fetchall()
+        return None if at_us is None else datetime.fromtimestamp(at_us // 1_000_000, UTC)
+
+    def rows(self, connection: duckdb.DuckDBPyConnection, since: datetime, until: datetime) -> pl.DataFrame:
+        """Rows of windows that begin from `since` on and before `until`, in order: sums of floats depend on it."""
+        where = f"{self.watched} AND window_start >= $1 AND window_start < $2"
+        order = ", ".join(name for name in ("window_s", "window_start", *LABELS) if name in self.columns)
+        select = f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {where} ORDER BY {order}"  # noqa: S608
+        return _fetched(connection, select, since, until)
+
+
+def _relation(connection: duckdb.DuckDBPyConnection, name: str, settings: Settings) -> _Relation | None:
+    """A measured relation; None where the connection has none of that name."""
+    there = _columns(connection, name)
+    asked = {column for series in SERIES_DEFINITIONS if series.relation == name for column in series.columns} | _KEYS
+    lengths = {int(settings.alarms.window_s)}
+    if name == "goodput" and settings.slo:
+        lengths.add(min(settings.windows_s))
+    watched = f"window_s IN ({', '.join(map(str, sorted(lengths)))})"
+    watched += " AND slice = 'workload_pool'" if "slice" in there else ""
+    return _Relation(name, tuple(sorted(asked & there)), watched) if there else None
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> set[str]:
+    try:
+        return set(connection.sql(f"SELECT * FROM {name} LIMIT 0").columns)  # noqa: S608
+    except duckdb.CatalogException:
+        return set()
+
+
+def _operations(connection: duckdb.DuckDBPyConnection, since: datetime) -> list[dict[str, Any]]:
+    """Operations that may explain an alarm, and all restarts: the age of a pool counts from the last of them."""
+    columns = _columns(connection, "ops_events").intersection(_OPERATIONS)
+    if not columns:
+        return []
+    kinds = ", ".join(f"'{kind}'" for kind in RESTARTS)
+    where = f"occurred_at >= $1 OR kind IN ({kinds})"
+    earliest = since - timedelta(seconds=LOOK_BACK_S)
+    select = f"SELECT {', '.join(sorted(columns))} FROM ops_events WHERE {where}"  # noqa: S608
+    return _rows(_fetched(connection, select, earliest))
+
+
+def _fetched(connection: duckdb.DuckDBPyConnection, select: str, *values: datetime) -> pl.DataFrame:
+    return _polars(connection.sql(select, params=list(values)).to_arrow_table())
+
+
+def _rows(frame: pl.DataFrame | None) -> list[dict[str, Any]]:
+    return [] if frame is None else frame.to_dicts()
+
+
+def _frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    schema = pl.Schema(arrow_schema(table))
+    return pl.DataFrame([[row.get(name) for name in schema] for row in rows], schema=schema, orient="row")
+
+
+def _polars(table: pa.Table) -> pl.DataFrame:
+    found = pl.from_arrow(table)
+    assert isinstance(found, pl.DataFrame)  # noqa: S101  (of a table)
+    return found

@@ -1,0 +1,87 @@
+"""One rule over one series: scores, threshold and episodes, before any word of them.
+
+How each kind of rule computes them is in its module of `rules`; what becomes of an episode is decided later.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from goodput.monitor.detector import Scores
+from goodput.monitor.grid import NAN, Floats, Grid
+from goodput.monitor.panel import Labels, Panel, natural
+from goodput.monitor.states import Episode
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.settings.alarms import Rule
+
+
+@dataclass(frozen=True)
+class RuleSeries:
+    """One rule over one series. Arrays are by window; `score` is what is compared with `threshold`, NaN: no verdict.
+
+    `bound` is the value at which a rule fires that knows no baseline, in the unit of `values`.
+    """
+
+    rule: str
+    kind: str
+    severity: str
+    metric: str | None
+    labels: Labels
+    threshold: float
+    score: Floats
+    values: Floats
+    episodes: tuple[Episode, ...]
+    requests: Floats | None = None
+    bound: float | None = None
+    trend: Scores | None = None
+    panel: Panel | None = None
+    row: int = 0
+    accepted: frozenset[Episode] = field(default=frozenset())
+
+    @property
+    def named(self) -> dict[str, str | None]:
+        """What the alarm is called by: its identity and the labels that actions and rules match."""
+        labels = dict(self.labels)
+        return {
+            "alarm_id": alarm_id(self.rule, self.labels),
+            "rule": self.rule,
+            "severity": self.severity,
+            "metric": self.metric,
+            **{name: labels.get(name) for name in ("workload", "pool", "replica")},
+        }
+
+    @property
+    def usual(self) -> Floats:
+        """What is usual in each window, in the metric's own unit; NaN where nothing is known to be."""
+        if self.trend is None or self.panel is None or self.panel.kind.per == "replica":
+            return np.full(len(self.score), NAN)
+        return natural(self.panel.kind, self.trend.usual[0])
+
+
+def alarm_id(rule: str, labels: Labels) -> str:
+    """Identity of an alarm, the same in every run: 12 hex digits of its rule and series."""
+    return fingerprint(rule, labels)[:12]
+
+
+def began_s(one: RuleSeries, at: int, grid: Grid) -> int:
+    """When the condition that holds in a window began to, in Unix seconds."""
+    begun = [episode.pending for episode in one.episodes if episode.pending <= at]
+    return grid.end_s(max(begun, default=at) - 1)
+
+
+def selects(rule: Rule, labels: Labels) -> bool:
+    """Whether a rule is about a series: each of workload, pool and replica that it names matches a glob."""
+    given = dict(labels)
+    wanted = {"workload": rule.workload, "pool": rule.pool, "replica": rule.replica}
+    return all(any(fnmatchcase(given.get(name, ""), glob) for glob in globs) for name, globs in wanted.items() if globs)
+
+
+def selected(rules: Mapping[str, Rule], panels: Mapping[str, Panel]) -> Iterator[tuple[str, Rule, Panel, int]]:
+    """Each rule, by its name, with the panel of its metric and the row of each series there that it selects."""
+    for name, rule in rules.items():
+        panel = panels.get(rule.metric or "")
+        for row, labels in enumerate(() if panel is None else panel.labels):
+            if panel is not None and selects(rule, labels):
+                yield name, rule, panel, row

@@ -1,0 +1,182 @@
+"""Trend rules: a series against its own baseline. Series of a metric are scored together, then followed one by one."""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from goodput.errors import Mistake
+from goodput.monitor.detector import Inputs, Scores, score
+from goodput.monitor.explain import AlarmContext
+from goodput.monitor.follow import Accepted, Terms, follow
+from goodput.monitor.grid import NAN, Flags, Floats
+from goodput.monitor.panel import Panel, natural, sampling_error, scaled, worse
+from goodput.monitor.power import power_row, unarmed
+from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
+from goodput.monitor.rule_series import RuleSeries, selected
+from goodput.monitor.states import Debounce
+from goodput.monitor.trend_facts import trend_facts
+from goodput.monitor.words import series_name, shown
+from goodput.plumbing.alarm_actions import Action
+from goodput.settings.alarms import Rule, metrics_of, threshold_of
+from goodput.settings.metrics import FLOOR, HIGHEST_SCORE
+
+_NEARLY = 0.999  # an average reaches the highest score only after a day of the worst
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A panel with its scores; in `relieved` windows another metric watches instead."""
+
+    panel: Panel
+    inputs: Inputs
+    scores: Scores
+    relieved: Flags
+
+
+class Trend(RuleKind):
+    """Fires while a series strays from its own baseline, in sigma of its own noise."""
+
+    name: ClassVar[str] = "trend"
+    takes = frozenset({"threshold"})
+    learns_baseline: ClassVar[bool] = True
+    shows_score: ClassVar[bool] = True
+    inhibited_by: ClassVar[tuple[str, ...]] = ("absolute",)
+
+    def mistakes(self, key: str, rule: Rule) -> Iterator[Mistake]:
+        """A threshold that scores never reach, or always exceed."""
+        most = _NEARLY * HIGHEST_SCORE
+        if rule.threshold is not None and not 0 < rule.threshold < most:
+            does = "always fires" if rule.threshold <= 0 else "can never fire"
+            right = f"above 0 and below {most:.3g} sigma, the highest score there is"
+            yield Mistake(f"{key}.threshold", f"{rule.threshold} {does}", right)
+
+    def series(self, observed: Observed) -> Iterator[RuleSeries]:
+        """Each rule over each series of its metric that it selects, by what operators accepted as the new normal."""
+        judged = _judged(observed, metrics_of(observed.rules_of(self.name)))
+        for name, rule, panel, row in selected(observed.rules_of(self.name), observed.panels):
+            one = judged[panel.metric]
+            plain = _unfollowed(name, rule, one, row)
+            accepts = [action for action in observed.accepts if action.matches(plain.named)]
+            reached = bool(np.any((one.scores.score[row] >= plain.threshold) & ~one.relieved[row]))
+            yield _followed(plain, rule, one, accepts) if reached or accepts else plain
+
+    def headline(self, one: RuleSeries, facts: Facts) -> str:
+        """How the series moved, since when, and where that leads."""
+        value = shown(one.metric, facts.get("value"))
+        return "".join(
+            [f"{series_name(one)} {_moved(facts)} since {facts['onset_at']}: {value}", *_details(one, facts)]
+        )
+
+    def facts(self, one: RuleSeries, at: int, context: AlarmContext) -> Row:
+        """Shape, slope and excess."""
+        return trend_facts(one, at, context)
+
+    def lines(self, one: RuleSeries) -> tuple[Floats, Floats]:
+        """What is usual, and that plus the threshold; of a replica where its peers would have had it."""
+        assert one.trend is not None  # noqa: S101
+        assert one.panel is not None  # noqa: S101
+        kind, usual = one.panel.kind, one.trend.usual[0]
+        if kind.per == "replica":
+            usual = worse(kind, one.values) - one.trend.residual[0]
+        return natural(kind, usual), natural(kind, usual + one.threshold * one.trend.scale[0])
+
+    def unarmed(self, one: RuleSeries, until: int, fired: int, page_budget: int) -> str | None:
+        """Too little traffic or history, or its budget of pages is spent."""
+        return unarmed(one, until, fired, page_budget)
+
+    def power(self, one: RuleSeries, observed: Observed) -> Row | None:
+        """What the rule would have found in this series."""
+        return power_row(one, observed)
+
+
+def _judged(observed: Observed, metrics: Set[str]) -> dict[str, _Judged]:
+    """Scores of the panels of these metrics."""
+    found: dict[str, _Judged] = {}
+    for name in metrics & observed.panels.keys():
+        panel = observed.panels[name]
+        floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
+        inputs = Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
+        found[name] = _Judged(panel, inputs, score(inputs), np.zeros(panel.values.shape, dtype=np.bool_))
+    return {name: replace(one, relieved=_relieved(one.panel, found)) for name, one in found.items()}
+
+
+def _ages(panel: Panel, ages: Mapping[str, Floats]) -> Floats | None:
+    pools = [dict(labels).get("pool", "") for labels in panel.labels]
+    if not ages.keys() & set(pools):
+        return None
+    unknown = np.full(panel.grid.windows, NAN)
+    return np.stack([ages.get(pool, unknown) for pool in pools])
+
+
+def _relieved(panel: Panel, found: Mapping[str, _Judged]) -> Flags:
+    relieved = np.zeros(panel.values.shape, dtype=np.bool_)
+    other = found.get(panel.kind.stands_in_for or "")
+    if other is not None:
+        rows = {labels: row for row, labels in enumerate(other.panel.labels)}
+        mine = [row for row, labels in enumerate(panel.labels) if labels in rows]
+        relieved[mine] = ~other.scores.learning[[rows[panel.labels[row]] for row in mine]]
+    return relieved
+
+
+def _unfollowed(name: str, rule: Rule, one: _Judged, row: int) -> RuleSeries:
+    panel = one.panel
+    parts = (name, Trend.name, rule.severity, rule.metric, panel.labels[row], threshold_of(rule, panel.grid.step_s))
+    return RuleSeries(
+        *parts,
+        score=np.where(one.relieved[row], NAN, one.scores.score[row]),
+        values=panel.values[row],
+        episodes=(),
+        requests=None if panel.requests is None else panel.requests[row],
+        trend=Scores(*(part[row : row + 1] for part in vars(one.scores).values())),
+        panel=panel,
+        row=row,
+    )
+
+
+def _followed(plain: RuleSeries, rule: Rule, one: _Judged, accepts: Sequence[Action]) -> RuleSeries:
+    relieved = one.relieved[plain.row]
+    assert plain.trend is not None  # noqa: S101
+    terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), relieved)
+    accepted = [found for action in accepts if (found := _in_windows(action, one.panel))]
+    followed = follow(one.inputs.of(plain.row), plain.trend, terms, accepted)
+    return replace(
+        plain,
+        episodes=followed.episodes,
+        accepted=followed.accepted,
+        trend=followed.scores,
+        score=np.where(relieved, NAN, followed.scores.score[0]),
+    )
+
+
+def _in_windows(action: Action, panel: Panel) -> Accepted | None:
+    """What was accepted, in windows; None where it lies outside the series, or nothing lies in between."""
+    grid = panel.grid
+    since, at = ((int(t.timestamp()) - grid.start_s) // grid.step_s for t in (action.begins, action.said_at))
+    at = min(at, grid.windows)
+    return Accepted(since, at) if 0 <= since < at else None
+
+
+def _moved(facts: Mapping[str, Any]) -> str:
+    slope = facts.get("slope_per_hour")
+    if facts["shape"] == "step" or slope is None:
+        return "stepped"
+    return f"drifts {100 * slope:.1f} % an hour" if facts["scale"] == "log" else "drifts"
+
+
+def _details(one: RuleSeries, facts: Mapping[str, Any]) -> list[str]:
+    details = []
+    if facts.get("usual") is not None:
+        details.append(f" instead of {shown(one.metric, facts['usual'])}")
+    if "tail_only" in facts:
+        details.append(", its tail alone" if facts["tail_only"] else ", median included")
+    if "hours_to_limit" in facts:
+        limit = shown(one.metric, facts["limit"])
+        hours = facts["hours_to_limit"]
+        there = "below" if one.panel is not None and one.panel.kind.worse == "down" else "over"
+        details.append(f"; {there} {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
+    return details
+
+
+KIND = Trend()

@@ -1,0 +1,91 @@
+"""Facts of an alarm that compares a series with its own past: shape, slope, excess, and where they lead."""
+
+from typing import Any
+
+import numpy as np
+
+from goodput.monitor.detector import averaged
+from goodput.monitor.explain import AlarmContext, Fact, number
+from goodput.monitor.grid import Floats, Grid, medians
+from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.scales import on_scale
+from goodput.monitor.shape import Shape, median_slope, shape_of
+from goodput.monitor.words import timestamp
+
+_TAIL_ONLY = 0.25  # the median moved by less than this part of what the tail did
+
+
+def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
+    """Facts as of a window; a fact that is not known is None or left out."""
+    assert one.trend is not None  # noqa: S101
+    assert one.panel is not None  # noqa: S101
+    grid, residual = context.grid, _since_the_last(one, one.trend.residual[0, : at + 1])
+    shape = shape_of(residual, grid.an_hour)
+    level = float(averaged(one.trend.residual[:, : at + 1] / one.trend.scale[:, : at + 1], grid.step_s)[0, at])
+    excess = _averaged_residual(residual, grid)
+    facts: dict[str, Fact] = {
+        "scale": one.panel.kind.scale,
+        "sigma": number(one.trend.scale[0, at]),
+        "level_sigma": number(level),
+        "onset_at": timestamp(grid.end_s(at - shape.onset - 1)),
+        "shape": shape.kind,
+        "slope_per_hour": number(shape.slope) if shape.kind == "ramp" else None,
+        "median_slope_per_hour": number(median_slope(residual, grid.an_hour)),
+        "excess": number(excess),
+    }
+    if one.panel.kind.scale == "log":
+        facts["excess_ratio"] = number(np.expm1(_upward(one, excess)))
+    facts |= _beside(one, at, shape, excess)
+    return facts | _leads_to(one, at, shape, context)
+
+
+def _since_the_last(one: RuleSeries, residual: Floats) -> Floats:
+    """Residuals without those up to the end of an earlier episode: what was over is no part of what happens now."""
+    ended = [e.resolved for e in one.episodes if e.resolved is not None and e.resolved < len(residual) - 1]
+    return np.where(np.arange(len(residual)) > max(ended, default=-1), residual, np.nan)
+
+
+def _upward(one: RuleSeries, moved: float) -> float:
+    assert one.panel is not None  # noqa: S101
+    return moved if one.panel.kind.worse == "up" else -moved
+
+
+def _averaged_residual(residual: Floats, grid: Grid) -> float:
+    """Newest level of the residual itself, by the weights of the score but without its clipping."""
+    known = residual[np.isfinite(residual)][-24 * grid.an_hour :]
+    weights = 0.7 ** (np.arange(len(known))[::-1] / grid.an_hour)
+    return float((known * weights).sum() / weights.sum()) if len(known) else float("nan")
+
+
+def _beside(one: RuleSeries, at: int, shape: Shape, excess: float) -> dict[str, Fact]:
+    """How the median of the same quantity changed since the onset: the whole distribution moved, or its tail alone."""
+    assert one.panel is not None  # noqa: S101
+    if one.panel.beside is None:
+        return {}
+    grid, median = one.panel.grid, np.log(one.panel.beside[one.row])
+    since = np.arange(max(at - shape.onset, 0), at + 1)[-6 * grid.an_hour :]
+    before = [since - day * grid.a_day for day in range(1, 8)]
+    usual = medians(np.stack([_at(median, windows) for windows in before], axis=1))
+    change = float(medians((_at(median, since) - usual)[None, :])[0])
+    if not np.isfinite(change):
+        return {}
+    return {"median_change_ratio": number(np.expm1(change)), "tail_only": abs(change) < _TAIL_ONLY * abs(excess)}
+
+
+def _at(values: Floats, windows: np.ndarray[Any, np.dtype[np.int64]]) -> Floats:
+    return np.where(windows >= 0, values[np.maximum(windows, 0)], np.nan)
+
+
+def _leads_to(one: RuleSeries, at: int, shape: Shape, context: AlarmContext) -> dict[str, Fact]:
+    """Hours until the series' limit at the slope that it has now; 0: it is there."""
+    assert one.panel is not None  # noqa: S101
+    workload = dict(one.labels).get("workload", "")
+    limit = context.limits.get((workload, str(one.metric)), context.limits.get(("", str(one.metric))))
+    if limit is None or one.panel.kind.per == "replica" or not np.isfinite(one.values[at]):
+        return {}
+    there, here = on_scale(one.panel.kind.scale, np.array([limit, one.values[at]]))
+    left = float(_upward(one, there - here))
+    facts: dict[str, Fact] = {"limit": limit}
+    if left <= 0:
+        return facts | {"hours_to_limit": 0.0}
+    return facts | {"hours_to_limit": number(left / shape.slope)} if shape.slope > 0 else facts

@@ -1,0 +1,6 @@
+"""Every node of the plan; in which order they run follows from what their SQL reads."""
+
+from goodput.join.nodes import NODES as JOIN
+from goodput.measure.nodes import NODES as MEASURE
+
+NODES = (*JOIN, *MEASURE)

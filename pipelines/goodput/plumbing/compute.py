@@ -1,0 +1,135 @@
+"""Computes a batch of partitions by SQL alone: load the inputs, run the relations in order, write the tables.
+
+Nodes whose arithmetic is not all SQL use its pieces.
+"""
+
+from collections.abc import Iterator
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from goodput.plumbing.catalog import ALL, Part
+from goodput.plumbing.contracts import Contract, arrow_schema, contract
+from goodput.plumbing.hours import HOUR_S, epoch_hour
+from goodput.plumbing.lake import ROWS_A_GROUP
+from goodput.plumbing.node import Batch, Parts, hours_in
+from goodput.plumbing.parameters import register
+from goodput.plumbing.sql_files import compute, connect, read_parts
+
+_PARTITION_HOUR = "partition_hour"
+
+
+def compute_sql(batch: Batch) -> Parts:
+    """Run the SQL of a node over the inputs of a batch and write the part of each partition of each of its tables."""
+    with connect() as connection:
+        load(connection, batch)
+        for name in batch.node.relations:
+            compute(connection, name)
+        return {table: write_table(connection, batch, table) for table in batch.node.tables}
+
+
+def load(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+    """Make the inputs and parameters of a batch relations of a connection."""
+    node = batch.node
+    for table in node.inputs:
+        read_parts(connection, table, batch.files(table), arrow_schema(table))
+    for name in node.parameters:
+        if name in node.from_settings:
+            register(connection, name, node.from_settings[name](batch.settings))
+        elif name in node.from_batch:  # else its Python registers it once it knows how
+            register(connection, name, node.from_batch[name](batch))
+
+
+def target_hours(batch: Batch) -> pa.Table:
+    """The hours asked for, counted from the Unix epoch."""
+    return pa.table({"epoch_hour": pa.array([epoch_hour(hour) for hour in batch.hours], pa.int64())})
+
+
+def grains(batch: Batch) -> pa.Table:
+    """Lengths in seconds of the windows asked for."""
+    return pa.table({"window_s": pa.array(batch.grains, pa.int32())})
+
+
+def measured_range(batch: Batch) -> pa.Table:
+    """The event time that is measured, in Unix seconds."""
+    return pa.table({"from_s": [batch.from_s], "until_s": [batch.until_s]})
+
+
+def write_table(connection: duckdb.DuckDBPyConnection, batch: Batch, table: str) -> dict[str, Part]:
+    """Write the part of each partition of a table that the connection has as a relation."""
+    agreed = contract(table)
+    if agreed.partition == "none":
+        rows = _rows(connection, agreed, "")
+        return {ALL: batch.write(table, ALL, rows.cast(arrow_schema(table)))}
+    if agreed.partition == "hour":
+        return _write_hours(connection, batch, agreed)
+    found = _rows(connection, agreed, "")
+    return write_windows(batch, table, found)
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, agreed: Contract, more: str) -> pa.Table:
+    columns = ", ".join(f'"{column.name}"' for column in agreed.columns)
+    order = f"ORDER BY {agreed.order}" if agreed.order else ""
+    return connection.sql(f'SELECT {columns}{more} FROM "{agreed.name}" {order}').to_arrow_table()  # noqa: S608
+
+
+def _write_hours(connection: duckdb.DuckDBPyConnection, batch: Batch, agreed: Contract) -> dict[str, Part]:
+    """Write hour after hour as the rows come: no more of them is held than a row group."""
+    columns = ", ".join(f'"{column.name}"' for column in agreed.columns)
+    numbers = [epoch_hour(hour) for hour in batch.hours]
+    reader = connection.sql(
+        f"SELECT {columns}, {agreed.partitioned_by} AS {_PARTITION_HOUR} "  # noqa: S608  (words of the contract)
+        f'FROM "{agreed.name}" WHERE {_PARTITION_HOUR} IN (SELECT unnest({numbers})) '
+        f"ORDER BY {_PARTITION_HOUR}, {agreed.order}"
+    ).to_arrow_reader(ROWS_A_GROUP)
+    rows = _HourlyRows(reader, arrow_schema(agreed.name))
+    parts = {}
+    for hour, number in zip(batch.hours, numbers, strict=True):
+        with batch.writer(agreed.name, hour) as writer:
+            for piece in rows.until_end_of(number):
+                writer.write(piece)
+        parts[hour] = writer.part
+    return parts
+
+
+class _HourlyRows:
+    """Rows in order of their hour, read batch by batch and given out hour by hour."""
+
+    def __init__(self, reader: pa.RecordBatchReader, schema: pa.Schema) -> None:
+        self._batches = iter(reader)
+        self._schema = schema
+        self._left: pa.Table | None = None
+
+    def until_end_of(self, hour: int) -> Iterator[pa.Table]:
+        """What is left of rows up to the end of an hour."""
+        while True:
+            if self._left is None or self._left.num_rows == 0:
+                batch = next(self._batches, None)
+                if batch is None:
+                    return
+                self._left = pa.Table.from_batches([batch])
+            hours = self._left.column(_PARTITION_HOUR).to_numpy()
+            end = int(np.searchsorted(hours, hour, side="right"))
+            yield self._left.slice(0, end).drop_columns(_PARTITION_HOUR).cast(self._schema)
+            self._left = self._left.slice(end)
+            if self._left.num_rows:
+                return
+
+
+def write_windows(batch: Batch, table: str, rows: pa.Table) -> dict[str, Part]:
+    """Write windows to the hour or day that each belongs to; `rows` have window_start and window_s."""
+    schema = arrow_schema(table)
+    return {p: batch.write(table, p, part.cast(schema)) for p, part in split_windows(batch, rows)}
+
+
+def split_windows(batch: Batch, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each partition of a batch."""
+    starts_s = rows.column("window_start").cast(pa.int64()).to_numpy() // 10**6
+    lengths_s = rows.column("window_s").to_numpy()
+    for partition in batch.partitions:
+        hours = hours_in(partition)
+        from_s, until_s = epoch_hour(hours[0]) * HOUR_S, (epoch_hour(hours[-1]) + 1) * HOUR_S
+        is_inside = (starts_s >= from_s) & (starts_s < until_s)
+        is_grain = np.isin(lengths_s, batch.context.grains(partition))
+        yield partition, rows.filter(pa.array(is_inside & is_grain))

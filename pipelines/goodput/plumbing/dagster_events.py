@@ -1,0 +1,154 @@
+"""Events about assets: what of them Dagster does not know yet, with rows, versions, provenance and audits.
+
+A run inside Dagster yields these events; `dagster_report` stores those of a run beside it. One definition, so that both
+look the same.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import dagster as dg
+from dagster._core.definitions.data_version import (  # the tags have no public names
+    CODE_VERSION_TAG,
+    DATA_VERSION_IS_USER_PROVIDED_TAG,
+    DATA_VERSION_TAG,
+    DEFAULT_DATA_VERSION,
+    get_input_data_version_tag,
+    get_input_event_pointer_tag,
+)
+
+from goodput.errors import BlockedPartition
+from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.hours import day_of
+from goodput.plumbing.node import Context
+from goodput.plumbing.stored_assets import DATABASE, Held, StoredAsset
+
+_EMPTY = Held("empty", 0)  # an hour of which a table has no part, as nothing calls for one
+_LISTED = 20  # blocked partitions that an event lists
+
+
+@dataclass
+class Events:
+    """The events of one report about some of `assets`, the lake being as `context` has it."""
+
+    instance: dg.DagsterInstance
+    context: Context
+    assets: Sequence[StoredAsset]
+    hours: Sequence[str]
+    emitted: int = field(default=0, init=False)
+
+    @cached_property
+    def _newest_event(self) -> int:
+        return self.instance.event_log_storage.get_maximum_record_id() or 0
+
+    @cached_property
+    def _blocked(self) -> Blocked:
+        return Blocked(self.context.lake)
+
+    def _input_version(self, name: str) -> str:
+        """Version of an input that has no hours; of others Dagster looks at their events."""
+        if name not in self._input_versions:
+            asset = next((asset for asset in self.assets if asset.name == name and not asset.is_hourly), None)
+            held = asset.held(self.context.lake, None) if asset else None
+            self._input_versions[name] = held.version if held else DEFAULT_DATA_VERSION.value
+        return self._input_versions[name]
+
+    @cached_property
+    def _input_versions(self) -> dict[str, str]:
+        return {}
+
+    def of(self, asset: StoredAsset, computed: Collection[str] = ()) -> Iterator[dg.AssetMaterialization]:
+        """What an asset holds and Dagster does not know, and what was `computed` now, an hour each.
+
+        An hour that is still to be computed, or is blocked and was never good, is left out: it is missing.
+        """
+        if not asset.is_hourly:
+            held = asset.held(self.context.lake, None) or (None if asset.called(self.context) else _EMPTY)
+            if held is not None and (computed or self._reported_version(asset) != held.version):
+                yield self._materialization(asset, None, held)
+            return
+        reported = self._reported_versions(asset)
+        known = self._known_hours(asset)
+        for hour in sorted(known, key=lambda hour: (known[hour].rows > 0, hour)):  # the newest with rows is shown first
+            if hour in computed or reported.get(hour) != known[hour].version:
+                yield self._materialization(asset, hour, known[hour])
+
+    def _known_hours(self, asset: StoredAsset) -> dict[str, Held]:
+        called = asset.called(self.context)
+        found = {hour: asset.held(self.context.lake, hour) for hour in self.hours}
+        return {hour: held or _EMPTY for hour, held in found.items() if held or called.isdisjoint((hour, day_of(hour)))}
+
+    def check_of(self, asset: StoredAsset) -> dg.AssetCheckResult:
+        """Whether partitions of a table are blocked, or of any table where the asset is the database."""
+        of_table = self._blocked.of_table(asset.name).values()
+        blocked = self._blocked.all() if asset.name == DATABASE else list(of_table)
+        reasons = {f"{item.table} {item.partition}": item.reason for item in blocked[:_LISTED]}
+        return dg.AssetCheckResult(
+            asset_key=asset.name,
+            check_name=asset.check,
+            passed=not blocked,
+            description=_sentence(blocked),
+            metadata={"blocked_partitions": len(blocked)} | ({"reasons": reasons} if reasons else {}),
+        )
+
+    def _materialization(self, asset: StoredAsset, hour: str | None, held: Held) -> dg.AssetMaterialization:
+        self.emitted += 1
+        return dg.AssetMaterialization(
+            asset_key=asset.name,
+            partition=hour,
+            metadata={
+                "dagster/row_count": held.rows,
+                "size_bytes": held.size_bytes,
+                "headline": dg.MetadataValue.md(self._headline(asset)),
+            },
+            tags=self._tags(asset, held),
+        )
+
+    def _tags(self, asset: StoredAsset, held: Held) -> dict[str, str]:
+        """The version, and the event and version of each input, by which Dagster sees what is stale."""
+        tags = {DATA_VERSION_TAG: held.version, DATA_VERSION_IS_USER_PROVIDED_TAG: "true"}
+        tags[CODE_VERSION_TAG] = asset.code_version or "none"
+        for name in asset.deps:
+            key = dg.AssetKey(name)
+            tags[get_input_data_version_tag(key)] = self._input_version(name)
+            tags[get_input_event_pointer_tag(key)] = str(self._newest_event + self.emitted)
+        return tags
+
+    def _headline(self, asset: StoredAsset) -> str:
+        if asset.name not in self._headlines:
+            self._headlines[asset.name] = self._write_headline(asset)
+        return self._headlines[asset.name]
+
+    @cached_property
+    def _headlines(self) -> dict[str, str]:
+        return {}
+
+    def _write_headline(self, asset: StoredAsset) -> str:
+        held = asset.held(self.context.lake, None) or _EMPTY
+        if held.headline:
+            return held.headline
+        blocked = len(self._blocked.of_table(asset.name))
+        where = ""
+        if asset.is_hourly:
+            made = [hour for hour in self.hours if asset.held(self.context.lake, hour)]
+            where = f" in {len(made)} of {len(self.hours)} hours" + (f", the newest {made[-1]}" if made else "")
+        return f"**{held.rows:,}** rows{where}" + (f"; {blocked} partition(s) blocked" if blocked else "")
+
+    def _reported_versions(self, asset: StoredAsset) -> dict[str, str]:
+        storage = self.instance.event_log_storage
+        event = dg.DagsterEventType.ASSET_MATERIALIZATION
+        found = storage.get_latest_tags_by_partition(dg.AssetKey(asset.name), event, [DATA_VERSION_TAG])
+        return {hour: tags[DATA_VERSION_TAG] for hour, tags in found.items() if DATA_VERSION_TAG in tags}
+
+    def _reported_version(self, asset: StoredAsset) -> str | None:
+        newest = self.instance.get_latest_materialization_event(dg.AssetKey(asset.name))
+        materialization = newest.asset_materialization if newest else None
+        return (materialization.tags or {}).get(DATA_VERSION_TAG) if materialization else None
+
+
+def _sentence(blocked: Sequence[BlockedPartition]) -> str:
+    if not blocked:
+        return "No partition is blocked."
+    first = blocked[0]
+    return f"{len(blocked)} partition(s) are blocked, first {first.table} {first.partition}: {first.reason}"

@@ -1,0 +1,277 @@
+"""goodput.duckdb, what users open: measured tables inside, views over the larger Parquet, a comment on everything.
+
+Only what changed since it was last published is written. It is updated beside and renamed over, so that readers and
+the pipeline never wait for each other. Schema `main` holds the public relations, schema `stored` what they are made of.
+"""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from goodput.errors import LakeUnwritable
+from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_names
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.graph import relation
+from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.sql_files import connect, parquet, quoted, sql_file
+
+LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: views look there
+DERIVED = ("sources", "sessions", "binding_gate", "accepted_units")  # views whose arithmetic is sql/
+MACROS = {"replicas_for": "peak_rps, headroom := 1.2"}
+_INSIDE = tuple(name for name in contract_names() if contract(name).published in ("table", "inside"))
+_PUBLIC_INSIDE = tuple(name for name in _INSIDE if contract(name).published == "table")
+_ADDED = {contract(name).published: name for name in contract_names() if contract(name).published in contract_names()}
+_VIEWS = tuple(name for name in contract_names() if contract(name).published == "view")
+_OVER_PARTS = (*_VIEWS, "session_hours")
+_WORKLOADS = "The gates of each workload as the settings give them: one row per gate, or one without a gate"
+_WORKLOAD_COLUMNS = {
+    "workload": "Name of the workload",
+    "gate": "A gate that is set: retries, ttft, tpot, e2e, itl_p95, jitter, deadline or quality",
+    "bound": "Largest value that passes, seconds or retries; of quality the least score, NULL where none is set",
+    "unit": "What goodput counts of the workload: request or session",
+    "unit_label": "What an accepted one is called",
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was published: rows of each table inside the database, and whether anything changed."""
+
+    rows: Mapping[str, int]
+    changed: bool
+
+
+def publish(lake: Lake, workloads: pa.Table) -> Published:
+    """Bring goodput.duckdb up to what the catalog lists; it is left alone where that is what it holds.
+
+    `workloads` has a row per workload and gate. Raises LakeUnwritable.
+    """
+    wanted = _wanted(lake, workloads)
+    held = published_digests(lake)
+    if held == wanted:
+        return Published(row_counts(lake), changed=False)
+    is_same_layout = held.get("layout") == wanted["layout"]
+    changed = {key: digest for key, digest in wanted.items() if held.get(key) != digest or not is_same_layout}
+    gone = held.keys() - wanted.keys() if is_same_layout else set()
+
+    def build(temporary: Path) -> None:
+        log = temporary.with_name(f"{temporary.name}.wal")
+        temporary.unlink(missing_ok=True)
+        log.unlink(missing_ok=True)  # of a run that was killed; DuckDB would replay it
+        if is_same_layout:
+            shutil.copyfile(lake.database, temporary)
+        try:
+            with connect(str(temporary)) as connection:
+                connection.begin()
+                if not is_same_layout:
+                    _lay_out(connection, lake)
+                _update(connection, lake, {*changed, *gone}, workloads)
+                _remember(connection, changed, gone)
+                _write_out(connection, lake.database)
+        except duckdb.IOException as error:
+            raise LakeUnwritable(lake.database, OSError(str(error))) from error
+        finally:
+            log.unlink(missing_ok=True)
+
+    _ensure_deliveries(lake)
+    write_atomically(lake.database, build)
+    return Published(row_counts(lake), changed=True)
+
+
+def _wanted(lake: Lake, workloads: pa.Table) -> dict[str, str]:
+    """What the database must hold, as digests: `table/partition` of tables inside, `table` of views, and the layout."""
+    catalog = lake.catalog
+    inside = {f"{name}/{p}": digest for name in _INSIDE for p, digest in catalog[name].contents.items()}
+    views = {name: fingerprint(_relative(lake, name)) for name in _OVER_PARTS}
+    layout = fingerprint(
+        str(lake.root.absolute()),
+        [str(contract(name)) for name in contract_names()],
+        [sql_file(name).text for name in (*DERIVED, *MACROS, "request_costs", "macros")],
+    )
+    return {**inside, **views, "workloads": fingerprint(workloads.to_pylist()), "layout": layout}
+
+
+def published_digests(lake: Lake) -> dict[str, str]:
+    """What the database holds, as digests by name of what was published; empty where there is none."""
+    if not lake.database.exists():
+        return {}
+    try:
+        with connect(str(lake.database), read_only=True) as connection:
+            return dict(connection.sql("SELECT name, digest FROM stored.published").fetchall())
+    except duckdb.Error:  # made by another version, or damaged: it is built anew
+        return {}
+
+
+def _remember(connection: duckdb.DuckDBPyConnection, changed: Mapping[str, str], gone: Iterable[str]) -> None:
+    rows = pa.table({"name": pa.array(changed.keys(), pa.string()), "digest": pa.array(changed.values(), pa.string())})
+    names = pa.table({"name": pa.array([*changed, *gone], pa.string())})
+    connection.register("changed_names", names)
+    connection.register("changed_digests", rows)
+    connection.execute("DELETE FROM stored.published WHERE name IN (SELECT name FROM changed_names)")
+    connection.execute("INSERT INTO stored.published SELECT name, digest FROM changed_digests")
+
+
+def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """Create every relation, empty, with its comments."""
+    connection.execute("CREATE SCHEMA stored")
+    connection.execute("CREATE TABLE stored.published (name VARCHAR, digest VARCHAR)")
+    for name in _INSIDE:
+        columns = ", ".join(f'"{column.name}" {column.duckdb_type}' for column in contract(name).columns)
+        connection.execute(f'CREATE TABLE stored."{name}" ({columns}, period VARCHAR)')
+    for name in _OVER_PARTS:
+        connection.execute(_view_over_parts(lake, name))
+    for name in (*_PUBLIC_INSIDE, *_VIEWS):
+        connection.execute(f'CREATE VIEW "{name}" AS SELECT {_columns(name)} FROM stored."{name}"')  # noqa: S608
+    deliveries = f"{_lake_folder(lake)} || '/notified/deliveries.parquet'"
+    connection.execute(f"CREATE VIEW deliveries AS SELECT {_columns('deliveries')} FROM read_parquet({deliveries})")  # noqa: S608
+    _lay_out_workloads(connection)
+    for name in DERIVED:
+        connection.execute(f'CREATE VIEW "{name}" AS {_derived(name)}')
+    for name in (*_PUBLIC_INSIDE, *_VIEWS, *DERIVED, "deliveries"):
+        _comment(connection, name)
+    for macro, parameters in MACROS.items():
+        # a parameter may have the name of a column, which DuckDB allows of tables and not of views
+        text = sql_file(macro).text.replace("\nFROM frontier\n", "\nFROM stored.frontier\n")
+        connection.execute(f"CREATE MACRO {macro}({parameters}) AS TABLE {text}")
+
+
+def _lay_out_workloads(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(
+        "CREATE TABLE workloads (workload VARCHAR, gate VARCHAR, bound DOUBLE, unit VARCHAR, unit_label VARCHAR)"
+    )
+    connection.execute(f"COMMENT ON TABLE workloads IS {quoted(_WORKLOADS)}")
+    for column, comment in _WORKLOAD_COLUMNS.items():
+        connection.execute(f'COMMENT ON COLUMN workloads."{column}" IS {quoted(comment)}')
+
+
+def _update(connection: duckdb.DuckDBPyConnection, lake: Lake, changed: Iterable[str], workloads: pa.Table) -> None:
+    """Write what changed: partitions of tables inside, views whose files are others, the gates of the workloads."""
+    partitions: dict[str, list[str]] = {}
+    keys = sorted(changed)
+    for key in keys:
+        name, _, partition = key.partition("/")
+        if partition:
+            partitions.setdefault(name, []).append(partition)
+        elif name in _OVER_PARTS:
+            connection.execute(_view_over_parts(lake, name))
+        elif name == "workloads":
+            connection.execute("DELETE FROM workloads")
+            connection.register("workload_gates", workloads)
+            connection.execute("INSERT INTO workloads SELECT * FROM workload_gates")
+    for name, periods in partitions.items():
+        _replace_partitions(connection, lake, name, periods)
+    if "requests" in keys or "waste" in partitions:
+        connection.execute(_view_over_parts(lake, "requests"))
+        _cost_requests(connection, lake)
+
+
+def _replace_partitions(connection: duckdb.DuckDBPyConnection, lake: Lake, name: str, periods: list[str]) -> None:
+    connection.register("changed_periods", pa.table({"period": pa.array(periods, pa.string())}))
+    connection.execute(f'DELETE FROM stored."{name}" WHERE period IN (SELECT period FROM changed_periods)')  # noqa: S608
+    files = lake.catalog[name].files(periods)
+    if files:
+        order = f"ORDER BY {contract(name).order}" if contract(name).order else ""
+        connection.execute(
+            f'INSERT INTO stored."{name}" BY NAME '  # noqa: S608
+            f"SELECT * EXCLUDE (filename), regexp_extract(filename, 'period=([^/]+)/', 1) AS period "
+            f"FROM {parquet(files, named=True)} {order}"
+        )
+
+
+def _relative(lake: Lake, name: str) -> list[str]:
+    tables = [name, _ADDED[name]] if name in _ADDED else [name]
+    files = [file for table in tables for file in lake.catalog[table].all_files()]
+    return [str(Path(file).relative_to(lake.root)) for file in files]
+
+
+def _lake_folder(lake: Lake) -> str:
+    return f"coalesce(getvariable('{LAKE_VARIABLE}'), {quoted(str(lake.root.absolute()))})"
+
+
+def _view_over_parts(lake: Lake, name: str) -> str:
+    return f'CREATE OR REPLACE VIEW stored."{name}" AS {_over_parts(lake, name)}'
+
+
+def _over_parts(lake: Lake, name: str) -> str:
+    """A query of the rows of a table's parts; of none without parts."""
+    files = _relative(lake, name)
+    if files:
+        listed = ", ".join(quoted(file) for file in files)
+        paths = f"list_transform([{listed}], lambda file: {_lake_folder(lake)} || '/' || file)"
+        rows = f"FROM read_parquet({paths}, union_by_name = true, hive_partitioning = false)"
+    else:
+        rows = f"FROM (SELECT {_typed_nulls(name)} WHERE false)"
+    return f"SELECT {_columns(name)} {rows}"
+
+
+def _typed_nulls(name: str) -> str:
+    return ", ".join(f'NULL::{column.duckdb_type} AS "{column.name}"' for column in contract(name).columns)
+
+
+def _columns(name: str) -> str:
+    return ", ".join(f'"{column.name}"' for column in contract(name).columns)
+
+
+def _cost_requests(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """Give requests what they cost, once any of it is known: their parts are made before the ledger."""
+    if not connection.sql("SELECT 1 FROM stored.waste WHERE usd IS NOT NULL LIMIT 1").fetchall():
+        return
+    columns = ", ".join(
+        "costs.cost_usd" if column.name == "cost_usd" else f'uncosted."{column.name}"'
+        for column in contract("requests").columns
+    )
+    connection.execute(
+        f"CREATE OR REPLACE VIEW stored.requests AS SELECT {columns} "  # noqa: S608  (columns of the contract)
+        f"FROM ({_over_parts(lake, 'requests')}) AS uncosted "
+        f"LEFT JOIN ({sql_file('request_costs').text}) AS costs ON costs.request_key = uncosted.request_key"
+    )
+
+
+def _derived(name: str) -> str:
+    inner = sorted(relation(name).reads & {*_INSIDE, *_OVER_PARTS} - {*_PUBLIC_INSIDE, *_VIEWS})
+    reads = ", ".join(f'"{table}" AS (SELECT * FROM stored."{table}")' for table in inner)  # noqa: S608
+    return f"{f'WITH {reads} ' if reads else ''}SELECT {_columns(name)} FROM ({sql_file(name).text})"  # noqa: S608
+
+
+def _comment(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    agreed = contract(name)
+    connection.execute(f'COMMENT ON VIEW "{name}" IS {quoted(agreed.description)}')
+    for column in agreed.columns:
+        connection.execute(f'COMMENT ON COLUMN "{name}"."{column.name}" IS {quoted(_described(column))}')
+
+
+def _described(column: Column) -> str:
+    return column.description if column.unit is None else f"{column.description} [{column.unit}]"
+
+
+def deliveries_file(lake: Lake) -> Path:
+    """Where the outbox of alarms is written for users to ask; between runs, too, so the view reads what is there."""
+    return lake.root / "notified" / "deliveries.parquet"
+
+
+def _ensure_deliveries(lake: Lake) -> None:
+    path = deliveries_file(lake)
+    if not path.exists():
+        with suppress(LakeUnwritable):  # whoever else is writing it at this moment does as well
+            write_parquet(path, arrow_schema("deliveries").empty_table())
+
+
+def row_counts(lake: Lake) -> dict[str, int]:
+    """Rows of the public tables inside, from the catalog."""
+    return {
+        name: sum(part.rows for parts in lake.catalog[name].parts.values() for part in parts) for name in _PUBLIC_INSIDE
+    }
+
+
+def _write_out(connection: duckdb.DuckDBPyConnection, database: Path) -> None:
+    try:
+        connection.commit()
+        connection.execute("CHECKPOINT")  # closing would do it too, but not say that the disk is full
+    except duckdb.Error as error:
+        raise LakeUnwritable(database, OSError(str(error))) from error

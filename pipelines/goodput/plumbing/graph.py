@@ -1,0 +1,177 @@
+"""What each relation of sql/ reads, calls and means, from its parsed SQL: inputs and order of computing follow.
+
+DuckDB's own parser does the reading. Running the SQL does not belong here.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from goodput.errors import RelationCycle, SqlUnreadable
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.sql_files import MACROS, sql_file, sql_names
+
+_SERIALIZE = "SELECT json_serialize_sql(?::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)"
+# Where a node stands in the text: the only members that comments and whitespace change.
+_LOCATION = re.compile(r',"query_location(?:_length)?":\d+')
+_MACRO = re.compile(r"CREATE OR REPLACE TEMP MACRO (\w+)(\(.*?\)) AS\s(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One SQL file as it was parsed.
+
+    `reads`: relations that it names, its CTEs left out. `macros`: those of macros.sql that it calls, directly or
+    through another. `meaning`: a digest of the statement and its macros that comments and layout do not change.
+    """
+
+    name: str
+    reads: frozenset[str]
+    macros: frozenset[str]
+    meaning: str
+
+
+_remembered: dict[str, Relation] = {}  # by a digest of the text, of this process and of those before it
+
+
+@cache
+def relation(name: str) -> Relation:
+    """Parse sql/.../<name>.sql. Raises SqlUnreadable, SqlMissing and SqlNotUnique."""
+    key = fingerprint(name, sql_file(name).text, sql_file(MACROS).text)
+    if key not in _remembered:
+        _remembered[key] = _read(name)
+    return _remembered[key]
+
+
+def recall(path: Path) -> None:
+    """Take what was parsed before from a file; of a text that has changed since, nothing is taken."""
+    with suppress(OSError, ValueError, TypeError, KeyError):  # then it is parsed anew
+        for key, (name, reads, macros, meaning) in json.loads(path.read_text()).items():
+            _remembered[key] = Relation(name, frozenset(reads), frozenset(macros), meaning)
+
+
+def remember(path: Path) -> None:
+    """Write what was parsed to a file. Raises LakeUnwritable."""
+    found = {key: (r.name, sorted(r.reads), sorted(r.macros), r.meaning) for key, r in sorted(_remembered.items())}
+    text = json.dumps(found)
+    if not path.exists() or path.read_text() != text:
+        write_atomically(path, lambda temporary: temporary.write_text(text))
+
+
+def _read(name: str) -> Relation:
+    parsed = _parse(name, sql_file(name).text)
+    called = _with_all_that_they_call(parsed.calls)
+    meaning = fingerprint(parsed.digest, {macro: _macros()[macro].digest for macro in sorted(called)})
+    return Relation(name, frozenset(parsed.reads), frozenset(called), meaning)
+
+
+def closure(names: Iterable[str], tables: Collection[str]) -> tuple[str, ...]:
+    """`names` and the inner relations that they are computed from, each after what it reads.
+
+    An inner relation has an SQL file and is none of `tables`, the relations that the lake stores. Raises RelationCycle.
+    """
+    wanted = tuple(names)
+    computed = (sql_names() - set(tables)) | set(wanted)
+    ordered: dict[str, None] = {}
+
+    def visit(name: str, readers: Sequence[str]) -> None:
+        if name in readers:
+            raise RelationCycle((*readers[readers.index(name) :], name))
+        if name not in ordered:
+            for read in sorted(relation(name).reads & computed):
+                visit(read, (*readers, name))
+            ordered[name] = None
+
+    for name in wanted:
+        visit(name, ())
+    return tuple(ordered)
+
+
+def inputs_of(names: Iterable[str], tables: Collection[str]) -> frozenset[str]:
+    """What the closure of `names` reads from outside: tables of the lake and relations that Python registers."""
+    computed = closure(names, tables)
+    return frozenset().union(*(relation(name).reads for name in computed)) - set(computed)
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    """One statement: a digest of what it does, the relations that it reads and every function that it calls."""
+
+    digest: str
+    reads: set[str] = field(default_factory=set)
+    calls: set[str] = field(default_factory=set)
+
+
+@cache
+def _parser() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+def _parse(name: str, text: str) -> _Parsed:
+    found = _parser().cursor().execute(_SERIALIZE, [text]).fetchone()
+    serialized = _LOCATION.sub("", found[0] if found else "")
+    tree = json.loads(serialized)
+    if tree["error"]:
+        raise SqlUnreadable(name, tree["error_message"])
+    parsed = _Parsed(fingerprint(serialized))
+    _collect(tree["statements"], frozenset(), parsed)
+    return parsed
+
+
+def _collect(node: Any, ctes: frozenset[str], into: _Parsed) -> None:
+    """Note what a part of a parsed statement uses; where the name of one of `ctes` stands, no relation is read."""
+    if isinstance(node, list):
+        for item in node:
+            _collect(item, ctes, into)
+    elif isinstance(node, dict):
+        _collect_of(node, ctes, into)
+
+
+def _collect_of(node: Mapping[str, Any], ctes: frozenset[str], into: _Parsed) -> None:
+    if function := node.get("function_name"):
+        into.calls.add(function.lower())
+    if node.get("type") == "BASE_TABLE":
+        name = node["table_name"].lower()
+        if name not in ctes or "schema_name" in node:
+            into.reads.add(name)
+    for common in node.get("cte_map", {}).get("map", ()):
+        _collect(common["value"], ctes, into)  # sees those before it, and not itself
+        ctes |= {common["key"].lower()}
+    for key, value in node.items():
+        if key != "cte_map":
+            _collect(value, ctes | {node["cte_name"].lower()} if _is_recursion(node, key) else ctes, into)
+
+
+def _is_recursion(node: Mapping[str, Any], key: str) -> bool:
+    return key == "right" and node.get("type") == "RECURSIVE_CTE_NODE"
+
+
+@cache
+def _macros() -> dict[str, _Parsed]:
+    """The macros of macros.sql by name."""
+    found: dict[str, _Parsed] = {}
+    for statement in _parser().cursor().extract_statements(sql_file(MACROS).text):
+        matched = _MACRO.fullmatch(statement.query)
+        if not matched:
+            raise SqlUnreadable(MACROS, f"not CREATE OR REPLACE TEMP MACRO name(...) AS ...: {statement.query.strip()}")
+        name, parameters, body = matched.groups()
+        found[name.lower()] = _parse(MACROS, f"SELECT {name}{parameters}, {body}")  # its head parses as a call
+    return found
+
+
+def _with_all_that_they_call(functions: Iterable[str]) -> set[str]:
+    """Those of `functions` that are macros, and every macro that these call."""
+    found: set[str] = set()
+    left = set(functions) & _macros().keys()
+    while left:
+        found |= left
+        left = set().union(*(_macros()[name].calls for name in left)) & _macros().keys() - found
+    return found

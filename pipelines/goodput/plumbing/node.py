@@ -1,0 +1,228 @@
+"""What a step of the plan declares: the tables it makes together, how far around a partition it looks, its parameters.
+
+What it reads and in which order follows from its SQL; how it is executed is `plan`'s work.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pyarrow as pa
+
+from goodput.plumbing import source_ledger
+from goodput.plumbing.catalog import ALL, Part
+from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
+from goodput.plumbing.graph import closure, inputs_of
+from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours_of_day
+from goodput.plumbing.lake import Lake, PartWriter
+from goodput.plumbing.sql_files import sql_names
+from goodput.plumbing.workspace import Progress, Silence
+from goodput.settings.model import Settings
+
+STORED = frozenset(stored_tables())
+
+
+@dataclass(frozen=True)
+class Lookaround:
+    """How many hours of an input before and after its own a partition reads.
+
+    `calls`: an hour of this input calls for the partitions from so many hours before it to so many after it; None: for
+    none, as where another input calls for all that it can change.
+    """
+
+    before: int = 0
+    after: int = 0
+    calls: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a run of the plan works on: the lake as it is now, the settings, and who is shown progress."""
+
+    lake: Lake
+    settings: Settings
+    progress: Progress = field(default_factory=Silence)
+
+    @property
+    def request_reach_h(self) -> int:
+        """How many hours away another attempt of the same request may lie."""
+        return math.ceil(self.settings.max_request_lifetime_s / HOUR_S)
+
+    @cached_property
+    def observed_ns(self) -> tuple[int, int]:
+        """First and last instant of observed telemetry in Unix nanoseconds."""
+        return source_ledger.observed(self.lake) or (0, 0)
+
+    def grains(self, partition: str) -> tuple[int, ...]:
+        """Lengths in seconds of the windows that a partition of windows holds."""
+        is_hour = "T" in partition
+        return tuple(w for w in self.settings.windows_s if (w <= HOUR_S) is is_hour)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Partitions of a node that are computed together, with the fingerprint of what each is made from."""
+
+    context: Context
+    node: "Node"
+    partitions: Mapping[str, str]
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run."""
+        return self.context.settings
+
+    @cached_property
+    def hours(self) -> list[str]:
+        """Every hour that the partitions cover, in order."""
+        return sorted({hour for partition in self.partitions for hour in hours_in(partition)})
+
+    @property
+    def from_s(self) -> int:
+        """Start of the first partition in Unix seconds."""
+        return epoch_hour(self.hours[0]) * HOUR_S
+
+    @property
+    def until_s(self) -> int:
+        """End of the last partition in Unix seconds."""
+        return (epoch_hour(self.hours[-1]) + 1) * HOUR_S
+
+    @property
+    def grains(self) -> list[int]:
+        """Lengths in seconds of the windows of the partitions."""
+        return sorted({grain for partition in self.partitions for grain in self.context.grains(partition)})
+
+    def files(self, table: str) -> list[str]:
+        """Parts of a table that the partitions are made from."""
+        needed = set().union(*(self.node.input_partitions(self.context, table, p) for p in self.partitions))
+        return self.context.lake.catalog[table].files(needed)
+
+    def write(self, table: str, partition: str, rows: pa.Table) -> Part:
+        """Write the part of a partition."""
+        return self.context.lake.write_part(table, partition, rows, self.partitions[partition])
+
+    def writer(self, table: str, partition: str) -> AbstractContextManager[PartWriter]:
+        """A writer of the part of a partition, for rows that come bit by bit."""
+        schema = arrow_schema(table)
+        return self.context.lake.part_writer(table, partition, self.partitions[partition], schema)
+
+
+Parts = dict[str, dict[str, Part]]  # by table, by partition
+SettingsTable = Callable[[Settings], pa.Table]
+BatchTable = Callable[[Batch], pa.Table]
+
+
+def _nothing(_context: Context, _partition: str) -> object:
+    return None
+
+
+def _no_lookaround(_context: Context) -> Mapping[str, Lookaround]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Node:
+    """One step of the plan.
+
+    `from_settings` are the relations that Python registers for its SQL and that the settings decide: partitions are
+    stale where one of them changes. `from_batch` say which partitions are asked for. `beside` gives what else a
+    partition is made from, such as the bills that overlap it, and `apart` names the inputs whose parts are left out of
+    the fingerprint for that reason. `span` chooses the partitions of an input where lookaround in hours does not.
+    """
+
+    name: str
+    stage: str
+    tables: tuple[str, ...]
+    description: str
+    compute: Callable[[Batch], Parts]
+    lookaround: Callable[[Context], Mapping[str, Lookaround]] = _no_lookaround
+    from_settings: Mapping[str, SettingsTable] = field(default_factory=dict)
+    from_batch: Mapping[str, BatchTable] = field(default_factory=dict)
+    beside: Callable[[Context, str], object] = _nothing
+    apart: frozenset[str] = frozenset()
+    span: Mapping[str, Callable[[Context, str], Collection[str]]] = field(default_factory=dict)
+    also: Callable[[Context], Collection[str]] | None = None  # partitions that are called for beside those of inputs
+    appended: tuple[str, ...] = ()  # tables that only ever gain parts
+    together_h: int = 24
+
+    @property
+    def partition(self) -> str:
+        """How its tables are partitioned: none, hour, day or windows."""
+        return contract(self.tables[0]).partition
+
+    @cached_property
+    def relations(self) -> tuple[str, ...]:
+        """The relations to compute, in order; the tables among them."""
+        return closure(self._asked, STORED)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The lake tables that its SQL reads, sorted."""
+        return tuple(sorted(inputs_of(self._asked, STORED) & STORED))
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The relations that Python registers for its SQL, sorted."""
+        return tuple(sorted(inputs_of(self._asked, STORED) - STORED))
+
+    @property
+    def _asked(self) -> tuple[str, ...]:
+        """The tables that SQL makes; others are by-products of the Python that computes them."""
+        return tuple(table for table in self.tables if table in sql_names())
+
+    @property
+    def audited(self) -> tuple[str, ...]:
+        """The tables whose contract is checked before they count: those that users see."""
+        return tuple(table for table in self.tables if contract(table).published not in ("no", "inside"))
+
+    def around(self, context: Context, table: str) -> Lookaround:
+        """How far around a partition it looks in one of its inputs."""
+        return self.lookaround(context).get(table, Lookaround())
+
+    def input_partitions(self, context: Context, table: str, partition: str) -> Collection[str]:
+        """Partitions of an input that a partition is made from; they need not exist."""
+        if table in self.span:
+            return self.span[table](context, partition)
+        kind = contract(table).partition
+        if kind == "none":
+            return (ALL,)
+        if partition == ALL:
+            return context.lake.catalog[table].parts.keys()
+        if kind == "windows":
+            return (partition,)
+        around = self.around(context, table)
+        hours = hours_in(partition)
+        first, last = epoch_hour(hours[0]) - around.before, epoch_hour(hours[-1]) + around.after
+        return [hour_label(hour) for hour in range(first, last + 1)]
+
+
+def hours_in(partition: str) -> Sequence[str]:
+    """The hours that an hour or a day covers."""
+    return (partition,) if "T" in partition else hours_of_day(partition)
+
+
+def partitions_of(node: Node, context: Context) -> set[str]:
+    """Every partition that the inputs of a node call for, and those that it has made before."""
+    made = set(context.lake.catalog[node.tables[0]].parts)
+    if node.partition == "none":
+        return {ALL}
+    called = set(node.also(context)) if node.also else set()
+    if node.partition == "day":
+        return called | made
+    called |= _called_hours(node, context)
+    if node.partition == "hour":
+        return called | made
+    cells = {*called, *(day_of(hour) for hour in called)} | made
+    return {cell for cell in cells if context.grains(cell)}
+
+
+def _called_hours(node: Node, context: Context) -> set[str]:
+    called: set[str] = set()
+    for table, around in node.lookaround(context).items():
+        if around.calls is not None:
+            hours = {epoch_hour(p) for p in context.lake.catalog[table].parts if "T" in p}
+            earlier, later = around.calls
+            called |= {hour_label(h + shift) for h in hours for shift in range(-earlier, later + 1)}
+    return called

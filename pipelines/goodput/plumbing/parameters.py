@@ -1,0 +1,171 @@
+"""Every relation that Python registers for SQL to read: what settings and runs ask, each of one shape.
+
+Tables of the lake are not here (they have contracts), nor what SQL computes.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from goodput.settings.gates import LATENCY_GATES
+
+_Fields = Iterable[tuple[str, pa.DataType]]
+_TEXT, _INT, _FLOAT, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+_TEXTS = pa.list_(_TEXT)
+_INSTANT = pa.timestamp("us", "UTC")
+_DIMENSIONS = ("workload", "model", "pool", "route")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One such relation: what it holds, and its columns."""
+
+    description: str
+    schema: pa.Schema
+
+
+def _parameter(description: str, fields: _Fields) -> Parameter:
+    return Parameter(description, pa.schema(list(fields)))
+
+
+def _columns(names: Iterable[str], kind: pa.DataType) -> _Fields:
+    return [(name, kind) for name in names]
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "target_hours": _parameter("Hours since the Unix epoch that are computed now.", [("epoch_hour", _INT)]),
+    "grains": _parameter("Lengths of the windows that are measured now.", [("window_s", pa.int32())]),
+    "measured_range": _parameter(
+        "Event time [from_s, until_s) to measure now, in Unix seconds; one row.",
+        _columns(("from_s", "until_s"), _INT),
+    ),
+    "options": _parameter(
+        "How requests are joined; one row.",
+        [("latency_origin", _TEXT), *_columns(("max_request_lifetime_ns", "label_lateness_ns"), _INT)],
+    ),
+    "observed": _parameter("Until when telemetry was observed; one row.", [("observed_until_ns", _INT)]),
+    "sample_options": _parameter(
+        "For how long a reading of a replica's metrics holds; one row.", [("staleness_ns", _INT)]
+    ),
+    "ledger_options": _parameter(
+        "Length of the cost ledger's windows, staleness of readings, and how many hours on a request may end; one row.",
+        _columns(("step_ns", "staleness_ns", "reach_h"), _INT),
+    ),
+    "window_options": _parameter(
+        "Step and base length of windows, reach of a session, and when telemetry was observed (Unix seconds); one row.",
+        [
+            ("step_s", _INT),
+            ("base_s", pa.int32()),
+            ("session_reach_h", _INT),
+            *_columns(("observed_from_s", "observed_until_s"), _FLOAT),
+        ],
+    ),
+    "disruption_options": _parameter(
+        "How disruptions are found, and the event time of their events and telemetry (Unix seconds); one row.",
+        [
+            ("base_s", pa.int32()),
+            ("tolerance_ratio", _FLOAT),
+            *_columns(("baseline_s", "baseline_windows"), _INT),
+            *_columns(
+                ("load_tolerance_ratio", "from_s", "until_s", "observed_from_s", "observed_until_s"),
+                _FLOAT,
+            ),
+        ],
+    ),
+    "disruption_caps": _parameter(
+        "How long a disruption by each kind of operation may last.", [("kind", _TEXT), ("cap_s", _FLOAT)]
+    ),
+    "draws": _parameter(
+        "Uniform numbers that draw bootstrap samples of windows; draw 0 takes each window once.",
+        [("draw", pa.int32()), ("pick", _INT), *_columns(("u", "v"), _FLOAT)],
+    ),
+    "gates": _parameter(
+        "Every gate in the order in which verdicts are decided, and whether replicas may be loaded while it fails.",
+        [("gate", _TEXT), ("ordinal", pa.int32()), ("bounds_load", _FLAG)],
+    ),
+    "workload_rules": _parameter(
+        "What each workload of the settings matches, its gates and its quality policy; the first that matches counts.",
+        [
+            ("workload", _TEXT),
+            ("ordinal", pa.int32()),
+            ("unit", _TEXT),
+            *_columns(("model", "route", "pool", "tenant"), _TEXTS),
+            ("attributes", pa.list_(pa.struct([("name", _TEXT), ("globs", _TEXTS)]))),
+            ("retries_bound", _INT),
+            *_columns((f"{gate}_bound" for gate in LATENCY_GATES), _FLOAT),
+            *_columns((f"{gate}_missing_passes" for gate in LATENCY_GATES), _FLAG),
+            ("has_quality", _FLAG),
+            ("evaluators", _TEXTS),
+            ("min_score", _FLOAT),
+            ("pass_labels", _TEXTS),
+            ("unlabelled", _TEXT),
+        ],
+    ),
+    "workloads": _parameter(
+        "The gates of each workload as users ask for them: one row per gate, or one without a gate.",
+        [("workload", _TEXT), ("gate", _TEXT), ("bound", _FLOAT), ("unit", _TEXT), ("unit_label", _TEXT)],
+    ),
+    "slices": _parameter(
+        "The slices of windows, and which dimensions each keeps apart.",
+        [("slice", _TEXT), *_columns((f"by_{name}" for name in _DIMENSIONS), _FLAG)],
+    ),
+    "quantile_slice": _parameter(
+        "The dimensions that percentiles are computed by, one combination at a time; one row.",
+        _columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG),
+    ),
+    "slice_quantiles": _parameter(
+        "For each slice the dimensions by which its percentiles were computed.",
+        [("slice", _TEXT), *_columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG)],
+    ),
+    "rates": _parameter(
+        "What the settings charge for a replica; the first that matches counts.",
+        [
+            ("ordinal", pa.int32()),
+            *_columns(("pool", "replica"), _TEXTS),
+            *_columns(("usd_per_s", "gpus"), _FLOAT),
+        ],
+    ),
+    "work_weights": _parameter(
+        "How much work a token of each kind is, by model; the first that matches counts.",
+        [
+            ("ordinal", pa.int32()),
+            ("model", _TEXTS),
+            *_columns(("prefill_weight", "cached_weight", "decode_weight", "draft_weight"), _FLOAT),
+        ],
+    ),
+    "source_files": _parameter(
+        "Where each source file lies, and a hash of what it holds.",
+        _columns(("source_id", "path", "content_hash"), _TEXT),
+    ),
+    "event_subjects": _parameter(
+        "Which pool or replica the subject of an ops event is.", _columns(("subject", "pool", "replica"), _TEXT)
+    ),
+    "cost_rules": _parameter(
+        "Tags that name the pool, replica and model of a bill's line, and which lines count; one row.",
+        _columns(("pool_tags", "replica_tags", "model_tags", "services", "sub_accounts"), _TEXTS),
+    ),
+    "price_rules": _parameter("Since when a price list without a date holds; one row.", [("valid_from", _INSTANT)]),
+    "side_rows": _parameter(
+        "Requests and other costs with the side of `goodput compare` that they fall to, beside their other columns.",
+        [
+            *_columns(("side", "workload", "bucket", "verdict"), _TEXT),
+            ("ended_at", _INSTANT),
+            *_columns(("pass_success", "pass_quality", "needs_label"), _FLAG),
+            *_columns(("ttft_s", "tpot_s", "e2e_s", "cost_usd"), _FLOAT),
+            *_columns(("input_tokens", "output_tokens"), _INT),
+        ],
+    ),
+}
+
+
+def as_rows(name: str, *rows: Mapping[str, Any]) -> pa.Table:
+    """Rows of a parameter, in its shape."""
+    return pa.Table.from_pylist(list(rows), schema=PARAMETERS[name].schema)
+
+
+def register(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    """Make parameter `name` a relation of the connection. Raises ArrowInvalid where the rows have another shape."""
+    connection.register(name, rows.cast(PARAMETERS[name].schema))

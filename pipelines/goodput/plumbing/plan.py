@@ -1,0 +1,240 @@
+"""The plan: every node in the order of its inputs, its stale partitions computed, audited and committed.
+
+One way for `goodput run`, Dagster and tests. What a node computes is declared in its stage; a partition that fails
+blocks itself and what depends on it, and nothing else.
+"""
+
+import traceback
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from goodput.errors import BlockedPartition, GoodputError
+from goodput.plumbing.audit import audit
+from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.catalog import ALL, Part
+from goodput.plumbing.contracts import contract
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.graph import relation
+from goodput.plumbing.hours import day_of, epoch_hour
+from goodput.plumbing.node import Batch, Context, Node, Parts, hours_in, partitions_of
+
+_MOST_OF_A_DAY = 12  # hours
+
+
+@dataclass
+class Outcome:
+    """What became of one node in a run."""
+
+    node: Node
+    computed: dict[str, str] = field(default_factory=dict)  # partition -> fingerprint
+    rows: dict[str, int] = field(default_factory=dict)  # of the parts written now, by table
+    blocked: list[BlockedPartition] = field(default_factory=list)
+    replaced: list[Path] = field(default_factory=list)
+
+
+def in_order(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes such that each comes after those that make its inputs; ties as given."""
+    makers = {table: node for node in nodes for table in node.tables}
+    done: dict[str, Node] = {}
+
+    def visit(node: Node) -> None:
+        if node.name in done:
+            return
+        for table in node.inputs:
+            if table in makers and makers[table] is not node:
+                visit(makers[table])
+        done[node.name] = node
+
+    for node in nodes:
+        visit(node)
+    return list(done.values())
+
+
+def meaning(node: Node) -> str:
+    """Fingerprint of what the SQL and the contracts of a node mean."""
+    meanings = [relation(name).meaning for name in node.relations]
+    return fingerprint(node.name, meanings, [contract(table).meaning for table in node.tables])
+
+
+def rules(node: Node, context: Context) -> str:
+    """Fingerprint of the SQL, contracts and settings that a node obeys."""
+    given = {
+        name: table(context.settings).to_pylist()
+        for name, table in sorted(node.from_settings.items())
+        if name in node.parameters
+    }
+    around = {table: vars(look) for table, look in sorted(node.lookaround(context).items())}
+    return fingerprint(meaning(node), given, around)
+
+
+def fingerprint_of(node: Node, context: Context, partition: str, obeyed: str) -> str:
+    """Fingerprint of what the parts of a partition must be made from."""
+    catalog = context.lake.catalog
+    made_from = []
+    for table in node.inputs:
+        if table not in node.apart:
+            contents = catalog[table].contents
+            found = node.input_partitions(context, table, partition)
+            made_from.append([(name, contents[name]) for name in sorted(found) if name in contents])
+    grains = context.grains(partition) if node.partition == "windows" else ()
+    return fingerprint(obeyed, grains, made_from, node.beside(context, partition))
+
+
+def due(node: Node, context: Context, *, obeyed: str | None = None, force: bool = False) -> dict[str, str]:
+    """Partitions whose parts were made from something else, or are missing, with the fingerprint of what they must be
+    made from; all that there are with `force`. `obeyed` are the node's rules, where they are known."""
+    obeyed = obeyed or rules(node, context)
+    wanted = {p: fingerprint_of(node, context, p, obeyed) for p in sorted(partitions_of(node, context))}
+    return wanted if force else {p: inputs for p, inputs in wanted.items() if not _is_made(node, context, p, inputs)}
+
+
+def _is_made(node: Node, context: Context, partition: str, inputs: str) -> bool:
+    tables = (context.lake.catalog[table] for table in node.tables if table not in node.appended)
+    return all(table.inputs(partition) == inputs for table in tables)
+
+
+def execute(
+    node: Node,
+    context: Context,
+    *,
+    among: Collection[str] | None = None,
+    obeyed: str | None = None,
+    force: bool = False,
+) -> Outcome:
+    """Compute, audit and commit what is due of a node: of the hours `among`, or of all.
+
+    Raises GoodputError where the lake itself cannot be used; whatever else fails blocks its partition.
+    """
+    outcome, blocked = Outcome(node), Blocked(context.lake)
+    asked = {p: inputs for p, inputs in due(node, context, obeyed=obeyed, force=force).items() if _is_asked(p, among)}
+    ready = _without_blocked(node, context, asked, blocked, outcome)
+    _remove_uncalled(node, context, outcome)
+    groups = list(_together(node, ready))
+    for partitions in context.progress.track(groups, node.name, len(groups)):
+        batch = Batch(context, node, {partition: ready[partition] for partition in partitions})
+        _make(batch, outcome, blocked)
+    blocked.settle(node.tables, lambda partition: _is_asked(partition, among), outcome.blocked)
+    return outcome
+
+
+def _is_asked(partition: str, among: Collection[str] | None) -> bool:
+    return among is None or partition == ALL or any(hour in among for hour in hours_in(partition))
+
+
+def _without_blocked(
+    node: Node, context: Context, asked: Mapping[str, str], blocked: Blocked, outcome: Outcome
+) -> dict[str, str]:
+    """What can be computed now: what an audit blocked for the same inputs stays blocked, and so does what reads it."""
+    ready = {}
+    for partition, inputs in asked.items():
+        standing = blocked.standing(node.tables, partition, inputs)
+        waits_for = None if partition == ALL else _blocked_input(node, context, partition, blocked)
+        if standing:
+            outcome.blocked.extend(standing)
+        elif waits_for:
+            reason = f"waits for {waits_for.table} {waits_for.partition}"
+            outcome.blocked.append(
+                BlockedPartition(node.tables[0], partition, reason, f"{waits_for.table} {waits_for.partition}")
+            )
+        else:
+            ready[partition] = inputs
+    return ready
+
+
+def _blocked_input(node: Node, context: Context, partition: str, blocked: Blocked) -> BlockedPartition | None:
+    for table in node.inputs:
+        of_table = blocked.of_table(table)
+        if of_table:
+            for name in node.input_partitions(context, table, partition):
+                if name in of_table:
+                    return of_table[name]
+    return None
+
+
+def _remove_uncalled(node: Node, context: Context, outcome: Outcome) -> None:
+    """Windows that the settings no longer ask for are no longer published."""
+    if node.partition != "windows":
+        return
+    for name in node.tables:
+        table = context.lake.catalog[name]
+        gone = [partition for partition in table.parts if not context.grains(partition)]
+        if gone:
+            outcome.replaced += table.replace(dict.fromkeys(gone, ()))
+
+
+def _together(node: Node, partitions: Iterable[str]) -> Iterator[list[str]]:
+    """Partitions that are computed together: those that lie within `together_h` hours."""
+    if node.partition == "windows":
+        yield from _windows_together(partitions)
+        return
+    batch: list[str] = []
+    for partition in sorted(partitions):
+        if batch and _starts(partition) - _starts(batch[0]) >= node.together_h:
+            yield batch
+            batch = []
+        batch.append(partition)
+    if batch:
+        yield batch
+
+
+def _windows_together(partitions: Iterable[str]) -> Iterator[list[str]]:
+    """Hours of a day, and the day: with most hours due, reading it once outweighs measuring hours that are not due."""
+    for _, group in groupby(sorted(partitions), key=day_of):
+        cells = list(group)
+        hours = [cell for cell in cells if "T" in cell]
+        days = [cell for cell in cells if "T" not in cell]
+        yield from [cells] if len(hours) >= _MOST_OF_A_DAY else [batch for batch in (hours, days) if batch]
+
+
+def _starts(partition: str) -> int:
+    return 0 if partition == ALL else epoch_hour(hours_in(partition)[0])
+
+
+def _make(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:
+    """Compute a batch; where it fails, each of its partitions alone."""
+    node, partitions = batch.node, batch.partitions
+    try:
+        parts = node.compute(batch)
+        failures = {table: audit(table, _candidates(parts.get(table, {}))) for table in node.audited}
+    except GoodputError:
+        raise
+    except Exception as error:  # whatever breaks blocks its partition alone
+        if len(partitions) > 1:
+            for partition, inputs in partitions.items():
+                _make(Batch(batch.context, node, {partition: inputs}), outcome, blocked)
+            return
+        (partition,) = partitions
+        blocked.keep_traceback(node.name, partition, traceback.format_exc())
+        outcome.blocked.append(BlockedPartition(node.tables[0], partition, _short(error)))
+        return
+    _commit(batch, parts, failures, outcome)
+
+
+def _candidates(parts: Mapping[str, Part]) -> dict[str, list[Path]]:
+    return {partition: [part.path] for partition, part in parts.items()}
+
+
+def _commit(batch: Batch, parts: Parts, failures: Mapping[str, Mapping[str, Sequence[str]]], outcome: Outcome) -> None:
+    """Make good parts count. A partition that breaks one table's contract is blocked for all tables of its node, so
+    that they never disagree; the account of its rows counts all the same."""
+    node, catalog = batch.node, batch.context.lake.catalog
+    bad = {p: (table, found) for table, by in failures.items() for p, found in by.items()}
+    for partition, (table, sentences) in sorted(bad.items()):
+        inputs = batch.partitions[partition]
+        outcome.blocked.append(BlockedPartition(table, partition, "; ".join(sentences), inputs=inputs))
+    for name, made in parts.items():
+        is_account = contract(name).published == "inside"
+        good = {p: (part,) for p, part in made.items() if is_account or p not in bad}
+        if name in node.appended:
+            outcome.replaced += catalog[name].change([part for (part,) in good.values()])
+        else:
+            outcome.replaced += catalog[name].replace(good)
+        outcome.rows[name] = outcome.rows.get(name, 0) + sum(part.rows for (part,) in good.values())
+    outcome.computed |= {p: inputs for p, inputs in batch.partitions.items() if p not in bad}
+
+
+def _short(error: Exception) -> str:
+    first = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {first}"[:300]

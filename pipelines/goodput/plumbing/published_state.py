@@ -1,0 +1,55 @@
+"""What users see now, in short: a digest, rows and the headline of goodput.duckdb, and of the deliveries beside it."""
+
+import hashlib
+from collections.abc import Sequence
+
+import duckdb
+import pyarrow.parquet as pq
+
+from goodput.plumbing.database import deliveries_file, published_digests, row_counts
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.sql_files import connect, sql_file
+from goodput.plumbing.stored_assets import Held
+
+
+def held_in_database(lake: Lake) -> Held | None:
+    """What goodput.duckdb holds, with the latest day as its headline; None before the first run."""
+    digests = published_digests(lake)
+    if not digests:
+        return None
+    rows = sum(row_counts(lake).values())
+    return Held(fingerprint(digests), rows, lake.database.stat().st_size, _headline(lake))
+
+
+def held_in_deliveries(lake: Lake) -> Held | None:
+    """What became of the alarms that channels were to be told; None before the first run."""
+    path = deliveries_file(lake)
+    if not path.exists():
+        return None
+    content = path.read_bytes()
+    return Held(hashlib.sha256(content).hexdigest()[:32], pq.read_metadata(path).num_rows, len(content))
+
+
+def _headline(lake: Lake) -> str:
+    try:
+        with connect(str(lake.database), read_only=True) as connection:
+            connection.execute(sql_file("macros").text)
+            lines = [line for (line,) in connection.execute(sql_file("headline_window").text).fetchall()]
+            found = connection.execute(sql_file("headline").text)
+            names = [column[0] for column in found.description]
+            return "\n".join([*lines, "", *_markdown(names, found.fetchall())])
+    except duckdb.Error:  # the headline is an ornament: a database that cannot be read shows elsewhere
+        return ""
+
+
+def _markdown(names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    shown = [i for i in range(len(names)) if any(row[i] is not None for row in rows)]
+    cells = [[names[i] for i in shown], ["---"] * len(shown), *([_text(row[i]) for i in shown] for row in rows)]
+    return [f"| {' | '.join(line)} |" for line in cells] if rows else []
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("|", "\\|")

@@ -1,0 +1,69 @@
+"""Which nodes have nothing to do: their inputs, outputs and rules are as they were when the node last ran to its end.
+
+A run with nothing new then compares a version for each table, and looks at no partition.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.node import Context, Node
+from goodput.plumbing.plan import rules
+from goodput.plumbing.project_files import project_folder
+
+
+class Settled:
+    """What is remembered of the nodes of a lake, in its file plan.json; losing it costs time, never a number."""
+
+    def __init__(self, context: Context, nodes: Sequence[Node]) -> None:
+        self._context = context
+        self._nodes = nodes
+        self._path = context.lake.root / "plan.json"
+
+    @cached_property
+    def _remembered(self) -> dict[str, dict[str, str]]:
+        try:
+            found: dict[str, dict[str, str]] = json.loads(self._path.read_text())
+        except (OSError, ValueError):
+            return {}
+        return found
+
+    @cached_property
+    def rules(self) -> dict[str, str]:
+        """What each node obeys, parsed anew only where a file of sql/ or schemas/ or a setting has changed."""
+        texts = {"of": self._texts}
+        if self._remembered.get("texts") == texts:
+            return self._remembered["rules"]
+        return {node.name: rules(node, self._context) for node in self._nodes}
+
+    @cached_property
+    def _texts(self) -> str:
+        folders = (project_folder(name) for name in ("sql", "schemas"))
+        files = sorted(path for folder in folders for path in folder.rglob("*.*"))
+        settings = self._context.settings.model_dump(mode="json")
+        return fingerprint([_text(path) for path in files], settings, version("goodput"))
+
+    def is_settled(self, node: Node) -> bool:
+        """Whether nothing that the node reads, makes or obeys has changed since it last ran to its end."""
+        return self._remembered.get("nodes", {}).get(node.name) == self._state(node)
+
+    def _state(self, node: Node) -> str:
+        catalog = self._context.lake.catalog
+        versions = [catalog[table].version for table in (*node.inputs, *node.tables)]
+        return fingerprint(self.rules[node.name], versions, self._context.observed_ns)
+
+    def remember(self, finished: Sequence[Node]) -> None:
+        """Note the nodes that have run to their end without a blocked partition. Raises LakeUnwritable."""
+        states = {node.name: self._state(node) for node in finished}
+        now = {"texts": {"of": self._texts}, "rules": self.rules, "nodes": states}
+        if now != self._remembered:
+            text = json.dumps(now, indent=1, sort_keys=True)
+            write_atomically(self._path, lambda path: path.write_text(text))
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

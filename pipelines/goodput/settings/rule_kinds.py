@@ -1,0 +1,46 @@
+"""Which kinds of alarm rules there are, and what settings need to know of one. Each kind is a module of one folder.
+
+Settings import no stage: a kind is found by its name, as a plug-in is, and imported only where a rule names it.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Protocol
+
+from goodput.errors import Mistake
+
+if TYPE_CHECKING:
+    from goodput.settings.alarms import Rule
+
+FOLDER = "goodput.monitor.rules"
+
+
+class RuleSettings(Protocol):
+    """What settings ask of a kind: its keys, and what is wrong with a well-formed rule of it.
+
+    `model` is Rule, or a subclass with keys of the kind's own; `takes` names the keys of Rule that only some kinds
+    take (threshold, above, below) and this one does.
+    """
+
+    @property
+    def model(self) -> "type[Rule]": ...  # noqa: D102
+
+    @property
+    def takes(self) -> frozenset[str]: ...  # noqa: D102
+
+    def mistakes(self, key: str, rule: "Rule") -> Iterator[Mistake]: ...  # noqa: D102
+
+
+@cache
+def kind_names() -> tuple[str, ...]:
+    """Names of all kinds in alphabetical order; none of them is imported."""
+    return tuple(sorted(module.name for module in iter_modules(import_module(FOLDER).__path__)))
+
+
+@cache
+def rule_settings(kind: str) -> RuleSettings:
+    """The kind called `kind`, which is one of `kind_names`."""
+    found: RuleSettings = import_module(f"{FOLDER}.{kind}").KIND
+    return found

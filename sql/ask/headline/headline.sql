@@ -1,0 +1,33 @@
+-- description: The latest published day (else the longest window) at a glance: overall and per workload and route
+-- grain: slice
+-- reads: goodput, workloads
+-- unit: what is counted, where that is not requests alone; goodput in % of offered units with its 95 % interval; failed, retries, slow, rejected in units; per_accepted in USD, loaded
+WITH latest AS (
+    SELECT window_s, max(window_start) AS window_start
+    FROM goodput
+    WHERE window_s = (SELECT max(window_s) FROM goodput)
+    GROUP BY window_s
+),
+units AS (
+    SELECT DISTINCT workload, unit_label, bool_or(unit_label <> 'request') OVER () AS differ FROM workloads
+)
+SELECT
+    coalesce(g.workload || ' ' || g.route, 'all') AS slice,
+    CASE WHEN u.differ THEN u.unit_label END AS unit,
+    g.offered,
+    format('{:.1f} % ({:.1f}..{:.1f})',
+        100 * g.goodput_ratio,
+        100 * g.goodput_ci_low_rps * g.window_s / g.offered,
+        100 * g.goodput_ci_high_rps * g.window_s / g.offered) AS goodput,
+    g.definition,
+    g.failed,
+    g.over_budget AS retries,
+    g.slow,
+    g.rejected,
+    g.binding_gate AS binding,
+    dollars(g.cost_per_accepted_usd, least_digits := 4) AS per_accepted
+FROM goodput AS g
+JOIN latest USING (window_s, window_start)
+LEFT JOIN units AS u ON u.workload = g.workload
+WHERE g.slice IN ('overall', 'workload_route') AND g.offered > 0
+ORDER BY g.workload NULLS LAST, g.route NULLS LAST

@@ -1,0 +1,32 @@
+-- description: The three largest leaks of the day (else the longest window) that `headline` shows, where its cost is known
+-- grain: leak
+-- reads: goodput, waste
+-- unit: usd; share of all that was spent
+WITH latest AS (
+    SELECT window_s, max(window_start) AS window_start
+    FROM goodput
+    WHERE window_s = (SELECT max(window_s) FROM goodput)
+    GROUP BY window_s
+)
+SELECT
+    w.bucket AS leak,
+    dollars(w.usd) AS usd,
+    format('{:.1f} %', 100 * w.share_ratio) AS share,
+    CASE w.bucket
+        WHEN 'slow' THEN 'answers that came too late for their gates'
+        WHEN 'rejected' THEN 'answers that failed the quality gate'
+        WHEN 'failed' THEN 'requests that got no complete answer'
+        WHEN 'over_budget' THEN 'answers after more retries than are acceptable'
+        WHEN 'unevaluable' THEN 'answers that lack a measurement which a gate needs'
+        WHEN 'retry' THEN 'tries that another try superseded'
+        WHEN 'abandoned' THEN 'work for clients that had gone away'
+        WHEN 'preemption' THEN 'prompts computed again after a preemption'
+        WHEN 'speculation' THEN 'draft tokens that were rejected'
+        WHEN 'idle' THEN 'replicas that were up with nothing in flight'
+        WHEN 'unattributed' THEN 'bills for nothing that telemetry knows'
+    END || CASE WHEN w.estimated THEN ' (in part estimated)' ELSE '' END AS what
+FROM waste AS w
+JOIN latest USING (window_s, window_start)
+WHERE w.slice = 'overall' AND w.bucket NOT IN ('accepted', 'unlabelled') AND w.usd > 0
+ORDER BY w.usd DESC
+LIMIT 3

@@ -1,0 +1,8 @@
+-- description: Copies of serving records that do not count: of equal record_ids the one from the smallest source_id stays (semantics 9)
+-- grain: record_id, source_id
+-- reads: serving_records
+SELECT r.record_id, r.source_id
+FROM serving_records AS r
+JOIN (
+    SELECT record_id, min(source_id) AS source_id FROM serving_records GROUP BY record_id HAVING count(*) > 1
+) AS kept ON kept.record_id = r.record_id AND kept.source_id <> r.source_id

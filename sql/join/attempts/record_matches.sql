@@ -1,0 +1,131 @@
+-- description: Records of one call that are linked by no parent but by an id, or the trace, that both carry: beside a record of the same try, else below the record that it is a try of (semantics 1)
+-- grain: record_id
+-- reads: record_choices, record_parents, unique_records
+WITH RECURSIVE ranked AS (
+    SELECT
+        record_id, dialect, layer, trace_id, span_id, parent_span_id, call_id, response_id, started_ns, ended_ns, outcome, http_status,
+        coalesce(ended_ns, started_ns) AS over_ns,
+        coalesce(covers_tries, false) AS covers_tries,
+        CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END AS depth,
+        -- which record stands above another: outer layers above inner ones, requests above tries, traced rows above untraced
+        (depth, NOT coalesce(covers_tries, false), span_id IS NULL, dialect, record_id) AS standing
+    FROM unique_records
+    ANTI JOIN record_choices USING (record_id)
+    WHERE (SELECT count(DISTINCT dialect) > 1 FROM unique_records) -- one system alone links its records itself
+),
+traced AS (
+    SELECT DISTINCT trace_id FROM ranked WHERE span_id IS NULL AND trace_id IS NOT NULL
+),
+ids AS (
+    SELECT record_id, dialect, 'call:' || call_id AS id FROM ranked WHERE call_id IS NOT NULL
+    UNION ALL
+    SELECT record_id, dialect, 'answer:' || response_id FROM ranked WHERE response_id IS NOT NULL
+    UNION ALL
+    SELECT record_id, dialect, 'trace:' || trace_id FROM ranked SEMI JOIN traced USING (trace_id)
+),
+shared AS ( -- by more than a record and those right below it
+    SELECT i.record_id, i.dialect, i.id
+    FROM ids AS i
+    WHERE i.id IN (
+        SELECT n.id
+        FROM ids AS n
+        LEFT JOIN record_parents AS p ON p.child_id = n.record_id
+        GROUP BY n.id
+        HAVING min(n.dialect) <> max(n.dialect)
+            AND min(coalesce(p.parent_id, n.record_id)) <> max(coalesce(p.parent_id, n.record_id))
+    )
+),
+climb AS (
+    SELECT DISTINCT record_id, record_id AS top_id, 0 AS steps FROM shared
+    UNION ALL
+    SELECT c.record_id, p.parent_id, c.steps + 1
+    FROM climb AS c
+    JOIN record_parents AS p ON p.child_id = c.top_id
+    WHERE c.steps < 64
+),
+trees AS (
+    SELECT record_id, arg_max(top_id, steps) AS root_id FROM climb GROUP BY record_id
+),
+hosts AS ( -- a record without a parent, and a tree in which someone shares an id with it
+    SELECT DISTINCT a.record_id, t.root_id
+    FROM shared AS a
+    JOIN shared AS b ON b.id = a.id AND b.dialect <> a.dialect
+    JOIN trees AS t ON t.record_id = b.record_id
+    JOIN trees AS own ON own.record_id = a.record_id AND own.root_id = a.record_id
+    JOIN ranked AS guest ON guest.record_id = a.record_id
+    JOIN ranked AS root ON root.record_id = t.root_id
+    WHERE root.standing < guest.standing
+),
+members AS (
+    SELECT DISTINCT root_id, root_id AS member_id FROM hosts
+    UNION ALL
+    SELECT m.root_id, p.child_id FROM members AS m JOIN record_parents AS p ON p.parent_id = m.member_id
+),
+candidates AS (
+    SELECT
+        h.record_id,
+        m.member_id,
+        abs(a.over_ns - b.over_ns) AS apart_ns,
+        NOT a.covers_tries AND NOT b.covers_tries AND a.layer = b.layer AND a.dialect <> b.dialect
+            AND a.record_id NOT IN (SELECT parent_id FROM record_parents) AND apart_ns <= 1000000000 AS may_be_beside,
+        b.depth < a.depth OR (b.covers_tries AND NOT a.covers_tries AND b.depth = a.depth) AS may_be_below,
+        b.depth, b.covers_tries, b.started_ns,
+        -- clocks of two systems, and what each calls the start, differ a little
+        a.started_ns BETWEEN b.started_ns - 1000000000 AND coalesce(b.ended_ns, a.started_ns) + 1000000000 AS is_within
+    FROM hosts AS h
+    JOIN members AS m USING (root_id)
+    JOIN ranked AS a ON a.record_id = h.record_id
+    JOIN ranked AS b ON b.record_id = m.member_id
+),
+beside AS ( -- each is the other's nearest in time
+    SELECT record_id, member_id
+    FROM candidates
+    WHERE may_be_beside
+    QUALIFY row_number() OVER (PARTITION BY record_id ORDER BY apart_ns, member_id) = 1
+        AND row_number() OVER (PARTITION BY member_id ORDER BY apart_ns, record_id) = 1
+),
+below AS (
+    SELECT c.record_id, coalesce(b.member_id, c.member_id) AS member_id
+    FROM candidates AS c
+    ANTI JOIN beside AS own ON own.record_id = c.record_id
+    LEFT JOIN beside AS b ON b.record_id = c.member_id
+    WHERE may_be_below AND is_within
+    QUALIFY row_number() OVER (
+        PARTITION BY c.record_id ORDER BY c.depth DESC, c.covers_tries, c.started_ns DESC, c.member_id) = 1
+),
+-- A gateway with two tracers writes two spans of one call, and its tries are below only one of them: in one trace what
+-- has no record above it belongs to the call that it ran in, if that call has no try.
+adopted AS (
+    SELECT b.record_id, a.record_id AS member_id
+    FROM ranked AS a
+    JOIN ranked AS b ON b.trace_id = a.trace_id AND b.record_id <> a.record_id AND b.depth >= a.depth
+        AND (NOT b.covers_tries OR (b.parent_span_id = a.parent_span_id AND b.over_ns <= a.over_ns))
+        AND b.started_ns >= a.started_ns AND b.started_ns <= a.over_ns
+    WHERE a.covers_tries AND a.span_id IS NOT NULL AND b.span_id IS NOT NULL
+        AND a.record_id NOT IN (SELECT parent_id FROM record_parents)
+        AND b.record_id NOT IN (SELECT child_id FROM record_parents)
+        AND b.record_id NOT IN (SELECT record_id FROM beside UNION ALL SELECT record_id FROM below)
+    QUALIFY row_number() OVER (PARTITION BY b.record_id ORDER BY a.started_ns DESC, a.record_id) = 1
+),
+-- A gateway may log what it refused before any try without an id that its span has: the only refusal of that
+-- status within a span that tried nothing is the same one.
+refused AS (
+    SELECT a.record_id, b.record_id AS member_id
+    FROM ranked AS a
+    JOIN ranked AS b ON b.http_status = a.http_status AND a.started_ns >= b.started_ns - 5000000
+        AND a.over_ns <= b.over_ns + 5000000
+    WHERE a.span_id IS NULL AND a.layer = 'gateway' AND NOT a.covers_tries AND a.outcome <> 'ok' AND a.http_status >= 400
+        AND b.span_id IS NOT NULL AND b.layer = 'gateway' AND b.covers_tries AND b.outcome <> 'ok'
+        AND a.record_id NOT IN (SELECT record_id FROM hosts)
+        AND b.record_id NOT IN (SELECT parent_id FROM record_parents)
+    QUALIFY count(*) OVER (PARTITION BY a.record_id) = 1 AND count(*) OVER (PARTITION BY b.record_id) = 1
+)
+SELECT record_id, member_id AS match_id, true AS beside FROM beside
+UNION ALL
+SELECT record_id, choice_of, true FROM record_choices
+UNION ALL
+SELECT record_id, member_id, false FROM below
+UNION ALL
+SELECT record_id, member_id, false FROM adopted
+UNION ALL
+SELECT record_id, member_id, false FROM refused

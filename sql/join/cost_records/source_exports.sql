@@ -1,0 +1,13 @@
+-- description: The export that each source file belongs to, and the date in its path
+-- grain: source_id
+-- reads: source_files
+-- kind: view
+SELECT
+    source_id,
+    content_hash,
+    -- parts of one export lie in one folder and differ in a part number; all other files are exports of their own
+    regexp_replace(path, '(part[-_]?\d+[^/]*|[-_](\d{5}|\d{12})(\.[A-Za-z0-9.]+)?)$', '') AS export,
+    regexp_replace(
+        coalesce(list_extract(regexp_extract_all(path, '20\d\d-?[01]\d-?[0-3]\d(T[0-9:.-]+)?'), -1), ''), '[^0-9]', '', 'g'
+    ) AS export_date
+FROM source_files

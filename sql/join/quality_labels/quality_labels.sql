@@ -1,0 +1,77 @@
+-- description: Labels joined to the requests that they judge, with the workload's verdict on each (semantics 3)
+-- grain: label_id
+-- reads: attempt_facts, attempt_requests, label_records, options, request_facts, unique_records, workload_rules
+WITH unique_labels AS (
+    SELECT * FROM label_records
+    QUALIFY row_number() OVER (PARTITION BY record_id ORDER BY source_id) = 1
+),
+revised AS (
+    SELECT * FROM unique_labels
+    QUALIFY row_number() OVER (PARTITION BY label_id ORDER BY coalesce(revised_ns, labelled_ns) DESC, record_id DESC) = 1
+),
+record_requests AS (
+    SELECT unnest(f.record_ids) AS record_id, r.request_id, f.trace_id
+    FROM attempt_facts AS f
+    JOIN attempt_requests AS r USING (attempt_id)
+),
+-- every way to find the judged request, surest first; a way that leads to two requests leads to none
+ways AS (
+    SELECT l.label_id, 1 AS way, q.request_id
+    FROM revised AS l JOIN record_requests AS q ON l.subject_kind = 'span' AND q.record_id = l.subject_id
+    UNION ALL
+    SELECT l.label_id, 1, q.request_id
+    FROM revised AS l
+    JOIN unique_records AS r ON l.subject_kind = 'span' AND r.span_id = l.subject_id AND NOT contains(l.subject_id, ':')
+    JOIN record_requests AS q ON q.record_id = r.record_id
+    UNION ALL
+    SELECT l.label_id, 2, q.request_id
+    FROM revised AS l
+    JOIN unique_records AS r ON r.response_id = CASE l.subject_kind WHEN 'response' THEN l.subject_id ELSE l.response_id END
+    JOIN record_requests AS q ON q.record_id = r.record_id
+    UNION ALL
+    SELECT l.label_id, 3, q.request_id
+    FROM revised AS l JOIN request_facts AS q ON l.subject_kind = 'request' AND q.request_key = l.subject_id
+    UNION ALL
+    SELECT l.label_id, 4, q.request_id
+    FROM revised AS l JOIN record_requests AS q ON l.subject_kind = 'trace' AND q.trace_id = l.subject_id
+),
+found AS (
+    SELECT label_id, arg_min(request_id, way) AS request_id
+    FROM (
+        SELECT label_id, way, min(request_id) AS request_id
+        FROM ways
+        GROUP BY label_id, way
+        HAVING count(DISTINCT request_id) = 1
+    )
+    GROUP BY label_id
+)
+SELECT
+    l.label_id,
+    l.subject_kind,
+    l.subject_id,
+    q.request_id,
+    q.request_key,
+    l.evaluator,
+    l.score,
+    l.label,
+    coalesce(
+        l.passed,
+        l.score >= w.min_score,
+        CASE WHEN w.has_quality THEN list_contains(w.pass_labels, lower(l.label)) END
+    ) AS passed,
+    at_utc(l.labelled_ns) AS labelled_at,
+    l.withdrawn,
+    NOT l.withdrawn AND row_number() OVER (
+        PARTITION BY q.request_id, l.evaluator ORDER BY l.withdrawn, coalesce(l.revised_ns, l.labelled_ns) DESC, l.label_id DESC
+    ) = 1 AS current,
+    l.source_id AS source,
+    coalesce(at_utc(q.ended_ns), at_utc(q.arrived_ns)) AS request_at,
+    l.line
+FROM revised AS l
+JOIN found AS f USING (label_id)
+JOIN request_facts AS q ON q.request_id = f.request_id
+CROSS JOIN options AS o
+LEFT JOIN workload_rules AS w USING (workload)
+-- only within the time that a label may count, whatever other hours are loaded
+WHERE l.labelled_ns >= q.arrived_ns - o.max_request_lifetime_ns
+    AND l.labelled_ns <= coalesce(q.ended_ns, q.arrived_ns) + o.label_lateness_ns

@@ -1,0 +1,67 @@
+-- description: Every reading once, and of counters how much they rose since the reading before (semantics 6, 9)
+-- grain: series_id, sampled_ns
+-- reads: sample_options, sample_records
+-- identity: C: of a counter read without gaps, the increases add up to its true growth
+WITH once AS (
+    SELECT s.*, o.staleness_ns
+    FROM sample_records AS s
+    CROSS JOIN sample_options AS o
+    -- two copies of a reading that differ: the higher, so that no order of sources makes a reset
+    QUALIFY row_number() OVER (
+        PARTITION BY series_id, sampled_ns ORDER BY value DESC, start_ns DESC NULLS LAST, source_id, line, position
+    ) = 1
+),
+followed AS (
+    SELECT
+        *,
+        lag(value) OVER series AS value_before,
+        lag(sampled_ns) OVER series AS sampled_before_ns
+    FROM once
+    WINDOW series AS (PARTITION BY series_id ORDER BY sampled_ns)
+),
+several_feeds AS (
+    SELECT layer, replica, metric FROM once GROUP BY ALL HAVING min(preference) < max(preference)
+),
+-- a metric that comes through several feeds, or under an old name beside the new, counts once: as the best one near
+-- in time reports it
+best AS (
+    SELECT
+        series_id, sampled_ns,
+        preference = min(preference) OVER (
+            PARTITION BY layer, replica, metric ORDER BY sampled_ns
+            RANGE BETWEEN staleness_ns PRECEDING AND staleness_ns FOLLOWING
+        ) AS counts
+    FROM once
+    JOIN several_feeds USING (layer, replica, metric)
+),
+linked AS (
+    SELECT
+        f.*,
+        f.sampled_ns - f.sampled_before_ns <= f.staleness_ns AS follows,
+        -- started after the reading before, or fallen: all that it shows has come since then
+        coalesce(f.start_ns > f.sampled_before_ns, false) OR f.value < f.value_before AS anew
+    FROM followed AS f
+    LEFT JOIN best AS b USING (series_id, sampled_ns)
+    WHERE coalesce(b.counts, true)
+)
+SELECT
+    series_id,
+    replica,
+    metric,
+    at_utc(sampled_ns) AS sampled_at,
+    value,
+    kind,
+    CASE
+        WHEN kind = 'gauge' THEN NULL
+        WHEN temporality = 'delta' THEN value
+        WHEN follows THEN CASE WHEN anew THEN value ELSE value - value_before END
+    END AS increase,
+    CASE
+        WHEN temporality = 'delta' AND start_ns IS NOT NULL THEN (sampled_ns - start_ns) / 1e9
+        WHEN follows THEN (sampled_ns - sampled_before_ns) / 1e9
+    END AS interval_s,
+    coalesce(kind = 'counter' AND temporality IS DISTINCT FROM 'delta' AND follows AND anew, false) AS reset,
+    reason, model, pool, layer, dialect, emitted, labels, version,
+    source_id AS source,
+    sampled_ns
+FROM linked

@@ -1,0 +1,114 @@
+-- description: Every request with each gate's outcome and its verdict (semantics 2, 3)
+-- grain: request_key
+-- reads: attempt_facts, options, quality_labels, request_facts, workload_rules
+-- kind: view
+WITH judged AS (
+    SELECT
+        l.request_id,
+        bool_or(l.passed = false) AS any_failed,
+        count(DISTINCT l.evaluator) FILTER (WHERE l.passed) AS evaluators_passed
+    FROM quality_labels AS l
+    JOIN request_facts AS q USING (request_id)
+    JOIN workload_rules AS w USING (workload)
+    WHERE l.current AND l.passed IS NOT NULL AND (len(w.evaluators) = 0 OR list_contains(w.evaluators, l.evaluator))
+    GROUP BY l.request_id
+),
+measured AS (
+    SELECT
+        q.request_key,
+        q.workload,
+        at_utc(q.arrived_ns) AS arrived_at,
+        at_utc(q.ended_ns) AS ended_at,
+        q.attempts,
+        q.retry_count,
+        q.delivering_attempt_id,
+        coalesce(d.tenant, q.tenant) AS tenant, coalesce(d.session_id, q.session_id) AS session_id, d.model, d.replica, d.pool, d.route, d.streamed,
+        CASE WHEN o.latency_origin = 'attempt' THEN d.arrived_ns ELSE q.arrived_ns END AS origin_ns,
+        -- clocks of two layers may disagree: a first token before the arrival is no latency
+        CASE WHEN NOT q.unended AND d.first_token_ns >= origin_ns THEN (d.first_token_ns - origin_ns) / 1e9 END AS ttft_s,
+        CASE WHEN NOT q.unended THEN (d.ended_ns - origin_ns) / 1e9 END AS e2e_s,
+        CASE WHEN NOT q.unended THEN (d.ended_ns - q.arrived_ns) / 1e9 END AS since_submission_s,
+        d.queue_s, d.itl_p95_s, d.jitter_s,
+        d.input_tokens, d.cached_input_tokens, d.cache_write_tokens, d.output_tokens, d.paced_tokens, d.reasoning_tokens,
+        CASE WHEN q.unended AND q.ended_ns IS NOT NULL THEN 'timeout' ELSE d.outcome END AS outcome,
+        d.finish_reason, d.error_type,
+        q.ended_ns IS NULL AS in_flight,
+        j.any_failed, j.evaluators_passed,
+        w.* EXCLUDE (workload, ordinal, model, route, pool, tenant, attributes)
+    FROM request_facts AS q
+    CROSS JOIN options AS o
+    JOIN attempt_facts AS d ON d.attempt_id = q.delivering_attempt_id
+    LEFT JOIN workload_rules AS w USING (workload)
+    LEFT JOIN judged AS j ON j.request_id = q.request_id
+),
+timed AS (
+    SELECT
+        *,
+        CASE WHEN paced_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_s >= ttft_s
+            THEN (e2e_s - ttft_s) / (paced_tokens - 1) END AS tpot_s
+    FROM measured
+),
+gated AS (
+    SELECT
+        *,
+        CASE WHEN NOT in_flight THEN outcome = 'ok' END AS pass_success,
+        retry_count <= retries_bound AS pass_retries,
+        coalesce(ttft_s <= ttft_bound, CASE WHEN ttft_missing_passes THEN true END) AS pass_ttft,
+        ttft_bound IS NOT NULL AND ttft_s IS NULL AND NOT ttft_missing_passes AS ttft_unknown,
+        tpot_bound IS NOT NULL AND (coalesce(paced_tokens, 2) <= 1 OR streamed IS NOT DISTINCT FROM false) AS tpot_na,
+        coalesce(tpot_s <= tpot_bound, CASE WHEN tpot_missing_passes AND NOT tpot_na THEN true END) AS pass_tpot,
+        tpot_bound IS NOT NULL AND tpot_s IS NULL AND NOT tpot_na AND NOT tpot_missing_passes AS tpot_unknown,
+        coalesce(e2e_s <= e2e_bound, CASE WHEN e2e_missing_passes THEN true END) AS pass_e2e,
+        e2e_bound IS NOT NULL AND e2e_s IS NULL AND NOT e2e_missing_passes AS e2e_unknown,
+        coalesce(itl_p95_s <= itl_p95_bound, CASE WHEN itl_p95_missing_passes THEN true END) AS pass_itl_p95,
+        itl_p95_bound IS NOT NULL AND itl_p95_s IS NULL AND NOT itl_p95_missing_passes AS itl_p95_unknown,
+        coalesce(jitter_s <= jitter_bound, CASE WHEN jitter_missing_passes THEN true END) AS pass_jitter,
+        jitter_bound IS NOT NULL AND jitter_s IS NULL AND NOT jitter_missing_passes AS jitter_unknown,
+        coalesce(since_submission_s <= deadline_bound, CASE WHEN deadline_missing_passes THEN true END) AS pass_deadline,
+        deadline_bound IS NOT NULL AND since_submission_s IS NULL AND NOT deadline_missing_passes AS deadline_unknown,
+        CASE
+            WHEN any_failed THEN false
+            WHEN coalesce(evaluators_passed, 0) >= greatest(len(evaluators), 1) THEN true
+        END AS quality_known
+    FROM timed
+),
+blocked AS (
+    SELECT
+        *,
+        CASE WHEN has_quality THEN quality_known END AS pass_quality,
+        coalesce(has_quality AND quality_known IS DISTINCT FROM true, false) AS quality_blocks,
+        list_filter([
+            CASE WHEN NOT pass_success THEN 'success' END,
+            CASE WHEN NOT pass_retries THEN 'retries' END,
+            CASE WHEN pass_ttft = false OR ttft_unknown THEN 'ttft' END,
+            CASE WHEN pass_tpot = false OR tpot_unknown THEN 'tpot' END,
+            CASE WHEN pass_e2e = false OR e2e_unknown THEN 'e2e' END,
+            CASE WHEN pass_itl_p95 = false OR itl_p95_unknown THEN 'itl_p95' END,
+            CASE WHEN pass_jitter = false OR jitter_unknown THEN 'jitter' END,
+            CASE WHEN pass_deadline = false OR deadline_unknown THEN 'deadline' END
+        ], lambda gate: gate IS NOT NULL) AS blocking
+    FROM gated
+)
+SELECT
+    * EXCLUDE (blocking, quality_blocks, tpot_na),
+    coalesce(has_quality, false) AND NOT in_flight AND len(blocking) = 0 AS needs_label,
+    coalesce(tpot_na, false) AND NOT in_flight AS tpot_na,
+    CASE
+        WHEN in_flight THEN NULL
+        -- a label that is still missing fails nothing
+        WHEN len(blocking) = 1 AND pass_quality IS DISTINCT FROM false THEN blocking[1]
+        WHEN len(blocking) = 0 AND pass_quality = false THEN 'quality'
+    END AS sole_failing_gate,
+    CASE
+        WHEN in_flight THEN 'in_flight'
+        WHEN NOT pass_success THEN 'failed'
+        WHEN pass_retries = false THEN 'over_budget'
+        WHEN pass_ttft = false OR pass_tpot = false OR pass_e2e = false OR pass_itl_p95 = false
+            OR pass_jitter = false OR pass_deadline = false THEN 'slow'
+        WHEN pass_quality = false THEN 'rejected'
+        WHEN len(blocking) > 0 THEN 'unevaluable'
+        WHEN quality_blocks THEN 'unlabelled'
+        ELSE 'accepted'
+    END AS verdict,
+    NULL::DOUBLE AS cost_usd
+FROM blocked

@@ -1,0 +1,27 @@
+-- description: Judgements of whole sessions in their current revision (semantics 3); a verdict that only a workload could give is unknown
+-- grain: label_id
+-- reads: label_records
+WITH revised AS (
+    SELECT * FROM label_records
+    WHERE subject_kind = 'session'
+    QUALIFY row_number() OVER (
+        PARTITION BY label_id ORDER BY coalesce(revised_ns, labelled_ns) DESC, record_id DESC, source_id
+    ) = 1
+)
+SELECT
+    label_id,
+    subject_kind,
+    subject_id,
+    NULL::VARCHAR AS request_key,
+    evaluator,
+    score,
+    label,
+    passed,
+    at_utc(labelled_ns) AS labelled_at,
+    withdrawn,
+    NOT withdrawn AND row_number() OVER (
+        PARTITION BY subject_id, evaluator ORDER BY withdrawn, coalesce(revised_ns, labelled_ns) DESC, label_id DESC
+    ) = 1 AS current,
+    source_id AS source,
+    line
+FROM revised

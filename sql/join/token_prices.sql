@@ -1,0 +1,41 @@
+-- description: Prices of tokens and the time for which they hold; a list that repeats the previous prices changes nothing
+-- grain: model, valid_from
+-- reads: price_lines, price_rules, source_exports
+WITH dated_lists AS (
+    SELECT
+        p.*,
+        x.content_hash,
+        coalesce(
+            try_strptime(left(x.export_date, 8), '%Y%m%d')::TIMESTAMPTZ, r.valid_from, '2020-01-01 00:00:00+00'::TIMESTAMPTZ
+        ) AS valid_from,
+        md5(to_json([
+            provider, input_token_usd::VARCHAR, output_token_usd::VARCHAR, cached_input_token_usd::VARCHAR,
+            cache_write_token_usd::VARCHAR, reasoning_token_usd::VARCHAR, tiered::VARCHAR
+        ])::VARCHAR) AS price_digest
+    FROM price_lines AS p
+    JOIN source_exports AS x USING (source_id)
+    CROSS JOIN price_rules AS r
+),
+lists AS (
+    SELECT * FROM dated_lists
+    QUALIFY row_number() OVER (PARTITION BY model, valid_from ORDER BY content_hash DESC, record_id) = 1
+),
+changes AS (
+    SELECT * FROM lists
+    QUALIFY price_digest IS DISTINCT FROM lag(price_digest) OVER (PARTITION BY model ORDER BY valid_from)
+)
+SELECT
+    model,
+    valid_from,
+    lead(valid_from) OVER (PARTITION BY model ORDER BY valid_from) AS valid_to,
+    provider,
+    input_token_usd,
+    output_token_usd,
+    cached_input_token_usd,
+    cache_write_token_usd,
+    reasoning_token_usd,
+    tiered,
+    content_hash AS source_hash,
+    source_id AS source,
+    line
+FROM changes

@@ -1,0 +1,35 @@
+-- description: How much of its input each replica found in its cache, by its attempts and by its own counters (semantics 6)
+-- grain: window_start, window_s, replica
+-- reads: attempts, grains, replica_counts, replica_grid
+WITH looked_up AS (
+    SELECT
+        g.window_s, a.ended_ns // 1000000000 // g.window_s * g.window_s AS start_s, a.replica,
+        count(*) AS attempts,
+        count(*) FILTER (WHERE cached_input_tokens IS NOT NULL AND input_tokens > 0) AS lookups,
+        sum(input_tokens) FILTER (WHERE cached_input_tokens IS NOT NULL) AS input_tokens,
+        sum(cached_input_tokens) FILTER (WHERE input_tokens IS NOT NULL) AS cached_input_tokens,
+        count(ttft_s) FILTER (WHERE answered AND cached_input_tokens > 0) AS n_ttft_hit,
+        count(ttft_s) FILTER (WHERE answered AND cached_input_tokens = 0) AS n_ttft_miss,
+        quantile_cont(ttft_s, [0.5, 0.95]) FILTER (WHERE answered AND cached_input_tokens > 0) AS q_hit,
+        quantile_cont(ttft_s, [0.5, 0.95]) FILTER (WHERE answered AND cached_input_tokens = 0) AS q_miss
+    FROM (SELECT *, outcome = 'ok' AND input_tokens > 0 AS answered FROM attempts) AS a
+    CROSS JOIN grains AS g
+    WHERE a.replica IS NOT NULL AND a.ended_ns IS NOT NULL
+    GROUP BY ALL
+)
+SELECT
+    make_timestamptz(r.start_s * 1000000) AS window_start, r.window_s, r.replica, r.pool, r.model,
+    coalesce(l.attempts, 0) AS attempts,
+    coalesce(l.lookups, 0) AS lookups,
+    l.input_tokens::BIGINT AS input_tokens,
+    l.cached_input_tokens::BIGINT AS cached_input_tokens,
+    ratio(l.cached_input_tokens, l.input_tokens) AS hit_ratio,
+    round(c.queried_tokens)::BIGINT AS engine_queried_tokens,
+    round(c.hit_tokens)::BIGINT AS engine_hit_tokens,
+    c.hit_ratio AS engine_hit_ratio,
+    ratio(l.cached_input_tokens, l.input_tokens) - c.hit_ratio AS reconciliation_gap,
+    l.q_hit[1] AS p50_ttft_hit_s, l.q_hit[2] AS p95_ttft_hit_s, coalesce(l.n_ttft_hit, 0) AS n_ttft_hit,
+    l.q_miss[1] AS p50_ttft_miss_s, l.q_miss[2] AS p95_ttft_miss_s, coalesce(l.n_ttft_miss, 0) AS n_ttft_miss
+FROM replica_grid AS r
+LEFT JOIN looked_up AS l USING (window_s, start_s, replica)
+LEFT JOIN replica_counts AS c USING (window_s, start_s, replica)

@@ -1,0 +1,67 @@
+-- description: Cost records split at the ledger's windows: the amount in proportion to the period
+-- grain: cost_id, step_s
+-- reads: cost_records, ledger_options, replica_hours, target_hours
+-- unit: level is what the record is for: replica, pool, model, request (overhead), or none known to telemetry
+-- Bills may call replicas by another name than telemetry does (the pod's name, not its uid): a record of a replica that is
+-- not known is its pool's where none of the pool's replicas is known by the name that its bills give it.
+WITH timed AS (
+    SELECT
+        *,
+        epoch_us(period_start) * 1000 AS begin_ns,
+        epoch_us(period_end) * 1000 AS end_ns
+    FROM cost_records
+),
+stepped AS (
+    SELECT
+        t.*, o.step_ns,
+        greatest(begin_ns, w.from_ns) // step_ns AS first_step,
+        -- a charge of no duration lies where it begins
+        least(greatest(end_ns - 1, begin_ns), w.until_ns - 1) // step_ns AS last_step
+    FROM timed AS t
+    CROSS JOIN ledger_options AS o
+    CROSS JOIN (
+        SELECT min(epoch_hour) * 3600000000000 AS from_ns, (max(epoch_hour) + 1) * 3600000000000 AS until_ns FROM target_hours
+    ) AS w
+    WHERE begin_ns < w.until_ns AND (end_ns > w.from_ns OR begin_ns >= w.from_ns)
+),
+split AS (
+    SELECT *, unnest(range(first_step, last_step + 1)) AS step FROM stepped
+),
+pools AS (
+    SELECT pool, epoch_hour, bool_or(by_engine) AS by_engine
+    FROM replica_hours
+    WHERE pool IS NOT NULL
+    GROUP BY pool, epoch_hour
+),
+placed AS (
+    SELECT
+        cost_id, c.basis, c.replica, c.pool, c.model,
+        -- bills win over allocations, both over rate cards, for the time that they cover
+        CASE c.basis WHEN 'allocation' THEN 2 WHEN 'rate_card' THEN 3 ELSE 1 END AS rank,
+        -- where engines of the pool report their names, a name that only callers use is not an engine's
+        h.replica IS NOT NULL AND (h.by_engine OR NOT coalesce(p.by_engine, false)) AS is_known,
+        CASE
+            WHEN c.basis = 'overhead' THEN 'request'
+            WHEN is_known THEN 'replica'
+            WHEN c.replica IS NOT NULL AND (p.pool IS NULL OR bool_or(is_known) OVER (PARTITION BY c.pool, p.epoch_hour))
+                THEN 'none'
+            WHEN c.pool IS NOT NULL THEN 'pool'
+            WHEN c.model IS NOT NULL THEN 'model'
+            ELSE 'none'
+        END AS level,
+        step * step_ns // 1000000000 AS step_s,
+        greatest(begin_ns, step * step_ns) AS from_ns,
+        least(end_ns, (step + 1) * step_ns) AS to_ns,
+        CASE WHEN end_ns > begin_ns THEN (to_ns - from_ns) / (end_ns - begin_ns) ELSE 1.0 END AS share,
+        amount_usd * share AS usd,
+        gpu_s * share AS gpu_s
+    FROM split AS c
+    LEFT JOIN replica_hours AS h ON h.replica = c.replica AND h.epoch_hour = step * step_ns // 3600000000000
+    LEFT JOIN pools AS p ON p.pool = c.pool AND p.epoch_hour = step * step_ns // 3600000000000
+    WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours)
+)
+SELECT
+    *,
+    -- where nothing shares the cost of a pool or model, only its best basis counts
+    level NOT IN ('pool', 'model') OR rank = min(rank) OVER (PARTITION BY level, pool, model, step_s) AS is_best
+FROM placed

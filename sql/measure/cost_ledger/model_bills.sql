@@ -1,0 +1,19 @@
+-- description: Bills of models that are bought by the token, in windows in which they were called
+-- grain: model, step_s
+-- reads: cost_pieces, ledger_pieces, replica_costs
+WITH bills AS (
+    SELECT model, step_s, rank, sum_usd(usd) AS usd
+    FROM cost_pieces
+    WHERE level = 'model' AND is_best
+    GROUP BY model, step_s, rank
+)
+SELECT
+    b.model, b.step_s, b.usd,
+    ['billing', 'allocation', 'rate_card'][b.rank] AS basis,
+    coalesce(sum_steady(p.reported_work * p.share), 0) AS work,
+    count(*) AS pieces
+FROM bills AS b
+JOIN ledger_pieces AS p ON p.model = b.model AND p.step_s = b.step_s AND p.is_target
+LEFT JOIN replica_costs AS c ON c.replica = p.replica AND c.step_s = p.step_s
+WHERE is_bought(c.usd, p.engine_seen, c.sampled)
+GROUP BY b.model, b.step_s, b.usd, b.rank

@@ -1,0 +1,29 @@
+-- description: What each pool, and the fleet as a whole, did in each base window: the points that disruptions are measured on (semantics 7)
+-- grain: pool (NULL: the fleet), start_s
+-- reads: cache_by_replica, disruption_options, goodput
+WITH looked_up AS (
+    SELECT
+        epoch_us(window_start) // 1000000 AS start_s, coalesce(pool, 'unknown') AS pool,
+        sum(input_tokens)::BIGINT AS input_tokens, sum(cached_input_tokens)::BIGINT AS cached_input_tokens
+    FROM cache_by_replica
+    JOIN disruption_options ON window_s = base_s
+    GROUP BY ALL
+),
+cached AS (
+    SELECT * FROM looked_up
+    UNION ALL
+    SELECT start_s, NULL, sum(input_tokens)::BIGINT, sum(cached_input_tokens)::BIGINT FROM looked_up GROUP BY start_s
+),
+served AS (
+    SELECT
+        pool, epoch_us(window_start) // 1000000 AS start_s, o.base_s, arrivals, offered, p95_ttft_s, NOT partial AS whole,
+        -- integers add up to the same sum in any order; where only a sample is labelled, accepted requests are estimated
+        round(goodput_rps * window_s * 1e6)::BIGINT AS accepted_millionths,
+        round(cost_usd * 1e9)::BIGINT AS cost_nanousd
+    FROM goodput
+    JOIN disruption_options AS o ON window_s = base_s
+    WHERE slice IN ('overall', 'pool')
+)
+SELECT s.*, c.input_tokens, c.cached_input_tokens
+FROM served AS s
+LEFT JOIN cached AS c ON c.start_s = s.start_s AND c.pool IS NOT DISTINCT FROM s.pool

@@ -1,0 +1,44 @@
+-- description: Goodput by offered load per replica, by route and by pool, with the highest load that is still served well (semantics 8)
+-- grain: slice, pool, route, load_bin
+-- reads: frontier_bins, frontier_knees, frontier_sustained, frontier_tails
+-- Loads between the least and the most observed that never occurred are rows with no windows, one for each gap.
+WITH ranges AS (
+    SELECT slice, name, load_bin, load_bin + 1 AS end_bin FROM frontier_bins
+    UNION ALL
+    SELECT slice, name, load_bin + 1, next_bin
+    FROM (SELECT *, lead(load_bin) OVER (PARTITION BY slice, name ORDER BY load_bin) AS next_bin FROM frontier_bins)
+    WHERE next_bin > load_bin + 1
+)
+SELECT
+    slice,
+    CASE WHEN slice = 'pool' THEN name END AS pool,
+    CASE WHEN slice = 'route' THEN name END AS route,
+    r.load_bin,
+    10 ** (r.load_bin / 20) AS from_rps,
+    10 ** (r.end_bin / 20) AS to_rps,
+    coalesce(b.windows, 0) AS windows,
+    coalesce(b.arrivals, 0) AS arrivals,
+    b.load_rps,
+    b.replicas,
+    b.succeeded / b.replica_time_s AS throughput_rps,
+    b.estimate / b.replica_time_s AS goodput_rps,
+    b.goodput_ratio,
+    CASE WHEN b.effective_n > 0 THEN wilson(b.goodput_ratio, b.effective_n).low END AS goodput_ratio_ci_low,
+    CASE WHEN b.effective_n > 0 THEN wilson(b.goodput_ratio, b.effective_n).high END AS goodput_ratio_ci_high,
+    t.p99_ttft_s, t.p99_tpot_s, t.p99_e2e_s,
+    b.p99_gates_hold,
+    s.is_sustained,
+    b.cost_per_accepted_usd,
+    b.ended < 100 AS low_n,
+    k.unloaded_goodput_ratio,
+    k.knee_rps,
+    k.knee_is_last,
+    k.observed_min_rps,
+    k.observed_max_rps,
+    k.peak_rps,
+    k.recommended_replicas
+FROM ranges AS r
+JOIN frontier_knees AS k USING (slice, name)
+LEFT JOIN frontier_bins AS b USING (slice, name, load_bin)
+LEFT JOIN frontier_sustained AS s USING (slice, name, load_bin)
+LEFT JOIN frontier_tails AS t USING (slice, name, load_bin)

@@ -1,0 +1,12 @@
+-- description: Outcomes of each window of a load bin: requests that ended and succeeded, and the estimate of those accepted
+-- grain: slice, name, load_bin, window_start
+-- reads: frontier_loads, frontier_strata, frontier_windows
+SELECT
+    slice, name, load_bin, window_start,
+    sum(accepted_estimate(s.policy, w.accepted, w.need, w.labelled, s.pass_rate) ORDER BY workload, pool, route) AS estimate,
+    sum(w.ended)::BIGINT AS ended,
+    sum(w.succeeded)::BIGINT AS succeeded
+FROM frontier_windows AS w
+JOIN frontier_loads USING (slice, name, window_start)
+JOIN frontier_strata AS s USING (slice, name, load_bin, workload)
+GROUP BY ALL

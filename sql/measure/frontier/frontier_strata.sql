@@ -1,0 +1,21 @@
+-- description: Labels of each load bin by workload: pass rates are estimated there, as labels are sampled workload by workload
+-- grain: slice, name, load_bin, workload
+-- reads: frontier_loads, frontier_windows, workload_rules
+WITH counted AS (
+    SELECT
+        slice, name, load_bin, workload,
+        coalesce(any_value(r.unlabelled), 'estimate') AS policy,
+        sum(need)::BIGINT AS need,
+        sum(labelled)::BIGINT AS labelled,
+        ratio(sum(accepted), sum(labelled)) AS pass_rate
+    FROM frontier_windows
+    JOIN frontier_loads USING (slice, name, window_start)
+    LEFT JOIN workload_rules AS r USING (workload)
+    GROUP BY ALL
+)
+SELECT
+    *,
+    -- of the estimated number of accepted requests: none where all are labelled, or none is
+    CASE WHEN policy = 'estimate' AND labelled BETWEEN 1 AND need - 1
+        THEN need ** 2 * pass_rate * (1 - pass_rate) / drawn_size(labelled, need) ELSE 0 END AS label_variance
+FROM counted

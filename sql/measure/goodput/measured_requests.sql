@@ -1,0 +1,43 @@
+-- description: The columns of requests that `goodput` needs, once for all slices; dimensions as enum codes, times in Unix seconds
+-- grain: request_key; sessions beside them where a workload counts those
+-- reads: coverage, measured_sessions, requests, workload_rules
+-- A row without a verdict is not counted, only timed: a request of a workload that counts sessions.
+SELECT
+    workload::workload_code AS workload,
+    coalesce(model, 'unknown')::model_code AS model,
+    coalesce(pool, 'unknown')::pool_code AS pool,
+    coalesce(route, 'unknown')::route_code AS route,
+    r.* EXCLUDE (workload, model, pool, route, counted) REPLACE (
+        CASE WHEN counted THEN pass_success END AS pass_success,
+        CASE WHEN counted THEN pass_quality END AS pass_quality
+    )
+FROM (
+    SELECT
+        workload, model, pool, route, counted,
+        CASE WHEN counted THEN verdict END AS verdict,
+        CASE WHEN counted THEN sole_failing_gate END AS sole_failing_gate,
+        epoch_us(arrived_at) // 1000000 AS arrived_s,
+        -- a request in flight has arrived but is in no window yet
+        CASE WHEN verdict <> 'in_flight' THEN epoch_us(ended_at) // 1000000 END AS ended_s,
+        CASE WHEN counted THEN output_tokens END AS output_tokens,
+        counted AND retry_count > 0 AS retried,
+        counted AND needs_label AS needs_label,
+        tpot_na,
+        COLUMNS('^pass_'),
+        -- percentiles are over succeeded requests; NULLs are left out of them
+        CASE WHEN pass_success THEN ttft_s END AS ttft_s,
+        CASE WHEN pass_success THEN tpot_s END AS tpot_s,
+        CASE WHEN pass_success THEN e2e_s END AS e2e_s,
+        CASE WHEN pass_success THEN queue_s END AS queue_s,
+        -- of the replica's hour, in millionths: integers add up to the same sum in any order
+        CASE WHEN verdict <> 'in_flight' THEN round(1e6 * coverage_ratio)::BIGINT END AS coverage_ppm
+    FROM (
+        SELECT q.*, c.coverage_ratio, w.workload IS NULL AS counted
+        FROM requests AS q
+        LEFT JOIN coverage AS c
+            ON c.replica = q.replica AND c.window_start = make_timestamptz(epoch_us(q.ended_at) // 3600000000 * 3600000000)
+        LEFT JOIN workload_rules AS w ON w.workload = q.workload AND w.unit = 'session'
+    )
+    UNION ALL BY NAME
+    SELECT *, true AS counted FROM measured_sessions
+) AS r

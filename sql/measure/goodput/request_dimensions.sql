@@ -1,0 +1,15 @@
+-- description: The distinct values of each dimension of requests, so that requests are grouped by enum codes
+-- grain: one row
+-- reads: requests, session_hours, waste
+SELECT
+    list_sort(list_distinct(['unknown'] || list(DISTINCT workload))) AS workload,
+    list_sort(list_distinct(['unknown'] || list(DISTINCT model))) AS model,
+    list_sort(list_distinct(['unknown'] || list(DISTINCT pool))) AS pool,
+    list_sort(list_distinct(['unknown'] || list(DISTINCT route))) AS route
+FROM (
+    SELECT workload, model, pool, route FROM requests
+    UNION ALL
+    SELECT workload, model, pool, route FROM session_hours
+    UNION ALL
+    SELECT workload, model, pool, route FROM waste WHERE slice = 'finest'
+)

@@ -1,0 +1,13 @@
+-- description: What each window of the finest slice cost, for `goodput`
+-- grain: window_s, start_s, workload, model, pool, route
+-- reads: waste
+SELECT
+    window_s,
+    epoch_us(window_start) // 1000000 AS start_s,
+    workload::workload_code AS workload, model::model_code AS model, pool::pool_code AS pool, route::route_code AS route,
+    sum(usd::DECIMAL(38, 18)) AS usd,
+    sum(usd::DECIMAL(38, 18)) FILTER (WHERE bucket NOT IN ('accepted', 'unlabelled')) AS wasted_usd,
+    sum(gpu_s) > 0 AS live
+FROM waste
+WHERE slice = 'finest'
+GROUP BY ALL

@@ -1,0 +1,21 @@
+-- description: Percentiles of each window by the dimensions in `quantile_slice`: the fewest that divide the requests as a slice does; run once for each combination
+-- grain: quantile_by_workload, quantile_by_model, quantile_by_pool, quantile_by_route, window_s, start_s, k_workload, k_model, k_pool, k_route
+-- reads: grains, measured_range, measured_requests, quantile_slice
+SELECT
+    c.*,
+    g.window_s,
+    r.ended_s // g.window_s * g.window_s AS start_s,
+    CASE WHEN c.quantile_by_workload THEN r.workload END AS k_workload,
+    CASE WHEN c.quantile_by_model THEN r.model END AS k_model,
+    CASE WHEN c.quantile_by_pool THEN r.pool END AS k_pool,
+    CASE WHEN c.quantile_by_route THEN r.route END AS k_route,
+    quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS q_ttft,
+    quantile_cont(tpot_s, [0.5, 0.95, 0.99]) AS q_tpot,
+    quantile_cont(e2e_s, [0.5, 0.95, 0.99]) AS q_e2e,
+    quantile_cont(queue_s, [0.5, 0.95, 0.99]) AS q_queue
+FROM measured_requests AS r
+CROSS JOIN quantile_slice AS c
+CROSS JOIN grains AS g
+CROSS JOIN measured_range AS p
+WHERE r.ended_s >= p.from_s AND r.ended_s < p.until_s
+GROUP BY ALL

@@ -1,0 +1,41 @@
+-- description: Stretches of time in which each replica lived, and in which it had attempts in flight (semantics 5, 6)
+-- grain: replica, state, from_ns
+-- reads: attempts, replica_samples, sample_options
+WITH served AS (
+    SELECT
+        replica, started_ns AS from_ns, greatest(ended_ns, started_ns) AS until_ns,
+        max(greatest(ended_ns, started_ns)) OVER (
+            PARTITION BY replica ORDER BY started_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+    FROM attempts
+    WHERE replica IS NOT NULL AND ended_ns IS NOT NULL
+),
+busy AS (
+    -- the latest end before a stretch begins is the end of the stretch before it
+    SELECT
+        s.replica, s.from_ns,
+        coalesce(lead(s.before_ns) OVER (PARTITION BY s.replica ORDER BY s.from_ns), e.end_ns) AS until_ns
+    FROM served AS s
+    JOIN (SELECT replica, max(until_ns) AS end_ns FROM served GROUP BY replica) AS e USING (replica)
+    WHERE s.before_ns IS NULL OR s.from_ns > s.before_ns
+),
+signs AS (
+    SELECT
+        *,
+        max(until_ns) OVER (
+            PARTITION BY replica ORDER BY from_ns, until_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+    FROM (
+        SELECT * FROM busy
+        UNION ALL
+        SELECT DISTINCT replica, sampled_ns, sampled_ns FROM replica_samples WHERE layer = 'engine'
+    )
+)
+SELECT replica, 'busy' AS state, from_ns, until_ns FROM busy
+UNION ALL
+-- between two signs of life no further apart than staleness_s a replica is up
+SELECT
+    s.replica, 'up', s.from_ns,
+    coalesce(lead(s.before_ns) OVER (PARTITION BY s.replica ORDER BY s.from_ns), e.end_ns)
+FROM signs AS s
+CROSS JOIN sample_options AS o
+JOIN (SELECT replica, max(until_ns) AS end_ns FROM signs GROUP BY replica) AS e USING (replica)
+WHERE s.before_ns IS NULL OR s.from_ns > s.before_ns + o.staleness_ns

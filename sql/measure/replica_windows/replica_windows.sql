@@ -1,0 +1,39 @@
+-- description: The state of each replica in each window: time up and busy, KV cache, queue, preemptions, restarts (semantics 6)
+-- grain: window_start, window_s, replica
+-- reads: attempts, grains, replica_counts, replica_gauges, replica_grid
+WITH served AS (
+    SELECT
+        g.window_s, a.ended_ns // 1000000000 // g.window_s * g.window_s AS start_s, a.replica,
+        count(*) AS attempts,
+        sum(preemptions) AS preemptions,
+        sum(recomputed_tokens) AS recomputed_tokens,
+        count(queue_s) AS n_queue,
+        quantile_cont(queue_s, [0.5, 0.95]) AS q_queue
+    FROM attempts AS a
+    CROSS JOIN grains AS g
+    WHERE a.replica IS NOT NULL AND a.ended_ns IS NOT NULL
+    GROUP BY ALL
+),
+kv AS (SELECT * FROM replica_gauges WHERE metric = 'kv_usage_ratio'),
+running AS (SELECT * FROM replica_gauges WHERE metric = 'running_requests'),
+waiting AS (SELECT * FROM replica_gauges WHERE metric = 'waiting_requests')
+SELECT
+    make_timestamptz(r.start_s * 1000000) AS window_start, r.window_s, r.replica, r.pool, r.model,
+    r.up_s, r.busy_s,
+    coalesce(s.attempts, 0) AS attempts,
+    k.mean AS mean_kv_usage_ratio, k.highest AS max_kv_usage_ratio, k.p99 AS p99_kv_usage_ratio, k.last AS last_kv_usage_ratio,
+    n.mean AS mean_running_requests, n.highest AS max_running_requests,
+    w.mean AS mean_waiting_requests, w.highest AS max_waiting_requests,
+    s.q_queue[1] AS p50_queue_s, s.q_queue[2] AS p95_queue_s, coalesce(s.n_queue, 0) AS n_queue,
+    -- the engine's own count includes what no attempt reports; where it was not read, the attempts' reports
+    coalesce(round(c.preemptions), s.preemptions)::BIGINT AS preemptions,
+    coalesce(round(c.recomputed_tokens), s.recomputed_tokens)::BIGINT AS recomputed_tokens,
+    c.restarts,
+    r.appeared,
+    CASE WHEN k.metric IS NOT NULL THEN coalesce(k.frozen, false) END AS stale
+FROM replica_grid AS r
+LEFT JOIN served AS s USING (window_s, start_s, replica)
+LEFT JOIN replica_counts AS c USING (window_s, start_s, replica)
+LEFT JOIN kv AS k USING (window_s, start_s, replica)
+LEFT JOIN running AS n USING (window_s, start_s, replica)
+LEFT JOIN waiting AS w USING (window_s, start_s, replica)

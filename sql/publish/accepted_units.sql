@@ -1,0 +1,17 @@
+-- description: Accepted units of each workload under its own name for them (resolutions, tasks, items ...), per hour, and the cost of one (semantics 8)
+-- grain: window_start, window_s, workload
+-- reads: goodput, workloads
+-- kind: view
+SELECT
+    g.window_start, g.window_s, g.workload,
+    coalesce(w.unit, 'request') AS unit,
+    coalesce(w.unit_label, 'request') AS unit_label,
+    g.offered, g.accepted,
+    g.goodput_rps * 3600 AS accepted_per_hour,
+    g.goodput_ratio,
+    g.definition,
+    g.cost_per_accepted_usd,
+    g.partial
+FROM goodput AS g
+LEFT JOIN (SELECT DISTINCT workload, unit, unit_label FROM workloads) AS w USING (workload)
+WHERE g.slice = 'workload'
