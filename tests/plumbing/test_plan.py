@@ -79,7 +79,8 @@ def land(folder: Path, name: str, *rows: tuple[str, str]) -> None:
 def judge(folder: Path, name: str, hour: str, *keys: str) -> None:
     """A file of good labels of requests, given in an hour."""
     at_s = DAY_S + int(hour[-2:]) * 3600
-    (folder / "landing" / f"labels-{name}.csv").write_text("\n".join(["id,at", *(f"{key},{at_s}" for key in keys)]) + "\n")
+    lines = ["id,at", *(f"{key},{at_s}" for key in keys)]
+    (folder / "landing" / f"labels-{name}.csv").write_text("\n".join(lines) + "\n")
 
 
 @pytest.fixture
@@ -161,7 +162,8 @@ def anew(project: Path, folder: Path) -> Workspace:
 
 def failing_in(hour: str) -> Callable[[str], str]:
     """SQL that breaks down wherever an hour is asked for."""
-    asked = f"(SELECT if(bool_or(epoch_hour = {DAY_S // 3600 + int(hour[-2:])}), error('no such hour'), true) FROM target_hours)"
+    is_asked = f"bool_or(epoch_hour = {DAY_S // 3600 + int(hour[-2:])})"
+    asked = f"(SELECT if({is_asked}, error('no such hour'), true) FROM target_hours)"
     return lambda text: f"SELECT * FROM ({text}) WHERE {asked}"
 
 
