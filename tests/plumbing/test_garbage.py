@@ -2,13 +2,14 @@
 
 import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from goodput.plumbing.database import publish
-from goodput.plumbing.garbage import discard
+from goodput.plumbing.garbage import delete_replaced, note_replaced
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.parameters import PARAMETERS
 from lakes import put, rows_of
@@ -16,6 +17,12 @@ from lakes import put, rows_of
 NINE, TEN = "2026-11-20T09", "2026-11-20T10"
 NOW_S = 1_795_165_200.0
 NO_GATES = PARAMETERS["workloads"].schema.empty_table()
+
+
+def discard(lake: Lake, replaced: Iterable[Path]) -> None:
+    """What a run does with parts that it replaced."""
+    note_replaced(lake, replaced)
+    delete_replaced(lake)
 
 
 class Clock:

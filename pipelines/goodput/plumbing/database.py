@@ -20,6 +20,7 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.sql_files import connect, parquet, quoted, sql_file
+from goodput.settings.gates import GATES
 
 LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: views look there
 DERIVED = ("sources", "sessions", "binding_gate", "accepted_units")  # views whose arithmetic is sql/
@@ -32,7 +33,7 @@ _OVER_PARTS = (*_VIEWS, "session_hours")
 _WORKLOADS = "The gates of each workload as the settings give them: one row per gate, or one without a gate"
 _WORKLOAD_COLUMNS = {
     "workload": "Name of the workload",
-    "gate": "A gate that is set: retries, ttft, tpot, e2e, itl_p95, jitter, deadline or quality",
+    "gate": f"A gate that is set: {', '.join(GATES[1:-1])} or {GATES[-1]}",
     "bound": "Largest value that passes, seconds or retries; of quality the least score, NULL where none is set",
     "unit": "What goodput counts of the workload: request or session",
     "unit_label": "What an accepted one is called",
