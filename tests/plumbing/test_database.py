@@ -510,7 +510,11 @@ def test_a_database_brought_up_to_date_says_what_a_new_one_says(lake: Lake, tmp_
     for relation in RELATIONS:
         everything = f"FROM {relation} ORDER BY ALL"
         assert ask(lake, everything) == ask(anew, everything), relation
-    assert ask(lake, "SELECT request_key, cost_usd FROM requests ORDER BY ALL") == [("a", None), ("b", 1.5), ("c", None)]
+    assert ask(lake, "SELECT request_key, cost_usd FROM requests ORDER BY ALL") == [
+        ("a", None),
+        ("b", 1.5),
+        ("c", None),
+    ]
 
 
 def test_requests_cost_what_their_attempts_cost_once_any_of_it_is_known(lake: Lake) -> None:

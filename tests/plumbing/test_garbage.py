@@ -2,13 +2,14 @@
 
 import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from goodput.plumbing.database import publish
-from goodput.plumbing.garbage import discard
+from goodput.plumbing.garbage import delete_replaced, note_replaced
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.parameters import PARAMETERS
 from lakes import put, rows_of
@@ -47,6 +48,12 @@ def replace(lake: Lake, partition: str, key: str) -> list[Path]:
     before = lake.catalog["requests"].files([partition])
     put(lake, "requests", partition, [{"request_key": key}])
     return [Path(path) for path in before]
+
+
+def discard(lake: Lake, replaced: Iterable[Path]) -> None:
+    """What a run does with the parts that it replaced."""
+    note_replaced(lake, replaced)
+    delete_replaced(lake)
 
 
 def parts(lake: Lake) -> list[Path]:
