@@ -6,13 +6,13 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-
 from goodput.join.staleness import JoinInputs
 from goodput.join.whole import CELL
+from goodput.plumbing.ledger import LedgerEntry
+
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.ledger import LedgerEntry
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Rate, Settings, Workload
 

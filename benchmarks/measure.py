@@ -15,17 +15,17 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from goodput.join.staleness import JoinInputs
+from goodput.measure.compute import measure_cells
+from goodput.measure.staleness import MeasureInputs, stale_cells
+from goodput.plumbing.ledger import LedgerEntry
 from polars.testing import assert_frame_equal
 
 from benchmarks.child import Ended, in_turn, run_function
 from benchmarks.table import Row, peak_memory, times_as_long
-from goodput.join.staleness import JoinInputs
-from goodput.measure.compute import measure_cells
-from goodput.measure.staleness import MeasureInputs, stale_cells
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.ledger import LedgerEntry
 from goodput.settings.model import Quality, Settings, Workload
 
 REQUESTS = 20_000_000

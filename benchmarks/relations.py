@@ -14,21 +14,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.child import Ended, run_function
-from benchmarks.made_lake import inputs_of_lake, make_lake
-from benchmarks.table import Row, grown, peak_memory, times_as_long
 from goodput.join.staleness import JoinInputs
-from goodput.measure import disruptions, replicas
 from goodput.measure.charges import ChargeInputs, charge_hours
 from goodput.measure.compute import measure_cells
-from goodput.measure.coverage import CoverageInputs, cover_hours
-from goodput.measure.frontier import frontier_inputs, write_frontier
 from goodput.measure.staleness import TABLES as WINDOWED
 from goodput.measure.staleness import MeasureInputs, stale_cells
 from goodput.measure.waste import WasteInputs, write_waste
+from goodput.plumbing.hourly import stale_hours
+
+from benchmarks.child import Ended, run_function
+from benchmarks.made_lake import inputs_of_lake, make_lake
+from benchmarks.table import Row, grown, peak_memory, times_as_long
+from goodput.measure import disruptions, replicas
+from goodput.measure.coverage import CoverageInputs, cover_hours
+from goodput.measure.frontier import frontier_inputs, write_frontier
 from goodput.plumbing.contracts import arrow_schema, contract, contract_names
 from goodput.plumbing.graph import closure
-from goodput.plumbing.hourly import stale_hours
 from goodput.plumbing.hours import batches
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.sql_files import connect, parquet, read_parts, sql_file

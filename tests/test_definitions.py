@@ -1,8 +1,12 @@
-"""Dagster: its assets are what the nodes declare, its jobs do what `goodput run` does, and it shows what ran elsewhere."""
+"""Dagster: its assets are what the nodes declare, its jobs do what `goodput run` does, and it shows what ran beside."""
 
 import csv
 import logging
+import os
 import re
+import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,10 +19,12 @@ import yaml
 from dagster._core.test_utils import environ
 
 from goodput.definitions import ASSETS, build_defs, hours_stale, landing_changed
-from goodput.errors import PartitionsBlocked
 from goodput.plumbing import plan
+from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.dagster_partitions import update_hours
+from goodput.plumbing.dagster_report import report, report_run
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
@@ -76,6 +82,14 @@ def by_run(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     return make_workspace(tmp_path)
+
+
+@pytest.fixture
+def made(by_run: Workspace, tmp_path: Path) -> Workspace:
+    """A copy of what `goodput run` made; a test may change it."""
+    assert by_run.config is not None
+    shutil.copytree(by_run.config.parent, tmp_path / "made")
+    return Workspace(tmp_path / "made/goodput.toml")
 
 
 @pytest.fixture
@@ -233,7 +247,10 @@ def test_jobs_compute_what_goodput_run_computes(
     assert [request.run_key for request in asked if request.run_key]
     assert execute(workspace, instance, "ingest").success
     (request,), _ = look(workspace, instance, hours_stale)
-    assert [request.tags[key] for key in sorted(RANGE)][::-1] == [HOURS[0], instance.get_dynamic_partitions("hours")[-1]]
+    assert [request.tags[key] for key in sorted(RANGE)][::-1] == [
+        HOURS[0],
+        instance.get_dynamic_partitions("hours")[-1],
+    ]
     assert execute(workspace, instance, "hours", tags=dict(request.tags)).success
     again, cursor = look(workspace, instance, hours_stale)
     assert not again
@@ -288,16 +305,23 @@ def test_a_sensor_shows_what_ran_beside_dagster(by_run: Workspace, instance: dg.
 
 
 def test_a_range_backfill_computes_its_hours_alone(
-    workspace: Workspace, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    made: Workspace, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(workspace)
-    look(workspace, instance, hours_stale)
+    look(made, instance, hours_stale)
     computed: list[list[str]] = []
-    original = plan._make
-    monkeypatch.setattr(plan, "_make", lambda batch, *rest: computed.append([*batch.partitions]) or original(batch, *rest))
+    compute = plan._make
+
+    def noted(batch: Batch, outcome: plan.Outcome, blocked: Blocked) -> None:
+        computed.append([*batch.partitions])
+        compute(batch, outcome, blocked)
+
+    monkeypatch.setattr(plan, "_make", noted)
+    before = {asset.name: rows_by_partition(made.lake, asset.name) for asset in ASSETS if asset.node}
     config = {"ops": {"join_step": {"config": {"force": True}}}}
-    assert execute(workspace, instance, "hours", tags=RANGE, run_config=config).success
+    keys = [dg.AssetKey(name) for name in ("attempts", "requests", "session_hours", "quality_labels", "source_rows")]
+    assert execute(made, instance, "hours", tags=RANGE, run_config=config, asset_selection=keys).success
     assert computed == [HOURS[:2]]
+    assert {asset.name: rows_by_partition(made.lake, asset.name) for asset in ASSETS if asset.node} == before
 
 
 # --- what is blocked
@@ -310,20 +334,22 @@ def test_a_blocked_hour_is_missing_and_the_others_go_on(
         return {p: ("verdict_invalid: 1 row",) for p in parts if table == "requests" and p == HOURS[1]}
 
     monkeypatch.setattr(plan, "audit", broken)
-    assert execute(workspace, instance, "ingest").success
+    conformed = [dg.AssetKey(asset.name) for asset in ASSETS if asset.step == "ingest"]
+    assert execute(workspace, instance, "ingest", asset_selection=conformed).success
     (request,), _ = look(workspace, instance, hours_stale)
-    result = execute(workspace, instance, "hours", tags=dict(request.tags))
+    steps = ("join", "samples", "coverage", "cost_ledger", "publish")
+    keys = [dg.AssetKey(asset.name) for asset in ASSETS if asset.step in steps]
+    result = execute(workspace, instance, "hours", tags=dict(request.tags), asset_selection=keys)
     assert result.success
     assert set(reported(instance, "requests")) & set(HOURS) == {HOURS[0], HOURS[2]}
-    assert HOURS[2] in reported(instance, "waste")
-    failed = {
-        (one.asset_key.to_user_string(), one.check_name)
-        for one in result.get_asset_check_evaluations()
-        if not one.passed
+    assert set(reported(instance, "coverage")) & set(HOURS) == {*HOURS}  # it reads attempts, which are not at fault
+    assert HOURS[2] in reported(instance, "cost_ledger")
+    assert HOURS[1] not in reported(instance, "cost_ledger")
+    checks = {one.asset_key.to_user_string(): one.passed for one in result.get_asset_check_evaluations()}
+    assert checks == {
+        **dict.fromkeys(("attempts", "quality_labels", "coverage", "replica_samples"), True),
+        **dict.fromkeys(("requests", "cost_ledger", "goodput_database"), False),
     }
-    assert failed >= {("requests", "contract"), ("goodput_database", "complete")}
-    assert ("samples", "contract") not in failed
-    assert look(workspace, instance, hours_stale)[0] == [] or True
 
 
 # --- runs beside Dagster
@@ -338,38 +364,54 @@ def home(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-def test_a_run_reports_to_the_instance_of_dagster_home(workspace: Workspace, home: Path) -> None:
-    run(workspace)
+def test_a_run_reports_to_the_instance_of_dagster_home(made: Workspace, home: Path) -> None:
+    land(made.settings.landing_paths[0].parent, "late", T0_S - 7200, attempts=2)
+    run(made)
+    after = ["2026-02-25T04", *HOURS]
     with dg.DagsterInstance.get() as instance:
-        assert instance.get_dynamic_partitions("hours") == HOURS
+        assert instance.get_dynamic_partitions("hours") == after
         for asset in ASSETS:
             assert reported(instance, asset.name), asset.name
         assert {hour: rows_of(one) for hour, one in reported(instance, "requests").items()} == dict(
-            zip(HOURS, (7, 9, 8), strict=True)
+            zip(after, (2, 7, 9, 8), strict=True)
         )
-        assert instance.get_materialized_partitions(dg.AssetKey("requests")) == set(HOURS)
+        assert instance.get_materialized_partitions(dg.AssetKey("requests")) == set(after)
         key = dg.AssetCheckKey(dg.AssetKey("requests"), "contract")
         (check,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=5)
         assert check.status.value == "SUCCEEDED"
-        events = len(instance.fetch_materializations(dg.AssetKey("requests"), limit=100).records)
-    run(workspace)
-    land(workspace.settings.landing_paths[0].parent, "late", T0_S - 7200, attempts=2)
-    run(Workspace(workspace.config))
+        newest = instance.event_log_storage.get_maximum_record_id()
+    run(Workspace(made.config))
     with dg.DagsterInstance.get() as instance:
-        assert instance.get_dynamic_partitions("hours") == ["2026-02-25T04", *HOURS]
-        after = instance.fetch_materializations(dg.AssetKey("requests"), limit=100).records
-        new = {one.asset_materialization.partition for one in after[: len(after) - events] if one.asset_materialization}
-        assert "2026-02-25T04" in new
-        assert HOURS[2] not in new
+        assert instance.event_log_storage.get_maximum_record_id() == newest
 
 
-def test_a_run_does_not_fail_where_it_cannot_report(
-    workspace: Workspace, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_only_what_changed_is_reported_again(made: Workspace, instance: dg.DagsterInstance) -> None:
+    context = Context(made.lake, made.settings)
+    assert report(instance, context, ASSETS) > len(ASSETS)
+    assert report(instance, context, ASSETS) == 0
+    join = next(asset.node for asset in ASSETS if asset.name == "requests" and asset.node)
+    outcome = plan.Outcome(join, computed={HOURS[1]: "inputs"})
+    assert report(instance, context, ASSETS, [outcome]) == len(join.tables) + len(join.audited)
+
+
+def test_where_a_run_cannot_be_reported_it_warns(
+    by_run: Workspace, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with environ({"DAGSTER_HOME": str(tmp_path / "nowhere")}), caplog.at_level(logging.WARNING):
-        run(workspace)
+        report_run(Context(by_run.lake, by_run.settings), ASSETS, ())
     assert "not reported to Dagster" in caplog.text
-    assert workspace.lake.database.exists()
+
+
+def test_without_dagster_home_a_run_does_not_import_dagster(by_run: Workspace) -> None:
+    script = (
+        "import sys; from pathlib import Path; from goodput.run import run; from goodput.plumbing.workspace import "
+        "Workspace; run(Workspace(Path(sys.argv[1]))); print('dagster' in sys.modules)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "DAGSTER_HOME"}
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(by_run.config)], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout.strip() == "False"
 
 
 def test_hours_stay_in_order(instance: dg.DagsterInstance) -> None:

@@ -2,8 +2,8 @@
 
 from goodput.nodes import NODES
 from goodput.plumbing.contracts import contract
-from goodput.plumbing.published_state import held_in_database, held_in_deliveries
 from goodput.plumbing.plan import in_order
+from goodput.plumbing.published_state import held_in_database, held_in_deliveries
 from goodput.plumbing.stored_assets import DATABASE, StoredAsset, assets_of, assets_of_layers
 
 LANDING = "landing"

@@ -17,7 +17,8 @@ import pytest
 
 from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeTooOld, LakeUnwritable
 from goodput.plumbing import lake as lake_module
-from goodput.plumbing.lake import Lake, delete, write_atomically, write_each, write_parquet
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.lake import Lake, delete, write_each, write_parquet
 
 HOLD = """
 import sys

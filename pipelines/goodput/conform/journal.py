@@ -12,7 +12,8 @@ from typing import NamedTuple
 from goodput.errors import LakeUnreadable, LakeUnwritable
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.lake import Lake, write_atomically
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.lake import Lake
 
 _Noted = tuple[str, str, str, str, int, int]  # a part, with its path below the lake
 

@@ -40,10 +40,8 @@ def _judged(context: Context, label_hours: list[str]) -> pa.Table:
     last = epoch_hour(label_hours[-1]) + context.request_reach_h
     near = _within(catalog["serving_records"].parts, first, last)
     with connect() as connection:
-        read_parts(connection, "label_records", catalog["label_records"].files(label_hours), arrow_schema("label_records"))
-        read_parts(
-            connection, "serving_records", catalog["serving_records"].files(near), arrow_schema("serving_records")
-        )
+        for name, partitions in (("label_records", label_hours), ("serving_records", near)):
+            read_parts(connection, name, catalog[name].files(partitions), arrow_schema(name))
         found = connection.sql(sql_file(TABLE).text).to_arrow_table()
     hours = [hour_label(number) for number in found["label_epoch_hour"].to_pylist()]
     contents = [catalog["label_records"].contents[hour] for hour in hours]

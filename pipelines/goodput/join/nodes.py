@@ -98,9 +98,7 @@ TOKEN_PRICES = Node(
     from_settings=SETTINGS_TABLES,
     from_batch={"source_files": source_files},
 )
-SESSION_LABELS = Node(
-    "session_labels", "join", ("session_labels",), "Labels that judge whole sessions.", compute_sql
-)
+SESSION_LABELS = Node("session_labels", "join", ("session_labels",), "Labels that judge whole sessions.", compute_sql)
 
 NODES = (
     JUDGED_HOURS,

@@ -56,7 +56,8 @@ def _with_part_hour(connection: duckdb.DuckDBPyConnection, files: list[str]) -> 
             f"AS part_hour FROM {parquet(files, named=True)}"
         )
     else:
-        connection.register("attempts", arrow_schema("attempts").append(pa.field("part_hour", pa.int64())).empty_table())
+        empty = arrow_schema("attempts").append(pa.field("part_hour", pa.int64())).empty_table()
+        connection.register("attempts", empty)
 
 
 def ledger_window_s(settings: Settings) -> int:
@@ -113,7 +114,8 @@ def bills_and_prices(context: Context, hour: str) -> object:
     """What bills say of an hour, and the prices that hold in it."""
     changes, prices = _prices(_only_file(context, "token_prices"))
     end = datetime.fromtimestamp((epoch_hour(hour) + 1) * 3600, UTC)
-    return _costs(_only_file(context, "cost_records"), *context.observed_ns).get(hour), prices[bisect_left(changes, end)]
+    costs = _costs(_only_file(context, "cost_records"), *context.observed_ns)
+    return costs.get(hour), prices[bisect_left(changes, end)]
 
 
 def billed_hours(context: Context) -> Collection[str]:

@@ -24,7 +24,7 @@ COST_LEDGER = Node(
     "Every dollar in one bucket, attempt by window.",
     cost_ledger.compute_hours,
     lookaround=cost_ledger.lookaround,
-    from_settings=JOIN_TABLES | cost_ledger.SETTINGS_TABLES,
+    from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
     from_batch={"target_hours": target_hours},
     beside=cost_ledger.bills_and_prices,
     apart=frozenset({"cost_records", "token_prices"}),

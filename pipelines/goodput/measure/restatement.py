@@ -16,12 +16,12 @@ _KEY = contract("goodput").primary_key
 def write_restated(batch: Batch, goodput: pl.DataFrame) -> Parts:
     """Write the windows of a batch, and what they change in those that were published."""
     parts: Parts = {"goodput": {}, "restatements": {}}
-    computed_at = datetime.now(UTC)
+    computed_at, schema = datetime.now(UTC), arrow_schema("goodput")
     for partition, now in split_windows(batch, goodput.to_arrow()):
         files = batch.context.lake.catalog["goodput"].files([partition])
-        before = [pl.DataFrame(pq.ParquetFile(file).read()) for file in files]
-        rows, changes = restate(pl.DataFrame(now), before[0] if before else pl.DataFrame(arrow_schema("goodput").empty_table()), computed_at)
-        parts["goodput"][partition] = batch.write("goodput", partition, rows.to_arrow().cast(arrow_schema("goodput")))
+        published = [pq.ParquetFile(file).read() for file in files] or [schema.empty_table()]
+        rows, changes = restate(pl.DataFrame(now), pl.DataFrame(published[0]), computed_at)
+        parts["goodput"][partition] = batch.write("goodput", partition, rows.to_arrow().cast(schema))
         if changes.height:
             shaped = changes.to_arrow().cast(arrow_schema("restatements"))
             parts["restatements"][partition] = batch.write("restatements", partition, shaped)

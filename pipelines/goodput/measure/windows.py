@@ -23,6 +23,8 @@ from goodput.plumbing.sql_files import compute, connect, sql_file
 from goodput.settings.model import Settings
 
 TABLES = ("goodput", "gate_failures", "load_windows")
+
+
 @dataclass(frozen=True)
 class Measured:
     """Rows of the measured tables of a range of event time; goodput without computed_at and revision."""
@@ -116,7 +118,7 @@ def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection) -> list[Cuts]:
-    """For each slice the dimensions that suffice to tell its rows apart; where they are the same, so are percentiles."""
+    """For each slice the dimensions that tell its rows apart; where they are the same, so are percentiles."""
     dimensions = f"SELECT DISTINCT {', '.join(DIMENSIONS)} FROM window_counts"  # noqa: S608  (columns of its own)
     found = pl.DataFrame(connection.sql(dimensions).to_arrow_table())
     return [_fewest(found, row[1:]) for row in SLICES]

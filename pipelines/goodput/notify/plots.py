@@ -23,7 +23,8 @@ from goodput.notify.plot import draw
 from goodput.notify.retry import NS
 from goodput.notify.transition import Transition
 from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.lake import Lake, write_atomically
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.lake import Lake
 from goodput.settings.channels import Channel
 from goodput.settings.model import Settings
 

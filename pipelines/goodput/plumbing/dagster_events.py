@@ -37,10 +37,17 @@ class Events:
     assets: Sequence[StoredAsset]
     hours: Sequence[str]
     emitted: int = field(default=0, init=False)
+    _called_by_name: dict[str, set[str]] = field(default_factory=dict, init=False)
+    _input_versions: dict[str, str] = field(default_factory=dict, init=False)
+    _headlines: dict[str, str] = field(default_factory=dict, init=False)
 
     @cached_property
     def _newest_event(self) -> int:
         return self.instance.event_log_storage.get_maximum_record_id() or 0
+
+    @cached_property
+    def _deps(self) -> dict[str, tuple[str, ...]]:
+        return {asset.name: asset.deps for asset in self.assets}
 
     @cached_property
     def _blocked(self) -> Blocked:
@@ -54,17 +61,13 @@ class Events:
             self._input_versions[name] = held.version if held else DEFAULT_DATA_VERSION.value
         return self._input_versions[name]
 
-    @cached_property
-    def _input_versions(self) -> dict[str, str]:
-        return {}
-
     def of(self, asset: StoredAsset, computed: Collection[str] = ()) -> Iterator[dg.AssetMaterialization]:
         """What an asset holds and Dagster does not know, and what was `computed` now, an hour each.
 
         An hour that is still to be computed, or is blocked and was never good, is left out: it is missing.
         """
         if not asset.is_hourly:
-            held = asset.held(self.context.lake, None) or (None if asset.called(self.context) else _EMPTY)
+            held = asset.held(self.context.lake, None) or (_EMPTY if self._is_empty(asset, ()) else None)
             if held is not None and (computed or self._reported_version(asset) != held.version):
                 yield self._materialization(asset, None, held)
             return
@@ -75,9 +78,39 @@ class Events:
                 yield self._materialization(asset, hour, known[hour])
 
     def _known_hours(self, asset: StoredAsset) -> dict[str, Held]:
-        called = asset.called(self.context)
         found = {hour: asset.held(self.context.lake, hour) for hour in self.hours}
-        return {hour: held or _EMPTY for hour, held in found.items() if held or called.isdisjoint((hour, day_of(hour)))}
+        return {
+            hour: held or _EMPTY for hour, held in found.items() if held or self._is_empty(asset, (hour, day_of(hour)))
+        }
+
+    def _is_empty(self, asset: StoredAsset, partitions: Sequence[str]) -> bool:
+        """Whether a table that has no part (of some partitions) has all that it will: nothing calls for one.
+
+        As long as something that it is made from is still to be computed, that cannot be known.
+        """
+        called = self._called(asset)
+        is_called = not called.isdisjoint(partitions) if partitions else bool(called)
+        return not is_called and self._upstream(asset.name).isdisjoint(self._unsettled)
+
+    @cached_property
+    def _unsettled(self) -> set[str]:
+        """Tables with hours that are called for and have no part."""
+        hourly = [asset for asset in self.assets if asset.is_hourly]
+        lake = self.context.lake
+        return {
+            asset.name
+            for asset in hourly
+            if any("T" in hour and asset.held(lake, hour) is None for hour in self._called(asset))
+        }
+
+    def _called(self, asset: StoredAsset) -> set[str]:
+        if asset.name not in self._called_by_name:
+            self._called_by_name[asset.name] = asset.called(self.context)
+        return self._called_by_name[asset.name]
+
+    def _upstream(self, name: str) -> set[str]:
+        deps = self._deps.get(name, ())
+        return set(deps).union(*(self._upstream(dep) for dep in deps))
 
     def check_of(self, asset: StoredAsset) -> dg.AssetCheckResult:
         """Whether partitions of a table are blocked, or of any table where the asset is the database."""
@@ -120,19 +153,14 @@ class Events:
             self._headlines[asset.name] = self._write_headline(asset)
         return self._headlines[asset.name]
 
-    @cached_property
-    def _headlines(self) -> dict[str, str]:
-        return {}
-
     def _write_headline(self, asset: StoredAsset) -> str:
         held = asset.held(self.context.lake, None) or _EMPTY
         if held.headline:
             return held.headline
         blocked = len(self._blocked.of_table(asset.name))
-        where = ""
-        if asset.is_hourly:
-            made = [hour for hour in self.hours if asset.held(self.context.lake, hour)]
-            where = f" in {len(made)} of {len(self.hours)} hours" + (f", the newest {made[-1]}" if made else "")
+        found = ((hour, asset.held(self.context.lake, hour)) for hour in self.hours if asset.is_hourly)
+        filled = [hour for hour, of_hour in found if of_hour and of_hour.rows]
+        where = f" in {len(filled)} hour(s), the newest {filled[-1]}" if filled else ""
         return f"**{held.rows:,}** rows{where}" + (f"; {blocked} partition(s) blocked" if blocked else "")
 
     def _reported_versions(self, asset: StoredAsset) -> dict[str, str]:

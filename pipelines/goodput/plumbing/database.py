@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from goodput.errors import LakeUnwritable
 from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_names
+from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
-from goodput.plumbing.lake import Lake, write_atomically, write_parquet
+from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.sql_files import connect, parquet, quoted, sql_file
 
 LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: views look there
@@ -264,8 +265,7 @@ def _ensure_deliveries(lake: Lake) -> None:
 def row_counts(lake: Lake) -> dict[str, int]:
     """Rows of the public tables inside, from the catalog."""
     return {
-        name: sum(part.rows for parts in lake.catalog[name].parts.values() for part in parts)
-        for name in _PUBLIC_INSIDE
+        name: sum(part.rows for parts in lake.catalog[name].parts.values() for part in parts) for name in _PUBLIC_INSIDE
     }
 
 

@@ -5,7 +5,8 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from goodput.plumbing.lake import Lake, delete, write_atomically
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.lake import Lake, delete
 
 KEPT_S = 3600.0
 _NOTED = "replaced.json"

@@ -103,7 +103,6 @@ class Batch:
         """Write the part of a partition."""
         return self.context.lake.write_part(table, partition, rows, self.partitions[partition])
 
-
     def writer(self, table: str, partition: str) -> AbstractContextManager[PartWriter]:
         """A writer of the part of a partition, for rows that come bit by bit."""
         schema = arrow_schema(table)

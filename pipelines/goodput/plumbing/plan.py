@@ -216,9 +216,7 @@ def _candidates(parts: Mapping[str, Part]) -> dict[str, list[Path]]:
     return {partition: [part.path] for partition, part in parts.items()}
 
 
-def _commit(
-    batch: Batch, parts: Parts, failures: Mapping[str, Mapping[str, Sequence[str]]], outcome: Outcome
-) -> None:
+def _commit(batch: Batch, parts: Parts, failures: Mapping[str, Mapping[str, Sequence[str]]], outcome: Outcome) -> None:
     """Make good parts count. A partition that breaks one table's contract is blocked for all tables of its node, so
     that they never disagree; the account of its rows counts all the same."""
     node, catalog = batch.node, batch.context.lake.catalog

@@ -9,15 +9,15 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
+from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
-from goodput.plumbing.lake import write_atomically
 from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import rules
 from goodput.plumbing.project_files import project_folder
 
 
 class Settled:
-    """What is remembered of the nodes of a lake, in its file plan.json; losing it costs a comparison, never a number."""
+    """What is remembered of the nodes of a lake, in its file plan.json; losing it costs time, never a number."""
 
     def __init__(self, context: Context, nodes: Sequence[Node]) -> None:
         self._context = context
@@ -67,5 +67,3 @@ class Settled:
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
-
-

@@ -86,7 +86,8 @@ def _in_memory() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config=dict(CAUTIOUS))
     connection.execute(sql_file(MACROS).text.replace(" TEMP MACRO ", " MACRO "))
     connection.execute("SET preserve_insertion_order = false")
-    connection.execute("SET temp_directory = ?", [str(Path(gettempdir(), "goodput-spill"))])  # not where the user stands
+    spill = Path(gettempdir(), "goodput-spill")  # not where the user stands
+    connection.execute("SET temp_directory = ?", [str(spill)])
     return connection
 
 
