@@ -25,12 +25,6 @@ NOW_S = 1_795_165_200.0
 NO_GATES = PARAMETERS["workloads"].schema.empty_table()
 
 
-def discard(lake: Lake, replaced: Iterable[Path]) -> None:
-    """What a run does with parts that it replaced."""
-    note_replaced(lake, replaced)
-    delete_replaced(lake)
-
-
 class Clock:
     """The time of day, which stands until it is moved."""
 
@@ -184,7 +178,9 @@ def test_readers_of_the_old_database_have_their_records_for_an_hour(lake: Lake, 
         assert reader.sql("SELECT request_key FROM requests").fetchall() == [("old",)]
 
 
-def test_an_hour_after_a_run_nothing_is_left_that_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_hour_after_a_run_nothing_is_left_that_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of all tables: conformed, computed, alarms, and the partitions that are blocked."""
     (tmp_path / "goodput.toml").write_text(SETTINGS)
     (tmp_path / "landing").mkdir()
