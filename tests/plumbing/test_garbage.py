@@ -2,13 +2,14 @@
 
 import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from goodput.plumbing.database import publish
-from goodput.plumbing.garbage import discard
+from goodput.plumbing.garbage import delete_replaced, note_replaced
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.parameters import PARAMETERS
 from lakes import put, rows_of
@@ -51,6 +52,12 @@ def replace(lake: Lake, partition: str, key: str) -> list[Path]:
 
 def parts(lake: Lake) -> list[Path]:
     return sorted((lake.root / "joined/requests").glob("period=*/*.parquet"))
+
+
+def discard(lake: Lake, replaced: Iterable[Path]) -> None:
+    """What a run does: note what it replaces and, once the database is published, delete what is old."""
+    note_replaced(lake, replaced)
+    delete_replaced(lake)
 
 
 def test_nothing_replaced_writes_nothing(lake: Lake) -> None:
@@ -162,4 +169,17 @@ def test_readers_of_the_old_database_have_their_records_for_an_hour(lake: Lake, 
         clock.now_s += 3599
         discard(lake, replaced)
         discard(lake, [])
+        assert reader.sql("SELECT request_key FROM requests").fetchall() == [("old",)]
+
+
+def test_what_was_replaced_long_before_the_database_was_published_is_kept(lake: Lake, clock: Clock) -> None:
+    replace(lake, NINE, "old")
+    publish(lake, NO_GATES)
+    note_replaced(lake, replace(lake, NINE, "new"))
+    clock.now_s += 7200  # a long run
+    with duckdb.connect(str(lake.database), read_only=True) as reader:
+        publish(lake, NO_GATES)
+        delete_replaced(lake)
+        clock.now_s += 3599
+        delete_replaced(lake)
         assert reader.sql("SELECT request_key FROM requests").fetchall() == [("old",)]
