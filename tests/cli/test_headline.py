@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from end_to_end.whole import run_without_checks
 
 from goodput.cli.headline import print_headline
+from published import run_at
 
 BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
 SETTINGS = """
@@ -50,7 +50,7 @@ def test_the_three_largest_leaks_are_told_with_what_they_cost(
     (tmp_path / "landing").mkdir()
     (tmp_path / "landing/rows.csv").write_text("\n".join(map(",".join, [header, *timed])) + "\n")
     (tmp_path / "goodput.toml").write_text(SETTINGS)
-    run_without_checks(tmp_path / "goodput.toml")
+    run_at(tmp_path / "goodput.toml")
     print_headline(tmp_path / "goodput.toml", None)
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert " ".join(printed[0]) == "From 2026-11-20 00:00 UTC, 24 h, partly observed"

@@ -3,13 +3,12 @@
 import hashlib
 import os
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from goodput.collect.landing import Beginnings, claimed, identify
-from goodput.collect.listing import landed_file, list_landing
+from collect.discovered import Discovery, discover
+from goodput.collect.landing import Beginnings, identify
 from goodput.collect.received import LandedFile
 from goodput.errors import LandingMissing, SourceRefused
 from goodput.settings.model import Settings
@@ -30,28 +29,6 @@ def put(path: Path, content: bytes = b"t\n1\n") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
-
-
-@dataclass
-class Discovery:
-    """Files to read with their readers, and those that must not be read with the reason, by path."""
-
-    files: list[LandedFile]
-    refused: list[tuple[LandedFile, str]]
-
-
-def discover(settings: Settings) -> Discovery:
-    """What lies in the landing zone, and who claims each file."""
-    listing = list_landing(settings)
-    found = Discovery([], listing.refused)
-    for landing, path in listing.files.select("landing", "path").sort("path").iter_rows():
-        file, reason = claimed(landed_file(Path(landing), path), settings)
-        if reason:
-            found.refused.append((file, reason))
-        else:
-            found.files.append(file)
-    found.refused.sort(key=lambda item: item[0].relative_path)
-    return found
 
 
 def readers(found: Discovery) -> dict[str, str]:

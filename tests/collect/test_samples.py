@@ -13,10 +13,10 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.resources import Resource
 
+from collect.discovered import discover
 from collect.otlp.encode import length_prefixed, otlp_json
 from collect.telemetry import START_NS, Row, attributes, put, settings
 from goodput.collect.dialects.registry import METRIC_DIALECTS
-from goodput.collect.landing import discover
 from goodput.collect.read import open_file
 from goodput.collect.received import RefusedRow
 from goodput.errors import SourceRefused

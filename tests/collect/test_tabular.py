@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from goodput.collect.landing import discover
+from collect.discovered import discover
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.tabular import content as content_module
 from goodput.collect.tabular import read_table

@@ -301,9 +301,7 @@ def test_the_lake_stores_what_the_contracts_say_and_nothing_else() -> None:
     found: dict[str, dict[str, list[str]]] = {}
     for table in stored_tables():
         found.setdefault(contract(table).layer, {}).setdefault(contract(table).partition, []).append(table)
-    by_layer = {
-        layer: {kind: names.split() for kind, names in by_kind.items()} for layer, by_kind in STORED.items()
-    }
+    by_layer = {layer: {kind: names.split() for kind, names in by_kind.items()} for layer, by_kind in STORED.items()}
     assert found == by_layer
     assert set(TABLES) - set(stored_tables()) == DERIVED
 

@@ -19,6 +19,12 @@ NOW_S = 1_795_165_200.0
 NO_GATES = PARAMETERS["workloads"].schema.empty_table()
 
 
+def discard(lake: Lake, replaced: Iterable[Path]) -> None:
+    """What a run does with parts that it replaced."""
+    note_replaced(lake, replaced)
+    delete_replaced(lake)
+
+
 class Clock:
     """The time of day, which stands until it is moved."""
 

@@ -46,7 +46,7 @@ def test_a_relation_is_computed_of_columns_that_are_declared(file: str) -> None:
         for name in inputs_of([file], stored):
             connection.register(name, _empty(name))
         for dimension in ("workload", "model", "pool", "route"):
-            connection.execute(f"CREATE TYPE {dimension}_code AS ENUM ()")
+            connection.execute(f"CREATE TEMP TYPE {dimension}_code AS ENUM ()")
         for name in closure([file], stored):
             compute(connection, name)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from end_to_end.whole import run_without_checks
 from typer.testing import CliRunner
 
 from goodput.cli.main import app
@@ -22,6 +21,7 @@ from goodput.simulate.emit.identity import identify
 from goodput.simulate.emit.landing import otlp_files, write_files
 from goodput.simulate.fleet.config import FleetConfig, Policy, PoolSpec
 from goodput.simulate.replay import ENGINE, Fared, fared, read_trace, replay, room_for_all
+from published import run_at
 
 MOONCAKE = Path(__file__).parents[3] / "shared/data/mooncake-conversation.jsonl"
 needs_trace = pytest.mark.skipif(not MOONCAKE.is_file(), reason="the shared trace is not beside this checkout")
@@ -119,7 +119,7 @@ def test_the_pipeline_measures_the_hits_of_a_replayed_trace(tmp_path: Path) -> N
     day = Day(clock, 3600.0, config, served, identify(served, rng), [None] * len(arrivals))
     write_files(tmp_path / "landing", day, otlp_files(day, rng), rng, lambda _: None)
     (tmp_path / "goodput.toml").write_text(demo_settings())
-    lake = run_without_checks(tmp_path / "goodput.toml").lake
+    lake = run_at(tmp_path / "goodput.toml").lake
     rows = pl.read_parquet(lake.root / "measured/cache_by_replica/day=*/part.parquet", hive_partitioning=False)
     measured = Fared(rows["input_tokens"].sum(), rows["cached_input_tokens"].sum(), 0)
     assert measured == told

@@ -98,7 +98,10 @@ class Dialect:
     ) -> pl.DataFrame:
         """The rows that no rule, of the dialect or `also`, leaves out; `ignore` hears how many each took, in turn."""
         for left in (*self.left_out, *also):
-            kept = rows.filter(~left.holds.fill_null(value=False))
-            ignore(left.rule, rows.height - kept.height)
-            rows = kept
+            # Beside a column, so that a rule that is constant has a value for each row as well.
+            holds = rows.select(pl.first().alias("row"), left.holds.fill_null(value=False).alias("holds"))["holds"]
+            count = int(holds.sum())
+            if count:  # else every column would be copied for nothing
+                rows = rows.filter(~holds)
+            ignore(left.rule, count)
         return rows

@@ -51,7 +51,7 @@ class Scan:
 
 def has_new_files(lake: Lake, settings: Settings, files: pl.DataFrame) -> bool:
     """Whether a scan would look into one of the listed files of the landing zone."""
-    index = pl.DataFrame(read_rows(lake, _TABLE)).filter(pl.col("reading") == reading_of_all(settings))
+    index = read_rows(lake, _TABLE).filter(pl.col("reading") == reading_of_all(settings))
     return not files.join(index, on=_AS_BEFORE, how="anti").is_empty()
 
 

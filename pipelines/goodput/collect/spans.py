@@ -105,15 +105,18 @@ class OtlpReading:
 
 def _frame(rows: pa.Table) -> pl.DataFrame:
     """The rows as a frame in which a column without any value, as most are, is a constant that costs nothing."""
-    columns = dict(zip(rows.column_names, rows.columns, strict=True))
-    silent = {name: column.type for name, column in columns.items() if column.null_count == len(rows)}
-    frame = pl.DataFrame(rows.drop_columns(list(silent)))
-    return frame.with_columns(pl.lit(None, _dtype(kind)).alias(name) for name, kind in silent.items())
+    silent, present = [], []
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        if column.null_count == len(rows):
+            silent.append(_nothing(field.name, field.type))
+        else:
+            present.append(field.name)
+    return pl.DataFrame(rows.select(present)).with_columns(silent)
 
 
 @cache
-def _dtype(kind: pa.DataType) -> pl.DataType:
-    return pl.Series(pa.nulls(0, kind)).dtype
+def _nothing(name: str, kind: pa.DataType) -> pl.Expr:
+    return pl.lit(None, pl.Series(pa.nulls(0, kind)).dtype).alias(name)
 
 
 def _split(
@@ -130,11 +133,13 @@ def _split(
 
 def _readable(received: Received, rows: pl.DataFrame, table: str) -> pl.DataFrame:
     """The rows without those in which something that is wanted cannot be read: they are refused."""
+    if rows["unreadable"].null_count() == rows.height:
+        return rows
     unreadable = rows.filter(pl.col("unreadable").is_not_null())
     for line, position, key in unreadable.select("line", "position", "unreadable").iter_rows():
         reason = f"attribute {key} cannot be read as its type"
         received.refused.append(RefusedRow(line, position, table, "attribute_unreadable", reason, None))
-    return rows.filter(pl.col("unreadable").is_null()) if unreadable.height else rows
+    return rows.filter(pl.col("unreadable").is_null())
 
 
 def _configured(attributes: Attributes, rows: pl.DataFrame, *, of_the_process: bool) -> dict[str, pl.Expr]:
