@@ -60,12 +60,6 @@ def parts(lake: Lake) -> list[Path]:
     return sorted((lake.root / "joined/requests").glob("period=*/*.parquet"))
 
 
-def discard(lake: Lake, replaced: Iterable[Path]) -> None:
-    """What a run does: note what it replaces and, once the database is published, delete what is old."""
-    note_replaced(lake, replaced)
-    delete_replaced(lake)
-
-
 def test_nothing_replaced_writes_nothing(lake: Lake) -> None:
     discard(lake, [])
     assert not (lake.root / "replaced.json").exists()
