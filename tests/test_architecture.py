@@ -1,11 +1,14 @@
 """The tree is the data's path: who may import whom, and that each module says what it is."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from test_rebuild import SETTINGS
 
 PACKAGE = Path(__file__).parent.parent / "pipelines/goodput"
 STAGES = ("collect", "conform", "join", "measure", "monitor", "notify")
@@ -54,6 +57,19 @@ def test_only_what_is_named_after_dagster_imports_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=named)
+def test_only_its_own_package_imports_great_expectations(path: Path) -> None:
+    if not named(path).startswith("plumbing/expectations/"):
+        assert not {name for name in imported(path) if name.split(".")[0] == "great_expectations"}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) in STAGES], ids=named)
+def test_no_stage_knows_how_the_plan_is_run(path: Path) -> None:
+    plumbing = ("goodput.plumbing.dagster_", "goodput.plumbing.plan")
+    above = tuple(f"goodput.{name}" for name in ("alarms", "cli", "definitions", "lineage", "nodes", "rebuild", "run"))
+    assert not {name for name in imported(path) if name.startswith((*plumbing, *above))}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
 def test_each_module_says_what_it_is(path: Path) -> None:
     said = ast.get_docstring(ast.parse(path.read_text()))
     assert said
@@ -72,3 +88,25 @@ def test_asking_imports_nothing_that_takes_long() -> None:
     )
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"
+
+
+RUN = """
+import sys
+from pathlib import Path
+from goodput.plumbing.workspace import Workspace
+from goodput.run import run
+ran = run(Workspace(Path("goodput.toml")))
+slow = [m for m in ("dagster", "great_expectations", "matplotlib") if m in sys.modules]
+print(ran.ingested.read, ran.hours_computed > 0, slow)
+"""
+
+
+def test_a_run_imports_no_orchestrator_and_no_check_suite(tmp_path: Path) -> None:
+    (tmp_path / "goodput.toml").write_text(SETTINGS)
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "landing/rows.csv").write_text("id,start,end,ttft,outcome\na,1795165200,1795165210,0.5,ok\n")
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    environment.pop("DAGSTER_HOME", None)
+    command = [sys.executable, "-c", RUN]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
+    assert said.stdout.strip() == "1 True []"

@@ -11,6 +11,7 @@ from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.garbage import note_replaced
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
@@ -30,7 +31,7 @@ def judge(lake: Lake, settings: Settings, now: datetime) -> dict[str, int]:
     for table, rows in made.rows.items():
         inputs = made.inputs.get(table, _FROM_THE_CLOCK)
         part = lake.write_part(table, ALL, rows.to_arrow().cast(arrow_schema(table)), inputs)
-        catalog[table].replace({ALL: (part,)})
+        note_replaced(lake, catalog[table].replace({ALL: (part,)}))
     counts = {table: rows.height for table, rows in made.rows.items()}
     return {**counts, "new_events": made.new_events, "firing": made.firing}
 

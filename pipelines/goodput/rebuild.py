@@ -4,55 +4,69 @@ What the landing files cannot give is carried over: alarms and their events, wha
 outbox with its deliveries. Until the new lake is complete the old one stays as it is.
 """
 
-import json
 import shutil
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from goodput.errors import LakeUnwritable, NothingToRebuild
+from goodput.errors import LakeUnwritable, NothingToRebuild, OutboxUnusable, PartitionsBlocked
 from goodput.measure.gates import gate_rows
 from goodput.monitor.alarm_tables import TABLES as ALARM_TABLES
+from goodput.notify.outbox import outbox_file
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.database import deliveries_file, publish
 from goodput.plumbing.fingerprint import fingerprint
-from goodput.plumbing.lake import FORMAT, Lake, write_parquet
+from goodput.plumbing.lake import FORMAT, Lake, format_in, write_parquet
 from goodput.plumbing.workspace import Workspace
-from goodput.run import Ran, run
+from goodput.run import run
 
-_CARRIED = ("alarm_actions.jsonl", "outbox.db", "plots")
+_CARRIED = ("alarm_actions.jsonl", "plots")
 
 
-def rebuild(workspace: Workspace) -> tuple[Ran, Path]:
-    """Rebuild the lake that the settings name; what the run did, and where the old lake is kept.
+def rebuild(workspace: Workspace) -> tuple[Path, PartitionsBlocked | None]:
+    """Rebuild the lake that the settings name; where the old lake is kept, and what is blocked in the new one.
 
-    Raises NothingToRebuild where the lake has the format of this version; LakeUnwritable; what `run` raises.
+    Raises NothingToRebuild where the lake has the format of this version; LakeUnreadable, LakeUnwritable,
+    OutboxUnusable; what else `run` raises.
     """
     old = workspace.lake
-    found = _format(old)
-    if found is None or found >= FORMAT:
+    found = format_in(old.root / "lake.json") if old.is_made else FORMAT
+    if found >= FORMAT:
         raise NothingToRebuild(old.root, FORMAT)
     with old.lock():
-        fresh = Workspace(
-            workspace.config, workspace.landing, old.root.with_name(f"{old.root.name}.rebuilding"), workspace.progress
-        )
+        beside = old.root.with_name(f"{old.root.name}.rebuilding")
+        fresh = Workspace(workspace.config, workspace.landing, beside, workspace.progress)
         fresh.lake.open()
         _carry(old, fresh.lake)
-        ran = run(fresh, deliver=False)
+        blocked = _run(fresh)
         kept = old.root.with_name(f"{old.root.name}.format{found}")
-        try:
-            old.root.rename(kept)
-            fresh.lake.root.rename(old.root)
-        except OSError as error:
-            raise LakeUnwritable(old.root, error) from error
+        _swap(old.root, fresh.lake.root, kept)
     publish(Lake(old.root), gate_rows(workspace.settings))  # views name the place of the lake
-    return ran, kept
+    return kept, blocked
 
 
-def _format(lake: Lake) -> int | None:
-    marker = lake.root / "lake.json"
-    return int(json.loads(marker.read_text())["format"]) if marker.exists() else None
+def _run(fresh: Workspace) -> PartitionsBlocked | None:
+    try:
+        run(fresh, deliver=False)
+    except PartitionsBlocked as blocked:  # as in any run all others are published
+        return blocked
+    return None
+
+
+def _swap(root: Path, fresh: Path, kept: Path) -> None:
+    try:
+        root.rename(kept)
+        try:
+            fresh.rename(root)
+        except OSError:
+            with suppress(OSError):  # why it failed is the better error
+                kept.rename(root)
+            raise
+    except OSError as error:
+        raise LakeUnwritable(root, error) from error
 
 
 def _carry(old: Lake, new: Lake) -> None:
@@ -62,6 +76,7 @@ def _carry(old: Lake, new: Lake) -> None:
             shutil.copytree(here, new.root / name, dirs_exist_ok=True)
         elif here.exists():
             shutil.copy2(here, new.root / name)
+    _carry_outbox(outbox_file(old), outbox_file(new))
     deliveries = old.root / "notified/deliveries/all/part.parquet"
     if deliveries.exists():
         write_parquet(deliveries_file(new), pq.ParquetFile(deliveries).read())
@@ -71,3 +86,14 @@ def _carry(old: Lake, new: Lake) -> None:
             rows = pq.ParquetFile(file).read(schema.names).cast(schema)
             part = new.write_part(table, ALL, rows, fingerprint("carried", table))
             new.catalog[table].replace({ALL: (part,)})
+
+
+def _carry_outbox(old: Path, new: Path) -> None:
+    """Copy the outbox with what is still in its write-ahead log."""
+    if not old.exists():
+        return
+    try:
+        with closing(sqlite3.connect(old)) as source, closing(sqlite3.connect(new)) as target:
+            source.backup(target)
+    except sqlite3.Error as error:
+        raise OutboxUnusable(old, error) from error

@@ -15,6 +15,8 @@ max_request_lifetime_s = 15.0
 [workloads.qa]
 ttft_s = 1.0
 retry_budget = 0
+[alarms]
+enabled = false
 [rates.all]
 usd_per_gpu_hour = 3600.0
 [sources.rows]

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from goodput.cli.main import COMMANDS, app
+from goodput.conform.ingest import Ingested
 from goodput.plumbing.contracts import arrow_schema
 from goodput.run import Ran
 
@@ -127,7 +128,7 @@ def test_a_run_says_what_to_look_at(  # noqa: PLR0917
     goodput: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int, quarantined: int, said: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
-    monkeypatch.setattr("goodput.run.run", lambda *_: Ran(read, 0, 0, hours_computed=0, rows_quarantined=quarantined))
+    monkeypatch.setattr("goodput.run.run", lambda *_: Ran(Ingested(read, rows_quarantined=quarantined)))
     monkeypatch.setattr("goodput.cli.run.print_headline", lambda *_: None)
     told = goodput("run", ask=False).stderr.partition("goodput.duckdb\n")[2]
     assert told.startswith(said.format(landing=tmp_path / "landing"))
@@ -137,9 +138,9 @@ def test_a_run_says_what_to_look_at(  # noqa: PLR0917
 def test_a_run_names_the_step_that_failed(goodput: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "landing").mkdir()
     (tmp_path / "goodput.toml").write_text('landing = ["landing"]\n')
-    monkeypatch.setattr("goodput.conform.assets.take_in", lambda _: 1 / 0)
+    monkeypatch.setattr("goodput.conform.ingest.scan", lambda *_: 1 / 0)
     ended = goodput("run", ask=False)
-    assert "the run stopped in conform (conformed) at an error that it did not expect: ZeroDivision" in ended.stderr
+    assert "the run stopped in conform (ingest) at an error that it did not expect: ZeroDivision" in ended.stderr
 
 
 def test_nothing_is_coloured_without_a_terminal(goodput: Run) -> None:

@@ -8,21 +8,21 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from goodput.errors import BlockedPartition
+from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.contracts import stored_tables
 from goodput.plumbing.database import publish
 from goodput.plumbing.garbage import delete_replaced, note_replaced
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.parameters import PARAMETERS
+from goodput.plumbing.workspace import Workspace
+from goodput.run import run
 from lakes import put, rows_of
+from test_rebuild import SETTINGS
 
 NINE, TEN = "2026-11-20T09", "2026-11-20T10"
 NOW_S = 1_795_165_200.0
 NO_GATES = PARAMETERS["workloads"].schema.empty_table()
-
-
-def discard(lake: Lake, replaced: Iterable[Path]) -> None:
-    """What a run does with parts that it replaced."""
-    note_replaced(lake, replaced)
-    delete_replaced(lake)
 
 
 class Clock:
@@ -54,6 +54,12 @@ def replace(lake: Lake, partition: str, key: str) -> list[Path]:
     before = lake.catalog["requests"].files([partition])
     put(lake, "requests", partition, [{"request_key": key}])
     return [Path(path) for path in before]
+
+
+def discard(lake: Lake, replaced: Iterable[Path]) -> None:
+    """What a run does with the parts that it replaced."""
+    note_replaced(lake, replaced)
+    delete_replaced(lake)
 
 
 def parts(lake: Lake) -> list[Path]:
@@ -169,4 +175,39 @@ def test_readers_of_the_old_database_have_their_records_for_an_hour(lake: Lake, 
         clock.now_s += 3599
         discard(lake, replaced)
         discard(lake, [])
+        assert reader.sql("SELECT request_key FROM requests").fetchall() == [("old",)]
+
+
+def test_an_hour_after_a_run_nothing_is_left_that_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all tables: conformed, computed, alarms, and the partitions that are blocked."""
+    (tmp_path / "goodput.toml").write_text(SETTINGS)
+    (tmp_path / "landing").mkdir()
+    workspace = Workspace(tmp_path / "goodput.toml")
+    for number, ttft_s in enumerate((0.5, 1.5)):
+        row = f"a,1795165200,1795165210,{ttft_s},ok"
+        (tmp_path / "landing/rows.csv").write_text(f"id,start,end,ttft,outcome\n{row}\n")
+        failed = BlockedPartition("requests", NINE, f"reason {number}")
+        run(Workspace(workspace.config))
+        Blocked(Lake(workspace.lake.root)).settle(["requests"], lambda _: True, [failed])
+    Blocked(Lake(workspace.lake.root)).settle(["requests"], lambda _: True, [])
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + 3601)
+    assert run(Workspace(workspace.config)).hours_computed == 0
+    catalog = Lake(workspace.lake.root).catalog
+    on_disk = {str(path) for path in workspace.lake.root.glob("*/*/period=*/*")}
+    assert on_disk == {path for table in stored_tables() for path in catalog[table].all_files()}
+
+
+def test_what_was_replaced_long_before_the_database_was_published_is_kept(lake: Lake, clock: Clock) -> None:
+    replace(lake, NINE, "old")
+    publish(lake, NO_GATES)
+    note_replaced(lake, replace(lake, NINE, "new"))
+    clock.now_s += 7200  # a long run
+    with duckdb.connect(str(lake.database), read_only=True) as reader:
+        publish(lake, NO_GATES)
+        delete_replaced(lake)
+        clock.now_s += 3599
+        delete_replaced(lake)
         assert reader.sql("SELECT request_key FROM requests").fetchall() == [("old",)]

@@ -1,7 +1,8 @@
 """The plan: what is due, what a broken partition blocks, and where a recomputation stops.
 
 Three hours of requests, hours apart, on one replica with a rate; requests live up to an hour, so that an hour of
-records is joined into its own hour and into the next. Expectations follow from what each table reads (semantics 9).
+records is joined into its own hour and into the next. Expectations follow from what each table reads
+(docs/semantics.md#time-and-restatement).
 """
 
 import shutil

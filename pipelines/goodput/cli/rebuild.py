@@ -26,5 +26,7 @@ def rebuild(
         workspace.settings  # noqa: B018  (bad settings are reported before the slow imports)
         from goodput.rebuild import rebuild as make_anew  # noqa: PLC0415  (slow to import)
 
-        ran, kept = make_anew(workspace)
-    console.print(f"{ran.ingested.read} source(s) read into a new {workspace.lake.root}; the old lake is {kept}")
+        kept, blocked = make_anew(workspace)
+    console.print(f"{workspace.lake.root} is made anew; the old lake is {kept}")
+    if blocked:
+        raise blocked

@@ -15,6 +15,7 @@ from goodput.errors import BlockedPartition
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.garbage import note_replaced
 from goodput.plumbing.lake import Lake
 
 TABLE = "blocked_partitions"
@@ -72,7 +73,7 @@ class Blocked:
     def _write(self, rows: list[dict[str, object]]) -> None:
         table = pa.Table.from_pylist(rows, schema=arrow_schema(TABLE))
         part = self._lake.write_part(TABLE, ALL, table, fingerprint(rows))
-        self._lake.catalog[TABLE].replace({ALL: (part,)})
+        note_replaced(self._lake, self._lake.catalog[TABLE].replace({ALL: (part,)}))
         self.__dict__.pop("rows", None)
 
     def keep_traceback(self, node: str, partition: str, text: str) -> None:

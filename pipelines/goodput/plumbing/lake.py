@@ -61,7 +61,7 @@ class Lake:
         """
         marker = self.root / "lake.json"
         if marker.exists():
-            found = _format_in(marker)
+            found = format_in(marker)
             if found > FORMAT:
                 raise LakeTooNew(self.root, found, FORMAT)
             if found < FORMAT:
@@ -229,7 +229,8 @@ def _repetitive(rows: pa.Table) -> list[str]:
     return [name for name in texts if 2 * pc.count_distinct(first.column(name)).as_py() <= max(first.num_rows, 2)]
 
 
-def _format_in(marker: Path) -> int:
+def format_in(marker: Path) -> int:
+    """The format that the marker of a lake, its lake.json, says. Raises LakeUnreadable."""
     try:
         return int(json.loads(marker.read_text())["format"])
     except (OSError, ValueError, KeyError, TypeError) as error:
