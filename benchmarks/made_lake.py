@@ -1,18 +1,20 @@
 """A week of made telemetry as the join stage would leave it: what the measured relations are timed on."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-from goodput.join.staleness import JoinInputs
-from goodput.join.whole import CELL
-from goodput.plumbing.ledger import LedgerEntry
 
+from goodput.plumbing import source_ledger
+from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, hour_label
-from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.source_ledger import SourceEntry
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Rate, Settings, Workload
 
@@ -28,32 +30,43 @@ _EVENT_EVERY_H = 12
 
 def make_lake(attempts: int, folder: Path) -> None:
     """Write the joined parts of a week of `attempts` at the same pace, on the same 64 engines however many they are."""
-    lake = Lake(folder)
+    parts = Parts(Lake(folder))
     with connect() as connection:
         for hour in range(FIRST_HOUR, FIRST_HOUR + HOURS):
             made = _made(connection, "attempts_of_an_hour", {"hour": hour, "attempts": round(attempts / HOURS)})
             for table in ("attempts", "requests"):
-                _write(lake, table, hour, made)
+                parts.write(table, hour_label(hour), made)
             connection.register("requests", made)
             compute(connection, "session_hours")
-            _write(lake, "session_hours", hour, connection.sql("FROM session_hours").to_arrow_table())
-            _write(lake, "replica_samples", hour, _made(connection, "samples_of_an_hour", {"hour": hour}))
-    write_parquet(lake.part("joined", "ops_events", CELL), _shaped("ops_events", pa.Table.from_pylist(_events())))
+            parts.write("session_hours", hour_label(hour), connection.sql("FROM session_hours").to_arrow_table())
+            parts.write("replica_samples", hour_label(hour), _made(connection, "samples_of_an_hour", {"hour": hour}))
+    parts.write("ops_events", ALL, pa.Table.from_pylist(_events()))
+    parts.commit()
 
 
-def inputs_of_lake(folder: Path) -> JoinInputs:
-    """What the measure stage reads of the lake in `folder`."""
-    observed = {"first_event_ns": FIRST_HOUR * HOUR_NS, "last_event_ns": (FIRST_HOUR + HOURS) * HOUR_NS}
-    entry = LedgerEntry("made", "", "", "", "otlp", "read", None, 0, **observed)
-    return JoinInputs(Lake(folder), SETTINGS, {"made": entry})
+class Parts:
+    """Parts of a lake that count once all of them are written, with telemetry observed for the whole week."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self._written: dict[str, dict[str, tuple[Part]]] = {}
+
+    def write(self, table: str, partition: str, rows: pa.Table) -> None:
+        """Write the part of a partition; columns that the rows lack are empty."""
+        part = self._lake.write_part(table, partition, _shaped(table, rows), fingerprint(table, partition))
+        self._written.setdefault(table, {})[partition] = (part,)
+
+    def commit(self) -> None:
+        """Make all that was written count."""
+        for table, parts in self._written.items():
+            self._lake.catalog[table].replace(parts)
+        read = SourceEntry("made", "1", "1", "made", "", "otlp", "read", None, 0)
+        first_ns, last_ns = FIRST_HOUR * HOUR_NS, (FIRST_HOUR + HOURS) * HOUR_NS
+        source_ledger.change(self._lake, [replace(read, first_event_ns=first_ns, last_event_ns=last_ns)], [])
 
 
 def _made(connection: duckdb.DuckDBPyConnection, name: str, values: Mapping[str, int]) -> pa.Table:
     return connection.sql((_HERE / f"{name}.sql").read_text(), params=dict(values)).to_arrow_table()
-
-
-def _write(lake: Lake, table: str, hour: int, rows: pa.Table) -> None:
-    write_parquet(lake.part("joined", table, f"hour={hour_label(hour)}"), _shaped(table, rows))
 
 
 def _shaped(table: str, rows: pa.Table) -> pa.Table:

@@ -16,6 +16,7 @@ from benchmarks.table import Row, times_as_long
 KNOWN = (20_000, 200_000)
 NEW = 1_000
 FILES_AN_HOUR = 1_000
+FIRST_HOUR = END_HOUR - KNOWN[-1] // FILES_AN_HOUR
 GROWN_AT_MOST = 1.5
 LINEAR_AT_MOST = 2.2  # twice as many new ones, and what a busy machine adds
 
@@ -48,23 +49,23 @@ def _costs(known: int, new: int) -> tuple[float, float, float]:
         def run() -> float:
             return checkout.goodput("run").cpu_s
 
-        _write(folder, 0, known)
+        hour = _write(folder, FIRST_HOUR, known)
         run()
         nothing_s = run()
-        _write(folder, known, new)
+        hour = _write(folder, hour, new)
         new_s = run() - nothing_s
-        _write(folder, known + new, 2 * new)
+        _write(folder, hour, 2 * new)
         twice_s = run() - nothing_s
         assert checkout.ask("SELECT count(*) FROM sources WHERE rows_kept = 1") == known + 3 * new
     return nothing_s, new_s, twice_s
 
 
-def _write(folder: Path, first: int, files: int) -> None:
-    """Files in the order of their hours, each lot of new ones in hours of its own."""
-    first_hour = END_HOUR - KNOWN[-1] // FILES_AN_HOUR + -(-first // FILES_AN_HOUR)
+def _write(folder: Path, first_hour: int, files: int) -> int:
+    """Write so many files in the order of their hours; the first hour after them, for the next ones."""
     for file in range(files):
         hour, number = first_hour + file // FILES_AN_HOUR, file % FILES_AN_HOUR
         write_file(folder, f"{hour}/{number}.jsonl", span_of(hour, number))
+    return first_hour + -(-files // FILES_AN_HOUR)
 
 
 def main() -> None:

@@ -5,32 +5,29 @@ our stage does it too: its quantiles of a whole week at once are more than 16 GB
 """
 
 import math
+import shutil
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
 import polars as pl
-import pyarrow as pa
 import pyarrow.parquet as pq
-from goodput.join.staleness import JoinInputs
-from goodput.measure.compute import measure_cells
-from goodput.measure.staleness import MeasureInputs, stale_cells
-from goodput.plumbing.ledger import LedgerEntry
 from polars.testing import assert_frame_equal
 
 from benchmarks.child import Ended, in_turn, run_function
+from benchmarks.made_lake import FIRST_HOUR, HOURS, Parts
 from benchmarks.table import Row, peak_memory, times_as_long
+from goodput.measure.nodes import WINDOWS
 from goodput.plumbing.contracts import arrow_schema, contract
-from goodput.plumbing.hours import HOUR_NS, hour_label
-from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.hours import hour_label
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.node import Context
+from goodput.plumbing.plan import execute
 from goodput.settings.model import Quality, Settings, Workload
 
 REQUESTS = 20_000_000
-HOURS = 7 * 24
-FIRST_HOUR = 498_648  # since the Unix epoch, a midnight
 ROUNDS = 5
 BUDGET_S = 480.0
 SETTINGS = Settings(
@@ -55,6 +52,7 @@ def rows(share: float) -> Iterator[Row]:
         stage: list[Ended] = []
 
         def goodput() -> float:
+            shutil.rmtree(folder / "measured", ignore_errors=True)
             stage.append(run_function(__name__, "measure_by_goodput", folder))
             return float(stage[-1].said)
 
@@ -70,49 +68,37 @@ def rows(share: float) -> Iterator[Row]:
 
 def make_requests(requests: int, folder: Path) -> None:
     """Write the joined parts of a week of `requests`, busier by day than by night, as the join stage would."""
-    lake, text = Lake(folder), (_HERE / "requests_of_an_hour.sql").read_text()
-    empty = arrow_schema("requests").empty_table()
+    parts, text = Parts(Lake(folder)), (_HERE / "requests_of_an_hour.sql").read_text()
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for hour in range(FIRST_HOUR, FIRST_HOUR + HOURS):
             count = round(requests / HOURS * (1 - 0.5 * math.cos(hour / 24 * 2 * math.pi)))
             made = connection.sql(text, params={"hour": hour, "requests": count}).to_arrow_table()
-            full = pa.concat_tables(
-                [empty, made.select([n for n in empty.column_names if n in made.column_names])],
-                promote_options="permissive",
-            )
-            write_parquet(lake.part("joined", "requests", f"hour={hour_label(hour)}"), full.cast(empty.schema))
+            parts.write("requests", hour_label(hour), made)
             for table in ("attempts", "session_hours"):  # the query knows neither replicas nor sessions
-                nothing = arrow_schema(table).empty_table()
-                write_parquet(lake.part("joined", table, f"hour={hour_label(hour)}"), nothing)
+                parts.write(table, hour_label(hour), arrow_schema(table).empty_table())
+    parts.commit()
 
 
 def measure_by_goodput(folder: Path) -> float:
-    """Seconds that the stage takes for every cell of the lake in `folder`."""
+    """Seconds that the stage takes for every partition of the lake in `folder`, its audit and commits included."""
     begun = time.perf_counter()
-    read = LedgerEntry("made", "", "", "", "otlp", "read", None, 0)
-    ledger = {
-        "made": LedgerEntry(**{**read.__dict__, "first_event_ns": FIRST_HOUR * HOUR_NS, "last_event_ns": _until_ns()})
-    }
-    inputs = MeasureInputs(JoinInputs(Lake(folder), SETTINGS, ledger))
-    for _ in measure_cells(inputs, stale_cells(inputs), datetime.now(UTC)):
-        pass
+    blocked = execute(WINDOWS, Context(Lake(folder), SETTINGS)).blocked
+    assert not blocked, blocked
     return time.perf_counter() - begun
 
 
 def measure_by_hand(folder: Path) -> float:
     """Seconds that the query takes for every day of the lake in `folder`."""
     begun = time.perf_counter()
-    parts = Lake(folder).parts("joined", "requests")
+    requests = Lake(folder).catalog["requests"]
     texts = {table: (_HERE / name).read_text() for table, name in _BY_HAND.items()}
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET preserve_insertion_order = false")
         # requests arrive in the day before the first hour, and complete in the hour after a day
         for day in range(FIRST_HOUR // 24 - 1, FIRST_HOUR // 24 + HOURS // 24):
-            files = [
-                str(parts[hour_label(hour)][0]) for hour in range(day * 24, day * 24 + 25) if hour_label(hour) in parts
-            ]
+            files = requests.files(hour_label(hour) for hour in range(day * 24, day * 24 + 25))
             values = {
                 "files": files,
                 "from_s": day * 86400,
@@ -127,14 +113,10 @@ def measure_by_hand(folder: Path) -> float:
     return time.perf_counter() - begun
 
 
-def _until_ns() -> int:
-    return (FIRST_HOUR + HOURS) * HOUR_NS
-
-
 def _check_equal(folder: Path) -> None:
     for table in _BY_HAND:
         key = contract(table).primary_key
-        ours = pl.read_parquet(folder / "candidate" / table / "*" / "part.parquet", hive_partitioning=False)
+        ours = pl.read_parquet(Lake(folder).catalog[table].all_files(), hive_partitioning=False)
         theirs = pl.read_parquet(folder / "by_hand" / table / "*.parquet")
         ours, theirs = (frame.drop(_RESTATED, strict=False).sort(key) for frame in (ours, theirs))
         for name in _UNKNOWN[table]:  # no engine and no bill counted these requests, and no attempt names a replica

@@ -7,32 +7,21 @@ tells the same; every step is a process of its own.
 
 import re
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from goodput.join.staleness import JoinInputs
-from goodput.measure.charges import ChargeInputs, charge_hours
-from goodput.measure.compute import measure_cells
-from goodput.measure.staleness import TABLES as WINDOWED
-from goodput.measure.staleness import MeasureInputs, stale_cells
-from goodput.measure.waste import WasteInputs, write_waste
-from goodput.plumbing.hourly import stale_hours
-
 from benchmarks.child import Ended, run_function
-from benchmarks.made_lake import inputs_of_lake, make_lake
+from benchmarks.made_lake import SETTINGS, make_lake
 from benchmarks.table import Row, grown, peak_memory, times_as_long
-from goodput.measure import disruptions, replicas
-from goodput.measure.coverage import CoverageInputs, cover_hours
-from goodput.measure.frontier import frontier_inputs, write_frontier
-from goodput.plumbing.contracts import arrow_schema, contract, contract_names
-from goodput.plumbing.graph import closure
-from goodput.plumbing.hours import batches
+from goodput.measure.nodes import NODES
+from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.graph import closure, inputs_of
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.sql_files import connect, parquet, read_parts, sql_file
+from goodput.plumbing.node import STORED, Context, Node
+from goodput.plumbing.plan import execute
+from goodput.plumbing.sql_files import connect, parquet, read_parts, sql_file, sql_names
 
 ATTEMPTS = 20_000_000
 GROWN_AT_MOST = 4.6  # four times, and what a busy machine adds
@@ -42,106 +31,54 @@ MEMORY_BELOW = 8 * 10**9
 
 @dataclass(frozen=True)
 class Step:
-    """Relations that are made together: how, and of which tables of which layer."""
+    """Relations that are made together: by a node of the plan, or as the database shows them."""
 
     relations: Sequence[str]
-    work: Callable[[JoinInputs], None]
-    reads: Sequence[tuple[str, str]]
+    node: Node | None = None
 
     def make(self, folder: Path) -> float:
-        """Seconds of work that the relations take for the whole lake in `folder`; they are published there."""
+        """Seconds of work that the relations take for the whole lake in `folder`; later steps read them there."""
         begun = time.process_time()
-        inputs = inputs_of_lake(folder)
-        self.work(inputs)
-        taken_s = time.process_time() - begun
-        for table in self.relations:
-            for part in (folder / "candidate" / table).glob("*/part.parquet"):
-                inputs.lake.promote("measured", table, part.parent.name)
-        return taken_s
+        lake = Lake(folder)
+        if self.node is None:
+            self._look(lake)
+        else:
+            blocked = execute(self.node, Context(lake, SETTINGS)).blocked
+            assert not blocked, blocked
+        return time.process_time() - begun
 
     def scan(self, folder: Path) -> float:
         """Seconds of work that one look at every value takes of the columns that the SQL names."""
         begun = time.process_time()
-        words = set(
-            re.findall(r"\w+", " ".join(sql_file(name).text for name in closure(self.relations, contract_names())))
-        )
+        texts = " ".join(sql_file(name).text for name in closure(self._by_sql, STORED))
+        words = set(re.findall(r"\w+", texts))
+        catalog = Lake(folder).catalog
         with connect() as connection:
-            for layer, table in self.reads:
-                files = [str(path) for paths in Lake(folder).parts(layer, table).values() for path in paths]
+            for table in self._inputs:
+                files = catalog[table].all_files()
                 named = [column.name for column in contract(table).columns if column.name in words]
-                looks = ", ".join(f'bit_xor(hash("{name}"))' for name in named)
-                connection.sql(f"SELECT {looks} FROM {parquet(files)}").fetchall()
+                if files and named:
+                    looks = ", ".join(f'bit_xor(hash("{name}"))' for name in named)
+                    connection.sql(f"SELECT {looks} FROM {parquet(files)}").fetchall()
         return time.process_time() - begun
 
+    @property
+    def _by_sql(self) -> list[str]:
+        return [name for name in self.relations if name in sql_names()]
 
-def _cover(inputs: JoinInputs) -> None:
-    covered = CoverageInputs(inputs)
-    for hours in batches(stale_hours(covered), 24):
-        cover_hours(covered, hours)
+    @property
+    def _inputs(self) -> list[str]:
+        return sorted(inputs_of(self._by_sql, STORED) & STORED)
 
-
-def _charge(inputs: JoinInputs) -> None:
-    charged = ChargeInputs(inputs)
-    for hours in batches(stale_hours(charged), 24):
-        charge_hours(charged, hours)
-
-
-def _waste(inputs: JoinInputs) -> None:
-    wasted = WasteInputs(inputs)
-    write_waste(wasted, stale_cells(wasted))
+    def _look(self, lake: Lake) -> None:
+        with connect() as connection:
+            for table in self._inputs:
+                read_parts(connection, table, lake.catalog[table].all_files(), arrow_schema(table))
+            for name in self._by_sql:
+                connection.execute(f'CREATE TEMP TABLE "{name}" AS {sql_file(name).text}')
 
 
-def _measure(inputs: JoinInputs) -> None:
-    measured = MeasureInputs(inputs)
-    deque(measure_cells(measured, stale_cells(measured), datetime.now(UTC)), maxlen=0)
-
-
-def _frontier(inputs: JoinInputs) -> None:
-    measured = MeasureInputs(inputs)
-    write_frontier(measured, frontier_inputs(measured))
-
-
-def _watch(inputs: JoinInputs) -> None:
-    watched = replicas.ReplicaInputs(inputs)
-    deque(replicas.measure_replicas(watched, stale_cells(watched)), maxlen=0)
-
-
-def _disrupt(inputs: JoinInputs) -> None:
-    found = disruptions.DisruptionInputs(inputs)
-    disruptions.disrupt_days(found, found.stale_days())
-
-
-def _cost_kinds(inputs: JoinInputs) -> None:
-    found = disruptions.DisruptionInputs(inputs)
-    for made_from in found.stale_kinds().values():
-        disruptions.cost_kinds(found, made_from)
-
-
-def _sessions(inputs: JoinInputs) -> None:
-    with connect() as connection:
-        for table in ("session_hours", "requests"):
-            files = [str(path) for paths in inputs.lake.parts("joined", table).values() for path in paths]
-            read_parts(connection, table, files, arrow_schema(table))
-        connection.execute(f"CREATE TEMP TABLE sessions AS {sql_file('sessions').text}")
-
-
-STEPS = {
-    "coverage": Step(("coverage",), _cover, (("joined", "attempts"), ("joined", "replica_samples"))),
-    "ledger": Step(
-        ("cost_ledger",), _charge, (("joined", "attempts"), ("joined", "requests"), ("joined", "replica_samples"))
-    ),
-    "waste": Step(("waste",), _waste, (("measured", "cost_ledger"),)),
-    "windows": Step(
-        WINDOWED,
-        _measure,
-        (("joined", "requests"), ("joined", "attempts"), ("measured", "coverage"), ("measured", "waste")),
-    ),
-    "frontier": Step(("frontier",), _frontier, (("measured", "load_windows"), ("measured", "goodput"))),
-    "replicas": Step(replicas.TABLES, _watch, (("joined", "attempts"), ("joined", "replica_samples"))),
-    "disruptions": Step((disruptions.BY_DAY,), _disrupt, (("measured", "goodput"), ("measured", "cache_by_replica"))),
-    "kinds": Step(disruptions.BY_KIND, _cost_kinds, (("measured", "goodput"), ("measured", "cache_by_replica"))),
-    "sessions": Step(("sessions",), _sessions, (("joined", "session_hours"), ("joined", "requests"))),
-}
+STEPS = {**{node.name: Step(node.tables, node) for node in NODES}, "sessions": Step(("sessions",))}
 
 
 def rows(share: float) -> Iterator[Row]:
@@ -152,7 +89,7 @@ def rows(share: float) -> Iterator[Row]:
         what = f"{', '.join(STEPS[name].relations)}, {attempts / 1e6:g}M attempts"
         made_before, scan_before = of_quarter[name]
         yield grown(what, (made_before.said, made.said), (scan_before.said, scan.said), at_most=GROWN_AT_MOST)
-    made, scan = of_all["ledger"]
+    made, scan = of_all["cost_ledger"]
     what = f"cost_ledger, {attempts / 1e6:g}M attempts"
     yield times_as_long(what, made.said, "plain scan of its inputs", scan.said, at_most=LEDGER_AT_MOST)
     largest = max(of_all, key=lambda name: of_all[name][0].peak_bytes)

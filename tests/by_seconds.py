@@ -1,6 +1,6 @@
 """The ledger of small fleets computed second by second in plain Python: what sql/measure/cost_ledger/ is held against.
 
-All times are whole seconds after START_S. It shares nothing with the SQL but semantics 5.
+All times are whole seconds after START_S. It shares nothing with the SQL but docs/semantics.md#money.
 """
 
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
--- description: Each operation on the fleet once (semantics 10): the last state of an event that is updated in place, the first of repeated reports
+-- description: Each operation on the fleet once (docs/semantics.md#operations): the last state of an event that is updated in place, the first of repeated reports
 -- grain: event_id
 -- reads: event_records, event_subjects
 WITH latest AS (

@@ -1,4 +1,4 @@
--- description: What each session did in each hour: sessions of any length are added up from these, without their requests (semantics 8)
+-- description: What each session did in each hour: sessions of any length are added up from these, without their requests (docs/semantics.md#sessions)
 -- grain: epoch_hour, session_id, workload
 -- reads: requests
 SELECT

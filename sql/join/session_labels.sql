@@ -1,4 +1,4 @@
--- description: Judgements of whole sessions in their current revision (semantics 3); a verdict that only a workload could give is unknown
+-- description: Judgements of whole sessions in their current revision (docs/semantics.md#labels); a verdict that only a workload could give is unknown
 -- grain: label_id
 -- reads: label_records
 WITH revised AS (

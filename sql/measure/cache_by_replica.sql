@@ -1,4 +1,4 @@
--- description: How much of its input each replica found in its cache, by its attempts and by its own counters (semantics 6)
+-- description: How much of its input each replica found in its cache, by its attempts and by its own counters (docs/semantics.md#cache-and-replicas)
 -- grain: window_start, window_s, replica
 -- reads: attempts, grains, replica_counts, replica_grid
 WITH looked_up AS (

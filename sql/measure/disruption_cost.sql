@@ -1,4 +1,4 @@
--- description: What each kind of operation costs a pool over the last 7 days: steady, disrupted and blended cost per accepted (semantics 7)
+-- description: What each kind of operation costs a pool over the last 7 days: steady, disrupted and blended cost per accepted (docs/semantics.md#disruptions)
 -- grain: kind (NULL: all kinds), pool (NULL: all pools)
 -- reads: disruption_options, disruptions, pool_windows
 -- Each base window counts once, however many disruptions lie in it; one of another kind is neither steady nor of this kind.

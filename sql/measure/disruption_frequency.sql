@@ -1,4 +1,4 @@
--- description: What an accepted request would cost a pool if a kind of operation came more or less often, and all else stayed as it is (semantics 7)
+-- description: What an accepted request would cost a pool if a kind of operation came more or less often, and all else stayed as it is (docs/semantics.md#disruptions)
 -- grain: kind (NULL: all kinds), pool, events_per_day
 -- reads: disruption_cost
 -- Cost and accepted work come at their steady rate, and at their disrupted rate for as long as an event disrupts.

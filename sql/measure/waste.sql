@@ -1,4 +1,4 @@
--- description: Where dollars, GPU time and tokens went, by window, slice and bucket (semantics 5)
+-- description: Where dollars, GPU time and tokens went, by window, slice and bucket (docs/semantics.md#money)
 -- grain: window_start, window_s, slice, workload, model, pool, route, bucket
 -- reads: cost_ledger, grains, slices
 -- unit: usd is NULL where no cost is known; `unpriced` counts the entries without a known cost

@@ -1,4 +1,4 @@
--- description: Accepted units of each workload under its own name for them (resolutions, tasks, items ...), per hour, and the cost of one (semantics 8)
+-- description: Accepted units of each workload under its own name for them (resolutions, tasks, items ...), per hour, and the cost of one (docs/semantics.md#sessions)
 -- grain: window_start, window_s, workload
 -- reads: goodput, workloads
 -- kind: view

@@ -1,4 +1,4 @@
--- description: For each window and slice, the gate whose removal alone would accept the most requests, and how often it fails (semantics 2)
+-- description: For each window and slice, the gate whose removal alone would accept the most requests, and how often it fails (docs/semantics.md#binding-gate)
 -- grain: window_start, window_s, slice, workload, model, pool, route
 -- reads: gate_failures, goodput
 -- kind: view

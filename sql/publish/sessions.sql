@@ -1,4 +1,4 @@
--- description: Every session with all of its requests, however many hours they span; accepted when every one of them is (semantics 8)
+-- description: Every session with all of its requests, however many hours they span; accepted when every one of them is (docs/semantics.md#sessions)
 -- grain: session_id
 -- reads: requests, session_hours
 -- kind: view

@@ -1,4 +1,4 @@
--- description: Every source file with how it was read and what became of its rows (identity R, semantics 9)
+-- description: Every source file with how it was read and what became of its rows (identity R, docs/semantics.md#sources)
 -- grain: source_id
 -- reads: label_rows, record_rows, sample_rows, source_ledger, source_rows
 -- identity: R: rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored

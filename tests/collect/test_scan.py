@@ -1,4 +1,4 @@
-"""What a look at the landing zone finds against what the ledger knows (semantics 9)."""
+"""What a look at the landing zone finds against what the ledger knows (docs/semantics.md#sources)."""
 
 import os
 import shutil

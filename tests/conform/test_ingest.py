@@ -1,4 +1,7 @@
-"""A run over the landing zone: new sources in, superseded and unfinished ones out, the ledger last (semantics 9)."""
+"""A run over the landing zone: new sources in, superseded and unfinished ones out, the ledger last.
+
+See docs/semantics.md#sources.
+"""
 
 import json
 import shutil

@@ -1,4 +1,7 @@
-"""Every sign of success and failure and what it makes of an attempt: a missing error is not success (semantics 2)."""
+"""Every sign of success and failure and what it makes of an attempt: a missing error is not success.
+
+See docs/semantics.md#success.
+"""
 
 import polars as pl
 import pytest

@@ -1,4 +1,7 @@
-"""Identities V and R, and restatement: the same sources give the same tables, however they arrive (semantics 9)."""
+"""Identities V and R, and restatement: the same sources give the same tables, however they arrive.
+
+See docs/semantics.md#time-and-restatement.
+"""
 
 import json
 import random

@@ -1,4 +1,7 @@
-"""Records of one attempt become one row, each fact from the layer that has authority over it (semantics 1)."""
+"""Records of one attempt become one row, each fact from the layer that has authority over it.
+
+See docs/semantics.md#one-attempt-several-records.
+"""
 
 from river import TRACE, Row, join, key, link, record
 

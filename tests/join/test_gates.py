@@ -1,4 +1,7 @@
-"""Gates and the verdict: bounds, missing values, and which of several failures names the verdict (semantics 2)."""
+"""Gates and the verdict: bounds, missing values, and which of several failures names the verdict.
+
+See docs/semantics.md#gates-and-verdicts.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,7 @@
-"""Hours joined from their own parts and their neighbours': which are joined together must not matter (semantics 9)."""
+"""Hours joined from their own parts and their neighbours': which are joined together must not matter.
+
+See docs/semantics.md#time-and-restatement.
+"""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

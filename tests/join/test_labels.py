@@ -1,4 +1,4 @@
-"""Labels find the request that they judge and decide its quality gate (semantics 3)."""
+"""Labels find the request that they judge and decide its quality gate (docs/semantics.md#labels)."""
 
 from collections.abc import Iterable
 from typing import Any

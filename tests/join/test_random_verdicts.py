@@ -1,4 +1,5 @@
-"""Two thousand random requests, judged a second time in plain Python from the text of semantics 1 to 3."""
+"""Two thousand random requests, judged a second time in plain Python from the text of
+docs/semantics.md#attempts-and-requests, #gates-and-verdicts, #quality."""
 
 from collections import Counter
 from fnmatch import fnmatchcase
@@ -101,7 +102,7 @@ def latencies(case: Case, settings: Settings) -> dict[str, float | None]:
 
 
 def expected(case: Case, settings: Settings) -> Row:
-    """What semantics 1 to 3 say of a request."""
+    """What docs/semantics.md#attempts-and-requests, #gates-and-verdicts, #quality say of a request."""
     attempt, name = delivering(case), workload_of(case, settings)
     workload = settings.workloads.get(name, Workload())
     bounds = {"deadline": workload.completion_window_s} | {

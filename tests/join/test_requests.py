@@ -1,4 +1,7 @@
-"""Attempts become requests: what is a try of what, who delivered, how long the user waited (semantics 1, 2)."""
+"""Attempts become requests: what is a try of what, who delivered, how long the user waited.
+
+See docs/semantics.md#attempts-and-requests, #gates-and-verdicts.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

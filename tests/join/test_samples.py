@@ -1,4 +1,7 @@
-"""Counters become increases by the rules for resets, gaps and staleness, in whatever order they come (semantics 6)."""
+"""Counters become increases by the rules for resets, gaps and staleness, in whatever order they come.
+
+See docs/semantics.md#cache-and-replicas.
+"""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

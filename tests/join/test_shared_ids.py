@@ -1,4 +1,7 @@
-"""Records of one call that no parent links: by the id that both carry, or within one trace (semantics 1)."""
+"""Records of one call that no parent links: by the id that both carry, or within one trace.
+
+See docs/semantics.md#one-attempt-several-records.
+"""
 
 import pytest
 

@@ -284,7 +284,7 @@ def test_trap_26_what_nothing_emits_is_declared(tmp_path: Path) -> None:
     assert accounts(at) == {"review.jsonl": (2, 1, 0, 1, 0), "salt.csv": (3, 2, 1, 0, 0)}
 
 
-# Purity: the same sources give the same tables (semantics 9)
+# Purity: the same sources give the same tables (docs/semantics.md#time-and-restatement)
 
 FILES = {
     "focus-2026-11-03.csv": as_csv(day(1, 10), day(2, 20)),

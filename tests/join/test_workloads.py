@@ -1,4 +1,7 @@
-"""Which workload a request belongs to: the first of the settings that selects it (semantics 2)."""
+"""Which workload a request belongs to: the first of the settings that selects it.
+
+See docs/semantics.md#gates-and-verdicts.
+"""
 
 from collections.abc import Mapping
 from typing import Any

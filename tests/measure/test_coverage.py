@@ -1,4 +1,4 @@
-"""Coverage by replica-hour: what was seen beside what the engines themselves counted (semantics 10)."""
+"""Coverage by replica-hour: what was seen beside what the engines themselves counted (docs/semantics.md#coverage)."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,7 @@
-"""Goodput where labels are a sample: estimate, bounds, Wilson interval, policies and definition (semantics 3)."""
+"""Goodput where labels are a sample: estimate, bounds, Wilson interval, policies and definition.
+
+See docs/semantics.md#goodput-from-a-sample.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""The frontier: what is a load, how good each is served, where the knee lies and what nobody has seen (semantics 8)."""
+"""The frontier: what is a load, how good each is served, where the knee lies and what nobody has seen.
+
+See docs/semantics.md#frontier.
+"""
 
 from collections.abc import Sequence
 from math import ceil

@@ -1,4 +1,7 @@
-"""Identities of the join and measure stages together, over random requests and random settings (semantics 2, 4, 9)."""
+"""Identities of the join and measure stages together, over random requests and random settings.
+
+See docs/semantics.md#gates-and-verdicts, #windows, #time-and-restatement.
+"""
 
 from collections import Counter, defaultdict
 from pathlib import Path

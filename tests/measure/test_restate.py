@@ -1,4 +1,7 @@
-"""Revisions: what does not change stays as it was published, what changes is said to have (semantics 9)."""
+"""Revisions: what does not change stays as it was published, what changes is said to have.
+
+See docs/semantics.md#time-and-restatement.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Sessions: all their requests however many hours they span, and what workloads that count them count (semantics 8)."""
+"""Sessions: all their requests however many hours they span, and what workloads that count them count.
+
+See docs/semantics.md#sessions.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence

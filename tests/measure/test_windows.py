@@ -1,4 +1,4 @@
-"""Windows of goodput: what counts where, percentiles, ratios and flags (semantics 4)."""
+"""Windows of goodput: what counts where, percentiles, ratios and flags (docs/semantics.md#windows)."""
 
 import random
 from collections import Counter

@@ -70,7 +70,7 @@ HOURS: Mapping[str, list[tuple[dict[str, Any], int]]] = {
 }
 TYPES = {"VARCHAR", "VARCHAR[]", "INTEGER[]", "BIGINT[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
-# semantics 10, with section 4's columns for goodput.
+# docs/semantics.md#published-relations, with those of #windows for goodput.
 PROMISED = {
     "attempts": """attempt_id request_key attempt_index source dialect started_at first_token_at ended_at workload
         tenant session_id model replica pool route ttft_s e2e_s queue_s prefill_s decode_s tpot_s itl_p95_s jitter_s

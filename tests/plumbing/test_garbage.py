@@ -192,9 +192,23 @@ def test_an_hour_after_a_run_nothing_is_left_that_does_not_count(
         run(Workspace(workspace.config))
         Blocked(Lake(workspace.lake.root)).settle(["requests"], lambda _: True, [failed])
     Blocked(Lake(workspace.lake.root)).settle(["requests"], lambda _: True, [])
+    run(Workspace(workspace.config))  # publishes that nothing is blocked: from now on nobody new reads the others
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + 3601)
     assert run(Workspace(workspace.config)).hours_computed == 0
     catalog = Lake(workspace.lake.root).catalog
     on_disk = {str(path) for path in workspace.lake.root.glob("*/*/period=*/*")}
     assert on_disk == {path for table in stored_tables() for path in catalog[table].all_files()}
+
+
+def test_what_was_replaced_long_before_the_database_was_published_is_kept(lake: Lake, clock: Clock) -> None:
+    replace(lake, NINE, "old")
+    publish(lake, NO_GATES)
+    note_replaced(lake, replace(lake, NINE, "new"))
+    clock.now_s += 7200  # a long run
+    with duckdb.connect(str(lake.database), read_only=True) as reader:
+        publish(lake, NO_GATES)
+        delete_replaced(lake)
+        clock.now_s += 3599
+        delete_replaced(lake)
+        assert reader.sql("SELECT request_key FROM requests").fetchall() == [("old",)]

@@ -1,7 +1,8 @@
 """The plan: what is due, what a broken partition blocks, and where a recomputation stops.
 
 Three hours of requests, hours apart, on one replica with a rate; requests live up to an hour, so that an hour of
-records is joined into its own hour and into the next. Expectations follow from what each table reads (semantics 9).
+records is joined into its own hour and into the next. Expectations follow from what each table reads
+(docs/semantics.md#time-and-restatement).
 """
 
 import shutil
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from goodput.conform.ingest import ingest
@@ -79,8 +81,9 @@ def land(folder: Path, name: str, *rows: tuple[str, str]) -> None:
 def judge(folder: Path, name: str, hour: str, *keys: str) -> None:
     """A file of good labels of requests, given in an hour."""
     at_s = DAY_S + int(hour[-2:]) * 3600
-    lines = ["id,at", *(f"{key},{at_s}" for key in keys)]
-    (folder / "landing" / f"labels-{name}.csv").write_text("\n".join(lines) + "\n")
+    (folder / "landing" / f"labels-{name}.csv").write_text(
+        "\n".join(["id,at", *(f"{key},{at_s}" for key in keys)]) + "\n"
+    )
 
 
 @pytest.fixture
@@ -162,9 +165,9 @@ def anew(project: Path, folder: Path) -> Workspace:
 
 def failing_in(hour: str) -> Callable[[str], str]:
     """SQL that breaks down wherever an hour is asked for."""
-    is_asked = f"bool_or(epoch_hour = {DAY_S // 3600 + int(hour[-2:])})"
-    asked = f"(SELECT if({is_asked}, error('no such hour'), true) FROM target_hours)"
-    return lambda text: f"SELECT * FROM ({text}) WHERE {asked}"
+    asked = f"bool_or(epoch_hour = {DAY_S // 3600 + int(hour[-2:])})"
+    checked = f"(SELECT if({asked}, error('no such hour'), true) FROM target_hours)"
+    return lambda text: f"SELECT * FROM ({text}) WHERE {checked}"
 
 
 def test_a_computation_that_fails_blocks_its_partition_and_what_reads_it(
@@ -177,14 +180,18 @@ def test_a_computation_that_fails_blocks_its_partition_and_what_reads_it(
     blocked = ask(workspace, BLOCKED).rows()
     assert [(name, partition, by) for name, partition, _, by in blocked] == [
         ("cost_ledger", NOON, None),
+        ("gate_failures", DAY, f"goodput {DAY}"),
+        ("gate_failures", NOON, f"goodput {NOON}"),
         ("goodput", DAY, f"waste {DAY}"),
         ("goodput", NOON, f"waste {NOON}"),
+        ("load_windows", DAY, f"goodput {DAY}"),
+        ("load_windows", NOON, f"goodput {NOON}"),
         ("waste", DAY, f"cost_ledger {NOON}"),
         ("waste", NOON, f"cost_ledger {NOON}"),
     ]
     assert "no such hour" in blocked[0][2]
     assert f"cost_ledger {NOON}" in str(stopped.value)
-    assert [(item.table, item.partition) for item in stopped.value.blocked] == [row[:2] for row in blocked]
+    assert sorted((item.table, item.partition) for item in stopped.value.blocked) == [row[:2] for row in blocked]
     # all else is there: the other hours with their money, and what does not hang on money
     assert ask(workspace, BY_HOUR).rows() == [(MORNING, 2), (EVENING, 2)]
     assert ask(workspace, "SELECT count(*) FROM requests").item() == 6
@@ -206,8 +213,8 @@ def test_a_broken_contract_blocks_the_partition_for_all_tables_made_with_it(
     project: Path, sql: Sql, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Requests that ended at noon count their attempts wrong: their attempts are not published either."""
-    noon_s = DAY_S + int(NOON[-2:]) * 3600
-    wrong = f"if(epoch(ended_at) // 3600 = {noon_s // 3600}, -1, attempts)::INTEGER AS attempts"
+    noon = DAY_S // 3600 + int(NOON[-2:])
+    wrong = f"if(epoch_us(ended_at) // 3600000000 = {noon}, -1, attempts)::INTEGER AS attempts"
     sql.change("requests", lambda text: f"SELECT * REPLACE ({wrong}) FROM ({text})")
     with pytest.raises(PartitionsBlocked):
         ran(project)
@@ -243,14 +250,20 @@ def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
     with pytest.raises(PartitionsBlocked) as stopped:
         ran(project)
     after = "2026-11-20T13"  # a request with records of noon may end in it
-    assert [(item.table, item.partition, item.blocked_by) for item in stopped.value.blocked] == [
-        ("attempts", NOON, None),
-        ("attempts", after, None),
-    ]
-    assert ask(workspace, "SELECT DISTINCT partition FROM blocked_partitions ORDER BY ALL").rows() == [
-        (NOON,),
-        (after,),
-    ]
+    causes = [item for item in stopped.value.blocked if item.blocked_by is None]
+    assert [(item.table, item.partition) for item in causes] == [("attempts", NOON), ("attempts", after)]
+    assert all("serving_records" in item.reason for item in causes)
+    # the day has gained requests in the evening and waits for those of noon
+    waiting = {(item.table, item.partition) for item in stopped.value.blocked} - {
+        ("attempts", NOON),
+        ("attempts", after),
+    }
+    assert waiting == {
+        *((name, hour) for name in ("requests", "session_hours", "quality_labels") for hour in (NOON, after)),
+        *((name, DAY) for name in ("goodput", "gate_failures", "load_windows", "cache_by_replica", "replica_windows")),
+    }
+    with pytest.raises(duckdb.Error, match="serving_records"):
+        ask(workspace, "FROM serving_records")
     # noon stays as it was published, the evening is as it is now
     assert ask(workspace, BY_HOUR).rows() == [(MORNING, 2), (NOON, 2), (EVENING, 3)]
 
@@ -287,7 +300,7 @@ def test_a_comment_changes_nothing(project: Path, sql: Sql) -> None:
         pytest.param("coverage", {"coverage"}, id="a table"),
         pytest.param("waste", {"waste"}, id="a table that others read"),
         pytest.param("pool_windows", {"disruptions", "disruption_cost"}, id="a relation of two nodes"),
-        pytest.param("dated_sources", {"cost_records", "token_prices"}, id="a relation of two tables"),
+        pytest.param("source_exports", {"cost_records", "token_prices"}, id="a relation of two tables"),
     ],
 )
 def test_an_expression_makes_due_what_is_computed_with_it(
@@ -349,6 +362,6 @@ def test_a_late_label_makes_due_the_hours_of_what_it_judges(project: Path) -> No
         # its records are of noon: the request may end in the hour after
         assert list(due(JOIN, context)) == [NOON, "2026-11-20T13"]
     done = computed(ran(project))
-    assert done["windows"] == [DAY, NOON]
+    assert done["windows"] == [DAY, "2026-11-20T11", NOON]  # what arrives in an hour may end in the next
     verdicts = "SELECT verdict, count(*) FROM requests GROUP BY ALL ORDER BY ALL"
     assert ask(workspace, verdicts).rows() == [("accepted", 1), ("unlabelled", 5)]

@@ -17,7 +17,7 @@ from goodput.plumbing.contracts import contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
-_LOW_N = 100  # fewer evaluable requests: a p99 is no better than the maximum (semantics 4)
+_LOW_N = 100  # fewer evaluable requests: a p99 is no better than the maximum (docs/semantics.md#windows)
 _ANSWERS = ("compared", "compared_slices")
 _REVISION = "model_revision"  # what `comparable_rows` knows of a request besides its columns
 # Idle time and unattributed money are known by these alone: sides by anything else have none of it.

@@ -1,6 +1,6 @@
 """Why a request has its verdict: each gate as it was measured, which one decided, and that in one sentence.
 
-The verdict itself is read, never computed again (semantics 2).
+The verdict itself is read, never computed again (docs/semantics.md#gates-and-verdicts).
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,7 @@
-"""`goodput sources`: the ledger, what became of every row of every source file (identity R, semantics 9)."""
+"""`goodput sources`: the ledger, what became of every row of every source file (identity R).
+
+See docs/semantics.md#sources.
+"""
 
 import json
 from enum import StrEnum

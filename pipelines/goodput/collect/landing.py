@@ -26,7 +26,7 @@ _HEX_DIGITS = 32
 
 @dataclass(frozen=True)
 class FileIdentity:
-    """Who a file is: hashes of its content and, in `source_id`, of how it is read as well (semantics 9).
+    """Who a file is: hashes of its content and, in `source_id`, of how it is read as well (docs/semantics.md#sources).
 
     `head_hash` is that of its first 4 KiB. `prefix_hashes` maps sizes of what it may have grown from to the hash of so
     many first bytes.

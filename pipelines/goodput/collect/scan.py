@@ -68,7 +68,7 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     """Find what is new and remember what is there. Raises LandingMissing, LakeUnreadable, LakeUnwritable.
 
     A file that begins with all of a vanished source's bytes has grown from it and supersedes it; so does the same
-    content read by other settings (semantics 9).
+    content read by other settings (docs/semantics.md#sources).
     """
     listing = list_landing(settings)
     index = read_rows(lake, _TABLE).with_row_index("row")

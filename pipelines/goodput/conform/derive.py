@@ -6,7 +6,10 @@ from goodput.conform.outcome import outcome
 
 
 def derive(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Fill what follows from what was received; a fact that was received always stays (semantics 1)."""
+    """Fill what follows from what was received; a fact that was received always stays.
+
+    See docs/semantics.md#one-attempt-several-records.
+    """
     if table != "serving_records":
         return frame
     start = pl.col("started_ns")

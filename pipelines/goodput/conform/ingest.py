@@ -39,7 +39,7 @@ class Ingested:
 
 
 def ingest(workspace: Workspace) -> Ingested:
-    """Read every source of the landing zone that the source ledger does not know (semantics 9).
+    """Read every source of the landing zone that the source ledger does not know (docs/semantics.md#sources).
 
     The caller holds the lake's lock. Raises LandingMissing, LakeUnreadable, LakeUnwritable. Sources read before an
     interruption are in the ledger or simply read again.

@@ -1,4 +1,7 @@
-"""What became of an attempt, from what its record says. A missing error is not success (semantics 2, `success`)."""
+"""What became of an attempt, from what its record says. A missing error is not success.
+
+See docs/semantics.md#success.
+"""
 
 import polars as pl
 

@@ -1,4 +1,7 @@
-"""Finds the hours that newly arrived labels judge, so that only those are joined again (semantics 3, 9)."""
+"""Finds the hours that newly arrived labels judge, so that only those are joined again.
+
+See docs/semantics.md#labels, #time-and-restatement.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache

@@ -8,7 +8,10 @@ from goodput.settings.model import Settings, Workload
 
 
 def workload_rows(settings: Settings) -> pa.Table:
-    """One row per workload in the order of the file: the first that matches a request is its workload (semantics 2)."""
+    """One row per workload in the order of the file: the first that matches a request is its workload.
+
+    See docs/semantics.md#gates-and-verdicts.
+    """
     rows = [_row(name, ordinal, item) for ordinal, (name, item) in enumerate(settings.workloads.items())]
     return pa.Table.from_pylist(rows, schema=PARAMETERS["workload_rules"].schema)
 

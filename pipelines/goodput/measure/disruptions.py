@@ -120,7 +120,7 @@ def disrupt_day(batch: Batch) -> Parts:
 
 
 def disrupt(connection: duckdb.DuckDBPyConnection, batch: Batch) -> pa.Table:
-    """Rows of `disruptions` of the events that relation `disruption_options` asks for (semantics 7).
+    """Rows of `disruptions` of the events that relation `disruption_options` asks for (docs/semantics.md#disruptions).
 
     The connection has the inputs and parameters; the bootstrap's draws are registered once it is known how many the
     baselines need.

@@ -1,4 +1,7 @@
-"""What a new computation of published windows restates: revisions, and the rows of `restatements` (semantics 9)."""
+"""What a new computation of published windows restates: revisions, and the rows of `restatements`.
+
+See docs/semantics.md#time-and-restatement.
+"""
 
 from datetime import UTC, datetime
 
@@ -29,7 +32,9 @@ def write_restated(batch: Batch, goodput: pl.DataFrame) -> Parts:
 
 
 def restate(now: pl.DataFrame, before: pl.DataFrame, computed_at: datetime) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows with computed_at and revision, and the restatements: what changed in published rows (semantics 9).
+    """Rows with computed_at and revision, and the restatements: what changed in published rows.
+
+    See docs/semantics.md#time-and-restatement.
 
     A row that did not change keeps its revision and computed_at; a changed one gets revision + 1.
     """

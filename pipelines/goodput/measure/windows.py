@@ -73,7 +73,10 @@ def observed_edges(context: Context, partition: str) -> object:
 
 
 def compute_windows(batch: Batch) -> Parts:
-    """Measure the windows of a batch, and record what they restate (semantics 4, 8, 9)."""
+    """Measure the windows of a batch, and record what they restate.
+
+    See docs/semantics.md#windows, #frontier, #time-and-restatement.
+    """
     with connect() as connection:
         load(connection, batch)
         measured = measure(connection, is_base_asked=min(batch.settings.windows_s) in batch.grains)
@@ -85,7 +88,9 @@ def compute_windows(batch: Batch) -> Parts:
 
 
 def measure(connection: duckdb.DuckDBPyConnection, *, is_base_asked: bool) -> Measured:
-    """Rows of the windows that relation `measured_range` asks for, at the lengths of `grains` (semantics 4, 8).
+    """Rows of the windows that relation `measured_range` asks for, at the lengths of `grains`.
+
+    See docs/semantics.md#windows, #frontier.
 
     The connection has the inputs and parameters of the windows; load windows exist at the base length alone.
     """

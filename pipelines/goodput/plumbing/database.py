@@ -20,6 +20,7 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.sql_files import connect, parquet, quoted, sql_file
+from goodput.settings.gates import GATES
 
 LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: views look there
 DERIVED = ("sources", "sessions", "binding_gate", "accepted_units")  # views whose arithmetic is sql/
@@ -32,7 +33,7 @@ _OVER_PARTS = (*_VIEWS, "session_hours")
 _WORKLOADS = "The gates of each workload as the settings give them: one row per gate, or one without a gate"
 _WORKLOAD_COLUMNS = {
     "workload": "Name of the workload",
-    "gate": "A gate that is set: retries, ttft, tpot, e2e, itl_p95, jitter, deadline or quality",
+    "gate": f"A gate that is set: {', '.join(GATES[1:-1])} or {GATES[-1]}",
     "bound": "Largest value that passes, seconds or retries; of quality the least score, NULL where none is set",
     "unit": "What goodput counts of the workload: request or session",
     "unit_label": "What an accepted one is called",
@@ -60,6 +61,8 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
     changed = {key: digest for key, digest in wanted.items() if held.get(key) != digest or not is_same_layout}
     gone = held.keys() - wanted.keys() if is_same_layout else set()
 
+    unreadable: dict[str, str] = {}
+
     def build(temporary: Path) -> None:
         log = temporary.with_name(f"{temporary.name}.wal")
         temporary.unlink(missing_ok=True)
@@ -70,9 +73,10 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
             with connect(str(temporary)) as connection:
                 connection.begin()
                 if not is_same_layout:
-                    _lay_out(connection, lake)
-                _update(connection, lake, {*changed, *gone}, workloads)
-                _remember(connection, changed, gone)
+                    _lay_out(connection, lake, unreadable)
+                _update(connection, lake, {*changed, *gone}, workloads, unreadable)
+                good = {name: digest for name, digest in changed.items() if name not in unreadable}
+                _remember(connection, good, {*gone, *unreadable})
                 _write_out(connection, lake.database)
         except duckdb.IOException as error:
             raise LakeUnwritable(lake.database, OSError(str(error))) from error
@@ -80,8 +84,26 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
             log.unlink(missing_ok=True)
 
     _ensure_deliveries(lake)
-    write_atomically(lake.database, build)
+    try:
+        write_atomically(lake.database, build)
+    except (duckdb.Error, LakeUnwritable):
+        unreadable |= _unreadable(lake)
+        if not unreadable:
+            raise
+        write_atomically(lake.database, build)
     return Published(row_counts(lake), changed=True)
+
+
+def _unreadable(lake: Lake) -> dict[str, str]:
+    """Tables that views lie over and of which a part cannot be opened, with the reason."""
+    found = {}
+    for name in _OVER_PARTS:
+        try:
+            with connect() as connection:
+                connection.sql(_over_parts(lake, name))
+        except duckdb.Error as error:
+            found[name] = str(error).splitlines()[0]
+    return found
 
 
 def _wanted(lake: Lake, workloads: pa.Table) -> dict[str, str]:
@@ -117,7 +139,7 @@ def _remember(connection: duckdb.DuckDBPyConnection, changed: Mapping[str, str],
     connection.execute("INSERT INTO stored.published SELECT name, digest FROM changed_digests")
 
 
-def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake, unreadable: Mapping[str, str]) -> None:
     """Create every relation, empty, with its comments."""
     connection.execute("CREATE SCHEMA stored")
     connection.execute("CREATE TABLE stored.published (name VARCHAR, digest VARCHAR)")
@@ -125,7 +147,7 @@ def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
         columns = ", ".join(f'"{column.name}" {column.duckdb_type}' for column in contract(name).columns)
         connection.execute(f'CREATE TABLE stored."{name}" ({columns}, period VARCHAR)')
     for name in _OVER_PARTS:
-        connection.execute(_view_over_parts(lake, name))
+        connection.execute(_view_over_parts(lake, name, unreadable))
     for name in (*_PUBLIC_INSIDE, *_VIEWS):
         connection.execute(f'CREATE VIEW "{name}" AS SELECT {_columns(name)} FROM stored."{name}"')  # noqa: S608
     deliveries = f"{_lake_folder(lake)} || '/notified/deliveries.parquet'"
@@ -150,7 +172,13 @@ def _lay_out_workloads(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(f'COMMENT ON COLUMN workloads."{column}" IS {quoted(comment)}')
 
 
-def _update(connection: duckdb.DuckDBPyConnection, lake: Lake, changed: Iterable[str], workloads: pa.Table) -> None:
+def _update(
+    connection: duckdb.DuckDBPyConnection,
+    lake: Lake,
+    changed: Iterable[str],
+    workloads: pa.Table,
+    unreadable: Mapping[str, str],
+) -> None:
     """Write what changed: partitions of tables inside, views whose files are others, the gates of the workloads."""
     partitions: dict[str, list[str]] = {}
     keys = sorted(changed)
@@ -159,7 +187,7 @@ def _update(connection: duckdb.DuckDBPyConnection, lake: Lake, changed: Iterable
         if partition:
             partitions.setdefault(name, []).append(partition)
         elif name in _OVER_PARTS:
-            connection.execute(_view_over_parts(lake, name))
+            connection.execute(_view_over_parts(lake, name, unreadable))
         elif name == "workloads":
             connection.execute("DELETE FROM workloads")
             connection.register("workload_gates", workloads)
@@ -167,8 +195,9 @@ def _update(connection: duckdb.DuckDBPyConnection, lake: Lake, changed: Iterable
     for name, periods in partitions.items():
         _replace_partitions(connection, lake, name, periods)
     if "requests" in keys or "waste" in partitions:
-        connection.execute(_view_over_parts(lake, "requests"))
-        _cost_requests(connection, lake)
+        connection.execute(_view_over_parts(lake, "requests", unreadable))
+        if "requests" not in unreadable:
+            _cost_requests(connection, lake)
 
 
 def _replace_partitions(connection: duckdb.DuckDBPyConnection, lake: Lake, name: str, periods: list[str]) -> None:
@@ -194,8 +223,13 @@ def _lake_folder(lake: Lake) -> str:
     return f"coalesce(getvariable('{LAKE_VARIABLE}'), {quoted(str(lake.root.absolute()))})"
 
 
-def _view_over_parts(lake: Lake, name: str) -> str:
-    return f'CREATE OR REPLACE VIEW stored."{name}" AS {_over_parts(lake, name)}'
+def _view_over_parts(lake: Lake, name: str, unreadable: Mapping[str, str]) -> str:
+    """A view of a table's parts; where one of them cannot be opened, asking it gives that as the error."""
+    if name in unreadable:
+        rows = f"SELECT {_typed_nulls(name)} WHERE error({quoted(unreadable[name])})"
+    else:
+        rows = _over_parts(lake, name)
+    return f'CREATE OR REPLACE VIEW stored."{name}" AS {rows}'
 
 
 def _over_parts(lake: Lake, name: str) -> str:

@@ -13,31 +13,33 @@ _NOTED = "replaced.json"
 
 
 def note_replaced(lake: Lake, replaced: Iterable[Path]) -> None:
-    """Note parts that newer ones have replaced. Raises LakeUnwritable."""
+    """Note parts that newer ones have replaced; the published database still reads them. Raises LakeUnwritable."""
     names = [str(path.relative_to(lake.root)) for path in replaced]
     if names:
-        _write(lake, _noted(lake) | dict.fromkeys(names, time.time()))
+        _write(lake, _noted(lake) | dict.fromkeys(names))
 
 
 def delete_replaced(lake: Lake) -> None:
-    """Delete what was replaced more than KEPT_S ago; only the database before the published one reads it.
+    """Delete what the published database has not read for more than KEPT_S; call it once the database is published.
 
     Raises LakeUnwritable.
     """
-    noted = _noted(lake)
-    old = {name for name, since in noted.items() if time.time() - since > KEPT_S}
+    noted, now = _noted(lake), time.time()
+    unread = {name: now if since is None else since for name, since in noted.items()}
+    old = {name for name, since in unread.items() if now - since > KEPT_S}
     delete(lake.root / name for name in old if not _counts(lake, lake.root / name))
-    if old:
-        _write(lake, {name: since for name, since in noted.items() if name not in old})
+    kept = {name: since for name, since in unread.items() if name not in old}
+    if kept != noted:
+        _write(lake, kept)
 
 
-def _noted(lake: Lake) -> dict[str, float]:
-    """When each part was replaced, in Unix seconds, by its path below the lake."""
+def _noted(lake: Lake) -> dict[str, float | None]:
+    """Since when no published database reads each part, in Unix seconds, by its path below the lake; None: one does."""
     path = lake.root / _NOTED
     return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
-def _write(lake: Lake, noted: Mapping[str, float]) -> None:
+def _write(lake: Lake, noted: Mapping[str, float | None]) -> None:
     text = json.dumps(noted)
     write_atomically(lake.root / _NOTED, lambda path: path.write_text(text))
 

@@ -12,6 +12,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from goodput.plumbing import source_ledger
+from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
 from goodput.plumbing.graph import closure, inputs_of
@@ -220,9 +221,12 @@ def partitions_of(node: Node, context: Context) -> set[str]:
 
 def _called_hours(node: Node, context: Context) -> set[str]:
     called: set[str] = set()
+    blocked = Blocked(context.lake)
     for table, around in node.lookaround(context).items():
         if around.calls is not None:
-            hours = {epoch_hour(p) for p in context.lake.catalog[table].parts if "T" in p}
+            # one that is blocked before it had a part is waited for like one that has been published
+            known = context.lake.catalog[table].parts.keys() | blocked.of_table(table).keys()
+            hours = {epoch_hour(p) for p in known if "T" in p}
             earlier, later = around.calls
             called |= {hour_label(h + shift) for h in hours for shift in range(-earlier, later + 1)}
     return called

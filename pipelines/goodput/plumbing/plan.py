@@ -115,8 +115,24 @@ def execute(
     for partitions in context.progress.track(groups, node.name, len(groups)):
         batch = Batch(context, node, {partition: ready[partition] for partition in partitions})
         _make(batch, outcome, blocked)
-    blocked.settle(node.tables, lambda partition: _is_asked(partition, among), outcome.blocked)
+    listed = [*outcome.blocked, *_made_with(node, outcome.blocked)]
+    blocked.settle(node.tables, lambda partition: _is_asked(partition, among), listed)
     return outcome
+
+
+def _made_with(node: Node, blocked: Sequence[BlockedPartition]) -> Iterator[BlockedPartition]:
+    """The same partitions of the other tables of a node: they are not published either, and what reads them waits."""
+    listed = {(item.table, item.partition) for item in blocked}
+    first = {item.partition: item for item in reversed(blocked)}
+    for partition, item in first.items():
+        for table in node.tables:
+            if (table, partition) not in listed and table not in node.appended and not _is_account(table):
+                cause = f"{item.table} {partition}"
+                yield BlockedPartition(table, partition, f"is made with {cause}", cause)
+
+
+def _is_account(table: str) -> bool:
+    return contract(table).published == "inside"
 
 
 def _is_asked(partition: str, among: Collection[str] | None) -> bool:
@@ -225,8 +241,7 @@ def _commit(batch: Batch, parts: Parts, failures: Mapping[str, Mapping[str, Sequ
         inputs = batch.partitions[partition]
         outcome.blocked.append(BlockedPartition(table, partition, "; ".join(sentences), inputs=inputs))
     for name, made in parts.items():
-        is_account = contract(name).published == "inside"
-        good = {p: (part,) for p, part in made.items() if is_account or p not in bad}
+        good = {p: (part,) for p, part in made.items() if _is_account(name) or p not in bad}
         if name in node.appended:
             outcome.replaced += catalog[name].change([part for (part,) in good.values()])
         else:

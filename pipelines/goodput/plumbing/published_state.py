@@ -12,6 +12,8 @@ from goodput.plumbing.lake import Lake
 from goodput.plumbing.sql_files import connect, sql_file
 from goodput.plumbing.stored_assets import Held
 
+_SHOWN = ("slice", "offered", "goodput", "binding", "per_accepted")  # a cell of metadata is narrow
+
 
 def held_in_database(lake: Lake) -> Held | None:
     """What goodput.duckdb holds, with the latest day as its headline; None before the first run."""
@@ -44,7 +46,7 @@ def _headline(lake: Lake) -> str:
 
 
 def _markdown(names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    shown = [i for i in range(len(names)) if any(row[i] is not None for row in rows)]
+    shown = [i for i, name in enumerate(names) if name in _SHOWN and any(row[i] is not None for row in rows)]
     cells = [[names[i] for i in shown], ["---"] * len(shown), *([_text(row[i]) for i in shown] for row in rows)]
     return [f"| {' | '.join(line)} |" for line in cells] if rows else []
 

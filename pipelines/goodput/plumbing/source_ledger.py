@@ -20,7 +20,7 @@ TABLE = "source_ledger"
 
 @dataclass(frozen=True)
 class SourceEntry:
-    """One source file: how it was read and what became of its rows (identity R, semantics 9)."""
+    """One source file: how it was read and what became of its rows (identity R, docs/semantics.md#sources)."""
 
     source_id: str
     content_hash: str

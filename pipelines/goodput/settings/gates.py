@@ -14,7 +14,8 @@ LatencyName = Literal["ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline"]
 class LatencyGate:
     """A gate on a time: the key in seconds that sets it, and the column of `requests` that it bounds.
 
-    `bounds_load`: replicas are loaded beyond their knee where more than 1 % of requests fail it (semantics 8).
+    `bounds_load`: replicas are loaded beyond their knee where more than 1 % of requests fail it
+    (docs/semantics.md#frontier).
     """
 
     setting: str

@@ -49,7 +49,10 @@ class WorkloadMatch(SettingsModel):
 
 
 class Quality(SettingsModel):
-    """Quality gate of a workload (semantics 3). No evaluators named: every evaluator that judged must pass."""
+    """Quality gate of a workload. No evaluators named: every evaluator that judged must pass.
+
+    See docs/semantics.md#quality.
+    """
 
     evaluators: Names = ()
     min_score: float | None = Field(default=None, allow_inf_nan=False, strict=True)
@@ -58,7 +61,10 @@ class Quality(SettingsModel):
 
 
 class Workload(SettingsModel):
-    """Which requests are one kind of work, and the gates that an accepted one passes (semantics 2, 8)."""
+    """Which requests are one kind of work, and the gates that an accepted one passes.
+
+    See docs/semantics.md#gates-and-verdicts, #classes-of-work.
+    """
 
     class_: Literal["conversational", "agentic", "rag", "extraction", "voice", "batch"] | None = Field(
         default=None, alias="class"
@@ -233,7 +239,7 @@ class Receive(SettingsModel):
 
 
 class Disruptions(SettingsModel):
-    """When a pool counts as recovered from an operation (semantics 7)."""
+    """When a pool counts as recovered from an operation (docs/semantics.md#disruptions)."""
 
     recovery_tolerance_ratio: float = Field(default=0.10, gt=0, lt=1, allow_inf_nan=False, strict=True)
     cap_s: Seconds = 1200.0

@@ -1,4 +1,6 @@
-"""The six classes of work as presets of a workload: unit, gates and what an accepted unit is called (semantics 8).
+"""The six classes of work as presets of a workload: unit, gates and what an accepted unit is called.
+
+See docs/semantics.md#classes-of-work.
 
 Only defaults belong here: a key that the settings give beside `class` overrides the preset's.
 """

@@ -58,7 +58,7 @@ class Fared:
 
     @property
     def hit_ratio(self) -> float | None:
-        """Cached share of the input tokens (semantics 6), None where nothing was taken in."""
+        """Cached share of the input tokens (docs/semantics.md#cache-and-replicas), None where nothing was taken in."""
         return self.cached_tokens / self.input_tokens if self.input_tokens else None
 
 

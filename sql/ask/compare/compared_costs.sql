@@ -1,4 +1,4 @@
--- description: What each side cost: its requests, and the idle and unattributed money that falls to it; loaded cost per accepted (semantics 5)
+-- description: What each side cost: its requests, and the idle and unattributed money that falls to it; loaded cost per accepted (docs/semantics.md#money)
 -- grain: side
 -- reads: compared_requests, compared_sides, compared_windows, side_rows
 -- unit: cost_usd is NULL where the cost of some request is unknown

@@ -1,4 +1,4 @@
--- description: One row per attempt with every fact from the layer that has authority over it; nothing is added across layers (semantics 1)
+-- description: One row per attempt with every fact from the layer that has authority over it; nothing is added across layers (docs/semantics.md#one-attempt-several-records)
 -- grain: attempt_id
 -- reads: record_chains, record_choices, unique_records
 WITH ranked AS (

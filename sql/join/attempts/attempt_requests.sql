@@ -1,4 +1,4 @@
--- description: Which request each attempt is a try of (semantics 1): a configured key, else tries under one record, else sibling tries under one parent span, else the attempt alone
+-- description: Which request each attempt is a try of (docs/semantics.md#which-tries-are-one-request): a configured key, else tries under one record, else sibling tries under one parent span, else the attempt alone
 -- grain: attempt_id
 -- reads: attempt_facts, options
 WITH RECURSIVE keyless AS (

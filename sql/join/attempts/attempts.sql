@@ -1,4 +1,4 @@
--- description: Every attempt with the request that it is a try of, its order in it and the request's workload (semantics 1)
+-- description: Every attempt with the request that it is a try of, its order in it and the request's workload (docs/semantics.md#attempts-and-requests)
 -- grain: attempt_id
 -- reads: attempt_facts, attempt_requests, request_facts
 -- kind: view

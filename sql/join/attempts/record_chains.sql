@@ -1,4 +1,4 @@
--- description: Which records are one attempt: a record and the try below it whose answer it passed on, layer by layer; other tries below it are attempts of their own (semantics 1)
+-- description: Which records are one attempt: a record and the try below it whose answer it passed on, layer by layer; other tries below it are attempts of their own (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
 -- reads: record_matches, record_parents, unique_records
 WITH RECURSIVE below AS (

@@ -1,4 +1,4 @@
--- description: Copies of serving records that do not count: of equal record_ids the one from the smallest source_id stays (semantics 9)
+-- description: Copies of serving records that do not count: of equal record_ids the one from the smallest source_id stays (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id, source_id
 -- reads: serving_records
 SELECT r.record_id, r.source_id

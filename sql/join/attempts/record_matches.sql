@@ -1,4 +1,4 @@
--- description: Records of one call that are linked by no parent but by an id, or the trace, that both carry: beside a record of the same try, else below the record that it is a try of (semantics 1)
+-- description: Records of one call that are linked by no parent but by an id, or the trace, that both carry: beside a record of the same try, else below the record that it is a try of (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
 -- reads: record_choices, record_parents, unique_records
 WITH RECURSIVE ranked AS (

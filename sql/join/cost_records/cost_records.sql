@@ -1,4 +1,4 @@
--- description: Cost of a resource over a period (semantics 5): every line that is valid now, each once
+-- description: Cost of a resource over a period (docs/semantics.md#money): every line that is valid now, each once
 -- grain: cost_id
 -- reads: allocated_lines, billed_lines, cost_lines, cost_rules, source_exports
 WITH other_lines AS (

@@ -1,4 +1,4 @@
--- description: Labels joined to the requests that they judge, with the workload's verdict on each (semantics 3)
+-- description: Labels joined to the requests that they judge, with the workload's verdict on each (docs/semantics.md#labels)
 -- grain: label_id
 -- reads: attempt_facts, attempt_requests, label_records, options, request_facts, unique_records, workload_rules
 WITH unique_labels AS (

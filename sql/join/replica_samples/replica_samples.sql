@@ -1,4 +1,4 @@
--- description: Every reading once, and of counters how much they rose since the reading before (semantics 6, 9)
+-- description: Every reading once, and of counters how much they rose since the reading before (docs/semantics.md#cache-and-replicas, #time-and-restatement)
 -- grain: series_id, sampled_ns
 -- reads: sample_options, sample_records
 -- identity: C: of a counter read without gaps, the increases add up to its true growth

@@ -1,4 +1,4 @@
--- description: One row per request: when it arrived and ended, how often it was tried, which attempt delivered, and its workload (semantics 1, 2)
+-- description: One row per request: when it arrived and ended, how often it was tried, which attempt delivered, and its workload (docs/semantics.md#attempts-and-requests, #gates-and-verdicts)
 -- grain: request_id
 -- reads: attempt_facts, attempt_requests, observed, options, workload_rules
 WITH tries AS (

@@ -1,4 +1,4 @@
--- description: Every request with each gate's outcome and its verdict (semantics 2, 3)
+-- description: Every request with each gate's outcome and its verdict (docs/semantics.md#gates-and-verdicts, #quality)
 -- grain: request_key
 -- reads: attempt_facts, options, quality_labels, request_facts, workload_rules
 -- kind: view

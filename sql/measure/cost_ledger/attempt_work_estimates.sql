@@ -1,4 +1,4 @@
--- description: The estimated work of attempts that do not report all their tokens, from similar attempts (semantics 5)
+-- description: The estimated work of attempts that do not report all their tokens, from similar attempts (docs/semantics.md#attempts-that-report-too-little)
 -- grain: attempt_id, step_s
 -- reads: counter_steps, ledger_pieces
 -- unit: weighted tokens; error_work: 95 % of such attempts lie within work +- error_work; common_error_work: the part of that error

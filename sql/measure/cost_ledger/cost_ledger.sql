@@ -1,4 +1,4 @@
--- description: Every dollar once: by attempt, bucket and window, and the costs of no attempt (semantics 5)
+-- description: Every dollar once: by attempt, bucket and window, and the costs of no attempt (docs/semantics.md#money)
 -- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, basis
 -- reads: charged_pieces, cost_pieces, ledger_options, model_bills, replica_costs, replica_time, requests, target_hours
 -- kind: view

@@ -1,4 +1,4 @@
--- description: Attempts split at the ledger's windows, each with its bucket and the work it asked of its replica there (semantics 5)
+-- description: Attempts split at the ledger's windows, each with its bucket and the work it asked of its replica there (docs/semantics.md#money)
 -- grain: attempt_id, step_s
 -- reads: attempts, ledger_options, model_weights, requests, target_hours
 -- unit: work in weighted tokens; `share` is the part of the attempt's time that lies in the window

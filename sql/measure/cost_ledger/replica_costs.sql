@@ -1,4 +1,4 @@
--- description: What each replica cost in a window, and which part of that it was busy (semantics 5)
+-- description: What each replica cost in a window, and which part of that it was busy (docs/semantics.md#money)
 -- grain: replica, step_s
 -- reads: busy_steps, cost_pieces, replica_hours, replica_time
 -- unit: usd is NULL where neither a cost record nor a rate gives the replica's cost: it is never guessed

@@ -1,4 +1,4 @@
--- description: The baseline of each event (draw 0), and of each bootstrap sample of its windows (semantics 7)
+-- description: The baseline of each event (draw 0), and of each bootstrap sample of its windows (docs/semantics.md#disruptions)
 -- grain: event_id, draw
 -- reads: disruption_baselines, draws
 -- unit: resampled are base windows, with replacement; latencies are medians of the windows' p95

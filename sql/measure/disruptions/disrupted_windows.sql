@@ -1,4 +1,4 @@
--- description: The base windows that each event's disruption lies in, its own at least (semantics 7)
+-- description: The base windows that each event's disruption lies in, its own at least (docs/semantics.md#disruptions)
 -- grain: event_id, ordinal
 -- reads: disrupting_events, disruption_ends, pool_windows
 SELECT

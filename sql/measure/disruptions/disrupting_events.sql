@@ -1,4 +1,4 @@
--- description: Ops events with the pool that they concern and the latest that their disruption may end (semantics 7)
+-- description: Ops events with the pool that they concern and the latest that their disruption may end (docs/semantics.md#disruptions)
 -- grain: event_id
 -- reads: cache_by_replica, disruption_caps, ops_events
 WITH homes AS (

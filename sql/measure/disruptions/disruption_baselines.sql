@@ -1,4 +1,4 @@
--- description: The undisturbed windows that each event is compared with: of the last 7 days, with nearly its load (semantics 7)
+-- description: The undisturbed windows that each event is compared with: of the last 7 days, with nearly its load (docs/semantics.md#disruptions)
 -- grain: event_id, ordinal
 -- reads: disrupting_events, disruption_options, pool_windows
 WITH loads AS (

@@ -1,4 +1,4 @@
--- description: Effect and cost of each disruption compared with its baseline (draw 0), and in each bootstrap sample of both (semantics 7)
+-- description: Effect and cost of each disruption compared with its baseline (draw 0), and in each bootstrap sample of both (docs/semantics.md#disruptions)
 -- grain: event_id, draw
 -- reads: baseline_draws, disrupted_windows, disruption_ends, draws
 WITH sizes AS (

@@ -1,4 +1,4 @@
--- description: When each event's disruption ended, by its baseline (draw 0) and by each bootstrap sample of it (semantics 7)
+-- description: When each event's disruption ended, by its baseline (draw 0) and by each bootstrap sample of it (docs/semantics.md#disruptions)
 -- grain: event_id, draw
 -- reads: baseline_draws, disrupting_events, disruption_options, draws, pool_windows
 WITH events AS (

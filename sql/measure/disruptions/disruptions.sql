@@ -1,4 +1,4 @@
--- description: What each ops event did to its pool compared with undisturbed windows: for how long, how bad, at what cost (semantics 7)
+-- description: What each ops event did to its pool compared with undisturbed windows: for how long, how bad, at what cost (docs/semantics.md#disruptions)
 -- grain: event_id
 -- reads: disrupting_events, disruption_baselines, disruption_draws
 -- unit: intervals are the middle 95 % of bootstrap samples that draw base windows with replacement, of disruption and baseline

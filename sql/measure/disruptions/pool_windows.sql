@@ -1,4 +1,4 @@
--- description: What each pool, and the fleet as a whole, did in each base window: the points that disruptions are measured on (semantics 7)
+-- description: What each pool, and the fleet as a whole, did in each base window: the points that disruptions are measured on (docs/semantics.md#disruptions)
 -- grain: pool (NULL: the fleet), start_s
 -- reads: cache_by_replica, disruption_options, goodput
 WITH looked_up AS (

@@ -1,4 +1,4 @@
--- description: Goodput by offered load per replica, by route and by pool, with the highest load that is still served well (semantics 8)
+-- description: Goodput by offered load per replica, by route and by pool, with the highest load that is still served well (docs/semantics.md#frontier)
 -- grain: slice, pool, route, load_bin
 -- reads: frontier_bins, frontier_knees, frontier_sustained, frontier_tails
 -- Loads between the least and the most observed that never occurred are rows with no windows, one for each gap.

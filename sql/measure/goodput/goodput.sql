@@ -1,4 +1,4 @@
--- description: Windowed goodput of every slice at several grains (semantics 4)
+-- description: Windowed goodput of every slice at several grains (docs/semantics.md#windows)
 -- grain: window_start, window_s, slice, workload, model, pool, route
 -- reads: gate_verdicts, slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests

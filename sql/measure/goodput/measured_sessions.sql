@@ -1,4 +1,4 @@
--- description: Beginnings and ends of the sessions that workloads with unit session count, shaped like `measured_requests` (semantics 8)
+-- description: Beginnings and ends of the sessions that workloads with unit session count, shaped like `measured_requests` (docs/semantics.md#sessions)
 -- grain: session_id, workload, and whether it begins or ends here
 -- reads: session_hours, window_options, workload_rules
 -- A session is over once none of its hours follows within `session_reach_h`, and no hour further back than that counts for it:

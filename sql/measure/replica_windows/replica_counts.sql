@@ -1,4 +1,4 @@
--- description: Increases of each replica's counters by window: a reading's increase counts in the window that it was read in (semantics 6)
+-- description: Increases of each replica's counters by window: a reading's increase counts in the window that it was read in (docs/semantics.md#cache-and-replicas)
 -- grain: window_s, start_s, replica
 -- reads: grains, replica_samples, sample_options
 WITH versions AS (

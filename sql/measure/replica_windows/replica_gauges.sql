@@ -1,4 +1,4 @@
--- description: Each replica's gauges by window: mean over time, maximum, p99, last, and whether they froze while it served (semantics 6)
+-- description: Each replica's gauges by window: mean over time, maximum, p99, last, and whether they froze while it served (docs/semantics.md#cache-and-replicas)
 -- grain: window_s, start_s, replica, metric
 -- reads: grains, measured_range, replica_life, replica_samples, sample_options
 WITH readings AS (

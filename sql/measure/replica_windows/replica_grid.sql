@@ -1,4 +1,4 @@
--- description: Every window in which a replica lived, how long it was up and busy in it, and its pool and model (semantics 6)
+-- description: Every window in which a replica lived, how long it was up and busy in it, and its pool and model (docs/semantics.md#cache-and-replicas)
 -- grain: window_s, start_s, replica
 -- reads: attempts, grains, measured_range, replica_life, replica_samples
 WITH lived AS (

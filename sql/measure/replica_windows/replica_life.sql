@@ -1,4 +1,4 @@
--- description: Stretches of time in which each replica lived, and in which it had attempts in flight (semantics 5, 6)
+-- description: Stretches of time in which each replica lived, and in which it had attempts in flight (docs/semantics.md#money, #cache-and-replicas)
 -- grain: replica, state, from_ns
 -- reads: attempts, replica_samples, sample_options
 WITH served AS (

@@ -1,4 +1,4 @@
--- description: The state of each replica in each window: time up and busy, KV cache, queue, preemptions, restarts (semantics 6)
+-- description: The state of each replica in each window: time up and busy, KV cache, queue, preemptions, restarts (docs/semantics.md#cache-and-replicas)
 -- grain: window_start, window_s, replica
 -- reads: attempts, grains, replica_counts, replica_gauges, replica_grid
 WITH served AS (

@@ -1,4 +1,4 @@
-"""Where the fleet's dollars really went, by the contract of semantics.md section 5 and nothing but the simulation.
+"""Where the fleet's dollars really went, by the contract of docs/semantics.md#money and nothing but the simulation.
 
 A node is paid from its replica's first start to the end of the span. The seconds of a base window in which an attempt
 was under way at the replica are busy, whatever the engine did in them; the others are idle. What the busy ones cost is

@@ -1,4 +1,4 @@
-"""What each operation really did to its pool, in the base windows of semantics.md section 7.
+"""What each operation really did to its pool, in the base windows of docs/semantics.md#disruptions.
 
 Everything is measured on requests and attempts as they truly were: hits of prompts whose telemetry was lost count,
 and a window is disturbed by whatever was announced in its pool. Costs are not reported here: what was accepted hangs on

@@ -22,7 +22,8 @@ _FILES: Final[dict[str, Any]] = {"path": pl.String, "records": pl.Int64, "resent
 class Truth:
     """The truth behind a demo landing folder.
 
-    `requests`: one row per user request (semantics.md section 1). `ttft_s` and `e2e_s` are seconds from the first
+    `requests`: one row per user request (docs/semantics.md#attempts-and-requests). `ttft_s` and `e2e_s` are seconds
+    from the first
     arrival; a latency is NULL when no first chunk or no complete answer was delivered, tokens when no complete
     answer was; `quality_passed` is known of every judged workload's answers, labelled or not; `replica` is that of
     the last attempt; `complete`: every span that should exist arrived.
