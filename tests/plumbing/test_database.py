@@ -2,13 +2,11 @@
 
 import errno
 import os
-import resource
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from full_disk import largest_file
 from goodput.errors import LakeUnwritable
 from goodput.plumbing import database, source_ledger
 from goodput.plumbing.contracts import arrow_schema
@@ -303,19 +302,6 @@ def test_the_same_label_in_two_files_is_kept_in_one(lake: Lake) -> None:
     publish(lake, NO_GATES)
     found = ask(lake, "SELECT source_id, rows_kept, rows_duplicate FROM sources ORDER BY source_id")
     assert found == [("s1", 1, 0), ("s2", 0, 1)]
-
-
-@contextmanager
-def largest_file(size_bytes: int) -> Iterator[None]:
-    """A disk with no room for a file larger than this."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from full_disk import largest_file
 from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeTooOld, LakeUnwritable
 from goodput.plumbing import lake as lake_module
 from goodput.plumbing.files import write_atomically
@@ -204,16 +205,12 @@ def test_the_same_rows_make_the_same_bytes(tmp_path: Path) -> None:
     assert lake.write_part("requests", NINE, ROWS.slice(1), INPUTS).content != parts[0].content
 
 
-def test_a_part_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     old = lake.write_part("requests", NINE, ROWS, INPUTS)
-
-    def full(_writer: pq.ParquetWriter, _rows: pa.Table, **_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # its first bytes are there by then
-
-    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
-    with pytest.raises(LakeUnwritable, match="No space left on device"):
-        lake.write_part("requests", NINE, ROWS.slice(1), INPUTS)
+    many = pa.table({"a": list(range(100_000))})
+    with largest_file(20_000), pytest.raises(LakeUnwritable, match=rf"requests/period={NINE}: cannot write: "):
+        lake.write_part("requests", NINE, many, INPUTS)
     assert everything_below(tmp_path) == [old.path.relative_to(tmp_path).as_posix()]
     assert pq.ParquetFile(old.path).read().equals(ROWS)
 
