@@ -1,9 +1,8 @@
 -- description: Judgements of whole sessions in their current revision (docs/semantics.md#labels); a verdict that only a workload could give is unknown
 -- grain: label_id
--- reads: label_records
+-- reads: session_label_records
 WITH revised AS (
-    SELECT * FROM label_records
-    WHERE subject_kind = 'session'
+    SELECT * FROM session_label_records
     QUALIFY row_number() OVER (
         PARTITION BY label_id ORDER BY coalesce(revised_ns, labelled_ns) DESC, record_id DESC, source_id
     ) = 1

@@ -22,7 +22,15 @@ TABLES = (
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "judged_hours"),
     *("label_records", "label_rows", "landed_files", "load_windows", "ops_events", "price_lines", "quality_labels"),
     *("quarantine", "record_rows", "replica_samples", "replica_windows", "requests", "restatements"),
-    *("sample_records", "sample_rows", "serving_records", "session_hours", "session_labels", "sessions"),
+    *(
+        "sample_records",
+        "sample_rows",
+        "serving_records",
+        "session_hours",
+        "session_label_records",
+        "session_labels",
+        "sessions",
+    ),
     *("source_ledger", "source_rows", "sources", "span_links", "token_prices", "waste"),
 )
 # How the lake stores each: its layer, then its tables by the partitions that they have.
@@ -35,7 +43,7 @@ STORED = {
     "joined": {
         "none": "cost_records judged_hours ops_events record_rows session_labels token_prices",
         "hour": """attempts label_rows quality_labels replica_samples requests sample_rows session_hours
-            source_rows""",
+            session_label_records source_rows""",
     },
     "measured": {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier",

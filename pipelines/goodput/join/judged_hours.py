@@ -44,7 +44,8 @@ def _judged(context: Context, label_hours: list[str]) -> pa.Table:
     near = _within(catalog["serving_records"].parts, first, last)
     with connect() as connection:
         for name, partitions in (("label_records", label_hours), ("serving_records", near)):
-            read_parts(connection, name, catalog[name].files(partitions), arrow_schema(name))
+            files = catalog[name].files(partitions)
+            read_parts(connection, name, files, arrow_schema(name), alike=catalog[name].is_uniform)
         found = connection.sql(sql_file(TABLE).text).to_arrow_table()
     hours = [hour_label(number) for number in found["label_epoch_hour"].to_pylist()]
     contents = [catalog["label_records"].contents[hour] for hour in hours]

@@ -66,8 +66,8 @@ SAMPLES = Node(
 LABEL_ROWS = Node(
     "label_rows",
     "join",
-    ("label_rows",),
-    "The account of label records.",
+    ("label_rows", "session_label_records"),
+    "The account of label records, and those that judge sessions.",
     compute_sql,
     lookaround=_of_labels,
 )

@@ -66,6 +66,11 @@ class Table:
         """Version of the newest commit, -1 before the first."""
         return -1 if self._delta is None else self._delta.version()
 
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all parts have the columns of the contract, as it has not changed since the table was made."""
+        return self._delta is None or self._delta.schema() == self._schema
+
     @cached_property
     def parts(self) -> Mapping[str, tuple[Part, ...]]:
         """Parts by partition, both in order."""
@@ -99,11 +104,11 @@ class Table:
         return parts[0].inputs if parts else None
 
     def files(self, partitions: Iterable[str]) -> list[str]:
-        """Paths of the parts of some partitions, in order."""
-        return [str(part.path) for name in sorted(partitions) for part in self.parts.get(name, ())]
+        """Paths of the parts of some partitions that hold rows, in order."""
+        return [str(part.path) for name in sorted(partitions) for part in self.parts.get(name, ()) if part.rows]
 
     def all_files(self) -> list[str]:
-        """Paths of all parts, in order."""
+        """Paths of all parts that hold rows, in order."""
         return self.files(self.parts)
 
     def replace(self, parts: Mapping[str, Sequence[Part]]) -> list[Path]:
@@ -128,6 +133,7 @@ class Table:
         removing = [_remove(self.root, part, now_ms) for part in sorted(remove)]
         try:
             if self._delta is None:
+                self.root.mkdir(parents=True, exist_ok=True)
                 create_table_with_add_actions(
                     str(self.root),
                     self._schema,
@@ -152,9 +158,8 @@ class Table:
         self.__dict__.pop("contents", None)
         return [part.path for part in sorted(remove)]
 
-    @property
+    @cached_property
     def _schema(self) -> Schema:
-        self.root.mkdir(parents=True, exist_ok=True)
         return Schema.from_arrow(arrow_schema(self.name).append(pa.field(PARTITION, pa.string())))
 
 

@@ -33,7 +33,8 @@ def load(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
     """Make the inputs and parameters of a batch relations of a connection."""
     node = batch.node
     for table in node.inputs:
-        read_parts(connection, table, batch.files(table), arrow_schema(table))
+        alike = batch.context.lake.catalog[table].is_uniform
+        read_parts(connection, table, batch.files(table), arrow_schema(table), alike=alike)
     for name in node.parameters:
         if name in node.from_settings:
             register(connection, name, node.from_settings[name](batch.settings))

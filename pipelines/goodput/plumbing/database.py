@@ -238,10 +238,17 @@ def _over_parts(lake: Lake, name: str) -> str:
     if files:
         listed = ", ".join(quoted(file) for file in files)
         paths = f"list_transform([{listed}], lambda file: {_lake_folder(lake)} || '/' || file)"
-        rows = f"FROM read_parquet({paths}, union_by_name = true, hive_partitioning = false)"
+        rows = f"FROM read_parquet({paths}, union_by_name = {not _are_alike(lake, name)}, hive_partitioning = false)"
     else:
         rows = f"FROM (SELECT {_typed_nulls(name)} WHERE false)"
     return f"SELECT {_columns(name)} {rows}"
+
+
+def _are_alike(lake: Lake, name: str) -> bool:
+    """Whether all parts of a view have the same columns: only the first is then opened to know them."""
+    tables = [name, *([_ADDED[name]] if name in _ADDED else [])]
+    columns = {tuple(column.name for column in contract(table).columns) for table in tables}
+    return len(columns) == 1 and all(lake.catalog[table].is_uniform for table in tables)
 
 
 def _typed_nulls(name: str) -> str:

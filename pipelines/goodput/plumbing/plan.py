@@ -246,6 +246,7 @@ def _commit(batch: Batch, parts: Parts, failures: Mapping[str, Mapping[str, Sequ
             outcome.replaced += catalog[name].change([part for (part,) in good.values()])
         else:
             outcome.replaced += catalog[name].replace(good)
+        outcome.replaced += [part.path for p, part in made.items() if p not in good]  # these count nowhere
         outcome.rows[name] = outcome.rows.get(name, 0) + sum(part.rows for (part,) in good.values())
     outcome.computed |= {p: inputs for p, inputs in batch.partitions.items() if p not in bad}
 

@@ -104,23 +104,34 @@ def compute(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     connection.execute(f'CREATE OR REPLACE TEMP {kind} "{name}" AS {found.text}')
 
 
-def read_parts(connection: duckdb.DuckDBPyConnection, name: str, files: Iterable[str], empty: "pa.Schema") -> None:
-    """Make relation `name` a temporary view of Parquet files, or an empty table of schema `empty` without any."""
+def read_parts(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    files: Iterable[str],
+    empty: "pa.Schema",
+    *,
+    alike: bool = False,
+) -> None:
+    """Make relation `name` a temporary view of Parquet files, or an empty table of schema `empty` without any.
+
+    `alike`: all files have the same columns, so that only those are opened whose rows are asked for.
+    """
     named = list(files)
     if named:
-        connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS SELECT * FROM {parquet(named)}')  # noqa: S608
+        rows = parquet(named, alike=alike)
+        connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS SELECT * FROM {rows}')  # noqa: S608
     else:
         connection.register(name, empty.empty_table())
 
 
-def parquet(files: Iterable[str], *, named: bool = False) -> str:
+def parquet(files: Iterable[str], *, named: bool = False, alike: bool = False) -> str:
     """The rows of Parquet files as an SQL table; what their folders are called is no column of theirs.
 
-    `named`: the column `filename` says in which file a row lies.
+    `named`: the column `filename` says in which file a row lies. `alike`: all have the same columns.
     """
     listed = ", ".join(quoted(file) for file in files)
     more = ", filename = true" if named else ""
-    return f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false{more})"
+    return f"read_parquet([{listed}], union_by_name = {not alike}, hive_partitioning = false{more})"
 
 
 def quoted(text: str) -> str:
