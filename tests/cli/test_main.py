@@ -129,7 +129,7 @@ def test_a_run_says_what_to_look_at(  # noqa: PLR0917
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
     monkeypatch.setattr("goodput.run.run", lambda *_: Ran(Ingested(read, rows_quarantined=quarantined)))
-    monkeypatch.setattr("goodput.cli.run.print_headline", lambda *_: None)
+    monkeypatch.setattr("goodput.cli.run.print_headline", lambda *_, **__: None)
     told = goodput("run", ask=False).stderr.partition("goodput.duckdb\n")[2]
     assert told.startswith(said.format(landing=tmp_path / "landing"))
     assert bool(told) == bool(said)

@@ -19,11 +19,11 @@ _ALARMS = """
 _SILENT = "SELECT why FROM alarms WHERE rule = 'telemetry_silent' AND state <> 'firing' AND why IS NOT NULL"
 
 
-def print_headline(config: Path | None, lake: Path | None) -> None:
+def print_headline(config: Path | None, lake: Path | None, *, changed: bool = True) -> None:
     """Print goodput of the latest published day, overall and per workload and route, and how many alarms fire.
 
     Where its cost is known, the cost of an accepted request too, the three largest leaks, and what the latest
-    disruption cost; and whether attempts last longer than the settings allow for.
+    disruption cost; and, where anything `changed`, whether attempts last longer than the settings allow for.
     """
     out = console()
     with published(config, lake) as connection:
@@ -40,7 +40,8 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
                 out.print(table([names[i] for i in shown], [tuple(row[i] for i in shown) for row in rows], out.width))
         lifetime_s = load_settings(config, lake=lake).max_request_lifetime_s
         connection.execute("SET VARIABLE max_request_lifetime_s = $value", {"value": lifetime_s})
-        for relation in ("latest_disruption", "overlong_attempts"):
+        # the second looks at every attempt of the day, which a run with nothing new need not
+        for relation in ("latest_disruption", "overlong_attempts") if changed else ("latest_disruption",):
             for (line,) in connection.execute(sql_file(relation).text).fetchall():
                 out.print(line)
         alarms, silent = (connection.execute(asked).fetchall() for asked in (_ALARMS, _SILENT))

@@ -36,18 +36,19 @@ def list_landing(settings: Settings) -> Listing:
 
     Raises LandingMissing with all paths that are not there.
     """
-    missing = [path for path in settings.landing_paths if not path.exists()]
+    landing_paths = settings.landing_paths
+    missing = [path for path in landing_paths if not path.exists()]
     if missing:
         raise LandingMissing(missing)
     lake = os.path.realpath(settings.lake_path)
     resolved = cache(os.path.realpath)
     seen: set[tuple[str, str]] = set()
     listing = Listing(pl.DataFrame(schema=_SCHEMA))
-    for landing in settings.landing_paths:
+    for landing in landing_paths:
         home = landing if landing.is_dir() else landing.parent
         paths, sizes, times = [], array("q"), array("q")
         for folder, name, status in _walk(landing, lake):
-            if len(settings.landing_paths) > 1:  # they may overlap
+            if len(landing_paths) > 1:  # they may overlap
                 place = (resolved(home / folder), name)
                 if place in seen:
                     continue

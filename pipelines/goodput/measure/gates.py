@@ -1,5 +1,6 @@
 """Gates as rows: all of them in order, and those that each workload sets, which users can ask."""
 
+import polars as pl
 import pyarrow as pa
 
 from goodput.join.workloads import bounds
@@ -25,7 +26,9 @@ def gate_rows(settings: Settings) -> pa.Table:
         for name, workload in settings.workloads.items()
         for gate, bound in (_gates(workload) or {None: None}).items()
     ]
-    return pa.Table.from_pylist(rows, schema=PARAMETERS["workloads"].schema)
+    schema = PARAMETERS["workloads"].schema
+    # by way of Polars: pyarrow alone would import pandas, for which a run with nothing new waits longest
+    return pl.DataFrame(rows, schema=schema.names, orient="row", infer_schema_length=None).to_arrow().cast(schema)
 
 
 def _gates(workload: Workload) -> dict[str | None, float | None]:

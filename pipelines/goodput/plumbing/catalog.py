@@ -81,8 +81,9 @@ class Table:
         names = ("path", "num_records", "size_bytes")
         rows = zip(*(actions.column(name).to_pylist() for name in names), strict=True)
         found: dict[str, list[Part]] = {}
+        below = f"{self.root}/"
         for path, count, size_bytes in sorted(rows):
-            part = _part(self.root, path, count, size_bytes)
+            part = _part(below, path, count, size_bytes)
             found.setdefault(part.partition, []).append(part)
         return {partition: tuple(parts) for partition, parts in found.items()}
 
@@ -181,10 +182,10 @@ def digest_sum(digests: Iterable[str]) -> str:
     return f"{sum(int(digest, 16) for digest in digests) % _MODULUS:032x}"
 
 
-def _part(root: Path, path: str, rows: int, size_bytes: int) -> Part:
+def _part(below: str, path: str, rows: int, size_bytes: int) -> Part:
     folder, _, name = path.partition("/")
     inputs, _, content = name.removesuffix(".parquet").partition("-")
-    return Part(folder.partition("=")[2], root / path, inputs, content, rows, size_bytes)
+    return Part(folder.partition("=")[2], Path(below + path), inputs, content, rows, size_bytes)
 
 
 def _add(root: Path, part: Part, now_ms: int) -> AddAction:

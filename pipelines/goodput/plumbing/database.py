@@ -19,10 +19,11 @@ from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.sql_files import connect, parquet, quoted, sql_file
+from goodput.plumbing.sql_files import CAUTIOUS, connect, parquet, quoted, sql_file
 from goodput.settings.gates import GATES
 
 LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: views look there
+_STATE = "state"
 DERIVED = ("sources", "sessions", "binding_gate", "accepted_units")  # views whose arithmetic is sql/
 MACROS = {"replicas_for": "peak_rps, headroom := 1.2"}
 _INSIDE = tuple(name for name in contract_names() if contract(name).published in ("table", "inside"))
@@ -53,10 +54,10 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
 
     `workloads` has a row per workload and gate. Raises LakeUnwritable.
     """
-    wanted = _wanted(lake, workloads)
-    held = published_digests(lake)
-    if held == wanted:
+    state = _state(lake, workloads)
+    if _published_state(lake) == state:
         return Published(row_counts(lake), changed=False)
+    wanted, held = _wanted(lake, workloads), published_digests(lake)
     is_same_layout = held.get("layout") == wanted["layout"]
     changed = {key: digest for key, digest in wanted.items() if held.get(key) != digest or not is_same_layout}
     gone = held.keys() - wanted.keys() if is_same_layout else set()
@@ -76,7 +77,8 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
                     _lay_out(connection, lake, unreadable)
                 _update(connection, lake, {*changed, *gone}, workloads, unreadable)
                 good = {name: digest for name, digest in changed.items() if name not in unreadable}
-                _remember(connection, good, {*gone, *unreadable})
+                of_all = {} if unreadable else {_STATE: state}  # what was unreadable is tried again
+                _remember(connection, good | of_all, {*gone, *unreadable})
                 _write_out(connection, lake.database)
         except duckdb.IOException as error:
             raise LakeUnwritable(lake.database, OSError(str(error))) from error
@@ -106,17 +108,37 @@ def _unreadable(lake: Lake) -> dict[str, str]:
     return found
 
 
+def _state(lake: Lake, workloads: pa.Table) -> str:
+    """A digest of all that is published: equal ones need no look at any partition."""
+    versions = {name: lake.catalog[name].version for name in (*_INSIDE, *_OVER_PARTS, *_ADDED.values())}
+    return fingerprint(versions, workloads.to_pylist(), _layout(lake))
+
+
+def _published_state(lake: Lake) -> str | None:
+    if not lake.database.exists():
+        return None
+    try:
+        with duckdb.connect(str(lake.database), read_only=True, config=dict(CAUTIOUS)) as connection:
+            found = connection.execute("SELECT digest FROM stored.published WHERE name = $1", [_STATE]).fetchone()
+    except duckdb.Error:  # made by another version, or damaged
+        return None
+    return found and str(found[0])
+
+
+def _layout(lake: Lake) -> str:
+    return fingerprint(
+        str(lake.root.absolute()),
+        [str(contract(name)) for name in contract_names()],
+        [sql_file(name).text for name in (*DERIVED, *MACROS, "request_costs", "macros")],
+    )
+
+
 def _wanted(lake: Lake, workloads: pa.Table) -> dict[str, str]:
     """What the database must hold, as digests: `table/partition` of tables inside, `table` of views, and the layout."""
     catalog = lake.catalog
     inside = {f"{name}/{p}": digest for name in _INSIDE for p, digest in catalog[name].contents.items()}
     views = {name: fingerprint(_relative(lake, name)) for name in _OVER_PARTS}
-    layout = fingerprint(
-        str(lake.root.absolute()),
-        [str(contract(name)) for name in contract_names()],
-        [sql_file(name).text for name in (*DERIVED, *MACROS, "request_costs", "macros")],
-    )
-    return {**inside, **views, "workloads": fingerprint(workloads.to_pylist()), "layout": layout}
+    return {**inside, **views, "workloads": fingerprint(workloads.to_pylist()), "layout": _layout(lake)}
 
 
 def published_digests(lake: Lake) -> dict[str, str]:
@@ -125,14 +147,16 @@ def published_digests(lake: Lake) -> dict[str, str]:
         return {}
     try:
         with connect(str(lake.database), read_only=True) as connection:
-            return dict(connection.sql("SELECT name, digest FROM stored.published").fetchall())
+            found = dict(connection.sql("SELECT name, digest FROM stored.published").fetchall())
     except duckdb.Error:  # made by another version, or damaged: it is built anew
         return {}
+    found.pop(_STATE, None)
+    return found
 
 
 def _remember(connection: duckdb.DuckDBPyConnection, changed: Mapping[str, str], gone: Iterable[str]) -> None:
     rows = pa.table({"name": pa.array(changed.keys(), pa.string()), "digest": pa.array(changed.values(), pa.string())})
-    names = pa.table({"name": pa.array([*changed, *gone], pa.string())})
+    names = pa.table({"name": pa.array([*changed, *gone, _STATE], pa.string())})
     connection.register("changed_names", names)
     connection.register("changed_digests", rows)
     connection.execute("DELETE FROM stored.published WHERE name IN (SELECT name FROM changed_names)")
@@ -216,7 +240,8 @@ def _replace_partitions(connection: duckdb.DuckDBPyConnection, lake: Lake, name:
 def _relative(lake: Lake, name: str) -> list[str]:
     tables = [name, _ADDED[name]] if name in _ADDED else [name]
     files = [file for table in tables for file in lake.catalog[table].all_files()]
-    return [str(Path(file).relative_to(lake.root)) for file in files]
+    below = len(str(lake.root)) + 1
+    return [file[below:] for file in files]
 
 
 def _lake_folder(lake: Lake) -> str:
