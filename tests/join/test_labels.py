@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.sql_files import connect, sql_file
+from goodput.plumbing.sql_files import compute, connect, sql_file
 from goodput.settings.model import Settings, Workload, WorkloadMatch
 from river import START_NS, TRACE, Joined, Row, at_ns, join, key, label, one_workload, record
 
@@ -296,6 +296,7 @@ def test_trap_27_labels_of_sessions_are_kept_with_their_session() -> None:
         with connect() as connection:
             connection.register("label_records", pa.Table.from_pylist(given, schema=arrow_schema("label_records")))
             shown = "label_id, subject_kind, subject_id, request_key, passed, score, withdrawn, current"
+            compute(connection, "session_label_records")
             found = connection.sql(f"SELECT {shown} FROM ({sql_file('session_labels').text}) ORDER BY ALL").fetchall()
         assert found == [
             ("gone", "session", "t", None, None, None, True, False),

@@ -56,7 +56,7 @@ STORED = {
 DERIVED = {"accepted_units", "binding_gate", "deliveries", "sessions", "sources"}  # derived from others when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
-    *("sample_records", "session_hours", "span_links"),
+    *("sample_records", "session_hours", "session_label_records", "span_links"),
 }
 INSIDE = {"label_rows", "record_rows", "sample_rows", "source_ledger", "source_rows"}  # others are derived from these
 OVER_PARTS = {"attempts", "cost_ledger", "quality_labels", "replica_samples", "requests", "serving_records"}

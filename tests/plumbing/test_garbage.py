@@ -198,7 +198,8 @@ def test_an_hour_after_a_run_nothing_is_left_that_does_not_count(
     assert run(Workspace(workspace.config)).hours_computed == 0
     catalog = Lake(workspace.lake.root).catalog
     on_disk = {str(path) for path in workspace.lake.root.glob("*/*/period=*/*")}
-    assert on_disk == {path for table in stored_tables() for path in catalog[table].all_files()}
+    listed = (parts for table in stored_tables() for parts in catalog[table].parts.values())
+    assert on_disk == {str(part.path) for parts in listed for part in parts}
 
 
 def test_what_was_replaced_long_before_the_database_was_published_is_kept(lake: Lake, clock: Clock) -> None:

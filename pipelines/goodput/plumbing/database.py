@@ -58,6 +58,8 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
     if _published_state(lake) == state:
         return Published(row_counts(lake), changed=False)
     wanted, held = _wanted(lake, workloads), published_digests(lake)
+    if held == wanted:
+        return Published(row_counts(lake), changed=False)
     is_same_layout = held.get("layout") == wanted["layout"]
     changed = {key: digest for key, digest in wanted.items() if held.get(key) != digest or not is_same_layout}
     gone = held.keys() - wanted.keys() if is_same_layout else set()
