@@ -124,7 +124,7 @@ def _published_state(lake: Lake) -> str | None:
             found = connection.execute("SELECT digest FROM stored.published WHERE name = $1", [_STATE]).fetchone()
     except duckdb.Error:  # made by another version, or damaged
         return None
-    return found and str(found[0])
+    return None if found is None else str(found[0])
 
 
 def _layout(lake: Lake) -> str:
