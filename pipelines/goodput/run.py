@@ -117,6 +117,8 @@ def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
     for node in in_order(NODES):
         if forced:
             ran.outcomes.append(compute_node(workspace, node, among=forced, force=True))
+            if ran.outcomes[-1].blocked:
+                continue  # reported at the end of this run; the next one looks at what is due
         if settled.is_settled(node):
             finished.append(node)
             continue

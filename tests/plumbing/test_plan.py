@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NoReturn
 
 import duckdb
 import pytest
@@ -18,7 +20,8 @@ from goodput.conform.ingest import ingest
 from goodput.errors import PartitionsBlocked
 from goodput.join.nodes import JOIN, JUDGED_HOURS
 from goodput.nodes import NODES
-from goodput.plumbing import graph, settled, sql_files
+from goodput.plumbing import compute, graph, settled, sql_files
+from goodput.plumbing.hours import HOUR_FORMAT
 from goodput.plumbing.node import Context
 from goodput.plumbing.plan import due, execute
 from goodput.plumbing.project_files import project_folder
@@ -365,3 +368,34 @@ def test_a_late_label_makes_due_the_hours_of_what_it_judges(project: Path) -> No
     assert done["windows"] == [DAY, "2026-11-20T11", NOON]  # what arrives in an hour may end in the next
     verdicts = "SELECT verdict, count(*) FROM requests GROUP BY ALL ORDER BY ALL"
     assert ask(workspace, verdicts).rows() == [("accepted", 1), ("unlabelled", 5)]
+
+
+def test_a_label_is_joined_once_what_it_judges_can_be_looked_up_again(project: Path, sql: Sql) -> None:
+    ran(project)
+    judge(project, "late", EVENING, f"{NOON}/1")
+    sql.change("judged_hours", lambda text: f"SELECT * FROM ({text}) WHERE error('no look-up')")
+    with pytest.raises(PartitionsBlocked, match=r"judged_hours all: .*no look-up"):
+        ran(project)
+    sql.mend()
+    ran(project)
+    verdicts = "SELECT verdict, count(*) FROM requests GROUP BY ALL ORDER BY ALL"
+    workspace = Workspace(project / "goodput.toml")
+    assert ask(workspace, verdicts).rows() == [("accepted", 1), ("unlabelled", 5)]
+
+
+def test_a_forced_run_that_breaks_down_leaves_nothing_blocked_for_good(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran(project)
+
+    def full(*_: object) -> NoReturn:
+        raise MemoryError("no room")
+
+    workspace = Workspace(project / "goodput.toml")
+    noon = datetime.strptime(NOON, HOUR_FORMAT).replace(tzinfo=UTC)
+    monkeypatch.setattr(compute, "write_table", full)
+    with pytest.raises(PartitionsBlocked, match="no room"):
+        run(workspace, noon, noon + timedelta(hours=1))
+    monkeypatch.undo()
+    ran(project)
+    assert ask(Workspace(project / "goodput.toml"), BLOCKED).rows() == []

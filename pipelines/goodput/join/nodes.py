@@ -52,6 +52,7 @@ JOIN = Node(
     from_batch={"observed": observed},
     beside=_labels_and_horizon,
     apart=frozenset({"label_records"}),
+    consults=("judged_hours",),
     span={"label_records": label_partitions},
 )
 SAMPLES = Node(

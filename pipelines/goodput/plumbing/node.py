@@ -129,8 +129,9 @@ class Node:
 
     `from_settings` are the relations that Python registers for its SQL and that the settings decide: partitions are
     stale where one of them changes. `from_batch` say which partitions are asked for. `beside` gives what else a
-    partition is made from, such as the bills that overlap it, and `apart` names the inputs whose parts are left out of
-    the fingerprint for that reason. `span` chooses the partitions of an input where lookaround in hours does not.
+    partition is made from, such as the bills that overlap it; `apart` names the inputs whose parts are left out of the
+    fingerprint for that reason, and `consults` the tables that `beside` reads and the SQL does not. `span` chooses the
+    partitions of an input where lookaround in hours does not.
     """
 
     name: str
@@ -143,6 +144,7 @@ class Node:
     from_batch: Mapping[str, BatchTable] = field(default_factory=dict)
     beside: Callable[[Context, str], object] = _nothing
     apart: frozenset[str] = frozenset()
+    consults: tuple[str, ...] = ()
     span: Mapping[str, Callable[[Context, str], Collection[str]]] = field(default_factory=dict)
     also: Callable[[Context], Collection[str]] | None = None  # partitions that are called for beside those of inputs
     appended: tuple[str, ...] = ()  # tables that only ever gain parts

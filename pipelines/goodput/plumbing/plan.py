@@ -42,7 +42,7 @@ def in_order(nodes: Sequence[Node]) -> list[Node]:
     def visit(node: Node) -> None:
         if node.name in done:
             return
-        for table in node.inputs:
+        for table in (*node.inputs, *node.consults):
             if table in makers and makers[table] is not node:
                 visit(makers[table])
         done[node.name] = node

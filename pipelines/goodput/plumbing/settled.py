@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
+from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.node import Context, Node
@@ -25,9 +27,9 @@ class Settled:
         self._path = context.lake.root / "plan.json"
 
     @cached_property
-    def _remembered(self) -> dict[str, dict[str, str]]:
+    def _remembered(self) -> dict[str, Any]:
         try:
-            found: dict[str, dict[str, str]] = json.loads(self._path.read_text())
+            found: dict[str, Any] = json.loads(self._path.read_text())
         except (OSError, ValueError):
             return {}
         return found
@@ -35,9 +37,9 @@ class Settled:
     @cached_property
     def rules(self) -> dict[str, str]:
         """What each node obeys, parsed anew only where a file of sql/ or schemas/ or a setting has changed."""
-        texts = {"of": self._texts}
-        if self._remembered.get("texts") == texts:
-            return self._remembered["rules"]
+        if self._remembered.get("texts") == self._texts:
+            found: dict[str, str] = self._remembered["rules"]
+            return found
         return {node.name: rules(node, self._context) for node in self._nodes}
 
     @cached_property
@@ -48,18 +50,23 @@ class Settled:
         return fingerprint([_text(path) for path in files], settings, version("goodput"))
 
     def is_settled(self, node: Node) -> bool:
-        """Whether nothing that the node reads, makes or obeys has changed since it last ran to its end."""
-        return self._remembered.get("nodes", {}).get(node.name) == self._state(node)
+        """Whether nothing that the node reads, makes or obeys has changed since it last ran to its end.
+
+        A node with a blocked partition is not: a run for some hours only may have left it, and it is tried again.
+        """
+        blocked = Blocked(self._context.lake)
+        is_whole = not any(blocked.of_table(table) for table in node.tables)
+        return is_whole and self._remembered.get("nodes", {}).get(node.name) == self._state(node)
 
     def _state(self, node: Node) -> str:
         catalog = self._context.lake.catalog
-        versions = [catalog[table].version for table in (*node.inputs, *node.tables)]
+        versions = [catalog[table].version for table in (*node.inputs, *node.consults, *node.tables)]
         return fingerprint(self.rules[node.name], versions, self._context.observed_ns)
 
     def remember(self, finished: Sequence[Node]) -> None:
         """Note the nodes that have run to their end without a blocked partition. Raises LakeUnwritable."""
         states = {node.name: self._state(node) for node in finished}
-        now = {"texts": {"of": self._texts}, "rules": self.rules, "nodes": states}
+        now = {"texts": self._texts, "rules": self.rules, "nodes": states}
         if now != self._remembered:
             text = json.dumps(now, indent=1, sort_keys=True)
             write_atomically(self._path, lambda path: path.write_text(text))
