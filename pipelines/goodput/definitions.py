@@ -34,7 +34,8 @@ landing = dg.AssetSpec(
 
 
 def _compute(node: Node, workspace: Workspace, asked: Collection[str] | None, force: bool) -> Outcome:
-    return compute_node(workspace, node, among=asked, force=force)
+    context = Context(workspace.lake, workspace.settings, workspace.progress)
+    return compute_node(context, node, among=asked, force=force)
 
 
 def _ingest(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:

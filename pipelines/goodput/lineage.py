@@ -1,5 +1,6 @@
 """Every asset of the pipeline, from the landing zone to deliveries, with what it is made from."""
 
+from goodput.monitor.alarm_tables import RELATIONS
 from goodput.nodes import NODES
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.plan import in_order
@@ -7,7 +8,7 @@ from goodput.plumbing.published_state import held_in_database, held_in_deliverie
 from goodput.plumbing.stored_assets import DATABASE, StoredAsset, assets_of, assets_of_layers
 
 LANDING = "landing"
-_READ_BY_ALARMS = ("cache_by_replica", "coverage", "goodput", "ops_events", "replica_windows")
+_READ_BY_ALARMS = (*RELATIONS, "ops_events")
 
 INGEST = assets_of_layers(
     "ingest", ("collected", "conformed"), [LANDING], "Reads what is new in the landing zone into rows by contract."

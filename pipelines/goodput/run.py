@@ -68,7 +68,7 @@ def ingest_sources(workspace: Workspace) -> Ingested:
 
 
 def compute_node(
-    workspace: Workspace,
+    context: Context,
     node: Node,
     *,
     among: Collection[str] | None = None,
@@ -76,9 +76,8 @@ def compute_node(
     force: bool = False,
 ) -> Outcome:
     """Compute what is due of a node: of the hours `among`, or of all."""
-    context = Context(workspace.lake, workspace.settings, workspace.progress)
     outcome = execute(node, context, among=among, obeyed=obeyed, force=force)
-    note_replaced(workspace.lake, outcome.replaced)
+    note_replaced(context.lake, outcome.replaced)
     return outcome
 
 
@@ -112,17 +111,18 @@ def deliver_alarms(workspace: Workspace) -> str:
 def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
     parsed = workspace.lake.root / "graph.json"
     graph.recall(parsed)
-    settled = Settled(Context(workspace.lake, workspace.settings), NODES)
+    context = Context(workspace.lake, workspace.settings, workspace.progress)
+    settled = Settled(context, NODES)
     finished = []
     for node in in_order(NODES):
         if forced:
-            ran.outcomes.append(compute_node(workspace, node, among=forced, force=True))
+            ran.outcomes.append(compute_node(context, node, among=forced, force=True))
             if ran.outcomes[-1].blocked:
                 continue  # reported at the end of this run; the next one looks at what is due
         if settled.is_settled(node):
             finished.append(node)
             continue
-        outcome = compute_node(workspace, node, obeyed=settled.rules[node.name])
+        outcome = compute_node(context, node, obeyed=settled.rules[node.name])
         ran.outcomes.append(outcome)
         if not outcome.blocked:
             finished.append(node)

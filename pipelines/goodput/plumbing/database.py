@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import duckdb
@@ -43,10 +44,15 @@ _WORKLOAD_COLUMNS = {
 
 @dataclass(frozen=True)
 class Published:
-    """What was published: rows of each table inside the database, and whether anything changed."""
+    """What was published, and whether anything changed."""
 
-    rows: Mapping[str, int]
+    lake: Lake
     changed: bool
+
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """Rows of each public table inside the database; counting looks at every partition."""
+        return row_counts(self.lake)
 
 
 def publish(lake: Lake, workloads: pa.Table) -> Published:
@@ -56,10 +62,10 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
     """
     state = _state(lake, workloads)
     if _published_state(lake) == state:
-        return Published(row_counts(lake), changed=False)
+        return Published(lake, changed=False)
     wanted, held = _wanted(lake, workloads), published_digests(lake)
     if held == wanted:
-        return Published(row_counts(lake), changed=False)
+        return Published(lake, changed=False)
     is_same_layout = held.get("layout") == wanted["layout"]
     changed = {key: digest for key, digest in wanted.items() if held.get(key) != digest or not is_same_layout}
     gone = held.keys() - wanted.keys() if is_same_layout else set()
@@ -95,7 +101,7 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
         if not unreadable:
             raise
         write_atomically(lake.database, build)
-    return Published(row_counts(lake), changed=True)
+    return Published(lake, changed=True)
 
 
 def _unreadable(lake: Lake) -> dict[str, str]:
@@ -212,7 +218,7 @@ def _update(
         name, _, partition = key.partition("/")
         if partition:
             partitions.setdefault(name, []).append(partition)
-        elif name in _OVER_PARTS:
+        elif name in _OVER_PARTS and name != "requests":
             connection.execute(_view_over_parts(lake, name, unreadable))
         elif name == "workloads":
             connection.execute("DELETE FROM workloads")
