@@ -36,6 +36,11 @@ def texts(*names: str) -> tuple[Wanted, ...]:
     return tuple(Wanted(name, "string") for name in names)
 
 
+def documents(*names: str) -> tuple[Wanted, ...]:
+    """Names looked at where they are text, such as JSON; other emitters may put anything there."""
+    return tuple(Wanted(name, "string", lenient=True) for name in names)
+
+
 def below(root: str, finish: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """`finish` for JSON objects whose names stand below `root`: it sees them as if they stood at the top."""
     return lambda frame: finish(
@@ -85,6 +90,7 @@ class Dialect:
     parent_paths: tuple[Wanted, ...] = ()  # of the object around such rows
     pattern: str | None = None  # of lines that hold no JSON: a regular expression whose named groups are the object
     unset: tuple[str, ...] = ("",)  # of JSON objects: texts that stand for no value
+    first_token_events: tuple[str, ...] = ()  # of spans: events at the first of which, `event_ns`, the answer began
     from_engine: bool = False  # the resource of its rows is the serving process itself, so it names replica and pool
 
     @property

@@ -48,6 +48,7 @@ class OtlpReading:
             span_keys=_distinct([w for dialect in SPAN_DIALECTS for w in dialect.wanted] + strings),
             resource_keys=_distinct(of_resource),
             log_keys=_distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),
+            event_names=[name for dialect in SPAN_DIALECTS for name in dialect.first_token_events],
             metric_names=metric_names(),
             limits=limits,
             on_bytes=on_bytes,
@@ -95,7 +96,9 @@ class OtlpReading:
     def _add(self, received: Received, dialect: Dialect, rows: pl.DataFrame) -> None:
         said: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}
         if dialect.table == "serving_records":
-            said |= _configured(self._attributes, rows, of_the_process=dialect.from_engine)
+            for canonical, value in _configured(self._attributes, rows, of_the_process=dialect.from_engine).items():
+                said[canonical] = pl.coalesce(value, said[canonical]) if canonical in said else value
+            said["instrumentation"] = pl.col("scope_name")
             said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
             said["started_ns"] = pl.col("start_ns")
             said["attributes"] = _matched_attributes(self._matched, rows)

@@ -70,6 +70,7 @@ class OtlpReader:
         span_keys: Sequence[Wanted] = (),
         resource_keys: Sequence[Wanted] = (),
         log_keys: Sequence[Wanted] = (),
+        event_names: Collection[str] = (),
         metric_names: Collection[str] = (),
         limits: Limits | None = None,
         on_bytes: Callable[[int], None] | None = None,
@@ -84,6 +85,7 @@ class OtlpReader:
         self._span_keys = span_keys
         self._resource_keys = resource_keys
         self._log_keys = log_keys
+        self._event_names = event_names
         self._metric_names = metric_names
         self._limits = limits or Limits()
         self._on_bytes = on_bytes
@@ -146,7 +148,9 @@ class OtlpReader:
             block.lines += part.lines
             for root, batches in part.batches.items():
                 if root == SPANS.root:
-                    block.spans = spans_table(batches, part.numbers, self._span_keys, self._resource_keys)
+                    block.spans = spans_table(
+                        batches, part.numbers, self._span_keys, self._resource_keys, self._event_names
+                    )
                 elif root == LOGS.root:
                     block.logs = logs_table(batches, part.numbers, self._log_keys, self._resource_keys)
                 elif root == METRICS.root:

@@ -3,7 +3,7 @@
 Bytes are decoded in `json_lines` and `protobuf`; attributes become columns in `attributes`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goodput.collect.otlp.attributes import Wanted, pivot
+from goodput.collect.otlp.events import exception_types, first_event_ns
 from goodput.collect.otlp.fields import LOGS, SPANS, Signal
 from goodput.collect.otlp.leaves import codes, hex_ids, nanoseconds, shared, text
 from goodput.collect.otlp.maps import json_of_maps
@@ -22,7 +23,7 @@ TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
 EVENT_NAME = Wanted("event.name", "string")  # where older emitters put what is now the field eventName
 SPAN_COLUMNS = (
     *("line", "position", "trace_id", "span_id", "parent_span_id", "name", "kind", "start_ns", "end_ns"),
-    *("status_code", "status_message", "scope_name", "unreadable"),
+    *("status_code", "status_message", "scope_name", "event_ns", "exception_type", "unreadable"),
 )
 LOG_COLUMNS = (
     *("line", "position", "time_ns", "trace_id", "span_id", "event_name", "severity_number", "body_text", "body_map"),
@@ -75,10 +76,15 @@ class Rows:
 
 
 def spans_table(
-    batches: pa.ListArray, lines: Index, span_keys: Sequence[Wanted], resource_keys: Sequence[Wanted]
+    batches: pa.ListArray,
+    lines: Index,
+    span_keys: Sequence[Wanted],
+    resource_keys: Sequence[Wanted],
+    event_names: Collection[str] = (),
 ) -> pa.Table:
     """One row per span from the `resourceSpans` of each line; columns SPAN_COLUMNS and the wanted keys.
 
+    `event_ns` is the time of the span's first event of one of `event_names`, in Unix nanoseconds.
     `unreadable` names the first field or attribute whose value is there but cannot be read as its type.
     """
     rows = flatten(batches, lines, SPANS)
@@ -94,6 +100,9 @@ def spans_table(
     rows.add("status_code", codes(child(status, "code")))
     rows.add("status_message", text(child(status, "message")))
     rows.add("scope_name", *shared(text(child(child(rows.scopes, "scope"), "name")), rows.scope_of))
+    events = child(spans, "events")
+    rows.add("event_ns", first_event_ns(events, event_names))
+    rows.add("exception_type", exception_types(events))
     rows.add_attributes(span_keys)
     rows.add_resource_attributes(resource_keys)
     return rows.table()
