@@ -91,6 +91,7 @@ class Dialect:
     pattern: str | None = None  # of lines that hold no JSON: a regular expression whose named groups are the object
     unset: tuple[str, ...] = ("",)  # of JSON objects: texts that stand for no value
     first_token_events: tuple[str, ...] = ()  # of spans: events at the first of which, `event_ns`, the answer began
+    marks_try: bool = False  # of spans: each row is counted as a try of the request above it
     from_engine: bool = False  # the resource of its rows is the serving process itself, so it names replica and pool
 
     @property

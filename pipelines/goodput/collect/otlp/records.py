@@ -20,6 +20,7 @@ from goodput.collect.otlp.nested import Index, child, children, ordinals
 
 Mask = npt.NDArray[np.bool_]
 TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
+ATTRIBUTE = "attribute."  # in front of a wanted attribute that is called as a column of every record
 EVENT_NAME = Wanted("event.name", "string")  # where older emitters put what is now the field eventName
 SPAN_COLUMNS = (
     *("line", "position", "trace_id", "span_id", "parent_span_id", "name", "kind", "start_ns", "end_ns"),
@@ -52,10 +53,13 @@ class Rows:
             self.unreadable[said_as or name] = bad if before is None else bad | before
 
     def add_attributes(self, wanted: Sequence[Wanted]) -> None:
-        """Add a column per wanted attribute of the records."""
-        pivoted = pivot(child(self.records, "attributes"), wanted)
-        for key, column in pivoted.columns.items():
-            self.add(key, column, pivoted.unreadable.get(key))
+        """Add a column per wanted attribute of the records, by the key that is wanted: see ATTRIBUTE."""
+        keys = [item.key.removeprefix(ATTRIBUTE) for item in wanted]
+        named = [key if key in self.columns else item.key for key, item in zip(keys, wanted, strict=True)]
+        found = [Wanted(key, item.type) for key, item in zip(named, wanted, strict=True)]
+        pivoted = pivot(child(self.records, "attributes"), found)
+        for key, item in zip(named, wanted, strict=True):
+            self.add(item.key, pivoted.columns[key], pivoted.unreadable.get(key))
 
     def add_resource_attributes(self, wanted: Sequence[Wanted]) -> None:
         """Add a column "resource.<key>" per wanted attribute of the resources."""
