@@ -13,6 +13,7 @@ from goodput.collect.dialect import Dialect, Left
 from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY, SPAN_DIALECTS
 from goodput.collect.leave_out import configured
 from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.events import WantedEvents
 from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
 from goodput.collect.otlp.records import LOG_COLUMNS, SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
@@ -51,7 +52,10 @@ class OtlpReading:
             span_keys=_distinct([w for dialect in SPAN_DIALECTS for w in dialect.wanted] + strings),
             resource_keys=_distinct(of_resource),
             log_keys=_distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),
-            event_names=[name for dialect in SPAN_DIALECTS for name in dialect.first_token_events],
+            wanted_events=WantedEvents(
+                [name for dialect in SPAN_DIALECTS for name in dialect.first_token_events],
+                [value for dialect in SPAN_DIALECTS for value in dialect.event_values],
+            ),
             metric_names=metric_names(),
             limits=limits,
             on_bytes=on_bytes,
@@ -103,8 +107,8 @@ class OtlpReading:
         if dialect.table == "serving_records":
             for canonical, value in _configured(self._attributes, rows, of_the_process=dialect.from_engine).items():
                 said[canonical] = pl.coalesce(value, said[canonical]) if canonical in said else value
-            said["instrumentation"] = pl.col("scope_name")
-            if "start_ns" in rows.columns:  # of a log record the dialect says what it is and when it began
+            if "start_ns" in rows.columns:  # of a log record its dialect says what it is and when it began
+                said["instrumentation"] = pl.col("scope_name")
                 said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
                 said["started_ns"] = pl.col("start_ns")
             said["attributes"] = _matched_attributes(self._matched, rows)

@@ -9,8 +9,10 @@ import polars as pl
 from goodput.collect.dialect import Dialect, Field, texts
 from goodput.collect.dialects.dynamo import answer_id
 from goodput.collect.dialects.http_routes import asks_to_generate
+from goodput.collect.otlp.events import EventValue
 
 _UNKNOWN_MODEL = "unknown_model"
+_ASKED = EventValue("event.request_type", "request received", "request_type")
 _OUTCOMES = {"success": "ok", "error": "error", "cancelled": "cancelled", "canceled": "cancelled", "timeout": "timeout"}
 
 
@@ -24,6 +26,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         response_id=answer_id(pl.col("request_id")),
         model=pl.when(pl.col("model") != _UNKNOWN_MODEL).then("model"),
         ttft_s=pl.col("ttft_s") / 1000,
+        streamed=pl.col(_ASKED.column).replace_strict({"stream": True, "unary": False}, default=None),
         outcome=pl.coalesce(told, failed),
     )
 
@@ -44,5 +47,6 @@ DYNAMO = Dialect(
     ),
     finish=_finish,
     also_wanted=texts("request_id", "request.outcome"),
+    event_values=(_ASKED,),
     signature=texts("uri", "method"),
 )

@@ -9,7 +9,10 @@ import polars as pl
 
 from goodput.collect.dialect import Dialect, Field, Left, texts
 from goodput.collect.dialects.http_routes import asks_to_generate
+from goodput.collect.otlp.events import EventValue
 
+_TRIES = EventValue("event.sent", "Sending request")
+_HOST = EventValue("event.sent_to", "Sending request", "url")  # of the last try
 _HEADERS_SENT = pl.col("http_status").is_between(200, 299)
 
 
@@ -17,6 +20,8 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(
         layer=pl.lit("gateway"),
         covers_tries=pl.lit(value=True),
+        reported_attempts=pl.col(_TRIES.column),
+        replica=pl.coalesce("replica", pl.col(_HOST.column).str.extract("://([^/?#]+)")),
         e2e_s=pl.when(~_HEADERS_SENT).then(pl.col("e2e_s") / 1e6),
         outcome=pl.when(_HEADERS_SENT)
         .then(pl.lit("unknown"))
@@ -36,5 +41,6 @@ SMG = Dialect(
     ),
     finish=_finish,
     signature=texts("uri", "method"),
+    event_values=(_TRIES, _HOST),
     left_out=(Left("http_not_generating", ~asks_to_generate(pl.col("uri"), pl.col("method"))),),
 )

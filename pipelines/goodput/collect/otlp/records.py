@@ -3,7 +3,7 @@
 Bytes are decoded in `json_lines` and `protobuf`; attributes become columns in `attributes`.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goodput.collect.otlp.attributes import Wanted, pivot
-from goodput.collect.otlp.events import exception_types, first_event_ns
+from goodput.collect.otlp.events import WantedEvents, exception_types, first_event_ns
 from goodput.collect.otlp.fields import LOGS, SPANS, Signal
 from goodput.collect.otlp.leaves import codes, hex_ids, nanoseconds, shared, text
 from goodput.collect.otlp.maps import json_of_maps
@@ -84,11 +84,11 @@ def spans_table(
     lines: Index,
     span_keys: Sequence[Wanted],
     resource_keys: Sequence[Wanted],
-    event_names: Collection[str] = (),
+    wanted_events: WantedEvents,
 ) -> pa.Table:
-    """One row per span from the `resourceSpans` of each line; columns SPAN_COLUMNS and the wanted keys.
+    """One row per span from the `resourceSpans` of each line; columns SPAN_COLUMNS, the wanted keys and events.
 
-    `event_ns` is the time of the span's first event of one of `event_names`, in Unix nanoseconds.
+    `event_ns` is the time of the span's first event of one of the wanted names, in Unix nanoseconds.
     `unreadable` names the first field or attribute whose value is there but cannot be read as its type.
     """
     rows = flatten(batches, lines, SPANS)
@@ -105,8 +105,10 @@ def spans_table(
     rows.add("status_message", text(child(status, "message")))
     rows.add("scope_name", *shared(text(child(child(rows.scopes, "scope"), "name")), rows.scope_of))
     events = child(spans, "events")
-    rows.add("event_ns", first_event_ns(events, event_names))
+    rows.add("event_ns", first_event_ns(events, wanted_events.names))
     rows.add("exception_type", exception_types(events))
+    for value in wanted_events.values:
+        rows.add(value.column, value.of(events))
     rows.add_attributes(span_keys)
     rows.add_resource_attributes(resource_keys)
     return rows.table()
