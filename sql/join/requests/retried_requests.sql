@@ -1,0 +1,27 @@
+-- description: Requests of more than one attempt: when they arrived and ended, how often they were tried, which attempt delivered, and what they asked for (docs/semantics.md#attempts-and-requests)
+-- grain: request_id
+-- reads: attempt_requests
+SELECT
+    request_id,
+    any_value(request_key) AS request_key,
+    -- of a try below a recorded caller, the caller's record counts: only it knows what reached the user
+    first(attempt_id ORDER BY attempt_id = root_id DESC, outcome = 'ok' DESC, started_ns DESC, attempt_id DESC)
+        AS delivering_attempt_id,
+    count(*)::INTEGER AS attempts,
+    greatest(count(*), max(reported_attempts)) - 1 AS retry_count,
+    min(arrived_ns) AS arrived_ns,
+    CASE
+        WHEN bool_or(attempt_id = root_id AND outcome = 'ok')
+            OR last(over_ns ORDER BY attempt_id = root_id, started_ns, attempt_id) IS NOT NULL
+            THEN max(over_ns)
+    END AS over_ns,
+    -- what the user asked for: from the first try that reports it
+    first(model ORDER BY started_ns, attempt_id) FILTER (WHERE model IS NOT NULL) AS model,
+    first(route ORDER BY started_ns, attempt_id) FILTER (WHERE route IS NOT NULL) AS route,
+    first(pool ORDER BY started_ns, attempt_id) FILTER (WHERE pool IS NOT NULL) AS pool,
+    first(tenant ORDER BY started_ns, attempt_id) FILTER (WHERE tenant IS NOT NULL) AS tenant,
+    first(session_id ORDER BY started_ns, attempt_id) FILTER (WHERE session_id IS NOT NULL) AS session_id,
+    first(attributes ORDER BY started_ns, attempt_id) FILTER (WHERE attributes IS NOT NULL) AS attributes
+FROM attempt_requests
+WHERE retried
+GROUP BY request_id
