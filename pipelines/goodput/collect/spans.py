@@ -13,6 +13,7 @@ from goodput.collect.dialect import Dialect, Left
 from goodput.collect.dialects.registry import LOG_DIALECTS, SPAN_DIALECTS
 from goodput.collect.leave_out import configured
 from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.gather import gathered
 from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
 from goodput.collect.otlp.records import SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
@@ -56,7 +57,7 @@ class OtlpReading:
         self.stopped: str | None = None
 
     def __iter__(self) -> Iterator[Received]:
-        for block in self._reader:
+        for block in gathered(self._reader):
             yield self._received(block)
         self.torn_tail_bytes = self._reader.torn_tail_bytes
         self.stopped = self._reader.stopped
