@@ -22,7 +22,7 @@ heard AS (
     FROM (
         SELECT * FROM linked_attempts
         UNION ALL BY NAME
-        SELECT * EXCLUDE (record_id, source_id, line, position, ttft_s, e2e_s), NULL::BIGINT AS tried_ns, NULL::BIGINT AS longest_choice_tokens FROM alone
+        SELECT * EXCLUDE (record_id, source_id, line, position, instrumentation, headers_ns, ttft_s, e2e_s), NULL::BIGINT AS tried_ns, NULL::BIGINT AS longest_choice_tokens FROM alone
     )
 ),
 waited AS (

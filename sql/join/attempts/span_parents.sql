@@ -1,6 +1,6 @@
 -- description: For each record the nearest serving record above it in its trace, past spans that are not serving records; where none was received, the outermost span that its parents name
 -- grain: child_id
--- reads: record_choices, span_links, unique_records
+-- reads: record_choices, record_halves, span_links, unique_records
 WITH RECURSIVE links AS ( -- without copies, which would multiply at every step
     SELECT trace_id, span_id, min(parent_span_id) AS parent_span_id
     FROM span_links
@@ -17,6 +17,7 @@ climb AS (
     SELECT record_id AS child_id, layer, started_ns, outcome = 'ok' AS succeeded, trace_id, parent_span_id AS span_id, 0 AS steps
     FROM traced
     ANTI JOIN record_choices USING (record_id) -- they go where the choice goes that they belong to
+    ANTI JOIN record_halves USING (record_id)
     WHERE parent_span_id IS NOT NULL
     UNION ALL
     SELECT c.child_id, c.layer, c.started_ns, c.succeeded, c.trace_id, l.parent_span_id, c.steps + 1
