@@ -292,4 +292,5 @@ def test_an_inner_record_above_an_outer_one_ends() -> None:
         record("below_g", 1, 2, parent="g", layer="client", call_id="y"),
         record("below_e", 1, 2, parent="e", layer="client", call_id="x"),
     ]
-    assert sorted(i for a in join(rows).attempts.values() for i in a["record_ids"]) == sorted(r["record_id"] for r in rows)
+    found = [record_id for attempt in join(rows).attempts.values() for record_id in attempt["record_ids"]]
+    assert sorted(found) == sorted(row["record_id"] for row in rows)

@@ -103,7 +103,7 @@ def latencies(case: Case, settings: Settings) -> dict[str, float | None]:
 
 
 def tries_in_all(case: Case) -> int:
-    """docs/semantics.md#which-tries-are-one-request: what the layers count, multiplied within a try, added over tries."""
+    """See docs/semantics.md#which-tries-are-one-request: counts multiply within a try and add over tries."""
     hidden = len(case.tries) > 1 and case.tries[1][0]["parent_span_id"] == case.tries[0][0]["span_id"]
     tried = [case.tries[0][1:], *case.tries[1:]] if hidden else case.tries
     tried = sorted(tried, key=lambda records: records[-1]["started_ns"])

@@ -249,16 +249,18 @@ def test_the_tries_of_layers_multiply() -> None:
     rows = [record("c", 0, 9, reported_attempts=3), record("g", 6, 9, layer="gateway", parent="c", reported_attempts=3)]
     assert join(rows).request["retry_count"] == 8
     # where every try is recorded, each stands for its own: 3 + 1 + 2
+    below: Row = {"layer": "gateway", "parent": "c"}
     tries = [
-        record(f"g{n}", n, n + 1, layer="gateway", parent="c", reported_attempts=count, outcome="error" if n < 2 else "ok")
-        for n, count in enumerate([3, 1, 2])
+        record("g0", 0, 1, reported_attempts=3, outcome="error", **below),
+        record("g1", 1, 2, reported_attempts=1, outcome="error", **below),
+        record("g2", 2, 3, reported_attempts=2, **below),
     ]
     assert join([record("c", 0, 9), *tries]).request["retry_count"] == 5
     assert join([record("c", 0, 9, reported_attempts=3), *tries]).request["retry_count"] == 5
     # two records of one layer count the same tries
-    log = record("row", 0, 1, layer="gateway", reported_attempts=3, call_id="x", dialect="log", span_id=None, trace_id=None)
-    span = record("g", 0, 1, layer="gateway", reported_attempts=3, call_id="x")
-    joined = join([span, log])
+    told: Row = {"layer": "gateway", "reported_attempts": 3, "call_id": "x"}
+    log = record("row", 0, 1, dialect="log", **told) | {"trace_id": None, "span_id": None}
+    joined = join([record("g", 0, 1, **told), log])
     assert (joined.request["attempts"], joined.request["retry_count"]) == (1, 2)
 
 

@@ -58,7 +58,9 @@ def _span(span: Any, scope: Any, event_names: Sequence[str]) -> dict[str, Any]:
         for attribute in event.attributes
         if attribute.key == "exception.type"
     ]
+    chunks = sum(event.name == "chunk" for event in span.events) or None
     return {
+        **({"chunks": chunks} if event_names else {}),
         "trace_id": span.trace_id.hex() or None,
         "span_id": span.span_id.hex() or None,
         "parent_span_id": span.parent_span_id.hex() or None,

@@ -15,11 +15,13 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 
 from collect.otlp.encode import json_lines, length_prefixed
 from collect.otlp.reference import log_rows, span_rows
+from goodput.collect.otlp.events import EventValue, WantedEvents
 from goodput.collect.otlp.read import OtlpReader, Wanted
 
 KEYS = [Wanted(f"a.{type_}", type_) for type_ in ("string", "int", "float", "bool", "strings")]
 RESOURCE_KEYS = [Wanted("service.name", "string"), Wanted("a.int", "int")]
 EVENT_NAMES = ("First Token Stream Event", "chunk")
+EVENTS = WantedEvents(EVENT_NAMES, (EventValue("chunks", "chunk"),))
 
 texts = st.one_of(
     st.text(max_size=6),
@@ -116,7 +118,7 @@ def _table(content: bytes, signal: str) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "otlp")
         path.write_bytes(content)
-        reader = OtlpReader(path, span_keys=KEYS, resource_keys=RESOURCE_KEYS, log_keys=KEYS, event_names=EVENT_NAMES)
+        reader = OtlpReader(path, span_keys=KEYS, resource_keys=RESOURCE_KEYS, log_keys=KEYS, wanted_events=EVENTS)
         blocks = list(reader)
     assert [bad for block in blocks for bad in block.bad_lines] == []
     tables = [table for block in blocks if (table := getattr(block, signal)) is not None]

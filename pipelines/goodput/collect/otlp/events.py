@@ -1,9 +1,10 @@
-"""What is read of a span's events: when the first of some names happened, and the class of an exception.
+"""What is read of a span's events: when the first of some names happened, how many there are, and what they name.
 
 Most spans have no events, so that what costs anything begins after looking whether there are any.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -29,14 +30,47 @@ def first_event_ns(events: pa.ListArray, names: Collection[str]) -> pa.Array:
 
 def exception_types(events: pa.ListArray) -> pa.Array:
     """The class that the last exception event of each row names, null where there is none."""
-    found, row = _named(events, (EXCEPTION,))
+    return last_text(events, EXCEPTION, EXCEPTION_TYPE)
+
+
+def last_text(events: pa.ListArray, name: str, key: str) -> pa.Array:
+    """What the last event of a name in each row holds at `key` as text, null where there is none."""
+    found, row = _named(events, (name,))
     if not len(found):
         return pa.nulls(len(events), pa.string())
     attributes, event_of = children(child(found, "attributes"))
-    is_type = pc.equal(child(attributes, "key"), EXCEPTION_TYPE).fill_null(False).to_numpy(zero_copy_only=False)
+    is_key = pc.equal(child(attributes, "key"), key).fill_null(False).to_numpy(zero_copy_only=False)
     place = np.full(len(events), -1, dtype=np.int64)
-    place[row[event_of[is_type]]] = np.flatnonzero(is_type)  # numpy lets the last of equal indices win
+    place[row[event_of[is_key]]] = np.flatnonzero(is_key)  # numpy lets the last of equal indices win
     return text(child(child(attributes, "value"), "stringValue").take(pa.array(place, mask=place < 0)))
+
+
+def event_counts(events: pa.ListArray, name: str) -> pa.Array:
+    """How many events of a name each row has, null where it has none."""
+    _, row = _named(events, (name,))
+    counts = np.bincount(row, minlength=len(events)).astype(np.int64)
+    return pa.array(counts, mask=counts == 0)
+
+
+@dataclass(frozen=True)
+class EventValue:
+    """A column of spans from their events of one name: the text that the last one holds at a key, else their number."""
+
+    column: str
+    event: str
+    key: str | None = None
+
+    def of(self, events: pa.ListArray) -> pa.Array:
+        """A value for each list of events, null where there is no such event."""
+        return event_counts(events, self.event) if self.key is None else last_text(events, self.event, self.key)
+
+
+@dataclass(frozen=True)
+class WantedEvents:
+    """What becomes a column of spans: `event_ns` of the first event of some names, and values of others."""
+
+    names: Collection[str] = ()
+    values: Sequence[EventValue] = ()
 
 
 def _named(events: pa.ListArray, names: Collection[str]) -> tuple[pa.StructArray, Index]:
