@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from goodput.collect.declared import object_dialects
 from goodput.collect.objects.read import ObjectReading
 from goodput.collect.otlp.sniff import Head, read_head
 from goodput.collect.prometheus.query_range import is_answer
@@ -34,7 +35,9 @@ def open_file(
         return replace(file, reader="otlp"), OtlpReading(file, settings, on_bytes)
     if is_answer(head.content):
         return replace(file, reader="query_range"), AnswerReading(file, settings, on_bytes)
-    return replace(file, reader="objects"), ObjectReading(file, head, settings.limits, on_bytes)
+    return replace(file, reader="objects"), ObjectReading(
+        file, head, settings.limits, on_bytes, object_dialects(settings)
+    )
 
 
 def _may_be_otlp(head: Head) -> bool:

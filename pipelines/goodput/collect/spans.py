@@ -9,8 +9,9 @@ from functools import cache
 import polars as pl
 import pyarrow as pa
 
+from goodput.collect.declared import resource_keys, span_dialects
 from goodput.collect.dialect import Dialect, Left
-from goodput.collect.dialects.registry import LOG_DIALECTS, SPAN_DIALECTS
+from goodput.collect.dialects.registry import LOG_DIALECTS
 from goodput.collect.leave_out import configured
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
@@ -36,16 +37,18 @@ class OtlpReading:
         self._attributes = settings.attributes
         self._matched = sorted({name for w in settings.workloads.values() for name in w.match.attributes})
         self._leave_out = settings.leave_out
+        self._span_dialects = span_dialects(settings)
         named = [name for values in settings.attributes.model_dump().values() for name in values] + self._matched
         named += sorted({name for rule in settings.leave_out.values() for name in rule.attributes})
         strings = [Wanted(name, "string") for name in named if not _is_column(name)]
+        of_spans = [w for dialect in self._span_dialects for w in dialect.wanted]
         of_logs = [w for dialect in LOG_DIALECTS for w in dialect.wanted]
         of_resource = [Wanted(name.removeprefix(_RESOURCE), "string") for name in [*named, VERSION_KEY]]
-        of_resource += [Wanted(w.key.removeprefix(_RESOURCE), w.type) for w in of_logs if w.key.startswith(_RESOURCE)]
+        of_resource += resource_keys((*LOG_DIALECTS, *self._span_dialects))
         limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
         self._reader = OtlpReader(
             file.path,
-            span_keys=_distinct([w for dialect in SPAN_DIALECTS for w in dialect.wanted] + strings),
+            span_keys=_distinct([w for w in of_spans if not w.key.startswith(_RESOURCE)] + strings),
             resource_keys=_distinct(of_resource),
             log_keys=_distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),
             metric_names=metric_names(),
@@ -68,7 +71,7 @@ class OtlpReading:
         received.rows_read = len(block.bad_lines) + block.metric_points
         received.ignore("metric_unknown", block.metric_points - (block.points.num_rows if block.points else 0))
         if block.spans is not None:
-            self._take(received, block.spans, SPAN_DIALECTS, "span_is_no_request")
+            self._take(received, block.spans, self._span_dialects, "span_is_no_request")
         if block.logs is not None:
             self._take(received, block.logs, LOG_DIALECTS, "log_is_no_label")
         if block.points is not None:
@@ -86,7 +89,7 @@ class OtlpReading:
             if readable.height:
                 self._add(received, dialect, readable)
         received.ignore(otherwise, rest.height)
-        if dialects is SPAN_DIALECTS and rest.height:
+        if dialects is self._span_dialects and rest.height:
             received.tables["span_links"] = _links(rest)
 
     def _left_out(self, rows: pl.DataFrame) -> tuple[Left, ...]:
