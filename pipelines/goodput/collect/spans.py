@@ -19,6 +19,8 @@ from goodput.collect.otlp.records import SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.samples import take_samples
 from goodput.collect.series import VERSION_KEY, metric_names
+from goodput.collect.unread import UnreadCalls
+from goodput.collect.witness import Witness
 from goodput.settings.model import Attributes, Settings
 
 OF_THE_PROCESS = (
@@ -32,7 +34,15 @@ _ANYWHERE = ("request_key", "tenant", "session_id", "route")
 class OtlpReading:
     """One OTLP file, block by block; see `received.Reading`."""
 
-    def __init__(self, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        file: LandedFile,
+        settings: Settings,
+        on_bytes: Callable[[int], None] | None = None,
+        witness: Witness | None = None,
+    ) -> None:
+        self._witness = witness
+        self._unread = UnreadCalls()
         self._settings = settings
         self._attributes = settings.attributes
         self._matched = sorted({name for w in settings.workloads.values() for name in w.match.attributes})
@@ -54,6 +64,7 @@ class OtlpReading:
             metric_names=metric_names(),
             limits=limits,
             on_bytes=on_bytes,
+            every=witness is not None,
         )
         self.torn_tail_bytes = 0
         self.stopped: str | None = None
@@ -69,26 +80,35 @@ class OtlpReading:
         for bad in block.bad_lines:
             received.refused.append(RefusedRow(bad.line, 0, None, "line_unreadable", bad.reason, bad.excerpt))
         received.rows_read = len(block.bad_lines) + block.metric_points
+        if self._witness:
+            self._witness.metrics(block.metric_names)
         received.ignore("metric_unknown", block.metric_points - (block.points.num_rows if block.points else 0))
         if block.spans is not None:
-            self._take(received, block.spans, self._span_dialects, "span_is_no_request")
+            self._take(received, block.spans, self._span_dialects)
         if block.logs is not None:
-            self._take(received, block.logs, LOG_DIALECTS, "log_is_no_label")
+            self._take(received, block.logs, LOG_DIALECTS)
         if block.points is not None:
             readings = _readable(received, pl.DataFrame(block.points), "sample_records")
             take_samples(received, readings.drop("unreadable"), self._settings, "otlp")
         return received
 
-    def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...], otherwise: str) -> None:
+    def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...]) -> None:
         frame = _frame(rows)
         received.rows_read += frame.height
         shares, rest = _split(frame, dialects)
+        if self._witness:
+            show = self._witness.spans if dialects is self._span_dialects else self._witness.logs
+            for name, some in [*((dialect.name, mine) for dialect, mine in shares), (None, rest)]:
+                show(name, some)
         for dialect, mine in shares:
             readable = _readable(received, mine, dialect.table)
             readable = dialect.leave_out(readable, received.ignore, self._left_out(readable))
             if readable.height:
                 self._add(received, dialect, readable)
-        received.ignore(otherwise, rest.height)
+        if dialects is self._span_dialects:
+            self._unread.count(received, rest, (mine for _, mine in shares))
+        else:
+            received.ignore("log_is_no_label", rest.height)
         if dialects is self._span_dialects and rest.height:
             received.tables["span_links"] = _links(rest)
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goodput.collect.otlp.attributes import Wanted, pivot
+from goodput.collect.otlp.every_attribute import EVERY, every_attribute
 from goodput.collect.otlp.fields import LOGS, SPANS, Signal
 from goodput.collect.otlp.leaves import codes, hex_ids, nanoseconds, shared, text
 from goodput.collect.otlp.maps import json_of_maps
@@ -20,6 +21,7 @@ from goodput.collect.otlp.nested import Index, child, children, ordinals
 Mask = npt.NDArray[np.bool_]
 TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
 EVENT_NAME = Wanted("event.name", "string")  # where older emitters put what is now the field eventName
+SCOPE_VERSION = "scope_version"
 SPAN_COLUMNS = (
     *("line", "position", "trace_id", "span_id", "parent_span_id", "name", "kind", "start_ns", "end_ns"),
     *("status_code", "status_message", "scope_name", "unreadable"),
@@ -75,10 +77,16 @@ class Rows:
 
 
 def spans_table(
-    batches: pa.ListArray, lines: Index, span_keys: Sequence[Wanted], resource_keys: Sequence[Wanted]
+    batches: pa.ListArray,
+    lines: Index,
+    span_keys: Sequence[Wanted],
+    resource_keys: Sequence[Wanted],
+    *,
+    every: bool = False,
 ) -> pa.Table:
     """One row per span from the `resourceSpans` of each line; columns SPAN_COLUMNS and the wanted keys.
 
+    With `every` also all attributes of each span, as `every_attribute` gives them, and the version of its scope.
     `unreadable` names the first field or attribute whose value is there but cannot be read as its type.
     """
     rows = flatten(batches, lines, SPANS)
@@ -94,6 +102,9 @@ def spans_table(
     rows.add("status_code", codes(child(status, "code")))
     rows.add("status_message", text(child(status, "message")))
     rows.add("scope_name", *shared(text(child(child(rows.scopes, "scope"), "name")), rows.scope_of))
+    if every:
+        rows.add(EVERY, every_attribute(child(spans, "attributes")))
+        rows.add(SCOPE_VERSION, *shared(text(child(child(rows.scopes, "scope"), "version")), rows.scope_of))
     rows.add_attributes(span_keys)
     rows.add_resource_attributes(resource_keys)
     return rows.table()
