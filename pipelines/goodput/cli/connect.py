@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from goodput.connect.report import Report  # which imports all readers, for which help must not wait
     from goodput.connect.unread import Attribute
 
-_FILES, _GROUPS, _ATTRIBUTES, _METRICS, _HASHES = 20, 10, 40, 100, 3
+_FILES, _GROUPS, _ATTRIBUTES, _METRICS, _EVENTS, _HASHES = 20, 10, 40, 100, 10, 3
 
 
 class ReportFormat(StrEnum):
@@ -75,7 +75,8 @@ def _print(out: Console, found: "Report", target: str) -> None:
     _print_files(out, found, target)
     _print_emitters(out, found)
     _print_missing(out, found)
-    _print_layers(out, found)
+    if found.looked.is_readable:
+        _print_layers(out, found)
     _print_doubles(out, found)
     _print_calls(out, found)
     _print_metrics(out, found)
@@ -196,7 +197,10 @@ def _print_calls(out: Console, found: "Report") -> None:
         _print_attributes(out, heading, list(looked.unread.object_keys.values()))
     if looked.unread.events:
         out.print()
-        out.print(plain(f"Log records that are no labels, by event: {_counted(looked.unread.events)}"))
+        events = looked.unread.events
+        said = ", ".join(f"{name}: {count}" for name, count in events.most_common(_EVENTS))
+        more = f", and {_plural(len(events) - _EVENTS, 'other event')}" if len(events) > _EVENTS else ""
+        out.print(plain(f"Log records that are no labels, by event: {said}{more}"))
 
 
 def _print_attributes(out: Console, heading: str, attributes: "list[Attribute]") -> None:

@@ -20,7 +20,7 @@ OPERATIONS = (
     "ai.operationId",
 )
 CALLS = r"(?i)^(chat|text_completion|completion|generate_content|generation|llm)$|\.do(Generate|Stream)$"
-_ROUTES = ("url.path", "http.route", "http.target", "http.path", "url.full", "http.url", "uri")
+ROUTES = ("url.path", "http.route", "http.target", "http.path", "url.full", "http.url", "uri")
 _METHODS = ("http.request.method", "http.method", "method")
 _NAMES_OF_A_FILE = 20
 NAME_CHARACTERS = 60
@@ -47,9 +47,9 @@ def looks_like_call(rows: pl.DataFrame) -> pl.Series:
     """Whether each span has facts of a call to a model, or asks for one by HTTP, and is not said to be another."""
     there = [name for name in rows.columns if rows[name].null_count() < rows.height]
     facts = [pl.col(name).is_not_null() for name in there if _is_fact(name)]
-    text = {name: pl.col(name).cast(pl.String) for name in (*_ROUTES, *_METHODS, *OPERATIONS) if name in there}
+    text = {name: pl.col(name).cast(pl.String) for name in (*ROUTES, *_METHODS, *OPERATIONS) if name in there}
     method = pl.coalesce(*(text[name] for name in _METHODS if name in text), pl.lit(None, pl.String))
-    asks = [asks_to_generate(text[name], method).fill_null(value=False) for name in _ROUTES if name in text]
+    asks = [asks_to_generate(text[name], method).fill_null(value=False) for name in ROUTES if name in text]
     another = [~text[name].str.contains(CALLS).fill_null(value=True) for name in OPERATIONS if name in text]
     either = pl.any_horizontal(*facts, *asks) if facts or asks else pl.lit(value=False)
     holds = either & ~pl.any_horizontal(*another) if another else either

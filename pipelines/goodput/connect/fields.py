@@ -56,6 +56,7 @@ _LOOKS_LIKE = {
     "session_id": re.compile(r"(?i)(session|conversation|thread|chat)[._-]?id$"),
     "tenant": re.compile(r"(?i)((^|[._-])(user|tenant|customer|account|org|organization)[._-]?id|enduser)$"),
 }
+_OTHERS = ("thread.id", "process.owner.id")  # of the operating system
 
 
 @dataclass(frozen=True)
@@ -139,5 +140,5 @@ def _candidates(fact: str, said: Iterable[str], attributes: Attributes) -> list[
     pattern = _LOOKS_LIKE.get(fact)
     if pattern is None:
         return []
-    known = getattr(attributes, fact)
+    known = (*getattr(attributes, fact), *_OTHERS)
     return sorted(name for name in said if pattern.search(name) and name not in known)

@@ -42,6 +42,9 @@ class Bounds:
     rows: int = 1_000_000
 
 
+USUAL = Bounds()
+
+
 @dataclass
 class LookedFile:
     """One file: how it was read, rows by what became of them, and why it was not read, or not to its end."""
@@ -80,7 +83,7 @@ class Looked:
 
 def look(settings: Settings, bounds: Bounds | None = None) -> Looked:
     """Look at the landing paths of the settings. Raises LandingMissing."""
-    limits = bounds or Bounds()
+    limits = bounds or USUAL
     listing = list_landing(settings)
     there = [(Path(landing), path) for landing, path in listing.files.select("landing", "path").iter_rows()]
     looking = _Looking(settings, limits)

@@ -10,11 +10,12 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from goodput.collect.dialects.http_routes import asks_to_generate
 from goodput.collect.otlp.every_attribute import EVERY
 from goodput.collect.otlp.records import SCOPE_VERSION
 from goodput.collect.otlp.sniff import read_head
 from goodput.collect.series import RESOURCE, VERSION_KEY, metric_names
-from goodput.collect.unread import CALLS, NAME_CHARACTERS, OPERATIONS, looks_like_call, span_name
+from goodput.collect.unread import CALLS, NAME_CHARACTERS, OPERATIONS, ROUTES, looks_like_call, span_name
 
 KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
 _GROUPS = 200  # span names and scopes that are told apart
@@ -104,8 +105,11 @@ class Onlooker:
 
     @property
     def unknown_metrics(self) -> list[str]:
-        """Names of metrics that no dialect knows, each once."""
-        return sorted(self.metric_names - metric_names())
+        """Names of metrics that no dialect knows, each once: a histogram by its own name, not by its readings."""
+        unknown = self.metric_names - metric_names()
+        histograms = {name.removesuffix("_bucket") for name in unknown if name.endswith("_bucket")}
+        readings = {f"{name}_{part}" for name in histograms for part in ("bucket", "count", "sum", "created")}
+        return sorted(unknown - readings | histograms)
 
     def take_origins(self) -> pl.DataFrame:
         """Line, position, scope and version of the spans that were read since the last call."""
@@ -150,7 +154,7 @@ class Onlooker:
         self._remember(self._unread_places, rows)
         keys = pl.col(EVERY).list.eval(pl.element().struct.field("key"))
         judged = rows.with_columns(
-            looks=pl.col("looks") | _any(keys, _CALL_WORDS) & ~_is_another(rows),
+            looks=pl.col("looks") | ((_any(keys, _CALL_WORDS) | _asks()) & ~_is_another(rows)),
             http=pl.col("kind").is_in([2, 3]) & _any(keys, _HTTP_WORDS),
         )
         for (scope, name), some in judged.group_by("scope", "sort", maintain_order=True):
@@ -197,6 +201,13 @@ class Onlooker:
 
 def _any(keys: pl.Expr, pattern: str) -> pl.Expr:
     return keys.list.eval(pl.element().str.contains(pattern)).list.any().fill_null(value=False)
+
+
+def _asks() -> pl.Expr:
+    """Whether an attribute is the route of a request that asks a model to generate."""
+    names, texts = (pl.element().struct.field(part) for part in ("key", "text"))
+    routes = names.is_in(list(ROUTES)) & asks_to_generate(texts, pl.lit(None, pl.String))
+    return pl.col(EVERY).list.eval(routes).list.any().fill_null(value=False)
 
 
 def _is_another(rows: pl.DataFrame) -> pl.Series:

@@ -110,10 +110,12 @@ def get(target: Target, limits: Timeouts, max_bytes: int) -> bytes:
             body = response.read(max_bytes + 1)
             if passed.is_set():  # an answer that was cut short looks like one that ended
                 raise TimeoutError
+            if len(body) > max_bytes:
+                raise ValueError(f"answers more than {max_bytes} bytes")
+            if response.length:
+                raise ValueError(f"the answer breaks off after {len(body)} bytes")
     finally:
         connection.close()
-    if len(body) > max_bytes:
-        raise ValueError(f"answers more than {max_bytes} bytes")
     return body
 
 
