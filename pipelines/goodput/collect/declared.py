@@ -23,7 +23,7 @@ from goodput.settings.model import Settings
 CONVENTIONS = (GENAI, OPENINFERENCE)
 _OF_EVERY_SPAN = {
     *("line", "position", "record_id", "dialect", "trace_id", "span_id", "parent_span_id", "started_ns", "attributes"),
-    *("request_key", "tenant", "session_id", "route", "replica", "pool"),
+    *("instrumentation", "request_key", "tenant", "session_id", "route", "replica", "pool"),
 }
 _RESOURCE = "resource."
 _Types = Mapping[str, AttributeType]

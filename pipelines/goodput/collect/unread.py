@@ -33,8 +33,11 @@ class UnreadCalls:
         self._names: set[str] = set()
 
     def count(self, received: Received, rest: pl.DataFrame, read: Iterable[pl.DataFrame]) -> None:
-        """Count the spans of `rest`, which no dialect reads; `read` are those of the same block that some does."""
-        calls = _apart(rest.filter(looks_like_call(rest)), read)
+        """Count the spans of `rest`, which no dialect reads; `read` are those of the same block that some does.
+
+        What `marks_try` says to be counted as a try is told by that.
+        """
+        calls = _apart(rest.filter(looks_like_call(rest) & ~rest["marks_try"].fill_null(value=False)), read)
         names = calls.select(span_name().alias("name")).group_by("name", maintain_order=True).len()
         for name, count in names.iter_rows():
             if len(self._names) < _NAMES_OF_A_FILE:

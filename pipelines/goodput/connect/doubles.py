@@ -11,6 +11,7 @@ import polars as pl
 
 _NEAR_NS = 50_000_000
 _LEAST_SHARE = 0.5  # of the smaller side: fewer that agree in time do so by chance
+_BY_TIME = "same times and tokens"
 _COLUMNS = ("record_id", "trace_id", "span_id", "parent_span_id", "started_ns", "ended_ns", "model", "output_tokens")
 
 
@@ -41,28 +42,38 @@ def doubles(records: pl.DataFrame) -> list[Double]:
 
 
 def _between(layer: str, first: str, second: str, a: pl.DataFrame, b: pl.DataFrame) -> Iterator[Double]:
-    smaller = min(a.height, b.height)
-    for sign, calls in _signs(a, b):
-        share = calls / smaller
-        if calls and (share >= _LEAST_SHARE or not sign.startswith("same times")):
-            yield Double(first, second, layer, calls, share, sign)
-            return
+    fewer, more = (a, b) if a.height <= b.height else (b, a)
+    found: set[str] = set()
+    signs = []
+    for sign, matched in _signs(fewer, more):
+        new = matched - found
+        enough = sign != _BY_TIME or len(found | new) >= _LEAST_SHARE * fewer.height
+        if new and enough:
+            found |= new
+            signs.append(sign)
+    if found:
+        yield Double(first, second, layer, len(found), len(found) / fewer.height, ", ".join(signs))
 
 
-def _signs(a: pl.DataFrame, b: pl.DataFrame) -> Iterator[tuple[str, int]]:
+def _signs(fewer: pl.DataFrame, more: pl.DataFrame) -> Iterator[tuple[str, set[str]]]:
+    """For each sign the records of `fewer` that one of `more` reports as well."""
     for column, sign in (("response_id", "same response id"), ("call_id", "same call id")):
-        known = a.drop_nulls(column)
-        yield sign, known.join(b.drop_nulls(column), on=column, how="semi")[column].n_unique()
-    for outer, inner in ((a, b), (b, a)):
-        nested = inner.join(outer, left_on=["trace_id", "parent_span_id"], right_on=["trace_id", "span_id"], how="semi")
-        yield "one span inside the other", nested.height
-    yield "same times and tokens, no id that both have", _near(a, b)
+        yield sign, _ids(fewer.drop_nulls(column).join(more.drop_nulls(column), on=column, how="semi"))
+    above, below = ["trace_id", "parent_span_id"], ["trace_id", "span_id"]
+    inside = _ids(fewer.join(more, left_on=above, right_on=below, how="semi"))
+    around = _ids(fewer.join(more, left_on=below, right_on=above, how="semi"))
+    yield "one span inside the other", inside | around
+    yield _BY_TIME, _near(fewer, more)
 
 
-def _near(a: pl.DataFrame, b: pl.DataFrame) -> int:
-    """Records of `a` for which one of `b` begins and ends at the same time, and tells the same where both tell it."""
-    left = a.select(_COLUMNS).drop_nulls(["started_ns", "ended_ns"]).sort("started_ns")
-    right = b.select(_COLUMNS).drop_nulls(["started_ns", "ended_ns"]).sort("started_ns")
+def _ids(records: pl.DataFrame) -> set[str]:
+    return set(records["record_id"])
+
+
+def _near(fewer: pl.DataFrame, more: pl.DataFrame) -> set[str]:
+    """Records for which another begins and ends at the same time, and tells the same where both tell it."""
+    left = fewer.select(_COLUMNS).drop_nulls(["started_ns", "ended_ns"]).sort("started_ns")
+    right = more.select(_COLUMNS).drop_nulls(["started_ns", "ended_ns"]).sort("started_ns")
     pairs = left.join_asof(
         right, on="started_ns", strategy="nearest", tolerance=_NEAR_NS, suffix="_other", coalesce=False
     ).drop_nulls("record_id_other")
@@ -71,7 +82,7 @@ def _near(a: pl.DataFrame, b: pl.DataFrame) -> int:
         & (pl.col("output_tokens") == pl.col("output_tokens_other")).fill_null(value=True)
         & (pl.col("model") == pl.col("model_other")).fill_null(value=True)
     )
-    return alike["record_id_other"].n_unique()
+    return _ids(alike.unique("record_id_other", keep="first", maintain_order=True))
 
 
 def _within(layer: str, name: str, rows: pl.DataFrame) -> Iterator[Double]:
