@@ -2,6 +2,7 @@
 
 from collections import Counter
 from contextlib import nullcontext
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ from goodput.errors import NothingReadable, TargetUnreadable
 from goodput.settings.load import load_settings
 
 if TYPE_CHECKING:
+    from goodput.connect.look import LookedFile
     from goodput.connect.report import Report  # which imports all readers, for which help must not wait
     from goodput.connect.unread import Attribute
 
@@ -98,7 +100,8 @@ def _headed(out: Console, heading: str) -> None:
 
 def _print_files(out: Console, found: "Report", target: str) -> None:
     looked = found.looked
-    shown = sorted(looked.files, key=lambda file: not file.remark)[:_FILES]
+    files = _folded(looked.files)
+    shown = sorted(files, key=lambda file: not file.remark)[:_FILES]
     rows = [
         (file.path, file.reader, file.rows, _counted(file.kept), _counted(file.ignored + file.refused), _remark(file))
         for file in sorted(shown, key=lambda file: file.path)
@@ -110,10 +113,22 @@ def _print_files(out: Console, found: "Report", target: str) -> None:
     if rows:
         names = ("file", "read as", "rows", "kept", "not kept", "remark")
         out.print(table(names, rows, out.width))
-    if len(looked.files) > _FILES:
-        out.print(f"and {len(looked.files) - _FILES} more files; --format json has every one")
+    if len(files) > _FILES:
+        out.print(f"and {len(files) - _FILES} more lines; --format json has every file")
     if looked.copies:
         out.print(f"{looked.copies} records are copies of others: ingest keeps one of each.")
+
+
+def _folded(files: "list[LookedFile]") -> "list[LookedFile]":
+    """The files, with the scrapes of one target as one."""
+    found: dict[tuple[str, str], LookedFile] = {}
+    for file in files:
+        folder = file.path.rpartition("/")[0]
+        is_scrape = file.reader == "prometheus" and not file.remark
+        path = f"{folder}/*.prom" if is_scrape and folder else file.path
+        before = found.get((path, file.reader))
+        found[path, file.reader] = file if before is None else before.with_rows_of(file)
+    return [replace(file, path=path) for (path, _), file in found.items()]
 
 
 def _remark(file: object) -> str:

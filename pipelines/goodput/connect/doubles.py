@@ -35,10 +35,15 @@ def doubles(records: pl.DataFrame) -> list[Double]:
     for (layer,), of_layer in named.group_by("layer", maintain_order=True):
         by_emitter = dict(sorted((str(name), rows) for (name,), rows in of_layer.group_by("emitter")))
         for (first, a), (second, b) in combinations(by_emitter.items(), 2):
-            found += _between(str(layer), first, second, a, b)
+            if _covers(a) == _covers(b):  # else one is of the request and the other of its tries
+                found += _between(str(layer), first, second, a, b)
         if layer != "engine":  # where several answers to one request share an id
             found += (one for name, rows in by_emitter.items() for one in _within(str(layer), name, rows))
     return sorted(found, key=lambda double: (-double.calls, double.first, double.second))
+
+
+def _covers(records: pl.DataFrame) -> bool:
+    return bool(records["covers_tries"].fill_null(value=False).all())
 
 
 def _between(layer: str, first: str, second: str, a: pl.DataFrame, b: pl.DataFrame) -> Iterator[Double]:

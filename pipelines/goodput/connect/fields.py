@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -112,7 +112,19 @@ def emitters(looked: Looked, attributes: Attributes) -> list[Emitter]:
                 missing=missing,
             )
         )
+    covering = set(looked.records.filter("covers_tries").select(*_EMITTER).unique().iter_rows())
+    found = [_without_known(one, found) if _key(one) in covering else one for one in found]
     return sorted(found, key=lambda one: (-one.records, one.dialect, one.name, one.version or "", one.layer))
+
+
+def _key(one: Emitter) -> tuple[str | None, ...]:
+    return (one.dialect, one.scope, one.version, one.layer)
+
+
+def _without_known(one: Emitter, others: Iterable[Emitter]) -> Emitter:
+    """An emitter of whole requests, with all their tries: what its layer tells of the tries is not missing."""
+    known = {fact for other in others if other.layer == one.layer for fact, share in other.shares.items() if share}
+    return replace(one, missing=tuple(item for item in one.missing if item.share or item.fact not in known))
 
 
 def _why(rows: pl.DataFrame, fact: str, share: float) -> str:

@@ -6,7 +6,7 @@ What the findings mean is the work of the other modules.
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from goodput.settings.model import Settings
 KEPT = (
     *("record_id", "dialect", "layer", "trace_id", "span_id", "parent_span_id", "request_key", "response_id"),
     *("call_id", "started_ns", "ended_ns", "tenant", "session_id", "model", "replica", "pool", "streamed", "ttft_s"),
-    *("e2e_s", "input_tokens", "cached_input_tokens", "output_tokens", "outcome"),
+    *("covers_tries", "e2e_s", "input_tokens", "cached_input_tokens", "output_tokens", "outcome"),
 )
 _UNSAID = "(none)"
 
@@ -57,6 +57,17 @@ class LookedFile:
     refused: Counter[str] = field(default_factory=Counter)  # by rule
     remark: str | None = None
     is_sample: bool = False
+
+    def with_rows_of(self, other: "LookedFile") -> "LookedFile":
+        """Both as one."""
+        return replace(
+            self,
+            rows=self.rows + other.rows,
+            kept=self.kept + other.kept,
+            ignored=self.ignored + other.ignored,
+            refused=self.refused + other.refused,
+            is_sample=self.is_sample or other.is_sample,
+        )
 
 
 @dataclass
