@@ -22,6 +22,8 @@ OPERATIONS = (
 CALLS = r"(?i)^(chat|text_completion|completion|generate_content|generation|llm)$|\.do(Generate|Stream)$"
 ROUTES = ("url.path", "http.route", "http.target", "http.path", "url.full", "http.url", "uri")
 _METHODS = ("http.request.method", "http.method", "method")
+_TOLD = frozenset((*ROUTES, *_METHODS, *OPERATIONS))
+_PLACE = ("trace_id", "span_id", "parent_span_id")
 _NAMES_OF_A_FILE = 20
 NAME_CHARACTERS = 60
 
@@ -37,7 +39,12 @@ class UnreadCalls:
 
         What `marks_try` says to be counted as a try is told by that.
         """
-        calls = _apart(rest.filter(looks_like_call(rest) & ~rest["marks_try"].fill_null(value=False)), read)
+        looks = looks_like_call(rest)
+        if not looks.any():
+            received.ignore(OTHERWISE, rest.height)
+            return
+        looks &= ~rest["marks_try"].fill_null(value=False)
+        calls = _apart(rest.select("name", *_PLACE).filter(looks), read)
         names = calls.select(span_name().alias("name")).group_by("name", maintain_order=True).len()
         for name, count in names.iter_rows():
             if len(self._names) < _NAMES_OF_A_FILE:
@@ -48,8 +55,11 @@ class UnreadCalls:
 
 def looks_like_call(rows: pl.DataFrame) -> pl.Series:
     """Whether each span has facts of a call to a model, or asks for one by HTTP, and is not said to be another."""
-    there = [name for name in rows.columns if rows[name].null_count() < rows.height]
+    telling = (name for name in rows.columns if name in _TOLD or _is_fact(name))
+    there = [name for name in telling if rows[name].null_count() < rows.height]
     facts = [pl.col(name).is_not_null() for name in there if _is_fact(name)]
+    if not facts and not any(name in ROUTES for name in there):
+        return pl.repeat(value=False, n=rows.height, eager=True)
     text = {name: pl.col(name).cast(pl.String) for name in (*ROUTES, *_METHODS, *OPERATIONS) if name in there}
     method = pl.coalesce(*(text[name] for name in _METHODS if name in text), pl.lit(None, pl.String))
     asks = [asks_to_generate(text[name], method).fill_null(value=False) for name in ROUTES if name in text]
@@ -73,7 +83,7 @@ def _apart(calls: pl.DataFrame, read: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Those that are neither around a span that is read nor inside one."""
     if not calls.height:
         return calls
-    near = [frame.select("trace_id", "span_id", "parent_span_id") for frame in read]
+    near = [frame.select(_PLACE) for frame in read]
     if not near:
         return calls
     known = pl.concat(near)
