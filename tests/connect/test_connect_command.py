@@ -12,6 +12,7 @@ import pytest
 
 from collect.telemetry import CHAT
 from connect.bytes import ACME, call, runner, scoped, write
+from goodput.collect.otlp import gather
 from goodput.connect import fetch, look
 from goodput.notify.http import Timeouts
 
@@ -102,6 +103,7 @@ def test_names_cannot_steer_the_terminal(goodput: Run, tmp_path: Path) -> None:
 def test_a_sample_says_that_it_is_one(goodput: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "in/a.jsonl", *(scoped("acme", "1", call(n, {**CHAT, "x": "y" * 4000})) for n in range(4000)))
     assert "This is a sample" not in goodput("connect", "in").stdout
+    monkeypatch.setattr(gather, "_ROWS_AT_ONCE", 100)
     monkeypatch.setattr(look, "USUAL", look.Bounds(rows_of_a_file=10))
     ended = goodput("connect", "in")
     assert "This is a sample" in ended.stdout

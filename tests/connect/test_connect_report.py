@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from collect.telemetry import CHAT, log, logs_line, settings
+from collect.telemetry import CHAT, START_NS, log, logs_line, settings
 from connect.bytes import ACME, EMITTERS, call, scoped, write
+from goodput.collect.otlp import gather
 from goodput.conform.ingest import ingest
 from goodput.connect.look import Bounds, look
 from goodput.connect.report import Report, report
@@ -201,7 +202,8 @@ def test_keys_of_json_that_nothing_reads_are_listed(tmp_path: Path) -> None:
     assert {name: one.rows for name, one in found.looked.unread.object_keys.items()} == {"usage.in": 1, "who": 2}
 
 
-def test_large_files_and_many_are_looked_at_in_part(tmp_path: Path) -> None:
+def test_large_files_and_many_are_looked_at_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gather, "_ROWS_AT_ONCE", 100)
     for number in range(5):
         write(tmp_path / f"many/{number}.jsonl", scoped("x", "1", call(number, CHAT)))
     write(tmp_path / "single/a.jsonl", scoped("y", "1", call(77, CHAT)))
@@ -215,6 +217,16 @@ def test_large_files_and_many_are_looked_at_in_part(tmp_path: Path) -> None:
     (file,) = look(settings(landing=str(big)), Bounds(rows_of_a_file=100)).files
     assert file.is_sample
     assert 100 <= file.rows < 4000
+
+
+def test_metrics_of_every_block_are_named(tmp_path: Path) -> None:
+    def metric(name: str, pad: str) -> str:
+        point = {"asDouble": 1.0, "timeUnixNano": str(START_NS)}
+        one = {"name": name, "description": pad, "gauge": {"dataPoints": [point]}}
+        return json.dumps({"resourceMetrics": [{"scopeMetrics": [{"metrics": [one]}]}]})
+
+    write(tmp_path / "m.jsonl", *(metric(f"mine_{n % 3}", "p" * 9000) for n in range(2000)))  # two blocks
+    assert looked_at(tmp_path).looked.unread.unknown_metrics == ["mine_0", "mine_1", "mine_2"]
 
 
 def test_a_copy_of_a_record_is_no_second_record(tmp_path: Path) -> None:
