@@ -33,6 +33,7 @@ _QUARANTINED = """
     LIMIT $shown
 """
 _COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
+_UNREAD = '"span_looks_like_call:'  # as `collect.unread` counts them
 _HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
 
 
@@ -110,6 +111,8 @@ def _print_ledger(out: Console, ledger: list[Row], problems: bool) -> None:
     files = f"{len(ledger)} file{'' if len(ledger) == 1 else 's'}"
     lines.append((files, "", *totals, f"{broken} BROKEN" if broken else "ok", ""))
     out.print(table(_HEADER, lines, out.width, total=True))
+    if any(_UNREAD in f["ignored"] for f in ledger):
+        out.print("Some spans look like calls and are not read: goodput connect FILE shows their attributes.")
     if len(ledger) > MAX_ROWS:
         out.print(f"Only the first {MAX_ROWS} files are shown; the totals are of all. --format csv has every one.")
 

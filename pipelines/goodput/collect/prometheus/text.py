@@ -27,6 +27,7 @@ class Scrape:
     readings: pl.DataFrame
     bad: pl.DataFrame  # line, text
     samples: int
+    names: frozenset[str]  # of all metrics, known or not
 
 
 def parse(content: str, names: Collection[str], scraped_ns: int | None) -> Scrape:
@@ -63,7 +64,12 @@ def parse(content: str, names: Collection[str], scraped_ns: int | None) -> Scrap
             "labels",
         )
     )
-    return Scrape(readings, parts.filter(~readable).select("line", "text"), samples.height)
+    return Scrape(
+        readings,
+        parts.filter(~readable).select("line", "text"),
+        samples.height,
+        frozenset(samples["emitted"].drop_nulls()),
+    )
 
 
 def _number(text: pl.Expr) -> pl.Expr:
