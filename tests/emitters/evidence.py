@@ -7,7 +7,7 @@ import gzip
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ from emitters.truth_lines import Line, call_of
 
 Facts = dict[str, set[Any]]
 COLUMNS = ("attempts", "input_tokens", "output_tokens", "cached_input_tokens", "ttft_s", "session", "replica")
-_MOST = 0.6
-_CLOCK_S = 0.03
+_MOST, _NEARLY_ALL, _SOME = 0.6, 0.9, 2
+_CLOCK_S = 0.04
 _ERROR_SIGNS = ("error", "exception", "cancel", "timeout", "level")
 _STATUS_ERROR = 2
 
@@ -32,6 +32,7 @@ class Evidence:
         """Read every OTLP span, log record and JSON line of the capture."""
         self._calls = calls
         self._facts: dict[str, Facts] = {call.rid: defaultdict(set) for call in calls}
+        self._instants: dict[str, Facts] = {call.rid: defaultdict(set) for call in calls}  # Unix seconds
         self._counts: dict[str, Counter[str]] = {call.rid: Counter() for call in calls}
         for path in sorted(folder.glob("telemetry.traces*.pb.gz")):
             self._spans(path)
@@ -49,38 +50,43 @@ class Evidence:
         """Whether the bytes of this call carry a column's true value, under one of the column's keys."""
         if column == "attempts":
             return bool(self.keys(column))
-        facts, same = self._facts[call.rid], _SAME.get(column, _equal)
-        true = getattr(call, column)
-        return any(same(value, true, call) for key in self.keys(column) for value in facts.get(key, ()))
+        return bool(self._carrying(call, column) & self.keys(column))
 
     def shows_failure(self, call: Line) -> bool:
         """Whether anything in a call's bytes says that it did not end well."""
         return any(sign in key.lower() for key in self._facts[call.rid] for sign in _ERROR_SIGNS)
 
     def _keys_of(self, column: str) -> set[str]:
-        wanted = [(call, getattr(call, column)) for call in self._calls if getattr(call, column) is not None]
-        return self._keys_of_attempts() if column == "attempts" else self._most(wanted, _SAME.get(column, _equal))
-
-    def _most(self, wanted: list[tuple[Line, Any]], same: Callable[[Any, Any, Line], bool]) -> set[str]:
-        found: Counter[str] = Counter()
-        for call, true in wanted:
-            found.update(
-                key for key, values in self._facts[call.rid].items() if any(same(value, true, call) for value in values)
-            )
+        if column == "attempts":
+            return self._keys_of_attempts()
+        wanted = [call for call in self._calls if getattr(call, column) is not None]
+        found = Counter(key for call in wanted for key in self._carrying(call, column))
         return {key for key, count in found.items() if count >= _MOST * len(wanted)}
 
+    def _carrying(self, call: Line, column: str) -> set[str]:
+        if column == "ttft_s":
+            at = int(call.first_ns) / 1e9
+            instants = self._instants[call.rid].items()
+            return {key for key, values in instants if any(abs(value - at) < _CLOCK_S for value in values)}
+        return self._equal_to(call, getattr(call, column))
+
+    def _equal_to(self, call: Line, true: Any) -> set[str]:
+        facts = self._facts[call.rid].items()
+        return {key for key, values in facts if any(v == true and not isinstance(v, bool) for v in values)}
+
     def _keys_of_attempts(self) -> set[str]:
-        """Keys that count tries, or retries, or stand once a try, in most calls and in most that were retried."""
+        """Keys that count tries, or retries where there were any, or that stand once a try."""
         retried = [call for call in self._calls if call.attempts > 1]
-        found = set()
-        for less in (0, 1):
-            numbers = [(call, call.attempts - less) for call in self._calls]
-            again = [(call, call.attempts - less) for call in retried]
-            found |= self._most(numbers, _equal) & self._most(again, _equal)
+        others = [call for call in self._calls if call.attempts == 1]
+        tries = Counter(key for call in self._calls for key in self._equal_to(call, call.attempts))
+        retries = Counter(key for call in retried for key in self._equal_to(call, call.attempts - 1))
+        no_retries = Counter(key for call in others for key in self._equal_to(call, 1) | self._equal_to(call, 2))
+        found = {key for key, count in tries.items() if count >= _NEARLY_ALL * len(self._calls)}
+        found |= {key for key, count in retries.items() if count >= _SOME and not no_retries[key]}
         for name in {name for counts in self._counts.values() for name in counts}:
             fits = [self._counts[call.rid][name] == call.attempts for call in self._calls]
-            again_fits = [self._counts[call.rid][name] == call.attempts for call in retried]
-            if sum(fits) >= _MOST * len(fits) and sum(again_fits) >= _MOST * len(again_fits):
+            again = [self._counts[call.rid][name] == call.attempts for call in retried]
+            if sum(fits) >= _MOST * len(fits) and sum(again) >= _MOST * len(again):
                 found.add(f"one {name} a try")
         return found
 
@@ -92,7 +98,7 @@ class Evidence:
                         call = call_of(self._calls, span.start_time_unix_nano, span.end_time_unix_nano)
                         if call:
                             self._counts[call.rid][f"span `{span.name}`"] += 1
-                            self._add(call, _span_values(span))
+                            self._add(call, _span_values(span), span.start_time_unix_nano / 1e9)
 
     def _logs(self, path: Path) -> None:
         for body in _framed(path):
@@ -112,9 +118,19 @@ class Evidence:
                     self._counts[call.rid][f"line in {path.name}"] += 1
                     self._add(call, _flat("", json.loads(text)))
 
-    def _add(self, call: Line, values: Iterable[tuple[str, Any]]) -> None:
+    def _add(self, call: Line, values: Iterable[tuple[str, Any]], start_s: float = math.nan) -> None:
         for key, value in values:
             self._facts[call.rid][key].add(value)
+            if isinstance(value, _Instant):
+                self._instants[call.rid][key].add(value)
+            elif isinstance(value, int | float):  # an instant, or a duration from the span's start, in s or ms
+                self._instants[call.rid][key] |= {
+                    value,
+                    value / 1e3,
+                    value / 1e9,
+                    start_s + value,
+                    start_s + value / 1e3,
+                }
 
 
 def _framed(path: Path) -> Iterator[bytes]:
@@ -175,18 +191,3 @@ def _numbers(value: Any) -> Iterator[float]:
                 yield _Instant(datetime.fromisoformat(value).timestamp())
             except ValueError:
                 return
-
-
-def _equal(value: Any, true: Any, call: Line) -> bool:
-    return not isinstance(value, bool) and value == true
-
-
-def _is_first_token(value: Any, true: float, call: Line) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return False
-    at = int(call.first_ns) / 1e9
-    as_instant = any(abs(value / unit - at) < _CLOCK_S for unit in (1, 1e3, 1e9))
-    return as_instant or any(abs(value / unit - true) < _CLOCK_S for unit in (1, 1e3))
-
-
-_SAME: dict[str, Callable[[Any, Any, Line], bool]] = {"ttft_s": _is_first_token}

@@ -32,20 +32,21 @@ def of_client(seen: Iterable[Seen], served: Iterable[Served]) -> list[dict[str, 
 def of_model(seen: Iterable[Seen], served: Iterable[Served]) -> list[dict[str, Any]]:
     """A line for each call of the model, where one call of the client may be several: times as the mock saw them.
 
-    The outcome of the last one is the client's.
+    What the mock answered whole is ok, whatever the framework made of it; otherwise the client's outcome counts.
     """
     by_turn = defaultdict(list)
     for entry in served:
         by_turn[entry.rid, entry.turn].append(entry)
     lines = []
     for one in seen:
-        turns = sorted(turn for rid, turn in by_turn if rid == one.call.rid)
-        for turn in turns:
+        for turn in sorted(turn for rid, turn in by_turn if rid == one.call.rid):
             tries = by_turn[one.call.rid, turn]
-            is_last = turn == turns[-1]
             inner = Seen(one.call, tries[0].start_ns, tries[-1].first_ns, tries[-1].end_ns or one.end_ns)
-            inner.outcome, inner.error = (one.outcome, one.error) if is_last else ("ok", None)
-            if one.outcome in ("timeout", "cancelled") and is_last:
+            if not tries[-1].is_whole:
+                inner.outcome, inner.error = one.outcome, one.error
+                if inner.outcome == "ok":  # the framework swallows failures
+                    inner.outcome = "error" if tries[-1].status else "timeout"
+            if inner.outcome in ("timeout", "cancelled"):
                 inner.end_ns = one.end_ns
             lines.append(_line(inner, tries, f"{one.call.rid}.{turn}"))
     return lines
