@@ -52,6 +52,10 @@ class Evidence:
             return bool(self.keys(column))
         return bool(self._carrying(call, column) & self.keys(column))
 
+    def knows(self, call: Line) -> bool:
+        """Whether there is anything about a call at all."""
+        return bool(self._facts[call.rid])
+
     def shows_failure(self, call: Line) -> bool:
         """Whether anything in a call's bytes says that it did not end well."""
         return any(sign in key.lower() for key in self._facts[call.rid] for sign in _ERROR_SIGNS)
@@ -123,7 +127,8 @@ class Evidence:
             self._facts[call.rid][key].add(value)
             if isinstance(value, _Instant):
                 self._instants[call.rid][key].add(value)
-            elif isinstance(value, int | float):  # an instant, or a duration from the span's start, in s or ms
+            elif isinstance(value, int | float) and "tokens" not in key.lower():
+                # an instant, or a duration from the span's start, in s or ms; counts of tokens are neither
                 self._instants[call.rid][key] |= {
                     value,
                     value / 1e3,

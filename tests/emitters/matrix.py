@@ -30,7 +30,7 @@ lake = "lake"
 ttft_s = 0.6
 """
 TTFT_TOLERANCE_S, TPOT_TOLERANCE_S = 0.05, 0.002
-_UNSAID = ("opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http")
+_UNSAID = ("opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http", "@opentelemetry/")
 _ROWS = """
 SELECT *, epoch_ns(arrived_at) AS start_ns, coalesce(epoch_ns(ended_at), epoch_ns(arrived_at)) AS end_ns FROM requests
 """
@@ -58,7 +58,7 @@ def row(name: str) -> str:
         else:
             extra += 1
     pairs = [(_nearest(call, found[call.rid]), call) for call in calls if found[call.rid]]
-    cells = [name, _version(folder), _requests_cell(calls, found, extra)]
+    cells = [name, _version(folder), _requests_cell(calls, found, extra, evidence)]
     cells += [_cell(pairs, column, judge, evidence) for column, judge in _JUDGES.items()]
     cells += [", ".join(_not_reported(evidence, calls)) or "-"]
     return f"| {' | '.join(cells)} |"
@@ -89,14 +89,15 @@ def _nearest(call: Line, rows: list[Row]) -> Row:
 
 def _version(folder: Path) -> str:
     about = json.loads((folder / "emitter.json").read_text())
-    packages = [f"{name} {version}" for name, version in about["versions"].items() if name not in _UNSAID]
+    packages = [f"{name} {version}" for name, version in about["versions"].items() if not name.startswith(_UNSAID)]
     return ", ".join(packages) + (f"; {about['settings']}" if about["settings"] else "")
 
 
-def _requests_cell(calls: list[Line], found: dict[str, list[Row]], extra: int) -> str:
-    parts = Counter({0: "missing", 1: "right"}.get(len(found[call.rid]), "twice or more") for call in calls)
-    if extra:
-        parts["extra"] = extra
+def _requests_cell(calls: list[Line], found: dict[str, list[Row]], extra: int, evidence: Evidence) -> str:
+    parts = Counter({"extra": extra} if extra else {})
+    for call in calls:
+        none = "not read" if evidence.knows(call) else "absent"
+        parts[{0: none, 1: "right"}.get(len(found[call.rid]), "twice or more")] += 1
     return _said(parts)
 
 
@@ -113,7 +114,7 @@ def _cell(pairs: list[tuple[Row, Line]], columns: tuple[str, ...], judge: Judge,
 
 
 def _said(parts: Counter[str]) -> str:
-    order = ("right", "wrong", "missing", "twice or more", "extra", "not read", "absent", "unknown")
+    order = ("right", "wrong", "twice or more", "extra", "not read", "absent", "unknown")
     if len(parts) == 1:
         return next(iter(parts))
     return ", ".join(f"{parts[name]} {name}" for name in order if parts[name]) or "-"

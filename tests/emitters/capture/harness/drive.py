@@ -53,7 +53,7 @@ def capture(
     `by_model` takes times and calls from the mock, for frameworks that call the model on their own. `settings` is shown
     in the table: how the emitter is set up beyond its defaults.
     """
-    name = Path(script).stem.removeprefix("emit_").replace("_", "-")
+    name = name_of(script)
     calls = planned(name, frozenset(without), streams)
     mock, receiver = MockModel(calls), Receiver()
     emit, flush = setup(Where(mock.url, receiver.url))
@@ -64,6 +64,11 @@ def capture(
     write(name, {signal: receiver.bodies[signal] for signal in signals}, lines, _versions(script), settings)
     sys.stdout.flush()
     os._exit(0)  # frameworks leave threads behind
+
+
+def name_of(script: str) -> str:
+    """The emitter's name: that of its script."""
+    return Path(script).stem.removeprefix("emit_").replace("_", "-")
 
 
 def _made(emit: Emit, call: Call) -> Seen:

@@ -36,7 +36,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Write no access log."""
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = self._chunked() if "content-length" not in self.headers else self.rfile.read(self._length())
         if self.headers.get("content-encoding") == "gzip":
             body = gzip.decompress(body)
         signal = self.path.split("?")[0].rstrip("/").rsplit("/", 1)[-1]
@@ -46,3 +46,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200 if is_known else 404)
         self.send_header("content-length", "0")
         self.end_headers()
+
+    def _length(self) -> int:
+        return int(self.headers["content-length"])
+
+    def _chunked(self) -> bytes:
+        body = b""
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
