@@ -71,3 +71,6 @@ CREATE OR REPLACE TEMP MACRO dollars(usd, least_digits := 2) AS
     CASE WHEN usd < 0 THEN '-' ELSE '' END || format(
         '${:,.' || CASE WHEN usd = 0 OR abs(usd) >= 1 THEN 2
             ELSE greatest(least_digits, least(15, 1 - floor(log10(abs(usd)))::INTEGER)) END || 'f}', abs(usd));
+-- Tries of a call in all that two layers count: each layer tries anew for every try of the layer above it.
+CREATE OR REPLACE TEMP MACRO multiplied_tries(outer_tries, inner_tries) AS
+    CASE WHEN coalesce(outer_tries, inner_tries) IS NOT NULL THEN greatest(outer_tries, 1) * greatest(inner_tries, 1) END;

@@ -62,7 +62,13 @@ merged AS (
         arg_min(finish_reason, depth) AS finish_reason,
         arg_min(error_type, depth) AS error_type,
         arg_min(http_status, depth) AS http_status,
-        arg_min(reported_attempts, depth) AS reported_attempts,
+        -- several records of one layer count the same tries
+        multiplied_tries(
+            multiplied_tries(max(reported_attempts) FILTER (WHERE layer = 'client'), max(reported_attempts) FILTER (WHERE layer = 'gateway')),
+            max(reported_attempts) FILTER (WHERE layer = 'engine')) AS reported_attempts,
+        max(reported_attempts) FILTER (WHERE layer = 'client' AND NOT coalesce(covers_tries, false)) AS client_tries,
+        max(reported_attempts) FILTER (WHERE layer = 'gateway' AND NOT coalesce(covers_tries, false)) AS gateway_tries,
+        max(reported_attempts) FILTER (WHERE layer = 'engine') AS engine_tries,
         arg_min(reported_cost_usd, depth) AS reported_cost_usd,
         arg_min(attributes, depth) AS attributes,
         bool_or(layer = 'engine') AS engine_seen,
@@ -121,7 +127,12 @@ paired AS ( -- the columns of `merged`, in its order
         coalesce(a.finish_reason, b.finish_reason) AS finish_reason,
         coalesce(a.error_type, b.error_type) AS error_type,
         coalesce(a.http_status, b.http_status) AS http_status,
-        coalesce(a.reported_attempts, b.reported_attempts) AS reported_attempts,
+        CASE WHEN a.layer = b.layer THEN greatest(a.reported_attempts, b.reported_attempts)
+            ELSE multiplied_tries(a.reported_attempts, b.reported_attempts) END AS reported_attempts,
+        -- a pair whose head has other tries below it counts them by the second, which is not above them
+        CASE WHEN b.layer = 'client' AND NOT coalesce(b.covers_tries, false) THEN b.reported_attempts END AS client_tries,
+        CASE WHEN b.layer = 'gateway' AND NOT coalesce(b.covers_tries, false) THEN b.reported_attempts END AS gateway_tries,
+        CASE WHEN b.layer = 'engine' THEN b.reported_attempts END AS engine_tries,
         coalesce(a.reported_cost_usd, b.reported_cost_usd) AS reported_cost_usd,
         coalesce(a.attributes, b.attributes) AS attributes,
         a.layer = 'engine' OR coalesce(b.layer = 'engine', false) AS engine_seen,
@@ -145,7 +156,9 @@ paired AS ( -- the columns of `merged`, in its order
 ),
 alone AS (
     SELECT record_id AS attempt_id, record_id AS root_id, [record_id] AS record_ids, source_id AS source,
-        layer = 'engine' AS engine_seen, r.*
+        layer = 'engine' AS engine_seen,
+        NULL::BIGINT AS client_tries, NULL::BIGINT AS gateway_tries, NULL::BIGINT AS engine_tries,
+        r.*
     FROM unique_records AS r
     ANTI JOIN record_chains AS c USING (record_id)
 ),

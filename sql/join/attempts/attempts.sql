@@ -3,7 +3,7 @@
 -- reads: attempt_facts, attempt_requests, request_facts
 -- kind: view
 SELECT
-    f.* EXCLUDE (request_key),
+    f.* EXCLUDE (request_key, client_tries, gateway_tries, engine_tries),
     q.request_key,
     q.workload,
     r.attempt_index,

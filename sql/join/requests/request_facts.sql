@@ -3,13 +3,33 @@
 -- reads: attempt_facts, attempt_requests, observed, options, workload_rules
 WITH tries AS (
     SELECT
-        r.request_id, r.request_key, r.retried,
-        f.attempt_id, f.root_id, f.reported_attempts, f.started_ns, f.arrived_ns, f.outcome,
+        r.request_id, r.request_key, r.retried, r.attempt_index,
+        f.attempt_id, f.root_id, f.reported_attempts, f.client_tries, f.gateway_tries, f.engine_tries, f.layer, f.started_ns, f.arrived_ns, f.outcome,
         f.model, f.route, f.pool, f.tenant, f.session_id, f.attributes,
         -- an attempt with an outcome is over, even where its end was not recorded
         coalesce(f.ended_ns, CASE WHEN f.outcome <> 'unknown' THEN coalesce(f.first_token_ns, f.started_ns) END) AS over_ns
     FROM attempt_facts AS f
     JOIN attempt_requests AS r USING (attempt_id)
+),
+branched AS (
+    SELECT root_id, min(CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END) AS depth
+    FROM tries
+    WHERE retried AND attempt_id <> root_id
+    GROUP BY root_id
+),
+counted AS (
+    -- what a caller counts are the tries recorded below it, if any are: the try that it passed on counts its own
+    SELECT
+        t.*,
+        CASE WHEN b.root_id IS NULL THEN t.reported_attempts
+            ELSE coalesce(
+                t.engine_tries,
+                CASE WHEN b.depth <= 1 THEN t.gateway_tries END,
+                CASE WHEN b.depth = 0 THEN t.client_tries END)
+        END AS own_tries
+    FROM tries AS t
+    LEFT JOIN branched AS b ON b.root_id = t.attempt_id
+    WHERE t.retried
 ),
 summed AS (
     SELECT
@@ -31,7 +51,12 @@ summed AS (
         first(attempt_id ORDER BY attempt_id = root_id DESC, outcome = 'ok' DESC, started_ns DESC, attempt_id DESC)
             AS delivering_attempt_id,
         count(*)::INTEGER AS attempts,
-        greatest(count(*), max(reported_attempts)) - 1 AS retry_count,
+        -- the tries that each recorded one stands for, unless they count on from one to the next; or those of a caller
+        -- that counted more than were recorded
+        greatest(
+            CASE WHEN bool_and(own_tries IS NOT NULL AND greatest(own_tries, 1) = attempt_index + 1) THEN count(*)
+                ELSE sum(greatest(own_tries, 1)) END,
+            max(reported_attempts))::BIGINT - 1 AS retry_count,
         min(arrived_ns) AS arrived_ns,
         CASE
             WHEN bool_or(attempt_id = root_id AND outcome = 'ok')
@@ -45,8 +70,7 @@ summed AS (
         first(tenant ORDER BY started_ns, attempt_id) FILTER (WHERE tenant IS NOT NULL) AS tenant,
         first(session_id ORDER BY started_ns, attempt_id) FILTER (WHERE session_id IS NOT NULL) AS session_id,
         first(attributes ORDER BY started_ns, attempt_id) FILTER (WHERE attributes IS NOT NULL) AS attributes
-    FROM tries
-    WHERE retried
+    FROM counted
     GROUP BY request_id
 ),
 asked AS (
