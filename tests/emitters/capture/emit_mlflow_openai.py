@@ -10,6 +10,7 @@
 """MLflow's `mlflow.openai.autolog`, exported as OTLP."""
 
 import os
+import time
 
 import mlflow
 from openai import OpenAI
@@ -19,6 +20,8 @@ from harness.clients import openai_chat
 from harness.drive import Emit, Flush, Where, capture
 from harness.plan import CLIENT_TIMEOUT_S, RETRIES
 
+_EXPORTED_EVERY_S = 8
+
 
 def setup(where: Where) -> tuple[Emit, Flush]:
     otel.environment(where)
@@ -26,7 +29,7 @@ def setup(where: Where) -> tuple[Emit, Flush]:
     os.environ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"] = "http/protobuf"
     mlflow.openai.autolog()
     client = OpenAI(base_url=f"{where.model}/v1", api_key="key", timeout=CLIENT_TIMEOUT_S, max_retries=RETRIES)
-    return (lambda call, seen: openai_chat(client, call, seen)), mlflow.flush_trace_async_logging
+    return (lambda call, seen: openai_chat(client, call, seen)), lambda: time.sleep(_EXPORTED_EVERY_S)
 
 
 capture(__file__, setup, settings="OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")

@@ -7,33 +7,22 @@
 #   "opentelemetry-exporter-otlp-proto-http==1.45.2",
 # ]
 # ///
-"""OpenLLMetry's instrumentation of `openai`, with its association properties for the session."""
+"""OpenLLMetry's instrumentation of `openai`; sessions would take its SDK's association properties."""
 
 from openai import OpenAI
-from opentelemetry.context import attach, detach, set_value
 from opentelemetry.instrumentation.openai import OpenAIInstrumentor
 
 from harness import otel
 from harness.clients import openai_chat
 from harness.drive import Emit, Flush, Where, capture
-from harness.plan import CLIENT_TIMEOUT_S, RETRIES, Call
-from harness.truth import Seen
+from harness.plan import CLIENT_TIMEOUT_S, RETRIES
 
 
 def setup(where: Where) -> tuple[Emit, Flush]:
     traces = otel.provider(where)
     OpenAIInstrumentor().instrument(tracer_provider=traces)
     client = OpenAI(base_url=f"{where.model}/v1", api_key="key", timeout=CLIENT_TIMEOUT_S, max_retries=RETRIES)
-
-    def emit(call: Call, seen: Seen) -> None:
-        properties = {"session_id": call.session} if call.session else {}
-        token = attach(set_value("association_properties", properties))
-        try:
-            openai_chat(client, call, seen)
-        finally:
-            detach(token)
-
-    return emit, traces.force_flush
+    return (lambda call, seen: openai_chat(client, call, seen)), traces.force_flush
 
 
 capture(__file__, setup)

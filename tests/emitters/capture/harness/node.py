@@ -1,4 +1,4 @@
-"""Runs a capture whose emitter is a program of Node: its packages, the plan as JSON, what the program saw of each call."""
+"""Runs a capture whose emitter is a program of Node: installs its packages, gives it the plan, reads what it saw."""
 
 import json
 import shutil
@@ -24,8 +24,8 @@ def capture(
 ) -> None:
     """Install the packages from npm, run the program over the plan and write its capture.
 
-    The program lies beside the script. It gets the plan and where to send from `plan.json`, and prints a line of JSON for
-    each call: rid, start_ns, first_ns, end_ns, outcome, error.
+    The program lies beside the script. `plan.json` tells it the calls and where to send; it prints a line of JSON for each
+    call: rid, start_ns, first_ns, end_ns, outcome, error.
     """
     name = name_of(script)
     calls = planned(name, frozenset(without))

@@ -55,7 +55,6 @@ def of_model(seen: Iterable[Seen], served: Iterable[Served]) -> list[dict[str, A
 def _line(one: Seen, tries: list[Served], rid: str) -> dict[str, Any]:
     last = tries[-1] if tries else None
     delivered = last if last and last.is_whole and one.outcome == "ok" else None
-    counts = delivered and delivered.with_usage
     line = {
         "rid": rid,
         "kind": one.call.kind,
@@ -68,9 +67,9 @@ def _line(one: Seen, tries: list[Served], rid: str) -> dict[str, Any]:
         "error": one.error,
         "status": last.status if last and last.status >= 400 else None,
         "response_id": delivered.response_id if delivered else None,
-        "input_tokens": one.call.input_tokens if counts else None,
-        "cached_input_tokens": one.call.cached_tokens if counts else None,
-        "output_tokens": one.call.output_tokens if counts else None,
+        "input_tokens": one.call.input_tokens if delivered else None,
+        "cached_input_tokens": one.call.cached_tokens if delivered else None,
+        "output_tokens": one.call.output_tokens if delivered else None,
         "attempts": len(tries),
     }
     return {name: value for name, value in line.items() if value is not None}
