@@ -8,6 +8,8 @@ CREATE OR REPLACE TEMP MACRO drawn_size(sample, population) AS
 CREATE OR REPLACE TEMP MACRO wilson_mid(p, n, z := 1.959963984540054) AS (p + z ** 2 / (2 * n)) / (1 + z ** 2 / n);
 CREATE OR REPLACE TEMP MACRO wilson_half(p, n, z := 1.959963984540054) AS
     z / (1 + z ** 2 / n) * sqrt(p * (1 - p) / n + z ** 2 / (4 * n * n));
+-- A short number for an id; different ids may share one.
+CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
 -- A timestamp from Unix nanoseconds, truncated to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
 -- Accepted requests of one workload: those without a label count by its policy, or by the share of the labelled that passed.

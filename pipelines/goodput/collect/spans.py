@@ -14,6 +14,7 @@ from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY, SPAN_DIAL
 from goodput.collect.leave_out import configured
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.events import WantedEvents
+from goodput.collect.otlp.gather import gathered
 from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
 from goodput.collect.otlp.records import LOG_COLUMNS, SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
@@ -64,7 +65,7 @@ class OtlpReading:
         self.stopped: str | None = None
 
     def __iter__(self) -> Iterator[Received]:
-        for block in self._reader:
+        for block in gathered(self._reader):
             yield self._received(block)
         self.torn_tail_bytes = self._reader.torn_tail_bytes
         self.stopped = self._reader.stopped

@@ -1,16 +1,24 @@
 -- description: For each record the nearest serving record above it in its trace, past spans that are not serving records; where none was received, the outermost span that its parents name
 -- grain: child_id
--- reads: record_choices, span_links, unique_records
+-- reads: record_choices, record_halves, span_links, unique_records
 WITH RECURSIVE links AS ( -- without copies, which would multiply at every step
     SELECT trace_id, span_id, min(parent_span_id) AS parent_span_id
     FROM span_links
     GROUP BY ALL
 ),
+-- no record stands above or beside the only one of its trace
+traced AS (
+    SELECT record_id, layer, trace_id, span_id, parent_span_id, started_ns, outcome
+    FROM unique_records
+    WHERE trace_id IS NOT NULL
+        AND hash(trace_id) IN (SELECT hash(trace_id) FROM unique_records GROUP BY ALL HAVING count(*) > 1)
+),
 climb AS (
     SELECT record_id AS child_id, layer, started_ns, outcome = 'ok' AS succeeded, trace_id, parent_span_id AS span_id, 0 AS steps
-    FROM unique_records
+    FROM traced
     ANTI JOIN record_choices USING (record_id) -- they go where the choice goes that they belong to
-    WHERE parent_span_id IS NOT NULL AND trace_id IS NOT NULL
+    ANTI JOIN record_halves USING (record_id)
+    WHERE parent_span_id IS NOT NULL
     UNION ALL
     SELECT c.child_id, c.layer, c.started_ns, c.succeeded, c.trace_id, l.parent_span_id, c.steps + 1
     FROM climb AS c
@@ -20,7 +28,7 @@ climb AS (
 recorded AS (
     SELECT c.child_id, c.layer, p.record_id AS parent_id, c.started_ns, c.succeeded
     FROM climb AS c
-    JOIN unique_records AS p USING (trace_id, span_id)
+    JOIN traced AS p USING (trace_id, span_id)
     WHERE p.record_id <> c.child_id
     QUALIFY row_number() OVER (PARTITION BY c.child_id ORDER BY c.steps, p.record_id) = 1
 )

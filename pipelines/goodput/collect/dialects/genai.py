@@ -6,7 +6,7 @@ dialects of one emitter share with the conventions is here as well.
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field
+from goodput.collect.dialect import Dialect, Field, documents
 from goodput.collect.otlp.attributes import Wanted
 
 GENERATING = ("chat", "text_completion", "generate_content", "completion")
@@ -68,6 +68,7 @@ ALSO = (
     Wanted("server.address", "string"),
     Wanted("server.port", "string"),
 )
+WRAPPED_OPERATION = "ai.operationId"  # of the Vercel AI SDK, whose outer spans repeat what its calls say
 IN_GATEWAY = (pl.col("kind") == SERVER) | pl.col("scope_name").str.contains("gateway").fill_null(value=False)
 SERVER_ADDRESS = pl.coalesce(pl.concat_str("server.address", "server.port", separator=":"), "server.address")
 OPERATION = pl.col("gen_ai.operation.name")
@@ -156,8 +157,9 @@ GENAI = Dialect(
     name="genai",
     table="serving_records",
     matches=OPERATION.is_in(GENERATING).fill_null(value=False)
-    | (OPERATION.is_null() & pl.col("gen_ai.system").is_not_null() & HAS_USAGE),
+    | (OPERATION.is_null() & pl.col("gen_ai.system").is_not_null() & HAS_USAGE & pl.col(WRAPPED_OPERATION).is_null()),
     fields=FIELDS,
     finish=_finish,
     also_wanted=ALSO,
+    signature=documents(WRAPPED_OPERATION),
 )

@@ -40,11 +40,11 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
     until_headers = (pl.col("status_code") != genai.ERROR) & pl.all_horizontal(
         pl.col("response_id", "finish_reason", "output_tokens", "error_type").is_null()
     )
-    known = _counted(frame)
-    return known.with_columns(
+    failed = pl.col("status_code") == genai.ERROR  # of these nothing tells whether they would have been streamed
+    return _counted(frame).with_columns(
         ended_ns=pl.when(~until_headers).then("end_ns"),
         headers_ns=pl.when(until_headers).then("end_ns"),
-        streamed=pl.when(until_headers).then(pl.lit(value=True)).otherwise("streamed"),
+        streamed=pl.when(~failed).then(until_headers).otherwise("streamed"),
     )
 
 

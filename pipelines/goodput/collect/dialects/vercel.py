@@ -7,11 +7,10 @@ a try that failed, a step an answer. A stream that breaks off leaves no span. St
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, texts
+from goodput.collect.dialect import Dialect, Field, documents, texts
 from goodput.collect.dialects import genai
 from goodput.collect.otlp.attributes import Wanted
 
-_OPERATION = "ai.operationId"
 _TRY = r"^ai\.(generate|stream)(Text|Object)\.do(Generate|Stream)$"
 _FIRST_CHUNK_MS = "ai.response.msToFirstChunk"
 _METADATA = "ai.telemetry.metadata."  # whatever keys an application chooses
@@ -44,7 +43,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         ended_ns=pl.col("end_ns"),
         input_tokens=genai.whole_input(pl.coalesce("gen_ai.system", "ai.model.provider")),
         first_token_ns=genai.first_token_ns(),
-        streamed=pl.col(_OPERATION).str.ends_with(".doStream"),
+        streamed=pl.col(genai.WRAPPED_OPERATION).str.ends_with(".doStream"),
         error_type=genai.error_type(failed),
         outcome=genai.gave_up(failed),
     )
@@ -53,10 +52,10 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
 VERCEL = Dialect(
     name="vercel",
     table="serving_records",
-    matches=pl.col(_OPERATION).str.contains(_TRY),
+    matches=pl.col(genai.WRAPPED_OPERATION).str.contains(_TRY),
     fields=FIELDS,
     finish=_finish,
     also_wanted=(Wanted(_FIRST_CHUNK_MS, "float"), *texts("gen_ai.system", "ai.model.provider")),
-    signature=texts(_OPERATION),
+    signature=documents(genai.WRAPPED_OPERATION),
     first_token_events=("ai.stream.firstChunk",),
 )
