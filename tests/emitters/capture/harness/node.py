@@ -24,7 +24,7 @@ def capture(
 ) -> None:
     """Install the packages from npm, run the program over the plan and write its capture.
 
-    The program lies beside the script. `plan.json` tells it the calls and where to send; it prints a line of JSON for each
+    The program lies beside the script. `plan.json` tells it the calls and where to send; it prints a JSON line for each
     call: rid, start_ns, first_ns, end_ns, outcome, error.
     """
     name = name_of(script)
