@@ -31,7 +31,7 @@ TABLES = (
         "session_labels",
         "sessions",
     ),
-    *("source_ledger", "source_rows", "sources", "span_links", "token_prices", "waste"),
+    *("source_ledger", "source_rows", "sources", "span_links", "token_prices", "unjoined_labels", "waste"),
 )
 # How the lake stores each: its layer, then its tables by the partitions that they have.
 STORED = {
@@ -53,7 +53,7 @@ STORED = {
     },
     "monitored": {"none": "alarm_events alarm_power alarm_series alarms"},
 }
-DERIVED = {"accepted_units", "binding_gate", "deliveries", "sessions", "sources"}  # derived from others when asked
+DERIVED = {"accepted_units", "binding_gate", "deliveries", "sessions", "sources", "unjoined_labels"}  # when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
     *("sample_records", "session_hours", "session_label_records", "span_links"),

@@ -25,13 +25,13 @@ from goodput.settings.gates import GATES
 
 LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: views look there
 _STATE = "state"
-DERIVED = ("sources", "sessions", "binding_gate", "accepted_units")  # views whose arithmetic is sql/
+DERIVED = ("sources", "sessions", "binding_gate", "accepted_units", "unjoined_labels")  # views whose arithmetic is sql/
 MACROS = {"replicas_for": "peak_rps, headroom := 1.2"}
 _INSIDE = tuple(name for name in contract_names() if contract(name).published in ("table", "inside"))
 _PUBLIC_INSIDE = tuple(name for name in _INSIDE if contract(name).published == "table")
 _ADDED = {contract(name).published: name for name in contract_names() if contract(name).published in contract_names()}
 _VIEWS = tuple(name for name in contract_names() if contract(name).published == "view")
-_OVER_PARTS = (*_VIEWS, "session_hours")
+_OVER_PARTS = (*_VIEWS, "session_hours", "label_records")
 _WORKLOADS = "The gates of each workload as the settings give them: one row per gate, or one without a gate"
 _WORKLOAD_COLUMNS = {
     "workload": "Name of the workload",

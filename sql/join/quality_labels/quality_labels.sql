@@ -9,6 +9,15 @@ revised AS (
     SELECT * FROM unique_labels
     QUALIFY row_number() OVER (PARTITION BY label_id ORDER BY coalesce(revised_ns, labelled_ns) DESC, record_id DESC) = 1
 ),
+-- a span is named by its trace and its own id, or by its own id alone
+named_spans AS (
+    SELECT
+        label_id,
+        CASE WHEN contains(subject_id, ':') THEN split_part(subject_id, ':', 1) END AS trace_id,
+        split_part(subject_id, ':', -1) AS span_id
+    FROM revised
+    WHERE subject_kind = 'span'
+),
 record_requests AS (
     SELECT unnest(f.record_ids) AS record_id, r.request_id, f.trace_id
     FROM attempt_facts AS f
@@ -32,7 +41,16 @@ ways AS (
     SELECT l.label_id, 3, q.request_id
     FROM revised AS l JOIN request_facts AS q ON l.subject_kind = 'request' AND q.request_key = l.subject_id
     UNION ALL
+    -- a span that was not collected: by what was called from it, else by its trace
     SELECT l.label_id, 4, q.request_id
+    FROM named_spans AS l
+    JOIN unique_records AS r ON r.parent_span_id = l.span_id AND r.trace_id = coalesce(l.trace_id, r.trace_id)
+    JOIN record_requests AS q ON q.record_id = r.record_id
+    UNION ALL
+    SELECT l.label_id, 5, q.request_id
+    FROM named_spans AS l JOIN record_requests AS q USING (trace_id)
+    UNION ALL
+    SELECT l.label_id, 5, q.request_id
     FROM revised AS l JOIN record_requests AS q ON l.subject_kind = 'trace' AND q.trace_id = l.subject_id
 ),
 found AS (
