@@ -76,7 +76,7 @@ HOURS: Mapping[str, list[tuple[dict[str, Any], int]]] = {
         ({"arrived_at": JUST_BEFORE, "ended_at": None}, 498656),
     ],
 }
-TYPES = {"VARCHAR", "VARCHAR[]", "INTEGER[]", "BIGINT[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
+TYPES = {"VARCHAR", "VARCHAR[]", "INTEGER[]", "BIGINT[]", "DOUBLE[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
 
 # docs/semantics.md#published-relations, with those of #windows for goodput.
 PROMISED = {
@@ -239,6 +239,7 @@ def test_the_arrow_schema_has_the_columns_in_order(table: str) -> None:
         "VARCHAR[]": pa.list_(pa.string()),
         "INTEGER[]": pa.list_(pa.int32()),
         "BIGINT[]": pa.list_(pa.int64()),
+        "DOUBLE[]": pa.list_(pa.float64()),
         "BIGINT": pa.int64(),
         "INTEGER": pa.int32(),
         "DOUBLE": pa.float64(),

@@ -17,7 +17,7 @@ from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
 from goodput.collect.otlp.records import SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.samples import take_samples
-from goodput.collect.series import VERSION_KEY, metric_names
+from goodput.collect.series import VERSION_KEY, histogram_names, is_left_out, metric_names
 from goodput.settings.model import Attributes, Settings
 
 OF_THE_PROCESS = (
@@ -49,6 +49,7 @@ class OtlpReading:
             resource_keys=_distinct(of_resource),
             log_keys=_distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),
             metric_names=metric_names(),
+            histogram_names=histogram_names(),
             limits=limits,
             on_bytes=on_bytes,
         )
@@ -66,7 +67,10 @@ class OtlpReading:
         for bad in block.bad_lines:
             received.refused.append(RefusedRow(bad.line, 0, None, "line_unreadable", bad.reason, bad.excerpt))
         received.rows_read = len(block.bad_lines) + block.metric_points
-        received.ignore("metric_unknown", block.metric_points - (block.points.num_rows if block.points else 0))
+        received.ignore("part_of_reading", block.folded_points)
+        if block.unread_metrics is not None:
+            unread = pl.DataFrame(block.unread_metrics)
+            received.leave_out_metrics(unread.with_columns(left_out=is_left_out(pl.col("name"))))
         if block.spans is not None:
             self._take(received, block.spans, SPAN_DIALECTS, "span_is_no_request")
         if block.logs is not None:
