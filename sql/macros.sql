@@ -71,3 +71,14 @@ CREATE OR REPLACE TEMP MACRO dollars(usd, least_digits := 2) AS
     CASE WHEN usd < 0 THEN '-' ELSE '' END || format(
         '${:,.' || CASE WHEN usd = 0 OR abs(usd) >= 1 THEN 2
             ELSE greatest(least_digits, least(15, 1 - floor(log10(abs(usd)))::INTEGER)) END || 'f}', abs(usd));
+-- A quantile of a histogram: {value, low, high}, by linear interpolation in the bucket that holds it, whose bounds are low
+-- and high. `counts`, cumulative, are as long as `bounds`; beyond the last bound the value is unknown.
+CREATE OR REPLACE TEMP MACRO bucket_quantile(bounds, counts, observed, p) AS list_transform(
+    [len(list_filter(counts, lambda c: c < p * observed))],
+    lambda below: {
+        value: coalesce(bounds[below], 0) + (bounds[below + 1] - coalesce(bounds[below], 0))
+            * ratio(p * observed - coalesce(counts[below], 0), counts[below + 1] - coalesce(counts[below], 0)),
+        low: CASE WHEN observed > 0 THEN coalesce(bounds[below], 0) END,
+        high: CASE WHEN observed > 0 THEN bounds[below + 1] END
+    }
+)[1];

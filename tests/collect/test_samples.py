@@ -372,7 +372,7 @@ def test_a_histogram_that_the_sdk_exports(tmp_path: Path, form: str) -> None:
     provider = MeterProvider([reader], resource=Resource({"service.instance.id": "engine-7"}))
     meter = provider.get_meter("engine")
     histogram = meter.create_histogram(
-        "vllm:time_to_first_token_seconds", explicit_bucket_boundaries_advisory=[0.05, 0.1, 0.5]
+        "vllm_time_to_first_token_seconds", explicit_bucket_boundaries_advisory=[0.05, 0.1, 0.5]
     )
     for seconds in (0.05, 0.1, 0.3, 7):
         histogram.record(seconds, {"engine": "0"})

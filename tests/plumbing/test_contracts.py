@@ -21,7 +21,7 @@ TABLES = (
     *("cache_by_replica", "cost_ledger", "cost_lines", "cost_records", "coverage", "deliveries", "disruption_cost"),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "judged_hours"),
     *("label_records", "label_rows", "landed_files", "load_windows", "ops_events", "price_lines", "quality_labels"),
-    *("quarantine", "record_rows", "replica_samples", "replica_windows", "requests", "restatements"),
+    *("quarantine", "record_rows", "replica_histograms", "replica_samples", "replica_windows", "requests", "restatements"),
     *(
         "sample_records",
         "sample_rows",
@@ -49,7 +49,7 @@ STORED = {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier",
         "hour": "cost_ledger coverage",
         "day": "disruptions",
-        "windows": "cache_by_replica gate_failures goodput load_windows replica_windows restatements waste",
+        "windows": "cache_by_replica gate_failures goodput load_windows replica_histograms replica_windows restatements waste",
     },
     "monitored": {"none": "alarm_events alarm_power alarm_series alarms"},
 }

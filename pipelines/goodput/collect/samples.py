@@ -25,12 +25,15 @@ def take_samples(
     """
     if not readings.height:
         return
+    if "from_zero" not in readings.columns:
+        readings = readings.with_columns(from_zero=pl.lit(None, pl.Boolean))
     on = [name for name in readings.columns if name in _OF_SERIES or name.startswith(RESOURCE)]
     distinct = readings.select(on).unique(maintain_order=True)
     series = read_series(distinct, context(settings, feed, target))
     numbered = distinct.with_row_index("series")
     rows = readings.join(numbered, on=on, how="left", nulls_equal=True, maintain_order="left").select(
-        *("line", "position", "start_ns", "time_ns", "value", "total", "bucket_bounds", "bucket_counts", "series")
+        *("line", "position", "start_ns", "from_zero", "time_ns", "value", "total", "bucket_bounds", "bucket_counts"),
+        "series",
     )
     rows = rows.join(series, on="series", how="left", maintain_order="left")
     rows = _without_unknown(received, rows)

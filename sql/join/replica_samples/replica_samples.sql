@@ -40,8 +40,10 @@ linked AS (
     SELECT
         f.*,
         f.sampled_ns - f.sampled_before_ns <= f.staleness_ns AS follows,
-        -- begun after the reading before, of which there may be none: all that it shows has come since then
-        f.sampled_ns - f.start_ns <= f.staleness_ns AND f.start_ns > coalesce(f.sampled_before_ns, 0) AS begun,
+        -- begun since the reading before: all that it shows has come since then. Some collectors give the time of the first
+        -- reading that they saw as the start, so without a reading before, or at that very time, 0 must be certain
+        coalesce(f.start_ns > coalesce(f.sampled_before_ns, 0) AND f.sampled_ns - f.start_ns <= f.staleness_ns
+            AND (f.from_zero OR f.start_ns < f.sampled_ns AND f.sampled_before_ns IS NOT NULL), false) AS begun,
         begun OR f.value < f.value_before OR coalesce(
             list_bool_or(list_transform(list_zip(f.bucket_counts, f.counts_before), lambda pair: pair[1] < pair[2])), false
         ) AS anew

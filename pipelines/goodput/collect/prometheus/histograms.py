@@ -36,7 +36,7 @@ def fold_histograms(readings: pl.DataFrame, histograms: Collection[str]) -> pl.D
             parts.group_by(name.alias("name"), "labels", "time_ns", maintain_order=True)
             .agg(
                 pl.col("line", "position").first(),
-                pl.col("description", "type", "temporality", "start_ns").drop_nulls().first(),
+                pl.col("description", "type", "temporality", "start_ns", "from_zero").drop_nulls().first(),
                 value=pl.coalesce(value.filter(part == "count").first(), of_all),
                 total=value.filter(part == "sum").first(),
                 bucket_bounds=bound.filter(is_finite).sort(),

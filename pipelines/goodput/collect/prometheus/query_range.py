@@ -73,6 +73,7 @@ def parse(content: str) -> pl.DataFrame:
             temporality=pl.lit("cumulative"),
             description=pl.lit(None, pl.String),
             start_ns=pl.lit(None, pl.Int64),
+            from_zero=pl.lit(None, pl.Boolean),
             unreadable=pl.col("value").is_null() | pl.col("time_ns").is_null(),
         )
         .drop("seconds")

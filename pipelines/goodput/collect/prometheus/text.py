@@ -20,7 +20,6 @@ _LABEL = r'([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"'
 _BOUND = r'(?:^|,)\s*le\s*=\s*"([^"]*)"'
 _UNTOLD = ("untyped", "unknown")
 _END_OF_OPENMETRICS = "# EOF"
-_SECOND_NS = 10**9
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,8 @@ def parse(content: str, names: Collection[str], histograms: Collection[str], scr
             "description",
             "type",
             pl.lit("cumulative").alias("temporality"),
-            _start_ns(),
+            pl.col("began_ns").alias("start_ns"),
+            pl.when(pl.col("began_ns").is_not_null()).then(pl.lit(value=True)).alias("from_zero"),
             "time_ns",
             "value",
             "labels",
@@ -101,16 +101,10 @@ def _bounded(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _began(samples: pl.DataFrame) -> pl.DataFrame:
-    """When the counters with these labels began."""
+    """When the counters with these labels began, cut to seconds as the names of scrapes are."""
     return samples.select(
-        family(pl.col("emitted")).alias("family"), "inner", began_ns=(pl.col("value") * 1e9).round().cast(pl.Int64)
+        family(pl.col("emitted")).alias("family"), "inner", began_ns=pl.col("value").cast(pl.Int64) * 10**9
     ).unique(["family", "inner"], keep="last")
-
-
-def _start_ns() -> pl.Expr:
-    """A scrape's name is cut to seconds, so a counter may seem to have begun just after it was read."""
-    late = pl.col("began_ns") - pl.col("time_ns")
-    return pl.when(late < _SECOND_NS).then(pl.min_horizontal("began_ns", "time_ns")).alias("start_ns")
 
 
 def _number(text: pl.Expr) -> pl.Expr:
