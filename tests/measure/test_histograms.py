@@ -1,4 +1,4 @@
-"""Quantiles of what engines observed, by window, from the buckets of their histograms (docs/semantics.md#histograms)."""
+"""Quantiles of what engines observed, by window, from their histograms (docs/semantics.md#histograms)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

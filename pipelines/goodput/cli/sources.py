@@ -17,6 +17,7 @@ from goodput.cli.formats import batches, destination, write_csv, write_json
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 
 QUARANTINED_SHOWN = 20
+UNUSED_SHOWN = 20
 
 _LEDGER = """
     SELECT *, CASE WHEN rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored
@@ -31,6 +32,13 @@ _QUARANTINED = """
     FROM quarantine
     ORDER BY path, line, position
     LIMIT $shown
+"""
+_UNKNOWN = "SELECT metric, readings, sources FROM unknown_metrics ORDER BY readings DESC, metric"
+_UNJOINED = """
+    SELECT evaluator, subject_kind AS names, reason, count(*) AS labels
+    FROM unjoined_labels
+    GROUP BY ALL
+    ORDER BY labels DESC, evaluator, names, reason
 """
 _COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
 _HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
@@ -57,7 +65,8 @@ def sources(
 ) -> None:
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
-    Column R is `ok` where that holds and BROKEN where it does not. Below stand the partitions that are blocked, if any.
+    Column R is `ok` where that holds and BROKEN where it does not. Below stand, if there are any, metrics that no
+    dialect knows, labels that judge no request, and partitions that are blocked.
 
     Example:
       goodput sources
@@ -71,6 +80,8 @@ def sources(
         _print_ledger(out, rows(connection, _LEDGER, {"problems": problems}), problems)
         if problems:
             _print_quarantined(out, connection)
+        _print_unused(out, "Metrics that no dialect knows", rows(connection, _UNKNOWN), "unknown_metrics")
+        _print_unused(out, "Labels that judge no request", rows(connection, _UNJOINED), "unjoined_labels")
         print_blocked(out, connection)
 
 
@@ -124,6 +135,16 @@ def remarks(source: Row) -> str:
         found.append(f"unfinished tail of {source['torn_tail_bytes']} bytes")
     found += [f"{rule}: {count}" for rule, count in sorted(ignored.items()) if count]
     return "; ".join(found)
+
+
+def _print_unused(out: Console, title: str, found: list[Row], relation: str) -> None:
+    if not found:
+        return
+    out.print()
+    out.print(f"{title}:")
+    out.print(table(tuple(found[0]), [tuple(row.values()) for row in found[:UNUSED_SHOWN]], out.width))
+    if len(found) > UNUSED_SHOWN:
+        out.print(f'All of them: goodput query "from {relation}" --format csv')
 
 
 def _print_quarantined(out: Console, connection: duckdb.DuckDBPyConnection) -> None:

@@ -19,9 +19,9 @@ def take_samples(
 ) -> None:
     """Add sample records to a block; readings that are none are counted as ignored or refused.
 
-    `readings`: columns line, position, emitted, type, temporality, description, labels, start_ns, time_ns, value, total,
-    bucket_bounds, bucket_counts, and any `resource.` columns; `target` names the replica of readings that name none. Counting them as read is the
-    caller's work.
+    `readings`: columns line, position, emitted, type, temporality, description, labels, start_ns, time_ns, value,
+    total, bucket_bounds, bucket_counts, from_zero where it is told, and any `resource.` columns; `target` names the
+    replica of readings that name none. Counting them as read is the caller's work.
     """
     if not readings.height:
         return
@@ -60,7 +60,9 @@ def take_samples(
 def _without_unknown(received: Received, rows: pl.DataFrame) -> pl.DataFrame:
     is_unknown = pl.col("meaning") == "unknown"
     name = family(pl.col("emitted")).fill_null("")
-    names = rows.filter(is_unknown).group_by(name.alias("name")).agg(readings=pl.len(), left_out=is_left_out(name).first())
+    names = (
+        rows.filter(is_unknown).group_by(name.alias("name")).agg(readings=pl.len(), left_out=is_left_out(name).first())
+    )
     received.leave_out_metrics(names)
     return rows.filter(~is_unknown)
 

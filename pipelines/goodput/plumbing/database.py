@@ -25,7 +25,14 @@ from goodput.settings.gates import GATES
 
 LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: views look there
 _STATE = "state"
-DERIVED = ("sources", "sessions", "binding_gate", "accepted_units", "unjoined_labels")  # views whose arithmetic is sql/
+DERIVED = (
+    "sources",
+    "sessions",
+    "binding_gate",
+    "accepted_units",
+    "unjoined_labels",
+    "unknown_metrics",
+)  # views whose arithmetic is sql/
 MACROS = {"replicas_for": "peak_rps, headroom := 1.2"}
 _INSIDE = tuple(name for name in contract_names() if contract(name).published in ("table", "inside"))
 _PUBLIC_INSIDE = tuple(name for name in _INSIDE if contract(name).published == "table")

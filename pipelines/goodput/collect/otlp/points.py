@@ -57,8 +57,8 @@ def points_table(
 ) -> Points:
     """Readings of the metrics called by `names`.
 
-    A histogram `x` is one reading where `histograms` has it, with its buckets; else its parts that `names` has, `x_count`
-    and `x_sum`, are readings. Points of other types are only counted.
+    A histogram `x` is one reading where `histograms` has it, with its buckets; else its parts that `names` has,
+    `x_count` and `x_sum`, are readings. Points of other types are only counted.
     """
     metrics = flatten(batches, lines, METRICS)
     starts, counts = _positions(metrics)
@@ -80,9 +80,7 @@ def points_table(
     indices = pa.array(metrics_of)
     for name, column in metrics.columns.items():
         table = table.append_column(name, column.take(indices))
-    return Points(
-        table.sort_by([("line", "ascending"), ("position", "ascending")]), unread, folded, int(counts.sum())
-    )
+    return Points(table.sort_by([("line", "ascending"), ("position", "ascending")]), unread, folded, int(counts.sum()))
 
 
 def _unread(called: pa.Array, counts: Index, parts: list[tuple[Index, pa.Table]]) -> tuple[pa.Table, int]:
@@ -163,7 +161,7 @@ def _histograms(metrics: Rows, mask: Mask, starts: Index) -> Iterator[tuple[Inde
     place = starts[owner] + len(HISTOGRAM_READINGS) * ordinals(parents, len(chosen))
     of_buckets = {name: column.to_arrow().cast(pa.list_(pa.float64())) for name, column in buckets.to_dict().items()}
     given = {"total": child(points, "sum"), **of_buckets}
-    yield owner, _table(shared, text(child(records, "name")), place, count, bad, given)
+    yield owner, _table(shared, text(child(records, "name")), place, count, bad, buckets=given)
 
 
 def _number(points: pa.StructArray) -> tuple[pa.Array, Mask]:
@@ -220,6 +218,7 @@ def _table(  # noqa: PLR0913
     position: Index,
     value: pa.Array,
     bad: Mask,
+    *,
     buckets: Mapping[str, pa.Array] | None = None,
 ) -> pa.Table:
     columns, masks, not_recorded = shared

@@ -45,7 +45,8 @@ class OtlpBlock:
     `spans` and `logs` have the columns `records.SPAN_COLUMNS` and `LOG_COLUMNS`, one per wanted key and one,
     named "resource." and the key, per wanted resource key. `points` has the columns `points.POINT_COLUMNS` and those
     of the resource keys; `metric_points` counts readings of every name, `folded_points` those that are part of
-    another's row, and `unread_metrics` (name, readings) those of metrics that are not read. `lines` counts bad lines too, blank ones not.
+    another's row, and `unread_metrics` (name, readings) those of metrics that are not read. `lines` counts bad
+    lines too, blank ones not.
     """
 
     spans: pa.Table | None = None

@@ -150,8 +150,8 @@ def _described(samples: pl.DataFrame, comments: pl.DataFrame) -> pl.DataFrame:
     rows = samples.with_columns(family=family(pl.col("emitted")))
     for column, families in told.items():
         rows = rows.join(families, left_on="emitted", right_on="family", how="left", maintain_order="left")
-        rows = rows.join(
-            families, on="family", how="left", suffix="_of_family", maintain_order="left"
-        ).with_columns(pl.coalesce(column, f"{column}_of_family").alias(column))
+        rows = rows.join(families, on="family", how="left", suffix="_of_family", maintain_order="left").with_columns(
+            pl.coalesce(column, f"{column}_of_family").alias(column)
+        )
     said_type = pl.col("type").str.to_lowercase().str.strip_chars()
     return rows.with_columns(type=pl.when(~said_type.is_in(_UNTOLD)).then(said_type))

@@ -1,7 +1,7 @@
 """What processes emit whatever they are: when they began (Prometheus clients), and the requests of a web server.
 
-`http_requests_total` is that of prometheus-fastapi-instrumentator, which vLLM uses: it counts each request when its answer
-has ended, also of a client that left.
+`http_requests_total` is that of prometheus-fastapi-instrumentator, which vLLM uses: it counts each request when its
+answer has ended, also of a client that left.
 """
 
 from goodput.collect.dialects.http_routes import asks_to_generate

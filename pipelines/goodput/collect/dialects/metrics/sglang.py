@@ -7,7 +7,9 @@ from goodput.collect.dialects.http_routes import asks_to_generate
 from goodput.collect.label_sets import label
 from goodput.collect.metric import Metric, MetricDialect
 
-_GENERATES = (asks_to_generate(label("endpoint"), label("method")) | (label("endpoint") == "/generate")).fill_null(value=False)
+_GENERATES = (asks_to_generate(label("endpoint"), label("method")) | (label("endpoint") == "/generate")).fill_null(
+    value=False
+)
 
 SGLANG_METRICS = MetricDialect(
     "sglang",
@@ -33,5 +35,9 @@ SGLANG_METRICS = MetricDialect(
         Metric("sglang:http_responses", "http_requests", "counter", when=_GENERATES, reason_label="status_code"),
         Metric("sglang:http_responses", None, "counter", when=~_GENERATES),
     ),
-    left_out=("sglang:http_requests(_active)?", "sglang:(process|scheduler_process)_cpu_seconds", "sglang:func_latency_seconds"),
+    left_out=(
+        "sglang:http_requests(_active)?",
+        "sglang:(process|scheduler_process)_cpu_seconds",
+        "sglang:func_latency_seconds",
+    ),
 )

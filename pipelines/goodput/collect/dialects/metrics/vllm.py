@@ -4,8 +4,8 @@
 Nothing counts tokens that are recomputed after a preemption: `vllm:prompt_tokens_recomputed`, while there was one, was
 of the last token of prompts that were cached whole.
 `vllm:request_num_preemptions` is of finished requests only, and its first bucket holds both none and one.
-`vllm:cache_config_info` says its numbers in labels. `vllm:request_success` has aborted and failed requests at 0 since V1:
-what was sent is in the HTTP server's own count (`processes`).
+`vllm:cache_config_info` says its numbers in labels. `vllm:request_success` has aborted and failed requests at 0 in
+V1: what was sent is in the HTTP server's own count (`processes`).
 """
 
 import polars as pl
@@ -65,7 +65,9 @@ VLLM_METRICS = MetricDialect(
             Metric("vllm:prompt_tokens_by_source", canonical, "counter", when=label("source") == source)
             for source, canonical in _SOURCES
         ),
-        Metric("vllm:cache_config_info", "kv_capacity_tokens", "gauge", value=pl.coalesce(_TOKENS, _BLOCKS * _BLOCK_TOKENS)),
+        Metric(
+            "vllm:cache_config_info", "kv_capacity_tokens", "gauge", value=pl.coalesce(_TOKENS, _BLOCKS * _BLOCK_TOKENS)
+        ),
         *(
             Metric(f"vllm:{name}", canonical, "histogram", generation=generation)
             for name, canonical, generation in _LATENCIES
