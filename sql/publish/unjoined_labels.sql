@@ -20,13 +20,19 @@ named AS (
         CASE WHEN subject_kind = 'request' THEN subject_id END AS request_key
     FROM unjoined
 ),
+answers AS (
+    SELECT n.label_id, r.record_id FROM named AS n JOIN serving_records AS r USING (response_id)
+),
 meant AS (
     SELECT n.label_id, a.request_key FROM named AS n JOIN attempts AS a USING (trace_id)
     UNION
     SELECT n.label_id, a.request_key
-    FROM named AS n
-    JOIN serving_records AS r USING (response_id)
-    JOIN (SELECT request_key, unnest(record_ids) AS record_id FROM attempts) AS a USING (record_id)
+    FROM answers AS n
+    JOIN (
+        SELECT request_key, unnest(record_ids) AS record_id
+        FROM attempts
+        WHERE list_has_any(record_ids, (SELECT list(record_id) FROM answers))
+    ) AS a USING (record_id)
     UNION
     SELECT n.label_id, a.request_key FROM named AS n JOIN attempts AS a USING (request_key)
 ),

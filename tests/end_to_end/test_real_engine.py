@@ -124,7 +124,7 @@ def test_an_outage_is_neither_up_nor_paid(tmp_path: Path) -> None:
     assert (times[-1] - times[0], gap) == (190, 60)
     workspace = run_over(tmp_path / "restart", "restart", LAYERS["E"], "prometheus", settings=BY_POD)
     (row,) = ask(workspace, "SELECT * FROM replica_windows WHERE window_s = 86400").to_dicts()
-    assert row["restarts"] == 1
+    assert (row["restarts"], row["kv_capacity_tokens"]) == (1, 6400)
     assert 130 <= row["up_s"] <= 145
     paid = ask(workspace, "SELECT sum(usd) FROM waste WHERE slice = 'overall' AND window_s = 86400").item()
     assert paid == pytest.approx(row["up_s"] * 3.6 / 3600, rel=0.01)

@@ -40,6 +40,7 @@ _UNJOINED = """
     GROUP BY ALL
     ORDER BY labels DESC, evaluator, names, reason
 """
+_EXISTS = "FROM information_schema.tables WHERE table_schema = 'main' AND table_name = $relation"  # older databases
 _COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
 _HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
 
@@ -66,7 +67,7 @@ def sources(
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
     Column R is `ok` where that holds and BROKEN where it does not. Below stand, if there are any, metrics that no
-    dialect knows, labels that judge no request, and partitions that are blocked.
+    dialect knows and partitions that are blocked; with --problems labels that judge no request too.
 
     Example:
       goodput sources
@@ -80,8 +81,8 @@ def sources(
         _print_ledger(out, rows(connection, _LEDGER, {"problems": problems}), problems)
         if problems:
             _print_quarantined(out, connection)
-        _print_unused(out, "Metrics that no dialect knows", rows(connection, _UNKNOWN), "unknown_metrics")
-        _print_unused(out, "Labels that judge no request", rows(connection, _UNJOINED), "unjoined_labels")
+            _print_unused(out, connection, "Labels that judge no request", "unjoined_labels", _UNJOINED)
+        _print_unused(out, connection, "Metrics that no dialect knows", "unknown_metrics", _UNKNOWN)
         print_blocked(out, connection)
 
 
@@ -137,7 +138,8 @@ def remarks(source: Row) -> str:
     return "; ".join(found)
 
 
-def _print_unused(out: Console, title: str, found: list[Row], relation: str) -> None:
+def _print_unused(out: Console, connection: duckdb.DuckDBPyConnection, title: str, relation: str, asked: str) -> None:
+    found = rows(connection, asked) if rows(connection, _EXISTS, {"relation": relation}) else []
     if not found:
         return
     out.print()
