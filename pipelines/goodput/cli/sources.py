@@ -17,6 +17,7 @@ from goodput.cli.formats import batches, destination, write_csv, write_json
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 
 QUARANTINED_SHOWN = 20
+UNUSED_SHOWN = 20
 
 _LEDGER = """
     SELECT *, CASE WHEN rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored
@@ -32,6 +33,14 @@ _QUARANTINED = """
     ORDER BY path, line, position
     LIMIT $shown
 """
+_UNKNOWN = "SELECT metric, readings, sources FROM unknown_metrics ORDER BY readings DESC, metric"
+_UNJOINED = """
+    SELECT evaluator, subject_kind AS names, reason, count(*) AS labels
+    FROM unjoined_labels
+    GROUP BY ALL
+    ORDER BY labels DESC, evaluator, names, reason
+"""
+_EXISTS = "FROM information_schema.tables WHERE table_schema = 'main' AND table_name = $relation"  # older databases
 _COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
 _UNREAD = '"span_looks_like_call:'  # as `collect.unread` counts them
 _HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
@@ -58,7 +67,8 @@ def sources(
 ) -> None:
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
-    Column R is `ok` where that holds and BROKEN where it does not. Below stand the partitions that are blocked, if any.
+    Column R is `ok` where that holds and BROKEN where it does not. Below stand, if there are any, metrics that no
+    dialect knows and partitions that are blocked; with --problems labels that judge no request too.
 
     Example:
       goodput sources
@@ -72,6 +82,8 @@ def sources(
         _print_ledger(out, rows(connection, _LEDGER, {"problems": problems}), problems)
         if problems:
             _print_quarantined(out, connection)
+            _print_unused(out, connection, "Labels that judge no request", "unjoined_labels", _UNJOINED)
+        _print_unused(out, connection, "Metrics that no dialect knows", "unknown_metrics", _UNKNOWN)
         print_blocked(out, connection)
 
 
@@ -127,6 +139,17 @@ def remarks(source: Row) -> str:
         found.append(f"unfinished tail of {source['torn_tail_bytes']} bytes")
     found += [f"{rule}: {count}" for rule, count in sorted(ignored.items()) if count]
     return "; ".join(found)
+
+
+def _print_unused(out: Console, connection: duckdb.DuckDBPyConnection, title: str, relation: str, asked: str) -> None:
+    found = rows(connection, asked) if rows(connection, _EXISTS, {"relation": relation}) else []
+    if not found:
+        return
+    out.print()
+    out.print(f"{title}:")
+    out.print(table(tuple(found[0]), [tuple(row.values()) for row in found[:UNUSED_SHOWN]], out.width))
+    if len(found) > UNUSED_SHOWN:
+        out.print(f'All of them: goodput query "from {relation}" --format csv')
 
 
 def _print_quarantined(out: Console, connection: duckdb.DuckDBPyConnection) -> None:

@@ -20,7 +20,7 @@ from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
 from goodput.collect.otlp.records import LOG_COLUMNS, SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.samples import take_samples
-from goodput.collect.series import VERSION_KEY, metric_names
+from goodput.collect.series import VERSION_KEY, histogram_names, is_left_out, metric_names
 from goodput.collect.unread import UnreadCalls
 from goodput.collect.witness import Witness
 from goodput.settings.model import Attributes, Settings
@@ -71,6 +71,7 @@ class OtlpReading:
                 [value for dialect in self._span_dialects for value in dialect.event_values],
             ),
             metric_names=metric_names(),
+            histogram_names=histogram_names(),
             limits=limits,
             on_bytes=on_bytes,
             every=witness is not None,
@@ -89,9 +90,12 @@ class OtlpReading:
         for bad in block.bad_lines:
             received.refused.append(RefusedRow(bad.line, 0, None, "line_unreadable", bad.reason, bad.excerpt))
         received.rows_read = len(block.bad_lines) + block.metric_points
-        if self._witness:
-            self._witness.metrics(block.metric_names)
-        received.ignore("metric_unknown", block.metric_points - (block.points.num_rows if block.points else 0))
+        received.ignore("part_of_reading", block.folded_points)
+        if block.unread_metrics is not None:
+            unread = pl.DataFrame(block.unread_metrics).with_columns(left_out=is_left_out(pl.col("name")))
+            received.leave_out_metrics(unread)
+            if self._witness:
+                self._witness.metrics(unread.filter(~pl.col("left_out"))["name"])
         if block.spans is not None:
             self._take(received, block.spans, self._span_dialects)
         if block.logs is not None:

@@ -1,6 +1,6 @@
-"""Who looks on while OTLP is read: sees every span by the dialect that reads it, and the name of every metric."""
+"""Who looks on while OTLP is read: sees every span by the dialect that reads it, and the names of metrics that none reads."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Protocol
 
 import polars as pl
@@ -15,5 +15,5 @@ class Witness(Protocol):
     def logs(self, dialect: str | None, rows: pl.DataFrame) -> None:
         """Log records of one dialect, None: of none."""
 
-    def metrics(self, names: Collection[str]) -> None:
-        """Names of metrics, known or not; of a histogram those of its readings."""
+    def metrics(self, names: Iterable[str]) -> None:
+        """Names of metrics that no dialect knows."""

@@ -14,7 +14,7 @@ from goodput.collect.dialects.http_routes import asks_to_generate
 from goodput.collect.otlp.every_attribute import EVERY
 from goodput.collect.otlp.records import SCOPE_VERSION
 from goodput.collect.otlp.sniff import read_head
-from goodput.collect.series import RESOURCE, VERSION_KEY, metric_names
+from goodput.collect.series import RESOURCE, VERSION_KEY
 from goodput.collect.unread import CALLS, NAME_CHARACTERS, OPERATIONS, ROUTES, looks_like_call, span_name
 
 KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
@@ -99,17 +99,14 @@ class Onlooker:
             for name, count in names.value_counts().iter_rows():
                 self.events[name if len(self.events) < _GROUPS else "others"] += count
 
-    def metrics(self, names: Collection[str]) -> None:
+    def metrics(self, names: Iterable[str]) -> None:
         """See `collect.witness`."""
         self.metric_names |= set(names)
 
     @property
     def unknown_metrics(self) -> list[str]:
-        """Names of metrics that no dialect knows, each once: a histogram by its own name, not by its readings."""
-        unknown = self.metric_names - metric_names()
-        histograms = {name.removesuffix("_bucket") for name in unknown if name.endswith("_bucket")}
-        readings = {f"{name}_{part}" for name in histograms for part in ("bucket", "count", "sum", "created")}
-        return sorted(unknown - readings | histograms)
+        """Names of metrics that no dialect knows, each once."""
+        return sorted(self.metric_names)
 
     def take_origins(self) -> pl.DataFrame:
         """Line, position, scope and version of the spans that were read since the last call."""

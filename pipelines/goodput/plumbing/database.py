@@ -29,13 +29,20 @@ LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: view
 _STATE = "state"
 _NOTED = "published.json"
 _BETWEEN = "\n"  # paths of parts; none has one within
-DERIVED = ("sources", "sessions", "binding_gate", "accepted_units")  # views whose arithmetic is sql/
+DERIVED = (
+    "sources",
+    "sessions",
+    "binding_gate",
+    "accepted_units",
+    "unjoined_labels",
+    "unknown_metrics",
+)  # views whose arithmetic is sql/
 MACROS = {"replicas_for": "peak_rps, headroom := 1.2"}
 _INSIDE = tuple(name for name in contract_names() if contract(name).published in ("table", "inside"))
 _PUBLIC_INSIDE = tuple(name for name in _INSIDE if contract(name).published == "table")
 _ADDED = {contract(name).published: name for name in contract_names() if contract(name).published in contract_names()}
 _VIEWS = tuple(name for name in contract_names() if contract(name).published == "view")
-_OVER_PARTS = (*_VIEWS, "session_hours", "id_hours")
+_OVER_PARTS = (*_VIEWS, "session_hours", "id_hours", "label_records")
 _WORKLOADS = "The gates of each workload as the settings give them: one row per gate, or one without a gate"
 _WORKLOAD_COLUMNS = {
     "workload": "Name of the workload",

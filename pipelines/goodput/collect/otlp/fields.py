@@ -163,6 +163,8 @@ HISTOGRAM_POINT = Message(
         *_POINT_TIMES,
         Field("count", 4, Scalar.COUNT),
         Field("sum", 5, Scalar.DOUBLE),
+        Field("bucketCounts", 6, Scalar.COUNT, repeated=True),
+        Field("explicitBounds", 7, Scalar.DOUBLE, repeated=True),
         Field("flags", 10, Scalar.ENUM),
     ),
     union=frozenset({"sum"}),  # an optional field is on the wire as a oneof of its own

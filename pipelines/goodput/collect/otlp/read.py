@@ -20,7 +20,7 @@ from goodput.collect.otlp.json_lines import Parsed, parse_lines
 from goodput.collect.otlp.limits import BadLine, Limits
 from goodput.collect.otlp.line_framing import LineFramer
 from goodput.collect.otlp.message_framing import MessageFramer
-from goodput.collect.otlp.points import POINT_COLUMNS, metric_names, points_table
+from goodput.collect.otlp.points import POINT_COLUMNS, points_table
 from goodput.collect.otlp.protobuf import Habit, parse_messages
 from goodput.collect.otlp.records import (
     LOG_COLUMNS,
@@ -45,15 +45,17 @@ class OtlpBlock:
 
     `spans` and `logs` have the columns `records.SPAN_COLUMNS` and `LOG_COLUMNS`, one per wanted key and one,
     named "resource." and the key, per wanted resource key. `points` has the columns `points.POINT_COLUMNS` and those
-    of the resource keys; `metric_points` counts readings of every name, and `metric_names` has all names where `every`
-    is set. `lines` counts bad lines too, blank ones not.
+    of the resource keys; `metric_points` counts readings of every name, `folded_points` those that are part of
+    another's row, and `unread_metrics` (name, readings) those of metrics that are not read. `lines` counts bad
+    lines too, blank ones not.
     """
 
     spans: pa.Table | None = None
     logs: pa.Table | None = None
     points: pa.Table | None = None
     metric_points: int = 0
-    metric_names: frozenset[str] = frozenset()
+    folded_points: int = 0
+    unread_metrics: pa.Table | None = None
     lines: int = 0
     bad_lines: list[BadLine] = field(default_factory=list)
 
@@ -75,6 +77,7 @@ class OtlpReader:
         log_keys: Sequence[Wanted] = (),
         wanted_events: WantedEvents | None = None,
         metric_names: Collection[str] = (),
+        histogram_names: Collection[str] = (),
         limits: Limits | None = None,
         on_bytes: Callable[[int], None] | None = None,
         every: bool = False,
@@ -91,6 +94,7 @@ class OtlpReader:
         self._log_keys = log_keys
         self._wanted_events = wanted_events or WantedEvents()
         self._metric_names = metric_names
+        self._histogram_names = histogram_names
         self._limits = limits or Limits()
         self._on_bytes = on_bytes
         self._every = every  # attribute of spans and name of a metric, wanted or not
@@ -164,10 +168,11 @@ class OtlpReader:
                 elif root == LOGS.root:
                     block.logs = logs_table(batches, part.numbers, self._log_keys, self._resource_keys)
                 elif root == METRICS.root:
-                    points, readings = points_table(batches, part.numbers, self._metric_names, self._resource_keys)
-                    block.points = points
-                    block.metric_points += readings
-                    if self._every:
-                        block.metric_names |= metric_names(batches, part.numbers)
+                    points = points_table(
+                        batches, part.numbers, self._metric_names, self._histogram_names, self._resource_keys
+                    )
+                    block.points, block.unread_metrics = points.readings, points.unread
+                    block.metric_points += points.total
+                    block.folded_points += points.folded
         block.bad_lines.sort(key=lambda bad: bad.line)
         return block
