@@ -14,8 +14,9 @@ from rich.console import Console
 from goodput.cli.blocked import print_blocked
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import batches, destination, write_csv, write_json
-from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
+from goodput.cli.render import console, table, until_reader_leaves
 
+FILES_SHOWN = 200  # laying out more takes longer than finding them
 QUARANTINED_SHOWN = 20
 UNUSED_SHOWN = 20
 
@@ -41,6 +42,12 @@ _UNJOINED = """
     ORDER BY labels DESC, evaluator, names, reason
 """
 _EXISTS = "FROM information_schema.tables WHERE table_schema = 'main' AND table_name = $relation"  # older databases
+_TOTALS = """
+    SELECT count(*) AS files, count(DISTINCT landing) AS landings, count(*) FILTER (WHERE identity_r <> 'ok') AS broken,
+        bool_or(contains(ignored, $unread)) AS unread,
+        sum(rows_read), sum(rows_kept), sum(rows_duplicate), sum(rows_quarantined), sum(rows_ignored)
+    FROM ledger
+"""
 _COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
 _UNREAD = '"span_looks_like_call:'  # as `collect.unread` counts them
 _HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
@@ -79,7 +86,7 @@ def sources(
             _write(connection, format, problems)
             return
         out = console()
-        _print_ledger(out, rows(connection, _LEDGER, {"problems": problems}), problems)
+        _print_ledger(out, connection, problems)
         if problems:
             _print_quarantined(out, connection)
             _print_unused(out, connection, "Labels that judge no request", "unjoined_labels", _UNJOINED)
@@ -103,30 +110,29 @@ def _place(source: Row) -> str:
     return landing if landing.rpartition("/")[2] == path else f"{landing}/{path}"
 
 
-def _print_ledger(out: Console, ledger: list[Row], problems: bool) -> None:
-    if not ledger:
+def _print_ledger(out: Console, connection: duckdb.DuckDBPyConnection, problems: bool) -> None:
+    connection.execute(f"CREATE TEMP TABLE ledger AS {_LEDGER}", {"problems": problems})
+    ((count, landings, broken, unread, *totals),) = connection.execute(_TOTALS, {"unread": _UNREAD}).fetchall()
+    if not count:
         out.print("No source file has a problem." if problems else "No source file has been read.")
         return
-    of_several = len({f["landing"] for f in ledger}) > 1
     lines = [
         (
-            _place(f) if of_several else f["path"],
+            _place(f) if landings > 1 else f["path"],
             f["reader"],
             *(f[count] for count in _COUNTS),
             f["identity_r"],
             remarks(f),
         )
-        for f in ledger[:MAX_ROWS]
+        for f in rows(connection, "FROM ledger ORDER BY landing, path, source_id LIMIT $shown", {"shown": FILES_SHOWN})
     ]
-    broken = sum(f["identity_r"] != "ok" for f in ledger)
-    totals = [sum(f[count] for f in ledger) for count in _COUNTS]
-    files = f"{len(ledger)} file{'' if len(ledger) == 1 else 's'}"
+    files = f"{count} file{'' if count == 1 else 's'}"
     lines.append((files, "", *totals, f"{broken} BROKEN" if broken else "ok", ""))
     out.print(table(_HEADER, lines, out.width, total=True))
-    if any(_UNREAD in f["ignored"] for f in ledger):
+    if unread:
         out.print("Some spans look like calls and are not read: goodput connect FILE shows their attributes.")
-    if len(ledger) > MAX_ROWS:
-        out.print(f"Only the first {MAX_ROWS} files are shown; the totals are of all. --format csv has every one.")
+    if count > FILES_SHOWN:
+        out.print(f"Only the first {FILES_SHOWN} files are shown; the totals are of all. --format csv has every one.")
 
 
 def remarks(source: Row) -> str:
