@@ -281,7 +281,7 @@ def judged(name: str, verdict: str, end: float = 1.0, **given: Any) -> Row:
     }
 
 
-VERDICTS = ("failed", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
+VERDICTS = ("failed", "ungated", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
 
 
 def row_of(frame: pl.DataFrame, minute: float = 0, window_s: int = 300, slice: str = "overall", **names: str) -> Row:

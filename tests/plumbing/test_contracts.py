@@ -298,8 +298,8 @@ def test_no_duration_and_no_amount_can_be_negative_or_endless() -> None:
 
 
 def test_verdicts_stand_in_the_contract_in_their_order() -> None:
-    verdicts = ("failed", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
-    assert contract("requests")["verdict"].valid_values[:7] == verdicts
+    verdicts = ("failed", "ungated", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
+    assert contract("requests")["verdict"].valid_values[:8] == verdicts
     columns = [column.name for column in contract("goodput").columns]
     places = [columns.index(verdict) for verdict in verdicts]
     assert all(second == first + 1 for first, second in pairwise(places))
