@@ -96,6 +96,8 @@ class OtlpReading:
         said: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}
         if dialect.table == "serving_records":
             said |= _configured(self._attributes, rows, of_the_process=dialect.from_engine)
+            if dialect.from_engine and "model" in said:
+                said["model"] = pl.coalesce(said["model"], _first_text(list(self._attributes.model), rows))
             said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
             said["started_ns"] = pl.col("start_ns")
             said["attributes"] = _matched_attributes(self._matched, rows)
@@ -150,7 +152,16 @@ def _configured(attributes: Attributes, rows: pl.DataFrame, *, of_the_process: b
         from_resource = of_the_process or canonical in _ANYWHERE
         sources = [*names, *(f"{_RESOURCE}{name}" for name in names if from_resource)]
         found[canonical] = _first_text(sources, rows)
+    if of_the_process:
+        found["replica_names"] = _all_names(attributes.replica, rows)
     return found
+
+
+def _all_names(names: tuple[str, ...], rows: pl.DataFrame) -> pl.Expr:
+    """Every name of the process with a space between two; NULL where there is but one."""
+    known = [_first_text([name, f"{_RESOURCE}{name}"], rows) for name in names]
+    together = pl.concat_str(*known, separator=" ", ignore_nulls=True)
+    return pl.when(together.str.contains(" ", literal=True)).then(together)
 
 
 def _matched_attributes(names: list[str], rows: pl.DataFrame) -> pl.Expr:

@@ -31,6 +31,7 @@ _SET_BY_THE_PIPELINE = {
     "position",
     "dialect",
     "attributes",
+    "replica_names",
     "subject_kind",
     "subject_id",
     "placeholder_rate",

@@ -1,6 +1,6 @@
 -- description: One row per attempt with every fact from the layer that has authority over it; nothing is added across layers (docs/semantics.md#one-attempt-several-records)
 -- grain: attempt_id
--- reads: record_chains, record_choices, unique_records
+-- reads: declared_models, declared_names, named_replicas, record_chains, record_choices, replica_models, unique_records
 WITH ranked AS (
     SELECT *, CASE layer WHEN 'engine' THEN 0 WHEN 'gateway' THEN 100 ELSE 200 END AS layer_rank FROM unique_records
 ),
@@ -66,6 +66,9 @@ merged AS (
         arg_min(reported_cost_usd, depth) AS reported_cost_usd,
         arg_min(attributes, depth) AS attributes,
         bool_or(layer = 'engine') AS engine_seen,
+        -- whom the innermost caller called
+        arg_max(address, depth) FILTER (WHERE layer <> 'engine') AS address,
+        arg_max(layer, depth) FILTER (WHERE layer <> 'engine' AND address IS NOT NULL) AS address_layer,
         -- what the engine knows best, then the layers above it; `goodput explain` reads from these lines which facts
         -- they are
         arg_min(replica, engine_first) AS replica,
@@ -125,6 +128,8 @@ paired AS ( -- the columns of `merged`, in its order
         coalesce(a.reported_cost_usd, b.reported_cost_usd) AS reported_cost_usd,
         coalesce(a.attributes, b.attributes) AS attributes,
         a.layer = 'engine' OR coalesce(b.layer = 'engine', false) AS engine_seen,
+        coalesce(b.address, a.address) AS address,
+        CASE WHEN b.address IS NOT NULL THEN b.layer WHEN a.address IS NOT NULL THEN a.layer END AS address_layer,
         preferred(b.layer_rank < a.layer_rank, b.replica, a.replica) AS replica,
         preferred(b.layer_rank < a.layer_rank, b.queue_s, a.queue_s) AS queue_s,
         preferred(b.layer_rank < a.layer_rank, b.prefill_s, a.prefill_s) AS prefill_s,
@@ -145,7 +150,7 @@ paired AS ( -- the columns of `merged`, in its order
 ),
 alone AS (
     SELECT record_id AS attempt_id, record_id AS root_id, [record_id] AS record_ids, source_id AS source,
-        layer = 'engine' AS engine_seen, r.*
+        layer = 'engine' AS engine_seen, layer AS address_layer, r.*
     FROM unique_records AS r
     ANTI JOIN record_chains AS c USING (record_id)
 ),
@@ -161,7 +166,7 @@ heard AS (
     FROM (
         SELECT * FROM (SELECT * FROM merged UNION ALL SELECT * FROM paired)
         UNION ALL BY NAME
-        SELECT * EXCLUDE (record_id, source_id, line, position, ttft_s, e2e_s), NULL::BIGINT AS tried_ns, NULL::BIGINT AS longest_choice_tokens FROM alone
+        SELECT * EXCLUDE (record_id, source_id, line, position, ttft_s, e2e_s, replica_names), NULL::BIGINT AS tried_ns, NULL::BIGINT AS longest_choice_tokens FROM alone
     )
 ),
 waited AS (
@@ -172,10 +177,38 @@ waited AS (
         -- clocks of two layers may disagree: a first token before the start is no latency
         CASE WHEN first_token_ns >= started_ns THEN (first_token_ns - started_ns) / 1e9 END AS ttft_s
     FROM heard
+),
+-- an address is a replica only where it is known to be one, or where a gateway's word is all that there is
+located AS (
+    SELECT
+        w.* EXCLUDE (address, address_layer) REPLACE (
+            CASE
+                WHEN w.replica IS NOT NULL THEN coalesce(own.replica, called.replica, w.replica)
+                WHEN called.replica IS NOT NULL THEN called.replica
+                WHEN behind.name IS NOT NULL THEN behind.replica
+                WHEN w.address_layer = 'gateway' THEN w.address
+            END AS replica),
+        coalesce(w.ended_ns, w.started_ns) // 3600000000000 AS over_hour
+    FROM waited AS w
+    LEFT JOIN named_replicas AS own ON own.epoch_hour = coalesce(w.ended_ns, w.started_ns) // 3600000000000 AND own.name = w.replica
+    LEFT JOIN declared_names AS called ON called.name = coalesce(w.replica, w.address)
+    LEFT JOIN named_replicas AS behind
+        ON behind.epoch_hour = coalesce(w.ended_ns, w.started_ns) // 3600000000000 AND behind.name = w.address AND w.replica IS NULL
+),
+served AS (
+    SELECT u.replica, u.pool, d.model
+    FROM (SELECT DISTINCT replica, pool FROM located WHERE model IS NULL) AS u
+    JOIN declared_models AS d
+        ON (d.pool IS NULL OR len(list_filter(d.pool, lambda g: coalesce(u.pool, '') GLOB g)) > 0)
+        AND (d.replica IS NULL OR len(list_filter(d.replica, lambda g: coalesce(u.replica, '') GLOB g)) > 0)
+    QUALIFY row_number() OVER (PARTITION BY u.replica, u.pool ORDER BY d.ordinal) = 1
 )
 SELECT
-    *,
+    l.* EXCLUDE (over_hour) REPLACE (coalesce(l.model, s.model, d.model) AS model),
+    CASE WHEN l.model IS NOT NULL THEN 'record' WHEN s.model IS NOT NULL THEN 'scrape' WHEN d.model IS NOT NULL THEN 'settings' END AS model_from,
     coalesce(longest_choice_tokens, output_tokens) AS paced_tokens,
     CASE WHEN outcome = 'ok' AND paced_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_s >= ttft_s
         THEN (e2e_s - ttft_s) / (paced_tokens - 1) END AS tpot_s
-FROM waited
+FROM located AS l
+LEFT JOIN replica_models AS s ON l.model IS NULL AND s.epoch_hour = l.over_hour AND s.replica = l.replica
+LEFT JOIN served AS d ON l.model IS NULL AND d.replica IS NOT DISTINCT FROM l.replica AND d.pool IS NOT DISTINCT FROM l.pool

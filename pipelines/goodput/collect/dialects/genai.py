@@ -69,7 +69,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
         finish_reason=reasons.list.first(),
         streamed=_streamed(),
-        replica=pl.coalesce("replica", SERVER_ADDRESS),
+        address=SERVER_ADDRESS,
     )
 
 

@@ -31,7 +31,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         ended_ns=pl.col("end_ns"),
         input_tokens=genai.whole_input(pl.coalesce("llm.provider", "llm.system")),
         streamed=parameters.str.extract(r'"stream"\s*:\s*(true|false)') == "true",
-        replica=pl.coalesce("replica", genai.SERVER_ADDRESS),
+        address=genai.SERVER_ADDRESS,
         error_type=pl.coalesce("error_type", pl.when(status == 2).then(pl.lit("_OTHER"))),
         outcome=pl.when((status == 1) & pl.col("error_type").is_null()).then(pl.lit("ok")),
     )
