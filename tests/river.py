@@ -133,6 +133,7 @@ def join(
     links: Iterable[Row] = (),
     settings: Settings | None = None,
     observed_until_s: float = 10 * 86400.0,
+    *,
     samples: Iterable[Row] = (),
 ) -> Joined:
     """Attempts, requests and labels of these rows; telemetry was observed until `observed_until_s` after START_S."""

@@ -93,3 +93,24 @@ def test_requests_that_no_workload_selects_are_named_and_cost_apart(
     ]
     assert "2 request(s) match no workload of the settings" in said
     assert "(2 of model gpt-x, route main)" in said
+
+
+def test_replicas_that_only_records_and_only_metrics_show_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "landing/vllm-0").mkdir(parents=True)
+    for second in (0, 60):
+        reading = f'vllm:request_success_total{{model_name="m",finished_reason="stop"}} {second}\n'
+        (tmp_path / f"landing/vllm-0/{BEGIN_S + second}.prom").write_text(reading)
+    rows = ["id,request,start,end,ttft,in,out,outcome", f"1,r1,{BEGIN_S},{BEGIN_S + 50},0.5,0,10,ok"]
+    (tmp_path / "landing/rows.csv").write_text("\n".join(rows) + "\n")
+    config = tmp_path / "goodput.toml"
+    config.write_text(SETTINGS)
+    run_at(config)
+    print_headline(config, None)
+    warned = "Replicas in records alone: r; in metrics alone: vllm-0."
+    assert warned in capsys.readouterr().out
+    config.write_text(SETTINGS + '[replicas.vllm-0]\nnames = ["r"]\n')
+    run_at(config)
+    print_headline(config, None)
+    assert warned not in capsys.readouterr().out

@@ -21,7 +21,7 @@ TABLES = (
     *("cache_by_replica", "cost_ledger", "cost_lines", "cost_records", "coverage", "deliveries", "disruption_cost"),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "judged_hours"),
     *("label_records", "label_rows", "landed_files", "load_windows", "ops_events", "price_lines", "quality_labels"),
-    *("quarantine", "record_rows", "replica_samples", "replica_windows", "requests", "restatements"),
+    *("quarantine", "record_rows", "replica_names", "replica_samples", "replica_windows", "requests", "restatements"),
     *(
         "sample_records",
         "sample_rows",
@@ -42,7 +42,7 @@ STORED = {
     },
     "joined": {
         "none": "cost_records judged_hours ops_events record_rows session_labels token_prices",
-        "hour": """attempts label_rows quality_labels replica_samples requests sample_rows session_hours
+        "hour": """attempts label_rows quality_labels replica_names replica_samples requests sample_rows session_hours
             session_label_records source_rows""",
     },
     "measured": {

@@ -15,6 +15,7 @@ from goodput.cli.blocked import print_blocked
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import batches, destination, write_csv, write_json
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
+from goodput.plumbing.sql_files import sql_file
 
 QUARANTINED_SHOWN = 20
 
@@ -57,7 +58,8 @@ def sources(
 ) -> None:
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
-    Column R is `ok` where that holds and BROKEN where it does not. Below stand the partitions that are blocked, if any.
+    Column R is `ok` where that holds and BROKEN where it does not. Below stand the partitions that are blocked, and
+    replicas that may be one under two names, if any.
 
     Example:
       goodput sources
@@ -72,6 +74,8 @@ def sources(
         if problems:
             _print_quarantined(out, connection)
         print_blocked(out, connection)
+        for (line,) in connection.execute(sql_file("replica_conflicts").text).fetchall():
+            out.print(line)
 
 
 def _write(connection: duckdb.DuckDBPyConnection, written: LedgerFormat, problems: bool) -> None:
