@@ -33,6 +33,8 @@ _QUARANTINED = """
     ORDER BY path, line, position
     LIMIT $shown
 """
+# A database of an older version has no such relation until the next run.
+_NAMES_REPLICAS = "FROM information_schema.tables WHERE table_schema = 'main' AND table_name = 'replica_names'"
 _COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
 _HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
 
@@ -74,6 +76,11 @@ def sources(
         if problems:
             _print_quarantined(out, connection)
         print_blocked(out, connection)
+        _print_conflicts(out, connection)
+
+
+def _print_conflicts(out: Console, connection: duckdb.DuckDBPyConnection) -> None:
+    if rows(connection, _NAMES_REPLICAS):
         for (line,) in connection.execute(sql_file("replica_conflicts").text).fetchall():
             out.print(line)
 
