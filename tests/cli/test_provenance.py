@@ -1,4 +1,4 @@
-"""The provenance that `goodput explain` shows: the record from which `attempt_facts` really takes each fact."""
+"""The provenance that `goodput explain` shows: the record from which SQL really takes each fact."""
 
 from typing import Any
 
@@ -73,6 +73,7 @@ def _merged(records: list[Row]) -> Row:
         connection.execute("CREATE TEMP TABLE replica_models (epoch_hour BIGINT, replica VARCHAR, model VARCHAR)")
         for name in ("declared_names", "declared_models"):
             register(connection, name, as_rows(name))
+        compute(connection, "linked_attempts")
         compute(connection, "attempt_facts")
         [attempt] = connection.table("attempt_facts").to_arrow_table().to_pylist()
     return dict(attempt)

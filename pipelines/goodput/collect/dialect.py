@@ -11,6 +11,7 @@ from typing import Literal
 import polars as pl
 
 from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.events import EventValue
 
 AttributeType = Literal["string", "int", "float", "bool", "strings"]
 
@@ -34,6 +35,11 @@ class Field:
 def texts(*names: str) -> tuple[Wanted, ...]:
     """Names that are looked at as text."""
     return tuple(Wanted(name, "string") for name in names)
+
+
+def documents(*names: str) -> tuple[Wanted, ...]:
+    """Names looked at where they are text, such as JSON; other emitters may put anything there."""
+    return tuple(Wanted(name, "string", lenient=True) for name in names)
 
 
 def below(root: str, finish: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[pl.DataFrame], pl.DataFrame]:
@@ -85,6 +91,9 @@ class Dialect:
     parent_paths: tuple[Wanted, ...] = ()  # of the object around such rows
     pattern: str | None = None  # of lines that hold no JSON: a regular expression whose named groups are the object
     unset: tuple[str, ...] = ("",)  # of JSON objects: texts that stand for no value
+    marks_try: bool = False  # of spans: each row is counted as a try of the request above it
+    first_token_events: tuple[str, ...] = ()  # of spans: events at the first of which, `event_ns`, the answer began
+    event_values: tuple[EventValue, ...] = ()  # of spans: what else `finish` looks at in their events
     from_engine: bool = False  # the resource of its rows is the serving process itself, so it names replica and pool
 
     @property

@@ -10,11 +10,13 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.collect.dialect import Dialect, Left
-from goodput.collect.dialects.registry import LOG_DIALECTS, SPAN_DIALECTS
+from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY, SPAN_DIALECTS
 from goodput.collect.leave_out import configured
 from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.events import WantedEvents
+from goodput.collect.otlp.gather import gathered
 from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
-from goodput.collect.otlp.records import SPAN_COLUMNS
+from goodput.collect.otlp.records import LOG_COLUMNS, SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.samples import take_samples
 from goodput.collect.series import VERSION_KEY, metric_names
@@ -40,6 +42,9 @@ class OtlpReading:
         named += sorted({name for rule in settings.leave_out.values() for name in rule.attributes})
         strings = [Wanted(name, "string") for name in named if not _is_column(name)]
         of_logs = [w for dialect in LOG_DIALECTS for w in dialect.wanted]
+        of_logs += [
+            Wanted(name, "string") for name in named if not name.startswith(_RESOURCE) and name not in LOG_COLUMNS
+        ]
         of_resource = [Wanted(name.removeprefix(_RESOURCE), "string") for name in [*named, VERSION_KEY]]
         of_resource += [Wanted(w.key.removeprefix(_RESOURCE), w.type) for w in of_logs if w.key.startswith(_RESOURCE)]
         limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
@@ -48,6 +53,10 @@ class OtlpReading:
             span_keys=_distinct([w for dialect in SPAN_DIALECTS for w in dialect.wanted] + strings),
             resource_keys=_distinct(of_resource),
             log_keys=_distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),
+            wanted_events=WantedEvents(
+                [name for dialect in SPAN_DIALECTS for name in dialect.first_token_events],
+                [value for dialect in SPAN_DIALECTS for value in dialect.event_values],
+            ),
             metric_names=metric_names(),
             limits=limits,
             on_bytes=on_bytes,
@@ -56,7 +65,7 @@ class OtlpReading:
         self.stopped: str | None = None
 
     def __iter__(self) -> Iterator[Received]:
-        for block in self._reader:
+        for block in gathered(self._reader):
             yield self._received(block)
         self.torn_tail_bytes = self._reader.torn_tail_bytes
         self.stopped = self._reader.stopped
@@ -86,8 +95,10 @@ class OtlpReading:
             if readable.height:
                 self._add(received, dialect, readable)
         received.ignore(otherwise, rest.height)
-        if dialects is SPAN_DIALECTS and rest.height:
-            received.tables["span_links"] = _links(rest)
+        if dialects is SPAN_DIALECTS:
+            tries = [mine.with_columns(marks_try=pl.lit(value=True)) for dialect, mine in shares if dialect.marks_try]
+            if rest.height or tries:
+                received.tables["span_links"] = _links(pl.concat([rest.with_columns(marks_try=MARKS_TRY), *tries]))
 
     def _left_out(self, rows: pl.DataFrame) -> tuple[Left, ...]:
         return configured(self._leave_out, lambda name: _first_text([name, f"{_RESOURCE}{name}"], rows))
@@ -95,11 +106,14 @@ class OtlpReading:
     def _add(self, received: Received, dialect: Dialect, rows: pl.DataFrame) -> None:
         said: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}
         if dialect.table == "serving_records":
-            said |= _configured(self._attributes, rows, of_the_process=dialect.from_engine)
+            for canonical, value in _configured(self._attributes, rows, of_the_process=dialect.from_engine).items():
+                said[canonical] = pl.coalesce(value, said[canonical]) if canonical in said else value
             if dialect.from_engine and "model" in said:
                 said["model"] = pl.coalesce(said["model"], _first_text(list(self._attributes.model), rows))
-            said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
-            said["started_ns"] = pl.col("start_ns")
+            if "start_ns" in rows.columns:  # of a log record its dialect says what it is and when it began
+                said["instrumentation"] = pl.col("scope_name")
+                said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
+                said["started_ns"] = pl.col("start_ns")
             said["attributes"] = _matched_attributes(self._matched, rows)
         # All at once: an attribute may be called as a canonical column is.
         received.add(dialect.table, dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **said)))
@@ -190,6 +204,7 @@ def _links(rows: pl.DataFrame) -> pl.DataFrame:
         "trace_id",
         "span_id",
         "parent_span_id",
+        "marks_try",
         link_id=pl.concat_str("trace_id", "span_id", separator=":"),
         ended_ns="end_ns",
     )

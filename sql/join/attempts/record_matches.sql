@@ -1,6 +1,6 @@
 -- description: Records of one call that are linked by no parent but by an id, or the trace, that both carry: beside a record of the same try, else below the record that it is a try of (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
--- reads: record_choices, record_parents, unique_records
+-- reads: record_choices, record_halves, record_parents, retold_requests, unique_records
 WITH RECURSIVE ranked AS (
     SELECT
         record_id, dialect, layer, trace_id, span_id, parent_span_id, call_id, response_id, started_ns, ended_ns, outcome, http_status,
@@ -11,6 +11,8 @@ WITH RECURSIVE ranked AS (
         (depth, NOT coalesce(covers_tries, false), span_id IS NULL, dialect, record_id) AS standing
     FROM unique_records
     ANTI JOIN record_choices USING (record_id)
+    ANTI JOIN record_halves USING (record_id)
+    ANTI JOIN retold_requests USING (record_id)
     WHERE (SELECT count(DISTINCT dialect) > 1 FROM unique_records) -- one system alone links its records itself
 ),
 traced AS (
@@ -123,6 +125,10 @@ refused AS (
 SELECT record_id, member_id AS match_id, true AS beside FROM beside
 UNION ALL
 SELECT record_id, choice_of, true FROM record_choices
+UNION ALL
+SELECT record_id, match_id, true FROM record_halves
+UNION ALL
+SELECT record_id, match_id, true FROM retold_requests
 UNION ALL
 SELECT record_id, member_id, false FROM below
 UNION ALL

@@ -20,10 +20,14 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Wanted:
-    """An attribute that becomes a column, and the type it is read as."""
+    """An attribute that becomes a column, and the type it is read as.
+
+    A lenient one whose value is of another type is taken as absent; of any other its row is unreadable.
+    """
 
     key: str
     type: Literal["string", "int", "float", "bool", "strings"]
+    lenient: bool = False
 
 
 @dataclass
@@ -51,7 +55,7 @@ def pivot(attributes: pa.ListArray, wanted: Sequence[Wanted]) -> Pivoted:
         if number in places:
             column, bad = _column(places[number], which, members, item)
         pivoted.columns[item.key] = column
-        if bad is not None:
+        if bad is not None and not item.lenient:
             pivoted.unreadable[item.key] = bad
     return pivoted
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.events import WantedEvents
 from goodput.collect.otlp.fields import LOGS, METRICS, SPANS
 from goodput.collect.otlp.framing import Framing, LineBlock, MessageBlock
 from goodput.collect.otlp.json_lines import Parsed, parse_lines
@@ -70,6 +71,7 @@ class OtlpReader:
         span_keys: Sequence[Wanted] = (),
         resource_keys: Sequence[Wanted] = (),
         log_keys: Sequence[Wanted] = (),
+        wanted_events: WantedEvents | None = None,
         metric_names: Collection[str] = (),
         limits: Limits | None = None,
         on_bytes: Callable[[int], None] | None = None,
@@ -84,6 +86,7 @@ class OtlpReader:
         self._span_keys = span_keys
         self._resource_keys = resource_keys
         self._log_keys = log_keys
+        self._wanted_events = wanted_events or WantedEvents()
         self._metric_names = metric_names
         self._limits = limits or Limits()
         self._on_bytes = on_bytes
@@ -146,7 +149,9 @@ class OtlpReader:
             block.lines += part.lines
             for root, batches in part.batches.items():
                 if root == SPANS.root:
-                    block.spans = spans_table(batches, part.numbers, self._span_keys, self._resource_keys)
+                    block.spans = spans_table(
+                        batches, part.numbers, self._span_keys, self._resource_keys, self._wanted_events
+                    )
                 elif root == LOGS.root:
                     block.logs = logs_table(batches, part.numbers, self._log_keys, self._resource_keys)
                 elif root == METRICS.root:
