@@ -46,7 +46,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "computed_at": NINE,
         "revision": 0,
         **dict.fromkeys(("offered", "arrivals", "succeeded", "accepted"), 1),
-        **dict.fromkeys(("failed", "over_budget", "slow", "rejected", "unevaluable", "unlabelled"), 0),
+        **dict.fromkeys(("failed", "ungated", "over_budget", "slow", "rejected", "unevaluable", "unlabelled"), 0),
         **dict.fromkeys(("n_ttft", "n_tpot", "n_e2e", "n_queue", "tpot_na", "binding_gate_requests"), 0),
         **dict.fromkeys(("throughput_rps", "goodput_rps", "goodput_ci_low_rps", "goodput_ci_high_rps"), 0.5),
         **dict.fromkeys(("goodput_lower_rps", "goodput_upper_rps"), 0.5),

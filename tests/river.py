@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goodput.join.nodes import JOIN
-from goodput.join.options import options as join_options
+from goodput.join.nodes import JOIN, REPLICA_NAMES
+from goodput.join.options import SETTINGS_TABLES
 from goodput.join.workloads import workload_rows
 from goodput.measure import windows as measured_windows
 from goodput.measure.gates import gate_order
@@ -133,16 +133,24 @@ def join(
     links: Iterable[Row] = (),
     settings: Settings | None = None,
     observed_until_s: float = 10 * 86400.0,
+    *,
+    samples: Iterable[Row] = (),
 ) -> Joined:
     """Attempts, requests and labels of these rows; telemetry was observed until `observed_until_s` after START_S."""
     chosen = settings or Settings()
     with connect() as connection:
-        for name, rows in (("serving_records", records), ("span_links", links), ("label_records", labels)):
+        landed = {
+            "serving_records": records,
+            "span_links": links,
+            "label_records": labels,
+            "sample_records": samples,
+        }
+        for name, rows in landed.items():
             connection.register(name, pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
-        connection.register("options", join_options(chosen))
+        for name in {*REPLICA_NAMES.parameters, *JOIN.parameters} & SETTINGS_TABLES.keys():
+            connection.register(name, SETTINGS_TABLES[name](chosen))
         connection.register("observed", as_rows("observed", {"observed_until_ns": at_ns(observed_until_s)}))
-        connection.register("workload_rules", workload_rows(chosen))
-        for relation in JOIN.relations:
+        for relation in (*REPLICA_NAMES.relations, *JOIN.relations):
             compute(connection, relation)
         tables = {name: made(connection, name) for name in ("attempts", "requests", "quality_labels")}
     return Joined(
@@ -281,7 +289,7 @@ def judged(name: str, verdict: str, end: float = 1.0, **given: Any) -> Row:
     }
 
 
-VERDICTS = ("failed", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
+VERDICTS = ("failed", "ungated", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
 
 
 def row_of(frame: pl.DataFrame, minute: float = 0, window_s: int = 300, slice: str = "overall", **names: str) -> Row:

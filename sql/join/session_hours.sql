@@ -16,6 +16,7 @@ SELECT
     sum(retry_count)::BIGINT AS retries,
     count(*) FILTER (WHERE verdict = 'in_flight') AS in_flight_requests,
     count(*) FILTER (WHERE verdict = 'failed') AS failed_requests,
+    count(*) FILTER (WHERE verdict = 'ungated') AS ungated_requests,
     count(*) FILTER (WHERE verdict = 'over_budget') AS over_budget_requests,
     count(*) FILTER (WHERE verdict = 'slow') AS slow_requests,
     count(*) FILTER (WHERE verdict = 'rejected') AS rejected_requests,

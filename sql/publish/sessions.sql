@@ -7,6 +7,7 @@ SELECT
     CASE
         WHEN in_flight_requests > 0 THEN 'in_flight'
         WHEN failed_requests > 0 THEN 'failed'
+        WHEN ungated_requests > 0 THEN 'ungated'
         WHEN over_budget_requests > 0 THEN 'over_budget'
         WHEN slow_requests > 0 THEN 'slow'
         WHEN rejected_requests > 0 THEN 'rejected'

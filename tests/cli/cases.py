@@ -201,7 +201,7 @@ REQUESTS = [
     request(
         "[red]evil\x1b[2J",
         10,
-        "accepted",
+        "ungated",
         workload="unassigned",
         pass_retries=None,
         pass_ttft=None,

@@ -90,5 +90,6 @@ def test_json_carries_what_the_text_says(goodput: Run) -> None:
 
 def test_what_telemetry_says_cannot_steer_the_terminal(goodput: Run) -> None:
     said = goodput("explain", "[red]evil\x1b[2J").stdout
+    assert said.startswith("ungated: no workload of the settings selects it, so no gate judged the answer")
     assert "request  [red]evil\\x1b[2J, workload unassigned" in said
     assert "\x1b" not in said

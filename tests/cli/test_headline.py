@@ -65,3 +65,52 @@ def test_the_three_largest_leaks_are_told_with_what_they_cost(
         ["over_budget", "$7.20", "8.0"],
     ]
     assert " ".join(printed[-1]).startswith("1 attempt(s) lasted up to 20 s, longer than max_request_lifetime_s (15 s)")
+
+
+def test_requests_that_no_workload_selects_are_named_and_cost_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    # the replica is up from 0 s to 40 s, busy all the time: $10 for each request
+    (tmp_path / "landing").mkdir()
+    rows = ["id,request,model,start,end,ttft,in,out,outcome"]
+    models = ("llama-8b", "gpt-x", "gpt-x", "gpt-x")
+    rows += [
+        f"{n},r{n},{model},{BEGIN_S + 10 * n},{BEGIN_S + 10 * n + 10},0.5,0,10,{'error' if n == 3 else 'ok'}"
+        for n, model in enumerate(models)
+    ]
+    (tmp_path / "landing/rows.csv").write_text("\n".join(rows) + "\n")
+    selecting = SETTINGS.replace("[workloads.qa]", '[workloads.qa]\nmatch = { model = "llama-*" }')
+    (tmp_path / "goodput.toml").write_text(selecting + 'model = "model"\n')
+    run_at(tmp_path / "goodput.toml")
+    print_headline(tmp_path / "goodput.toml", None)
+    said = capsys.readouterr().out
+    # one accepted, two ungated, one failed: it stays failed
+    assert next(line.split() for line in said.splitlines() if line.startswith("all"))[:4] == ["all", "4", "25.0", "%"]
+    assert [line.split()[:2] for line in said.splitlines() if line.startswith(("ungated", "failed"))] == [
+        ["ungated", "$20.00"],
+        ["failed", "$10.00"],
+    ]
+    assert "2 request(s) match no workload of the settings" in said
+    assert "(2 of model gpt-x, route main)" in said
+
+
+def test_replicas_that_only_records_and_only_metrics_show_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "landing/vllm-0").mkdir(parents=True)
+    for second in (0, 60):
+        reading = f'vllm:request_success_total{{model_name="m",finished_reason="stop"}} {second}\n'
+        (tmp_path / f"landing/vllm-0/{BEGIN_S + second}.prom").write_text(reading)
+    rows = ["id,request,start,end,ttft,in,out,outcome", f"1,r1,{BEGIN_S},{BEGIN_S + 50},0.5,0,10,ok"]
+    (tmp_path / "landing/rows.csv").write_text("\n".join(rows) + "\n")
+    config = tmp_path / "goodput.toml"
+    config.write_text(SETTINGS)
+    run_at(config)
+    print_headline(config, None)
+    warned = "Replicas in records alone: r; in metrics alone: vllm-0."
+    assert warned in capsys.readouterr().out
+    config.write_text(SETTINGS + '[replicas.vllm-0]\nnames = ["r"]\n')
+    run_at(config)
+    print_headline(config, None)
+    assert warned not in capsys.readouterr().out

@@ -20,7 +20,9 @@ from goodput.settings.model import (
     Prices,
     Rate,
     Receive,
+    ReplicaNames,
     Schedule,
+    ServedModel,
     Settings,
     Workload,
 )
@@ -74,7 +76,7 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
         "channels",
         "base",
     }
-    examples |= {"alarms", "slo"}
+    examples |= {"alarms", "slo", "replicas", "served_models"}
     for name in Settings.model_fields.keys() - examples:
         assert getattr(shown, name) == getattr(default, name), name
     for name in Alarms.model_fields.keys() - {"rules", "days_off", "excluded"}:
@@ -91,7 +93,7 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
 def test_every_setting_there_is_stands_in_the_template() -> None:
     text = everything()
     parts: tuple[type[BaseModel], ...] = (Settings, Attributes, Costs, Disruptions, Events, FileLimits, Prices, Rate)
-    parts += (Receive, Schedule, Alarms, Rule, Slo, BurnRate, Notify, Channel, Templates)
+    parts += (ReplicaNames, ServedModel, Receive, Schedule, Alarms, Rule, Slo, BurnRate, Notify, Channel, Templates)
     named = {name for model in parts for name in model.model_fields}
     for name in (named | set(_fields(Workload))) - {"base"}:
         assert re.search(rf"^(\[+)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name

@@ -7,6 +7,7 @@ import pytest
 
 from goodput.cli.provenance import FACTS, facts
 from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
 
 Row = dict[str, Any]
@@ -68,6 +69,10 @@ def _merged(records: list[Row]) -> Row:
         connection.register("unique_records", pa.Table.from_pylist(given, schema=arrow_schema("serving_records")))
         connection.register("record_chains", pa.Table.from_pylist(chain))
         connection.execute("CREATE TEMP TABLE record_choices (record_id VARCHAR, choice_of VARCHAR)")
+        connection.execute("CREATE TEMP TABLE named_replicas (epoch_hour BIGINT, name VARCHAR, replica VARCHAR)")
+        connection.execute("CREATE TEMP TABLE replica_models (epoch_hour BIGINT, replica VARCHAR, model VARCHAR)")
+        for name in ("declared_names", "declared_models"):
+            register(connection, name, as_rows(name))
         compute(connection, "linked_attempts")
         compute(connection, "attempt_facts")
         [attempt] = connection.table("attempt_facts").to_arrow_table().to_pylist()

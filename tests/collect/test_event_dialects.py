@@ -167,8 +167,8 @@ def test_trap_26_kubernetes_events_say_in_words_what_was_done(
     ("involved", "pool", "replica"),
     [
         (EVENT["involvedObject"], "chat", None),
-        (POD, "chat", "p1"),
-        ({**POD, "name": "chat-0"}, "chat", "p1"),  # of a stateful set
+        (POD, "chat", POD["name"]),
+        ({**POD, "name": "chat-0"}, "chat", "chat-0"),  # of a stateful set
         ({**POD, "name": "lonely", "uid": None}, "lonely", "lonely"),
         ({"kind": "Node", "name": "gpu-1"}, None, None),
     ],

@@ -91,7 +91,7 @@ def test_a_call_of_the_second_generation(tmp_path: Path) -> None:
         "ttft_s": 0.25,
         "model": "llama-8b",
         "route": "chat-main",
-        "replica": "10.0.0.1:8101",
+        "address": "10.0.0.1:8101",
         "tenant": "user-7",
         "streamed": True,
         "input_tokens": 100,
@@ -115,7 +115,7 @@ def test_a_call_of_the_first_generation(tmp_path: Path, name: str) -> None:
         "call_id": "call-1",
         "model": "llama-8b",
         "route": "chat-main",
-        "replica": "10.0.0.2:8102",
+        "address": "10.0.0.2:8102",
         "tenant": "user-7",
         "streamed": True,
         "ttft_s": None,
@@ -134,18 +134,18 @@ def test_trap_9_a_call_that_was_not_streamed_has_no_first_token_and_a_failed_one
     whole = read(tmp_path, span(said=said)).record
     assert (whole["streamed"], whole["ttft_s"]) == (False, None)  # trap 9: the end is not taken for the first token
     failed = read(tmp_path, span(said={**said, "error.type": "RateLimitError"}, status=ERROR)).record
-    assert (failed["streamed"], failed["error_type"], failed["replica"]) == (None, "RateLimitError", "10.0.0.1:8101")
+    assert (failed["streamed"], failed["error_type"], failed["address"]) == (None, "RateLimitError", "10.0.0.1:8101")
 
 
 @pytest.mark.parametrize(
-    ("cache_hit", "replica"),
+    ("cache_hit", "address"),
     [(True, None), ("True", None), (False, "10.0.0.2:8102"), ("None", "10.0.0.2:8102")],
 )
-def test_an_answer_from_the_cache_of_the_gateway_names_no_replica(
-    tmp_path: Path, cache_hit: object, replica: str | None
+def test_an_answer_from_the_cache_of_the_gateway_names_no_address(
+    tmp_path: Path, cache_hit: object, address: str | None
 ) -> None:
     said = {**FIRST_GENERATION, "litellm.cache_hit": cache_hit}
-    assert read(tmp_path, span("litellm_request", said, status=OK)).record["replica"] == replica
+    assert read(tmp_path, span("litellm_request", said, status=OK)).record["address"] == address
 
 
 @pytest.mark.parametrize(
@@ -278,12 +278,12 @@ def test_a_real_gateway_of_the_second_generation(folder: str) -> None:
         failed = one["status"].get("code") == 2
         if one["name"].startswith("chat "):
             assert told == "litellm.call"
-            assert record["replica"] == f"127.0.0.1:{attributes['server.port']}"
+            assert record["address"] == f"127.0.0.1:{attributes['server.port']}"
             assert record["route"] == one["name"].removeprefix("chat ")
             assert record["reported_cost_usd"] == attributes["litellm.cost.total"]
             assert (record["error_type"] is not None) is failed
         elif one["name"].startswith("route ") and failed:
-            assert (told, record["replica"], record["reported_cost_usd"]) == ("litellm.refusal", None, 0.0)
+            assert (told, record["address"], record["reported_cost_usd"]) == ("litellm.refusal", None, 0.0)
         elif one["kind"] == 2 and one["name"].startswith("POST "):
             assert told == "litellm.http"
             assert (record["outcome"] == "cancelled") is (attributes.get("error.type") == "ConnectionError")
@@ -312,7 +312,7 @@ def test_a_real_gateway_of_the_first_generation(folder: str) -> None:
             billed[call]["prompt_tokens"],
             billed[call]["completion_tokens"],
         )
-        assert f"http://{row['replica']}/v1" == billed[call]["api_base"].rstrip("/")
+        assert f"http://{row['address']}/v1" == billed[call]["api_base"].rstrip("/")
         assert row["route"] == billed[call]["model_group"]
     assert len(calls) == sum("litellm.call_id" in attributes for attributes in said)
     assert reading.rows_read == len(spans)

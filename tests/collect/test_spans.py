@@ -135,7 +135,7 @@ def test_current_genai_names(tmp_path: Path) -> None:
         "cache_write_tokens": 20,
         "output_tokens": 50,
         "reasoning_tokens": 30,
-        "replica": "10.0.0.8:8000",
+        "address": "10.0.0.8:8000",
         "http_status": 200,
         "error_type": None,
         "tenant": "u-1",
@@ -164,7 +164,7 @@ def test_trap_11_deprecated_genai_names(tmp_path: Path) -> None:
         "cached_input_tokens": 4,
         "cache_write_tokens": 3,
         "http_status": 200,
-        "replica": "api.example.com",
+        "address": "api.example.com",
         "streamed": None,
     }
     assert columns(record, list(expected)) == expected
@@ -314,19 +314,32 @@ def test_the_resource_of_a_caller_never_names_the_replica_or_the_pool(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("resource", "replica"),
+    ("resource", "replica", "names"),
     [
-        ({"k8s.pod.uid": "u1", "service.instance.id": "llm.vllm-0.vllm"}, "u1"),
-        ({"k8s.pod.uid": "u2", "service.instance.id": "llm.vllm-0.vllm"}, "u2"),
-        ({"service.instance.id": "i1"}, "i1"),
-        ({}, "vllm-0"),
+        ({"k8s.pod.name": "vllm-0", "k8s.pod.uid": "u1", "service.instance.id": "i1"}, "vllm-0", "vllm-0 u1 i1"),
+        ({"service.instance.id": "i2", "k8s.pod.uid": "u1"}, "u1", "u1 i2"),
+        ({"service.instance.id": "i1"}, "i1", None),
+        ({"host.name": "h1"}, "h1", None),
+        ({}, None, None),
     ],
 )
-def test_trap_25_a_pod_that_comes_again_under_its_name_is_another_replica(
-    tmp_path: Path, resource: Row, replica: str
+def test_trap_25_a_process_has_several_names_and_the_lasting_one_counts(
+    tmp_path: Path, resource: Row, replica: str | None, names: str | None
 ) -> None:
-    said = {"k8s.pod.name": "vllm-0", "host.name": "vllm-0", **resource}
-    assert read(tmp_path, vllm_span(), resource=said).record["replica"] == replica
+    record = read(tmp_path, vllm_span(), resource=resource).record
+    assert (record["replica"], record["replica_names"]) == (replica, names)
+
+
+def test_what_a_client_calls_is_an_address_and_no_replica(tmp_path: Path) -> None:
+    record = read(tmp_path, span(said={**CHAT, "server.address": "10.0.0.8", "server.port": 8000})).record
+    assert (record["address"], record["replica"]) == ("10.0.0.8:8000", None)
+
+
+def test_the_resource_of_an_engine_may_name_its_model_and_that_of_a_caller_may_not(tmp_path: Path) -> None:
+    resource = {"gen_ai.request.model": "llama-8b"}
+    silent = {name: value for name, value in CHAT.items() if not name.endswith(".model")}
+    assert read(tmp_path, vllm_span(), resource=resource).record["model"] == "llama-8b"
+    assert read(tmp_path, span(said=silent), resource=resource).record["model"] is None
 
 
 @pytest.mark.parametrize("call", [span(), vllm_span()], ids=["genai", "vllm"])

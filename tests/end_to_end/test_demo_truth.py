@@ -162,7 +162,7 @@ def test_the_estimate_holds_the_truth(demo: tuple[pl.DataFrame, pl.DataFrame], t
 
 def test_identity_v_in_every_window_and_slice(published: tuple[Workspace, Truth]) -> None:
     rows = ask(published[0], "SELECT * FROM goodput")
-    verdicts = ("failed", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
+    verdicts = ("failed", "ungated", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
     assert rows.filter(pl.col("offered") != pl.sum_horizontal(verdicts)).height == 0
     for window_s in (300, 3600, 86400):
         whole = rows.filter(slice="overall", window_s=window_s)

@@ -188,7 +188,7 @@ def check_identities(workspace: Workspace) -> None:
     broken = """SELECT path FROM sources
         WHERE rows_read <> rows_kept + rows_duplicate + rows_quarantined + rows_ignored"""
     assert ask(workspace, broken).height == 0
-    verdicts = "failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted"
+    verdicts = "failed + ungated + over_budget + slow + rejected + unevaluable + unlabelled + accepted"
     assert ask(workspace, f"SELECT * FROM goodput WHERE offered <> {verdicts}").height == 0
     kept = ask(workspace, "SELECT sum(rows_kept) FROM sources").item()
     counts = ("sum(len(record_ids)) FROM attempts", "count(*) FROM label_rows", "count(*) FROM replica_samples")

@@ -3,7 +3,7 @@
 See docs/semantics.md#one-attempt-several-records.
 """
 
-from river import TRACE, Row, join, key, link, record
+from river import TRACE, Row, join, key, link, one_workload, record
 
 CLIENT: Row = {"layer": "client", "tenant": "acme", "session_id": "chat-1", "reported_cost_usd": 0.02}
 GATEWAY: Row = {
@@ -120,7 +120,7 @@ def test_trap_6_a_client_that_left_counts_though_its_engine_wrote_nothing() -> N
         record("e1", 1, 3, layer="engine", parent="g1"),
         record("g2", 5, 6, layer="gateway", outcome="cancelled"),
     ]
-    joined = join(rows)
+    joined = join(rows, settings=one_workload())
     assert {name: row["verdict"] for name, row in joined.requests.items()} == {
         key("g1"): "accepted",
         key("g2"): "failed",

@@ -343,13 +343,13 @@ def test_a_retry_that_has_not_ended_keeps_its_request_in_flight() -> None:
 
 def test_an_answered_request_does_not_wait_for_a_try_without_end() -> None:
     rows = [record("a", 0, 1, request_key="K"), record("b", 0.5, None, request_key="K")]
-    request = join(rows, observed_until_s=60).request
+    request = join(rows, settings=one_workload(), observed_until_s=60).request
     assert (request["verdict"], request["ended_at"], request["e2e_s"]) == ("accepted", after(1), 1.0)
 
 
 def test_an_end_that_only_the_engine_saw_is_an_end() -> None:
     rows = [record("c", 0, None, outcome="unknown"), record("e", 1, 3, layer="engine", parent="c")]
-    assert join(rows, observed_until_s=60).request["verdict"] == "accepted"
+    assert join(rows, settings=one_workload(), observed_until_s=60).request["verdict"] == "accepted"
 
 
 def test_a_call_still_under_way_does_not_end_with_its_hidden_failures() -> None:
@@ -378,7 +378,8 @@ def test_engine_siblings_with_other_prompts_are_other_questions() -> None:
 
 
 def test_what_has_an_outcome_is_over_even_where_its_end_is_not_told() -> None:
-    told = join([record("a", 5, None, outcome="ok", http_status=200)], observed_until_s=6).request
+    rows = [record("a", 5, None, outcome="ok", http_status=200)]
+    told = join(rows, settings=one_workload(), observed_until_s=6).request
     assert (told["verdict"], told["outcome"], told["e2e_s"]) == ("accepted", "ok", None)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from goodput.settings.model import Settings, Workload, WorkloadMatch
-from river import Row, join, record
+from river import Row, join, key, record
 
 
 def workloads(matches: Mapping[str, Mapping[str, Any]], *requests: Row) -> list[str]:
@@ -65,10 +65,10 @@ def test_attributes_select() -> None:
     assert workloads({"w": match}, *seen) == ["w", "w"] + ["unassigned"] * 4
 
 
-def test_no_workloads_leaves_everything_unassigned_and_ungated() -> None:
+def test_what_no_workload_selects_is_ungated_and_never_accepted() -> None:
     joined = join([record("c", 0, 999)])
     assert joined.request["workload"] == "unassigned"
-    assert joined.request["verdict"] == "accepted"
+    assert joined.request["verdict"] == "ungated"
     gates = ("retries", "ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline", "quality")
     assert {joined.request[f"pass_{gate}"] for gate in gates} == {None}
 
@@ -90,3 +90,14 @@ def test_a_request_is_selected_by_what_was_asked_not_by_the_fallback() -> None:
     assert {row["workload"] for row in joined.attempts.values()} == {"big"}
     assert joined.request["workload"] == "big"
     assert joined.request["model"] == "small"  # the delivering attempt's
+
+
+def test_what_no_workload_selects_may_still_fail_or_be_in_flight() -> None:
+    rows = [record("f", 0, 1, outcome="error"), record("o", 0, 1), record("i", 5, None, outcome="unknown")]
+    elsewhere = Settings(workloads={"w": Workload(match=WorkloadMatch(model=("none",)))})
+    joined = join(rows, settings=elsewhere, observed_until_s=60)
+    verdicts = {name: row["verdict"] for name, row in joined.requests.items()}
+    assert verdicts == {key("f"): "failed", key("o"): "ungated", key("i"): "in_flight"}
+    # no gate's removal would accept it
+    assert {row["sole_failing_gate"] for row in joined.requests.values()} == {None}
+    assert not any(row["needs_label"] for row in joined.requests.values())

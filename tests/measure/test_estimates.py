@@ -172,9 +172,13 @@ def test_tokens_are_estimated_by_the_labelled_rate_weighted_by_tokens(tmp_path: 
     assert tokens(15) >= 0  # no labelled token: nothing can be said by weight
 
 
-def test_a_request_without_its_own_workload_counts_as_it_is(tmp_path: Path) -> None:
-    # A workload that the settings no longer have is not gated by them.
-    frame = windows(tmp_path, [judged("a", "accepted", workload="unassigned")], Settings())
-    row = row_of(frame, slice="workload", workload="unassigned")
-    assert row["goodput_rps"] * WINDOW_S == pytest.approx(1)
-    assert row["definition"] == "latency_constrained"
+def test_what_no_workload_selects_is_offered_and_never_goodput(tmp_path: Path) -> None:
+    rows = [judged("a", "ungated", workload="unassigned", output_tokens=100), judged("b", "accepted", output_tokens=50)]
+    frame = windows(tmp_path, rows, Settings(workloads={"qa": Workload()}))
+    alone, overall = row_of(frame, slice="workload", workload="unassigned"), row_of(frame)
+    names = ("offered", "succeeded", "ungated", "accepted", "goodput_upper_rps", "output_token_goodput_tps")
+    assert [alone[name] for name in names] == [1, 1, 1, 0, 0, 0]
+    assert alone["cost_per_accepted_usd"] is None
+    assert [overall[name] for name in ("offered", "succeeded", "ungated", "accepted")] == [2, 2, 1, 1]
+    assert overall["goodput_ratio"] == pytest.approx(1 / 2)
+    assert overall["output_token_goodput_tps"] * WINDOW_S == pytest.approx(50)

@@ -146,7 +146,10 @@ def by_bucket(frame: pl.DataFrame) -> dict[tuple[int, str | None, str], float]:
 
 
 REPLICAS = {"a": "p1", "a#1": "p1", "b": "p1", "c": "p2"}
-BUCKETS = ("accepted", "slow", "rejected", "failed", "over_budget", "unevaluable", "unlabelled", "retry", "abandoned")
+BUCKETS = (
+    *("accepted", "slow", "rejected", "failed", "ungated", "over_budget", "unevaluable", "unlabelled"),
+    *("retry", "abandoned"),
+)
 seconds = st.integers(-600, 7800)
 
 

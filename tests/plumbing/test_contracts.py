@@ -26,6 +26,7 @@ TABLES = (
         "quarantine",
         "record_rows",
         "replica_histograms",
+        "replica_names",
         "replica_samples",
         "replica_windows",
         "requests",
@@ -60,7 +61,7 @@ STORED = {
     },
     "joined": {
         "none": "cost_records judged_hours ops_events record_rows session_labels token_prices",
-        "hour": """attempts label_rows quality_labels replica_samples requests sample_rows session_hours
+        "hour": """attempts label_rows quality_labels replica_names replica_samples requests sample_rows session_hours
             session_label_records source_rows""",
     },
     "measured": {
@@ -339,8 +340,8 @@ def test_no_duration_and_no_amount_can_be_negative_or_endless() -> None:
 
 
 def test_verdicts_stand_in_the_contract_in_their_order() -> None:
-    verdicts = ("failed", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
-    assert contract("requests")["verdict"].valid_values[:7] == verdicts
+    verdicts = ("failed", "ungated", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
+    assert contract("requests")["verdict"].valid_values[:8] == verdicts
     columns = [column.name for column in contract("goodput").columns]
     places = [columns.index(verdict) for verdict in verdicts]
     assert all(second == first + 1 for first, second in pairwise(places))

@@ -125,7 +125,7 @@ def test_every_relation_and_every_column_is_described(lake: Lake) -> None:
     for place, unit in UNITS.items():
         assert comments[place].endswith(f" [{unit}]"), place
     assert not comments["requests", "attempts"].endswith("]")
-    assert comments["requests", "verdict"].startswith("The first that applies: failed, over_budget, slow")
+    assert comments["requests", "verdict"].startswith("The first that applies: failed, ungated, over_budget, slow")
 
 
 def test_comments_stay_where_views_are_written_anew(lake: Lake) -> None:

@@ -140,7 +140,7 @@ def test_a_bad_partition_among_good_ones_is_the_only_one_that_fails(part: Part) 
     parts = {hour: [part("requests", {"request_key": hour})] for hour in hours}
     parts[HOUR].append(part("requests", {"verdict": "acepted"}, {"request_key": "r2", "verdict": "acepted"}))
     assert failures("requests", parts) == (
-        "verdict_invalid: verdict is none of 'failed', 'over_budget', 'slow', 'rejected', 'unevaluable', "
+        "verdict_invalid: verdict is none of 'failed', 'ungated', 'over_budget', 'slow', 'rejected', 'unevaluable', "
         "'unlabelled', 'accepted', 'in_flight': 2 rows, for example request_key='r1', verdict='acepted'; "
         "request_key='r2', verdict='acepted'",
     )

@@ -98,7 +98,7 @@ goodput.toml: 27 mistakes
   base: no such key
       right would be: alarms, attributes, channels, costs, dialects, disruptions, events, label_lateness_s, lake, \
 landing, latency_origin, leave_out, limits, max_request_lifetime_s, max_session_s, metric_labels, notify, openslo, \
-prices, rates, receive, schedule, slo, sources, staleness_s, windows_s, work, workloads
+prices, rates, receive, replicas, schedule, served_models, slo, sources, staleness_s, windows_s, work, workloads
   lakes: no such key
       right would be: lake, rates
   sources.runs.constants.poool: attempts has no such column
@@ -356,3 +356,15 @@ labelled_at = { column = "at", unit = "iso8601" }
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Settings().lake = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ('[replicas.a]\nnames = ["x"]\n[replicas.b]\nnames = ["x"]', "'x' stands for a and b"),
+        ('[replicas.a]\nnames = ["b"]\n[replicas.b]\nnames = ["x"]', "'b' has names of its own and is a name of a"),
+    ],
+)
+def test_a_declared_name_is_of_one_replica(tmp_path: Path, text: str, wrong: str) -> None:
+    with pytest.raises(SettingsError, match=wrong):
+        load_settings(write(tmp_path, text))

@@ -150,6 +150,7 @@ def _unmeasured(_: RequestRecord, found: list[Gate]) -> str:
 
 _REASONS: dict[str, Callable[[RequestRecord, list[Gate]], str]] = {
     "failed": _failure,
+    "ungated": lambda *_: "no workload of the settings selects it, so no gate judged the answer",
     "over_budget": _over_budget,
     "slow": _too_slow,
     "rejected": _rejected,

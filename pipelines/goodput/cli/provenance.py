@@ -49,6 +49,8 @@ FACTS = (
 COMPUTED = "computed"
 _TPOT = "(e2e_s - ttft_s) / (output_tokens - 1)"
 _WHOLE = "not streamed: the answer arrived whole, at its end"
+_NAMED = "what a record's name or address stands for, see replica_names"
+_MODELS = {"scrape": "from the metrics of its replica", "settings": "from [served_models]"}
 _ENGINE_RANK = {"engine": 0, "gateway": 1, "client": 2}
 _ENGINE_FIRST = re.compile(r"arg_min\((\w+), engine_first\)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -103,8 +105,17 @@ def _fact(name: str, attempt: Row, ranked: list[Row]) -> Iterator[Fact]:
     if origin:
         yield Fact(fact, _readable(name, value), origin["layer"], place(origin), None, others)
     else:
-        rule = _WHOLE if name in {"ttft_s", "first_token_ns"} and attempt["streamed"] is False else None
+        rule = _rule(name, attempt)
         yield Fact(fact, _readable(name, value), None if value is None else COMPUTED, None, rule, others)
+
+
+def _rule(name: str, attempt: Row) -> str | None:
+    """How a value came about that no record states."""
+    if name in {"ttft_s", "first_token_ns"} and attempt["streamed"] is False:
+        return _WHOLE
+    if name == "replica" and attempt["replica"] is not None:
+        return _NAMED
+    return _MODELS.get(attempt["model_from"]) if name == "model" else None
 
 
 def _readable(name: str, value: object) -> object:

@@ -15,6 +15,7 @@ from goodput.cli.blocked import print_blocked
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import batches, destination, write_csv, write_json
 from goodput.cli.render import console, table, until_reader_leaves
+from goodput.plumbing.sql_files import sql_file
 
 FILES_SHOWN = 200  # laying out more takes longer than finding them
 QUARANTINED_SHOWN = 20
@@ -75,7 +76,8 @@ def sources(
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
     Column R is `ok` where that holds and BROKEN where it does not. Below stand, if there are any, metrics that no
-    dialect knows and partitions that are blocked; with --problems labels that judge no request too.
+    dialect knows, partitions that are blocked, and replicas that may be one under two names; with --problems labels that
+    judge no request too.
 
     Example:
       goodput sources
@@ -92,6 +94,13 @@ def sources(
             _print_unused(out, connection, "Labels that judge no request", "unjoined_labels", _UNJOINED)
         _print_unused(out, connection, "Metrics that no dialect knows", "unknown_metrics", _UNKNOWN)
         print_blocked(out, connection)
+        _print_conflicts(out, connection)
+
+
+def _print_conflicts(out: Console, connection: duckdb.DuckDBPyConnection) -> None:
+    if rows(connection, _EXISTS, {"relation": "replica_names"}):
+        for (line,) in connection.execute(sql_file("replica_conflicts").text).fetchall():
+            out.print(line)
 
 
 def _write(connection: duckdb.DuckDBPyConnection, written: LedgerFormat, problems: bool) -> None:

@@ -135,6 +135,8 @@ class OtlpReading:
         if dialect.table == "serving_records":
             for canonical, value in _configured(self._attributes, rows, of_the_process=dialect.from_engine).items():
                 said[canonical] = pl.coalesce(value, said[canonical]) if canonical in said else value
+            if dialect.from_engine and "model" in said:
+                said["model"] = pl.coalesce(said["model"], _first_text(list(self._attributes.model), rows))
             if "start_ns" in rows.columns:  # of a log record its dialect says what it is and when it began
                 said["instrumentation"] = pl.col("scope_name")
                 said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
@@ -191,7 +193,16 @@ def _configured(attributes: Attributes, rows: pl.DataFrame, *, of_the_process: b
         from_resource = of_the_process or canonical in _ANYWHERE
         sources = [*names, *(f"{_RESOURCE}{name}" for name in names if from_resource)]
         found[canonical] = _first_text(sources, rows)
+    if of_the_process:
+        found["replica_names"] = _all_names(attributes.replica, rows)
     return found
+
+
+def _all_names(names: tuple[str, ...], rows: pl.DataFrame) -> pl.Expr:
+    """Every name of the process with a space between two; NULL where there is but one."""
+    known = [_first_text([name, f"{_RESOURCE}{name}"], rows) for name in names]
+    together = pl.concat_str(*known, separator=" ", ignore_nulls=True)
+    return pl.when(together.str.contains(" ", literal=True)).then(together)
 
 
 def _matched_attributes(names: list[str], rows: pl.DataFrame) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""Who looks on while OTLP is read: sees every span by the dialect that reads it, and names of metrics that none reads."""
+"""Who looks on while OTLP is read: sees every span by the dialect that reads it, and metrics that none reads."""
 
 from collections.abc import Iterable
 from typing import Protocol

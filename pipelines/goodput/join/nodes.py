@@ -15,6 +15,8 @@ def _of_requests(context: Context) -> Mapping[str, Lookaround]:
         # a request ends some time after its records do
         "serving_records": Lookaround(reach, reach, calls=(0, reach)),
         "span_links": Lookaround(reach, reach),
+        # an attempt of a request may be that far away, and what its hour calls a replica an hour further
+        "replica_names": Lookaround(reach + 1, reach + 1),
     }
 
 
@@ -26,7 +28,11 @@ def _labels_and_horizon(context: Context, hour: str) -> object:
 
 def _of_samples(_context: Context) -> Mapping[str, Lookaround]:
     # no reading tells of more than staleness_s, which is at most an hour
-    return {"sample_records": Lookaround(1, 1, calls=(0, 0))}
+    return {"sample_records": Lookaround(1, 1, calls=(0, 0)), "replica_names": Lookaround(2, 2)}
+
+
+def _of_names(_context: Context) -> Mapping[str, Lookaround]:
+    return {"serving_records": Lookaround(calls=(0, 0)), "sample_records": Lookaround(calls=(0, 0))}
 
 
 def _of_labels(_context: Context) -> Mapping[str, Lookaround]:
@@ -40,6 +46,15 @@ JUDGED_HOURS = Node(
     "The hours that labels may judge, looked up once for each label source.",
     judge_hours,
     apart=frozenset({"serving_records"}),
+)
+REPLICA_NAMES = Node(
+    "replica_names",
+    "join",
+    ("replica_names",),
+    "What each hour's telemetry calls each replica.",
+    compute_sql,
+    lookaround=_of_names,
+    from_settings=SETTINGS_TABLES,
 )
 JOIN = Node(
     "join",
@@ -103,6 +118,7 @@ SESSION_LABELS = Node("session_labels", "join", ("session_labels",), "Labels tha
 
 NODES = (
     JUDGED_HOURS,
+    REPLICA_NAMES,
     JOIN,
     SAMPLES,
     LABEL_ROWS,

@@ -42,6 +42,26 @@ def event_subjects(settings: Settings) -> pa.Table:
     return as_rows("event_subjects", *rows)
 
 
+def replica_labels(settings: Settings) -> pa.Table:
+    """Labels of metrics that name their replica."""
+    return as_rows("replica_labels", *({"label": label} for label in settings.metric_labels.replica))
+
+
+def declared_names(settings: Settings) -> pa.Table:
+    """Other names of replicas."""
+    declared = {name: replica for replica, other in settings.replicas.items() for name in other.names}
+    return as_rows("declared_names", *({"name": name, "replica": declared[name]} for name in sorted(declared)))
+
+
+def declared_models(settings: Settings) -> pa.Table:
+    """Models of replicas that name none."""
+    rows = [
+        {"ordinal": n, "pool": list(item.pool) or None, "replica": list(item.replica) or None, "model": item.model}
+        for n, item in enumerate(settings.served_models.values())
+    ]
+    return as_rows("declared_models", *rows)
+
+
 def cost_rules(settings: Settings) -> pa.Table:
     """Which tags of a bill's lines name pool, replica and model, and which lines count."""
     costs = settings.costs
@@ -66,6 +86,9 @@ SETTINGS_TABLES: Mapping[str, SettingsTable] = {
     "workload_rules": workload_rows,
     "sample_options": sample_options,
     "event_subjects": event_subjects,
+    "replica_labels": replica_labels,
+    "declared_names": declared_names,
+    "declared_models": declared_models,
     "cost_rules": cost_rules,
     "price_rules": price_rules,
 }

@@ -143,6 +143,12 @@ PARAMETERS: Mapping[str, Parameter] = {
     "event_subjects": _parameter(
         "Which pool or replica the subject of an ops event is.", _columns(("subject", "pool", "replica"), _TEXT)
     ),
+    "replica_labels": _parameter("Labels of metrics that name their replica.", [("label", _TEXT)]),
+    "declared_names": _parameter("Other names and addresses of replicas.", _columns(("name", "replica"), _TEXT)),
+    "declared_models": _parameter(
+        "The model of replicas that name none; the first that matches counts.",
+        [("ordinal", pa.int32()), *_columns(("pool", "replica"), _TEXTS), ("model", _TEXT)],
+    ),
     "cost_rules": _parameter(
         "Tags that name the pool, replica and model of a bill's line, and which lines count; one row.",
         _columns(("pool_tags", "replica_tags", "model_tags", "services", "sub_accounts"), _TEXTS),

@@ -46,6 +46,7 @@ _SET_BY_THE_PIPELINE = {
     "position",
     "dialect",
     "attributes",
+    "replica_names",
     "subject_kind",
     "subject_id",
     "placeholder_rate",

@@ -145,7 +145,8 @@ class Attributes(SettingsModel):
     session_id: Names = ("gen_ai.conversation.id", "session.id")
     pool: Names = ("k8s.deployment.name", "k8s.statefulset.name", "service.name")
     route: Names = ()
-    replica: Names = ("k8s.pod.uid", "service.instance.id", "k8s.pod.name", "host.name")
+    replica: Names = ("k8s.pod.name", "k8s.pod.uid", "service.instance.id", "host.name")
+    model: Names = ("resource.gen_ai.request.model",)
 
 
 class LeaveOut(SettingsModel):
@@ -164,7 +165,7 @@ class LeaveOut(SettingsModel):
 class MetricLabels(SettingsModel):
     """Labels of engine metrics that identify the replica, pool, model and version, first found wins."""
 
-    replica: Names = ("pod_uid", "pod", "kubernetes_pod_name", "pod_name", "instance")
+    replica: Names = ("pod", "kubernetes_pod_name", "pod_name", "pod_uid", "instance")
     pool: Names = ("deployment", "service", "job")
     model: Names = ("model_name", "model", "target_model_name")
     version: Names = ("service_version", "app_kubernetes_io_version")
@@ -175,6 +176,20 @@ class Events(SettingsModel):
 
     pools: dict[str, str] = Field(default_factory=dict)
     replicas: dict[str, str] = Field(default_factory=dict)
+
+
+class ReplicaNames(SettingsModel):
+    """Other names and addresses of one replica, where telemetry does not show that they are the same."""
+
+    names: Names
+
+
+class ServedModel(SettingsModel):
+    """The model that replicas serve whose records and metrics name none, for the replicas that match."""
+
+    pool: Names = ()
+    replica: Names = ()
+    model: str
 
 
 class Costs(SettingsModel):
@@ -268,6 +283,8 @@ class Settings(SettingsModel):
     dialects: dict[str, DeclaredDialect] = Field(default_factory=dict)
     leave_out: dict[str, LeaveOut] = Field(default_factory=dict)
     metric_labels: MetricLabels = MetricLabels()
+    replicas: dict[str, ReplicaNames] = Field(default_factory=dict)
+    served_models: dict[str, ServedModel] = Field(default_factory=dict)
     events: Events = Events()
     costs: Costs = Costs()
     rates: dict[str, Rate] = Field(default_factory=dict)
@@ -301,6 +318,18 @@ class Settings(SettingsModel):
                 right = "seconds that divide an hour, or whole hours that divide a day"
                 raise Unusable(f"{window} s fits neither an hour nor a day", right)
         return tuple(sorted(set(value)))
+
+    @field_validator("replicas")
+    @classmethod
+    def _names_one_replica(cls, value: dict[str, ReplicaNames]) -> dict[str, ReplicaNames]:
+        owners: dict[str, str] = {}
+        for replica, other in value.items():
+            for name in other.names:
+                if owners.setdefault(name, replica) != replica:
+                    raise Unusable(f"{name!r} stands for {owners[name]} and {replica}", "each name for one replica")
+                if name in value and name != replica:
+                    raise Unusable(f"{name!r} has names of its own and is a name of {replica}", "one table for both")
+        return value
 
     @field_validator("receive")
     @classmethod

@@ -1,7 +1,7 @@
 -- description: The latest published day (else the longest window) at a glance: overall and per workload and route
 -- grain: slice
 -- reads: goodput, workloads
--- unit: what is counted, where that is not requests alone; goodput in % of offered units with its 95 % interval; failed, retries, slow, rejected in units; per_accepted in USD, loaded
+-- unit: what is counted, where that is not requests alone; goodput in % of offered units with its 95 % interval; failed, ungated, retries, slow, rejected in units; per_accepted in USD, loaded
 WITH latest AS (
     SELECT window_s, max(window_start) AS window_start
     FROM goodput
@@ -21,6 +21,7 @@ SELECT
         100 * g.goodput_ci_high_rps * g.window_s / g.offered) AS goodput,
     g.definition,
     g.failed,
+    nullif(g.ungated, 0) AS ungated,
     g.over_budget AS retries,
     g.slow,
     g.rejected,

@@ -16,6 +16,7 @@ SELECT
         WHEN 'slow' THEN 'answers that came too late for their gates'
         WHEN 'rejected' THEN 'answers that failed the quality gate'
         WHEN 'failed' THEN 'requests that got no complete answer'
+        WHEN 'ungated' THEN 'answers that no workload of the settings matches, so that no gate judged them'
         WHEN 'over_budget' THEN 'answers after more retries than are acceptable'
         WHEN 'unevaluable' THEN 'answers that lack a measurement which a gate needs'
         WHEN 'retry' THEN 'tries that another try superseded'

@@ -1,10 +1,10 @@
 -- description: One row per attempt: those of linked records, and every record that stands alone (docs/semantics.md#one-attempt-several-records)
 -- grain: attempt_id
--- reads: linked_attempts, record_chains, unique_records
+-- reads: declared_models, declared_names, linked_attempts, named_replicas, record_chains, replica_models, unique_records
 -- kind: view
 WITH alone AS (
     SELECT record_id AS attempt_id, record_id AS root_id, [record_id] AS record_ids, source_id AS source,
-        layer = 'engine' AS engine_seen,
+        layer = 'engine' AS engine_seen, layer AS address_layer,
         NULL::BIGINT AS client_tries, NULL::BIGINT AS gateway_tries, NULL::BIGINT AS engine_tries,
         r.*
     FROM unique_records AS r
@@ -22,7 +22,7 @@ heard AS (
     FROM (
         SELECT * FROM linked_attempts
         UNION ALL BY NAME
-        SELECT * EXCLUDE (record_id, source_id, line, position, instrumentation, headers_ns, ttft_s, e2e_s), NULL::BIGINT AS tried_ns, NULL::BIGINT AS longest_choice_tokens FROM alone
+        SELECT * EXCLUDE (record_id, source_id, line, position, instrumentation, headers_ns, ttft_s, e2e_s, replica_names), NULL::BIGINT AS tried_ns, NULL::BIGINT AS longest_choice_tokens FROM alone
     )
 ),
 waited AS (
@@ -33,10 +33,40 @@ waited AS (
         -- clocks of two layers may disagree: a first token before the start is no latency
         CASE WHEN first_token_ns >= started_ns THEN (first_token_ns - started_ns) / 1e9 END AS ttft_s
     FROM heard
+),
+-- an address is a replica only where it is known to be one, or where a gateway's word is all that there is
+located AS (
+    SELECT
+        w.* EXCLUDE (address, address_layer) REPLACE (
+            CASE
+                WHEN w.replica IS NOT NULL THEN coalesce(own.replica, called.replica, w.replica)
+                WHEN called.replica IS NOT NULL THEN called.replica
+                WHEN behind.name IS NOT NULL THEN behind.replica
+                WHEN w.address_layer = 'gateway' THEN w.address
+            END AS replica),
+        coalesce(w.ended_ns, w.started_ns) // 3600000000000 AS over_hour
+    FROM waited AS w
+    LEFT JOIN named_replicas AS own ON own.epoch_hour = coalesce(w.ended_ns, w.started_ns) // 3600000000000 AND own.name = w.replica
+    LEFT JOIN declared_names AS called ON called.name = coalesce(w.replica, w.address)
+    LEFT JOIN named_replicas AS behind
+        ON behind.epoch_hour = coalesce(w.ended_ns, w.started_ns) // 3600000000000 AND behind.name = w.address AND w.replica IS NULL
 )
 SELECT
-    *,
+    l.* EXCLUDE (over_hour, model),
+    CASE
+        WHEN l.model IS NULL AND s.model IS NULL THEN list_filter(d.rules, lambda r:
+            (r.pool IS NULL OR len(list_filter(r.pool, lambda g: coalesce(l.pool, '') GLOB g)) > 0)
+            AND (r.replica IS NULL OR len(list_filter(r.replica, lambda g: coalesce(l.replica, '') GLOB g)) > 0))[1].model
+    END AS declared_model,
+    coalesce(l.model, s.model, declared_model) AS model,
+    CASE
+        WHEN l.model IS NOT NULL THEN 'record'
+        WHEN s.model IS NOT NULL THEN 'scrape'
+        WHEN declared_model IS NOT NULL THEN 'settings'
+    END AS model_from,
     coalesce(longest_choice_tokens, output_tokens) AS paced_tokens,
     CASE WHEN outcome = 'ok' AND paced_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_s >= ttft_s
         THEN (e2e_s - ttft_s) / (paced_tokens - 1) END AS tpot_s
-FROM waited
+FROM located AS l
+LEFT JOIN replica_models AS s ON l.model IS NULL AND s.epoch_hour = l.over_hour AND s.replica = l.replica
+CROSS JOIN (SELECT list(declared_models ORDER BY ordinal) AS rules FROM declared_models) AS d

@@ -74,6 +74,9 @@ merged AS (
         arg_min(reported_cost_usd, depth) AS reported_cost_usd,
         arg_min(attributes, depth) AS attributes,
         bool_or(layer = 'engine') AS engine_seen,
+        -- whom the innermost caller called
+        arg_max(address, depth) FILTER (WHERE layer <> 'engine') AS address,
+        arg_max(layer, depth) FILTER (WHERE layer <> 'engine' AND address IS NOT NULL) AS address_layer,
         -- what the engine knows best, then the layers above it; `goodput explain` reads from these lines which facts
         -- they are
         arg_min(replica, engine_first) AS replica,
@@ -138,6 +141,8 @@ paired AS ( -- the columns of `merged`, in its order
         coalesce(a.reported_cost_usd, b.reported_cost_usd) AS reported_cost_usd,
         coalesce(a.attributes, b.attributes) AS attributes,
         a.layer = 'engine' OR coalesce(b.layer = 'engine', false) AS engine_seen,
+        coalesce(b.address, a.address) AS address,
+        CASE WHEN b.address IS NOT NULL THEN b.layer WHEN a.address IS NOT NULL THEN a.layer END AS address_layer,
         preferred(b.layer_rank < a.layer_rank, b.replica, a.replica) AS replica,
         preferred(b.layer_rank < a.layer_rank, b.queue_s, a.queue_s) AS queue_s,
         preferred(b.layer_rank < a.layer_rank, b.prefill_s, a.prefill_s) AS prefill_s,

@@ -1,11 +1,12 @@
 -- description: Every reading once, and of counters how much they rose since the reading before (docs/semantics.md#cache-and-replicas, #time-and-restatement)
 -- grain: series_id, sampled_ns
--- reads: sample_options, sample_records
+-- reads: named_replicas, sample_options, sample_records
 -- identity: C: of a counter read without gaps, the increases add up to its true growth
 WITH once AS (
-    SELECT s.*, o.staleness_ns
+    SELECT s.* REPLACE (coalesce(n.replica, s.replica) AS replica), o.staleness_ns
     FROM sample_records AS s
     CROSS JOIN sample_options AS o
+    LEFT JOIN named_replicas AS n ON n.epoch_hour = s.sampled_ns // 3600000000000 AND n.name = s.replica AND n.replica <> s.replica
     -- two copies of a reading that differ: the higher, so that no order of sources makes a reset
     QUALIFY row_number() OVER (
         PARTITION BY series_id, sampled_ns

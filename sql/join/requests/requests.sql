@@ -94,6 +94,8 @@ SELECT
     coalesce(tpot_na, false) AND NOT in_flight AS tpot_na,
     CASE
         WHEN in_flight THEN NULL
+        -- without a workload it would be accepted in no way
+        WHEN has_quality IS NULL THEN NULL
         -- a label that is still missing fails nothing
         WHEN len(blocking) = 1 AND pass_quality IS DISTINCT FROM false THEN blocking[1]
         WHEN len(blocking) = 0 AND pass_quality = false THEN 'quality'
@@ -101,6 +103,7 @@ SELECT
     CASE
         WHEN in_flight THEN 'in_flight'
         WHEN NOT pass_success THEN 'failed'
+        WHEN has_quality IS NULL THEN 'ungated' -- it matches no workload
         WHEN pass_retries = false THEN 'over_budget'
         WHEN pass_ttft = false OR pass_tpot = false OR pass_e2e = false OR pass_itl_p95 = false
             OR pass_jitter = false OR pass_deadline = false THEN 'slow'

@@ -3,7 +3,7 @@
 -- reads: gate_verdicts, slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- unobserved: requests that engines counted and no telemetry shows: accepted ones among them are between none and all
--- identity: V: offered = failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted
+-- identity: V: offered = failed + ungated + over_budget + slow + rejected + unevaluable + unlabelled + accepted
 WITH costed AS (
     SELECT
         s.slice, window_s, start_s,
@@ -68,7 +68,7 @@ summed AS (
     SELECT
         slice, window_s, start_s, k_workload, k_model, k_pool, k_route,
         sum(offered)::BIGINT AS offered, sum(arrivals)::BIGINT AS arrivals, sum(succeeded)::BIGINT AS succeeded,
-        sum(failed)::BIGINT AS failed, sum(over_budget)::BIGINT AS over_budget, sum(slow)::BIGINT AS slow,
+        sum(failed)::BIGINT AS failed, sum(ungated)::BIGINT AS ungated, sum(over_budget)::BIGINT AS over_budget, sum(slow)::BIGINT AS slow,
         sum(rejected)::BIGINT AS rejected, sum(unevaluable)::BIGINT AS unevaluable, sum(unlabelled)::BIGINT AS unlabelled,
         sum(accepted)::BIGINT AS accepted, sum(lower)::BIGINT AS lower, sum(upper)::BIGINT AS upper,
         sum(retried)::BIGINT AS retried, sum(tpot_na)::BIGINT AS tpot_na, sum(succeeded_tokens)::BIGINT AS succeeded_tokens,
@@ -92,7 +92,7 @@ SELECT
     s.slice,
     w.k_workload AS workload, w.k_model AS model, w.k_pool AS pool, w.k_route AS route,
     w.offered, w.arrivals, w.succeeded,
-    w.failed, w.over_budget, w.slow, w.rejected, w.unevaluable, w.unlabelled, w.accepted,
+    w.failed, w.ungated, w.over_budget, w.slow, w.rejected, w.unevaluable, w.unlabelled, w.accepted,
     w.succeeded / w.window_s AS throughput_rps,
     w.estimate / w.window_s AS goodput_rps,
     greatest(w.lower, w.estimate - w.below) / w.window_s AS goodput_ci_low_rps,

@@ -11,8 +11,8 @@ WITH own AS (
 ),
 placed AS (
     SELECT
-        * EXCLUDE (requests, retries, in_flight_requests, failed_requests, over_budget_requests, slow_requests,
-            rejected_requests, unevaluable_requests, unlabelled_requests, accepted_requests, need_label,
+        * EXCLUDE (requests, retries, in_flight_requests, failed_requests, ungated_requests, over_budget_requests,
+            slow_requests, rejected_requests, unevaluable_requests, unlabelled_requests, accepted_requests, need_label,
             sole_failing, first_sole_gate, last_sole_gate, output_tokens),
         coalesce(epoch_hour - lag(epoch_hour) OVER session > session_reach_h, true) AS begins,
         coalesce(lead(epoch_hour) OVER session - epoch_hour > session_reach_h, true) AS ends,
@@ -31,6 +31,7 @@ judged AS (
         CASE
             WHEN in_flight_requests > 0 THEN 'in_flight'
             WHEN failed_requests > 0 THEN 'failed'
+            WHEN ungated_requests > 0 THEN 'ungated'
             WHEN over_budget_requests > 0 THEN 'over_budget'
             WHEN slow_requests > 0 THEN 'slow'
             WHEN rejected_requests > 0 THEN 'rejected'

@@ -7,6 +7,7 @@ WITH ended AS (
         count(verdict) AS offered,
         count(*) FILTER (WHERE pass_success) AS succeeded,
         count(*) FILTER (WHERE verdict = 'failed') AS failed,
+        count(*) FILTER (WHERE verdict = 'ungated') AS ungated,
         count(*) FILTER (WHERE verdict = 'over_budget') AS over_budget,
         count(*) FILTER (WHERE verdict = 'slow') AS slow,
         count(*) FILTER (WHERE verdict = 'rejected') AS rejected,

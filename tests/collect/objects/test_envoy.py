@@ -60,7 +60,7 @@ def test_a_row_of_json(tmp_path: Path, row: Mapping[str, Any]) -> None:
         "model": "llama",
         "route": "chat",
         "pool": "pool-a",
-        "replica": "10.0.0.1:8000",
+        "address": "10.0.0.1:8000",
         "started_ns": START_NS + 250_000_000,
         "first_token_ns": START_NS + 750_000_000,
         "ended_ns": START_NS + 2_750_000_000,
@@ -82,8 +82,8 @@ def test_a_row_of_json(tmp_path: Path, row: Mapping[str, Any]) -> None:
 def test_what_is_unset_is_unknown(tmp_path: Path, unset: str | None) -> None:
     names = ("upstream_host", "gen_ai.usage.output_tokens", "upstream_request_attempt_count", "response_duration")
     record = read(tmp_path, {**ROW, **dict.fromkeys(names, unset)}).conformed_record
-    assert columns(record, ["replica", "output_tokens", "reported_attempts", "ttft_s"]) == {
-        "replica": None,
+    assert columns(record, ["address", "output_tokens", "reported_attempts", "ttft_s"]) == {
+        "address": None,
         "output_tokens": None,
         "reported_attempts": None,
         "ttft_s": None,
@@ -133,7 +133,7 @@ def test_a_line_of_the_default_format(tmp_path: Path) -> None:
     record = Reading(put(tmp_path / "access.log", TEXT.format(code=200, flags="-", host="-"))).conformed_record
     expected = {
         "call_id": "x-1",
-        "replica": None,
+        "address": None,
         "started_ns": START_NS + 250_000_000,
         "e2e_s": 2.5,
         "ttft_s": None,

@@ -114,7 +114,7 @@ def test_a_payload_alone_or_within_a_callbacks_own_fields(tmp_path: Path, wrappe
         "tenant": "user-7",
         "model": "llama-8b",
         "route": "chat",
-        "replica": "10.0.0.1:8101",
+        "address": "10.0.0.1:8101",
         "started_ns": START_NS + 250_000_000,
         "first_token_ns": START_NS + 750_000_000,
         "ended_ns": START_NS + 2_750_000_000,
@@ -160,9 +160,9 @@ def test_trap_15_trace_id_of_litellm_is_the_session_unless_it_was_made_up(
 def test_a_failed_try_blames_the_replica_that_failed(tmp_path: Path) -> None:
     record = payload(tmp_path, **FAILED)
     assert columns(
-        record, ["replica", "outcome", "http_status", "error_type", "response_id", "ttft_s", "streamed"]
+        record, ["address", "outcome", "http_status", "error_type", "response_id", "ttft_s", "streamed"]
     ) == {
-        "replica": "10.0.0.1:8101",
+        "address": "10.0.0.1:8101",
         "outcome": "error",
         "http_status": 503,
         "error_type": "ServiceUnavailableError",
@@ -175,8 +175,8 @@ def test_a_failed_try_blames_the_replica_that_failed(tmp_path: Path) -> None:
 def test_a_refusal_by_the_router_blames_no_replica(tmp_path: Path) -> None:
     error = {"error_code": "429", "error_class": "RouterRateLimitError", "llm_provider": ""}
     record = payload(tmp_path, **{**FAILED, "error_information": error})
-    assert columns(record, ["replica", "model", "route", "outcome", "http_status"]) == {
-        "replica": None,
+    assert columns(record, ["address", "model", "route", "outcome", "http_status"]) == {
+        "address": None,
         "model": None,
         "route": "chat",
         "outcome": "error",
@@ -190,7 +190,7 @@ def test_a_client_that_left_makes_a_success_a_cancelled_one(tmp_path: Path) -> N
 
 
 def test_an_answer_from_the_cache_is_of_no_replica(tmp_path: Path) -> None:
-    assert payload(tmp_path, cache_hit=True)["replica"] is None
+    assert payload(tmp_path, cache_hit=True)["address"] is None
 
 
 def test_trap_30_health_checks_of_litellm_and_calls_that_generate_nothing_are_left_out(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_row_of_spend_however_it_was_exported(tmp_path: Path, text: str) -> No
         "session_id": "s-1",
         "tenant": "user-7",
         "model": "llama-8b",
-        "replica": "10.0.0.1:8101",
+        "address": "10.0.0.1:8101",
         "started_ns": START_NS + 250_000_000,
         "ttft_s": 0.5,
         "e2e_s": 2.5,
@@ -269,12 +269,12 @@ def test_trap_13_litellm_counts_no_retry_as_none(tmp_path: Path, retries: int | 
 def test_a_row_of_spend_that_failed(tmp_path: Path) -> None:
     error = {"error_information": {"error_code": "408", "error_class": "Timeout"}}
     record = spend(tmp_path, status="failure", request_id="call-1", metadata=error)
-    assert columns(record, ["outcome", "error_type", "http_status", "response_id", "replica"]) == {
+    assert columns(record, ["outcome", "error_type", "http_status", "response_id", "address"]) == {
         "outcome": "timeout",
         "error_type": "Timeout",
         "http_status": 408,
         "response_id": None,
-        "replica": None,
+        "address": None,
     }
 
 
@@ -295,7 +295,7 @@ def test_what_a_real_proxy_logged() -> None:
         assert sum(row[name] for row in records) == sum(row[key] for row in said)
     assert sum(row["ttft_s"] is not None for row in records) == sum(row["stream"] is True for row in said)
     by_router = {"RouterRateLimitError", "ProxyModelNotFoundError", "ProxyException"}
-    assert {row["error_type"] for row in records if row["replica"] is None} == by_router
+    assert {row["error_type"] for row in records if row["address"] is None} == by_router
     assert len({row["record_id"] for row in records}) == len(said)
 
 

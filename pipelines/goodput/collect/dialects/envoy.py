@@ -39,7 +39,7 @@ FIELDS = (
     ),
     Field("route", "string", ("$.route_name",)),
     Field("pool", "string", ("$.upstream_cluster",)),
-    Field("replica", "string", ("$.upstream_host",)),
+    Field("address", "string", ("$.upstream_host",)),
     Field("input_tokens", "int", ('$."gen_ai.usage.input_tokens"',)),
     Field(
         "cached_input_tokens",

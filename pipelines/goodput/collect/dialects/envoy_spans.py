@@ -16,7 +16,7 @@ _FLAGS = "response_flags"
 _OF_ENVOY = pl.col("component") == "proxy"
 _STATUS = Field("http_status", "int", ("http.status_code",))
 _POOL = Field("pool", "string", ("upstream_cluster.name", "upstream_cluster"))  # the first one is as operators name it
-_HOST = Field("replica", "string", ("upstream_address",))
+_HOST = Field("address", "string", ("upstream_address",))
 
 
 def _request(frame: pl.DataFrame) -> pl.DataFrame:

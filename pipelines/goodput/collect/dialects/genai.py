@@ -99,7 +99,7 @@ def finish(frame: pl.DataFrame) -> pl.DataFrame:
         finish_reason=reasons.list.first(),
         first_token_ns=first_token_ns(),
         streamed=streamed(pl.col("gen_ai.request.stream")),
-        replica=pl.coalesce("replica", SERVER_ADDRESS),
+        address=SERVER_ADDRESS,
     )
 
 

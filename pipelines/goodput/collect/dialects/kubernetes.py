@@ -75,7 +75,7 @@ def _told(frame: pl.DataFrame) -> pl.DataFrame:
         .then(pl.coalesce(name.str.extract(_OF_REPLICA_SET, 1), name))
         .when(kind.is_in(["Deployment", "StatefulSet"]))
         .then(name),
-        replica=pl.when(kind == "Pod").then(pl.coalesce("object_uid", "object_name")),
+        replica=pl.when(kind == "Pod").then(pl.coalesce("object_name", "object_uid")),
         revision=pl.when(pl.col("reason") == "ScalingReplicaSet").then(pl.col("message").str.extract(_SCALED, 2)),
         detail=pl.concat_str("reason", "message", separator=": ", ignore_nulls=True),
     )

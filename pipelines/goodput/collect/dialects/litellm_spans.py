@@ -50,7 +50,7 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
         model=pl.coalesce(sent.str.strip_prefix(provider), sent, "gen_ai.response.model", "gen_ai.request.model"),
         route=pl.coalesce("route", "litellm.model_group", pl.when(_second_generation()).then("gen_ai.request.model")),
         tenant=pl.coalesce("tenant", pl.when(end_user != "").then(end_user)),
-        replica=pl.coalesce("replica", _upstream()),
+        address=_upstream(),
         streamed=_streamed(failed),
         finish_reason=pl.col("gen_ai.response.finish_reasons").list.first(),
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),

@@ -43,7 +43,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         streamed=pl.when(pl.col("event_ns").is_not_null())
         .then(pl.lit(value=True))
         .otherwise(parameters.str.extract(r'"stream"\s*:\s*(true|false)') == "true"),
-        replica=pl.coalesce("replica", genai.SERVER_ADDRESS),
+        address=genai.SERVER_ADDRESS,
         error_type=genai.error_type(failed),
         outcome=pl.when(ended_well).then(pl.lit("ok")).otherwise(genai.gave_up(failed)),
     )

@@ -21,7 +21,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         layer=pl.lit("gateway"),
         covers_tries=pl.lit(value=True),
         reported_attempts=pl.col(_TRIES.column),
-        replica=pl.coalesce("replica", pl.col(_HOST.column).str.extract("://([^/?#]+)")),
+        address=pl.col(_HOST.column).str.extract("://([^/?#]+)"),
         e2e_s=pl.when(~_HEADERS_SENT).then(pl.col("e2e_s") / 1e6),
         outcome=pl.when(_HEADERS_SENT)
         .then(pl.lit("unknown"))
