@@ -99,9 +99,9 @@ def test_any_id_is_found_with_the_parts_of_its_hours_alone(lake: Lake, key: str)
 
 
 def test_what_the_index_lacks_is_looked_for_everywhere(lake: Lake) -> None:
-    with duckdb.connect(str(lake.database), read_only=True) as connection:
-        with pytest.raises(duckdb.IOException):  # parts of other hours are opened now
-            read_request_record(connection, "response-of-nobody")
+    everywhere = pytest.raises(duckdb.IOException)  # parts of other hours are opened, which are gone
+    with duckdb.connect(str(lake.database), read_only=True) as connection, everywhere:
+        read_request_record(connection, "response-of-nobody")
 
 
 def test_an_id_of_nobody_is_unknown(tmp_path: Path) -> None:
