@@ -76,3 +76,14 @@ CREATE OR REPLACE TEMP MACRO dollars(usd, least_digits := 2) AS
 -- Tries of a call in all that two layers count: each layer tries anew for every try of the layer above it.
 CREATE OR REPLACE TEMP MACRO multiplied_tries(outer_tries, inner_tries) AS
     CASE WHEN coalesce(outer_tries, inner_tries) IS NOT NULL THEN greatest(outer_tries, 1) * greatest(inner_tries, 1) END;
+-- A quantile of a histogram: {value, low, high}, by linear interpolation in the bucket that holds it, whose bounds are low
+-- and high. `counts`, cumulative, are as long as `bounds`; beyond the last bound the value is unknown.
+CREATE OR REPLACE TEMP MACRO bucket_quantile(bounds, counts, observed, p) AS list_transform(
+    [len(list_filter(counts, lambda c: c < p * observed))],
+    lambda below: {
+        value: coalesce(bounds[below], 0) + (bounds[below + 1] - coalesce(bounds[below], 0))
+            * ratio(p * observed - coalesce(counts[below], 0), counts[below + 1] - coalesce(counts[below], 0)),
+        low: CASE WHEN observed > 0 THEN coalesce(bounds[below], 0) END,
+        high: CASE WHEN observed > 0 THEN bounds[below + 1] END
+    }
+)[1];

@@ -5,7 +5,7 @@ WITH labels AS (
     SELECT source_id, labelled_ns // 3600000000000 AS label_epoch_hour, subject_kind, subject_id, response_id FROM label_records
 ),
 records AS (
-    SELECT record_id, span_id, trace_id, request_key, response_id, coalesce(ended_ns, started_ns) // 3600000000000 AS epoch_hour
+    SELECT record_id, span_id, parent_span_id, trace_id, request_key, response_id, coalesce(ended_ns, started_ns) // 3600000000000 AS epoch_hour
     FROM serving_records
 ),
 judged AS (

@@ -86,6 +86,25 @@ def test_without_a_blocked_partition_none_is_mentioned(goodput: Run, tmp_path: P
     assert goodput("sources", "--lake", str(lake), ask=False).stdout == "No source file has been read.\n"
 
 
+def test_what_is_not_used_is_listed_once(goodput: Run, tmp_path: Path) -> None:
+    """An unknown metric by its name; labels that judge nothing with the problems, counted by reason."""
+    lake = _lake_with_blocked(tmp_path, [])
+    unknown = [{"metric": "novel_seconds", "readings": 12, "sources": 3}]
+    label = {"subject_kind": "span", "evaluator": "judge", "reason": "several_requests"}
+    unjoined = [{**label, "label_id": name} for name in "ab"]
+    with duckdb.connect(lake / "goodput.duckdb") as connection:
+        connection.execute("DELETE FROM blocked_partitions")
+        for name, found in (("unknown_metrics", unknown), ("unjoined_labels", unjoined)):
+            connection.register("given", pa.Table.from_pylist(found, schema=arrow_schema(name)))
+            connection.execute(f'CREATE TABLE "{name}" AS FROM given')
+    metrics = ["Metrics that no dialect knows:", "metric         readings  sources", "novel_seconds        12        3"]
+    labels = ["Labels that judge no request:", "judge      span   several_requests       2"]
+    for asked, told in ((["sources"], metrics), (["sources", "--problems"], [*metrics, *labels])):
+        lines = [line.rstrip() for line in goodput(*asked, "--lake", str(lake), ask=False).stdout.splitlines()]
+        assert set(told) <= set(lines)
+        assert ("Labels that judge no request:" in lines) == ("--problems" in asked)
+
+
 def _lake_with_blocked(root: Path, failed: list[tuple[str, str]]) -> Path:
     """A lake without sources in which these partitions failed, and the alarms wait for one of them."""
     since = datetime(2026, 11, 20, 10, tzinfo=UTC)

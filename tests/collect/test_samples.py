@@ -34,12 +34,15 @@ class Reading:
         self.refused: list[RefusedRow] = []
         self.ignored: dict[str, int] = {}
         self.rows_read = 0
+        self.unknown: dict[str, int] = {}
         chosen = settings(landing=[str(landing)], **given)
         for file in discover(chosen).files:
             for block in open_file(file, chosen)[1]:
                 self.rows_read += block.rows_read
                 self.refused += block.refused
                 self.samples += block.tables["sample_records"].to_dicts() if "sample_records" in block.tables else []
+                for name, readings in block.unknown_metrics.items():
+                    self.unknown[name] = self.unknown.get(name, 0) + readings
                 for rule, rows in block.ignored.items():
                     self.ignored[rule] = self.ignored.get(rule, 0) + rows
         assert self.rows_read == len(self.samples) + len(self.refused) + sum(self.ignored.values())
@@ -89,6 +92,7 @@ def test_a_scrape_is_of_its_folder_at_the_time_of_its_name(tmp_path: Path) -> No
         ("finished_requests", "counter", "abort", 2.0),
         ("finished_requests", "counter", "stop", 7.0),
         ("input_tokens", "counter", None, 1500.0),
+        ("iteration_tokens", "histogram", None, 10.0),
         ("kv_usage_ratio", "gauge", None, 0.25),
         ("running_requests", "gauge", None, 3.0),
     ]
@@ -99,8 +103,14 @@ def test_a_scrape_is_of_its_folder_at_the_time_of_its_name(tmp_path: Path) -> No
 def test_trap_23_a_suffix_makes_no_counter_and_created_is_no_value(tmp_path: Path) -> None:
     """`iteration_tokens_total` is a histogram, `_created` a timestamp, SGLang's `num_retracted_reqs` a gauge."""
     reading = scrape(tmp_path, VLLM + "\nsglang:num_retracted_reqs 4\nsglang:num_retracted_requests_total 9")
-    assert reading.ignored == {"metric_unknown": 5}
+    assert (reading.ignored, reading.unknown) == (
+        {"part_of_reading": 3, "metric_unknown": 1},
+        {"sglang:num_retracted_reqs": 1},
+    )
     assert [row["value"] for row in reading.samples if row["metric"] == "preemptions"] == [9.0]
+    kinds = {row["metric"]: (row["kind"], row["total"], row["start_ns"]) for row in reading.samples}
+    assert kinds["iteration_tokens"] == ("histogram", 900.0, None)
+    assert kinds["input_tokens"] == ("counter", None, 1_700_000_000 * 10**9)
 
 
 def test_trap_7_success_counts_aborts_and_errors_so_the_reason_stays(tmp_path: Path) -> None:
@@ -312,9 +322,112 @@ def test_what_the_sdk_exports(tmp_path: Path, form: str) -> None:
         ("running_requests", "gauge", "engine", None, 4.0),
     ]
     assert {(row["replica"], row["pool"]) for row in reading.samples} == {("engine-7", "llama")}
-    assert reading.ignored == {"metric_unknown": 3}
+    assert (reading.ignored, reading.unknown) == ({"metric_unknown": 2, "metric_left_out": 1}, {"unknown": 2})
     (labels,) = {row["labels"] for row in reading.samples if row["value"] == 120.0}
     assert json.loads(labels) == {"engine": "1", "model_name": "llama"}
+
+
+ITL = "vllm:inter_token_latency_seconds"
+HISTOGRAM = f"""\
+# TYPE {ITL} histogram
+{ITL}_bucket{{engine="0",le="0.01",model_name="m"}} 5.0
+{ITL}_bucket{{engine="0",le="+Inf",model_name="m"}} 9.0
+{ITL}_bucket{{engine="0",le="0.025",model_name="m"}} 8.0
+{ITL}_count{{engine="0",model_name="m"}} 9.0
+{ITL}_sum{{engine="0",model_name="m"}} 0.75
+{ITL}_created{{engine="0",model_name="m"}} {TIME_S}.25
+{ITL}_bucket{{engine="1",le="0.01",model_name="m"}} 1.0
+{ITL}_bucket{{engine="1",le="+Inf",model_name="m"}} 1.0"""
+OF_HISTOGRAM = ("metric", "kind", "value", "total", "bucket_bounds", "bucket_counts")
+
+
+def test_the_lines_of_a_histogram_are_one_reading(tmp_path: Path) -> None:
+    """Two engines; the first says its count, sum and start too. The scrape's name is cut to a second."""
+    reading = scrape(tmp_path, HISTOGRAM)
+    first, second = sorted(reading.samples, key=lambda row: row["labels"])
+    assert [first[name] for name in OF_HISTOGRAM] == ["itl_s", "histogram", 9.0, 0.75, [0.01, 0.025], [5.0, 8.0]]
+    assert [second[name] for name in OF_HISTOGRAM] == ["itl_s", "histogram", 1.0, None, [0.01], [1.0]]
+    assert json.loads(first["labels"]) == {"engine": "0", "model_name": "m"}
+    assert (first["start_ns"], second["start_ns"]) == (START_NS, None)
+    assert (reading.rows_read, reading.ignored) == (8, {"part_of_reading": 6})
+
+
+def test_a_histogram_of_the_http_api_is_one_reading_a_time(tmp_path: Path) -> None:
+    name = {"__name__": "vllm:time_to_first_token_seconds_bucket", "pod": "vllm-0"}
+    result = [
+        {"metric": name | {"le": bound}, "values": [[TIME_S, first], [TIME_S + 30, second]]}
+        for bound, first, second in (("0.1", "1", "2"), ("0.5", "4", "6"), ("+Inf", "5", "9"))
+    ]
+    put(tmp_path / "landing/range.json", answer(result))
+    first, second = Reading(tmp_path / "landing").samples
+    assert [first[name] for name in OF_HISTOGRAM] == ["ttft_s", "histogram", 5.0, None, [0.1, 0.5], [1.0, 4.0]]
+    assert [second[name] for name in OF_HISTOGRAM] == ["ttft_s", "histogram", 9.0, None, [0.1, 0.5], [2.0, 6.0]]
+    assert first["series_id"] == second["series_id"]
+
+
+@pytest.mark.parametrize("form", ["json", "protobuf"])
+def test_a_histogram_that_the_sdk_exports(tmp_path: Path, form: str) -> None:
+    """OTLP counts each bucket by itself, and the last one has no bound: 0.05 | 0.1 (at its bound), 0.3 | 7."""
+    reader = InMemoryMetricReader()
+    provider = MeterProvider([reader], resource=Resource({"service.instance.id": "engine-7"}))
+    meter = provider.get_meter("engine")
+    histogram = meter.create_histogram(
+        "vllm_time_to_first_token_seconds", explicit_bucket_boundaries_advisory=[0.05, 0.1, 0.5]
+    )
+    for seconds in (0.05, 0.1, 0.3, 7):
+        histogram.record(seconds, {"engine": "0"})
+    message = encode_metrics(reader.get_metrics_data())
+    provider.shutdown()
+    content = otlp_json(message) + b"\n" if form == "json" else length_prefixed([message.SerializeToString()])
+    (tmp_path / "metrics").write_bytes(content)
+    reading = Reading(tmp_path)
+    (row,) = reading.samples
+    assert [row[name] for name in OF_HISTOGRAM] == [
+        *("ttft_s", "histogram", 4.0, pytest.approx(7.45)),
+        *([0.05, 0.1, 0.5], [1.0, 2.0, 3.0]),
+    ]
+    assert (row["temporality"], row["replica"], reading.ignored) == ("cumulative", "engine-7", {"part_of_reading": 1})
+
+
+def test_what_a_process_says_whatever_it_is(tmp_path: Path) -> None:
+    """Requests for answers by status, on any of their routes; none of those for a list of models."""
+    requests = [
+        ("/v1/chat/completions", "2xx", 618),
+        ("/v1/chat/completions", "5xx", 7),
+        ("/v1/completions", "4xx", 2),
+        ("/v1/models", "2xx", 3),
+        ("none", "4xx", 1),
+    ]
+    lines = [
+        f'http_requests_total{{handler="{path}",method="POST",status="{status}"}} {count}'
+        for path, status, count in requests
+    ]
+    reading = scrape(tmp_path, "\n".join(["process_start_time_seconds 1.79534204806e+09", "python_info 1", *lines]))
+    assert reading.values("layer", "metric", "reason") == [
+        ("process", "http_requests", "2xx", 618.0),
+        ("process", "http_requests", "4xx", 2.0),
+        ("process", "http_requests", "5xx", 7.0),
+        ("process", "process_started_s", None, 1.79534204806e09),
+    ]
+    assert (reading.ignored, reading.unknown) == ({"metric_left_out": 3}, {})
+
+
+@pytest.mark.parametrize(
+    ("labels", "tokens"),
+    [
+        ('block_size="32",kv_cache_size_tokens="6400",num_gpu_blocks="200"', 6400.0),
+        ('block_size="16",num_gpu_blocks="200"', 3200.0),
+    ],
+)
+def test_an_info_metric_says_its_numbers_in_labels(tmp_path: Path, labels: str, tokens: float) -> None:
+    reading = scrape(tmp_path, f"# TYPE vllm:cache_config_info gauge\nvllm:cache_config_info{{{labels}}} 1.0")
+    assert reading.values("metric", "kind") == [("kv_capacity_tokens", "gauge", tokens)]
+
+
+def test_a_metric_that_no_dialect_knows_is_named_without_its_parts(tmp_path: Path) -> None:
+    lines = ['novel_seconds_bucket{le="1"} 1', 'novel_seconds_bucket{le="+Inf"} 1', "novel_seconds_count 1"]
+    reading = scrape(tmp_path, "\n".join([*lines, "novel_seconds_created 1", "other_total 2", "vllm:prompt_tokens 3"]))
+    assert reading.unknown == {"novel_seconds": 4, "other": 1}
 
 
 def test_a_canonical_metric_is_of_the_contract_and_of_one_kind() -> None:

@@ -294,3 +294,23 @@ def test_an_inner_record_above_an_outer_one_ends() -> None:
     ]
     found = [record_id for attempt in join(rows).attempts.values() for record_id in attempt["record_ids"]]
     assert sorted(found) == sorted(row["record_id"] for row in rows)
+
+
+def test_a_try_that_does_not_say_what_was_asked_counts_below_its_request_alone() -> None:
+    request = record("r", 0, 4, layer="gateway", covers_tries=True)
+    failed = record("t", 0.1, 1, parent="r", layer="gateway", needs_parent=True, replica="a", outcome="error")
+    answered = record("u", 1.1, 4, parent="r", layer="gateway", needs_parent=True, replica="b")
+    other = record("v", 0, 1, parent="x", layer="gateway", needs_parent=True)  # below what generates nothing
+    joined = join([request, failed, answered, other])
+    assert joined.attempts.keys() == {key("r"), key("t")}
+    assert joined.attempts[key("r")]["record_ids"] == [key("r"), key("u")]
+    assert [joined.attempts[key(name)]["replica"] for name in "rt"] == ["b", "a"]
+    assert (joined.request["attempts"], joined.request["retry_count"]) == (2, 1)
+
+
+def test_spans_that_mark_tries_are_counted_at_the_request_above_them() -> None:
+    request = record("p", 0, 4, layer="gateway", covers_tries=True, outcome="error")
+    call = record("c", 0.1, 1, parent="p", layer="gateway", outcome="error")  # the only one with a span
+    links = [link("f", "p"), *({**link(name, "f"), "marks_try": True} for name in "qrs")]
+    joined = join([request, call], links=[*links, *links])  # a copy marks no other try
+    assert (joined.request["attempts"], joined.request["retry_count"]) == (1, 2)

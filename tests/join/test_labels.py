@@ -82,8 +82,26 @@ def test_the_answers_id_helps_where_the_span_was_not_recorded() -> None:
     assert joined.request["verdict"] == "rejected"
 
 
+def test_a_span_that_was_not_collected_is_found_by_what_was_called_from_it() -> None:
+    """An agent's two calls in one trace, known by the engine alone, below spans that were not collected."""
+    rows = [record("a", 0, 1, layer="engine", parent="client-a"), record("b", 2, 3, layer="engine", parent="client-b")]
+    labels = [label("span", key("client-b"), label_id="L"), label("span", key("client-a")[33:], label_id="M")]
+    joined = join(rows, labels, settings=one_workload(quality={}))
+    assert {name: row["request_key"] for name, row in joined.labels.items()} == {"L": key("b"), "M": key("a")}
+
+
+def test_a_span_that_was_not_collected_is_found_by_a_trace_of_one_request_only() -> None:
+    rows = [record("a", 0, 1), record("b", 2, 3), record("c", 0, 1, trace=OTHER_TRACE)]
+    labels = [label("span", key("lost"), label_id="L"), label("span", key("lost", OTHER_TRACE), label_id="M")]
+    joined = join(rows, labels, settings=one_workload(quality={}))
+    assert {name: row["request_key"] for name, row in joined.labels.items()} == {"M": key("c", OTHER_TRACE)}
+
+
 def test_a_label_of_nothing_known_is_left_out() -> None:
-    unknown = [label("span", key("x")), label("response", "x"), label("request", "x"), label("trace", OTHER_TRACE)]
+    unknown = [
+        *(label("span", key("x", OTHER_TRACE)), label("span", "00000000000000ff")),
+        *(label("response", "x"), label("request", "x"), label("trace", OTHER_TRACE)),
+    ]
     joined = joined_with(unknown)
     assert joined.labels == {}
     assert joined.request["verdict"] == "unlabelled"

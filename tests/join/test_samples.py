@@ -89,6 +89,26 @@ def increases(rows: Sequence[Row], **given: Any) -> list[float | None]:
             [None, 3, 1],
             id="starts that two writers disagree on are no reset",
         ),
+        pytest.param(
+            [reading(0, 5, start=-50, from_zero=True), reading(10, 8, start=-50, from_zero=True)],
+            [5, 3],
+            id="a first reading of what is known to have begun at 0",
+        ),
+        pytest.param(
+            [reading(at, value, start=0, from_zero=True) for at, value in ((0, 1), (10, 1), (20, 4))],
+            [1, 0, 3],
+            id="begun in the second of its first reading",
+        ),
+        pytest.param(
+            [reading(0, 5, start=-301, from_zero=True), reading(400, 8, start=310, from_zero=True)],
+            [None, 8],
+            id="begun too long ago, and begun anew in a gap",
+        ),
+        pytest.param(
+            [reading(0, 500, start=-400), reading(10, 510, start=10), reading(20, 512, start=10)],
+            [None, 10, 2],
+            id="a collector that began anew gives the time of its first reading as the start",
+        ),
         pytest.param([reading(0, 5), reading(301, 8), reading(311, 9)], [None, None, 1], id="a gap"),
         pytest.param([reading(0, 5), reading(300, 8)], [None, 3], id="as long as may be"),
         pytest.param([reading(0, 9), reading(400, 2)], [None, None], id="a reset within a gap"),
@@ -118,6 +138,19 @@ def increases(rows: Sequence[Row], **given: Any) -> list[float | None]:
 )
 def test_trap_23_counters_become_increases(rows: list[Row], told: list[float | None]) -> None:
     assert increases(rows) == told
+
+
+def histogram(at: float, *counts: float, **given: Any) -> Row:
+    """A reading of a histogram with bounds 1 and 2, of all that were observed the last of the counts."""
+    buckets = {"bucket_bounds": [1.0, 2.0], "bucket_counts": [float(count) for count in counts[:2]]}
+    return reading(at, counts[2], metric="itl_s", kind="histogram", **buckets, **given)
+
+
+def test_a_histogram_is_reset_where_any_of_its_buckets_falls() -> None:
+    """After the restart more was observed than ever before, but less of it was fast."""
+    found = sampled([histogram(0, 5, 6, 7), histogram(10, 6, 8, 9), histogram(20, 2, 9, 12), histogram(30, 2, 9, 13)])
+    assert [(row["increase"], row["reset"]) for row in found] == [(None, False), (2, False), (12, True), (1, False)]
+    assert found[2]["bucket_counts"] == [2, 9]
 
 
 def test_what_a_row_tells() -> None:

@@ -92,6 +92,94 @@ def test_trap_19_only_the_engines_own_records_cover_and_only_its_own_counter_cou
     assert [row[name] for name in told] == [1, 1, 2, 0.5]
 
 
+def served(when: float, increase: float, **given: Any) -> Row:
+    """A reading of the web server's count of requests, which is of the process."""
+    told = {"layer": "process", "metric": "http_requests", "series_id": "http", "reason": "2xx"}
+    return sample(when, increase, **{**told, **given})
+
+
+def test_the_counter_that_counted_the_most_is_the_one_that_counts() -> None:
+    """Ten were sent; the engine finished six, of which five left a record: the other four were given up."""
+    samples = [sample(200, 6), served(200, 9), served(200, 1, reason="5xx", series_id="http5")]
+    row = coverage([attempt(150 + number) for number in range(5)], samples)[0, "r"]
+    names = ("counter", "requests_counted", "attempts_compared", "coverage_ratio", "requests_unobserved")
+    assert [row[name] for name in names] == ["http_requests", 10, 5, 0.5, 5]
+    assert json.loads(row["counted_by_reason"]) == {"2xx": 9, "5xx": 1}
+
+
+def test_an_engine_that_finished_more_than_its_web_server_took_in_counts_itself() -> None:
+    """Prompts in one request, or another frontend beside the web server."""
+    row = coverage([attempt(150.0)], [sample(200, 6), served(200, 2)])[0, "r"]
+    assert (row["counter"], row["requests_counted"], row["requests_unobserved"]) == ("finished_requests", 6, 5)
+
+
+def test_a_web_server_of_no_engine_counts_nothing() -> None:
+    assert coverage([attempt(150.0)], [served(200, 7)])[0, "r"]["requests_counted"] is None
+
+
+def test_what_a_caller_saw_is_not_unobserved() -> None:
+    """Of ten that were sent the engine shows five; a gateway shows two more on this replica, a client two on none.
+
+    The client's refused call reached no server; its call to an address that no metrics name was answered.
+    """
+    attempts = [
+        *(attempt(150 + number) for number in range(5)),
+        attempt(160.0, engine_seen=False, outcome="cancelled"),
+        attempt(161.0, engine_seen=False, outcome="error"),
+        attempt(162.0, replica=None, engine_seen=False, outcome="timeout"),
+        attempt(163.0, replica=None, engine_seen=False, outcome="error"),
+        attempt(164.0, replica="10.0.0.1:8000", engine_seen=False, outcome="ok"),
+    ]
+    row = coverage(attempts, [sample(200, 5), served(200, 10)])[0, "r"]
+    assert (row["coverage_ratio"], row["requests_unobserved"]) == (0.5, 1)
+
+
+def test_replicas_share_what_nothing_places() -> None:
+    """Six and two are missing; four calls of a client are on no known replica: three of the first, one of the other."""
+    samples = [served(200, 6), served(200, 2, replica="q"), sample(200, 0), sample(200, 0, replica="q")]
+    lost = [attempt(160.0 + number, replica=None, engine_seen=False, outcome="ok") for number in range(4)]
+    found = coverage(lost, samples)
+    assert [found[0, name]["requests_unobserved"] for name in ("r", "q")] == [3, 1]
+
+
+def bounds(tmp_path: Path, unobserved: dict[str, tuple[str | None, int]]) -> dict[str | None, list[float | None]]:
+    """unobserved and goodput ratios by pool, of three accepted requests and one failed in p, and one failed in q."""
+    requests = [judged(f"a{number}", "accepted", 5.0 + number, replica="a", pool="p") for number in range(3)]
+    requests += [judged("b", "failed", 9.0, replica="a", pool="p"), judged("c", "failed", 9.0, replica="c", pool="q")]
+    hours = [
+        {"window_start": at(0), "window_s": 3600, "replica": name, "pool": pool, "requests_unobserved": count}
+        for name, (pool, count) in unobserved.items()
+    ]
+    paths = []
+    for name, rows in (("requests", requests), ("coverage", hours)):
+        pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(name)), tmp_path / f"{name}.parquet")
+        paths.append([str(tmp_path / f"{name}.parquet")])
+    stretch = Stretch(START_S, START_S + 3600, (at_ns(-10), at_ns(4000)))
+    rows = measure(one_workload(ttft_s=1.0), Parts(paths[0], coverage=paths[1]), [300], stretch).goodput
+    told = ("unobserved", "goodput_ratio_low", "goodput_ratio", "goodput_ratio_high")
+    kept = rows.filter(rows["slice"].is_in(["overall", "pool"])).to_dicts()
+    return {row["pool"]: [row[name] for name in told] for row in kept}
+
+
+def test_goodput_lies_between_none_and_all_of_what_nobody_saw(tmp_path: Path) -> None:
+    """Four missing in p: 3 of 8 to 7 of 8; over both pools 3 of 9 to 7 of 9."""
+    found = bounds(tmp_path, {"a": ("p", 4), "c": ("q", 0)})
+    assert found["p"] == [4.0, 3 / 8, 3 / 4, 7 / 8]
+    assert found["q"] == [0.0, 0.0, 0.0, 0.0]
+    assert found[None] == [4.0, 3 / 9, 3 / 5, 7 / 9]
+
+
+def test_a_replica_that_no_request_names_is_missed_all_the_same(tmp_path: Path) -> None:
+    """A dark replica of p adds to p; one of no known pool, and one of a pool without requests, to all of them."""
+    assert bounds(tmp_path, {"a": ("p", 0), "dark": ("p", 4)})["p"][0] == 4.0
+    found = bounds(tmp_path, {"dark": (None, 4), "other": ("elsewhere", 1)})
+    assert [found[name][0] for name in ("p", "q", None)] == [4.0, 1.0, 5.0]
+
+
+def test_without_a_counter_nobody_knows_what_is_missing(tmp_path: Path) -> None:
+    assert bounds(tmp_path, {})[None] == [None, None, 3 / 5, None]
+
+
 @pytest.mark.parametrize(("ratios", "expected"), [({"a": 0.5, "b": 1.0}, 0.625), ({"a": 0.5}, 0.5), ({}, None)])
 def test_goodput_weighs_coverage_by_requests(tmp_path: Path, ratios: dict[str, float], expected: float | None) -> None:
     """Three requests on replica a, one on b; a replica whose counter is not known has no weight."""

@@ -231,7 +231,7 @@ def test_a_random_fleet_by_plain_python(seed: int) -> None:
         for replica in "abc":
             ended = [a for a in attempts if a["replica"] == replica and first <= a["ended_ns"] < last]
             both = [a for a in ended if a["input_tokens"] is not None and a["cached_input_tokens"] is not None]
-            cache, window = (found[name][minute, replica] for name in REPLICAS.tables)
+            cache, window = (found[name][minute, replica] for name in ("cache_by_replica", "replica_windows"))
             asked = sum(a["input_tokens"] for a in both)
             assert cache["hit_ratio"] == pytest.approx(sum(a["cached_input_tokens"] for a in both) / asked)
             hits = [a["ttft_s"] for a in both if a["outcome"] == "ok" and a["cached_input_tokens"] > 0]
@@ -249,3 +249,31 @@ def test_a_random_fleet_by_plain_python(seed: int) -> None:
                 if any(start <= begin and until <= end for start, end in mine)
             )
             assert window["busy_s"] == pytest.approx(busy / 1e9)
+
+
+def started(when: float, began: float, **given: Any) -> Row:
+    """A reading of when the process began."""
+    return reading(when, "process_started_s", at_ns(began) / 1e9, layer="process", **given)
+
+
+def up_s(attempts: Iterable[Row], samples: Iterable[Row]) -> float:
+    rows = rows_of(attempts, samples, grain=3600)["replica_windows"]
+    return float(rows[0, "r"]["up_s"])
+
+
+def test_a_replica_is_not_up_while_its_process_begins_anew() -> None:
+    """Readings to 60 s and from 120 s on, well within staleness: the gap is an outage only where the start changed."""
+    gauges = [reading(when, "running_requests") for when in (0, 30, 60, 120, 150)]
+    same = [started(when, -500) for when in (0, 30, 60, 120, 150)]
+    restarted = [started(when, -500 if when < 100 else 90) for when in (0, 30, 60, 120, 150)]
+    assert up_s([], gauges + same) == 150
+    assert up_s([], gauges + restarted) == 90
+    row = rows_of([], gauges + restarted, grain=3600)["replica_windows"][0, "r"]
+    assert row["appeared"]
+
+
+def test_a_counter_that_fell_shows_an_outage_too_and_work_in_it_that_it_was_up() -> None:
+    counters = [reading(when, "output_tokens", increase=1, reset=when == 120) for when in (0, 30, 60, 120, 150)]
+    assert up_s([], counters) == 90
+    # an answer that ended after the last reading before, and one that began before the first after
+    assert up_s([attempt(50, 70), attempt(110, 130)], counters) == 70 + 40

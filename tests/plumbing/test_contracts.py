@@ -22,7 +22,15 @@ TABLES = (
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
     "judged_hours",
     *("label_records", "label_rows", "landed_files", "load_windows", "ops_events", "price_lines", "quality_labels"),
-    *("quarantine", "record_rows", "replica_samples", "replica_windows", "requests", "restatements"),
+    *(
+        "quarantine",
+        "record_rows",
+        "replica_histograms",
+        "replica_samples",
+        "replica_windows",
+        "requests",
+        "restatements",
+    ),
     *(
         "sample_records",
         "sample_rows",
@@ -32,7 +40,16 @@ TABLES = (
         "session_labels",
         "sessions",
     ),
-    *("source_ledger", "source_rows", "sources", "span_links", "token_prices", "waste"),
+    *(
+        "source_ledger",
+        "source_rows",
+        "sources",
+        "span_links",
+        "token_prices",
+        "unjoined_labels",
+        "unknown_metrics",
+        "waste",
+    ),
 )
 # How the lake stores each: its layer, then its tables by the partitions that they have.
 STORED = {
@@ -50,11 +67,20 @@ STORED = {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier",
         "hour": "cost_ledger coverage",
         "day": "disruptions id_hours",
-        "windows": "cache_by_replica gate_failures goodput load_windows replica_windows restatements waste",
+        "windows": """cache_by_replica gate_failures goodput load_windows replica_histograms replica_windows
+            restatements waste""",
     },
     "monitored": {"none": "alarm_events alarm_power alarm_series alarms"},
 }
-DERIVED = {"accepted_units", "binding_gate", "deliveries", "sessions", "sources"}  # derived from others when asked
+DERIVED = {
+    "accepted_units",
+    "binding_gate",
+    "deliveries",
+    "sessions",
+    "sources",
+    "unjoined_labels",
+    "unknown_metrics",
+}  # when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
     "id_hours",
@@ -78,7 +104,18 @@ HOURS: Mapping[str, list[tuple[dict[str, Any], int]]] = {
         ({"arrived_at": JUST_BEFORE, "ended_at": None}, 498656),
     ],
 }
-TYPES = {"VARCHAR", "VARCHAR[]", "INTEGER[]", "BIGINT[]", "BIGINT", "INTEGER", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"}
+TYPES = {
+    "VARCHAR",
+    "VARCHAR[]",
+    "INTEGER[]",
+    "BIGINT[]",
+    "DOUBLE[]",
+    "BIGINT",
+    "INTEGER",
+    "DOUBLE",
+    "BOOLEAN",
+    "TIMESTAMPTZ",
+}
 
 # docs/semantics.md#published-relations, with those of #windows for goodput.
 PROMISED = {
@@ -242,6 +279,7 @@ def test_the_arrow_schema_has_the_columns_in_order(table: str) -> None:
         "VARCHAR[]": pa.list_(pa.string()),
         "INTEGER[]": pa.list_(pa.int32()),
         "BIGINT[]": pa.list_(pa.int64()),
+        "DOUBLE[]": pa.list_(pa.float64()),
         "BIGINT": pa.int64(),
         "INTEGER": pa.int32(),
         "DOUBLE": pa.float64(),

@@ -19,6 +19,7 @@ import pytest
 from goodput.conform.ingest import ingest
 from goodput.errors import PartitionsBlocked
 from goodput.join.nodes import JOIN, JUDGED_HOURS
+from goodput.measure.nodes import REPLICAS
 from goodput.nodes import NODES
 from goodput.plumbing import compute, graph, settled, sql_files
 from goodput.plumbing.hours import HOUR_FORMAT
@@ -263,7 +264,7 @@ def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
     }
     assert waiting == {
         *((name, hour) for name in ("requests", "session_hours", "quality_labels") for hour in (NOON, after)),
-        *((name, DAY) for name in ("goodput", "gate_failures", "load_windows", "cache_by_replica", "replica_windows")),
+        *((name, DAY) for name in ("goodput", "gate_failures", "load_windows", *REPLICAS.tables)),
     }
     with pytest.raises(duckdb.Error, match="serving_records"):
         ask(workspace, "FROM serving_records")

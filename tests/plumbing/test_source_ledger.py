@@ -36,7 +36,7 @@ REFUSED = SourceEntry("s2", "", "", "b.bin", "/landing", "otlp", "refused", "no 
 def entries(lake: Lake) -> list[SourceEntry]:
     rows = read(lake).to_pylist()
     return [
-        SourceEntry(**{**row, "ignored": json.loads(row["ignored"]), "partitions": json.loads(row["partitions"])})
+        SourceEntry(**{**row, **{name: json.loads(row[name]) for name in ("ignored", "unknown_metrics", "partitions")}})
         for row in rows
     ]
 

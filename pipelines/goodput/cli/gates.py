@@ -14,6 +14,12 @@ from goodput.settings.gates import GATES, LATENCY_GATES
 LATENCIES: Mapping[str, str] = {name: gate.measured for name, gate in LATENCY_GATES.items()}
 
 
+_BETWEEN_TOKENS = (
+    "engines report times between tokens for all requests of a window together (itl_s in relation replica_histograms), "
+    "not for each request"
+)
+
+
 class Result(StrEnum):
     """What became of one gate."""
 
@@ -138,7 +144,8 @@ def _rejections(record: RequestRecord) -> Iterator[str]:
 
 def _unmeasured(_: RequestRecord, found: list[Gate]) -> str:
     missing = [gate.gate for gate in found if gate.result is Result.not_measured]
-    return f"no source measured {', '.join(missing)}, for which a bound is set"
+    reason = f"no source measured {', '.join(missing)}, for which a bound is set"
+    return f"{reason}; {_BETWEEN_TOKENS}" if {"itl_p95", "jitter"} & set(missing) else reason
 
 
 _REASONS: dict[str, Callable[[RequestRecord, list[Gate]], str]] = {

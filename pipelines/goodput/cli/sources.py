@@ -14,9 +14,11 @@ from rich.console import Console
 from goodput.cli.blocked import print_blocked
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import batches, destination, write_csv, write_json
-from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
+from goodput.cli.render import console, table, until_reader_leaves
 
+FILES_SHOWN = 200  # laying out more takes longer than finding them
 QUARANTINED_SHOWN = 20
+UNUSED_SHOWN = 20
 
 _LEDGER = """
     SELECT *, CASE WHEN rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored
@@ -32,7 +34,22 @@ _QUARANTINED = """
     ORDER BY path, line, position
     LIMIT $shown
 """
+_UNKNOWN = "SELECT metric, readings, sources FROM unknown_metrics ORDER BY readings DESC, metric"
+_UNJOINED = """
+    SELECT evaluator, subject_kind AS names, reason, count(*) AS labels
+    FROM unjoined_labels
+    GROUP BY ALL
+    ORDER BY labels DESC, evaluator, names, reason
+"""
+_EXISTS = "FROM information_schema.tables WHERE table_schema = 'main' AND table_name = $relation"  # older databases
+_TOTALS = """
+    SELECT count(*) AS files, count(DISTINCT landing) AS landings, count(*) FILTER (WHERE identity_r <> 'ok') AS broken,
+        bool_or(contains(ignored, $unread)) AS unread,
+        sum(rows_read), sum(rows_kept), sum(rows_duplicate), sum(rows_quarantined), sum(rows_ignored)
+    FROM ledger
+"""
 _COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
+_UNREAD = '"span_looks_like_call:'  # as `collect.unread` counts them
 _HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
 
 
@@ -57,7 +74,8 @@ def sources(
 ) -> None:
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
-    Column R is `ok` where that holds and BROKEN where it does not. Below stand the partitions that are blocked, if any.
+    Column R is `ok` where that holds and BROKEN where it does not. Below stand, if there are any, metrics that no
+    dialect knows and partitions that are blocked; with --problems labels that judge no request too.
 
     Example:
       goodput sources
@@ -68,9 +86,11 @@ def sources(
             _write(connection, format, problems)
             return
         out = console()
-        _print_ledger(out, rows(connection, _LEDGER, {"problems": problems}), problems)
+        _print_ledger(out, connection, problems)
         if problems:
             _print_quarantined(out, connection)
+            _print_unused(out, connection, "Labels that judge no request", "unjoined_labels", _UNJOINED)
+        _print_unused(out, connection, "Metrics that no dialect knows", "unknown_metrics", _UNKNOWN)
         print_blocked(out, connection)
 
 
@@ -90,28 +110,29 @@ def _place(source: Row) -> str:
     return landing if landing.rpartition("/")[2] == path else f"{landing}/{path}"
 
 
-def _print_ledger(out: Console, ledger: list[Row], problems: bool) -> None:
-    if not ledger:
+def _print_ledger(out: Console, connection: duckdb.DuckDBPyConnection, problems: bool) -> None:
+    connection.execute(f"CREATE TEMP TABLE ledger AS {_LEDGER}", {"problems": problems})
+    ((count, landings, broken, unread, *totals),) = connection.execute(_TOTALS, {"unread": _UNREAD}).fetchall()
+    if not count:
         out.print("No source file has a problem." if problems else "No source file has been read.")
         return
-    of_several = len({f["landing"] for f in ledger}) > 1
     lines = [
         (
-            _place(f) if of_several else f["path"],
+            _place(f) if landings > 1 else f["path"],
             f["reader"],
             *(f[count] for count in _COUNTS),
             f["identity_r"],
             remarks(f),
         )
-        for f in ledger[:MAX_ROWS]
+        for f in rows(connection, "FROM ledger ORDER BY landing, path, source_id LIMIT $shown", {"shown": FILES_SHOWN})
     ]
-    broken = sum(f["identity_r"] != "ok" for f in ledger)
-    totals = [sum(f[count] for f in ledger) for count in _COUNTS]
-    files = f"{len(ledger)} file{'' if len(ledger) == 1 else 's'}"
+    files = f"{count} file{'' if count == 1 else 's'}"
     lines.append((files, "", *totals, f"{broken} BROKEN" if broken else "ok", ""))
     out.print(table(_HEADER, lines, out.width, total=True))
-    if len(ledger) > MAX_ROWS:
-        out.print(f"Only the first {MAX_ROWS} files are shown; the totals are of all. --format csv has every one.")
+    if unread:
+        out.print("Some spans look like calls and are not read: goodput connect FILE shows their attributes.")
+    if count > FILES_SHOWN:
+        out.print(f"Only the first {FILES_SHOWN} files are shown; the totals are of all. --format csv has every one.")
 
 
 def remarks(source: Row) -> str:
@@ -124,6 +145,17 @@ def remarks(source: Row) -> str:
         found.append(f"unfinished tail of {source['torn_tail_bytes']} bytes")
     found += [f"{rule}: {count}" for rule, count in sorted(ignored.items()) if count]
     return "; ".join(found)
+
+
+def _print_unused(out: Console, connection: duckdb.DuckDBPyConnection, title: str, relation: str, asked: str) -> None:
+    found = rows(connection, asked) if rows(connection, _EXISTS, {"relation": relation}) else []
+    if not found:
+        return
+    out.print()
+    out.print(f"{title}:")
+    out.print(table(tuple(found[0]), [tuple(row.values()) for row in found[:UNUSED_SHOWN]], out.width))
+    if len(found) > UNUSED_SHOWN:
+        out.print(f'All of them: goodput query "from {relation}" --format csv')
 
 
 def _print_quarantined(out: Console, connection: duckdb.DuckDBPyConnection) -> None:

@@ -24,6 +24,11 @@ class Field:
     type: AttributeType
     emitted: tuple[str, ...]
 
+    @property
+    def wanted(self) -> tuple[Wanted, ...]:
+        """The names that may carry the column, with the type as which they are decoded."""
+        return tuple(Wanted(name, self.type) for name in self.emitted)
+
     def value(self) -> pl.Expr:
         """The column's value; an empty text says nothing."""
         said = [pl.col(name) for name in self.emitted]
@@ -99,7 +104,7 @@ class Dialect:
     @property
     def wanted(self) -> tuple[Wanted, ...]:
         """Every name that has to be decoded into a column."""
-        mapped = tuple(Wanted(name, field.type) for field in self.fields for name in field.emitted)
+        mapped = tuple(wanted for field in self.fields for wanted in field.wanted)
         return mapped + self.also_wanted + self.signature
 
     def leave_out(

@@ -10,8 +10,9 @@ from typing import Literal
 
 import polars as pl
 
-Kind = Literal["gauge", "counter"]
-Layer = Literal["engine", "gateway"]
+Kind = Literal["gauge", "counter", "histogram"]
+Layer = Literal["engine", "gateway", "process"]
+HISTOGRAM_PARTS = ("_bucket", "_count", "_sum")  # behind a histogram's name: the lines that Prometheus text has of it
 _RAY = "ray_"  # in front of the names of engines that run under Ray, which allows no colon
 
 
@@ -27,7 +28,8 @@ class Metric:
     canonical: str | None  # None: left out by rule
     kind: Kind
     when: pl.Expr | None = None  # over `description`, `version` and `labels`: the meaning holds only there
-    scale: float = 1.0  # canonical value = emitted value x scale
+    scale: float = 1.0  # canonical value = emitted value x scale; of a histogram what was observed, not its counts
+    value: pl.Expr | None = None  # over `labels`: an "info" metric says its numbers there, and its value is always 1
     reason: str | None = None  # of counted requests: why they ended, for all of them
     reason_label: str | None = None  # or the label that says why
     replica_labels: tuple[str, ...] = ()  # labels that name the replica, where the emitter reports on another
@@ -36,7 +38,7 @@ class Metric:
     @property
     def spellings(self) -> Iterator[str]:
         """Every name that this one is emitted as: by Prometheus clients, by OTel, and through Ray."""
-        is_reading = self.emitted.endswith(("_count", "_sum"))
+        is_reading = self.emitted.endswith(HISTOGRAM_PARTS)
         suffixes = ("", "_total") if self.kind == "counter" and not is_reading else ("",)
         plain = self.emitted.replace(":", "_")
         for stem in dict.fromkeys((self.emitted, plain, _RAY + plain, _RAY + self.emitted)):
@@ -45,8 +47,13 @@ class Metric:
 
 @dataclass(frozen=True, eq=False)
 class MetricDialect:
-    """The metrics of one emitter. A gateway's stand for many replicas: its own are never added to theirs."""
+    """The metrics of one emitter, and the names that it emits beside them of which no number is made.
+
+    A gateway's stand for many replicas: its own are never added to theirs. What every process emits in the same way
+    has the layer "process": it counts where the engine or gateway of that process is known.
+    """
 
     name: str
     metrics: tuple[Metric, ...]
+    left_out: tuple[str, ...] = ()  # regular expressions of whole names, without suffixes, that no metric above has
     layer: Layer = "engine"

@@ -54,11 +54,19 @@ class Received:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)  # rule -> rows
     refused: list[RefusedRow] = field(default_factory=list)
+    unknown_metrics: dict[str, int] = field(default_factory=dict)  # name without suffixes -> readings
 
     def ignore(self, rule: str, rows: int) -> None:
         """Count rows that are left out by a rule."""
         if rows:
             self.ignored[rule] = self.ignored.get(rule, 0) + rows
+
+    def leave_out_metrics(self, readings: pl.DataFrame) -> None:
+        """Count readings of metrics that are not read: `name` without suffixes, `readings`, `left_out` (by rule)."""
+        for name, count, left_out in readings.select("name", "readings", "left_out").iter_rows():
+            self.ignore("metric_left_out" if left_out else "metric_unknown", count)
+            if not left_out:
+                self.unknown_metrics[name] = self.unknown_metrics.get(name, 0) + count
 
     def add(self, table: str, rows: pl.DataFrame) -> None:
         """Put rows to those that the table has; two dialects need not give the same columns."""

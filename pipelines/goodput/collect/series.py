@@ -3,6 +3,7 @@
 Worked out once for each different series; the readings themselves are `samples`' work.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -12,7 +13,7 @@ import polars as pl
 
 from goodput.collect.dialects.registry import METRIC_DIALECTS
 from goodput.collect.label_sets import label
-from goodput.collect.metric import Metric, MetricDialect
+from goodput.collect.metric import HISTOGRAM_PARTS, Metric, MetricDialect
 from goodput.collect.row_id import row_ids
 from goodput.settings.model import Settings
 
@@ -20,7 +21,13 @@ Feed = Literal["otlp", "prometheus", "query_range"]
 _FEEDS: tuple[Feed, ...] = ("otlp", "prometheus", "query_range")
 RESOURCE = "resource."  # in front of the columns of resource attributes
 VERSION_KEY = "service.version"  # of the resource; the version of a scope is that of a library, or of a collector
-_ACCEPTED = {"counter": ("counter", "histogram", "summary"), "gauge": ("gauge", "info")}
+_ACCEPTED = {
+    "counter": ("counter", "histogram", "summary"),
+    "gauge": ("gauge", "info"),
+    "histogram": ("histogram",),
+}
+_SUFFIX = r"_(?:total|sum|count|bucket|created)$"
+CREATED = "_created"
 _IDENTITY = ("layer", "replica", "metric", "emitted", "labels", "version", "feed", "temporality")
 _REMEMBERED = 64  # sets of series: each scrape of a target shows the same
 
@@ -52,8 +59,40 @@ class _Meaning:
 
 @cache
 def metric_names() -> frozenset[str]:
-    """Every emitted metric name that a dialect knows."""
-    return frozenset(_meanings())
+    """Every name of a line or point that a dialect reads: metrics, parts of histograms, and when either began."""
+    parts = {name + part for name in histogram_names() for part in HISTOGRAM_PARTS}
+    names = parts.union(_meanings())
+    began = {name_of_family(name) + CREATED for name in names - _gauges()}
+    return frozenset(names | began)
+
+
+@cache
+def histogram_names() -> frozenset[str]:
+    """The names of the histograms that a dialect reads as such."""
+    return frozenset(
+        name for name, found in _meanings().items() if any(item.metric.kind == "histogram" for item in found)
+    )
+
+
+def name_of_family(name: str) -> str:
+    """The name of the metric that a name of Prometheus text belongs to."""
+    return re.sub(_SUFFIX, "", name)
+
+
+def family(name: pl.Expr) -> pl.Expr:
+    """The same of a column of names."""
+    return name.str.replace(_SUFFIX, "")
+
+
+def is_left_out(name: pl.Expr) -> pl.Expr:
+    """Whether metrics of this name, without its suffix, are left out by rule or read in part, rather than unknown."""
+    by_rule = "|".join(item for dialect in METRIC_DIALECTS for item in dialect.left_out)
+    return name.str.contains(f"^(?:{by_rule})$") | name.is_in([name_of_family(known) for known in _meanings()])
+
+
+@cache
+def _gauges() -> frozenset[str]:
+    return frozenset(name for name, found in _meanings().items() if all(item.metric.kind == "gauge" for item in found))
 
 
 def context(settings: Settings, feed: Feed, target: str | None) -> Context:
@@ -119,7 +158,7 @@ def _worded(rows: pl.DataFrame, meaning: _Meaning, whose: Context) -> pl.DataFra
     told = f", but {metric.emitted} is a {metric.kind}"
     return rows.select(
         *("series", "emitted", "labels", "version"),
-        temporality=pl.col("temporality") if metric.kind == "counter" else pl.lit(None, pl.String),
+        temporality=pl.col("temporality") if metric.kind != "gauge" else pl.lit(None, pl.String),
         meaning=pl.lit("known" if metric.canonical else "left out"),
         wrong=pl.when(differs).then(pl.concat_str(pl.lit("is emitted as a "), pl.col("type"), pl.lit(told))),
         dialect=pl.lit(meaning.dialect.name),
@@ -127,6 +166,7 @@ def _worded(rows: pl.DataFrame, meaning: _Meaning, whose: Context) -> pl.DataFra
         metric=pl.lit(metric.canonical, pl.String),
         kind=pl.lit(metric.kind),
         scale=pl.lit(metric.scale),
+        labelled=pl.lit(None, pl.Float64) if metric.value is None else metric.value,
         preference=pl.lit(metric.generation * 100 + meaning.rank * len(_FEEDS) + _FEEDS.index(whose.feed), pl.Int32),
         feed=pl.lit(whose.feed),
         reason=label(metric.reason_label) if metric.reason_label else pl.lit(metric.reason, pl.String),

@@ -9,8 +9,9 @@ from functools import cache
 import polars as pl
 import pyarrow as pa
 
+from goodput.collect.declared import resource_keys, span_dialects
 from goodput.collect.dialect import Dialect, Left
-from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY, SPAN_DIALECTS
+from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY
 from goodput.collect.leave_out import configured
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.events import WantedEvents
@@ -19,7 +20,9 @@ from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
 from goodput.collect.otlp.records import LOG_COLUMNS, SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.samples import take_samples
-from goodput.collect.series import VERSION_KEY, metric_names
+from goodput.collect.series import VERSION_KEY, histogram_names, is_left_out, metric_names
+from goodput.collect.unread import UnreadCalls
+from goodput.collect.witness import Witness
 from goodput.settings.model import Attributes, Settings
 
 OF_THE_PROCESS = (
@@ -33,33 +36,45 @@ _ANYWHERE = ("request_key", "tenant", "session_id", "route")
 class OtlpReading:
     """One OTLP file, block by block; see `received.Reading`."""
 
-    def __init__(self, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        file: LandedFile,
+        settings: Settings,
+        on_bytes: Callable[[int], None] | None = None,
+        witness: Witness | None = None,
+    ) -> None:
+        self._witness = witness
+        self._unread = UnreadCalls()
         self._settings = settings
         self._attributes = settings.attributes
         self._matched = sorted({name for w in settings.workloads.values() for name in w.match.attributes})
         self._leave_out = settings.leave_out
+        self._span_dialects = span_dialects(settings)
         named = [name for values in settings.attributes.model_dump().values() for name in values] + self._matched
         named += sorted({name for rule in settings.leave_out.values() for name in rule.attributes})
         strings = [Wanted(name, "string") for name in named if not _is_column(name)]
+        of_spans = [w for dialect in self._span_dialects for w in dialect.wanted]
         of_logs = [w for dialect in LOG_DIALECTS for w in dialect.wanted]
         of_logs += [
             Wanted(name, "string") for name in named if not name.startswith(_RESOURCE) and name not in LOG_COLUMNS
         ]
         of_resource = [Wanted(name.removeprefix(_RESOURCE), "string") for name in [*named, VERSION_KEY]]
-        of_resource += [Wanted(w.key.removeprefix(_RESOURCE), w.type) for w in of_logs if w.key.startswith(_RESOURCE)]
+        of_resource += resource_keys((*LOG_DIALECTS, *self._span_dialects))
         limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
         self._reader = OtlpReader(
             file.path,
-            span_keys=_distinct([w for dialect in SPAN_DIALECTS for w in dialect.wanted] + strings),
+            span_keys=_distinct([w for w in of_spans if not w.key.startswith(_RESOURCE)] + strings),
             resource_keys=_distinct(of_resource),
             log_keys=_distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),
             wanted_events=WantedEvents(
-                [name for dialect in SPAN_DIALECTS for name in dialect.first_token_events],
-                [value for dialect in SPAN_DIALECTS for value in dialect.event_values],
+                [name for dialect in self._span_dialects for name in dialect.first_token_events],
+                [value for dialect in self._span_dialects for value in dialect.event_values],
             ),
             metric_names=metric_names(),
+            histogram_names=histogram_names(),
             limits=limits,
             on_bytes=on_bytes,
+            every=witness is not None,
         )
         self.torn_tail_bytes = 0
         self.stopped: str | None = None
@@ -75,30 +90,42 @@ class OtlpReading:
         for bad in block.bad_lines:
             received.refused.append(RefusedRow(bad.line, 0, None, "line_unreadable", bad.reason, bad.excerpt))
         received.rows_read = len(block.bad_lines) + block.metric_points
-        received.ignore("metric_unknown", block.metric_points - (block.points.num_rows if block.points else 0))
+        received.ignore("part_of_reading", block.folded_points)
+        if block.unread_metrics is not None:
+            unread = pl.DataFrame(block.unread_metrics).with_columns(left_out=is_left_out(pl.col("name")))
+            received.leave_out_metrics(unread)
+            if self._witness:
+                self._witness.metrics(unread.filter(~pl.col("left_out"))["name"])
         if block.spans is not None:
-            self._take(received, block.spans, SPAN_DIALECTS, "span_is_no_request")
+            self._take(received, block.spans, self._span_dialects)
         if block.logs is not None:
-            self._take(received, block.logs, LOG_DIALECTS, "log_is_no_label")
+            self._take(received, block.logs, LOG_DIALECTS)
         if block.points is not None:
             readings = _readable(received, pl.DataFrame(block.points), "sample_records")
             take_samples(received, readings.drop("unreadable"), self._settings, "otlp")
         return received
 
-    def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...], otherwise: str) -> None:
+    def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...]) -> None:
         frame = _frame(rows)
         received.rows_read += frame.height
         shares, rest = _split(frame, dialects)
+        if self._witness:
+            show = self._witness.spans if dialects is self._span_dialects else self._witness.logs
+            for name, some in [*((dialect.name, mine) for dialect, mine in shares), (None, rest)]:
+                show(name, some)
         for dialect, mine in shares:
             readable = _readable(received, mine, dialect.table)
             readable = dialect.leave_out(readable, received.ignore, self._left_out(readable))
             if readable.height:
                 self._add(received, dialect, readable)
-        received.ignore(otherwise, rest.height)
-        if dialects is SPAN_DIALECTS:
-            tries = [mine.with_columns(marks_try=pl.lit(value=True)) for dialect, mine in shares if dialect.marks_try]
-            if rest.height or tries:
-                received.tables["span_links"] = _links(pl.concat([rest.with_columns(marks_try=MARKS_TRY), *tries]))
+        if dialects is not self._span_dialects:
+            received.ignore("log_is_no_label", rest.height)
+            return
+        others = rest.with_columns(marks_try=MARKS_TRY)
+        self._unread.count(received, others, (mine for _, mine in shares))
+        tries = [mine.with_columns(marks_try=pl.lit(value=True)) for dialect, mine in shares if dialect.marks_try]
+        if rest.height or tries:
+            received.tables["span_links"] = _links(pl.concat([others, *tries]))
 
     def _left_out(self, rows: pl.DataFrame) -> tuple[Left, ...]:
         return configured(self._leave_out, lambda name: _first_text([name, f"{_RESOURCE}{name}"], rows))

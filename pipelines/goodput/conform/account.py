@@ -18,6 +18,7 @@ class Account:
     duplicates: int = 0
     quarantined: int = 0
     ignored: Counter[str] = field(default_factory=Counter)
+    unknown_metrics: Counter[str] = field(default_factory=Counter)
     first_event_ns: int | None = None
     last_event_ns: int | None = None
     partitions: dict[str, set[str]] = field(default_factory=dict)
@@ -27,6 +28,7 @@ class Account:
         self.rows_read += block.rows_read
         self.quarantined += len(block.refused)
         self.ignored.update(block.ignored)
+        self.unknown_metrics.update(block.unknown_metrics)
 
     def lies_in(self, table: str, partition: str) -> bool:
         """Note a part with rows of the source; whether it is the first of its partition."""
@@ -48,6 +50,7 @@ class Account:
             rows_duplicate=self.duplicates,
             rows_quarantined=self.quarantined,
             ignored=dict(self.ignored),
+            unknown_metrics=dict(self.unknown_metrics),
             first_event_ns=self.first_event_ns,
             last_event_ns=self.last_event_ns,
             partitions={table: sorted(partitions) for table, partitions in self.partitions.items()},

@@ -62,8 +62,8 @@ WINDOWS = Node(
 REPLICAS = Node(
     "replicas",
     "measure",
-    ("cache_by_replica", "replica_windows"),
-    "Caches, queues and gauges of each replica.",
+    ("cache_by_replica", "replica_histograms", "replica_windows"),
+    "Caches, queues, gauges and histograms of each replica.",
     compute_sql,
     lookaround=replicas.lookaround,
     from_settings=JOIN_TABLES,

@@ -6,7 +6,7 @@ the pipeline never wait for each other. Schema `main` holds the public relations
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,13 +29,20 @@ LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: view
 _STATE = "state"
 _NOTED = "published.json"
 _BETWEEN = "\n"  # paths of parts; none has one within
-DERIVED = ("sources", "sessions", "binding_gate", "accepted_units")  # views whose arithmetic is sql/
+DERIVED = (
+    "sources",
+    "sessions",
+    "binding_gate",
+    "accepted_units",
+    "unjoined_labels",
+    "unknown_metrics",
+)  # views whose arithmetic is sql/
 MACROS = {"replicas_for": "peak_rps, headroom := 1.2"}
 _INSIDE = tuple(name for name in contract_names() if contract(name).published in ("table", "inside"))
 _PUBLIC_INSIDE = tuple(name for name in _INSIDE if contract(name).published == "table")
 _ADDED = {contract(name).published: name for name in contract_names() if contract(name).published in contract_names()}
 _VIEWS = tuple(name for name in contract_names() if contract(name).published == "view")
-_OVER_PARTS = (*_VIEWS, "session_hours", "id_hours")
+_OVER_PARTS = (*_VIEWS, "session_hours", "id_hours", "label_records")
 _WORKLOADS = "The gates of each workload as the settings give them: one row per gate, or one without a gate"
 _WORKLOAD_COLUMNS = {
     "workload": "Name of the workload",
@@ -64,13 +71,13 @@ def publish(lake: Lake, workloads: pa.Table) -> Published:
 
     `workloads` has a row per workload and gate. Raises LakeUnwritable.
     """
-    state = _state(lake, workloads)
+    versions, state = _versions(lake), _state(lake, workloads)
     found = _published_state(lake)
-    if found is not None and (found == state or _noted(lake) == [found, state]):
+    if found == state or (found is not None and _is_as_noted(lake, workloads, found, versions)):
         return Published(lake, changed=False)
     wanted, held = _wanted(lake, workloads), published_digests(lake)
     if held == wanted:
-        _note(lake, [found, state])
+        _note(lake, workloads, found, versions)
         return Published(lake, changed=False)
     is_same_layout = held.get("layout") == wanted["layout"]
     changed = {key: digest for key, digest in wanted.items() if held.get(key) != digest or not is_same_layout}
@@ -122,10 +129,18 @@ def _unreadable(lake: Lake) -> dict[str, str]:
     return found
 
 
+def _versions(lake: Lake) -> dict[str, int]:
+    """The version of each table of which the database has rows or views."""
+    return {name: lake.catalog[name].version for name in (*_INSIDE, *_OVER_PARTS, *_ADDED.values())}
+
+
 def _state(lake: Lake, workloads: pa.Table) -> str:
     """A digest of all that is published: equal ones need no look at any partition."""
-    versions = {name: lake.catalog[name].version for name in (*_INSIDE, *_OVER_PARTS, *_ADDED.values())}
-    return fingerprint(versions, workloads.to_pylist(), _layout(lake))
+    return fingerprint(_versions(lake), _rest(lake, workloads))
+
+
+def _rest(lake: Lake, workloads: pa.Table) -> str:
+    return fingerprint(workloads.to_pylist(), _layout(lake))
 
 
 def _published_state(lake: Lake) -> str | None:
@@ -139,17 +154,29 @@ def _published_state(lake: Lake) -> str | None:
     return None if found is None else str(found[0])
 
 
-def _noted(lake: Lake) -> object:
-    """The state of a database, and that of a lake which was found to ask for no other rows; None without any."""
+def _is_as_noted(lake: Lake, workloads: pa.Table, published: str, versions: Mapping[str, int]) -> bool:
+    """Whether a run before found the rows of this very database in the lake, and tables changed since have the same."""
     try:
-        return json.loads((lake.root / _NOTED).read_text())
+        database, rest, known = json.loads((lake.root / _NOTED).read_text())
     except (OSError, ValueError):
-        return None
+        return False
+    if (database, rest) != (published, _rest(lake, workloads)):
+        return False
+    changed = {name for name, version in versions.items() if version != known.get(name)}
+    if not changed:
+        return True
+    shown = changed | {name for name in _OVER_PARTS if _ADDED.get(name) in changed}
+    held = {key: digest for key, digest in published_digests(lake).items() if key.partition("/")[0] in shown}
+    if held != _of_tables(lake, changed):
+        return False
+    _note(lake, workloads, published, versions)
+    return True
 
 
-def _note(lake: Lake, states: Sequence[str | None]) -> None:
+def _note(lake: Lake, workloads: pa.Table, published: str | None, versions: Mapping[str, int]) -> None:
     """Spare the next run the comparison of every partition; readers have the database open, which is left alone."""
-    write_atomically(lake.root / _NOTED, lambda path: path.write_text(json.dumps(states)))
+    text = json.dumps([published, _rest(lake, workloads), versions])
+    write_atomically(lake.root / _NOTED, lambda path: path.write_text(text))
 
 
 def _layout(lake: Lake) -> str:
@@ -162,10 +189,17 @@ def _layout(lake: Lake) -> str:
 
 def _wanted(lake: Lake, workloads: pa.Table) -> dict[str, str]:
     """What the database must hold, as digests: `table/partition` of tables inside, `table` of views, and the layout."""
-    catalog = lake.catalog
-    inside = {f"{name}/{p}": digest for name in _INSIDE for p, digest in catalog[name].contents.items()}
-    views = {name: fingerprint(_relative(lake, name)) for name in _OVER_PARTS}
-    return {**inside, **views, "workloads": fingerprint(workloads.to_pylist()), "layout": _layout(lake)}
+    layout = {"workloads": fingerprint(workloads.to_pylist()), "layout": _layout(lake)}
+    return {**_of_tables(lake, {*_INSIDE, *_OVER_PARTS}), **layout}
+
+
+def _of_tables(lake: Lake, names: Collection[str]) -> dict[str, str]:
+    """The same of some tables; those whose parts lie under the view of another belong to it."""
+    inside = {
+        f"{name}/{p}": digest for name in _INSIDE if name in names for p, digest in lake.catalog[name].contents.items()
+    }
+    views = {name: fingerprint(_relative(lake, name)) for name in _OVER_PARTS if {name, _ADDED.get(name)} & {*names}}
+    return {**inside, **views}
 
 
 def published_digests(lake: Lake) -> dict[str, str]:

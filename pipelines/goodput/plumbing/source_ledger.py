@@ -16,6 +16,7 @@ from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
 
 TABLE = "source_ledger"
+_MAPPINGS = ("ignored", "unknown_metrics", "partitions")  # stored as JSON objects
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class SourceEntry:
     rows_duplicate: int = 0  # within this file
     rows_quarantined: int = 0
     ignored: Mapping[str, int] = field(default_factory=dict)
+    unknown_metrics: Mapping[str, int] = field(default_factory=dict)
     torn_tail_bytes: int = 0
     first_event_ns: int | None = None
     last_event_ns: int | None = None
@@ -60,7 +62,7 @@ def read_frame(lake: Lake, columns: Sequence[str] | None = None) -> pl.DataFrame
 def change(lake: Lake, add: Iterable[SourceEntry], remove: Iterable[str]) -> list[Path]:
     """Remove sources by their ids and add others in one commit; paths of the parts replaced. Raises LakeUnwritable."""
     schema = polars_schema(TABLE)
-    rows = [{**asdict(entry), "ignored": _json(entry.ignored), "partitions": _json(entry.partitions)} for entry in add]
+    rows = [{**asdict(entry), **{name: _json(getattr(entry, name)) for name in _MAPPINGS}} for entry in add]
     removed = pl.DataFrame({"source_id": sorted(remove)}, schema={"source_id": pl.String})
     return change_rows(lake, TABLE, pl.DataFrame(rows, schema=schema).select(schema.names()), removed)
 

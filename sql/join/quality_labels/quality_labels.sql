@@ -15,6 +15,15 @@ attempts AS (
 judged AS (
     SELECT request_id, request_key, request_arrived_ns, request_ended_ns, workload FROM attempts WHERE delivered
 ),
+-- a span is named by its trace and its own id, or by its own id alone
+named_spans AS (
+    SELECT
+        label_id,
+        CASE WHEN contains(subject_id, ':') THEN split_part(subject_id, ':', 1) END AS trace_id,
+        split_part(subject_id, ':', -1) AS span_id
+    FROM revised
+    WHERE subject_kind = 'span'
+),
 record_requests AS (
     SELECT unnest(record_ids) AS record_id, request_id, trace_id FROM attempts
 ),
@@ -36,7 +45,16 @@ ways AS (
     SELECT l.label_id, 3, q.request_id
     FROM revised AS l JOIN judged AS q ON l.subject_kind = 'request' AND q.request_key = l.subject_id
     UNION ALL
+    -- a span that was not collected: by what was called from it, else by its trace
     SELECT l.label_id, 4, q.request_id
+    FROM named_spans AS l
+    JOIN unique_records AS r ON r.parent_span_id = l.span_id AND r.trace_id = coalesce(l.trace_id, r.trace_id)
+    JOIN record_requests AS q ON q.record_id = r.record_id
+    UNION ALL
+    SELECT l.label_id, 5, q.request_id
+    FROM named_spans AS l JOIN record_requests AS q USING (trace_id)
+    UNION ALL
+    SELECT l.label_id, 5, q.request_id
     FROM revised AS l JOIN record_requests AS q ON l.subject_kind = 'trace' AND q.trace_id = l.subject_id
 ),
 found AS (

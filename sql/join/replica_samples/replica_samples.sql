@@ -8,13 +8,15 @@ WITH once AS (
     CROSS JOIN sample_options AS o
     -- two copies of a reading that differ: the higher, so that no order of sources makes a reset
     QUALIFY row_number() OVER (
-        PARTITION BY series_id, sampled_ns ORDER BY value DESC, start_ns DESC NULLS LAST, source_id, line, position
+        PARTITION BY series_id, sampled_ns
+        ORDER BY value DESC, len(bucket_counts) DESC NULLS LAST, start_ns DESC NULLS LAST, source_id, line, position
     ) = 1
 ),
 followed AS (
     SELECT
         *,
         lag(value) OVER series AS value_before,
+        lag(bucket_counts) OVER series AS counts_before,
         lag(sampled_ns) OVER series AS sampled_before_ns
     FROM once
     WINDOW series AS (PARTITION BY series_id ORDER BY sampled_ns)
@@ -38,8 +40,13 @@ linked AS (
     SELECT
         f.*,
         f.sampled_ns - f.sampled_before_ns <= f.staleness_ns AS follows,
-        -- started after the reading before, or fallen: all that it shows has come since then
-        coalesce(f.start_ns > f.sampled_before_ns, false) OR f.value < f.value_before AS anew
+        -- begun since the reading before: all that it shows has come since then. Some collectors give the time of the first
+        -- reading that they saw as the start, so without a reading before, or at that very time, 0 must be certain
+        coalesce(f.start_ns > coalesce(f.sampled_before_ns, 0) AND f.sampled_ns - f.start_ns <= f.staleness_ns
+            AND (f.from_zero OR f.start_ns < f.sampled_ns AND f.sampled_before_ns IS NOT NULL), false) AS begun,
+        begun OR f.value < f.value_before OR coalesce(
+            list_bool_or(list_transform(list_zip(f.bucket_counts, f.counts_before), lambda pair: pair[1] < pair[2])), false
+        ) AS anew
     FROM followed AS f
     LEFT JOIN best AS b USING (series_id, sampled_ns)
     WHERE coalesce(b.counts, true)
@@ -53,14 +60,15 @@ SELECT
     kind,
     CASE
         WHEN kind = 'gauge' THEN NULL
-        WHEN temporality = 'delta' THEN value
+        WHEN temporality = 'delta' OR begun THEN value
         WHEN follows THEN CASE WHEN anew THEN value ELSE value - value_before END
     END AS increase,
     CASE
-        WHEN temporality = 'delta' AND start_ns IS NOT NULL THEN (sampled_ns - start_ns) / 1e9
+        WHEN kind <> 'gauge' AND begun OR temporality = 'delta' AND start_ns IS NOT NULL THEN (sampled_ns - start_ns) / 1e9
         WHEN follows THEN (sampled_ns - sampled_before_ns) / 1e9
     END AS interval_s,
-    coalesce(kind = 'counter' AND temporality IS DISTINCT FROM 'delta' AND follows AND anew, false) AS reset,
+    coalesce(kind <> 'gauge' AND temporality IS DISTINCT FROM 'delta' AND follows AND anew, false) AS reset,
+    total, bucket_bounds, bucket_counts,
     reason, model, pool, layer, dialect, emitted, labels, version,
     source_id AS source,
     sampled_ns

@@ -1,8 +1,9 @@
 -- description: Time that a replica was up in each window, and how much of it each basis of cost alone covers
 -- grain: replica, step_s
--- reads: busy_steps, cost_pieces, ledger_options, replica_hours, replica_samples, target_hours
+-- reads: busy_steps, cost_pieces, ledger_options, replica_hours, replica_outages, replica_samples, target_hours
 -- unit: nanoseconds; seen by samples or attempts; own and pool: shares of the records' time that no better basis covers
--- A replica is up when samples or attempts show it, through pauses of at most staleness_s between them, and when it was billed.
+-- A replica is up when samples or attempts show it, through pauses of at most staleness_s between them in which its process
+-- did not begin anew, and when it was billed.
 WITH paused AS (
     SELECT
         replica, step_s, first_ns, last_ns, gaps,
@@ -20,7 +21,7 @@ spans AS (
         replica,
         unnest(list_prepend(first_ns, [g.end_ns for g in gaps])) AS from_ns,
         unnest(list_append([g.begin_ns for g in gaps], last_ns)) AS to_ns,
-        'seen' AS source
+        'busy' AS source
     FROM paused
     UNION ALL
     SELECT replica, before_ns, first_ns, 'seen'
@@ -29,6 +30,8 @@ spans AS (
     WHERE first_ns > before_ns AND first_ns - before_ns <= staleness_ns
     UNION ALL
     SELECT replica, sampled_ns - (coalesce(interval_s, 0) * 1e9)::BIGINT, sampled_ns, 'seen' FROM sampled
+    UNION ALL
+    SELECT replica, from_ns, until_ns, 'down' FROM replica_outages
     UNION ALL
     SELECT replica, from_ns, to_ns, 'own' || rank FROM cost_pieces WHERE level = 'replica'
     UNION ALL
@@ -52,7 +55,9 @@ split AS (
 moments AS (
     SELECT
         replica, step_s, ns,
+        sum(change) FILTER (WHERE source = 'busy') AS busy,
         sum(change) FILTER (WHERE source = 'seen') AS seen,
+        sum(change) FILTER (WHERE source = 'down') AS down,
         sum(change) FILTER (WHERE source = 'own1') AS own1,
         sum(change) FILTER (WHERE source = 'own2') AS own2,
         sum(change) FILTER (WHERE source = 'own3') AS own3,
@@ -70,7 +75,8 @@ stretches AS (
     SELECT
         replica, step_s,
         coalesce(lead(ns) OVER onward - ns, 0) AS long_ns,
-        coalesce(sum(seen) OVER onward, 0) > 0 AS seen,
+        coalesce(sum(busy) OVER onward, 0) > 0
+            OR coalesce(sum(seen) OVER onward, 0) > 0 AND coalesce(sum(down) OVER onward, 0) = 0 AS seen,
         coalesce(sum(own1) OVER onward, 0) > 0 AS own1,
         coalesce(sum(own2) OVER onward, 0) > 0 AS own2,
         coalesce(sum(own3) OVER onward, 0) > 0 AS own3,

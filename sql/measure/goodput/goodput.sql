@@ -2,6 +2,7 @@
 -- grain: window_start, window_s, slice, workload, model, pool, route
 -- reads: gate_verdicts, slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
+-- unobserved: requests that engines counted and no telemetry shows: accepted ones among them are between none and all
 -- identity: V: offered = failed + over_budget + slow + rejected + unevaluable + unlabelled + accepted
 WITH costed AS (
     SELECT
@@ -73,6 +74,7 @@ summed AS (
         sum(retried)::BIGINT AS retried, sum(tpot_na)::BIGINT AS tpot_na, sum(succeeded_tokens)::BIGINT AS succeeded_tokens,
         sum(n_ttft)::BIGINT AS n_ttft, sum(n_tpot)::BIGINT AS n_tpot, sum(n_e2e)::BIGINT AS n_e2e, sum(n_queue)::BIGINT AS n_queue,
         sum(n_coverage)::BIGINT AS n_coverage, sum(coverage_ppm)::BIGINT AS coverage_ppm,
+        CASE WHEN sum(n_unobserved) > 0 THEN sum(unobserved_ppm) / 1e6 END AS unobserved,
         -- in order, so that the same strata always give the same last digit
         sum(estimate ORDER BY workload) AS estimate,
         sum(estimate_tokens ORDER BY workload) AS estimate_tokens,
@@ -116,6 +118,9 @@ SELECT
     CASE WHEN w.estimate > 0 THEN c.usd / w.estimate END AS cost_per_accepted_usd,
     ratio(c.wasted_usd, c.usd) AS wasted_ratio,
     ratio(w.coverage_ppm, w.n_coverage) / 1e6 AS coverage_ratio,
+    w.unobserved,
+    ratio(w.estimate, w.offered + w.unobserved) AS goodput_ratio_low,
+    ratio(w.estimate + w.unobserved, w.offered + w.unobserved) AS goodput_ratio_high,
     -- a p99 of fewer than 100 values is no better than their maximum
     least(w.succeeded, w.offered - w.unevaluable) < 100 AS low_n,
     w.start_s < p.observed_from_s OR w.start_s + w.window_s > p.observed_until_s AS partial

@@ -1,6 +1,6 @@
 -- description: The columns of requests that `goodput` needs, once for all slices; dimensions as enum codes, times in Unix seconds
 -- grain: request_key; sessions beside them where a workload counts those
--- reads: coverage, measured_sessions, requests, workload_rules
+-- reads: coverage, measured_sessions, requests, unobserved_requests, workload_rules
 -- A row without a verdict is not counted, only timed: a request of a workload that counts sessions.
 SELECT
     workload::workload_code AS workload,
@@ -30,10 +30,13 @@ FROM (
         CASE WHEN pass_success THEN e2e_s END AS e2e_s,
         CASE WHEN pass_success THEN queue_s END AS queue_s,
         -- of the replica's hour, in millionths: integers add up to the same sum in any order
-        CASE WHEN verdict <> 'in_flight' THEN round(1e6 * coverage_ratio)::BIGINT END AS coverage_ppm
+        CASE WHEN verdict <> 'in_flight' THEN round(1e6 * coverage_ratio)::BIGINT END AS coverage_ppm,
+        CASE WHEN counted AND verdict <> 'in_flight' THEN round(1e6 * unobserved)::BIGINT END AS unobserved_ppm
     FROM (
-        SELECT q.*, c.coverage_ratio, w.workload IS NULL AS counted
+        SELECT q.*, c.coverage_ratio, u.unobserved, w.workload IS NULL AS counted
         FROM requests AS q
+        LEFT JOIN unobserved_requests AS u
+            ON u.pool = coalesce(q.pool, 'unknown') AND u.epoch_hour = epoch_us(q.ended_at) // 3600000000
         LEFT JOIN coverage AS c
             ON c.replica = q.replica AND c.window_start = make_timestamptz(epoch_us(q.ended_at) // 3600000000 * 3600000000)
         LEFT JOIN workload_rules AS w ON w.workload = q.workload AND w.unit = 'session'

@@ -18,6 +18,7 @@ WITH ended AS (
         count(e2e_s) AS n_e2e,
         count(queue_s) AS n_queue,
         count(coverage_ppm) AS n_coverage, sum(coverage_ppm) AS coverage_ppm,
+        count(unobserved_ppm) AS n_unobserved, sum(unobserved_ppm) AS unobserved_ppm,
         count(*) FILTER (WHERE retried) AS retried,
         count(*) FILTER (WHERE tpot_na) AS tpot_na,
         count(*) FILTER (WHERE needs_label) AS need,

@@ -1,6 +1,6 @@
 -- description: Stretches of time in which each replica lived, and in which it had attempts in flight (docs/semantics.md#money, #cache-and-replicas)
 -- grain: replica, state, from_ns
--- reads: attempts, replica_samples, sample_options
+-- reads: attempts, replica_outages, replica_samples, sample_options
 WITH served AS (
     SELECT
         replica, started_ns AS from_ns, greatest(ended_ns, started_ns) AS until_ns,
@@ -28,14 +28,22 @@ signs AS (
         UNION ALL
         SELECT DISTINCT replica, sampled_ns, sampled_ns FROM replica_samples WHERE layer = 'engine'
     )
+),
+-- signs after which it was down
+interrupted AS (
+    SELECT DISTINCT s.replica, s.from_ns, s.before_ns
+    FROM signs AS s
+    JOIN replica_outages AS o ON o.replica = s.replica AND o.from_ns < s.from_ns AND o.until_ns > s.before_ns
+    WHERE s.from_ns > s.before_ns
 )
 SELECT replica, 'busy' AS state, from_ns, until_ns FROM busy
 UNION ALL
--- between two signs of life no further apart than staleness_s a replica is up
+-- between two signs of life no further apart than staleness_s a replica is up, unless its process began anew between them
 SELECT
     s.replica, 'up', s.from_ns,
     coalesce(lead(s.before_ns) OVER (PARTITION BY s.replica ORDER BY s.from_ns), e.end_ns)
 FROM signs AS s
 CROSS JOIN sample_options AS o
 JOIN (SELECT replica, max(until_ns) AS end_ns FROM signs GROUP BY replica) AS e USING (replica)
-WHERE s.before_ns IS NULL OR s.from_ns > s.before_ns + o.staleness_ns
+LEFT JOIN interrupted AS i ON i.replica = s.replica AND i.from_ns = s.from_ns AND i.before_ns = s.before_ns
+WHERE s.before_ns IS NULL OR s.from_ns > s.before_ns + o.staleness_ns OR i.replica IS NOT NULL

@@ -16,12 +16,14 @@ WITH served AS (
 ),
 kv AS (SELECT * FROM replica_gauges WHERE metric = 'kv_usage_ratio'),
 running AS (SELECT * FROM replica_gauges WHERE metric = 'running_requests'),
-waiting AS (SELECT * FROM replica_gauges WHERE metric = 'waiting_requests')
+waiting AS (SELECT * FROM replica_gauges WHERE metric = 'waiting_requests'),
+capacity AS (SELECT * FROM replica_gauges WHERE metric = 'kv_capacity_tokens')
 SELECT
     make_timestamptz(r.start_s * 1000000) AS window_start, r.window_s, r.replica, r.pool, r.model,
     r.up_s, r.busy_s,
     coalesce(s.attempts, 0) AS attempts,
     k.mean AS mean_kv_usage_ratio, k.highest AS max_kv_usage_ratio, k.p99 AS p99_kv_usage_ratio, k.last AS last_kv_usage_ratio,
+    round(v.last)::BIGINT AS kv_capacity_tokens,
     n.mean AS mean_running_requests, n.highest AS max_running_requests,
     w.mean AS mean_waiting_requests, w.highest AS max_waiting_requests,
     s.q_queue[1] AS p50_queue_s, s.q_queue[2] AS p95_queue_s, coalesce(s.n_queue, 0) AS n_queue,
@@ -37,3 +39,4 @@ LEFT JOIN replica_counts AS c USING (window_s, start_s, replica)
 LEFT JOIN kv AS k USING (window_s, start_s, replica)
 LEFT JOIN running AS n USING (window_s, start_s, replica)
 LEFT JOIN waiting AS w USING (window_s, start_s, replica)
+LEFT JOIN capacity AS v USING (window_s, start_s, replica)

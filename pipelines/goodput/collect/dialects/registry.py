@@ -32,8 +32,11 @@ from goodput.collect.dialects.metrics.dynamo import DYNAMO_FRONTEND_METRICS, DYN
 from goodput.collect.dialects.metrics.gpu import GPU_METRICS
 from goodput.collect.dialects.metrics.litellm import LITELLM_METRICS
 from goodput.collect.dialects.metrics.llm_d import LLM_D_METRICS
+from goodput.collect.dialects.metrics.processes import PROCESS_METRICS
 from goodput.collect.dialects.metrics.sglang import SGLANG_METRICS
+from goodput.collect.dialects.metrics.sglang_router import SGLANG_ROUTER_METRICS
 from goodput.collect.dialects.metrics.tensorrt_llm import TENSORRT_LLM_METRICS
+from goodput.collect.dialects.metrics.tgi import TGI_METRICS
 from goodput.collect.dialects.metrics.triton import TRITON_METRICS
 from goodput.collect.dialects.metrics.vllm import VLLM_METRICS
 from goodput.collect.dialects.mlflow import MLFLOW, MLFLOW_TRACE
@@ -71,10 +74,13 @@ METRIC_DIALECTS: tuple[MetricDialect, ...] = (
     VLLM_METRICS,
     SGLANG_METRICS,
     TENSORRT_LLM_METRICS,
+    TGI_METRICS,
     TRITON_METRICS,
     DYNAMO_WORKER_METRICS,
     GPU_METRICS,
     DYNAMO_FRONTEND_METRICS,
+    SGLANG_ROUTER_METRICS,
     LLM_D_METRICS,
     LITELLM_METRICS,
+    PROCESS_METRICS,
 )

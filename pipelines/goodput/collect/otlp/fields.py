@@ -104,7 +104,7 @@ MAP_LEVELS = 3  # of a log record's body: as deep as what is read of a Kubernete
 BODY = _body(MAP_LEVELS)
 KEY_VALUE = Message("KeyValue", (Field("key", 1, Scalar.TEXT), Field("value", 2, ANY_VALUE)))
 RESOURCE = Message("Resource", (Field("attributes", 1, KEY_VALUE, repeated=True),))
-SCOPE = Message("InstrumentationScope", (Field("name", 1, Scalar.TEXT),))
+SCOPE = Message("InstrumentationScope", (Field("name", 1, Scalar.TEXT), Field("version", 2, Scalar.TEXT)))
 # Of an event's attributes only texts are read: the class of an exception.
 EVENT_ATTRIBUTE = Message("EventAttribute", (Field("key", 1, Scalar.TEXT), Field("value", 2, TEXT_VALUE)))
 EVENT = Message(
@@ -163,6 +163,8 @@ HISTOGRAM_POINT = Message(
         *_POINT_TIMES,
         Field("count", 4, Scalar.COUNT),
         Field("sum", 5, Scalar.DOUBLE),
+        Field("bucketCounts", 6, Scalar.COUNT, repeated=True),
+        Field("explicitBounds", 7, Scalar.DOUBLE, repeated=True),
         Field("flags", 10, Scalar.ENUM),
     ),
     union=frozenset({"sum"}),  # an optional field is on the wire as a oneof of its own

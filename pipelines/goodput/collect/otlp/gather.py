@@ -36,6 +36,8 @@ def _together(blocks: Sequence[OtlpBlock]) -> OtlpBlock:
         logs=_one_table([block.logs for block in blocks]),
         points=_one_table([block.points for block in blocks]),
         metric_points=sum(block.metric_points for block in blocks),
+        folded_points=sum(block.folded_points for block in blocks),
+        unread_metrics=_one_table([block.unread_metrics for block in blocks]),
         lines=sum(block.lines for block in blocks),
         bad_lines=[bad for block in blocks for bad in block.bad_lines],
     )

@@ -1,9 +1,10 @@
-"""Flattens decoded OTLP metrics to one row per reading: a number, or the count or the sum of a histogram.
+"""Flattens decoded OTLP metrics to one row per reading: a number, a histogram, or the count or the sum of one.
 
 What a metric's name means is for the dialects to say; only the points of names that one of them knows are given.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -20,33 +21,57 @@ from goodput.collect.otlp.values import MEMBERS, coalesce, integers
 
 POINT_COLUMNS = (
     *("line", "position", "emitted", "description", "type", "temporality", "start_ns", "time_ns", "value", "labels"),
-    "unreadable",
+    *("total", "bucket_bounds", "bucket_counts", "unreadable"),
 )
-HISTOGRAM_READINGS = ("count", "sum")  # each a row of its own, named as Prometheus names them
+HISTOGRAM_READINGS = ("count", "sum")  # each a row of its own, named as Prometheus names them, or both one row
+_OF_HISTOGRAMS = {
+    "total": pa.float64(),
+    "bucket_bounds": pa.list_(pa.float64()),
+    "bucket_counts": pa.list_(pa.float64()),
+}
 _NO_RECORDED_VALUE = 1  # flag of a point that says only that its series has ended
 _Shared = tuple[dict[str, pa.Array], dict[str, Mask], Mask]
 
 
-def points_table(
-    batches: pa.ListArray, lines: Index, names: Collection[str], resource_keys: Sequence[Wanted]
-) -> tuple[pa.Table | None, int]:
-    """Readings of the metrics called by `names`, and how many readings there are of any name.
+@dataclass(frozen=True)
+class Points:
+    """Readings of known metrics, and an account of the others.
 
-    Columns POINT_COLUMNS and one per resource key; None where no metric has one of the names. `value` is null where
-    none was recorded. A histogram `x` gives readings `x_count` and `x_sum`; of other types points are only counted.
+    `readings` has POINT_COLUMNS and one per resource key; None where no metric is known. `value` is null where none
+    was recorded. `unread`: name, readings (of metrics that are not known); `folded` counts readings that are part of
+    another's row; `total` counts readings of every name.
+    """
+
+    readings: pa.Table | None
+    unread: pa.Table
+    folded: int
+    total: int
+
+
+def points_table(
+    batches: pa.ListArray,
+    lines: Index,
+    names: Collection[str],
+    histograms: Collection[str],
+    resource_keys: Sequence[Wanted],
+) -> Points:
+    """Readings of the metrics called by `names`.
+
+    A histogram `x` is one reading where `histograms` has it, with its buckets; else its parts that `names` has,
+    `x_count` and `x_sum`, are readings. Points of other types are only counted.
     """
     metrics = flatten(batches, lines, METRICS)
-    starts, total = _positions(metrics)
+    starts, counts = _positions(metrics)
     of_histograms = {name.rpartition("_")[0] for name in names if name.endswith(("_count", "_sum"))}
-    wanted = {"gauge": names, "sum": names, "histogram": of_histograms}
     called = child(metrics.records, "name")
-    parts = [
-        part
-        for kind, known in wanted.items()
-        for part in _readings(metrics, kind, pc.is_in(called, value_set=pa.array(sorted(known), pa.string())), starts)
-    ]
+    wanted = {"gauge": names, "sum": names, "histogram": {*of_histograms, *histograms}}
+    parts = []
+    for kind, known in wanted.items():
+        mask = pc.is_in(called, value_set=pa.array(sorted(known), pa.string()))
+        parts += list(_readings(metrics, kind, mask, starts, histograms))
+    unread, folded = _unread(called, counts, parts)
     if not parts:
-        return None, total
+        return Points(None, unread, folded, int(counts.sum()))
     metrics_of = np.concatenate([owner for owner, _ in parts])
     table = pa.concat_tables([part for _, part in parts], promote_options="permissive")
     metrics.columns = {}
@@ -55,15 +80,26 @@ def points_table(
     indices = pa.array(metrics_of)
     for name, column in metrics.columns.items():
         table = table.append_column(name, column.take(indices))
-    return table.sort_by([("line", "ascending"), ("position", "ascending")]), total
+    return Points(table.sort_by([("line", "ascending"), ("position", "ascending")]), unread, folded, int(counts.sum()))
+
+
+def _unread(called: pa.Array, counts: Index, parts: list[tuple[Index, pa.Table]]) -> tuple[pa.Table, int]:
+    """Names of metrics without any reading and how many they have; and of the others how many are part of another's."""
+    rows = np.zeros(len(counts), dtype=np.int64)
+    for owner, _ in parts:
+        np.add.at(rows, owner, 1)
+    silent = rows == 0
+    names = pl.DataFrame({"name": called.filter(pa.array(silent)), "readings": counts[silent]})
+    unread = names.filter(pl.col("readings") > 0).group_by(pl.col("name").fill_null("")).agg(pl.col("readings").sum())
+    return unread.to_arrow(), int((counts - rows)[~silent].sum())
 
 
 def _lists(metrics: Rows, kind: str) -> pa.ListArray:
     return child(child(metrics.records, kind), "dataPoints")
 
 
-def _positions(metrics: Rows) -> tuple[Index, int]:
-    """Of each metric the position of its first reading within its line, and the number of all readings."""
+def _positions(metrics: Rows) -> tuple[Index, Index]:
+    """Of each metric the position of its first reading within its line, and the number of its readings."""
     counts = np.zeros(len(metrics.records), dtype=np.int64)
     for item in METRIC.fields:
         if item.name in ("gauge", "sum", "histogram") or item.type is COUNTED:
@@ -71,12 +107,20 @@ def _positions(metrics: Rows) -> tuple[Index, int]:
             counts += lengths * (len(HISTOGRAM_READINGS) if item.name == "histogram" else 1)
     starts = np.cumsum(counts) - counts
     first_of_line = np.searchsorted(metrics.line_of, metrics.line_of)
-    return starts - starts[first_of_line] if len(starts) else starts, int(counts.sum())
+    return starts - starts[first_of_line] if len(starts) else starts, counts
 
 
-def _readings(metrics: Rows, kind: str, wanted: pa.Array, starts: Index) -> Iterator[tuple[Index, pa.Table]]:
+def _readings(
+    metrics: Rows, kind: str, wanted: pa.Array, starts: Index, histograms: Collection[str]
+) -> Iterator[tuple[Index, pa.Table]]:
     """The readings of one type of metric, and for each the index of its metric."""
-    chosen = np.flatnonzero(wanted.fill_null(False).to_numpy(zero_copy_only=False))
+    mask = wanted.fill_null(False).to_numpy(zero_copy_only=False)
+    if kind == "histogram":
+        names = child(metrics.records, "name")
+        is_whole = pc.is_in(names, value_set=pa.array(sorted(histograms), pa.string())).to_numpy(zero_copy_only=False)
+        yield from _histograms(metrics, mask & is_whole, starts)
+        mask = mask & ~is_whole
+    chosen = np.flatnonzero(mask)
     lists = _lists(metrics, kind).take(pa.array(chosen))
     points, parents = children(lists)
     if not len(points):
@@ -95,6 +139,29 @@ def _readings(metrics: Rows, kind: str, wanted: pa.Array, starts: Index) -> Iter
         bad = pc.and_(values.is_valid(), number.is_null()).to_numpy(zero_copy_only=False)
         called = pc.binary_join_element_wise(child(records, "name"), reading, "_")
         yield owner, _table(shared, called, starts[owner] + len(HISTOGRAM_READINGS) * place + nth, number, bad)
+
+
+def _histograms(metrics: Rows, mask: Mask, starts: Index) -> Iterator[tuple[Index, pa.Table]]:
+    """Each histogram as one reading: how many were observed, their sum, and how many up to each bound."""
+    chosen = np.flatnonzero(mask)
+    points, parents = children(_lists(metrics, "histogram").take(pa.array(chosen)))
+    if not len(points):
+        return
+    owner = chosen[parents]
+    records = metrics.records.take(pa.array(owner))
+    shared = _shared(metrics, "histogram", records, owner, points)
+    observed = child(points, "count")
+    count = integers(observed).cast(pa.float64(), safe=False)
+    bad = pc.and_(observed.is_valid(), count.is_null()).to_numpy(zero_copy_only=False)
+    buckets = pl.DataFrame({"counts": child(points, "bucketCounts"), "bounds": child(points, "explicitBounds")}).select(
+        bucket_bounds=pl.col("bounds").cast(pl.List(pl.Float64)),
+        bucket_counts=pl.col("counts").cast(pl.List(pl.Float64)).list.eval(pl.element().cum_sum()),
+    )
+    buckets = buckets.with_columns(pl.col("bucket_counts").list.head(pl.col("bucket_bounds").list.len()))
+    place = starts[owner] + len(HISTOGRAM_READINGS) * ordinals(parents, len(chosen))
+    of_buckets = {name: column.to_arrow().cast(pa.list_(pa.float64())) for name, column in buckets.to_dict().items()}
+    given = {"total": child(points, "sum"), **of_buckets}
+    yield owner, _table(shared, text(child(records, "name")), place, count, bad, buckets=given)
 
 
 def _number(points: pa.StructArray) -> tuple[pa.Array, Mask]:
@@ -145,7 +212,15 @@ def _labels(attributes: pa.ListArray) -> pa.Array:
     return label_texts(labels.drop_nulls(), len(attributes)).to_arrow().cast(pa.string())
 
 
-def _table(shared: _Shared, name: pa.Array, position: Index, value: pa.Array, bad: Mask) -> pa.Table:
+def _table(  # noqa: PLR0913
+    shared: _Shared,
+    name: pa.Array,
+    position: Index,
+    value: pa.Array,
+    bad: Mask,
+    *,
+    buckets: Mapping[str, pa.Array] | None = None,
+) -> pa.Table:
     columns, masks, not_recorded = shared
     unreadable = pa.nulls(len(value), pa.string())
     for said, mask in {"value": bad, **masks}.items():
@@ -156,5 +231,6 @@ def _table(shared: _Shared, name: pa.Array, position: Index, value: pa.Array, ba
         "position": pa.array(position, pa.int32()),
         "value": pc.if_else(pa.array(not_recorded), None, value),
         "unreadable": unreadable,
+        **(buckets or {name: pa.nulls(len(value), kind) for name, kind in _OF_HISTOGRAMS.items()}),
     }
     return pa.table({column: given[column] for column in POINT_COLUMNS})

@@ -45,13 +45,17 @@ class OtlpBlock:
 
     `spans` and `logs` have the columns `records.SPAN_COLUMNS` and `LOG_COLUMNS`, one per wanted key and one,
     named "resource." and the key, per wanted resource key. `points` has the columns `points.POINT_COLUMNS` and those
-    of the resource keys; `metric_points` counts readings of every name. `lines` counts bad lines too, blank ones not.
+    of the resource keys; `metric_points` counts readings of every name, `folded_points` those that are part of
+    another's row, and `unread_metrics` (name, readings) those of metrics that are not read. `lines` counts bad
+    lines too, blank ones not.
     """
 
     spans: pa.Table | None = None
     logs: pa.Table | None = None
     points: pa.Table | None = None
     metric_points: int = 0
+    folded_points: int = 0
+    unread_metrics: pa.Table | None = None
     lines: int = 0
     bad_lines: list[BadLine] = field(default_factory=list)
 
@@ -73,8 +77,10 @@ class OtlpReader:
         log_keys: Sequence[Wanted] = (),
         wanted_events: WantedEvents | None = None,
         metric_names: Collection[str] = (),
+        histogram_names: Collection[str] = (),
         limits: Limits | None = None,
         on_bytes: Callable[[int], None] | None = None,
+        every: bool = False,
     ) -> None:
         check_keys(SPAN_COLUMNS, span_keys, resource_keys)
         check_keys(LOG_COLUMNS, log_keys, resource_keys)
@@ -88,8 +94,10 @@ class OtlpReader:
         self._log_keys = log_keys
         self._wanted_events = wanted_events or WantedEvents()
         self._metric_names = metric_names
+        self._histogram_names = histogram_names
         self._limits = limits or Limits()
         self._on_bytes = on_bytes
+        self._every = every  # attribute of spans and name of a metric, wanted or not
 
     def __iter__(self) -> Iterator[OtlpBlock]:
         try:
@@ -150,13 +158,21 @@ class OtlpReader:
             for root, batches in part.batches.items():
                 if root == SPANS.root:
                     block.spans = spans_table(
-                        batches, part.numbers, self._span_keys, self._resource_keys, self._wanted_events
+                        batches,
+                        part.numbers,
+                        self._span_keys,
+                        self._resource_keys,
+                        self._wanted_events,
+                        every=self._every,
                     )
                 elif root == LOGS.root:
                     block.logs = logs_table(batches, part.numbers, self._log_keys, self._resource_keys)
                 elif root == METRICS.root:
-                    points, readings = points_table(batches, part.numbers, self._metric_names, self._resource_keys)
-                    block.points = points
-                    block.metric_points += readings
+                    points = points_table(
+                        batches, part.numbers, self._metric_names, self._histogram_names, self._resource_keys
+                    )
+                    block.points, block.unread_metrics = points.readings, points.unread
+                    block.metric_points += points.total
+                    block.folded_points += points.folded
         block.bad_lines.sort(key=lambda bad: bad.line)
         return block

@@ -9,9 +9,11 @@ import duckdb
 import polars as pl
 
 from goodput.collect.label_sets import label_texts
+from goodput.collect.prometheus.histograms import BOUND
 from goodput.plumbing.sql_files import connect
 
 _ANSWER = re.compile(rb'\s*\{.*"resultType"\s*:\s*"(?:matrix|vector)"', re.DOTALL)
+_IS_BUCKET = pl.col("emitted").str.ends_with("_bucket")
 _FAILED = re.compile(rb'\s*\{\s*"status"\s*:\s*"error"\s*,\s*"errorType"')
 _RESULT = '[{"metric":"MAP(VARCHAR,VARCHAR)","values":[["VARCHAR"]],"value":["VARCHAR"]}]'
 _SHAPE = f'{{"error":"VARCHAR","data":{{"result":{_RESULT}}}}}'
@@ -56,15 +58,22 @@ def parse(content: str) -> pl.DataFrame:
         (count,) = connection.sql("SELECT count(*) FROM series").fetchall()[0]
     name = pl.col("name") == "__name__"
     named = labels.filter(name).select(line=pl.col("row").cast(pl.Int64) + 1, emitted="value")
-    texts = label_texts(labels.filter(~name), int(count)).to_frame().with_row_index("line", offset=1)
+    bound = (pl.col("name") == "le") & pl.col("row").is_in(named.filter(_IS_BUCKET)["line"].cast(pl.UInt32) - 1)
+    bounds = labels.filter(bound).select(
+        pl.col("value").str.replace(r"^\+", "").cast(pl.Float64, strict=False).alias(BOUND),
+        line=pl.col("row").cast(pl.Int64) + 1,
+    )
+    texts = label_texts(labels.filter(~name & ~bound), int(count)).to_frame().with_row_index("line", offset=1)
     return (
         points.join(named, on="line", how="left", maintain_order="left")
         .join(texts.with_columns(pl.col("line").cast(pl.Int64)), on="line", how="left", maintain_order="left")
+        .join(bounds, on="line", how="left", maintain_order="left")
         .with_columns(
             type=pl.lit(None, pl.String),
             temporality=pl.lit("cumulative"),
             description=pl.lit(None, pl.String),
             start_ns=pl.lit(None, pl.Int64),
+            from_zero=pl.lit(None, pl.Boolean),
             unreadable=pl.col("value").is_null() | pl.col("time_ns").is_null(),
         )
         .drop("seconds")

@@ -10,9 +10,11 @@ import polars as pl
 from goodput.collect.otlp.limits import EXCERPT_CHARACTERS, Limits
 from goodput.collect.otlp.streams import ByteStream, compression_of
 from goodput.collect.prometheus import query_range, text
+from goodput.collect.prometheus.histograms import fold_histograms
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.samples import take_samples
-from goodput.collect.series import metric_names
+from goodput.collect.series import histogram_names, is_left_out, metric_names
+from goodput.collect.witness import Witness
 from goodput.errors import SourceRefused
 from goodput.settings.model import Settings
 
@@ -20,12 +22,19 @@ from goodput.settings.model import Settings
 class _WholeFile:
     """One file in one block; see `received.Reading`."""
 
-    def __init__(self, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        file: LandedFile,
+        settings: Settings,
+        on_bytes: Callable[[int], None] | None = None,
+        witness: Witness | None = None,
+    ) -> None:
         self.torn_tail_bytes = 0
         self.stopped: str | None = None
         self._file = file
         self._settings = settings
         self._on_bytes = on_bytes
+        self._witness = witness
 
     def _content(self) -> str:
         path, most = self._file.path, self._settings.limits.max_line_bytes
@@ -52,13 +61,17 @@ class ScrapeReading(_WholeFile):
     def __iter__(self) -> Iterator[Received]:
         """Its one block. Raises SourceRefused for a file without any sample."""
         content, scraped = self._content(), self._file.captures.get("scraped_ns")
-        scrape = text.parse(content, metric_names(), int(scraped) if scraped else None)
+        scrape = text.parse(content, metric_names(), histogram_names(), int(scraped) if scraped else None)
         if scrape.bad.height == scrape.samples > 0:
             raise SourceRefused(self._file.path, "does not look like a scrape: no line is a sample of a metric")
         received = Received(rows_read=scrape.samples)
         for line, said in scrape.bad.iter_rows():
             _refuse(received, line, 0, "not a sample of Prometheus text", said)
-        received.ignore("metric_unknown", scrape.samples - scrape.bad.height - scrape.readings.height)
+        received.ignore("part_of_reading", scrape.folded)
+        unread = scrape.unread.with_columns(left_out=is_left_out(pl.col("name")))
+        received.leave_out_metrics(unread)
+        if self._witness:
+            self._witness.metrics(unread.filter(~pl.col("left_out"))["name"])
         take_samples(received, scrape.readings, self._settings, "prometheus", self._file.captures["target"])
         yield received
 
@@ -72,11 +85,16 @@ class AnswerReading(_WholeFile):
             readings = query_range.parse(self._content())
         except query_range.NoAnswerError as error:
             raise SourceRefused(self._file.path, str(error)) from error
+        if self._witness:
+            self._witness.metrics(frozenset(readings["emitted"].drop_nulls()) - metric_names())
         received = Received(rows_read=readings.height)
         bad = pl.col("unreadable")
         for line, position, said in readings.filter(bad).select("line", "position", "said").iter_rows():
             _refuse(received, line, position, "not a time and a number", said)
-        take_samples(received, readings.filter(~bad).drop("unreadable", "said"), self._settings, "query_range")
+        good = readings.filter(~bad).drop("unreadable", "said")
+        folded = fold_histograms(good, histogram_names())
+        received.ignore("part_of_reading", good.height - folded.height)
+        take_samples(received, folded, self._settings, "query_range")
         yield received
 
 

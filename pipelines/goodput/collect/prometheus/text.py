@@ -9,35 +9,46 @@ from dataclasses import dataclass
 import polars as pl
 
 from goodput.collect.label_sets import label_texts
+from goodput.collect.prometheus.histograms import BOUND, fold_histograms
+from goodput.collect.series import CREATED, family
 
 _NAME = r"^([a-zA-Z_:][a-zA-Z0-9_:]*)"
 # A brace or a blank may stand in a quoted label value; behind a "#" an OpenMetrics exemplar follows.
 _LABELS = r'(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?'
 _SAMPLE = _NAME + r"\s*" + _LABELS + r"\s+(\S+)(?:\s+([-+0-9.eE]+))?\s*(?:#.*)?$"
 _LABEL = r'([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"'
-_FAMILY_SUFFIX = r"_(?:total|sum|count)$"
+_BOUND = r'(?:^|,)\s*le\s*=\s*"([^"]*)"'
 _UNTOLD = ("untyped", "unknown")
 _END_OF_OPENMETRICS = "# EOF"
 
 
 @dataclass(frozen=True)
 class Scrape:
-    """One scrape: readings of known metrics, lines that cannot be read, and how many sample lines there are in all."""
+    """One scrape: readings of known metrics, lines that cannot be read, and how many sample lines there are in all.
+
+    `folded` counts lines that are part of a reading of another line: buckets, sums, and when a counter began.
+    """
 
     readings: pl.DataFrame
     bad: pl.DataFrame  # line, text
+    unread: pl.DataFrame  # name without suffixes, readings: of metrics that `names` does not have
+    folded: int
     samples: int
 
 
-def parse(content: str, names: Collection[str], scraped_ns: int | None) -> Scrape:
-    """Readings of the metrics called by `names`; `time_ns` is the line's own time, else `scraped_ns`."""
+def parse(content: str, names: Collection[str], histograms: Collection[str], scraped_ns: int | None) -> Scrape:
+    """Readings of the metrics called by `names`; `time_ns` is the line's own time, else `scraped_ns`.
+
+    `histograms`: those of the names whose lines make one reading.
+    """
     lines = pl.DataFrame({"text": content.split("\n")}).with_row_index("line", offset=1)
     lines = lines.with_columns(pl.col("text").str.strip_chars(" \t\r"), pl.col("line").cast(pl.Int64))
     is_comment = pl.col("text").str.starts_with("#")
     samples = lines.filter(~is_comment & (pl.col("text") != "")).with_columns(
         emitted=pl.col("text").str.extract(_NAME), comment=pl.lit(value=False)
     )
-    wanted = samples.filter(pl.col("emitted").is_null() | pl.col("emitted").is_in(list(names)))
+    is_wanted = pl.col("emitted").is_null() | pl.col("emitted").is_in(list(names))
+    wanted, unread = samples.filter(is_wanted), samples.filter(~is_wanted)
     parts = wanted.with_columns(pl.col("text").str.extract_groups(_SAMPLE).alias("parts")).with_columns(
         inner=pl.col("parts").struct.field("2").fill_null(""),
         value=_number(pl.col("parts").struct.field("3")),
@@ -47,9 +58,13 @@ def parse(content: str, names: Collection[str], scraped_ns: int | None) -> Scrap
     good = parts.filter(readable)
     comments = lines.filter(is_comment)
     openmetrics = comments.height > 0 and comments["text"][-1] == _END_OF_OPENMETRICS
+    began = pl.col("emitted").str.ends_with(CREATED)
+    lines_of_values = good.filter(~began).pipe(_bounded)
     readings = (
-        good.join(_labels(good), on="inner", how="left", maintain_order="left")
+        lines_of_values.join(_labels(lines_of_values), on="inner", how="left", maintain_order="left")
         .pipe(_described, comments)
+        .join(_began(good.filter(began)), on=["family", "inner"], how="left", maintain_order="left")
+        .with_columns(time_ns=pl.coalesce(_nanoseconds(openmetrics=openmetrics), pl.lit(scraped_ns, pl.Int64)))
         .select(
             "line",
             pl.lit(0, pl.Int32).alias("position"),
@@ -57,13 +72,39 @@ def parse(content: str, names: Collection[str], scraped_ns: int | None) -> Scrap
             "description",
             "type",
             pl.lit("cumulative").alias("temporality"),
-            pl.lit(None, pl.Int64).alias("start_ns"),
-            pl.coalesce(_nanoseconds(openmetrics=openmetrics), pl.lit(scraped_ns, pl.Int64)).alias("time_ns"),
+            pl.col("began_ns").alias("start_ns"),
+            pl.when(pl.col("began_ns").is_not_null()).then(pl.lit(value=True)).alias("from_zero"),
+            "time_ns",
             "value",
             "labels",
+            BOUND,
         )
+        .pipe(fold_histograms, histograms)
     )
-    return Scrape(readings, parts.filter(~readable).select("line", "text"), samples.height)
+    return Scrape(
+        readings,
+        bad=parts.filter(~readable).select("line", "text"),
+        unread=unread.group_by(family(pl.col("emitted")).alias("name")).agg(readings=pl.len()),
+        folded=good.height - readings.height,
+        samples=samples.height,
+    )
+
+
+def _bounded(samples: pl.DataFrame) -> pl.DataFrame:
+    """The samples with the upper bound of a histogram's bucket, which is then no label."""
+    is_bucket = pl.col("emitted").str.ends_with("_bucket")
+    bound = _number(pl.col("inner").str.extract(_BOUND))
+    plain = pl.col("inner").str.replace(_BOUND, "").str.strip_chars_start(",")
+    return samples.with_columns(
+        pl.when(is_bucket).then(bound).alias(BOUND), inner=pl.when(is_bucket).then(plain).otherwise("inner")
+    )
+
+
+def _began(samples: pl.DataFrame) -> pl.DataFrame:
+    """When the counters with these labels began, cut to seconds as the names of scrapes are."""
+    return samples.select(
+        family(pl.col("emitted")).alias("family"), "inner", began_ns=pl.col("value").cast(pl.Int64) * 10**9
+    ).unique(["family", "inner"], keep="last")
 
 
 def _number(text: pl.Expr) -> pl.Expr:
@@ -100,17 +141,17 @@ def _described(samples: pl.DataFrame, comments: pl.DataFrame) -> pl.DataFrame:
     """The samples with their family's type and help text, which stand in comments."""
     parts = pl.col("text").str.extract_groups(r"^#\s*(TYPE|HELP)\s+(\S+)\s+(.*)$").alias("parts")
     said = comments.select(parts).unnest("parts")
-    families = {
+    told = {
         column: said.filter(pl.col("1") == word)
         .select(family="2", **{column: pl.col("3")})
         .unique("family", keep="last")
         for word, column in (("TYPE", "type"), ("HELP", "description"))
     }
-    rows = samples.with_columns(stem=pl.col("emitted").str.replace(_FAMILY_SUFFIX, ""))
-    for column, family in families.items():
-        rows = rows.join(family, left_on="emitted", right_on="family", how="left", maintain_order="left")
-        rows = rows.join(
-            family, left_on="stem", right_on="family", how="left", suffix="_of_stem", maintain_order="left"
-        ).with_columns(pl.coalesce(column, f"{column}_of_stem").alias(column))
+    rows = samples.with_columns(family=family(pl.col("emitted")))
+    for column, families in told.items():
+        rows = rows.join(families, left_on="emitted", right_on="family", how="left", maintain_order="left")
+        rows = rows.join(families, on="family", how="left", suffix="_of_family", maintain_order="left").with_columns(
+            pl.coalesce(column, f"{column}_of_family").alias(column)
+        )
     said_type = pl.col("type").str.to_lowercase().str.strip_chars()
     return rows.with_columns(type=pl.when(~said_type.is_in(_UNTOLD)).then(said_type))

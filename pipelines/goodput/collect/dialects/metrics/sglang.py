@@ -3,7 +3,13 @@
 `sglang:num_retracted_reqs` is a gauge of the last step, not the counter; the speculation metrics are ratios only.
 """
 
+from goodput.collect.dialects.http_routes import asks_to_generate
+from goodput.collect.label_sets import label
 from goodput.collect.metric import Metric, MetricDialect
+
+_GENERATES = (asks_to_generate(label("endpoint"), label("method")) | (label("endpoint") == "/generate")).fill_null(
+    value=False
+)
 
 SGLANG_METRICS = MetricDialect(
     "sglang",
@@ -19,5 +25,19 @@ SGLANG_METRICS = MetricDialect(
         # Every prompt token is looked up, so input_tokens are its queries too.
         Metric("sglang:cached_tokens", "prefix_cache_hit_tokens", "counter"),
         Metric("sglang:num_requests", "finished_requests", "counter", reason="finished"),
+        Metric("sglang:num_aborted_requests", "finished_requests", "counter", reason="abort"),
+        Metric("sglang:max_total_num_tokens", "kv_capacity_tokens", "gauge"),
+        Metric("sglang:time_to_first_token_seconds", "ttft_s", "histogram"),
+        Metric("sglang:inter_token_latency_seconds", "itl_s", "histogram"),
+        Metric("sglang:time_per_output_token_seconds", "tpot_s", "histogram"),
+        Metric("sglang:e2e_request_latency_seconds", "e2e_s", "histogram"),
+        Metric("sglang:queue_time_seconds", "queue_s", "histogram"),
+        Metric("sglang:http_responses", "http_requests", "counter", when=_GENERATES, reason_label="status_code"),
+        Metric("sglang:http_responses", None, "counter", when=~_GENERATES),
+    ),
+    left_out=(
+        "sglang:http_requests(_active)?",
+        "sglang:(process|scheduler_process)_cpu_seconds",
+        "sglang:func_latency_seconds",
     ),
 )

@@ -17,5 +17,9 @@ TENSORRT_LLM_METRICS = MetricDialect(
         Metric("trtllm:request_error", "finished_requests", "counter", reason="error"),
         Metric("trtllm:spec_decode_num_draft_tokens", "draft_tokens", "counter"),
         Metric("trtllm:spec_decode_num_accepted_tokens", "accepted_draft_tokens", "counter"),
+        Metric("trtllm:time_to_first_token_seconds", "ttft_s", "histogram"),
+        Metric("trtllm:time_per_output_token_seconds", "tpot_s", "histogram"),
+        Metric("trtllm:e2e_request_latency_seconds", "e2e_s", "histogram"),
+        Metric("trtllm:request_queue_time_seconds", "queue_s", "histogram"),
     ),
 )
