@@ -21,7 +21,8 @@ Facts = dict[str, set[Any]]
 COLUMNS = ("attempts", "input_tokens", "output_tokens", "cached_input_tokens", "ttft_s", "session", "replica")
 _MOST, _NEARLY_ALL, _SOME = 0.6, 0.9, 2
 _CLOCK_S = 0.04
-_ERROR_SIGNS = ("error", "exception", "cancel", "timeout", "level")
+_ERROR_SIGNS = ("error", "exception", "cancel", "timeout")
+_PLACE_IN_CODE = "code."
 _STATUS_ERROR = 2
 
 
@@ -41,6 +42,7 @@ class Evidence:
         for path in sorted(folder.glob("telemetry.*.jsonl.gz")):
             self._objects(path)
         self._keys = {column: self._keys_of(column) for column in COLUMNS}
+        self._usual_in_good = self._usual()
 
     def keys(self, column: str) -> set[str]:
         """The keys that carry a column's true value in most calls where it has one."""
@@ -57,8 +59,22 @@ class Evidence:
         return bool(self._facts[call.rid])
 
     def shows_failure(self, call: Line) -> bool:
-        """Whether anything in a call's bytes says that it did not end well."""
-        return any(sign in key.lower() for key in self._facts[call.rid] for sign in _ERROR_SIGNS)
+        """Whether anything in a call's bytes says that it did not end well.
+
+        An attribute named after failures, or another value where nearly all calls that ended well have the same.
+        """
+        facts = self._facts[call.rid]
+        named = any(sign in key.lower() for key in facts for sign in _ERROR_SIGNS)
+        return named or any(facts.get(key, value) != value for key, value in self._usual_in_good.items())
+
+    def _usual(self) -> dict[str, set[Any]]:
+        good = [self._facts[call.rid] for call in self._calls if call.outcome == "ok" and self._facts[call.rid]]
+        found = {}
+        for key in {key for facts in good for key in facts if not key.startswith(_PLACE_IN_CODE)}:
+            values, count = Counter(frozenset(facts[key]) for facts in good if key in facts).most_common(1)[0]
+            if count >= _NEARLY_ALL * len(good):
+                found[key] = set(values)
+        return found
 
     def _keys_of(self, column: str) -> set[str]:
         if column == "attempts":

@@ -7,16 +7,18 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from . import truth
 from .mock_model import MockModel
 from .plan import Call, planned
 from .receiver import Receiver
-from .scrub import scrubbed
+from .scrub import cleaned, scrubbed
 from .truth import Seen
 
 DATA = Path(__file__).parents[2] / "data"
@@ -45,13 +47,15 @@ def capture(
     streams: bool = True,
     by_model: bool = False,
     signals: Iterable[str] = ("traces", "logs"),
+    files: Mapping[str, Path] = MappingProxyType({}),
     settings: str = "",
 ) -> None:
     """Drive an emitter through the plan and write its capture.
 
     `setup` gives what makes a call and what flushes the emitter. `without` are kinds of calls that it cannot make;
     `by_model` takes times and calls from the mock, for frameworks that call the model on their own. `settings` is shown
-    in the table: how the emitter is set up beyond its defaults.
+    in the table: how the emitter is set up beyond its defaults. `files` are texts that it wrote by itself, by the name
+    that they get in the capture.
     """
     name = name_of(script)
     calls = planned(name, frozenset(without), streams)
@@ -62,6 +66,9 @@ def capture(
     time.sleep(1)
     lines = (truth.of_model if by_model else truth.of_client)(seen, mock.served)
     write(name, {signal: receiver.bodies[signal] for signal in signals}, lines, _versions(script), settings)
+    for file, written in files.items():
+        text = cleaned(written.read_text()).encode()
+        (DATA / name / f"{file}.gz").write_bytes(gzip.compress(text, 9, mtime=0))
     sys.stdout.flush()
     os._exit(0)  # frameworks leave threads behind
 
@@ -78,7 +85,10 @@ def _made(emit: Emit, call: Call) -> Seen:
         emit(call, seen)
     except Exception as error:
         names = [type(found).__name__ for found in _chain(error)]
-        seen.outcome = "timeout" if any("Timeout" in name for name in names) else "error"
+        is_timeout = getattr(error, "status_code", None) == HTTPStatus.GATEWAY_TIMEOUT or any(
+            "Timeout" in name for name in names
+        )
+        seen.outcome = "timeout" if is_timeout else "error"
         seen.error = names[0]
         print(call.rid, call.kind, names[0], str(error)[:150].replace("\n", " "), file=sys.stderr)
     seen.end_ns = time.time_ns()
