@@ -8,6 +8,8 @@ CREATE OR REPLACE TEMP MACRO drawn_size(sample, population) AS
 CREATE OR REPLACE TEMP MACRO wilson_mid(p, n, z := 1.959963984540054) AS (p + z ** 2 / (2 * n)) / (1 + z ** 2 / n);
 CREATE OR REPLACE TEMP MACRO wilson_half(p, n, z := 1.959963984540054) AS
     z / (1 + z ** 2 / n) * sqrt(p * (1 - p) / n + z ** 2 / (4 * n * n));
+-- A short number for an id; different ids may share one.
+CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
 -- A timestamp from Unix nanoseconds, truncated to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
 -- Accepted requests of one workload: those without a label count by its policy, or by the share of the labelled that passed.
@@ -82,3 +84,6 @@ CREATE OR REPLACE TEMP MACRO bucket_quantile(bounds, counts, observed, p) AS lis
         high: CASE WHEN observed > 0 THEN bounds[below + 1] END
     }
 )[1];
+-- Tries of a call in all that two layers count: each layer tries anew for every try of the layer above it.
+CREATE OR REPLACE TEMP MACRO multiplied_tries(outer_tries, inner_tries) AS
+    CASE WHEN coalesce(outer_tries, inner_tries) IS NOT NULL THEN greatest(outer_tries, 1) * greatest(inner_tries, 1) END;

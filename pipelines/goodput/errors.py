@@ -15,7 +15,8 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── SecretUnusable      a secret of a channel that is not there or not one
 │   ├── TraceUnreadable     a trace of prompts that cannot be replayed
 │   ├── TargetRefused       an address that no alarm is sent to
-│   └── UnknownChannel      no such channel in the settings
+│   ├── UnknownChannel      no such channel in the settings
+│   └── TargetUnreadable    what `goodput connect` was asked to look at is not there
 ├── SourceRefused           one source file cannot be used; the run goes on
 ├── LakeTooNew              the lake was written by a newer version
 ├── LakeTooOld              the lake was written by an older version and has to be rebuilt
@@ -28,6 +29,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── ReceiverBusy            another process receives into the folder
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
 ├── PartitionsBlocked       partitions that could not be computed, or that break their contract, are not published
+├── NothingReadable         `goodput connect` found nothing that could be read
 ├── QueryFailed             the database refused the SQL
 ├── RuleTestsFailed         alarms are not in the states that a user's tests expect
 ├── SqlMissing              no file of that name below sql/
@@ -305,6 +307,25 @@ class UnknownChannel(UsageError):
     def __init__(self, name: str, known: Sequence[str]) -> None:
         there = f"The settings have: {', '.join(known)}." if known else "The settings have none; see [channels.NAME]."
         super().__init__(f"no channel is called {name!r}.\n{there}")
+
+
+class TargetUnreadable(UsageError):
+    """What `goodput connect` was asked to look at is not there, or does not answer."""
+
+    def __init__(self, target: str, problem: str) -> None:
+        super().__init__(
+            f"{target}: {problem}.\nName a file, a folder, or an http(s) address of a file or of a /metrics endpoint."
+        )
+
+
+class NothingReadable(GoodputError):
+    """No row of what `goodput connect` looked at can be read."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(
+            f"{target}: nothing in it can be read.\n"
+            "A vocabulary of your own is declared under [dialects] or [sources]; `goodput init` shows both."
+        )
 
 
 class OutputUnwritable(GoodputError):

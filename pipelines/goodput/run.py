@@ -16,6 +16,7 @@ from goodput.plumbing.database import publish
 from goodput.plumbing.garbage import delete_replaced, note_replaced
 from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label
 from goodput.plumbing.node import Context, Node
+from goodput.plumbing.pandas_apart import leave_pandas_out
 from goodput.plumbing.plan import Outcome, execute, in_order
 from goodput.plumbing.settled import Settled
 from goodput.plumbing.workspace import Workspace
@@ -43,6 +44,7 @@ def run(
 
     Raises GoodputError: what went wrong; PartitionsBlocked at the end, when all else is published; KeyboardInterrupt.
     """
+    leave_pandas_out()
     lake = workspace.lake
     lake.open()
     with lake.lock():

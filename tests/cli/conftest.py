@@ -32,6 +32,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
             _comment(connection, name)
         connection.register("gates", pa.Table.from_pylist(GATES))
         connection.execute("CREATE TABLE workloads AS FROM gates")
+        connection.execute("CREATE SCHEMA stored")
+        connection.execute("CREATE VIEW stored.source_ledger AS FROM sources")
+        connection.register("given", arrow_schema("id_hours").empty_table())  # an index that finds nothing
+        connection.execute("CREATE TABLE stored.id_hours AS FROM given")
         connection.commit()
     return root
 

@@ -48,6 +48,7 @@ def test_every_setting_switched_on_loads_too(tmp_path: Path) -> None:
     assert settings.sources["bench"].columns["ttft_s"].unit == "ms"
     assert settings.workloads["qa"].quality is not None
     assert set(settings.leave_out) == {"synthetic"}
+    assert settings.dialects["acme"].fields["ttft_s"].unit == "ms"
     assert {name: channel.kind for name, channel in settings.channels.items()} == {
         "ops": "webhook",
         "on-call": "pagerduty",
@@ -61,7 +62,18 @@ def test_every_setting_switched_on_loads_too(tmp_path: Path) -> None:
 def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "all.toml").write_text(everything())
     shown, default = load_settings(tmp_path / "all.toml"), Settings()
-    examples = {"workloads", "sources", "leave_out", "events", "rates", "work", "prices", "channels", "base"}
+    examples = {
+        "workloads",
+        "sources",
+        "dialects",
+        "leave_out",
+        "events",
+        "rates",
+        "work",
+        "prices",
+        "channels",
+        "base",
+    }
     examples |= {"alarms", "slo"}
     for name in Settings.model_fields.keys() - examples:
         assert getattr(shown, name) == getattr(default, name), name

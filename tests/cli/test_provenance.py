@@ -1,4 +1,4 @@
-"""The provenance that `goodput explain` shows: the record from which `attempt_facts` really takes each fact."""
+"""The provenance that `goodput explain` shows: the record from which SQL really takes each fact."""
 
 from typing import Any
 
@@ -68,6 +68,7 @@ def _merged(records: list[Row]) -> Row:
         connection.register("unique_records", pa.Table.from_pylist(given, schema=arrow_schema("serving_records")))
         connection.register("record_chains", pa.Table.from_pylist(chain))
         connection.execute("CREATE TEMP TABLE record_choices (record_id VARCHAR, choice_of VARCHAR)")
+        compute(connection, "linked_attempts")
         compute(connection, "attempt_facts")
         [attempt] = connection.table("attempt_facts").to_arrow_table().to_pylist()
     return dict(attempt)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from collect.telemetry import CHAT, SECOND_NS, START_NS, Reading, Row, columns, put, read, span
+from collect.telemetry import CHAT, SECOND_NS, START_NS, Reading, Row, attributes, columns, put, read, span
 from goodput.collect.dialects.registry import LOG_DIALECTS, SPAN_DIALECTS
 
 DYNAMO = {"method": "POST", "uri": "/v1/chat/completions", "version": "HTTP/1.1", "x_request_id": "req-17"}
@@ -58,6 +58,50 @@ def test_the_root_span_of_dynamo_covers_whatever_its_workers_do(tmp_path: Path) 
     }
     assert columns(reading.record, list(expected)) == expected
     assert reading.ignored == {"span_is_no_request": 3}
+
+
+DYNAMO_ANSWER = {
+    **DYNAMO,
+    "decode_worker_id": "11890853333673067340",
+    "input_tokens": "515",
+    "model": "mock-7b",
+    "output_tokens": "16",
+    "request.outcome": "success",
+    "request_id": "fa281feb-18f8-42b1-8511-b35820056e1f",
+    "ttft_ms": "57.70",
+}
+
+
+@pytest.mark.parametrize(("asked", "streamed"), [("unary", False), ("stream", True)])
+def test_the_root_span_of_dynamo_tells_of_an_answer(tmp_path: Path, asked: str, streamed: bool) -> None:
+    received = {
+        "timeUnixNano": str(START_NS),
+        "name": "request received",
+        "attributes": attributes({"endpoint": "chat_completions", "request_type": asked}),
+    }
+    record = read(tmp_path, span("http-request", DYNAMO_ANSWER, kind="internal", events=[received])).record
+    expected = {
+        "call_id": "req-17",
+        "response_id": "chatcmpl-fa281feb-18f8-42b1-8511-b35820056e1f",
+        "model": "mock-7b",
+        "replica": "11890853333673067340",
+        "input_tokens": 515,
+        "output_tokens": 16,
+        "ttft_s": 0.0577,
+        "streamed": streamed,
+        "outcome": "ok",
+    }
+    assert columns(record, list(expected)) == expected
+
+
+def test_a_failed_request_to_dynamo_names_no_model(tmp_path: Path) -> None:
+    said = {**DYNAMO, "model": "unknown_model", "request.outcome": "error"}
+    record = read(tmp_path, span("http-request", said, kind="internal", status={"code": 2})).record
+    assert columns(record, ["model", "outcome", "response_id"]) == {
+        "model": None,
+        "outcome": "error",
+        "response_id": None,
+    }
 
 
 def test_an_empty_id_is_none_and_links_nothing(tmp_path: Path) -> None:

@@ -204,6 +204,7 @@ def test_trap_5_a_file_that_was_only_renamed_is_the_same_source(zone: Zone) -> N
     [
         {"attributes": {"tenant": "org"}},
         {"workloads": {"qa": {"match": {"attributes": {"team": "x"}}}}},
+        {"dialects": {"mine": {"layer": "client", "match": {"name": "x"}, "fields": {"model": "m"}}}},
     ],
 )
 def test_other_attributes_in_the_settings_make_everything_read_anew(zone: Zone, given: dict[str, object]) -> None:
@@ -214,6 +215,17 @@ def test_other_attributes_in_the_settings_make_everything_read_anew(zone: Zone, 
     assert new(found) == ["a.jsonl"]
     assert found.superseded == set(read(zone.lake)["source_id"].to_pylist())
     assert zone.take() == ["a.jsonl 4"]
+
+
+def test_a_dialect_makes_neither_scrapes_nor_declared_tables_read_anew(zone: Zone) -> None:
+    sources = {"s": {"format": "csv", "path": "*.csv", "columns": {"started_at": {"column": "t", "unit": "epoch_s"}}}}
+    for name in ("a.jsonl", "b.csv", "vllm-0/1795165200.prom"):
+        zone.put(name, "one\n")
+    zone.given = {"sources": sources}
+    zone.take()
+    mine = {"layer": "client", "match": {"name": "x"}, "fields": {"model": "m"}}
+    zone.given = {"sources": sources, "dialects": {"mine": mine}}
+    assert new(zone.look()) == ["a.jsonl"]
 
 
 def test_other_gates_and_windows_read_nothing_anew(zone: Zone) -> None:

@@ -183,15 +183,15 @@ def test_who_recorded_a_genai_span(tmp_path: Path, kind: str, layer: str) -> Non
 @pytest.mark.parametrize(
     ("said", "streamed"),
     [
-        ({"gen_ai.provider.name": "openai"}, False),  # absent: not streamed
+        ({"gen_ai.provider.name": "openai"}, None),  # several emitters leave it out of streams too
         ({"gen_ai.provider.name": "openai", "gen_ai.request.stream": True}, True),
         ({"gen_ai.provider.name": "openai", "gen_ai.request.stream": False}, False),
         ({"gen_ai.provider.name": "openai", "gen_ai.response.time_to_first_chunk": 0.1}, True),
-        ({"gen_ai.system": "openai"}, None),  # older than the attribute: not told
+        ({"gen_ai.system": "openai"}, None),
         ({"gen_ai.system": "openai", "gen_ai.request.stream": True}, True),
     ],
 )
-def test_trap_16_an_absent_stream_attribute_means_not_streamed_where_it_exists(
+def test_trap_16_an_absent_stream_attribute_says_nothing(
     tmp_path: Path, said: dict[str, object], streamed: bool | None
 ) -> None:
     assert read(tmp_path, span(said={"gen_ai.operation.name": "chat", **said})).record["streamed"] is streamed
@@ -230,7 +230,8 @@ def test_what_failed_in_a_genai_span(
 )
 def test_spans_that_are_no_requests_are_counted_and_only_link(tmp_path: Path, said: dict[str, object]) -> None:
     reading = read(tmp_path, span("other", said))
-    assert reading.ignored == {"span_is_no_request": 1}
+    is_said_to_be_another = "gen_ai.operation.name" in said
+    assert reading.ignored == {"span_is_no_request" if is_said_to_be_another else "span_looks_like_call:other": 1}
     assert reading.rows_read == 1
     (link,) = reading.tables.pop("span_links")
     assert reading.tables == {}

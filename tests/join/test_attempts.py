@@ -234,3 +234,83 @@ def test_attempts_say_where_they_come_from() -> None:
     attempt = join(rows).attempt
     assert (attempt["source"], attempt["dialect"]) == ("s-client", "genai")
     assert (attempt["trace_id"], attempt["span_id"], attempt["parent_span_id"]) == (TRACE, "c", None)
+
+
+def test_a_gateway_that_hands_on_its_callers_context_is_still_above_the_engine() -> None:
+    # g and e are both children of c; the answer's id stands in the gateway's call and in the engine's record
+    rows = [
+        record("c", 0, 4, first_token=1.0, **CLIENT),
+        record("g", 0.1, 3.9, parent="c", layer="gateway", covers_tries=True, dialect="http"),
+        record("call", 0.2, 3.8, parent="g", **GATEWAY, response_id="r1", dialect="call"),
+        record("e", 1, 3, first_token=1.4, parent="c", **ENGINE, response_id="r1", dialect="engine"),
+    ]
+    for found in (rows, rows[::-1]):
+        joined = join(found)
+        assert joined.attempt["record_ids"] == [key("c"), key("g"), key("call"), key("e")]
+        assert (joined.request["attempts"], joined.attempt["replica"], joined.attempt["queue_s"]) == (1, "pod-7", 0.1)
+    # with the caller not recorded, the two stand below the same missing span
+    assert join(rows[1:]).attempt["record_ids"] == [key("g"), key("call"), key("e")]
+
+
+def test_views_of_one_try_without_an_id_are_found_by_their_time() -> None:
+    # two tries of the gateway, each with the engine's record of it; all four are children of c
+    rows = [
+        record("c", 0, 9),
+        record("g1", 0.1, 3, parent="c", layer="gateway", outcome="error"),
+        record("g2", 4, 9, parent="c", layer="gateway"),
+        record("e1", 0.2, 2.9, parent="c", layer="engine", outcome="error"),
+        record("e2", 4.1, 8.9, parent="c", layer="engine"),
+    ]
+    joined = join(rows)
+    assert joined.request["attempts"] == 2
+    assert joined.attempts[key("g1")]["record_ids"] == [key("g1"), key("e1")]
+    assert joined.attempts[key("c")]["record_ids"] == [key("c"), key("g2"), key("e2")]
+
+
+def test_calls_beside_each_other_are_no_views_of_one() -> None:
+    # below one agent's span: a call through the gateway, and one straight to an engine while it runs
+    def below_agent(**of_engine: object) -> list[Row]:
+        return [
+            record("g", 0, 4, parent="agent", layer="gateway", input_tokens=100),
+            record("e", 1, 3, parent="agent", layer="engine", **of_engine),
+        ]
+
+    assert len(join(below_agent(input_tokens=7)).requests) == 2
+    assert len(join(below_agent(input_tokens=100)).requests) == 1
+    # what lies in the time of a call that has its engine's record is another call
+    both = [*below_agent(input_tokens=100), record("direct", 2, 3.5, parent="agent", layer="engine", input_tokens=100)]
+    assert sorted(len(a["record_ids"]) for a in join(both).attempts.values()) == [1, 2]
+    # later than the gateway's answer
+    assert len(join([*below_agent()[:1], record("e", 6, 7, parent="agent", layer="engine")]).requests) == 2
+
+
+def test_an_inner_record_above_an_outer_one_ends() -> None:
+    # each of two siblings has a descendant that could stand above the other
+    rows = [
+        record("g", 0, 4, parent="top", layer="gateway", call_id="x"),
+        record("e", 0, 4, parent="top", layer="engine", call_id="y"),
+        record("below_g", 1, 2, parent="g", layer="client", call_id="y"),
+        record("below_e", 1, 2, parent="e", layer="client", call_id="x"),
+    ]
+    found = [record_id for attempt in join(rows).attempts.values() for record_id in attempt["record_ids"]]
+    assert sorted(found) == sorted(row["record_id"] for row in rows)
+
+
+def test_a_try_that_does_not_say_what_was_asked_counts_below_its_request_alone() -> None:
+    request = record("r", 0, 4, layer="gateway", covers_tries=True)
+    failed = record("t", 0.1, 1, parent="r", layer="gateway", needs_parent=True, replica="a", outcome="error")
+    answered = record("u", 1.1, 4, parent="r", layer="gateway", needs_parent=True, replica="b")
+    other = record("v", 0, 1, parent="x", layer="gateway", needs_parent=True)  # below what generates nothing
+    joined = join([request, failed, answered, other])
+    assert joined.attempts.keys() == {key("r"), key("t")}
+    assert joined.attempts[key("r")]["record_ids"] == [key("r"), key("u")]
+    assert [joined.attempts[key(name)]["replica"] for name in "rt"] == ["b", "a"]
+    assert (joined.request["attempts"], joined.request["retry_count"]) == (2, 1)
+
+
+def test_spans_that_mark_tries_are_counted_at_the_request_above_them() -> None:
+    request = record("p", 0, 4, layer="gateway", covers_tries=True, outcome="error")
+    call = record("c", 0.1, 1, parent="p", layer="gateway", outcome="error")  # the only one with a span
+    links = [link("f", "p"), *({**link(name, "f"), "marks_try": True} for name in "qrs")]
+    joined = join([request, call], links=[*links, *links])  # a copy marks no other try
+    assert (joined.request["attempts"], joined.request["retry_count"]) == (1, 2)

@@ -1,6 +1,7 @@
 """Two thousand random requests, judged a second time in plain Python from the text of
 docs/semantics.md#attempts-and-requests, #gates-and-verdicts, #quality."""
 
+import math
 from collections import Counter
 from fnmatch import fnmatchcase
 from random import Random
@@ -101,6 +102,22 @@ def latencies(case: Case, settings: Settings) -> dict[str, float | None]:
     }
 
 
+def tries_in_all(case: Case) -> int:
+    """See docs/semantics.md#which-tries-are-one-request: counts multiply within a try and add over tries."""
+    hidden = len(case.tries) > 1 and case.tries[1][0]["parent_span_id"] == case.tries[0][0]["span_id"]
+    tried = [case.tries[0][1:], *case.tries[1:]] if hidden else case.tries
+    tried = sorted(tried, key=lambda records: records[-1]["started_ns"])
+    own = [counted(records) for records in tried]
+    count_on = own == list(range(1, len(own) + 1))
+    return max(len(own) if count_on else sum(max(n, 1) for n in own), *(counted(records) for records in case.tries))
+
+
+def counted(records: list[Row]) -> int:
+    """What the layers of one attempt count, multiplied; 0 where none counts."""
+    counts = [row["reported_attempts"] for row in records if row["reported_attempts"] is not None]
+    return math.prod(max(n, 1) for n in counts) if counts else 0
+
+
 def expected(case: Case, settings: Settings) -> Row:
     """What docs/semantics.md#attempts-and-requests, #gates-and-verdicts, #quality say of a request."""
     attempt, name = delivering(case), workload_of(case, settings)
@@ -109,8 +126,7 @@ def expected(case: Case, settings: Settings) -> Row:
         gate: getattr(workload, f"{gate}_s") for gate in LATENCIES if gate != "deadline"
     }
     values = latencies(case, settings)
-    counted = max((n for row in case.tries if (n := outermost(row, "reported_attempts")) is not None), default=0)
-    retries = max(len(case.tries), counted) - 1
+    retries = tries_in_all(case) - 1
     unended = outermost(attempt, "ended_ns") is None
     arrived = min(arrival(attempt) for attempt in case.tries)
     in_flight = unended and arrived + settings.max_request_lifetime_s * 1e9 > START_NS + OBSERVED_S * 1e9

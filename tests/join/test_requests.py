@@ -244,6 +244,26 @@ def test_trap_13_a_gateways_count_and_the_tries_that_were_seen_do_not_add() -> N
     assert join(counting).request["retry_count"] == 1
 
 
+def test_the_tries_of_layers_multiply() -> None:
+    # an SDK that tried 3 times over a gateway that tried each 3 times: 9, of which one record of each was collected
+    rows = [record("c", 0, 9, reported_attempts=3), record("g", 6, 9, layer="gateway", parent="c", reported_attempts=3)]
+    assert join(rows).request["retry_count"] == 8
+    # where every try is recorded, each stands for its own: 3 + 1 + 2
+    below: Row = {"layer": "gateway", "parent": "c"}
+    tries = [
+        record("g0", 0, 1, reported_attempts=3, outcome="error", **below),
+        record("g1", 1, 2, reported_attempts=1, outcome="error", **below),
+        record("g2", 2, 3, reported_attempts=2, **below),
+    ]
+    assert join([record("c", 0, 9), *tries]).request["retry_count"] == 5
+    assert join([record("c", 0, 9, reported_attempts=3), *tries]).request["retry_count"] == 5
+    # two records of one layer count the same tries
+    told: Row = {"layer": "gateway", "reported_attempts": 3, "call_id": "x"}
+    log = record("row", 0, 1, dialect="log", **told) | {"trace_id": None, "span_id": None}
+    joined = join([record("g", 0, 1, **told), log])
+    assert (joined.request["attempts"], joined.request["retry_count"]) == (1, 2)
+
+
 def test_the_intended_send_time_is_the_arrival() -> None:
     joined = join([record("c", 2, 5, intended=0.5, first_token=3)])
     assert joined.attempt["arrived_ns"] == (START_S * 10**9 + 500_000_000)

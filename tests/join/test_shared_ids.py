@@ -180,3 +180,35 @@ def test_trap_14_parallel_choices_of_one_prompt_are_one_attempt() -> None:
 def test_trap_14_prompts_of_a_list_are_questions_of_their_own() -> None:
     rows = [record(f"e{n}", 0, 3, layer="engine", call_id="x", input_tokens=n, trace=OTHER) for n in (5, 6)]
     assert len(join(rows).attempts) == 2
+
+
+def told(name: str, dialect: str, start: float = 0.0, end: float = 3.0, **given: object) -> Row:
+    """A row of a log that stands for a whole request."""
+    return log(name, start, end, dialect=dialect, covers_tries=True, **given)
+
+
+@pytest.mark.parametrize("named", [{"call_id": "x-1"}, {"response_id": "chatcmpl-1"}])
+def test_a_request_that_is_told_in_a_span_and_two_logs_is_one(named: Row) -> None:
+    span = record("http", 0, 3, covers_tries=True, **GATEWAY, **named)
+    rows = [told("json", "json", 0.001, 3, pool="p", **named), told("text", "text", 0.001, 3, replica="r", **named)]
+    joined = join([span, *rows])
+    assert joined.attempt["record_ids"] == [key("http"), "json", "text"]
+    assert (joined.attempt["pool"], joined.attempt["replica"]) == ("p", "r")
+    assert (joined.request["attempts"], joined.request["retry_count"]) == (1, 0)
+
+
+def test_a_request_that_is_told_in_two_logs_alone_is_one() -> None:
+    joined = join([told("json", "json", call_id="x-1", reported_attempts=2), told("text", "text", call_id="x-1")])
+    assert joined.attempt["record_ids"] == ["json", "text"]
+    assert joined.request["retry_count"] == 1
+
+
+def test_a_caller_that_tries_again_with_its_id_is_told_twice_in_each_log() -> None:
+    first = [told(f"{name}1", name, 0, 1, call_id="x-1", outcome="error") for name in ("json", "text")]
+    again = [told(f"{name}2", name, 1.5, 4, call_id="x-1") for name in ("json", "text")]
+    joined = join([*first, *again])
+    assert sorted(attempt["record_ids"] for attempt in joined.attempts.values()) == [
+        ["json1", "text1"],
+        ["json2", "text2"],
+    ]
+    assert (joined.request["attempts"], joined.request["outcome"]) == (2, "ok")

@@ -19,7 +19,8 @@ TABLES = (
     *("accepted_units", "alarm_events", "alarm_power", "alarm_series", "alarms", "attempts", "binding_gate"),
     "blocked_partitions",
     *("cache_by_replica", "cost_ledger", "cost_lines", "cost_records", "coverage", "deliveries", "disruption_cost"),
-    *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "judged_hours"),
+    *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
+    "judged_hours",
     *("label_records", "label_rows", "landed_files", "load_windows", "ops_events", "price_lines", "quality_labels"),
     *(
         "quarantine",
@@ -65,7 +66,7 @@ STORED = {
     "measured": {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier",
         "hour": "cost_ledger coverage",
-        "day": "disruptions",
+        "day": "disruptions id_hours",
         "windows": """cache_by_replica gate_failures goodput load_windows replica_histograms replica_windows
             restatements waste""",
     },
@@ -82,6 +83,7 @@ DERIVED = {
 }  # when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
+    "id_hours",
     *("sample_records", "session_hours", "session_label_records", "span_links"),
 }
 INSIDE = {"label_rows", "record_rows", "sample_rows", "source_ledger", "source_rows"}  # others are derived from these
@@ -167,6 +169,7 @@ KEYS = {
     ),
     "waste": ("window_start", "window_s", "slice", "workload", "model", "pool", "route", "bucket"),
     "disruptions": ("event_id",),
+    "id_hours": ("id_hash", "epoch_hour"),
     "disruption_cost": ("kind", "pool"),
     "disruption_frequency": ("kind", "pool", "events_per_day"),
     "cache_by_replica": ("window_start", "window_s", "replica"),

@@ -448,6 +448,32 @@ def test_with_nothing_new_the_database_is_left_alone(lake: Lake) -> None:
     assert identity(lake.database) == before
 
 
+def test_the_same_rows_of_other_inputs_are_compared_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(lake, "goodput", HOUR, [window(accepted=1)])
+    publish(lake, NO_GATES)
+    put(lake, "goodput", HOUR, [window(accepted=1)], inputs="f" * 32)
+    assert not publish(lake, NO_GATES).changed
+    compared: list[Lake] = []
+    monkeypatch.setattr(database, "published_digests", lambda lake: compared.append(lake) or {})
+    assert not publish(Lake(lake.root), NO_GATES).changed
+    assert not compared
+    put(lake, "goodput", HOUR, [window(accepted=2)], inputs="e" * 32)
+    assert publish(lake, NO_GATES).changed
+    assert compared
+
+
+def test_views_open_the_parts_of_some_hours_alone_where_a_reader_asks_for_these(lake: Lake) -> None:
+    for hour in ("09", "10", "11"):
+        put(lake, "requests", f"2026-11-20T{hour}", [{"request_key": f"at {hour}"}])
+    publish(lake, NO_GATES)
+    with duckdb.connect(str(lake.database), read_only=True) as connection:
+        every = connection.sql("SELECT request_key FROM requests ORDER BY 1").fetchall()
+        connection.execute("SET VARIABLE goodput_hours = ['2026-11-20T11']")
+        some = connection.sql("SELECT request_key FROM requests ORDER BY 1").fetchall()
+    assert every == [("at 09",), ("at 10",), ("at 11",)]
+    assert some == [("at 09",), ("at 11",)]  # a view cannot be without a file, so the first is always there
+
+
 def test_only_partitions_that_changed_are_written(lake: Lake) -> None:
     for hour in (9, 10, 11):
         put(lake, "goodput", f"2026-11-20T{hour:02}", [window(hour, accepted=hour)])

@@ -1,5 +1,6 @@
 """OTLP over HTTP as the specification has it, and as its SDK speaks it."""
 
+import base64
 import gzip
 import json
 import os
@@ -90,6 +91,19 @@ def test_health_needs_no_token(receive: Receive) -> None:
         answer = sender.send(authorization=wrong)
         assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert sender.send(authorization="Bearer s3cret").status == 200
+
+
+def test_langfuse_sdks_find_their_path_and_send_the_token_as_their_secret_key(receive: Receive) -> None:
+    receiver = receive(token="s3cret")
+    sender = receiver.connect()
+    path = "/api/public/otel/v1/traces"
+    for pair in (b"pk-1:other", b"s3cret:", b"s3cret"):
+        keys = base64.b64encode(pair).decode()
+        assert sender.send(ONE, path, content_type=PROTOBUF, authorization=f"Basic {keys}").status == 401
+    keys = base64.b64encode(b"pk-1:s3cret").decode()
+    assert sender.send(ONE, path, content_type=PROTOBUF, authorization=f"Basic {keys}").status == 200
+    (read,) = landed(receiver.landing, "traces-*.pb")
+    assert len(read.spans) == 1
 
 
 DEEP = b'{"resourceSpans":' + b"[" * 2000 + b"]" * 2000 + b"}"

@@ -18,6 +18,10 @@ from goodput.errors import GoodputError
 # Where each command is, and its sentence in the list of commands, which is shown without importing any of them.
 COMMANDS = {
     "init": ("goodput.cli.init:init", "Write a goodput.toml with every setting explained and its default shown."),
+    "connect": (
+        "goodput.cli.connect:connect",
+        "Look at telemetry before any settings exist: who emits, which facts are there, what stays NULL and why.",
+    ),
     "receive": (
         "goodput.cli.receive:receive",
         "Receive traces, logs and metrics by OTLP over HTTP and write them to the landing zone until interrupted.",

@@ -88,7 +88,7 @@ def facts(attempt: Row, records: Iterable[Row]) -> Iterator[Fact]:
 @cache
 def engine_facts() -> frozenset[str]:
     """The facts over which the engine has authority, then the layers above it; the outermost layer has the others."""
-    return frozenset(_ENGINE_FIRST.findall(sql_file("attempt_facts").text))
+    return frozenset(_ENGINE_FIRST.findall(sql_file("linked_attempts").text))
 
 
 def _fact(name: str, attempt: Row, ranked: list[Row]) -> Iterator[Fact]:

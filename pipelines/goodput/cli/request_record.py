@@ -3,6 +3,7 @@
 Only the reading belongs here; what decided is in `gates`, where a fact came from in `facts`.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -10,8 +11,11 @@ import duckdb
 from goodput.cli.cells import iso
 from goodput.cli.database import Row, rows
 from goodput.errors import SeveralRequests, UnknownRequest
+from goodput.plumbing.sql_files import HOURS_VARIABLE, MACROS, sql_file
 
-# The surest reading of a key first; spans below the outermost come last: all records must be read for them.
+_Look = Callable[[duckdb.DuckDBPyConnection, Sequence[str]], None]  # where to look for some ids
+
+# The surest reading of a key first; records below the outermost come last.
 _WAYS = (
     "SELECT request_key FROM requests WHERE request_key = $key",
     """
@@ -19,25 +23,22 @@ _WAYS = (
     WHERE $key IN (attempt_id, response_id) OR $hex IN (attempt_id, trace_id, span_id)
         OR list_contains(record_ids, $key) OR list_contains(record_ids, $hex)
     """,
-    """
-    SELECT DISTINCT request_key FROM attempts
-    WHERE list_has_any(record_ids, (
-        SELECT list(record_id) FROM serving_records WHERE response_id = $key OR $hex IN (trace_id, span_id)))
-    """,
+    "SELECT DISTINCT request_key FROM attempts WHERE list_has_any(record_ids, $records)",
 )
+_RECORD_IDS = "SELECT record_id FROM serving_records WHERE response_id = $key OR $hex IN (trace_id, span_id)"
 _REQUESTS = "SELECT * FROM requests WHERE list_contains($keys, request_key) ORDER BY arrived_at, request_key"
 _ATTEMPTS = "SELECT * FROM attempts WHERE request_key = $key ORDER BY attempt_index"
 _RECORDS = """
     SELECT r.*, s.path, s.landing
     FROM serving_records AS r
-    LEFT JOIN sources AS s USING (source_id)
+    LEFT JOIN source_ledger AS s USING (source_id)
     WHERE list_contains($record_ids, r.record_id)
     QUALIFY row_number() OVER (PARTITION BY r.record_id ORDER BY r.source_id) = 1
 """
 _LABELS = """
     SELECT l.*, s.path, s.landing
     FROM quality_labels AS l
-    LEFT JOIN sources AS s ON s.source_id = l.source
+    LEFT JOIN source_ledger AS s ON s.source_id = l.source
     WHERE l.request_key = $key
     ORDER BY l.labelled_at, l.label_id
 """
@@ -63,10 +64,23 @@ def read_request_record(connection: duckdb.DuckDBPyConnection, key: str) -> Requ
 
     Raises UnknownRequest, or SeveralRequests when it names more than one.
     """
-    request = _request_named(connection, key)
-    of_request = {"key": request["request_key"]}
+    connection.execute("SET search_path = 'main,stored'")
+    connection.execute("SET parquet_metadata_cache = true")  # several questions open the same parts
+    connection.execute(sql_file(MACROS).text)
+    for look_for in (_look_into_hours_of, _look_everywhere):  # the index lacks what is blocked
+        request_key = _request_key(connection, key, look_for)
+        if request_key:
+            return _read(connection, request_key, look_for)
+    raise UnknownRequest(key)
+
+
+def _read(connection: duckdb.DuckDBPyConnection, request_key: str, look_for: _Look) -> RequestRecord:
+    of_request = {"key": request_key}
+    look_for(connection, [request_key])
     attempts = rows(connection, _ATTEMPTS, of_request)
     record_ids = [record_id for attempt in attempts for record_id in attempt["record_ids"]]
+    look_for(connection, [request_key, *record_ids])
+    (request,) = rows(connection, _REQUESTS, {"keys": [request_key]})
     records = rows(connection, _RECORDS, {"record_ids": record_ids})
     bounds = rows(connection, _BOUNDS, {"workload": request["workload"]})
     return RequestRecord(
@@ -85,15 +99,31 @@ def place(row: Row) -> str:
     return f"{source}:{row['line']}{position}"
 
 
-def _request_named(connection: duckdb.DuckDBPyConnection, key: str) -> Row:
+def _request_key(connection: duckdb.DuckDBPyConnection, key: str, look_for: _Look) -> str | None:
+    """The request's own key, by the surest reading of `key` that names any."""
+    # Ids are written in lower-case hex (the contracts' pattern), whatever the key was copied from.
+    ids = {"key": key, "hex": key.lower()}
+    look_for(connection, [*ids.values()])
+    records = [row["record_id"] for row in rows(connection, _RECORD_IDS, ids)]
+    look_for(connection, [*ids.values(), *records])
     for way in _WAYS:
-        # Ids are written in lower-case hex (the contracts' pattern), whatever the key was copied from.
-        ids = {name: value for name, value in (("key", key), ("hex", key.lower())) if f"${name}" in way}
-        keys = [row["request_key"] for row in rows(connection, way, ids)]
+        given = {**ids, "records": records}
+        named = rows(connection, way, {name: value for name, value in given.items() if f"${name}" in way})
+        keys = [row["request_key"] for row in named]
         found = rows(connection, _REQUESTS, {"keys": keys}) if keys else []
-        if len(found) == 1:
-            return found[0]
+        if len(found) > 1:
+            raise SeveralRequests(key, [(row["request_key"], iso(row["arrived_at"]), row["verdict"]) for row in found])
         if found:
-            candidates = [(row["request_key"], iso(row["arrived_at"]), row["verdict"]) for row in found]
-            raise SeveralRequests(key, candidates)
-    raise UnknownRequest(key)
+            return str(found[0]["request_key"])
+    return None
+
+
+def _look_into_hours_of(connection: duckdb.DuckDBPyConnection, ids: Sequence[str]) -> None:
+    """Have views open the parts of those hours alone in which one of the ids occurs."""
+    connection.execute("SET VARIABLE wanted_ids = $ids", {"ids": ids})
+    (found,) = rows(connection, sql_file("id_occurrences").text)
+    connection.execute(f"SET VARIABLE {HOURS_VARIABLE} = $hours", {"hours": found["hours"] or []})
+
+
+def _look_everywhere(connection: duckdb.DuckDBPyConnection, _ids: Sequence[str]) -> None:
+    connection.execute(f"RESET VARIABLE {HOURS_VARIABLE}")

@@ -42,6 +42,7 @@ _UNJOINED = """
 """
 _EXISTS = "FROM information_schema.tables WHERE table_schema = 'main' AND table_name = $relation"  # older databases
 _COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
+_UNREAD = '"span_looks_like_call:'  # as `collect.unread` counts them
 _HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
 
 
@@ -122,6 +123,8 @@ def _print_ledger(out: Console, ledger: list[Row], problems: bool) -> None:
     files = f"{len(ledger)} file{'' if len(ledger) == 1 else 's'}"
     lines.append((files, "", *totals, f"{broken} BROKEN" if broken else "ok", ""))
     out.print(table(_HEADER, lines, out.width, total=True))
+    if any(_UNREAD in f["ignored"] for f in ledger):
+        out.print("Some spans look like calls and are not read: goodput connect FILE shows their attributes.")
     if len(ledger) > MAX_ROWS:
         out.print(f"Only the first {MAX_ROWS} files are shown; the totals are of all. --format csv has every one.")
 

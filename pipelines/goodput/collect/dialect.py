@@ -11,6 +11,7 @@ from typing import Literal
 import polars as pl
 
 from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.events import EventValue
 
 AttributeType = Literal["string", "int", "float", "bool", "strings"]
 
@@ -23,6 +24,11 @@ class Field:
     type: AttributeType
     emitted: tuple[str, ...]
 
+    @property
+    def wanted(self) -> tuple[Wanted, ...]:
+        """The names that may carry the column, with the type as which they are decoded."""
+        return tuple(Wanted(name, self.type) for name in self.emitted)
+
     def value(self) -> pl.Expr:
         """The column's value; an empty text says nothing."""
         said = [pl.col(name) for name in self.emitted]
@@ -34,6 +40,11 @@ class Field:
 def texts(*names: str) -> tuple[Wanted, ...]:
     """Names that are looked at as text."""
     return tuple(Wanted(name, "string") for name in names)
+
+
+def documents(*names: str) -> tuple[Wanted, ...]:
+    """Names looked at where they are text, such as JSON; other emitters may put anything there."""
+    return tuple(Wanted(name, "string", lenient=True) for name in names)
 
 
 def below(root: str, finish: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[pl.DataFrame], pl.DataFrame]:
@@ -85,12 +96,15 @@ class Dialect:
     parent_paths: tuple[Wanted, ...] = ()  # of the object around such rows
     pattern: str | None = None  # of lines that hold no JSON: a regular expression whose named groups are the object
     unset: tuple[str, ...] = ("",)  # of JSON objects: texts that stand for no value
+    marks_try: bool = False  # of spans: each row is counted as a try of the request above it
+    first_token_events: tuple[str, ...] = ()  # of spans: events at the first of which, `event_ns`, the answer began
+    event_values: tuple[EventValue, ...] = ()  # of spans: what else `finish` looks at in their events
     from_engine: bool = False  # the resource of its rows is the serving process itself, so it names replica and pool
 
     @property
     def wanted(self) -> tuple[Wanted, ...]:
         """Every name that has to be decoded into a column."""
-        mapped = tuple(Wanted(name, field.type) for field in self.fields for name in field.emitted)
+        mapped = tuple(wanted for field in self.fields for wanted in field.wanted)
         return mapped + self.also_wanted + self.signature
 
     def leave_out(

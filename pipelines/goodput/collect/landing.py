@@ -128,7 +128,10 @@ def reading_of_all(settings: Settings) -> str:
 
 def _of_unclaimed(settings: Settings) -> list[object]:
     matched = {name for workload in settings.workloads.values() for name in workload.match.attributes}
-    return [settings.model_dump(mode="json", include={"attributes", "leave_out", "metric_labels"}), sorted(matched)]
+    return [
+        settings.model_dump(mode="json", include={"attributes", "dialects", "leave_out", "metric_labels"}),
+        sorted(matched),
+    ]
 
 
 def claimed(file: LandedFile, settings: Settings) -> tuple[LandedFile, str | None]:

@@ -17,13 +17,13 @@ def configured(rules: Mapping[str, LeaveOut], text: Callable[[str], pl.Expr]) ->
     return tuple(
         Left(
             f"left_out:{name}",
-            pl.all_horizontal(text(key).str.contains(_any_of(globs)) for key, globs in rule.attributes.items()),
+            pl.all_horizontal(text(key).str.contains(any_of(globs)) for key, globs in rule.attributes.items()),
         )
         for name, rule in rules.items()
     )
 
 
-def _any_of(globs: tuple[str, ...]) -> str:
+def any_of(globs: tuple[str, ...]) -> str:
     """The regular expression of some globs, in which * stands for any text and ? for any character."""
     return f"(?s)^({'|'.join(_regular(glob) for glob in globs)})$"
 

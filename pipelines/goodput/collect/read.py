@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from goodput.collect.declared import object_dialects
 from goodput.collect.objects.read import ObjectReading
 from goodput.collect.otlp.sniff import Head, read_head
 from goodput.collect.prometheus.query_range import is_answer
@@ -11,19 +12,20 @@ from goodput.collect.prometheus.scrapes import READER as PROMETHEUS
 from goodput.collect.received import UNCLAIMED, LandedFile, Reading
 from goodput.collect.spans import OtlpReading
 from goodput.collect.tabular import read_table
+from goodput.collect.witness import Witness
 from goodput.errors import SourceRefused
 from goodput.settings.model import Settings
 
 
 def open_file(
-    file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None
+    file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None, witness: Witness | None = None
 ) -> tuple[LandedFile, Reading]:
-    """The file with its reader, and its rows block by block.
+    """The file with its reader, and its rows block by block; a `witness` sees what is in it.
 
     Raises SourceRefused, now or while iterating, for a useless file.
     """
     if file.reader == PROMETHEUS:
-        return file, ScrapeReading(file, settings, on_bytes)
+        return file, ScrapeReading(file, settings, on_bytes, witness)
     if file.reader != UNCLAIMED:
         return file, read_table(file, settings.sources[file.reader], settings.limits, on_bytes=on_bytes)
     try:
@@ -31,10 +33,12 @@ def open_file(
     except OSError as error:
         raise SourceRefused(file.path, f"cannot be read: {error.strerror or error}") from error
     if _may_be_otlp(head):
-        return replace(file, reader="otlp"), OtlpReading(file, settings, on_bytes)
+        return replace(file, reader="otlp"), OtlpReading(file, settings, on_bytes, witness)
     if is_answer(head.content):
-        return replace(file, reader="query_range"), AnswerReading(file, settings, on_bytes)
-    return replace(file, reader="objects"), ObjectReading(file, head, settings.limits, on_bytes)
+        return replace(file, reader="query_range"), AnswerReading(file, settings, on_bytes, witness)
+    return replace(file, reader="objects"), ObjectReading(
+        file, head, settings.limits, on_bytes, object_dialects(settings)
+    )
 
 
 def _may_be_otlp(head: Head) -> bool:

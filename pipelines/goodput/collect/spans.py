@@ -9,15 +9,20 @@ from functools import cache
 import polars as pl
 import pyarrow as pa
 
+from goodput.collect.declared import resource_keys, span_dialects
 from goodput.collect.dialect import Dialect, Left
-from goodput.collect.dialects.registry import LOG_DIALECTS, SPAN_DIALECTS
+from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY
 from goodput.collect.leave_out import configured
 from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.events import WantedEvents
+from goodput.collect.otlp.gather import gathered
 from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
-from goodput.collect.otlp.records import SPAN_COLUMNS
+from goodput.collect.otlp.records import LOG_COLUMNS, SPAN_COLUMNS
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.samples import take_samples
 from goodput.collect.series import VERSION_KEY, histogram_names, is_left_out, metric_names
+from goodput.collect.unread import UnreadCalls
+from goodput.collect.witness import Witness
 from goodput.settings.model import Attributes, Settings
 
 OF_THE_PROCESS = (
@@ -31,33 +36,51 @@ _ANYWHERE = ("request_key", "tenant", "session_id", "route")
 class OtlpReading:
     """One OTLP file, block by block; see `received.Reading`."""
 
-    def __init__(self, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        file: LandedFile,
+        settings: Settings,
+        on_bytes: Callable[[int], None] | None = None,
+        witness: Witness | None = None,
+    ) -> None:
+        self._witness = witness
+        self._unread = UnreadCalls()
         self._settings = settings
         self._attributes = settings.attributes
         self._matched = sorted({name for w in settings.workloads.values() for name in w.match.attributes})
         self._leave_out = settings.leave_out
+        self._span_dialects = span_dialects(settings)
         named = [name for values in settings.attributes.model_dump().values() for name in values] + self._matched
         named += sorted({name for rule in settings.leave_out.values() for name in rule.attributes})
         strings = [Wanted(name, "string") for name in named if not _is_column(name)]
+        of_spans = [w for dialect in self._span_dialects for w in dialect.wanted]
         of_logs = [w for dialect in LOG_DIALECTS for w in dialect.wanted]
+        of_logs += [
+            Wanted(name, "string") for name in named if not name.startswith(_RESOURCE) and name not in LOG_COLUMNS
+        ]
         of_resource = [Wanted(name.removeprefix(_RESOURCE), "string") for name in [*named, VERSION_KEY]]
-        of_resource += [Wanted(w.key.removeprefix(_RESOURCE), w.type) for w in of_logs if w.key.startswith(_RESOURCE)]
+        of_resource += resource_keys((*LOG_DIALECTS, *self._span_dialects))
         limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
         self._reader = OtlpReader(
             file.path,
-            span_keys=_distinct([w for dialect in SPAN_DIALECTS for w in dialect.wanted] + strings),
+            span_keys=_distinct([w for w in of_spans if not w.key.startswith(_RESOURCE)] + strings),
             resource_keys=_distinct(of_resource),
             log_keys=_distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),
+            wanted_events=WantedEvents(
+                [name for dialect in self._span_dialects for name in dialect.first_token_events],
+                [value for dialect in self._span_dialects for value in dialect.event_values],
+            ),
             metric_names=metric_names(),
             histogram_names=histogram_names(),
             limits=limits,
             on_bytes=on_bytes,
+            every=witness is not None,
         )
         self.torn_tail_bytes = 0
         self.stopped: str | None = None
 
     def __iter__(self) -> Iterator[Received]:
-        for block in self._reader:
+        for block in gathered(self._reader):
             yield self._received(block)
         self.torn_tail_bytes = self._reader.torn_tail_bytes
         self.stopped = self._reader.stopped
@@ -71,27 +94,38 @@ class OtlpReading:
         if block.unread_metrics is not None:
             unread = pl.DataFrame(block.unread_metrics)
             received.leave_out_metrics(unread.with_columns(left_out=is_left_out(pl.col("name"))))
+        if self._witness:
+            self._witness.metrics(block.metric_names)
         if block.spans is not None:
-            self._take(received, block.spans, SPAN_DIALECTS, "span_is_no_request")
+            self._take(received, block.spans, self._span_dialects)
         if block.logs is not None:
-            self._take(received, block.logs, LOG_DIALECTS, "log_is_no_label")
+            self._take(received, block.logs, LOG_DIALECTS)
         if block.points is not None:
             readings = _readable(received, pl.DataFrame(block.points), "sample_records")
             take_samples(received, readings.drop("unreadable"), self._settings, "otlp")
         return received
 
-    def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...], otherwise: str) -> None:
+    def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...]) -> None:
         frame = _frame(rows)
         received.rows_read += frame.height
         shares, rest = _split(frame, dialects)
+        if self._witness:
+            show = self._witness.spans if dialects is self._span_dialects else self._witness.logs
+            for name, some in [*((dialect.name, mine) for dialect, mine in shares), (None, rest)]:
+                show(name, some)
         for dialect, mine in shares:
             readable = _readable(received, mine, dialect.table)
             readable = dialect.leave_out(readable, received.ignore, self._left_out(readable))
             if readable.height:
                 self._add(received, dialect, readable)
-        received.ignore(otherwise, rest.height)
-        if dialects is SPAN_DIALECTS and rest.height:
-            received.tables["span_links"] = _links(rest)
+        if dialects is not self._span_dialects:
+            received.ignore("log_is_no_label", rest.height)
+            return
+        others = rest.with_columns(marks_try=MARKS_TRY)
+        self._unread.count(received, others, (mine for _, mine in shares))
+        tries = [mine.with_columns(marks_try=pl.lit(value=True)) for dialect, mine in shares if dialect.marks_try]
+        if rest.height or tries:
+            received.tables["span_links"] = _links(pl.concat([others, *tries]))
 
     def _left_out(self, rows: pl.DataFrame) -> tuple[Left, ...]:
         return configured(self._leave_out, lambda name: _first_text([name, f"{_RESOURCE}{name}"], rows))
@@ -99,9 +133,12 @@ class OtlpReading:
     def _add(self, received: Received, dialect: Dialect, rows: pl.DataFrame) -> None:
         said: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}
         if dialect.table == "serving_records":
-            said |= _configured(self._attributes, rows, of_the_process=dialect.from_engine)
-            said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
-            said["started_ns"] = pl.col("start_ns")
+            for canonical, value in _configured(self._attributes, rows, of_the_process=dialect.from_engine).items():
+                said[canonical] = pl.coalesce(value, said[canonical]) if canonical in said else value
+            if "start_ns" in rows.columns:  # of a log record its dialect says what it is and when it began
+                said["instrumentation"] = pl.col("scope_name")
+                said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
+                said["started_ns"] = pl.col("start_ns")
             said["attributes"] = _matched_attributes(self._matched, rows)
         # All at once: an attribute may be called as a canonical column is.
         received.add(dialect.table, dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **said)))
@@ -183,6 +220,7 @@ def _links(rows: pl.DataFrame) -> pl.DataFrame:
         "trace_id",
         "span_id",
         "parent_span_id",
+        "marks_try",
         link_id=pl.concat_str("trace_id", "span_id", separator=":"),
         ended_ns="end_ns",
     )

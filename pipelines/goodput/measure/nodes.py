@@ -1,8 +1,10 @@
 """The measured tables: coverage, money, windows of goodput, replicas, the frontier, and what operations cost."""
 
+import duckdb
+
 from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
 from goodput.join.workloads import workload_rows
-from goodput.measure import cost_ledger, coverage, disruptions, frontier, replicas, windows
+from goodput.measure import cost_ledger, coverage, disruptions, frontier, id_hours, replicas, windows
 from goodput.measure.gates import gate_order
 from goodput.measure.slices import slices
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
@@ -105,6 +107,16 @@ DISRUPTION_COST = Node(
         "disruptions": lambda context, _: disruptions.last_week_days(context),
     },
 )
+ID_HOURS = Node(
+    "id_hours",
+    "measure",
+    ("id_hours",),
+    "In which hours an id occurs, for a search of one request.",
+    id_hours.index_days,
+    beside=lambda _context, _day: duckdb.__version__,  # another one may hash ids differently
+    also=id_hours.days,
+    together_h=7 * 24,
+)
 
 NODES = (
     COVERAGE,
@@ -115,4 +127,5 @@ NODES = (
     FRONTIER,
     DISRUPTIONS,
     DISRUPTION_COST,
+    ID_HOURS,
 )

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from goodput.errors import TargetRefused
 
+_OWN = "allow_private = true for a receiver of your own"
 Resolver = Callable[[str, int], list[str]]
 _HTTPS, _UNPRIVILEGED = 443, 1024
 _NAT64 = ip_network("64:ff9b::/96")
@@ -45,8 +46,11 @@ def look_up(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(item[4][0]) for item in found))
 
 
-def target(url: str, *, allow_private: bool, resolver: Resolver = look_up) -> Target:
-    """Where `url` leads, judged. Raises TargetRefused, and OSError where its name cannot be looked up."""
+def target(url: str, *, allow_private: bool, resolver: Resolver = look_up, own: str = _OWN) -> Target:
+    """Where `url` leads, judged; `own` says how to reach an address of one's own.
+
+    Raises TargetRefused, and OSError where its name cannot be looked up.
+    """
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").encode("idna").decode(), parts.port
@@ -58,7 +62,7 @@ def target(url: str, *, allow_private: bool, resolver: Resolver = look_up) -> Ta
         raise TargetRefused("the url holds a user or a password", "bearer_token for what needs authorization")
     tls = parts.scheme == "https"
     if not tls and not allow_private:
-        raise TargetRefused("the url is not encrypted", "https, or allow_private = true for a receiver of your own")
+        raise TargetRefused("the url is not encrypted", f"https, or {own}")
     port = port or (443 if tls else 80)
     if not allow_private and port != _HTTPS and port < _UNPRIVILEGED:
         raise TargetRefused(f"port {port} is that of another service", "443, or 1024 and above")
@@ -67,13 +71,13 @@ def target(url: str, *, allow_private: bool, resolver: Resolver = look_up) -> Ta
         raise TargetRefused("the path of the url holds characters that are not allowed", "percent-encoding")
     addresses = resolver(host, port)
     for address in addresses:
-        judge(address, allow_private=allow_private)
+        judge(address, allow_private=allow_private, own=own)
     if not addresses:
         raise OSError(f"{host} has no address")
     return Target(host, port, tls, path, tuple(addresses))
 
 
-def judge(address: str, *, allow_private: bool) -> None:
+def judge(address: str, *, allow_private: bool, own: str = _OWN) -> None:
     """Raise TargetRefused where a channel may not connect to an IP address."""
     try:
         seen = _unwrapped(ip_address(address.partition("%")[0]))
@@ -82,9 +86,7 @@ def judge(address: str, *, allow_private: bool) -> None:
     if seen.is_multicast or seen.is_unspecified or any(seen in net for net in _NEVER if net.version == seen.version):
         raise TargetRefused(f"{address} is link-local, multicast or of a metadata service", "a receiver's own address")
     if not seen.is_global and not allow_private:
-        raise TargetRefused(
-            f"{address} is private", "a public address, or allow_private = true for a receiver of your own"
-        )
+        raise TargetRefused(f"{address} is private", f"a public address, or {own}")
 
 
 def _unwrapped(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:

@@ -1,4 +1,4 @@
-"""One POST to a judged address, bounded in time and size: no redirect, no proxy, no retry, TLS always verified.
+"""One request to a judged address, bounded in time and size: no redirect, no proxy, no retry, TLS always verified.
 
 The standard library's client does none of those by itself, and lets a connection be made to an address of ours.
 """
@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
 from goodput.notify.address import Target
@@ -87,6 +88,35 @@ def post(
             return Answer(response.status, response.headers.get("Retry-After"), _beginning(response))
     finally:
         connection.close()
+
+
+def get(target: Target, limits: Timeouts, max_bytes: int) -> bytes:
+    """Get the body of an answer with status 200.
+
+    Raises OSError (TimeoutError past the limits), HTTPException where the answer is no HTTP, and ValueError where it
+    has another status or is longer than `max_bytes`.
+    """
+    connection = _Pinned(target, limits, _trusting(None) if target.tls else None)
+    try:
+        with _deadline(connection, limits.total_s) as passed:
+            connection.putrequest("GET", target.path, skip_host=True, skip_accept_encoding=True)
+            connection.putheader("Host", target.host_header)
+            connection.putheader("User-Agent", "goodput")
+            connection.endheaders()
+            response = connection.getresponse()
+            if response.status != HTTPStatus.OK:
+                moved = " (redirects are not followed: give the final url)" if 300 <= response.status < 400 else ""
+                raise ValueError(f"answered {response.status}{moved}")
+            body = response.read(max_bytes + 1)
+            if passed.is_set():  # an answer that was cut short looks like one that ended
+                raise TimeoutError
+            if len(body) > max_bytes:
+                raise ValueError(f"answers more than {max_bytes} bytes")
+            if response.length:
+                raise ValueError(f"the answer breaks off after {len(body)} bytes")
+    finally:
+        connection.close()
+    return body
 
 
 def _trusting(ca_file: Path | None) -> ssl.SSLContext:

@@ -5,6 +5,7 @@ Lake. Parts are immutable; a commit swaps them, so that a reader sees all of a c
 """
 
 import json
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -63,8 +64,22 @@ class Table:
 
     @property
     def version(self) -> int:
-        """Version of the newest commit, -1 before the first."""
-        return -1 if self._delta is None else self._delta.version()
+        """Version of the newest commit, -1 before the first; of the one that was read, where its parts were."""
+        if "_delta" in self.__dict__:
+            return -1 if self._delta is None else self._delta.version()
+        return self._listed_version
+
+    @cached_property
+    def _listed_version(self) -> int:
+        """The same by the names of the commits alone: a run with nothing new asks no more of most tables."""
+        log = self.root / "_delta_log"
+        try:
+            commits = [name for name in os.listdir(log) if name.endswith(".json") and name[:-5].isdigit()]
+        except FileNotFoundError:
+            return -1
+        except OSError as error:
+            raise LakeUnreadable(log, str(error)) from error
+        return max((int(name[:-5]) for name in commits), default=-1)
 
     @property
     def is_uniform(self) -> bool:
@@ -155,8 +170,8 @@ class Table:
                 self._delta.update_incremental()
         except (DeltaError, OSError) as error:
             raise LakeUnwritable(self.root / "_delta_log", OSError(str(error))) from error
-        self.__dict__.pop("parts", None)
-        self.__dict__.pop("contents", None)
+        for read in ("parts", "contents", "_listed_version"):
+            self.__dict__.pop(read, None)
         return [part.path for part in sorted(remove)]
 
     @cached_property

@@ -4,10 +4,13 @@ Sockets and signals are the server's; what is on disk when, is `commit`'s and `f
 """
 
 import asyncio
+import base64
+import binascii
 import hmac
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,7 +49,10 @@ class Tally:
 
 
 class OtlpEndpoint:
-    """POST /v1/traces, /v1/metrics and /v1/logs; GET /health. A message is acknowledged once it is on disk.
+    """POST /v1/traces, /v1/metrics and /v1/logs, and Langfuse's path of traces; GET /health.
+
+    A message is acknowledged once it is on disk. A token may come as that of `Bearer` or, since SDKs of Langfuse send
+    nothing else, as the password of `Basic`, which is their secret key.
 
     `report` is called once when storing begins to fail, and once when it works again.
     """
@@ -60,7 +66,7 @@ class OtlpEndpoint:
         self._rate = TokenBucket(settings.receive.max_requests_per_s)
         self._room = Room(settings.receive.max_pending_bytes)
         self._commit = commit
-        self._authorization = f"Bearer {token}".encode() if token else None
+        self._token = token.encode() if token else None
         self._report = report
         self._failing = False
         self._checking = ThreadPoolExecutor(_CHECKING_THREADS, thread_name_prefix="check")
@@ -110,8 +116,7 @@ class OtlpEndpoint:
         return request.encoding.empty
 
     def _authorise(self, request: Request) -> None:
-        given = request.header("authorization").encode("latin-1")
-        if self._authorization and not hmac.compare_digest(given, self._authorization):
+        if self._token and not hmac.compare_digest(_token_of(request.header("authorization")), self._token):
             raise RequestRefused(401, "the header `authorization: Bearer TOKEN` is missing or holds another token")
 
     async def _take_in(self, request: Request, kind: Kind, held: Reservation) -> None:
@@ -147,6 +152,16 @@ class OtlpEndpoint:
         if self._failing:
             self._failing = False
             self._report("the landing zone can be written to again")
+
+
+def _token_of(authorization: str) -> bytes:
+    scheme, _, given = authorization.partition(" ")
+    if scheme == "Bearer":
+        return given.encode("latin-1")
+    if scheme == "Basic":
+        with suppress(binascii.Error):
+            return base64.b64decode(given, validate=True).partition(b":")[2]
+    return b""
 
 
 def _meant(signal: Signal, reason: str) -> str:

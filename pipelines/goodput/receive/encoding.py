@@ -32,6 +32,7 @@ class Kind:
     encoding: Encoding
 
 
-PATHS: Mapping[str, Signal] = {"/v1/traces": SPANS, "/v1/metrics": METRICS, "/v1/logs": LOGS}
+LANGFUSE_TRACES = "/api/public/otel/v1/traces"  # where Langfuse's SDKs post whatever base URL they are given
+PATHS: Mapping[str, Signal] = {"/v1/traces": SPANS, "/v1/metrics": METRICS, "/v1/logs": LOGS, LANGFUSE_TRACES: SPANS}
 NAMES: Mapping[Signal, str] = {signal: path.rpartition("/")[2] for path, signal in PATHS.items()}
 CONTENT_TYPES: Mapping[str, Encoding] = {encoding.content_type: encoding for encoding in Encoding}

@@ -8,13 +8,28 @@ from collections.abc import Iterator
 from datetime import datetime
 from difflib import get_close_matches
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 from zoneinfo import ZoneInfo
 
 from goodput.errors import Mistake
-from goodput.settings.model import MappedColumn, TableSource
+
+if TYPE_CHECKING:
+    from goodput.settings.model import TableSource  # which declares dialects by what stands here
 
 Kind = Literal["time", "duration", "plain"]
+
+
+class Mapped(Protocol):
+    """The unit or time format that settings give for a column."""
+
+    @property
+    def unit(self) -> str | None:
+        """Of a duration, or the format of a time; None where neither is given."""
+
+    @property
+    def tz(self) -> str:
+        """The zone of times that name none."""
+
 
 TIME_UNITS = ("epoch_s", "epoch_ms", "epoch_us", "epoch_ns", "iso8601")
 DURATION_UNITS = ("s", "ms", "us", "ns")
@@ -63,7 +78,7 @@ def mappable_columns(table: str) -> dict[str, Kind]:
     return kinds
 
 
-def mapping_mistakes(name: str, source: TableSource) -> Iterator[Mistake]:
+def mapping_mistakes(name: str, source: "TableSource") -> Iterator[Mistake]:
     """Everything that is wrong with the columns and constants of one declared source."""
     key = f"sources.{name}"
     known = mappable_columns(source.table)
@@ -74,7 +89,7 @@ def mapping_mistakes(name: str, source: TableSource) -> Iterator[Mistake]:
             yield Mistake(f"{key}.{where}.{column}", f"{source.table} has no such column", ", ".join(near))
     for column, mapped in source.columns.items():
         if column in known:
-            yield from _unit_mistakes(f"{key}.columns.{column}", known[column], mapped)
+            yield from unit_mistakes(f"{key}.columns.{column}", known[column], mapped)
     captured = _captures(source)
     for needed in NEEDED[source.table]:
         if needed not in given and needed not in captured:
@@ -83,11 +98,12 @@ def mapping_mistakes(name: str, source: TableSource) -> Iterator[Mistake]:
         yield Mistake(f"{key}.columns", "no column identifies what a label judges", "one of " + ", ".join(_SUBJECTS))
 
 
-def _captures(source: TableSource) -> set[str]:
+def _captures(source: "TableSource") -> set[str]:
     return set(re.compile(source.path_pattern).groupindex) if source.path_pattern else set()
 
 
-def _unit_mistakes(key: str, kind: Kind, mapped: MappedColumn) -> Iterator[Mistake]:
+def unit_mistakes(key: str, kind: Kind, mapped: Mapped) -> Iterator[Mistake]:
+    """What is wrong with the unit, time format or time zone of a column of this kind."""
     if kind == "plain" and mapped.unit is not None:
         yield Mistake(f"{key}.unit", f"{mapped.unit!r}: this column has no unit", "leave `unit` out")
     elif kind == "duration" and mapped.unit not in DURATION_UNITS:

@@ -3,18 +3,21 @@
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from goodput.errors import Mistake, SettingsError
 from goodput.settings.alarm_mistakes import alarm_mistakes
 from goodput.settings.columns import mapping_mistakes
+from goodput.settings.dialects import DeclaredDialect, dialect_mistakes
 from goodput.settings.mistakes import mistakes_in
 from goodput.settings.model import Settings, TableSource
 from goodput.settings.openslo import objectives
+from goodput.settings.settings_model import SettingsModel
 
 DEFAULT_FILE = Path("goodput.toml")
+Declared = TypeVar("Declared", bound=SettingsModel)
 
 
 def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lake: Path | None = None) -> Settings:
@@ -25,7 +28,12 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     file = path or DEFAULT_FILE
     document = _read(file) if path is not None or file.exists() else {}
     document, slo_wrong = _with_objectives(file, document)
-    mapped_wrong = [m for name, source in _usable_sources(document) for m in mapping_mistakes(name, source)]
+    mapped_wrong = [
+        m for name, source in _usable(document, "sources", TableSource) for m in mapping_mistakes(name, source)
+    ]
+    mapped_wrong += [
+        m for name, item in _usable(document, "dialects", DeclaredDialect) for m in dialect_mistakes(name, item)
+    ]
     try:
         settings = Settings.model_validate(document)
     except ValidationError as error:
@@ -68,11 +76,11 @@ def _with_objectives(file: Path, document: dict[str, Any]) -> tuple[dict[str, An
     return (document | {"slo": found | own} if isinstance(own, dict) else document), wrong
 
 
-def _usable_sources(document: dict[str, Any]) -> Iterator[tuple[str, TableSource]]:
-    """Declared sources that are sound in themselves, so that their columns are judged whatever else is wrong."""
-    declared = document.get("sources")
-    for name, source in declared.items() if isinstance(declared, dict) else ():
+def _usable(document: dict[str, Any], table: str, model: type[Declared]) -> Iterator[tuple[str, Declared]]:
+    """Declarations of a table that are sound in themselves, so that their columns are judged whatever else is wrong."""
+    declared = document.get(table)
+    for name, item in declared.items() if isinstance(declared, dict) else ():
         try:
-            yield name, TableSource.model_validate(source)
+            yield name, model.model_validate(item)
         except ValidationError:
             continue

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from goodput.settings.alarms import Alarms, Slo
 from goodput.settings.channels import Channel, Notify, usable_fallbacks
+from goodput.settings.dialects import DeclaredDialect
 from goodput.settings.gates import LatencyName
 from goodput.settings.presets import PRESETS
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
@@ -264,6 +265,7 @@ class Settings(SettingsModel):
     label_lateness_s: Seconds = 14 * 86400.0
     staleness_s: Annotated[float, Field(gt=0, le=3600, strict=True)] = 300.0
     attributes: Attributes = Attributes()
+    dialects: dict[str, DeclaredDialect] = Field(default_factory=dict)
     leave_out: dict[str, LeaveOut] = Field(default_factory=dict)
     metric_labels: MetricLabels = MetricLabels()
     events: Events = Events()

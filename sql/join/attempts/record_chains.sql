@@ -34,8 +34,10 @@ chains AS (
 )
 SELECT * FROM chains
 UNION ALL
--- a record of the same try stands right behind it
-SELECT m.record_id, c.head_id, c.root_id, c.depth + 0.5
+-- records of the same try stand right behind it, in an order
+SELECT
+    m.record_id, c.head_id, c.root_id,
+    c.depth + 1 - 1 / (1 + row_number() OVER (PARTITION BY m.match_id ORDER BY m.record_id))
 FROM record_matches AS m
 JOIN chains AS c ON c.record_id = m.match_id
 WHERE m.beside

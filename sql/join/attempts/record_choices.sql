@@ -3,8 +3,10 @@
 -- reads: unique_records
 SELECT record_id, first_value(record_id) OVER one_call AS choice_of
 FROM unique_records
-WHERE layer = 'engine'
-    AND call_id IN (SELECT call_id FROM unique_records WHERE layer = 'engine' GROUP BY call_id HAVING count(*) > 1)
+WHERE layer = 'engine' AND call_id IS NOT NULL
+    AND hash(call_id) IN (
+        SELECT hash(call_id) FROM unique_records WHERE layer = 'engine' AND call_id IS NOT NULL GROUP BY ALL HAVING count(*) > 1
+    )
 WINDOW one_call AS (
     PARTITION BY call_id, dialect, started_ns, input_tokens, parent_span_id
     ORDER BY coalesce(ended_ns, started_ns) DESC, output_tokens DESC, record_id

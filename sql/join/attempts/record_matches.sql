@@ -1,6 +1,6 @@
 -- description: Records of one call that are linked by no parent but by an id, or the trace, that both carry: beside a record of the same try, else below the record that it is a try of (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
--- reads: record_choices, record_parents, unique_records
+-- reads: record_choices, record_halves, record_parents, unique_records
 WITH RECURSIVE ranked AS (
     SELECT
         record_id, dialect, layer, trace_id, span_id, parent_span_id, call_id, response_id, started_ns, ended_ns, outcome, http_status,
@@ -11,6 +11,7 @@ WITH RECURSIVE ranked AS (
         (depth, NOT coalesce(covers_tries, false), span_id IS NULL, dialect, record_id) AS standing
     FROM unique_records
     ANTI JOIN record_choices USING (record_id)
+    ANTI JOIN record_halves USING (record_id)
     WHERE (SELECT count(DISTINCT dialect) > 1 FROM unique_records) -- one system alone links its records itself
 ),
 traced AS (
@@ -66,10 +67,10 @@ candidates AS (
         h.record_id,
         m.member_id,
         abs(a.over_ns - b.over_ns) AS apart_ns,
-        NOT a.covers_tries AND NOT b.covers_tries AND a.layer = b.layer AND a.dialect <> b.dialect
+        a.covers_tries = b.covers_tries AND a.layer = b.layer AND a.dialect <> b.dialect
             AND a.record_id NOT IN (SELECT parent_id FROM record_parents) AND apart_ns <= 1000000000 AS may_be_beside,
         b.depth < a.depth OR (b.covers_tries AND NOT a.covers_tries AND b.depth = a.depth) AS may_be_below,
-        b.depth, b.covers_tries, b.started_ns,
+        a.dialect, b.depth, b.covers_tries, b.started_ns, b.span_id IS NULL AS is_row, b.dialect AS of_dialect,
         -- clocks of two systems, and what each calls the start, differ a little
         a.started_ns BETWEEN b.started_ns - 1000000000 AND coalesce(b.ended_ns, a.started_ns) + 1000000000 AS is_within
     FROM hosts AS h
@@ -77,12 +78,12 @@ candidates AS (
     JOIN ranked AS a ON a.record_id = h.record_id
     JOIN ranked AS b ON b.record_id = m.member_id
 ),
-beside AS ( -- each is the other's nearest in time
+beside AS ( -- each is the other's nearest in time; all tellings of a try stand beside the same one
     SELECT record_id, member_id
     FROM candidates
     WHERE may_be_beside
-    QUALIFY row_number() OVER (PARTITION BY record_id ORDER BY apart_ns, member_id) = 1
-        AND row_number() OVER (PARTITION BY member_id ORDER BY apart_ns, record_id) = 1
+    QUALIFY row_number() OVER (PARTITION BY record_id ORDER BY is_row, of_dialect, apart_ns, member_id) = 1
+        AND row_number() OVER (PARTITION BY member_id, dialect ORDER BY apart_ns, record_id) = 1
 ),
 below AS (
     SELECT c.record_id, coalesce(b.member_id, c.member_id) AS member_id
@@ -123,6 +124,8 @@ refused AS (
 SELECT record_id, member_id AS match_id, true AS beside FROM beside
 UNION ALL
 SELECT record_id, choice_of, true FROM record_choices
+UNION ALL
+SELECT record_id, match_id, true FROM record_halves
 UNION ALL
 SELECT record_id, member_id, false FROM below
 UNION ALL

@@ -1,24 +1,12 @@
--- description: For each record the nearest serving record above it in its trace, past spans that are not serving records
+-- description: For each record the nearest serving record above it: by its trace, past that by the layer at which it was recorded, or by another record of the same call
 -- grain: child_id
--- reads: record_choices, span_links, unique_records
-WITH RECURSIVE links AS ( -- without copies, which would multiply at every step
-    SELECT trace_id, span_id, min(parent_span_id) AS parent_span_id
-    FROM span_links
-    GROUP BY ALL
-),
-climb AS (
-    SELECT record_id AS child_id, started_ns, outcome = 'ok' AS succeeded, trace_id, parent_span_id AS span_id, 0 AS steps
-    FROM unique_records
-    ANTI JOIN record_choices USING (record_id) -- they go where the choice goes that they belong to
-    WHERE parent_span_id IS NOT NULL AND trace_id IS NOT NULL
-    UNION ALL
-    SELECT c.child_id, c.started_ns, c.succeeded, c.trace_id, l.parent_span_id, c.steps + 1
-    FROM climb AS c
-    JOIN links AS l USING (trace_id, span_id)
-    WHERE c.steps < 64 -- a loop of parents must end
-)
-SELECT c.child_id, p.record_id AS parent_id, c.started_ns, c.succeeded
-FROM climb AS c
-JOIN unique_records AS p USING (trace_id, span_id)
-WHERE p.record_id <> c.child_id
-QUALIFY row_number() OVER (PARTITION BY c.child_id ORDER BY c.steps, p.record_id) = 1
+-- reads: double_records, layer_views, span_parents, unique_records
+SELECT p.child_id, coalesce(v.host_id, p.parent_id) AS parent_id, p.started_ns, p.succeeded
+FROM span_parents AS p
+LEFT JOIN layer_views AS v ON v.record_id = p.child_id
+WHERE coalesce(v.host_id, p.parent_id) IS NOT NULL
+UNION ALL
+SELECT d.record_id, d.outer_id, r.started_ns, r.outcome = 'ok'
+FROM double_records AS d
+JOIN unique_records AS r USING (record_id)
+WHERE d.is_same_call AND d.record_id NOT IN (SELECT record_id FROM layer_views)

@@ -1,6 +1,6 @@
 -- description: Labels joined to the requests that they judge, with the workload's verdict on each (docs/semantics.md#labels)
 -- grain: label_id
--- reads: attempt_facts, attempt_requests, label_records, options, request_facts, unique_records, workload_rules
+-- reads: label_records, options, request_attempts, unique_records, workload_rules
 WITH unique_labels AS (
     SELECT * FROM label_records
     QUALIFY row_number() OVER (PARTITION BY record_id ORDER BY source_id) = 1
@@ -18,10 +18,14 @@ named_spans AS (
     FROM revised
     WHERE subject_kind = 'span'
 ),
+attempts AS (
+    SELECT * FROM request_attempts WHERE EXISTS (FROM label_records)
+),
+judged AS (
+    SELECT request_id, request_key, request_arrived_ns, request_ended_ns, workload FROM attempts WHERE delivered
+),
 record_requests AS (
-    SELECT unnest(f.record_ids) AS record_id, r.request_id, f.trace_id
-    FROM attempt_facts AS f
-    JOIN attempt_requests AS r USING (attempt_id)
+    SELECT unnest(record_ids) AS record_id, request_id, trace_id FROM attempts
 ),
 -- every way to find the judged request, surest first; a way that leads to two requests leads to none
 ways AS (
@@ -39,7 +43,7 @@ ways AS (
     JOIN record_requests AS q ON q.record_id = r.record_id
     UNION ALL
     SELECT l.label_id, 3, q.request_id
-    FROM revised AS l JOIN request_facts AS q ON l.subject_kind = 'request' AND q.request_key = l.subject_id
+    FROM revised AS l JOIN judged AS q ON l.subject_kind = 'request' AND q.request_key = l.subject_id
     UNION ALL
     -- a span that was not collected: by what was called from it, else by its trace
     SELECT l.label_id, 4, q.request_id
@@ -69,6 +73,7 @@ SELECT
     l.subject_id,
     q.request_id,
     q.request_key,
+    q.workload,
     l.evaluator,
     l.score,
     l.label,
@@ -83,13 +88,13 @@ SELECT
         PARTITION BY q.request_id, l.evaluator ORDER BY l.withdrawn, coalesce(l.revised_ns, l.labelled_ns) DESC, l.label_id DESC
     ) = 1 AS current,
     l.source_id AS source,
-    coalesce(at_utc(q.ended_ns), at_utc(q.arrived_ns)) AS request_at,
+    coalesce(at_utc(q.request_ended_ns), at_utc(q.request_arrived_ns)) AS request_at,
     l.line
 FROM revised AS l
 JOIN found AS f USING (label_id)
-JOIN request_facts AS q ON q.request_id = f.request_id
+JOIN judged AS q ON q.request_id = f.request_id
 CROSS JOIN options AS o
 LEFT JOIN workload_rules AS w USING (workload)
 -- only within the time that a label may count, whatever other hours are loaded
-WHERE l.labelled_ns >= q.arrived_ns - o.max_request_lifetime_ns
-    AND l.labelled_ns <= coalesce(q.ended_ns, q.arrived_ns) + o.label_lateness_ns
+WHERE l.labelled_ns >= q.request_arrived_ns - o.max_request_lifetime_ns
+    AND l.labelled_ns <= coalesce(q.request_ended_ns, q.request_arrived_ns) + o.label_lateness_ns

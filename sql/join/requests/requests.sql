@@ -1,6 +1,6 @@
 -- description: Every request with each gate's outcome and its verdict (docs/semantics.md#gates-and-verdicts, #quality)
 -- grain: request_key
--- reads: attempt_facts, options, quality_labels, request_facts, workload_rules
+-- reads: options, quality_labels, request_attempts, workload_rules
 -- kind: view
 WITH judged AS (
     SELECT
@@ -8,38 +8,37 @@ WITH judged AS (
         bool_or(l.passed = false) AS any_failed,
         count(DISTINCT l.evaluator) FILTER (WHERE l.passed) AS evaluators_passed
     FROM quality_labels AS l
-    JOIN request_facts AS q USING (request_id)
     JOIN workload_rules AS w USING (workload)
     WHERE l.current AND l.passed IS NOT NULL AND (len(w.evaluators) = 0 OR list_contains(w.evaluators, l.evaluator))
     GROUP BY l.request_id
 ),
 measured AS (
     SELECT
-        q.request_key,
-        q.workload,
-        at_utc(q.arrived_ns) AS arrived_at,
-        at_utc(q.ended_ns) AS ended_at,
-        q.attempts,
-        q.retry_count,
-        q.delivering_attempt_id,
-        coalesce(d.tenant, q.tenant) AS tenant, coalesce(d.session_id, q.session_id) AS session_id, d.model, d.replica, d.pool, d.route, d.streamed,
-        CASE WHEN o.latency_origin = 'attempt' THEN d.arrived_ns ELSE q.arrived_ns END AS origin_ns,
+        d.request_key,
+        d.workload,
+        at_utc(d.request_arrived_ns) AS arrived_at,
+        at_utc(d.request_ended_ns) AS ended_at,
+        d.attempts,
+        d.retry_count,
+        d.delivering_attempt_id,
+        coalesce(d.tenant, d.request_tenant) AS tenant, coalesce(d.session_id, d.request_session_id) AS session_id, d.model, d.replica, d.pool, d.route, d.streamed,
+        CASE WHEN o.latency_origin = 'attempt' THEN d.arrived_ns ELSE d.request_arrived_ns END AS origin_ns,
         -- clocks of two layers may disagree: a first token before the arrival is no latency
-        CASE WHEN NOT q.unended AND d.first_token_ns >= origin_ns THEN (d.first_token_ns - origin_ns) / 1e9 END AS ttft_s,
-        CASE WHEN NOT q.unended THEN (d.ended_ns - origin_ns) / 1e9 END AS e2e_s,
-        CASE WHEN NOT q.unended THEN (d.ended_ns - q.arrived_ns) / 1e9 END AS since_submission_s,
+        CASE WHEN NOT d.unended AND d.first_token_ns >= origin_ns THEN (d.first_token_ns - origin_ns) / 1e9 END AS ttft_s,
+        CASE WHEN NOT d.unended THEN (d.ended_ns - origin_ns) / 1e9 END AS e2e_s,
+        CASE WHEN NOT d.unended THEN (d.ended_ns - d.request_arrived_ns) / 1e9 END AS since_submission_s,
         d.queue_s, d.itl_p95_s, d.jitter_s,
         d.input_tokens, d.cached_input_tokens, d.cache_write_tokens, d.output_tokens, d.paced_tokens, d.reasoning_tokens,
-        CASE WHEN q.unended AND q.ended_ns IS NOT NULL THEN 'timeout' ELSE d.outcome END AS outcome,
+        CASE WHEN d.unended AND d.request_ended_ns IS NOT NULL THEN 'timeout' ELSE d.outcome END AS outcome,
         d.finish_reason, d.error_type,
-        q.ended_ns IS NULL AS in_flight,
+        d.request_ended_ns IS NULL AS in_flight,
         j.any_failed, j.evaluators_passed,
         w.* EXCLUDE (workload, ordinal, model, route, pool, tenant, attributes)
-    FROM request_facts AS q
+    FROM request_attempts AS d
     CROSS JOIN options AS o
-    JOIN attempt_facts AS d ON d.attempt_id = q.delivering_attempt_id
     LEFT JOIN workload_rules AS w USING (workload)
-    LEFT JOIN judged AS j ON j.request_id = q.request_id
+    LEFT JOIN judged AS j ON j.request_id = d.request_id
+    WHERE d.delivered
 ),
 timed AS (
     SELECT

@@ -13,11 +13,14 @@ UNREADABLE = object()
 
 
 def span_rows(
-    messages: Iterable[Any], span_keys: Sequence[Wanted], resource_keys: Sequence[Wanted]
+    messages: Iterable[Any],
+    span_keys: Sequence[Wanted],
+    resource_keys: Sequence[Wanted],
+    event_names: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     return [
         {"line": line, "position": position}
-        | _row(_span(span, scope), span.attributes, span_keys, resource.attributes, resource_keys)
+        | _row(_span(span, scope, event_names), span.attributes, span_keys, resource.attributes, resource_keys)
         for line, position, resource, scope, span in _records(messages, "spans")
     ]
 
@@ -46,8 +49,18 @@ def _records(messages: Iterable[Any], signal: str) -> Iterator[tuple[int, int, A
                     position += 1
 
 
-def _span(span: Any, scope: Any) -> dict[str, Any]:
+def _span(span: Any, scope: Any, event_names: Sequence[str]) -> dict[str, Any]:
+    times = [event.time_unix_nano for event in span.events if event.name in event_names]
+    types = [
+        attribute.value.string_value
+        for event in span.events
+        if event.name == "exception"
+        for attribute in event.attributes
+        if attribute.key == "exception.type"
+    ]
+    chunks = sum(event.name == "chunk" for event in span.events) or None
     return {
+        **({"chunks": chunks} if event_names else {}),
         "trace_id": span.trace_id.hex() or None,
         "span_id": span.span_id.hex() or None,
         "parent_span_id": span.parent_span_id.hex() or None,
@@ -58,6 +71,8 @@ def _span(span: Any, scope: Any) -> dict[str, Any]:
         "status_code": span.status.code,
         "status_message": span.status.message or None,
         "scope_name": scope.name or None,
+        "event_ns": min((time for time in times if time and time in INT64), default=None),
+        "exception_type": (types[-1] if types else None) or None,
     }
 
 

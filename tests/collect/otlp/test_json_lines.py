@@ -15,7 +15,8 @@ def test_every_field_of_a_span(tmp_path: Path) -> None:
         "scopeSpans":[{"scope":{"name":"litellm"},"spans":[
         {"traceId":"5B8EFFF798038103D269B633813FC60C","spanId":"EEE19B7EC3C1B174","parentSpanId":"EEE19B7EC3C1B173",
          "name":"chat","kind":3,"startTimeUnixNano":"1544712660000000001","endTimeUnixNano":"1544712661000000002",
-         "status":{"code":2,"message":"boom"},"attributes":[{"key":"n","value":{"intValue":"7"}}]},
+         "status":{"code":2,"message":"boom"},"events":[{"timeUnixNano":"1544712661000000002","name":"exception",
+         "attributes":[{"key":"exception.type","value":{"stringValue":"TimeoutError"}}]}],"attributes":[{"key":"n","value":{"intValue":"7"}}]},
         {"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b175"}]}]}]}""".replace(b"\n", b"")
     wanted = [Wanted("service.name", "string"), Wanted("n", "int")]
     full, bare = read_bytes(tmp_path, content + b"\n", wanted).spans
@@ -32,6 +33,8 @@ def test_every_field_of_a_span(tmp_path: Path) -> None:
         "status_code": 2,
         "status_message": "boom",
         "scope_name": "litellm",
+        "event_ns": None,
+        "exception_type": "TimeoutError",
         "service.name": None,
         "n": 7,
         "resource.service.name": "gw",

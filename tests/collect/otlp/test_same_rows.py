@@ -15,10 +15,13 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 
 from collect.otlp.encode import json_lines, length_prefixed
 from collect.otlp.reference import log_rows, span_rows
+from goodput.collect.otlp.events import EventValue, WantedEvents
 from goodput.collect.otlp.read import OtlpReader, Wanted
 
 KEYS = [Wanted(f"a.{type_}", type_) for type_ in ("string", "int", "float", "bool", "strings")]
 RESOURCE_KEYS = [Wanted("service.name", "string"), Wanted("a.int", "int")]
+EVENT_NAMES = ("First Token Stream Event", "chunk")
+EVENTS = WantedEvents(EVENT_NAMES, (EventValue("chunks", "chunk"),))
 
 texts = st.one_of(
     st.text(max_size=6),
@@ -52,6 +55,14 @@ times = st.one_of(st.just(0), st.integers(1, 2**63 - 1), st.integers(2**63, 2**6
 resources = st.builds(Resource, attributes=attributes)
 trace_ids = st.one_of(st.binary(min_size=16, max_size=16), st.binary(max_size=20))
 span_ids = st.one_of(st.binary(min_size=8, max_size=8), st.just(b""))
+events = st.builds(
+    Span.Event,
+    time_unix_nano=times,
+    name=st.sampled_from([*EVENT_NAMES, "exception", "other", ""]),
+    attributes=st.lists(
+        st.builds(KeyValue, key=st.sampled_from(["exception.type", "exception.message"]), value=members), max_size=3
+    ),
+)
 # A span without any id or time, or a log record without any time, is of no signal: the wire does not say which.
 spans = st.builds(
     Span,
@@ -63,6 +74,7 @@ spans = st.builds(
     start_time_unix_nano=times,
     end_time_unix_nano=times,
     attributes=attributes,
+    events=st.lists(events, max_size=3),
     status=st.builds(Status, message=texts, code=st.integers(0, 2)),
 )
 logs = st.builds(
@@ -106,7 +118,7 @@ def _table(content: bytes, signal: str) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "otlp")
         path.write_bytes(content)
-        reader = OtlpReader(path, span_keys=KEYS, resource_keys=RESOURCE_KEYS, log_keys=KEYS)
+        reader = OtlpReader(path, span_keys=KEYS, resource_keys=RESOURCE_KEYS, log_keys=KEYS, wanted_events=EVENTS)
         blocks = list(reader)
     assert [bad for block in blocks for bad in block.bad_lines] == []
     tables = [table for block in blocks if (table := getattr(block, signal)) is not None]
@@ -134,7 +146,7 @@ def _plain(value: Any, perhaps_rendered: bool) -> Any:
 def test_spans_are_those_of_a_plain_reading(messages: list[TracesData]) -> None:
     if not any(scope.spans for m in messages for r in m.resource_spans for scope in r.scope_spans):
         return
-    expected = _comparable(span_rows(messages, KEYS, RESOURCE_KEYS))
+    expected = _comparable(span_rows(messages, KEYS, RESOURCE_KEYS, EVENT_NAMES))
     from_protobuf = _table(length_prefixed(m.SerializeToString() for m in messages), "spans")
     from_json = _table(json_lines(messages).replace(b"{}\n", b'{"resourceSpans":[]}\n'), "spans")
     assert _comparable(from_protobuf) == expected

@@ -1,16 +1,27 @@
 """Inference spans of OpenTelemetry's GenAI semantic conventions, current and deprecated names.
 
-Spans of agents, tools, workflows, retrieval and embeddings are no requests to a generating model: not here.
+Spans of agents, tools, workflows, retrieval and embeddings are no requests to a generating model: not here. What
+dialects of one emitter share with the conventions is here as well.
 """
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field
+from goodput.collect.dialect import Dialect, Field, documents
 from goodput.collect.otlp.attributes import Wanted
 
 GENERATING = ("chat", "text_completion", "generate_content", "completion")
 SERVER = 2  # SpanKind
+OK, ERROR = 1, 2  # status codes of a span
 
+TTFT = Field(
+    "ttft_s",
+    "float",
+    (
+        "gen_ai.response.time_to_first_chunk",
+        "gen_ai.client.operation.time_to_first_chunk",
+        "gen_ai.client.inference.time_to_first_chunk",
+    ),
+)
 FIELDS = (
     Field("response_id", "string", ("gen_ai.response.id",)),
     Field("model", "string", ("gen_ai.response.model", "gen_ai.request.model")),
@@ -30,12 +41,21 @@ FIELDS = (
         "int",
         (
             "gen_ai.usage.cache_write.input_tokens",
+            "gen_ai.usage.cache_write_input_tokens",
             "gen_ai.usage.cache_creation.input_tokens",
             "gen_ai.usage.cache_creation_input_tokens",
         ),
     ),
-    Field("reasoning_tokens", "int", ("gen_ai.usage.reasoning.output_tokens",)),
-    Field("ttft_s", "float", ("gen_ai.response.time_to_first_chunk",)),
+    Field(
+        "reasoning_tokens",
+        "int",
+        (
+            "gen_ai.usage.reasoning.output_tokens",
+            "gen_ai.usage.reasoning_tokens",
+            "gen_ai.usage.details.reasoning_tokens",
+        ),
+    ),
+    TTFT,
     Field("error_type", "string", ("error.type",)),
     Field("http_status", "int", ("http.response.status_code", "http.status_code")),
 )
@@ -48,29 +68,47 @@ ALSO = (
     Wanted("server.address", "string"),
     Wanted("server.port", "string"),
 )
+WRAPPED_OPERATION = "ai.operationId"  # of the Vercel AI SDK, whose outer spans repeat what its calls say
 IN_GATEWAY = (pl.col("kind") == SERVER) | pl.col("scope_name").str.contains("gateway").fill_null(value=False)
 SERVER_ADDRESS = pl.coalesce(pl.concat_str("server.address", "server.port", separator=":"), "server.address")
-_OPERATION = pl.col("gen_ai.operation.name")
+OPERATION = pl.col("gen_ai.operation.name")
 HAS_USAGE = pl.any_horizontal(
     pl.col(name).is_not_null()
     for field in FIELDS
     if field.canonical in {"input_tokens", "output_tokens"}
     for name in field.emitted
 )
+# Writes neither the finish reason of a stream nor, unless it is asked for, its usage: that the stream gave its id and
+# did not fail is all that it says of one that ended well.
+_SILENT_ON_STREAMS = "opentelemetry.instrumentation.openai_v2"
+# As the clients of HTTP libraries and gateways phrase it; a word such as "timeout" alone may be a parameter's name.
+_TIMED_OUT = r"(?i)\btimed out\b|timeouterror|deadline ?exceeded|\b(due to|read|connect|request|gateway) timeout\b"
+_LEFT = r"^(?:\w+\.)*(?:\w*Cancell?ed\w*|GeneratorExit|AbortError)\b"
 
 
-def _finish(frame: pl.DataFrame) -> pl.DataFrame:
+def finish(frame: pl.DataFrame) -> pl.DataFrame:
+    """Canonical columns of an inference span; its outcome only where more than usage or a finish reason shows it."""
     reasons = pl.col("gen_ai.response.finish_reasons")
-    failed = (pl.col("status_code") == 2) | reasons.list.contains("error").fill_null(value=False)
+    failed = (pl.col("status_code") == ERROR) | reasons.list.contains("error").fill_null(value=False)
     return frame.with_columns(
         layer=pl.when(IN_GATEWAY).then(pl.lit("gateway")).otherwise(pl.lit("client")),
         ended_ns=pl.col("end_ns"),
         input_tokens=whole_input(pl.coalesce("gen_ai.provider.name", "gen_ai.system")),
-        error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
+        error_type=error_type(failed),
+        outcome=gave_up(failed),
         finish_reason=reasons.list.first(),
-        streamed=_streamed(),
+        first_token_ns=first_token_ns(),
+        streamed=streamed(pl.col("gen_ai.request.stream")),
         replica=pl.coalesce("replica", SERVER_ADDRESS),
     )
+
+
+def _finish(frame: pl.DataFrame) -> pl.DataFrame:
+    answered = (pl.col("status_code") == OK) | (
+        (pl.col("scope_name") == _SILENT_ON_STREAMS) & pl.col("response_id").is_not_null()
+    )
+    ended_well = pl.when(answered & pl.col("error_type").is_null()).then(pl.lit("ok"))
+    return finish(frame).with_columns(outcome=pl.coalesce("outcome", ended_well))
 
 
 def whole_input(provider: pl.Expr) -> pl.Expr:
@@ -84,24 +122,44 @@ def whole_input(provider: pl.Expr) -> pl.Expr:
     return pl.when(apart).then(pl.col("input_tokens") + cache).otherwise("input_tokens")
 
 
-def _streamed() -> pl.Expr:
-    # Since v1.41 an absent gen_ai.request.stream means that the answer was not streamed. Emitters that still write
-    # gen_ai.system are older than the attribute: of them nothing is known.
+def first_token_ns() -> pl.Expr:
+    """When the span's event at its first token or chunk happened, unless it gives a time to first token itself."""
+    return pl.when(pl.col("ttft_s").is_null()).then(pl.col("event_ns"))
+
+
+def streamed(flag: pl.Expr) -> pl.Expr:
+    """Whether the answer was streamed: yes where a first token was observed, else what the emitter's flag says.
+
+    Many emitters never write a flag, or only where it is true: without one nothing is known.
+    """
+    observed = pl.col("ttft_s").is_not_null() | pl.col("event_ns").is_not_null()
+    return pl.when(observed).then(pl.lit(value=True)).otherwise(flag)
+
+
+def error_type(failed: pl.Expr) -> pl.Expr:
+    """The class of the failure as emitted: the attribute, else the exception's; "_OTHER" where neither names it."""
+    return pl.coalesce("error_type", pl.when(failed).then(pl.coalesce("exception_type", pl.lit("_OTHER"))))
+
+
+def gave_up(failed: pl.Expr) -> pl.Expr:
+    """timeout or cancelled, where a failed span's message or exception says that its caller waited no longer."""
+    message = pl.col("status_message")
+    named = pl.coalesce("exception_type", message)
     return (
-        pl.when(pl.col("ttft_s").is_not_null())
-        .then(pl.lit(value=True))
-        .when(pl.col("gen_ai.provider.name").is_not_null())
-        .then(pl.col("gen_ai.request.stream").fill_null(value=False))
-        .otherwise(pl.col("gen_ai.request.stream"))
+        pl.when(failed & message.str.contains(_TIMED_OUT))
+        .then(pl.lit("timeout"))
+        .when(failed & (named.str.contains(_LEFT) | message.str.contains(_LEFT)))
+        .then(pl.lit("cancelled"))
     )
 
 
 GENAI = Dialect(
     name="genai",
     table="serving_records",
-    matches=_OPERATION.is_in(GENERATING).fill_null(value=False)
-    | (_OPERATION.is_null() & pl.col("gen_ai.system").is_not_null() & HAS_USAGE),
+    matches=OPERATION.is_in(GENERATING).fill_null(value=False)
+    | (OPERATION.is_null() & pl.col("gen_ai.system").is_not_null() & HAS_USAGE & pl.col(WRAPPED_OPERATION).is_null()),
     fields=FIELDS,
     finish=_finish,
     also_wanted=ALSO,
+    signature=documents(WRAPPED_OPERATION),
 )

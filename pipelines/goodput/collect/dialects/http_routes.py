@@ -2,7 +2,10 @@
 
 import polars as pl
 
-_GENERATING = r"/completions$|(^|/v1)/(responses|messages)$|:(g|streamG)enerateContent$"
+_GENERATING = (
+    r"/completions$|(^|/v1)/(responses|messages)$|:(g|streamG)enerateContent$"
+    r"|(^|://[^/]+)/generate(_stream)?$"  # of SGLang and of text-generation-inference themselves
+)
 
 
 def asks_to_generate(path: pl.Expr, method: pl.Expr) -> pl.Expr:

@@ -20,6 +20,9 @@ GENERATING_CALL = r"^_?a?((text_)?completion(_with_retries)?|responses|anthropic
 _END_USER = ("litellm.metadata.user_api_key_end_user_id", "metadata.user_api_key_end_user_id")
 _SELF_CALLS = ("litellm.api_key.hash", "litellm.metadata.user_api_key_alias", "metadata.user_api_key_alias")
 
+# A choice of a deployment. Where all tries fail only the first one has a span of the call, but each has one of these.
+ROUTED = (pl.col("scope_name") == "litellm") & pl.col("name").str.starts_with("route ")
+
 _KEPT = tuple(field for field in genai.FIELDS if field.canonical != "model")
 CALL_FIELDS = (
     *_KEPT,
@@ -130,9 +133,8 @@ LITELLM_CALL = Dialect(
 LITELLM_REFUSAL = Dialect(
     name="litellm.refusal",
     table="serving_records",
-    matches=(pl.col("scope_name") == "litellm")
-    & pl.col("name").str.starts_with("route ")
-    & (pl.col("status_code") == ERROR),
+    matches=ROUTED & (pl.col("status_code") == ERROR),
+    marks_try=True,
     fields=(Field("error_type", "string", ("error.type",)),),
     finish=_refusal,
     also_wanted=texts("gen_ai.request.model"),

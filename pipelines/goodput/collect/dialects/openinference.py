@@ -1,16 +1,18 @@
 """LLM spans of OpenInference: SDK instrumentations, and gateways such as Envoy AI Gateway, that speak its names.
 
-Spans of chains, agents, tools, retrievers and embeddings are no requests to a generating model: not here.
+Spans of chains, agents, tools, retrievers and embeddings are no requests to a generating model: not here. A stream's
+first token is an event; that an answer is streamed stands in its parameters, mostly only where it is true. The answer's
+id stands nowhere but in the answer itself, where its content is recorded.
 """
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, texts
+from goodput.collect.dialect import Dialect, Field, documents, texts
 from goodput.collect.dialects import genai
 
 FIELDS = (
     Field("model", "string", ("llm.model_name",)),
-    Field("response_id", "string", ("gen_ai.response.id",)),
+    Field("response_id", "string", ("gen_ai.response.id", "llm.response.id")),
     Field("input_tokens", "int", ("llm.token_count.prompt",)),
     Field("output_tokens", "int", ("llm.token_count.completion",)),
     Field("cached_input_tokens", "int", ("llm.token_count.prompt_details.cache_read",)),
@@ -21,19 +23,29 @@ FIELDS = (
     Field("error_type", "string", ("error.type",)),
     Field("http_status", "int", ("http.response.status_code", "http.status_code")),
 )
-_ALSO = texts("llm.invocation_parameters", "llm.provider", "llm.system", "server.address", "server.port")
+_ANSWER = "output.value"
+_ANSWER_ID = r'[^\\]"id": ?"((?:chatcmpl|cmpl|resp|msg)[-_][^"\\]+)"'
+_ALSO = (
+    *texts("llm.invocation_parameters", "llm.provider", "llm.system", "server.address", "server.port"),
+    *documents(_ANSWER),
+)
 
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
-    status, parameters = pl.col("status_code"), pl.col("llm.invocation_parameters")
+    parameters, failed = pl.col("llm.invocation_parameters"), pl.col("status_code") == genai.ERROR
+    ended_well = (pl.col("status_code") == genai.OK) & pl.col("error_type").is_null()
     return frame.with_columns(
         layer=pl.when(genai.IN_GATEWAY).then(pl.lit("gateway")).otherwise(pl.lit("client")),
         ended_ns=pl.col("end_ns"),
         input_tokens=genai.whole_input(pl.coalesce("llm.provider", "llm.system")),
-        streamed=parameters.str.extract(r'"stream"\s*:\s*(true|false)') == "true",
+        response_id=pl.coalesce("response_id", pl.col(_ANSWER).str.extract(_ANSWER_ID)),
+        first_token_ns=pl.col("event_ns"),
+        streamed=pl.when(pl.col("event_ns").is_not_null())
+        .then(pl.lit(value=True))
+        .otherwise(parameters.str.extract(r'"stream"\s*:\s*(true|false)') == "true"),
         replica=pl.coalesce("replica", genai.SERVER_ADDRESS),
-        error_type=pl.coalesce("error_type", pl.when(status == 2).then(pl.lit("_OTHER"))),
-        outcome=pl.when((status == 1) & pl.col("error_type").is_null()).then(pl.lit("ok")),
+        error_type=genai.error_type(failed),
+        outcome=pl.when(ended_well).then(pl.lit("ok")).otherwise(genai.gave_up(failed)),
     )
 
 
@@ -45,4 +57,5 @@ OPENINFERENCE = Dialect(
     finish=_finish,
     also_wanted=_ALSO,
     signature=texts("openinference.span.kind"),
+    first_token_events=("First Token Stream Event",),
 )

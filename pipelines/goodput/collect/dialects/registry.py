@@ -1,11 +1,15 @@
 """Which dialects there are, by the kind of row that speaks them; of several that match a row the first reads it."""
 
+import polars as pl
+
 from goodput.collect.dialect import Dialect
 from goodput.collect.dialects.argo_cd import ARGO_CD, ARGO_CD_LIST
 from goodput.collect.dialects.cdevents import CDEVENTS
 from goodput.collect.dialects.dynamo import DYNAMO_REQUESTS
 from goodput.collect.dialects.dynamo_spans import DYNAMO
-from goodput.collect.dialects.envoy import ENVOY
+from goodput.collect.dialects.envoy import ENVOY, ENVOY_TEXT
+from goodput.collect.dialects.envoy_logs import ENVOY_LOG
+from goodput.collect.dialects.envoy_spans import ENVOY_REQUEST, ENVOY_TRY
 from goodput.collect.dialects.evaluation import EVALUATION
 from goodput.collect.dialects.focus import FOCUS
 from goodput.collect.dialects.genai import GENAI
@@ -18,10 +22,12 @@ from goodput.collect.dialects.kubernetes import (
     OBJECTS_RECEIVER,
 )
 from goodput.collect.dialects.langfuse import LANGFUSE, LANGFUSE_PAGE
+from goodput.collect.dialects.langfuse_spans import LANGFUSE_GENERATION
 from goodput.collect.dialects.litellm import LITELLM_PAYLOADS, LITELLM_SPEND
 from goodput.collect.dialects.litellm_prices import LITELLM_PRICES
-from goodput.collect.dialects.litellm_spans import LITELLM_CALL, LITELLM_HTTP, LITELLM_REFUSAL
+from goodput.collect.dialects.litellm_spans import LITELLM_CALL, LITELLM_HTTP, LITELLM_REFUSAL, ROUTED
 from goodput.collect.dialects.llmd_spans import LLMD
+from goodput.collect.dialects.logfire import LOGFIRE, LOGFIRE_STREAM
 from goodput.collect.dialects.metrics.dynamo import DYNAMO_FRONTEND_METRICS, DYNAMO_WORKER_METRICS
 from goodput.collect.dialects.metrics.gpu import GPU_METRICS
 from goodput.collect.dialects.metrics.litellm import LITELLM_METRICS
@@ -36,23 +42,29 @@ from goodput.collect.dialects.metrics.vllm import VLLM_METRICS
 from goodput.collect.dialects.mlflow import MLFLOW, MLFLOW_TRACE
 from goodput.collect.dialects.opencost import OPENCOST, OPENCOST_ANSWER
 from goodput.collect.dialects.openinference import OPENINFERENCE
+from goodput.collect.dialects.openllmetry import OPENLLMETRY
 from goodput.collect.dialects.phoenix import PHOENIX, PHOENIX_PAGE
 from goodput.collect.dialects.sglang import SGLANG_REQUEST_LOG, SGLANG_REQUESTS
 from goodput.collect.dialects.sglang_spans import SGLANG
+from goodput.collect.dialects.smg_spans import SMG
+from goodput.collect.dialects.strands import STRANDS
 from goodput.collect.dialects.trtllm import TRTLLM_PERF_METRICS
 from goodput.collect.dialects.trtllm_spans import TRTLLM
+from goodput.collect.dialects.vercel import VERCEL
 from goodput.collect.dialects.vllm import VLLM
 from goodput.collect.metric import MetricDialect
 
 SPAN_DIALECTS: tuple[Dialect, ...] = (
     *(TRTLLM, VLLM, SGLANG),  # engines
-    *(LITELLM_CALL, LITELLM_REFUSAL, LITELLM_HTTP, DYNAMO, LLMD),  # gateways
+    *(LITELLM_CALL, LITELLM_REFUSAL, LITELLM_HTTP, DYNAMO, LLMD, SMG, ENVOY_REQUEST, ENVOY_TRY),  # gateways
+    *(LANGFUSE_GENERATION, LOGFIRE_STREAM, LOGFIRE, OPENLLMETRY, STRANDS, VERCEL),  # clients
     *(GENAI, OPENINFERENCE),  # conventions that any of them may speak as well
 )
-LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION, EVENTS_RECEIVER, OBJECTS_RECEIVER)
+MARKS_TRY: pl.Expr = ROUTED  # spans that are no record of a request, and one more try of the request above them
+LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION, EVENTS_RECEIVER, OBJECTS_RECEIVER, ENVOY_LOG)
 OBJECT_DIALECTS: tuple[Dialect, ...] = (
     *(SGLANG_REQUESTS, SGLANG_REQUEST_LOG, TRTLLM_PERF_METRICS),  # engines
-    *(*LITELLM_PAYLOADS, LITELLM_SPEND, *DYNAMO_REQUESTS, ENVOY),  # gateways
+    *(*LITELLM_PAYLOADS, LITELLM_SPEND, *DYNAMO_REQUESTS, ENVOY_TEXT, ENVOY),  # gateways
     *(LANGFUSE, LANGFUSE_PAGE, PHOENIX, PHOENIX_PAGE, MLFLOW, MLFLOW_TRACE),  # labels
     *(CDEVENTS, KUBERNETES, KUBERNETES_LIST, KUBERNETES_WATCH, ARGO_CD, ARGO_CD_LIST, GITHUB),  # operations
     *(FOCUS, OPENCOST, OPENCOST_ANSWER, LITELLM_PRICES),  # money

@@ -72,7 +72,9 @@ class ObjectReading:
         if rows and not self._known:
             names = ", ".join(sorted({dialect.name for dialect in self._dialects}))
             known = f"neither OTLP nor any format that Goodput knows ({names})"
-            raise SourceRefused(self._file.path, f"{known}; map its columns under [sources] of goodput.toml")
+            raise SourceRefused(
+                self._file.path, f"{known}; map its columns under [sources] or [dialects] of goodput.toml"
+            )
 
     def _received(self, block: ObjectBlock, connection: duckdb.DuckDBPyConnection) -> Received:
         try:

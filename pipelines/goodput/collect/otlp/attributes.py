@@ -20,10 +20,14 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Wanted:
-    """An attribute that becomes a column, and the type it is read as."""
+    """An attribute that becomes a column, and the type it is read as.
+
+    A lenient one whose value is of another type is taken as absent; of any other its row is unreadable.
+    """
 
     key: str
     type: Literal["string", "int", "float", "bool", "strings"]
+    lenient: bool = False
 
 
 @dataclass
@@ -43,7 +47,7 @@ def pivot(attributes: pa.ListArray, wanted: Sequence[Wanted]) -> Pivoted:
     entries = pc.list_flatten(attributes)
     values = child(entries, "value")
     members = {name: child(values, name) for name in MEMBERS if values.type.get_field_index(name) >= 0}
-    which = _member_of_each(members)
+    which = member_of_each(members)
     places = _places(attributes, child(entries, "key"), [item.key for item in wanted])
     absent = {name: pa.nulls(len(attributes), ARROW_TYPES[name]) for name in {item.type for item in wanted}}
     for number, item in enumerate(wanted):
@@ -51,7 +55,7 @@ def pivot(attributes: pa.ListArray, wanted: Sequence[Wanted]) -> Pivoted:
         if number in places:
             column, bad = _column(places[number], which, members, item)
         pivoted.columns[item.key] = column
-        if bad is not None:
+        if bad is not None and not item.lenient:
             pivoted.unreadable[item.key] = bad
     return pivoted
 
@@ -76,7 +80,7 @@ def _places(attributes: pa.ListArray, keys: pa.Array, wanted: Sequence[str]) -> 
     return places
 
 
-def _member_of_each(members: dict[str, pa.Array]) -> npt.NDArray[np.uint8]:
+def member_of_each(members: dict[str, pa.Array]) -> npt.NDArray[np.uint8]:
     """For each AnyValue the 1-based number of its member in MEMBERS; 0 for an empty value."""
     which = np.zeros(len(next(iter(members.values()))), dtype=np.uint8)
     for number, name in reversed(list(enumerate(MEMBERS, start=1))):

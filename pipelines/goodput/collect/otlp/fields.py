@@ -71,8 +71,8 @@ SEVERITY_NUMBER = {"SEVERITY_NUMBER_UNSPECIFIED": 0} | {
 }
 
 PRESENCE = Message("Presence", ())  # that it is there is all that is read
-ARRAY_MEMBER = Message("ArrayMember", (Field("stringValue", 1, Scalar.TEXT),), union=True)
-ARRAY_VALUE = Message("ArrayValue", (Field("values", 1, ARRAY_MEMBER, repeated=True),))
+TEXT_VALUE = Message("TextValue", (Field("stringValue", 1, Scalar.TEXT),), union=True)
+ARRAY_VALUE = Message("ArrayValue", (Field("values", 1, TEXT_VALUE, repeated=True),))
 
 
 def _any_value(name: str, of_map: Message) -> Message:
@@ -104,7 +104,17 @@ MAP_LEVELS = 3  # of a log record's body: as deep as what is read of a Kubernete
 BODY = _body(MAP_LEVELS)
 KEY_VALUE = Message("KeyValue", (Field("key", 1, Scalar.TEXT), Field("value", 2, ANY_VALUE)))
 RESOURCE = Message("Resource", (Field("attributes", 1, KEY_VALUE, repeated=True),))
-SCOPE = Message("InstrumentationScope", (Field("name", 1, Scalar.TEXT),))
+SCOPE = Message("InstrumentationScope", (Field("name", 1, Scalar.TEXT), Field("version", 2, Scalar.TEXT)))
+# Of an event's attributes only texts are read: the class of an exception.
+EVENT_ATTRIBUTE = Message("EventAttribute", (Field("key", 1, Scalar.TEXT), Field("value", 2, TEXT_VALUE)))
+EVENT = Message(
+    "Event",
+    (
+        Field("timeUnixNano", 1, Scalar.TIME),
+        Field("name", 2, Scalar.TEXT),
+        Field("attributes", 3, EVENT_ATTRIBUTE, repeated=True),
+    ),
+)
 STATUS = Message("Status", (Field("message", 2, Scalar.TEXT), Field("code", 3, Scalar.ENUM, enum_names=STATUS_CODE)))
 SPAN = Message(
     "Span",
@@ -117,6 +127,7 @@ SPAN = Message(
         Field("startTimeUnixNano", 7, Scalar.TIME),
         Field("endTimeUnixNano", 8, Scalar.TIME),
         Field("attributes", 9, KEY_VALUE, repeated=True),
+        Field("events", 11, EVENT, repeated=True),
         Field("status", 15, STATUS),
     ),
 )

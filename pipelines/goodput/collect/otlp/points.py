@@ -94,6 +94,17 @@ def _unread(called: pa.Array, counts: Index, parts: list[tuple[Index, pa.Table]]
     return unread.to_arrow(), int((counts - rows)[~silent].sum())
 
 
+def metric_names(batches: pa.ListArray, lines: Index) -> frozenset[str]:
+    """The names of all metrics; of a histogram those of its readings."""
+    metrics = flatten(batches, lines, METRICS).records
+    histograms = child(metrics, "histogram").is_valid()
+    plain, of_histograms = (
+        pc.unique(child(metrics, "name").filter(chosen)).drop_null().to_pylist()
+        for chosen in (pc.invert(histograms), histograms)
+    )
+    return frozenset(plain) | {f"{name}_{reading}" for name in of_histograms for reading in HISTOGRAM_READINGS}
+
+
 def _lists(metrics: Rows, kind: str) -> pa.ListArray:
     return child(child(metrics.records, kind), "dataPoints")
 

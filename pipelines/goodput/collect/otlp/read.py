@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.events import WantedEvents
 from goodput.collect.otlp.fields import LOGS, METRICS, SPANS
 from goodput.collect.otlp.framing import Framing, LineBlock, MessageBlock
 from goodput.collect.otlp.json_lines import Parsed, parse_lines
 from goodput.collect.otlp.limits import BadLine, Limits
 from goodput.collect.otlp.line_framing import LineFramer
 from goodput.collect.otlp.message_framing import MessageFramer
-from goodput.collect.otlp.points import POINT_COLUMNS, points_table
+from goodput.collect.otlp.points import POINT_COLUMNS, metric_names, points_table
 from goodput.collect.otlp.protobuf import Habit, parse_messages
 from goodput.collect.otlp.records import (
     LOG_COLUMNS,
@@ -45,8 +46,8 @@ class OtlpBlock:
     `spans` and `logs` have the columns `records.SPAN_COLUMNS` and `LOG_COLUMNS`, one per wanted key and one,
     named "resource." and the key, per wanted resource key. `points` has the columns `points.POINT_COLUMNS` and those
     of the resource keys; `metric_points` counts readings of every name, `folded_points` those that are part of
-    another's row, and `unread_metrics` (name, readings) those of metrics that are not read. `lines` counts bad
-    lines too, blank ones not.
+    another's row, and `unread_metrics` (name, readings) those of metrics that are not read; `metric_names` has all
+    names where `every` is set. `lines` counts bad lines too, blank ones not.
     """
 
     spans: pa.Table | None = None
@@ -55,6 +56,7 @@ class OtlpBlock:
     metric_points: int = 0
     folded_points: int = 0
     unread_metrics: pa.Table | None = None
+    metric_names: frozenset[str] = frozenset()
     lines: int = 0
     bad_lines: list[BadLine] = field(default_factory=list)
 
@@ -74,10 +76,12 @@ class OtlpReader:
         span_keys: Sequence[Wanted] = (),
         resource_keys: Sequence[Wanted] = (),
         log_keys: Sequence[Wanted] = (),
+        wanted_events: WantedEvents | None = None,
         metric_names: Collection[str] = (),
         histogram_names: Collection[str] = (),
         limits: Limits | None = None,
         on_bytes: Callable[[int], None] | None = None,
+        every: bool = False,
     ) -> None:
         check_keys(SPAN_COLUMNS, span_keys, resource_keys)
         check_keys(LOG_COLUMNS, log_keys, resource_keys)
@@ -89,10 +93,12 @@ class OtlpReader:
         self._span_keys = span_keys
         self._resource_keys = resource_keys
         self._log_keys = log_keys
+        self._wanted_events = wanted_events or WantedEvents()
         self._metric_names = metric_names
         self._histogram_names = histogram_names
         self._limits = limits or Limits()
         self._on_bytes = on_bytes
+        self._every = every  # attribute of spans and name of a metric, wanted or not
 
     def __iter__(self) -> Iterator[OtlpBlock]:
         try:
@@ -152,7 +158,14 @@ class OtlpReader:
             block.lines += part.lines
             for root, batches in part.batches.items():
                 if root == SPANS.root:
-                    block.spans = spans_table(batches, part.numbers, self._span_keys, self._resource_keys)
+                    block.spans = spans_table(
+                        batches,
+                        part.numbers,
+                        self._span_keys,
+                        self._resource_keys,
+                        self._wanted_events,
+                        every=self._every,
+                    )
                 elif root == LOGS.root:
                     block.logs = logs_table(batches, part.numbers, self._log_keys, self._resource_keys)
                 elif root == METRICS.root:
@@ -162,5 +175,7 @@ class OtlpReader:
                     block.points, block.unread_metrics = points.readings, points.unread
                     block.metric_points += points.total
                     block.folded_points += points.folded
+                    if self._every:
+                        block.metric_names |= metric_names(batches, part.numbers)
         block.bad_lines.sort(key=lambda bad: bad.line)
         return block

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goodput.collect.otlp.attributes import Wanted, pivot
+from goodput.collect.otlp.events import WantedEvents, exception_types, first_event_ns
+from goodput.collect.otlp.every_attribute import EVERY, every_attribute
 from goodput.collect.otlp.fields import LOGS, SPANS, Signal
 from goodput.collect.otlp.leaves import codes, hex_ids, nanoseconds, shared, text
 from goodput.collect.otlp.maps import json_of_maps
@@ -19,10 +21,12 @@ from goodput.collect.otlp.nested import Index, child, children, ordinals
 
 Mask = npt.NDArray[np.bool_]
 TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
+ATTRIBUTE = "attribute."  # in front of a wanted attribute that is called as a column of every record
 EVENT_NAME = Wanted("event.name", "string")  # where older emitters put what is now the field eventName
+SCOPE_VERSION = "scope_version"
 SPAN_COLUMNS = (
     *("line", "position", "trace_id", "span_id", "parent_span_id", "name", "kind", "start_ns", "end_ns"),
-    *("status_code", "status_message", "scope_name", "unreadable"),
+    *("status_code", "status_message", "scope_name", "event_ns", "exception_type", "unreadable"),
 )
 LOG_COLUMNS = (
     *("line", "position", "time_ns", "trace_id", "span_id", "event_name", "severity_number", "body_text", "body_map"),
@@ -51,10 +55,13 @@ class Rows:
             self.unreadable[said_as or name] = bad if before is None else bad | before
 
     def add_attributes(self, wanted: Sequence[Wanted]) -> None:
-        """Add a column per wanted attribute of the records."""
-        pivoted = pivot(child(self.records, "attributes"), wanted)
-        for key, column in pivoted.columns.items():
-            self.add(key, column, pivoted.unreadable.get(key))
+        """Add a column per wanted attribute of the records, by the key that is wanted: see ATTRIBUTE."""
+        keys = [item.key.removeprefix(ATTRIBUTE) for item in wanted]
+        named = [key if key in self.columns else item.key for key, item in zip(keys, wanted, strict=True)]
+        found = [Wanted(key, item.type) for key, item in zip(named, wanted, strict=True)]
+        pivoted = pivot(child(self.records, "attributes"), found)
+        for key, item in zip(named, wanted, strict=True):
+            self.add(item.key, pivoted.columns[key], pivoted.unreadable.get(key))
 
     def add_resource_attributes(self, wanted: Sequence[Wanted]) -> None:
         """Add a column "resource.<key>" per wanted attribute of the resources."""
@@ -74,11 +81,19 @@ class Rows:
         return pa.table({**self.columns, "unreadable": unreadable})
 
 
-def spans_table(
-    batches: pa.ListArray, lines: Index, span_keys: Sequence[Wanted], resource_keys: Sequence[Wanted]
+def spans_table(  # noqa: PLR0913
+    batches: pa.ListArray,
+    lines: Index,
+    span_keys: Sequence[Wanted],
+    resource_keys: Sequence[Wanted],
+    wanted_events: WantedEvents,
+    *,
+    every: bool = False,
 ) -> pa.Table:
-    """One row per span from the `resourceSpans` of each line; columns SPAN_COLUMNS and the wanted keys.
+    """One row per span from the `resourceSpans` of each line; columns SPAN_COLUMNS, the wanted keys and events.
 
+    `event_ns` is the time of the span's first event of one of the wanted names, in Unix nanoseconds.
+    With `every` also all attributes of each span, as `every_attribute` gives them, and the version of its scope.
     `unreadable` names the first field or attribute whose value is there but cannot be read as its type.
     """
     rows = flatten(batches, lines, SPANS)
@@ -94,6 +109,14 @@ def spans_table(
     rows.add("status_code", codes(child(status, "code")))
     rows.add("status_message", text(child(status, "message")))
     rows.add("scope_name", *shared(text(child(child(rows.scopes, "scope"), "name")), rows.scope_of))
+    events = child(spans, "events")
+    rows.add("event_ns", first_event_ns(events, wanted_events.names))
+    rows.add("exception_type", exception_types(events))
+    for value in wanted_events.values:
+        rows.add(value.column, value.of(events))
+    if every:
+        rows.add(EVERY, every_attribute(child(spans, "attributes")))
+        rows.add(SCOPE_VERSION, *shared(text(child(child(rows.scopes, "scope"), "version")), rows.scope_of))
     rows.add_attributes(span_keys)
     rows.add_resource_attributes(resource_keys)
     return rows.table()

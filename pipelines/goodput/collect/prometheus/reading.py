@@ -14,6 +14,7 @@ from goodput.collect.prometheus.histograms import fold_histograms
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.samples import take_samples
 from goodput.collect.series import histogram_names, is_left_out, metric_names
+from goodput.collect.witness import Witness
 from goodput.errors import SourceRefused
 from goodput.settings.model import Settings
 
@@ -21,12 +22,19 @@ from goodput.settings.model import Settings
 class _WholeFile:
     """One file in one block; see `received.Reading`."""
 
-    def __init__(self, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        file: LandedFile,
+        settings: Settings,
+        on_bytes: Callable[[int], None] | None = None,
+        witness: Witness | None = None,
+    ) -> None:
         self.torn_tail_bytes = 0
         self.stopped: str | None = None
         self._file = file
         self._settings = settings
         self._on_bytes = on_bytes
+        self._witness = witness
 
     def _content(self) -> str:
         path, most = self._file.path, self._settings.limits.max_line_bytes
@@ -56,6 +64,8 @@ class ScrapeReading(_WholeFile):
         scrape = text.parse(content, metric_names(), histogram_names(), int(scraped) if scraped else None)
         if scrape.bad.height == scrape.samples > 0:
             raise SourceRefused(self._file.path, "does not look like a scrape: no line is a sample of a metric")
+        if self._witness:
+            self._witness.metrics(scrape.names)
         received = Received(rows_read=scrape.samples)
         for line, said in scrape.bad.iter_rows():
             _refuse(received, line, 0, "not a sample of Prometheus text", said)
@@ -74,6 +84,8 @@ class AnswerReading(_WholeFile):
             readings = query_range.parse(self._content())
         except query_range.NoAnswerError as error:
             raise SourceRefused(self._file.path, str(error)) from error
+        if self._witness:
+            self._witness.metrics(frozenset(readings["emitted"].drop_nulls()))
         received = Received(rows_read=readings.height)
         bad = pl.col("unreadable")
         for line, position, said in readings.filter(bad).select("line", "position", "said").iter_rows():

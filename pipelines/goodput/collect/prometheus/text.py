@@ -34,6 +34,7 @@ class Scrape:
     unread: pl.DataFrame  # name without suffixes, readings: of metrics that `names` does not have
     folded: int
     samples: int
+    names: frozenset[str]  # of all metrics, known or not
 
 
 def parse(content: str, names: Collection[str], histograms: Collection[str], scraped_ns: int | None) -> Scrape:
@@ -87,6 +88,7 @@ def parse(content: str, names: Collection[str], histograms: Collection[str], scr
         unread=unread.group_by(family(pl.col("emitted")).alias("name")).agg(readings=pl.len()),
         folded=good.height - readings.height,
         samples=samples.height,
+        names=frozenset(samples["emitted"].drop_nulls()),
     )
 
 

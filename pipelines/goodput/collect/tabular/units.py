@@ -37,9 +37,14 @@ def time_ns(text: pl.Expr, unit: str, tz: str) -> pl.Expr:
     return _iso8601_ns(text, tz) if unit == "iso8601" else _strptime_ns(text, unit, tz)
 
 
+def per_second(unit: str) -> int:
+    """How many of a unit of duration are a second."""
+    return _PER_SECOND[unit]
+
+
 def duration_s(text: pl.Expr, unit: str) -> pl.Expr:
     """Seconds, Float64. NaN, infinite and negative ones stay what they are: the contract judges them."""
-    return text.str.strip_chars().cast(pl.Float64, strict=False) / _PER_SECOND[unit]
+    return text.str.strip_chars().cast(pl.Float64, strict=False) / per_second(unit)
 
 
 def plain(text: pl.Expr, dtype: pl.DataType) -> pl.Expr:

@@ -1,0 +1,34 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#   "opentelemetry-instrumentation-openai-v2==2.4b0",
+#   "opentelemetry-util-genai==0.4b0",
+#   "openai==3.54.0",
+#   "httpx==0.28.1",
+#   "opentelemetry-sdk==1.45.2",
+#   "opentelemetry-exporter-otlp-proto-http==1.45.2",
+# ]
+# ///
+"""OpenTelemetry's `openai-v2` instrumentation with `OTEL_SEMCONV_STABILITY_OPT_IN`: the newer conventions."""
+
+import os
+
+os.environ["OTEL_SEMCONV_STABILITY_OPT_IN"] = "gen_ai_latest_experimental"
+
+from openai import OpenAI
+from opentelemetry.instrumentation.openai_v2 import OpenAIInstrumentor
+
+from harness import otel
+from harness.clients import openai_chat
+from harness.drive import Emit, Flush, Where, capture
+from harness.plan import CLIENT_TIMEOUT_S, RETRIES
+
+
+def setup(where: Where) -> tuple[Emit, Flush]:
+    traces, logs = otel.provider(where), otel.logs(where)
+    OpenAIInstrumentor().instrument(tracer_provider=traces, logger_provider=logs)
+    client = OpenAI(base_url=f"{where.model}/v1", api_key="key", timeout=CLIENT_TIMEOUT_S, max_retries=RETRIES)
+    return (lambda call, seen: openai_chat(client, call, seen)), lambda: (traces.force_flush(), logs.force_flush())
+
+
+capture(__file__, setup, settings="OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental")
