@@ -106,7 +106,7 @@ def outbox_rows(lake: Path) -> list[tuple[Any, ...]]:
 
 def test_a_run_refuses_an_older_lake_and_leaves_it_alone(workspace: Workspace) -> None:
     before = files(workspace.lake.root)
-    with pytest.raises(LakeTooOld, match=r"format 1; this version of Goodput writes format 2\.\n`goodput rebuild`"):
+    with pytest.raises(LakeTooOld, match=r"format 1; this version of Goodput writes format 3\.\n`goodput rebuild`"):
         run(workspace)
     assert files(workspace.lake.root) == before
 
@@ -157,7 +157,7 @@ def test_the_next_run_goes_on_from_the_new_lake(workspace: Workspace) -> None:
     again = run(Workspace(workspace.config))
     assert (again.ingested.read, again.ingested.unchanged, again.hours_computed) == (0, 1, 0)
     assert ask(lake, ACCEPTED) == [(2,)]
-    with pytest.raises(NothingToRebuild, match=r"no lake of a format older than 2 is here\.\nUse `goodput run`"):
+    with pytest.raises(NothingToRebuild, match=r"no lake of a format older than 3 is here\.\nUse `goodput run`"):
         rebuild(Workspace(workspace.config))
 
 

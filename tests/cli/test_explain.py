@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from cli.cases import SHARED_TRACE, TRACE
+from goodput.cli.gates import LATENCIES, gates, headline
+from goodput.cli.request_record import RequestRecord
+from goodput.settings.gates import GATES
 
 Run = Callable[..., Any]
 GOLDEN = Path(__file__).parent / "golden"
@@ -93,3 +96,15 @@ def test_what_telemetry_says_cannot_steer_the_terminal(goodput: Run) -> None:
     assert said.startswith("ungated: no workload of the settings selects it, so no gate judged the answer")
     assert "request  [red]evil\\x1b[2J, workload unassigned" in said
     assert "\x1b" not in said
+
+
+def test_a_gate_between_tokens_points_to_the_window_where_no_request_has_it() -> None:
+    request = dict.fromkeys([f"pass_{gate}" for gate in GATES]) | {
+        **{"verdict": "unevaluable", "outcome": "ok", "pass_success": True, "retry_count": 0, "tpot_na": False},
+        **dict.fromkeys(LATENCIES.values()),
+    }
+    for bounds, points in (({"itl_p95": 0.05}, True), ({"ttft": 0.5}, False)):
+        record = RequestRecord(request, bounds, [], {}, [])
+        said = headline(record, gates(record))
+        assert said.startswith(f"unevaluable: no source measured {next(iter(bounds))}, for which a bound is set")
+        assert ("itl_s in relation replica_histograms" in said) == points

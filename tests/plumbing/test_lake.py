@@ -135,11 +135,11 @@ def test_a_new_lake_says_its_format_and_opens_again(tmp_path: Path) -> None:
 
 
 def test_a_lake_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "lake.json").write_text('{"format": 3}')
+    (tmp_path / "lake.json").write_text('{"format": 4}')
     with pytest.raises(LakeTooNew) as caught:
         Lake(tmp_path).open()
     assert str(caught.value) == (
-        f"{tmp_path}: this lake has format 3; this version of Goodput knows formats up to 2.\n"
+        f"{tmp_path}: this lake has format 4; this version of Goodput knows formats up to 3.\n"
         "Upgrade Goodput, or name another lake with `lake` in goodput.toml or --lake."
     )
 
@@ -149,7 +149,7 @@ def test_a_lake_of_an_older_version_names_the_command_that_makes_it_anew(tmp_pat
     with pytest.raises(LakeTooOld) as caught:
         Lake(tmp_path).open()
     assert str(caught.value) == (
-        f"{tmp_path}: this lake has format 1; this version of Goodput writes format 2.\n"
+        f"{tmp_path}: this lake has format 1; this version of Goodput writes format 3.\n"
         "`goodput rebuild` makes it anew from the landing files, alarms and deliveries kept; the old one is kept "
         "beside it until the new one is complete."
     )

@@ -76,8 +76,8 @@ def sources(
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
     Column R is `ok` where that holds and BROKEN where it does not. Below stand, if there are any, metrics that no
-    dialect knows, partitions that are blocked, and replicas that may be one under two names; with --problems labels that
-    judge no request too.
+    dialect knows, blocked partitions, and replicas that may be one under two names; with --problems labels that judge
+    no request too.
 
     Example:
       goodput sources
