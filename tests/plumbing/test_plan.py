@@ -242,6 +242,9 @@ def test_a_broken_contract_blocks_the_partition_for_all_tables_made_with_it(
     published_equals(workspace, anew(project, tmp_path_factory.mktemp("anew")))
 
 
+JOINED = ("attempts", "requests", "session_hours", "quality_labels")
+
+
 def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
     project: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -255,15 +258,14 @@ def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
         ran(project)
     after = "2026-11-20T13"  # a request with records of noon may end in it
     causes = [item for item in stopped.value.blocked if item.blocked_by is None]
-    assert [(item.table, item.partition) for item in causes] == [("attempts", NOON), ("attempts", after)]
+    assert [(item.table, item.partition) for item in causes] == [("replica_names", NOON)]
     assert all("serving_records" in item.reason for item in causes)
     # the day has gained requests in the evening and waits for those of noon
     waiting = {(item.table, item.partition) for item in stopped.value.blocked} - {
-        ("attempts", NOON),
-        ("attempts", after),
+        ("replica_names", NOON),
     }
     assert waiting == {
-        *((name, hour) for name in ("requests", "session_hours", "quality_labels") for hour in (NOON, after)),
+        *((name, hour) for name in JOINED for hour in (NOON, after)),
         *((name, DAY) for name in ("goodput", "gate_failures", "load_windows", *REPLICAS.tables)),
     }
     with pytest.raises(duckdb.Error, match="serving_records"):

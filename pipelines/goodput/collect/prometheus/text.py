@@ -87,7 +87,6 @@ def parse(content: str, names: Collection[str], histograms: Collection[str], scr
         unread=unread.group_by(family(pl.col("emitted")).alias("name")).agg(readings=pl.len()),
         folded=good.height - readings.height,
         samples=samples.height,
-        names=frozenset(samples["emitted"].drop_nulls()),
     )
 
 
