@@ -123,16 +123,18 @@ def difference(row: Row, found: Row | None) -> str | None:
         return "not recorded by any of these layers"
     if found["verdict"] == true_verdict(row):
         return None
-    if row["outcome"] != "ok" and found["outcome"] == "ok":
-        return "the client had left an answer that was then finished"
-    if found["verdict"] == "unevaluable":
-        return "a stream without a first token that has text"
-    if not row["stream"] and found["streamed"] is None:
-        return "not streamed, which no layer says: the engine's first token counts"
     e2e, ttft, _ = true_latencies(row)
-    if ttft is not None and found["ttft_s"] <= ttft + 0.001 and found["e2e_s"] <= e2e + 0.001:
-        return "slow between this layer and the client"
-    return "unexplained"
+    reasons = {
+        "the client had left an answer that was then finished": row["outcome"] != "ok" and found["outcome"] == "ok",
+        "a stream without a first token that has text": found["verdict"] == "unevaluable",
+        "not streamed, which no layer says: the engine's first token counts": not row["stream"]
+        and found["streamed"] is None,
+        "slow between this layer and the client": ttft is not None
+        and found["ttft_s"] is not None
+        and found["ttft_s"] <= ttft + 0.001
+        and found["e2e_s"] <= e2e + 0.001,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "unexplained")
 
 
 def line(layers: str) -> str:
