@@ -51,16 +51,20 @@ UNTOLD: dict[tuple[str, str], int] = {}
 SDKS = {
     # A client that leaves a stream is written like an answer that ended well.
     "openai-v2": Told({("cancelled", "ok"): 1}, {(False, None): 16, (True, None): 24}),
-    "openinference": Told(UNTOLD, {(False, None): 12, (True, True): 28}),
+    "openinference": Told(UNTOLD, {(False, False): 9, (False, None): 3, (True, True): 28}),
     "langchain-openinference": Told(UNTOLD, {(False, False): 24, (True, True): 22}),
     # Streams that broke off, or failed before their first token, have no flag and no first token.
-    "langfuse": Told({("error", "unknown"): 1}, {(False, None): 14, (True, True): 22, (True, None): 4}),
+    "langfuse": Told(
+        {("error", "unknown"): 1}, {(False, False): 13, (False, None): 1, (True, True): 22, (True, None): 4}
+    ),
     "logfire": Told(
         {("error", "unknown"): 2, ("cancelled", "unknown"): 1},
         {(False, False): 12, (False, None): 2, (True, True): 24, (True, None): 2},
     ),
     "pydantic-ai": Told(
-        {("error", "unknown"): 3}, {(False, None): 21, (True, True): 28, (True, None): 1}, own_sessions=True
+        {("error", "unknown"): 3},
+        {(False, False): 18, (False, None): 3, (True, True): 28, (True, None): 1},
+        own_sessions=True,
     ),
     "traceloop": Told({("error", "unknown"): 2}, {(False, False): 20, (True, True): 20}),
     # Streams that broke off have no span of any kind.

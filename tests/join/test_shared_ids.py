@@ -3,6 +3,8 @@
 See docs/semantics.md#one-attempt-several-records.
 """
 
+from typing import Any
+
 import pytest
 
 from river import Row, join, key, record
@@ -212,3 +214,26 @@ def test_a_caller_that_tries_again_with_its_id_is_told_twice_in_each_log() -> No
         ["json2", "text2"],
     ]
     assert (joined.request["attempts"], joined.request["outcome"]) == (2, "ok")
+
+
+def told_twice(number: int, **given: Any) -> list[Row]:
+    """A call by a framework's instrumentation and, 5 ms within it, by its SDK's, in traces of their own."""
+    counts = {"input_tokens": 100 + number, "output_tokens": 10, "model": "m", "layer": "client"}
+    start, end = 2.0 * number, 2.0 * number + 1
+    return [
+        record("f", start, end, trace=f"{number:032x}", instrumentation="framework", **counts, **given),
+        record("s", start + 0.005, end - 0.005, trace=f"{number + 99:032x}", instrumentation="sdk", **counts, **given),
+    ]
+
+
+def test_a_call_that_two_instrumentations_record_is_one_where_ids_show_it() -> None:
+    with_ids = [row for n in range(3) for row in told_twice(n, response_id=f"r{n}")]
+    without = [row for n in range(3, 6) for row in told_twice(n)]
+    assert len(join([*with_ids, *without]).requests) == 6
+    assert len(join(with_ids[:4]).requests) == 2  # each by its own id
+    assert len(join([*with_ids[:4], *without]).requests) == 2 + 6  # ids of two calls show too little of others
+
+
+def test_calls_alike_of_two_instrumentations_that_ids_tell_apart_stay_apart() -> None:
+    alike = [row | {"response_id": row["record_id"]} for n in range(6) for row in told_twice(n)]
+    assert len(join(alike).requests) == 12

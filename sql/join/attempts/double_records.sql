@@ -23,7 +23,8 @@ pairs AS (
         abs(i.started_ns - o.started_ns) + abs(i.ended_ns - o.ended_ns) AS apart_ns
     FROM callers AS i
     JOIN nearby AS o ON o.near_slot = i.slot AND o.instrumentation <> i.instrumentation AND o.trace_id <> i.trace_id
-        AND o.model IS NOT DISTINCT FROM i.model AND o.outcome = i.outcome
+        AND coalesce(o.model = i.model, true)
+        AND (o.outcome = 'ok') = (i.outcome = 'ok') -- one may know better why it failed
         AND o.input_tokens IS NOT DISTINCT FROM i.input_tokens AND o.output_tokens IS NOT DISTINCT FROM i.output_tokens
     -- one process wrote both: the inner one lies within the outer one by its clock
     WHERE (o.started_ns, -o.ended_ns, o.record_id) < (i.started_ns, -i.ended_ns, i.record_id)

@@ -45,7 +45,7 @@ siblings AS (
 same_prompt AS (
     SELECT s.attempt_id, lag(attempt_id) OVER asked AS before_id, lag(started_ns) OVER asked AS before_ns, s.started_ns
     FROM siblings AS s
-    WHERE serves
+    WHERE serves AND (layer = 'engine' OR input_tokens IS NOT NULL) -- of a proxy that counts no tokens no prompt is known
     WINDOW asked AS (PARTITION BY trace_id, parent_span_id, layer, input_tokens ORDER BY started_ns, attempt_id)
 ),
 -- A caller tries again only after a failure that it saw: what follows a delivered answer, or runs beside a
