@@ -172,6 +172,33 @@ def test_openinference_without_a_flag_and_a_first_token_says_nothing_of_streamin
     assert read(tmp_path, span("ChatCompletion", OPENINFERENCE)).record["streamed"] is None
 
 
+def test_a_stream_that_outlives_its_span_has_no_end(tmp_path: Path) -> None:
+    stream = {key: value for key, value in OPENINFERENCE.items() if key != "output.value"}
+    answered = {**stream, "llm.finish_reason": "stop", "llm.token_count.completion": 23}
+    handed_over = span("OpenAILike.stream_chat", stream, status={"code": 1})
+    inner = span(
+        *("OpenAILike.stream_chat", answered),
+        **{"spanId": "1" * 16, "parentSpanId": handed_over["spanId"], "status": {"code": 1}},
+        events=[event("First Token Stream Event", 2180)],
+    )
+    outer, inner = Reading(put(tmp_path / "traces.jsonl", spans_line(handed_over, inner))).tables["serving_records"]
+    told = ["ended_ns", "first_token_ns", "outcome", "output_tokens"]
+    assert columns(outer, told) == dict.fromkeys(told)
+    assert columns(inner, told) == {
+        "ended_ns": None,
+        "first_token_ns": START_NS + 2180 * MS,
+        "outcome": "ok",
+        "output_tokens": 23,
+    }
+
+
+def test_a_stream_that_fails_after_its_span_ends_when_it_fails(tmp_path: Path) -> None:
+    late = [event("exception", 4160, exception__type="openai.APITimeoutError")]
+    failure = {"code": 2, "message": "APITimeoutError: Request timed out."}
+    record = read(tmp_path, span("OpenAILike.stream_chat", OPENINFERENCE, events=late, status=failure)).record
+    assert (record["ended_ns"], record["outcome"]) == (START_NS + 4160 * MS, "timeout")
+
+
 VERCEL = {
     "ai.operationId": "ai.streamText.doStream",
     "ai.model.id": "mock-7b",
