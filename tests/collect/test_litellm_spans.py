@@ -137,6 +137,15 @@ def test_trap_9_a_call_that_was_not_streamed_has_no_first_token_and_a_failed_one
     assert (failed["streamed"], failed["error_type"], failed["address"]) == (None, "RateLimitError", "10.0.0.1:8101")
 
 
+def test_a_stream_without_usage_has_no_tokens_and_no_price(tmp_path: Path) -> None:
+    uncounted = {"gen_ai.usage.input_tokens": 0, "gen_ai.usage.output_tokens": 0, "gen_ai.cost.total_cost": 0.0}
+    said, counted = {**FIRST_GENERATION, **uncounted}, ["input_tokens", "output_tokens", "reported_cost_usd"]
+    answered = read(tmp_path, span("litellm_request", said, status=OK)).record
+    assert columns(answered, counted) == dict.fromkeys(counted)
+    failed = read(tmp_path, span("litellm_request", said, status=ERROR)).record
+    assert columns(failed, counted) == {"input_tokens": 0, "output_tokens": 0, "reported_cost_usd": 0.0}
+
+
 @pytest.mark.parametrize(
     ("cache_hit", "address"),
     [(True, None), ("True", None), (False, "10.0.0.2:8102"), ("None", "10.0.0.2:8102")],
