@@ -61,6 +61,7 @@ def test_elsewhere_an_answers_id_alone_is_no_success(tmp_path: Path) -> None:
         ("CancelledError", "asyncio.exceptions.CancelledError", "cancelled"),
         ("This operation was aborted", "AbortError", "cancelled"),
         ("", "GeneratorExit", "cancelled"),
+        ("abandoned stream", None, "cancelled"),
         ("Error code: 400 - was cancelled", "openai.BadRequestError", None),
     ],
 )
@@ -76,6 +77,43 @@ def test_how_a_failed_span_tells_that_its_caller_gave_up(
 def test_an_exception_that_the_span_survived_is_no_failure(tmp_path: Path) -> None:
     survived = span("chat", OPENAI_V2, status={}, events=[event("exception", 100, exception__type="RateLimitError")])
     assert records(tmp_path, "a", survived).record["error_type"] is None
+
+
+ANTHROPIC_STREAM = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "anthropic",
+    "gen_ai.request.model": "mock-7b",
+    "gen_ai.request.stream": True,
+    "gen_ai.response.id": "msg-1",
+    "gen_ai.usage.input_tokens": 431,
+    "gen_ai.usage.output_tokens": 1,  # counted at the start of the stream
+    "http.response.status_code": 200,
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "outcome"),
+    [
+        ({}, 0, "unknown"),
+        ({"http.response.status_code": 500}, 0, None),
+        ({"anthropic.message.stop_reason": "end_turn"}, 0, None),
+        ({}, 1, "ok"),
+        ({"error.type": "connection_error"}, 2, None),
+        ({"gen_ai.provider.name": "openai"}, 0, None),  # counts tokens at the end of the stream
+        ({"gen_ai.request.stream": False}, 0, None),
+    ],
+)
+def test_a_stream_that_shows_no_end_may_have_been_left(
+    tmp_path: Path, said: Row, status: int, outcome: str | None
+) -> None:
+    record = read(tmp_path, span(said={**ANTHROPIC_STREAM, **said}, status={"code": status})).record
+    assert record["outcome"] == outcome
+    assert record["finish_reason"] == said.get("anthropic.message.stop_reason")
+
+
+@pytest.mark.parametrize(("resent", "attempts"), [({}, None), ({"http.request.resend_count": 2}, 3)])
+def test_a_call_that_was_sent_again_counts_its_tries(tmp_path: Path, resent: Row, attempts: int | None) -> None:
+    assert read(tmp_path, span(said={**ANTHROPIC_STREAM, **resent})).record["reported_attempts"] == attempts
 
 
 def test_first_chunk_of_pydantic_ai_in_seconds(tmp_path: Path) -> None:
