@@ -347,6 +347,51 @@ def test_other_observations_of_langfuse_are_no_requests(tmp_path: Path) -> None:
     assert ("serving_records" in reading.tables, reading.ignored) == (False, {"span_is_no_request": len(kinds)})
 
 
+MLFLOW = {
+    "mlflow.spanType": '"CHAT_MODEL"',
+    "mlflow.spanInputs": '{"model": "mock-7b", "messages": [{"role": "user", "content": "a"}], "stream": true}',
+}
+MLFLOW_ANSWER = {
+    **MLFLOW,
+    "mlflow.llm.model": '"mock-7b-0125"',
+    "mlflow.chat.tokenUsage": '{"input_tokens": 244, "output_tokens": 23, "cache_read_input_tokens": 110}',
+    "mlflow.spanOutputs": '{"id": "chatcmpl-1", "choices": [{"finish_reason": "stop", "message": {}}]}',
+}
+
+
+def test_a_call_in_mlflow_is_json_inside_text(tmp_path: Path) -> None:
+    chunks = [event(f"mlflow.chunk.item.{number}", 100 * (2 + number)) for number in range(3)]
+    record = read(
+        tmp_path, span("Completions", MLFLOW_ANSWER, kind="internal", status={"code": 1}, events=chunks)
+    ).record
+    expected = {
+        "dialect": "mlflow.call",
+        "layer": "client",
+        "model": "mock-7b-0125",
+        "response_id": "chatcmpl-1",
+        "finish_reason": "stop",
+        "outcome": "ok",
+        "streamed": True,
+        "first_token_ns": START_NS + 200 * MS,
+        "input_tokens": 244,
+        "cached_input_tokens": 110,
+        "output_tokens": 23,
+    }
+    assert columns(record, list(expected)) == expected
+
+
+def test_a_failed_call_in_mlflow_names_what_it_asked_for(tmp_path: Path) -> None:
+    failure = {"status": {"code": 2}, "events": [event("exception", 4000, exception__type="APITimeoutError")]}
+    record = read(tmp_path, span("Completions", MLFLOW, kind="internal", **failure)).record
+    expected = {"model": "mock-7b", "error_type": "APITimeoutError", "streamed": True, "output_tokens": None}
+    assert columns(record, list(expected)) == expected
+
+
+def test_other_spans_of_mlflow_are_no_requests(tmp_path: Path) -> None:
+    reading = read(tmp_path, span("agent", {**MLFLOW_ANSWER, "mlflow.spanType": '"AGENT"'}))
+    assert reading.ignored == {"span_is_no_request": 1}
+
+
 LOGFIRE = {
     "logfire.span_type": "span",
     "gen_ai.operation.name": "chat",
