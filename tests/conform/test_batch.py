@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.telemetry import CHAT, SECOND_NS, START_NS, Row, put, span, spans_line
-from goodput.collect.otlp import line_framing
+from goodput.collect.otlp import gather, line_framing
 from goodput.collect.received import Received
 from goodput.collect.spans import OtlpReading
 from goodput.conform import batch as module
@@ -23,6 +23,7 @@ HOUR_NS = 3600 * SECOND_NS
 @pytest.fixture(autouse=True)
 def _a_small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_ROWS", 4)
+    monkeypatch.setattr(gather, "_ROWS_AT_ONCE", 1)
     monkeypatch.setattr(line_framing.LineFramer.__init__, "__defaults__", (1000,))  # blocks of about a line
 
 

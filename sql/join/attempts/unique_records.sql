@@ -1,8 +1,16 @@
--- description: Serving records without copies and without tries of no request, with as many tries as the spans below them mark
+-- description: Serving records without copies and without tries of no request, with as many tries as the spans below them mark, and not streamed where their emitter would have recorded that
 -- grain: record_id
--- reads: counted_tries, detached_tries, record_copies, serving_records
+-- reads: counted_tries, detached_tries, record_copies, serving_records, streaming_emitters
 -- kind: view
-SELECT r.* REPLACE (coalesce(greatest(r.reported_attempts, t.tries), r.reported_attempts, t.tries) AS reported_attempts)
+SELECT r.* REPLACE (
+    coalesce(greatest(r.reported_attempts, t.tries), r.reported_attempts, t.tries) AS reported_attempts,
+    CASE
+        WHEN r.streamed IS NULL AND r.layer = 'client' AND r.outcome = 'ok' AND r.first_token_ns IS NULL
+            AND r.instrumentation IN (FROM streaming_emitters)
+            THEN false
+        ELSE r.streamed
+    END AS streamed
+)
 FROM serving_records AS r
 ANTI JOIN record_copies AS c ON c.record_id = r.record_id AND c.source_id = r.source_id
 ANTI JOIN detached_tries AS d ON d.record_id = r.record_id
