@@ -60,6 +60,7 @@ FIRST_GENERATION = {
     "llm.request.type": "acompletion",
     "metadata.user_api_key_end_user_id": "user-7",
 }
+_ROUTE = "metadata.user_api_key_request_route"
 HTTP = {"http.request.method": "POST", "http.route": "/v1/chat/completions", "url.path": "/v1/chat/completions"}
 UNSET: Row = {}
 OK: Row = {"code": 1}
@@ -135,6 +136,15 @@ def test_trap_9_a_call_that_was_not_streamed_has_no_first_token_and_a_failed_one
     assert (whole["streamed"], whole["ttft_s"]) == (False, None)  # trap 9: the end is not taken for the first token
     failed = read(tmp_path, span(said={**said, "error.type": "RateLimitError"}, status=ERROR)).record
     assert (failed["streamed"], failed["error_type"], failed["address"]) == (None, "RateLimitError", "10.0.0.1:8101")
+
+
+@pytest.mark.parametrize(
+    ("said", "layer"), [({}, "gateway"), ({_ROUTE: "/v1/chat/completions"}, "gateway"), ({_ROUTE: ""}, "client")]
+)
+def test_a_call_that_came_by_no_route_is_of_a_caller_that_has_litellm_as_a_library(
+    tmp_path: Path, said: Row, layer: str
+) -> None:
+    assert read(tmp_path, span("litellm_request", {**FIRST_GENERATION, **said}, status=OK)).record["layer"] == layer
 
 
 def test_a_stream_without_usage_has_no_tokens_and_no_price(tmp_path: Path) -> None:
