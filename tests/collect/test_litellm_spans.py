@@ -138,6 +138,13 @@ def test_trap_9_a_call_that_was_not_streamed_has_no_first_token_and_a_failed_one
     assert (failed["streamed"], failed["error_type"], failed["address"]) == (None, "RateLimitError", "10.0.0.1:8101")
 
 
+@pytest.mark.parametrize(("details", "cached"), [("{'audio_tokens': None, 'cached_tokens': 64}", 64), ("None", None)])
+def test_the_first_generation_prints_its_cached_tokens(tmp_path: Path, details: str, cached: int | None) -> None:
+    usage = "{'completion_tokens': 20, 'prompt_tokens': 100, 'prompt_tokens_details': " + details + "}"
+    said = {**FIRST_GENERATION, "metadata.usage_object": usage}
+    assert read(tmp_path, span("litellm_request", said, status=OK)).record["cached_input_tokens"] == cached
+
+
 @pytest.mark.parametrize(
     ("said", "layer"), [({}, "gateway"), ({_ROUTE: "/v1/chat/completions"}, "gateway"), ({_ROUTE: ""}, "client")]
 )

@@ -15,6 +15,8 @@ ERROR, OK = 2, 1  # status codes of a span
 HEALTH_CHECK = "litellm-internal-health-check"  # the service account of LiteLLM's own probes of its models
 _PROVIDER_MODEL = "litellm.provider.model"
 _API_BASE = r"""['"]api_base['"]: *['"][a-z]+://([^/?#'"]+)"""  # in JSON, or in what Python prints
+_USAGE = "metadata.usage_object"  # of the first generation, as Python prints it
+_CACHED = r"""['"](?:cached_tokens|cache_read_input_tokens)['"]: *([0-9]+)"""
 _CALL_TYPE = pl.coalesce("litellm.call_type", "llm.request.type")
 GENERATING_CALL = r"^_?a?((text_)?completion(_with_retries)?|responses|anthropic_messages|generate_content(_stream)?)$"
 _END_USER = ("litellm.metadata.user_api_key_end_user_id", "metadata.user_api_key_end_user_id")
@@ -34,7 +36,7 @@ _CALL_ALSO = (
     *genai.ALSO,
     *texts("gen_ai.request.model", "gen_ai.response.model", _PROVIDER_MODEL, "litellm.model_group", "hidden_params"),
     *texts("litellm.call_type", "llm.request.type", "litellm.request.purpose", "llm.is_streaming"),
-    *texts(*_END_USER, *_SELF_CALLS, "litellm.cache_hit", _ASKED_BY_ROUTE),
+    *texts(*_END_USER, *_SELF_CALLS, "litellm.cache_hit", _ASKED_BY_ROUTE, _USAGE),
 )
 
 
@@ -53,6 +55,7 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
         tenant=pl.coalesce("tenant", pl.when(end_user != "").then(end_user)),
         address=_upstream(),
         **counted(~failed.fill_null(value=False)),
+        cached_input_tokens=pl.coalesce("cached_input_tokens", pl.col(_USAGE).str.extract(_CACHED).cast(pl.Int64)),
         streamed=_streamed(failed),
         finish_reason=pl.col("gen_ai.response.finish_reasons").list.first(),
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
