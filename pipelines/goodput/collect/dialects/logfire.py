@@ -57,7 +57,7 @@ def _stream(frame: pl.DataFrame) -> pl.DataFrame:
         headers_ns=began,
         streamed=pl.lit(value=True),
         finish_reason=reason,
-        outcome=pl.coalesce("outcome", genai.no_end(reason.is_null(), genai.PROVIDER)),
+        outcome=pl.coalesce("outcome", genai.no_end(reason.is_null(), pl.col(genai.ANTHROPIC))),
     )
 
 

@@ -36,7 +36,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         streamed=pl.when(pl.col("event_ns").is_not_null())
         .then(pl.lit(value=True))
         .otherwise(_said(_ASKED, "stream") == "true"),
-        input_tokens=genai.whole_input(pl.lit(None, pl.String)),
+        input_tokens=genai.whole_input(genai.of_anthropic(pl.lit(None, pl.String))),
         error_type=genai.error_type(failed),
         outcome=pl.when(ended_well).then(pl.lit("ok")).otherwise(genai.gave_up(failed)),
     )

@@ -43,14 +43,14 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     handed_over = (pl.col("status_code") == genai.OK) & ~has_answer
     outlived = handed_over | pl.any_horizontal(pl.col("event_ns", _FAILED_AT.column) > pl.col("end_ns"))
     ended_well = (pl.col("status_code") == genai.OK) & has_answer & pl.col("error_type").is_null()
-    provider = pl.coalesce("llm.provider", "llm.system")
+    anthropic = genai.of_anthropic(pl.coalesce("llm.provider", "llm.system"))
     flag = parameters.str.extract(r'"stream"\s*:\s*(true|false)') == "true"
     is_streamed = pl.when(pl.col("event_ns").is_not_null()).then(pl.lit(value=True)).otherwise(flag)
-    unended = genai.no_end(is_streamed & pl.col("finish_reason").is_null(), provider)
+    unended = genai.no_end(is_streamed & pl.col("finish_reason").is_null(), anthropic)
     return frame.with_columns(
         layer=pl.when(genai.IN_GATEWAY).then(pl.lit("gateway")).otherwise(pl.lit("client")),
         ended_ns=pl.when(~outlived.fill_null(value=False)).then("end_ns").otherwise(_FAILED_AT.column),
-        input_tokens=genai.whole_input(provider),
+        input_tokens=genai.whole_input(anthropic),
         response_id=pl.coalesce("response_id", pl.col(_ANSWER).str.extract(_ANSWER_ID)),
         first_token_ns=pl.col("event_ns"),
         streamed=is_streamed,
