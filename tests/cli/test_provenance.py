@@ -11,7 +11,7 @@ from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
 
 Row = dict[str, Any]
-COMPUTED = {"ttft_s", "e2e_s"}  # from times, whatever the records report
+COMPUTED = {"ttft_s", "e2e_s", "reported_attempts"}  # from times and counts of all records
 OUTCOMES = ("timeout", "error", "cancelled")
 TYPES = {column.name: column.duckdb_type for column in contract("serving_records").columns}
 CHAINS = [

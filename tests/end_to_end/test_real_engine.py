@@ -76,7 +76,7 @@ def test_labels_find_the_answer_that_they_judge(tmp_path: Path, layers: str) -> 
     assert unjoined == ([("not_collected", len(judged) - len(seen))] if layers == "G" else [])
 
 
-BY_POD = '[attributes]\nreplica = ["k8s.pod.name"]\n[rates.all]\npool = "*"\nusd_per_gpu_hour = 3.6\n'
+BY_POD = '[workloads.all]\n[attributes]\nreplica = ["k8s.pod.name"]\n[rates.all]\npool = "*"\nusd_per_gpu_hour = 3.6\n'
 
 
 def scrapes(part: str) -> list[tuple[int, str]]:

@@ -188,6 +188,7 @@ def test_a_computation_that_fails_blocks_its_partition_and_what_reads_it(
         ("gate_failures", NOON, f"goodput {NOON}"),
         ("goodput", DAY, f"waste {DAY}"),
         ("goodput", NOON, f"waste {NOON}"),
+        ("id_hours", DAY, f"cost_ledger {NOON}"),
         ("load_windows", DAY, f"goodput {DAY}"),
         ("load_windows", NOON, f"goodput {NOON}"),
         ("waste", DAY, f"cost_ledger {NOON}"),
@@ -266,7 +267,7 @@ def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
     }
     assert waiting == {
         *((name, hour) for name in JOINED for hour in (NOON, after)),
-        *((name, DAY) for name in ("goodput", "gate_failures", "load_windows", *REPLICAS.tables)),
+        *((name, DAY) for name in ("goodput", "gate_failures", "id_hours", "load_windows", *REPLICAS.tables)),
     }
     with pytest.raises(duckdb.Error, match="serving_records"):
         ask(workspace, "FROM serving_records")

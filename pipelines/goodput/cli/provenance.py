@@ -50,6 +50,7 @@ COMPUTED = "computed"
 _TPOT = "(e2e_s - ttft_s) / (output_tokens - 1)"
 _WHOLE = "not streamed: the answer arrived whole, at its end"
 _NAMED = "what a record's name or address stands for, see replica_names"
+_MULTIPLIED = "what its layers count, multiplied"
 _MODELS = {"scrape": "from the metrics of its replica", "settings": "from [served_models]"}
 _ENGINE_RANK = {"engine": 0, "gateway": 1, "client": 2}
 _ENGINE_FIRST = re.compile(r"arg_min\((\w+), engine_first\)")
@@ -115,6 +116,8 @@ def _rule(name: str, attempt: Row) -> str | None:
         return _WHOLE
     if name == "replica" and attempt["replica"] is not None:
         return _NAMED
+    if name == "reported_attempts":
+        return _MULTIPLIED
     return _MODELS.get(attempt["model_from"]) if name == "model" else None
 
 

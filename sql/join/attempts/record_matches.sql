@@ -82,7 +82,7 @@ beside AS ( -- each is the other's nearest in time; all tellings of a try stand 
     SELECT record_id, member_id
     FROM candidates
     WHERE may_be_beside
-    QUALIFY row_number() OVER (PARTITION BY record_id ORDER BY is_row, of_dialect, apart_ns, member_id) = 1
+    QUALIFY row_number() OVER (PARTITION BY record_id ORDER BY is_row, CASE WHEN is_row THEN of_dialect END, apart_ns, member_id) = 1
         AND row_number() OVER (PARTITION BY member_id, dialect ORDER BY apart_ns, record_id) = 1
 ),
 below AS (

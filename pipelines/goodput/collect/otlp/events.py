@@ -14,7 +14,6 @@ from goodput.collect.otlp.leaves import nanoseconds, text
 from goodput.collect.otlp.nested import Index, child, children
 
 EXCEPTION, EXCEPTION_TYPE = "exception", "exception.type"
-_NEVER = np.iinfo(np.int64).max
 
 
 def first_event_ns(events: pa.ListArray, names: Collection[str]) -> pa.Array:
@@ -23,9 +22,12 @@ def first_event_ns(events: pa.ListArray, names: Collection[str]) -> pa.Array:
     if not len(found):
         return pa.nulls(len(events), pa.int64())
     times, _ = nanoseconds(child(found, "timeUnixNano"))
-    first = np.full(len(events), _NEVER)
-    np.minimum.at(first, row, times.fill_null(int(_NEVER)).to_numpy(zero_copy_only=False))
-    return pa.array(first, mask=first == _NEVER)
+    timed = times.is_valid().to_numpy(zero_copy_only=False)
+    first = np.full(len(events), np.iinfo(np.int64).max)
+    np.minimum.at(first, row[timed], times.drop_null().to_numpy(zero_copy_only=False))
+    never = np.ones(len(events), dtype=bool)
+    never[row[timed]] = False
+    return pa.array(first, mask=never)
 
 
 def exception_types(events: pa.ListArray) -> pa.Array:

@@ -4,7 +4,7 @@ Bytes are decoded in `json_lines` and `protobuf`; attributes become columns in `
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,7 @@ class Rows:
         """Add a column per wanted attribute of the records, by the key that is wanted: see ATTRIBUTE."""
         keys = [item.key.removeprefix(ATTRIBUTE) for item in wanted]
         named = [key if key in self.columns else item.key for key, item in zip(keys, wanted, strict=True)]
-        found = [replace(item, key=key) for key, item in zip(named, wanted, strict=True)]
+        found = [Wanted(key, item.type, item.lenient) for key, item in zip(named, wanted, strict=True)]
         pivoted = pivot(child(self.records, "attributes"), found)
         for key, item in zip(named, wanted, strict=True):
             self.add(item.key, pivoted.columns[key], pivoted.unreadable.get(key))
