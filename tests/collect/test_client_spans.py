@@ -61,6 +61,7 @@ def test_elsewhere_an_answers_id_alone_is_no_success(tmp_path: Path) -> None:
         ("CancelledError", "asyncio.exceptions.CancelledError", "cancelled"),
         ("This operation was aborted", "AbortError", "cancelled"),
         ("", "GeneratorExit", "cancelled"),
+        ("abandoned stream", None, "cancelled"),
         ("Error code: 400 - was cancelled", "openai.BadRequestError", None),
     ],
 )
@@ -76,6 +77,43 @@ def test_how_a_failed_span_tells_that_its_caller_gave_up(
 def test_an_exception_that_the_span_survived_is_no_failure(tmp_path: Path) -> None:
     survived = span("chat", OPENAI_V2, status={}, events=[event("exception", 100, exception__type="RateLimitError")])
     assert records(tmp_path, "a", survived).record["error_type"] is None
+
+
+ANTHROPIC_STREAM = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "anthropic",
+    "gen_ai.request.model": "mock-7b",
+    "gen_ai.request.stream": True,
+    "gen_ai.response.id": "msg-1",
+    "gen_ai.usage.input_tokens": 431,
+    "gen_ai.usage.output_tokens": 1,  # counted at the start of the stream
+    "http.response.status_code": 200,
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "outcome"),
+    [
+        ({}, 0, "unknown"),
+        ({"http.response.status_code": 500}, 0, None),
+        ({"anthropic.message.stop_reason": "end_turn"}, 0, None),
+        ({}, 1, "ok"),
+        ({"error.type": "connection_error"}, 2, None),
+        ({"gen_ai.provider.name": "openai"}, 0, None),  # counts tokens at the end of the stream
+        ({"gen_ai.request.stream": False}, 0, None),
+    ],
+)
+def test_a_stream_that_shows_no_end_may_have_been_left(
+    tmp_path: Path, said: Row, status: int, outcome: str | None
+) -> None:
+    record = read(tmp_path, span(said={**ANTHROPIC_STREAM, **said}, status={"code": status})).record
+    assert record["outcome"] == outcome
+    assert record["finish_reason"] == said.get("anthropic.message.stop_reason")
+
+
+@pytest.mark.parametrize(("resent", "attempts"), [({}, None), ({"http.request.resend_count": 2}, 3)])
+def test_a_call_that_was_sent_again_counts_its_tries(tmp_path: Path, resent: Row, attempts: int | None) -> None:
+    assert read(tmp_path, span(said={**ANTHROPIC_STREAM, **resent})).record["reported_attempts"] == attempts
 
 
 def test_first_chunk_of_pydantic_ai_in_seconds(tmp_path: Path) -> None:
@@ -170,6 +208,33 @@ def test_openinference_marks_the_first_token_and_leaves_the_id_in_the_answer(tmp
 
 def test_openinference_without_a_flag_and_a_first_token_says_nothing_of_streaming(tmp_path: Path) -> None:
     assert read(tmp_path, span("ChatCompletion", OPENINFERENCE)).record["streamed"] is None
+
+
+def test_a_stream_that_outlives_its_span_has_no_end(tmp_path: Path) -> None:
+    stream = {key: value for key, value in OPENINFERENCE.items() if key != "output.value"}
+    answered = {**stream, "llm.finish_reason": "stop", "llm.token_count.completion": 23}
+    handed_over = span("OpenAILike.stream_chat", stream, status={"code": 1})
+    inner = span(
+        *("OpenAILike.stream_chat", answered),
+        **{"spanId": "1" * 16, "parentSpanId": handed_over["spanId"], "status": {"code": 1}},
+        events=[event("First Token Stream Event", 2180)],
+    )
+    outer, inner = Reading(put(tmp_path / "traces.jsonl", spans_line(handed_over, inner))).tables["serving_records"]
+    told = ["ended_ns", "first_token_ns", "outcome", "output_tokens"]
+    assert columns(outer, told) == dict.fromkeys(told)
+    assert columns(inner, told) == {
+        "ended_ns": None,
+        "first_token_ns": START_NS + 2180 * MS,
+        "outcome": "ok",
+        "output_tokens": 23,
+    }
+
+
+def test_a_stream_that_fails_after_its_span_ends_when_it_fails(tmp_path: Path) -> None:
+    late = [event("exception", 4160, exception__type="openai.APITimeoutError")]
+    failure = {"code": 2, "message": "APITimeoutError: Request timed out."}
+    record = read(tmp_path, span("OpenAILike.stream_chat", OPENINFERENCE, events=late, status=failure)).record
+    assert (record["ended_ns"], record["outcome"]) == (START_NS + 4160 * MS, "timeout")
 
 
 VERCEL = {
@@ -280,6 +345,51 @@ def test_other_observations_of_langfuse_are_no_requests(tmp_path: Path) -> None:
     ]
     reading = records(tmp_path, "langfuse-sdk", *spans)
     assert ("serving_records" in reading.tables, reading.ignored) == (False, {"span_is_no_request": len(kinds)})
+
+
+MLFLOW = {
+    "mlflow.spanType": '"CHAT_MODEL"',
+    "mlflow.spanInputs": '{"model": "mock-7b", "messages": [{"role": "user", "content": "a"}], "stream": true}',
+}
+MLFLOW_ANSWER = {
+    **MLFLOW,
+    "mlflow.llm.model": '"mock-7b-0125"',
+    "mlflow.chat.tokenUsage": '{"input_tokens": 244, "output_tokens": 23, "cache_read_input_tokens": 110}',
+    "mlflow.spanOutputs": '{"id": "chatcmpl-1", "choices": [{"finish_reason": "stop", "message": {}}]}',
+}
+
+
+def test_a_call_in_mlflow_is_json_inside_text(tmp_path: Path) -> None:
+    chunks = [event(f"mlflow.chunk.item.{number}", 100 * (2 + number)) for number in range(3)]
+    record = read(
+        tmp_path, span("Completions", MLFLOW_ANSWER, kind="internal", status={"code": 1}, events=chunks)
+    ).record
+    expected = {
+        "dialect": "mlflow.call",
+        "layer": "client",
+        "model": "mock-7b-0125",
+        "response_id": "chatcmpl-1",
+        "finish_reason": "stop",
+        "outcome": "ok",
+        "streamed": True,
+        "first_token_ns": START_NS + 200 * MS,
+        "input_tokens": 244,
+        "cached_input_tokens": 110,
+        "output_tokens": 23,
+    }
+    assert columns(record, list(expected)) == expected
+
+
+def test_a_failed_call_in_mlflow_names_what_it_asked_for(tmp_path: Path) -> None:
+    failure = {"status": {"code": 2}, "events": [event("exception", 4000, exception__type="APITimeoutError")]}
+    record = read(tmp_path, span("Completions", MLFLOW, kind="internal", **failure)).record
+    expected = {"model": "mock-7b", "error_type": "APITimeoutError", "streamed": True, "output_tokens": None}
+    assert columns(record, list(expected)) == expected
+
+
+def test_other_spans_of_mlflow_are_no_requests(tmp_path: Path) -> None:
+    reading = read(tmp_path, span("agent", {**MLFLOW_ANSWER, "mlflow.spanType": '"AGENT"'}))
+    assert reading.ignored == {"span_is_no_request": 1}
 
 
 LOGFIRE = {

@@ -60,6 +60,7 @@ FIRST_GENERATION = {
     "llm.request.type": "acompletion",
     "metadata.user_api_key_end_user_id": "user-7",
 }
+_ROUTE = "metadata.user_api_key_request_route"
 HTTP = {"http.request.method": "POST", "http.route": "/v1/chat/completions", "url.path": "/v1/chat/completions"}
 UNSET: Row = {}
 OK: Row = {"code": 1}
@@ -135,6 +136,31 @@ def test_trap_9_a_call_that_was_not_streamed_has_no_first_token_and_a_failed_one
     assert (whole["streamed"], whole["ttft_s"]) == (False, None)  # trap 9: the end is not taken for the first token
     failed = read(tmp_path, span(said={**said, "error.type": "RateLimitError"}, status=ERROR)).record
     assert (failed["streamed"], failed["error_type"], failed["address"]) == (None, "RateLimitError", "10.0.0.1:8101")
+
+
+@pytest.mark.parametrize(("details", "cached"), [("{'audio_tokens': None, 'cached_tokens': 64}", 64), ("None", None)])
+def test_the_first_generation_prints_its_cached_tokens(tmp_path: Path, details: str, cached: int | None) -> None:
+    usage = "{'completion_tokens': 20, 'prompt_tokens': 100, 'prompt_tokens_details': " + details + "}"
+    said = {**FIRST_GENERATION, "metadata.usage_object": usage}
+    assert read(tmp_path, span("litellm_request", said, status=OK)).record["cached_input_tokens"] == cached
+
+
+@pytest.mark.parametrize(
+    ("said", "layer"), [({}, "gateway"), ({_ROUTE: "/v1/chat/completions"}, "gateway"), ({_ROUTE: ""}, "client")]
+)
+def test_a_call_that_came_by_no_route_is_of_a_caller_that_has_litellm_as_a_library(
+    tmp_path: Path, said: Row, layer: str
+) -> None:
+    assert read(tmp_path, span("litellm_request", {**FIRST_GENERATION, **said}, status=OK)).record["layer"] == layer
+
+
+def test_a_stream_without_usage_has_no_tokens_and_no_price(tmp_path: Path) -> None:
+    uncounted = {"gen_ai.usage.input_tokens": 0, "gen_ai.usage.output_tokens": 0, "gen_ai.cost.total_cost": 0.0}
+    said, counted = {**FIRST_GENERATION, **uncounted}, ["input_tokens", "output_tokens", "reported_cost_usd"]
+    answered = read(tmp_path, span("litellm_request", said, status=OK)).record
+    assert columns(answered, counted) == dict.fromkeys(counted)
+    failed = read(tmp_path, span("litellm_request", said, status=ERROR)).record
+    assert columns(failed, counted) == {"input_tokens": 0, "output_tokens": 0, "reported_cost_usd": 0.0}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Literal
 import polars as pl
 
 from goodput.collect.otlp.attributes import Wanted
-from goodput.collect.otlp.events import EventValue
+from goodput.collect.otlp.events import EventTime, EventValue
 
 AttributeType = Literal["string", "int", "float", "bool", "strings"]
 
@@ -98,7 +98,7 @@ class Dialect:
     unset: tuple[str, ...] = ("",)  # of JSON objects: texts that stand for no value
     marks_try: bool = False  # of spans: each row is counted as a try of the request above it
     first_token_events: tuple[str, ...] = ()  # of spans: events at the first of which, `event_ns`, the answer began
-    event_values: tuple[EventValue, ...] = ()  # of spans: what else `finish` looks at in their events
+    event_values: tuple[EventValue | EventTime, ...] = ()  # of spans: what else `finish` looks at in their events
     from_engine: bool = False  # the resource of its rows is the serving process itself, so it names replica and pool
 
     @property

@@ -11,7 +11,9 @@ from goodput.collect.otlp.attributes import Wanted
 
 GENERATING = ("chat", "text_completion", "generate_content", "completion")
 SERVER = 2  # SpanKind
-OK, ERROR = 1, 2  # status codes of a span
+UNSET, OK, ERROR = 0, 1, 2  # status codes of a span
+
+RESENT = "http.request.resend_count"
 
 TTFT = Field(
     "ttft_s",
@@ -56,6 +58,7 @@ FIELDS = (
         ),
     ),
     TTFT,
+    Field("finish_reason", "string", ("anthropic.message.stop_reason",)),  # of Anthropic's own SDK
     Field("error_type", "string", ("error.type",)),
     Field("http_status", "int", ("http.response.status_code", "http.status_code")),
 )
@@ -67,11 +70,14 @@ ALSO = (
     Wanted("gen_ai.response.finish_reasons", "strings"),
     Wanted("server.address", "string"),
     Wanted("server.port", "string"),
+    Wanted(RESENT, "int"),
 )
 WRAPPED_OPERATION = "ai.operationId"  # of the Vercel AI SDK, whose outer spans repeat what its calls say
 IN_GATEWAY = (pl.col("kind") == SERVER) | pl.col("scope_name").str.contains("gateway").fill_null(value=False)
 SERVER_ADDRESS = pl.coalesce(pl.concat_str("server.address", "server.port", separator=":"), "server.address")
 OPERATION = pl.col("gen_ai.operation.name")
+ANTHROPIC = "of_anthropic"  # column that `finish` adds
+PROVIDER = pl.coalesce("gen_ai.provider.name", "gen_ai.system")
 HAS_USAGE = pl.any_horizontal(
     pl.col(name).is_not_null()
     for field in FIELDS
@@ -83,23 +89,25 @@ HAS_USAGE = pl.any_horizontal(
 _SILENT_ON_STREAMS = "opentelemetry.instrumentation.openai_v2"
 # As the clients of HTTP libraries and gateways phrase it; a word such as "timeout" alone may be a parameter's name.
 _TIMED_OUT = r"(?i)\btimed out\b|timeouterror|deadline ?exceeded|\b(due to|read|connect|request|gateway) timeout\b"
-_LEFT = r"^(?:\w+\.)*(?:\w*Cancell?ed\w*|GeneratorExit|AbortError)\b"
+_LEFT = r"^(?:\w+\.)*(?:\w*Cancell?ed\w*|GeneratorExit|AbortError)\b|^abandoned stream$"
 
 
 def finish(frame: pl.DataFrame) -> pl.DataFrame:
     """Canonical columns of an inference span; its outcome only where more than usage or a finish reason shows it."""
     reasons = pl.col("gen_ai.response.finish_reasons")
     failed = (pl.col("status_code") == ERROR) | reasons.list.contains("error").fill_null(value=False)
-    return frame.with_columns(
+    is_streamed, reason = streamed(pl.col("gen_ai.request.stream")), pl.coalesce(reasons.list.first(), "finish_reason")
+    return frame.with_columns(of_anthropic(PROVIDER).alias(ANTHROPIC)).with_columns(
         layer=pl.when(IN_GATEWAY).then(pl.lit("gateway")).otherwise(pl.lit("client")),
         ended_ns=pl.col("end_ns"),
-        input_tokens=whole_input(pl.coalesce("gen_ai.provider.name", "gen_ai.system")),
+        input_tokens=whole_input(pl.col(ANTHROPIC)),
         error_type=error_type(failed),
-        outcome=gave_up(failed),
-        finish_reason=reasons.list.first(),
+        outcome=pl.coalesce(gave_up(failed), no_end(is_streamed & reason.is_null(), pl.col(ANTHROPIC))),
+        finish_reason=reason,
         first_token_ns=first_token_ns(),
-        streamed=streamed(pl.col("gen_ai.request.stream")),
+        streamed=is_streamed,
         address=SERVER_ADDRESS,
+        reported_attempts=1 + pl.col(RESENT),  # absent where there was one, or where nobody counts
     )
 
 
@@ -108,18 +116,34 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         (pl.col("scope_name") == _SILENT_ON_STREAMS) & pl.col("response_id").is_not_null()
     )
     ended_well = pl.when(answered & pl.col("error_type").is_null()).then(pl.lit("ok"))
-    return finish(frame).with_columns(outcome=pl.coalesce("outcome", ended_well))
+    return finish(frame).with_columns(outcome=pl.coalesce(ended_well, "outcome"))
 
 
-def whole_input(provider: pl.Expr) -> pl.Expr:
+def whole_input(anthropic: pl.Expr) -> pl.Expr:
     """input_tokens with the cached ones. Anthropic's own usage counts them apart, and some emitters hand it on.
 
     That is seen where they cannot be a subset; of other providers such a row is refused as absurd.
     """
     cache = pl.col("cached_input_tokens").fill_null(0) + pl.col("cache_write_tokens").fill_null(0)
-    of_anthropic = provider.str.contains("(?i)anthropic|bedrock") | pl.col("model").str.contains("(?i)claude")
-    apart = of_anthropic.fill_null(value=False) & (cache > pl.col("input_tokens"))
+    apart = anthropic & (cache > pl.col("input_tokens"))
     return pl.when(apart).then(pl.col("input_tokens") + cache).otherwise("input_tokens")
+
+
+def no_end(open_stream: pl.Expr, anthropic: pl.Expr) -> pl.Expr:
+    """unknown, where a stream without a finish reason neither failed nor shows that it ended: its caller may have left.
+
+    A status of HTTP came before the answer did, and so do the first output tokens that Anthropic counts.
+    """
+    silent = (pl.col("status_code").fill_null(0) == UNSET) & pl.col("error_type").is_null()
+    refused = (pl.col("http_status") >= 400).fill_null(value=False)
+    uncounted = pl.col("output_tokens").is_null() | anthropic
+    return pl.when(open_stream & silent & ~refused & uncounted).then(pl.lit("unknown"))
+
+
+def of_anthropic(provider: pl.Expr) -> pl.Expr:
+    """Whether the provider, else the model, is Anthropic's: never null."""
+    named = provider.str.contains("(?i)anthropic|bedrock") | pl.col("model").str.contains("(?i)claude")
+    return named.fill_null(value=False)
 
 
 def first_token_ns() -> pl.Expr:

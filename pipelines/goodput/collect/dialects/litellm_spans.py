@@ -1,4 +1,4 @@
-"""Spans of the LiteLLM proxy, both generations of its tracing (litellm/integrations/otel and opentelemetry.py).
+"""Spans of LiteLLM, mostly its proxy, both generations of its tracing (litellm/integrations/otel and opentelemetry.py).
 
 One HTTP request makes a SERVER span, below it a span for each call to a model, and for each choice of a deployment
 a `route` span. A call's span never shows that the client had gone, and the SERVER span's 200 only says that headers
@@ -15,9 +15,12 @@ ERROR, OK = 2, 1  # status codes of a span
 HEALTH_CHECK = "litellm-internal-health-check"  # the service account of LiteLLM's own probes of its models
 _PROVIDER_MODEL = "litellm.provider.model"
 _API_BASE = r"""['"]api_base['"]: *['"][a-z]+://([^/?#'"]+)"""  # in JSON, or in what Python prints
+_USAGE = "metadata.usage_object"  # of the first generation, as Python prints it
+_CACHED = r"""['"](?:cached_tokens|cache_read_input_tokens)['"]: *([0-9]+)"""
 _CALL_TYPE = pl.coalesce("litellm.call_type", "llm.request.type")
 GENERATING_CALL = r"^_?a?((text_)?completion(_with_retries)?|responses|anthropic_messages|generate_content(_stream)?)$"
 _END_USER = ("litellm.metadata.user_api_key_end_user_id", "metadata.user_api_key_end_user_id")
+_ASKED_BY_ROUTE = "metadata.user_api_key_request_route"  # empty where LiteLLM is a library in its caller's process
 _SELF_CALLS = ("litellm.api_key.hash", "litellm.metadata.user_api_key_alias", "metadata.user_api_key_alias")
 
 # A choice of a deployment. Where all tries fail only the first one has a span of the call, but each has one of these.
@@ -33,7 +36,7 @@ _CALL_ALSO = (
     *genai.ALSO,
     *texts("gen_ai.request.model", "gen_ai.response.model", _PROVIDER_MODEL, "litellm.model_group", "hidden_params"),
     *texts("litellm.call_type", "llm.request.type", "litellm.request.purpose", "llm.is_streaming"),
-    *texts(*_END_USER, *_SELF_CALLS, "litellm.cache_hit"),
+    *texts(*_END_USER, *_SELF_CALLS, "litellm.cache_hit", _ASKED_BY_ROUTE, _USAGE),
 )
 
 
@@ -43,7 +46,7 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
     sent = pl.col(_PROVIDER_MODEL)
     end_user = pl.coalesce(_END_USER)
     return frame.with_columns(
-        layer=pl.lit("gateway"),
+        layer=pl.when(pl.col(_ASKED_BY_ROUTE) == "").then(pl.lit("client")).otherwise(pl.lit("gateway")),
         covers_tries=pl.col("kind") == genai.SERVER,  # versions that write the call on the span of the HTTP request
         ended_ns=pl.col("end_ns"),
         # gen_ai.response.model is the group when streamed and the model when not; this is always the model
@@ -51,11 +54,19 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
         route=pl.coalesce("route", "litellm.model_group", pl.when(_second_generation()).then("gen_ai.request.model")),
         tenant=pl.coalesce("tenant", pl.when(end_user != "").then(end_user)),
         address=_upstream(),
+        **counted(~failed.fill_null(value=False)),
+        cached_input_tokens=pl.coalesce("cached_input_tokens", pl.col(_USAGE).str.extract(_CACHED).cast(pl.Int64)),
         streamed=_streamed(failed),
         finish_reason=pl.col("gen_ai.response.finish_reasons").list.first(),
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
         outcome=pl.when(pl.col("status_code") == OK).then(pl.lit("ok")),  # the first generation sets it on success
     )
+
+
+def counted(answered: pl.Expr) -> dict[str, pl.Expr]:
+    """Tokens and price of a call. LiteLLM writes 0 where an answered stream had no usage: no prompt has no token."""
+    uncounted = (answered & (pl.col("input_tokens") == 0) & (pl.col("output_tokens") == 0)).fill_null(value=False)
+    return {name: pl.when(~uncounted).then(name) for name in ("input_tokens", "output_tokens", "reported_cost_usd")}
 
 
 def _second_generation() -> pl.Expr:

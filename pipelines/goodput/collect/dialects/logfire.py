@@ -51,11 +51,13 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
 def _stream(frame: pl.DataFrame) -> pl.DataFrame:
     took_s = pl.col(_DURATION_S).cast(pl.Float64, strict=False)
     began = pl.col("end_ns") - (took_s * 1e9).round().cast(pl.Int64, strict=False)
+    reason = pl.coalesce("finish_reason", pl.col(_MESSAGES).str.extract(_ENDED))
     return _counted(frame).with_columns(
         started_ns=began,
         headers_ns=began,
         streamed=pl.lit(value=True),
-        finish_reason=pl.coalesce("finish_reason", pl.col(_MESSAGES).str.extract(_ENDED)),
+        finish_reason=reason,
+        outcome=pl.coalesce("outcome", genai.no_end(reason.is_null(), pl.col(genai.ANTHROPIC))),
     )
 
 

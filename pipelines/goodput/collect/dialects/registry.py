@@ -40,6 +40,7 @@ from goodput.collect.dialects.metrics.tgi import TGI_METRICS
 from goodput.collect.dialects.metrics.triton import TRITON_METRICS
 from goodput.collect.dialects.metrics.vllm import VLLM_METRICS
 from goodput.collect.dialects.mlflow import MLFLOW, MLFLOW_TRACE
+from goodput.collect.dialects.mlflow_spans import MLFLOW_CALL
 from goodput.collect.dialects.opencost import OPENCOST, OPENCOST_ANSWER
 from goodput.collect.dialects.openinference import OPENINFERENCE
 from goodput.collect.dialects.openllmetry import OPENLLMETRY
@@ -59,6 +60,7 @@ SPAN_DIALECTS: tuple[Dialect, ...] = (
     *(LITELLM_CALL, LITELLM_REFUSAL, LITELLM_HTTP, DYNAMO, LLMD, SMG, ENVOY_REQUEST, ENVOY_TRY),  # gateways
     *(LANGFUSE_GENERATION, LOGFIRE_STREAM, LOGFIRE, OPENLLMETRY, STRANDS, VERCEL),  # clients
     *(GENAI, OPENINFERENCE),  # conventions that any of them may speak as well
+    MLFLOW_CALL,  # its tracing also takes in what others wrote
 )
 MARKS_TRY: pl.Expr = ROUTED  # spans that are no record of a request, and one more try of the request above them
 LOG_DIALECTS: tuple[Dialect, ...] = (EVALUATION, EVENTS_RECEIVER, OBJECTS_RECEIVER, ENVOY_LOG)

@@ -41,7 +41,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     return timed.with_columns(
         layer=pl.lit("client"),
         ended_ns=pl.col("end_ns"),
-        input_tokens=genai.whole_input(pl.coalesce("gen_ai.system", "ai.model.provider")),
+        input_tokens=genai.whole_input(genai.of_anthropic(pl.coalesce("gen_ai.system", "ai.model.provider"))),
         first_token_ns=genai.first_token_ns(),
         streamed=pl.col(genai.WRAPPED_OPERATION).str.ends_with(".doStream"),
         error_type=genai.error_type(failed),

@@ -68,11 +68,23 @@ class EventValue:
 
 
 @dataclass(frozen=True)
+class EventTime:
+    """A column of spans from their events of one name: when the first happened, in Unix nanoseconds."""
+
+    column: str
+    event: str
+
+    def of(self, events: pa.ListArray) -> pa.Array:
+        """A time for each list of events, null where there is no such event."""
+        return first_event_ns(events, (self.event,))
+
+
+@dataclass(frozen=True)
 class WantedEvents:
     """What becomes a column of spans: `event_ns` of the first event of some names, and values of others."""
 
     names: Collection[str] = ()
-    values: Sequence[EventValue] = ()
+    values: Sequence[EventValue | EventTime] = ()
 
 
 def _named(events: pa.ListArray, names: Collection[str]) -> tuple[pa.StructArray, Index]:
