@@ -9,6 +9,7 @@ import pytest
 
 from collect.discovered import Discovery, discover
 from goodput.collect.landing import Beginnings, identify
+from goodput.collect.listing import list_landing
 from goodput.collect.received import LandedFile
 from goodput.errors import LandingMissing, SourceRefused
 from goodput.settings.model import Settings
@@ -196,3 +197,15 @@ def test_the_head_of_a_file_shorter_than_one_is_all_of_it(tmp_path: Path) -> Non
     found = identify(LandedFile(path, path.parent, "unclaimed"), settings(tmp_path), Beginnings.of([("any", 7)]))
     assert found.head_hash == found.content_hash
     assert found.prefix_hashes == {7: hashlib.sha256(b"x" * 7).hexdigest()[:32]}
+
+
+def test_a_file_whose_name_is_no_utf8_is_refused_alone(tmp_path: Path) -> None:
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    (landing / "good.jsonl").write_bytes(b"{}\n")
+    with open(os.fsencode(landing) + b"/\xffna\xefme.jsonl", "wb") as file:
+        file.write(b"{}\n")
+    listing = list_landing(settings(tmp_path))
+    assert listing.files["path"].to_list() == ["good.jsonl"]
+    ((refused, reason),) = listing.refused
+    assert (refused.relative_path, reason) == ("\\xffna\\xefme.jsonl", "has a name that is not UTF-8: rename it")

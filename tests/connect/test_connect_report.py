@@ -155,6 +155,12 @@ def test_unread_spans_that_look_like_calls_show_names_and_never_values(tmp_path:
     assert "secret-vendor" not in json.dumps(found.data())
 
 
+def test_spans_that_count_as_tries_are_proposed_as_no_calls(tmp_path: Path) -> None:
+    routes = [call(n, {"gen_ai.request.model": "m", "gen_ai.provider.name": "p"}, name="route m") for n in range(3)]
+    write(tmp_path / "a.jsonl", scoped("litellm", "1", *routes))
+    assert not looked_at(tmp_path).calls
+
+
 def test_agents_and_spans_around_calls_that_are_read_are_told_apart(tmp_path: Path) -> None:
     read_ = call(0, {**CHAT, **USAGE}, parentSpanId="f" * 16)
     around = call(0, {"ai.prompt": "x"}, name="ai.wrap", spanId="f" * 16)

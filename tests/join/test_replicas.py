@@ -202,3 +202,14 @@ def test_a_record_s_own_model_comes_first_and_the_settings_last() -> None:
         3: ("s2", "settings"),
         4: (None, None),
     }
+
+
+def test_what_failed_before_its_engine_wrote_anything_failed_in_the_pool_of_its_replica() -> None:
+    served = call(1, "10.0.0.1:8000", "pod-1", engine={"pool": "chat"})
+    refused = call(2, "10.0.0.1:8000", None, outcome="error")
+    later = call(3, "10.0.0.1:8000", None, start=3700, outcome="error")  # no record of the replica in that hour
+    pools = {name.partition(":")[2]: row["pool"] for name, row in join([*served, *refused, *later]).attempts.items()}
+    assert pools == {"c1": "chat", "c2": "chat", "c3": None}
+    # of two pools none is the replica's own
+    moved = call(4, "10.0.0.1:8000", "pod-1", engine={"pool": "batch"})
+    assert join([*served, *moved, *refused]).attempts[f"{TRACES[2]}:c2"]["pool"] is None

@@ -53,7 +53,10 @@ def list_landing(settings: Settings) -> Listing:
                 if place in seen:
                     continue
                 seen.add(place)
-            if isinstance(status, str):
+            if not _is_utf8(folder + name):
+                escaped = os.fsencode(folder + name).decode("utf-8", "backslashreplace")
+                listing.refused.append((landed_file(landing, escaped), "has a name that is not UTF-8: rename it"))
+            elif isinstance(status, str):
                 listing.refused.append((landed_file(landing, folder + name), status))
             else:
                 paths.append(folder + name)
@@ -63,6 +66,11 @@ def list_landing(settings: Settings) -> Listing:
         files = pl.DataFrame(columns, schema_overrides=_SCHEMA).select(pl.lit(str(landing)).alias("landing"), pl.all())
         listing.files.extend(files)
     return listing
+
+
+def _is_utf8(name: str) -> bool:
+    """Whether a name, as the operating system gave it, is text: other bytes stand in it as lone surrogates."""
+    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def landed_file(landing: Path, relative_path: str) -> LandedFile:

@@ -11,6 +11,7 @@ import msgspec
 import polars as pl
 
 from goodput.collect.dialects.http_routes import asks_to_generate
+from goodput.collect.dialects.registry import MARKS_TRY
 from goodput.collect.otlp.every_attribute import EVERY
 from goodput.collect.otlp.records import SCOPE_VERSION
 from goodput.collect.otlp.sniff import read_head
@@ -90,7 +91,8 @@ class Onlooker:
             self._remember(self._read_places, named)
             self._note(dialect, named)
         else:
-            self._unread(named.with_columns(looks=looks_like_call(rows)))
+            apart = ~MARKS_TRY.fill_null(value=False)  # the others are counted with the record above them
+            self._unread(named.with_columns(looks=looks_like_call(rows)).filter(apart))
 
     def logs(self, dialect: str | None, rows: pl.DataFrame) -> None:
         """See `collect.witness`."""

@@ -1,6 +1,6 @@
 -- description: One row per attempt: those of linked records, and every record that stands alone (docs/semantics.md#one-attempt-several-records)
 -- grain: attempt_id
--- reads: declared_models, declared_names, linked_attempts, named_replicas, record_chains, replica_models, unique_records
+-- reads: declared_models, declared_names, linked_attempts, named_replicas, record_chains, replica_models, replica_pools, unique_records
 -- kind: view
 WITH alone AS (
     SELECT record_id AS attempt_id, record_id AS root_id, [record_id] AS record_ids, source_id AS source,
@@ -22,7 +22,7 @@ heard AS (
     FROM (
         SELECT * FROM linked_attempts
         UNION ALL BY NAME
-        SELECT * EXCLUDE (record_id, source_id, line, position, instrumentation, headers_ns, ttft_s, e2e_s, replica_names), NULL::BIGINT AS tried_ns, NULL::BIGINT AS longest_choice_tokens FROM alone
+        SELECT * EXCLUDE (record_id, source_id, line, position, instrumentation, headers_ns, needs_parent, ttft_s, e2e_s, replica_names), NULL::BIGINT AS tried_ns, NULL::BIGINT AS longest_choice_tokens FROM alone
     )
 ),
 waited AS (
@@ -52,10 +52,11 @@ located AS (
         ON behind.epoch_hour = coalesce(w.ended_ns, w.started_ns) // 3600000000000 AND behind.name = w.address AND w.replica IS NULL
 )
 SELECT
-    l.* EXCLUDE (over_hour, model),
+    -- who left or failed before an engine wrote its record was still in the pool of the replica that was called
+    l.* EXCLUDE (over_hour, model) REPLACE (coalesce(l.pool, p.pool) AS pool),
     CASE
         WHEN l.model IS NULL AND s.model IS NULL THEN list_filter(d.rules, lambda r:
-            (r.pool IS NULL OR len(list_filter(r.pool, lambda g: coalesce(l.pool, '') GLOB g)) > 0)
+            (r.pool IS NULL OR len(list_filter(r.pool, lambda g: coalesce(l.pool, p.pool, '') GLOB g)) > 0)
             AND (r.replica IS NULL OR len(list_filter(r.replica, lambda g: coalesce(l.replica, '') GLOB g)) > 0))[1].model
     END AS declared_model,
     coalesce(l.model, s.model, declared_model) AS model,
@@ -69,4 +70,5 @@ SELECT
         THEN (e2e_s - ttft_s) / (paced_tokens - 1) END AS tpot_s
 FROM located AS l
 LEFT JOIN replica_models AS s ON l.model IS NULL AND s.epoch_hour = l.over_hour AND s.replica = l.replica
+LEFT JOIN replica_pools AS p ON l.pool IS NULL AND p.epoch_hour = l.over_hour AND p.replica = l.replica
 CROSS JOIN (SELECT list(declared_models ORDER BY ordinal) AS rules FROM declared_models) AS d
