@@ -1,7 +1,7 @@
 -- description: The latest published day (else the longest window) at a glance: overall and per workload and route
 -- grain: slice
 -- reads: goodput, workloads
--- unit: what is counted, where that is not requests alone; goodput in % of offered units with its 95 % interval; failed, ungated, retries, slow, rejected in units; per_accepted in USD, loaded
+-- unit: what is counted, where that is not requests alone; goodput in % of offered units with its 95 % interval; failed, ungated, retries, slow, rejected, unevaluable in units; per_accepted in USD, loaded
 WITH latest AS (
     SELECT window_s, max(window_start) AS window_start
     FROM goodput
@@ -25,6 +25,7 @@ SELECT
     g.over_budget AS retries,
     g.slow,
     g.rejected,
+    nullif(g.unevaluable, 0) AS unevaluable,
     g.binding_gate AS binding,
     dollars(g.cost_per_accepted_usd, least_digits := 4) AS per_accepted
 FROM goodput AS g
