@@ -79,7 +79,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"decode_s": -1.0}, "decode_s_out_of_range", ": -1"),
     ({"itl_p95_s": math.nan}, "itl_p95_s_out_of_range", ": nan"),
     ({"jitter_s": -2.0}, "jitter_s_out_of_range", ": -2"),
-    ({"input_tokens": -1}, "input_tokens_out_of_range", "input_tokens breaks input_tokens >= 0 AND input_tokens <= 1000000000: -1"),
+    ({"input_tokens": -1}, "input_tokens_out_of_range", "1000000000: -1"),
     ({"output_tokens": -5}, "output_tokens_out_of_range", ": -5"),
     ({"http_status": 1000}, "http_status_out_of_range", ": 1000"),
     ({"http_status": 2**40}, "http_status_out_of_range", ": 1099511627776"),
