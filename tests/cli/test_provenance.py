@@ -71,6 +71,7 @@ def _merged(records: list[Row]) -> Row:
         connection.execute("CREATE TEMP TABLE record_choices (record_id VARCHAR, choice_of VARCHAR)")
         connection.execute("CREATE TEMP TABLE named_replicas (epoch_hour BIGINT, name VARCHAR, replica VARCHAR)")
         connection.execute("CREATE TEMP TABLE replica_models (epoch_hour BIGINT, replica VARCHAR, model VARCHAR)")
+        connection.execute("CREATE TEMP TABLE replica_pools (epoch_hour BIGINT, replica VARCHAR, pool VARCHAR)")
         for name in ("declared_names", "declared_models"):
             register(connection, name, as_rows(name))
         compute(connection, "linked_attempts")
