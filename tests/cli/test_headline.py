@@ -121,7 +121,7 @@ def test_replicas_that_only_records_and_only_metrics_show_are_named(
     ("unobserved", "entries", "price", "said"),
     [
         (60.2, 0, 0.5, ["Engines counted 60 request(s) more than any telemetry shows: goodput is 65.0 % if none"]),
-        (0.2, 7, 0.5, ["7 part(s) of the work have no known cost: costs above leave them out, and are too low."]),
+        (2.9, 7, 0.5, ["7 part(s) of the work have no known cost: costs above leave them out, and are too low."]),
         (60.2, 7, 0.5, ["Engines counted 60", "7 part(s)"]),
         (None, 7, None, []),  # nothing has a cost: none is shown
     ],
@@ -133,7 +133,7 @@ def test_what_no_telemetry_shows_and_what_has_no_price_is_named(
         connection.execute(
             """
             CREATE TEMP TABLE goodput AS SELECT TIMESTAMPTZ '2026-11-20 00:00Z' AS window_start, 86400 AS window_s,
-                'overall' AS slice, $unobserved::DOUBLE AS unobserved, 0.65 AS goodput_ratio_low,
+                'overall' AS slice, 600 AS offered, $unobserved::DOUBLE AS unobserved, 0.65 AS goodput_ratio_low,
                 0.75 AS goodput_ratio_high, $price::DOUBLE AS cost_per_accepted_usd
             """,
             {"unobserved": unobserved, "price": price},

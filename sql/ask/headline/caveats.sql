@@ -21,7 +21,7 @@ SELECT
             || 'accepted, {:.1f} % if all were',
         unobserved, 100 * goodput_ratio_low, 100 * goodput_ratio_high) AS line
 FROM overall
-WHERE round(unobserved) >= 1
+WHERE unobserved >= greatest(1, 0.005 * offered) -- of counters a request or two is always in another window
 UNION ALL
 SELECT
     format('{} part(s) of the work have no known cost: costs above leave them out, and are too low. Scrapes and `[rates]`, '
