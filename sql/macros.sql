@@ -59,6 +59,8 @@ CREATE OR REPLACE TEMP MACRO sum_steady(value) AS sum(value::DECIMAL(38, 12))::D
 -- An attempt is bought by the token where no engine of ours served it and no cost of its replica, if any, is known.
 CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, sampled) AS
     replica_usd IS NULL AND NOT engine_seen AND NOT coalesce(sampled, false);
+-- How far in a layer lies: the caller outermost.
+CREATE OR REPLACE TEMP MACRO layer_depth(layer) AS CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END;
 -- Which record's outcome counts, lowest rank first: the status of a whole call only shows that an answer began, and of
 -- several records of one try, one that saw it fail is right.
 CREATE OR REPLACE TEMP MACRO outcome_rank(covers_tries, outcome, depth) AS

@@ -28,4 +28,4 @@ SELECT
             || 'or a bill, price them',
         entries)
 FROM unpriced
-WHERE entries > 0 AND (SELECT max(cost_per_accepted_usd) FROM goodput) IS NOT NULL
+WHERE entries > 0 AND EXISTS (FROM goodput JOIN latest USING (window_s, window_start) WHERE cost_per_accepted_usd IS NOT NULL)

@@ -5,7 +5,7 @@ WITH RECURSIVE placed AS (
     SELECT
         child_id AS record_id,
         coalesce(parent_id, missing_span) AS above_id,
-        CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END AS depth
+        layer_depth(layer) AS depth
     FROM span_parents
 ),
 siblings AS (
@@ -26,7 +26,7 @@ facts AS (
         coalesce(ended_ns, started_ns) AS over_ns,
         coalesce(covers_tries, false) AS covers_tries,
         coalesce(reported_attempts, 1) AS reported_attempts,
-        CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END AS depth
+        layer_depth(layer) AS depth
     FROM unique_records
     WHERE record_id IN (SELECT record_id FROM members)
 ),

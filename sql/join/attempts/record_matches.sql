@@ -6,7 +6,7 @@ WITH RECURSIVE ranked AS (
         record_id, dialect, layer, trace_id, span_id, parent_span_id, call_id, response_id, started_ns, ended_ns, outcome, http_status,
         coalesce(ended_ns, started_ns) AS over_ns,
         coalesce(covers_tries, false) AS covers_tries,
-        CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END AS depth,
+        layer_depth(layer) AS depth,
         -- which record stands above another: outer layers above inner ones, requests above tries, traced rows above untraced
         (depth, NOT coalesce(covers_tries, false), span_id IS NULL, dialect, record_id) AS standing
     FROM unique_records

@@ -2,7 +2,7 @@
 -- grain: request_id
 -- reads: attempt_requests
 WITH branched AS (
-    SELECT root_id, min(CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END) AS depth
+    SELECT root_id, min(layer_depth(layer)) AS depth
     FROM attempt_requests
     WHERE retried AND attempt_id <> root_id
     GROUP BY root_id
