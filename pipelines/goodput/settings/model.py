@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from goodput.settings.alarms import Alarms, Slo
 from goodput.settings.channels import Channel, Notify, usable_fallbacks
+from goodput.settings.columns import ATTRIBUTE
 from goodput.settings.dialects import DeclaredDialect
 from goodput.settings.gates import LatencyName
 from goodput.settings.presets import PRESETS
@@ -102,6 +103,13 @@ class MappedColumn(SettingsModel):
     tz: str = "UTC"
 
 
+def _dotted(prefix: str, value: object) -> dict[str, object]:
+    """A table within tables, as TOML makes it of dotted keys, by whole names."""
+    if not isinstance(value, dict) or isinstance(value.get("column"), str):
+        return {prefix: value}
+    return {name: item for key, inner in value.items() for name, item in _dotted(f"{prefix}.{key}", inner).items()}
+
+
 class TableSource(SettingsModel):
     """A file of logs, labels, events or costs that needs no code: where it is and which column means what."""
 
@@ -117,7 +125,24 @@ class TableSource(SettingsModel):
     def _short_form(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: {"column": item} if isinstance(item, str) else item for key, item in value.items()}
+        flat = {key: item for key, item in value.items() if key != "attributes"}
+        if "attributes" in value:
+            flat |= _dotted("attributes", value["attributes"])
+        return {key: {"column": item} if isinstance(item, str) else item for key, item in flat.items()}
+
+    @property
+    def canonical(self) -> dict[str, MappedColumn]:
+        """The columns of the contract with what gives them."""
+        return {name: item for name, item in self.columns.items() if not name.startswith(ATTRIBUTE)}
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The emitted column of each attribute that is no column of the contract."""
+        return {
+            name.removeprefix(ATTRIBUTE): item.column
+            for name, item in self.columns.items()
+            if name.startswith(ATTRIBUTE)
+        }
 
     @field_validator("path")
     @classmethod
@@ -148,6 +173,7 @@ class Attributes(SettingsModel):
     route: Names = ()
     replica: Names = ("k8s.pod.name", "k8s.pod.uid", "service.instance.id", "host.name")
     model: Names = ("resource.gen_ai.request.model",)
+    keep: Names = ()  # under their own names, in `attributes`
 
 
 class LeaveOut(SettingsModel):
@@ -370,6 +396,12 @@ class Settings(SettingsModel):
     @classmethod
     def _not_in_the_file(cls, value: Any) -> Any:
         raise PydanticCustomError("extra_forbidden", "no such key")
+
+    @property
+    def kept_attributes(self) -> tuple[str, ...]:
+        """Names of attributes that records keep under these names."""
+        matched = {name for workload in self.workloads.values() for name in workload.match.attributes}
+        return tuple(sorted({*self.attributes.keep, *matched}))
 
     @property
     def landing_paths(self) -> tuple[Path, ...]:
