@@ -68,6 +68,9 @@ CREATE OR REPLACE TEMP MACRO layer_depth(layer) AS CASE layer WHEN 'client' THEN
 -- several records of one try, one that saw it fail is right.
 CREATE OR REPLACE TEMP MACRO outcome_rank(covers_tries, outcome, depth) AS
     CASE WHEN covers_tries AND outcome = 'ok' THEN 100 ELSE floor(depth) END * 2 + (outcome = 'ok')::INTEGER;
+-- Whether a later one of several tries that answered began after this one had ended: nobody asks again for what he has.
+CREATE OR REPLACE TEMP MACRO is_superseded(started_ns, ended_ns, last_started_ns) AS
+    coalesce(started_ns < last_started_ns AND ended_ns <= last_started_ns, false);
 -- The one of two values that is preferred, else the other.
 CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS
     CASE WHEN first THEN coalesce(one, other) ELSE coalesce(other, one) END;

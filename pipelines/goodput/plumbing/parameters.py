@@ -95,7 +95,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("model", "route", "pool", "tenant"), _TEXTS),
             ("attributes", pa.list_(pa.struct([("name", _TEXT), ("globs", _TEXTS)]))),
             ("retries_bound", _INT),
-            *_columns((f"{gate}_bound" for gate in LATENCY_GATES), _FLOAT),
+            *_columns((f"{gate}_bound_ns" for gate in LATENCY_GATES), _INT),
             *_columns((f"{gate}_missing_passes" for gate in LATENCY_GATES), _FLAG),
             ("has_quality", _FLAG),
             ("evaluators", _TEXTS),
@@ -106,7 +106,12 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "workloads": _parameter(
         "The gates of each workload as users ask for them: one row per gate, or one without a gate.",
-        [("workload", _TEXT), ("gate", _TEXT), ("bound", _FLOAT), ("unit", _TEXT), ("unit_label", _TEXT)],
+        [
+            ("workload", _TEXT),
+            ("gate", _TEXT),
+            ("bound", _FLOAT),
+            *_columns(("on_missing", "unit", "unit_label"), _TEXT),
+        ],
     ),
     "slices": _parameter(
         "The slices of windows, and which dimensions each keeps apart.",
