@@ -32,7 +32,6 @@ def lookaround(context: Context) -> Mapping[str, Lookaround]:
     reach = context.request_reach_h
     return {
         "attempts": Lookaround(1, reach + 1, calls=(reach, 0)),
-        "requests": Lookaround(0, reach),
         "replica_samples": Lookaround(1, 2, calls=(0, 0)),
     }
 
@@ -94,11 +93,12 @@ def work_weights(settings: Settings) -> pa.Table:
 
 
 def ledger_options(settings: Settings) -> pa.Table:
-    """Length of the ledger's windows, and how long a reading stays true."""
+    """Length of the ledger's windows, how long a reading stays true, and where requests of a record are looked for."""
     options = {
         "step_ns": ledger_window_s(settings) * 10**9,
         "staleness_ns": round(settings.staleness_s * 1e9),
         "reach_h": math.ceil(settings.max_request_lifetime_s / 3600),
+        "lateness_ns": round(settings.label_lateness_s * 1e9),
     }
     return as_rows("ledger_options", options)
 
@@ -123,6 +123,33 @@ def billed_hours(context: Context) -> Collection[str]:
     return _costs(_only_file(context, "cost_records"), *context.observed_ns).keys()
 
 
+def request_partitions(context: Context, hour: str) -> Collection[str]:
+    """Hours of requests that an hour of the ledger reads: those that its records name may have ended long before."""
+    number, reach = epoch_hour(hour), context.request_reach_h
+    lateness_h = math.ceil(context.settings.label_lateness_s / 3600)
+    ends = _named_ends(_only_file(context, "cost_records")).get(number)
+    first, last = (min(number, ends[0] - lateness_h), max(number, ends[1])) if ends else (number, number)
+    return [hour_label(one) for one in range(first, last + reach + 1)]
+
+
+@lru_cache(maxsize=4)
+def _named_ends(file: str | None) -> Mapping[int, tuple[int, int]]:
+    """The hours of the first and the last ends of records that overlap an hour and name a request or session."""
+    with connect() as connection:
+        read_parts(connection, "cost_records", [file] if file else [], arrow_schema("cost_records"))
+        rows = connection.execute(
+            """
+            SELECT hour, min(last), max(last) FROM (
+                SELECT greatest(epoch_us(period_end) - 1, epoch_us(period_start)) // 3600000000 AS last,
+                    unnest(range(epoch_us(period_start) // 3600000000, last + 1)) AS hour
+                FROM cost_records
+                WHERE coalesce(request_key, session_id) IS NOT NULL
+            ) GROUP BY hour
+            """
+        ).fetchall()
+    return {hour: (first, last) for hour, first, last in rows}
+
+
 def _only_file(context: Context, table: str) -> str | None:
     return next(iter(context.lake.catalog[table].all_files()), None)
 
@@ -136,7 +163,10 @@ def _costs(file: str | None, first_ns: int, last_ns: int) -> Mapping[str, int]:
             """
             SELECT hour, bit_xor(record) FROM (
                 SELECT
-                    hash(cost_id, basis, replica, pool, model, period_start, period_end, amount_usd, gpu_s) AS record,
+                    hash(
+                        dialect, cost_id, basis, replica, pool, model, workload, route, tenant, request_key, session_id,
+                        period_start, period_end, amount_usd, gpu_s
+                    ) AS record,
                     unnest(range(
                         greatest(epoch_us(period_start) // 3600000000, $first),
                         least(greatest(epoch_us(period_end) - 1, epoch_us(period_start)) // 3600000000, $last) + 1

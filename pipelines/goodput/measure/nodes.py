@@ -31,6 +31,7 @@ COST_LEDGER = Node(
     beside=cost_ledger.bills_and_prices,
     apart=frozenset({"cost_records", "token_prices"}),
     also=cost_ledger.billed_hours,
+    span={"requests": cost_ledger.request_partitions},
 )
 WASTE = Node(
     "waste",

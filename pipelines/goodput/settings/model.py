@@ -25,6 +25,12 @@ def _not_reserved(name: str) -> str:
     return name
 
 
+def _other_currency(name: str) -> str:
+    if not re.fullmatch("[A-Z]{3}", name) or name == "USD":
+        raise Unusable(f"{name!r} is no currency other than US dollars", "a code of ISO 4217, such as EUR")
+    return name
+
+
 def _constant(value: object) -> object:
     if isinstance(value, str | int | float):
         return value
@@ -33,9 +39,11 @@ def _constant(value: object) -> object:
 
 # Strict, as all of `settings_model`.
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+ExchangeRate = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 OpsKind = Literal["deployment", "scale_out", "scale_in", "restart", "salt_rotation", "config_change", "incident"]
 WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
+Currency = Annotated[str, AfterValidator(_other_currency)]
 Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
 
@@ -193,7 +201,8 @@ class ServedModel(SettingsModel):
 
 
 class Costs(SettingsModel):
-    """Tags that identify what a line of a bill pays for, first found wins; and which lines count, all without globs."""
+    """Tags that identify what a line of a bill pays for, first found wins; which lines count, all without globs; and
+    US dollars for one unit of each other currency (docs/semantics.md#bills)."""
 
     pool_tags: Names = (
         *("pool", "k8s-deployment", "k8s.deployment.name", "app.kubernetes.io/name", "app_kubernetes_io_name"),
@@ -208,8 +217,12 @@ class Costs(SettingsModel):
         "statefulset_kubernetes_io_pod_name",
     )
     model_tags: Names = ("model", "gen_ai.request.model")
+    workload_tags: Names = ()
+    route_tags: Names = ()
+    tenant_tags: Names = ()
     services: Names = ()
     sub_accounts: Names = ()
+    currencies: dict[Currency, ExchangeRate] = Field(default_factory=dict)
 
 
 class Rate(SettingsModel):
