@@ -8,7 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from goodput.measure.cost_ledger import SETTINGS_TABLES, request_partitions
+from goodput.measure.bills import request_partitions
+from goodput.measure.cost_ledger import SETTINGS_TABLES
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.node import Context
 from goodput.plumbing.parameters import as_rows
@@ -33,6 +34,7 @@ def pieces(*rows: Mapping[str, Any], **settings: Any) -> pl.DataFrame:
     with connect() as connection:
         connection.register("cost_records", pa.Table.from_pylist(list(rows), schema=arrow_schema("cost_records")))
         connection.register("replica_hours", KNOWN)
+        connection.register("billed_days", as_rows("billed_days", {"from_s": 0, "until_s": 4 * 10**9}))
         connection.register("target_hours", as_rows("target_hours", {"epoch_hour": HOUR}))
         connection.register("ledger_options", SETTINGS_TABLES["ledger_options"](Settings(**settings)))
         compute(connection, "cost_pieces")

@@ -1,12 +1,12 @@
-"""What the settings, bills and prices say of money: relations that the SQL of `cost_ledger` reads, and what makes an
-hour of it stale.
+"""What the settings and prices say of money: relations that the SQL of `cost_ledger` reads, and what makes an hour of it
+stale. Which hours bills touch is the work of `bills`.
 
 The arithmetic is sql/measure/cost_ledger/.
 """
 
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -15,13 +15,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.measure.bills import bills_of, only_file
 from goodput.plumbing.compute import load, write_table
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
-from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
+from goodput.plumbing.hours import epoch_hour
 from goodput.plumbing.node import Batch, Context, Lookaround, Parts, SettingsTable
 from goodput.plumbing.parameters import as_rows
-from goodput.plumbing.sql_files import compute, connect, parquet, read_parts
+from goodput.plumbing.sql_files import compute, connect, parquet
 from goodput.settings.model import Settings
 
 _WEIGHTS = ("prefill_weight", "cached_weight", "decode_weight", "draft_weight")
@@ -112,71 +113,9 @@ SETTINGS_TABLES: Mapping[str, SettingsTable] = {
 
 def bills_and_prices(context: Context, hour: str) -> object:
     """What bills say of an hour, and the prices that hold in it."""
-    changes, prices = _prices(_only_file(context, "token_prices"))
+    changes, prices = _prices(only_file(context, "token_prices"))
     end = datetime.fromtimestamp((epoch_hour(hour) + 1) * 3600, UTC)
-    costs = _costs(_only_file(context, "cost_records"), *context.observed_ns)
-    return costs.get(hour), prices[bisect_left(changes, end)]
-
-
-def billed_hours(context: Context) -> Collection[str]:
-    """Hours between the first and the last of observed telemetry that a cost record overlaps."""
-    return _costs(_only_file(context, "cost_records"), *context.observed_ns).keys()
-
-
-def request_partitions(context: Context, hour: str) -> Collection[str]:
-    """Hours of requests that an hour of the ledger reads: those that its records name may have ended long before."""
-    number, reach = epoch_hour(hour), context.request_reach_h
-    lateness_h = math.ceil(context.settings.label_lateness_s / 3600)
-    ends = _named_ends(_only_file(context, "cost_records")).get(number)
-    first, last = (min(number, ends[0] - lateness_h), max(number, ends[1])) if ends else (number, number)
-    return [hour_label(one) for one in range(first, last + reach + 1)]
-
-
-@lru_cache(maxsize=4)
-def _named_ends(file: str | None) -> Mapping[int, tuple[int, int]]:
-    """The hours of the first and the last ends of records that overlap an hour and name a request or session."""
-    with connect() as connection:
-        read_parts(connection, "cost_records", [file] if file else [], arrow_schema("cost_records"))
-        rows = connection.execute(
-            """
-            SELECT hour, min(last), max(last) FROM (
-                SELECT greatest(epoch_us(period_end) - 1, epoch_us(period_start)) // 3600000000 AS last,
-                    unnest(range(epoch_us(period_start) // 3600000000, last + 1)) AS hour
-                FROM cost_records
-                WHERE coalesce(request_key, session_id) IS NOT NULL
-            ) GROUP BY hour
-            """
-        ).fetchall()
-    return {hour: (first, last) for hour, first, last in rows}
-
-
-def _only_file(context: Context, table: str) -> str | None:
-    return next(iter(context.lake.catalog[table].all_files()), None)
-
-
-@lru_cache(maxsize=4)
-def _costs(file: str | None, first_ns: int, last_ns: int) -> Mapping[str, int]:
-    """A hash of the cost records that overlap each hour of observed telemetry."""
-    with connect() as connection:
-        read_parts(connection, "cost_records", [file] if file else [], arrow_schema("cost_records"))
-        rows = connection.execute(
-            """
-            SELECT hour, bit_xor(record) FROM (
-                SELECT
-                    hash(
-                        dialect, cost_id, basis, replica, pool, model, workload, route, tenant, request_key, session_id,
-                        period_start, period_end, amount_usd, gpu_s
-                    ) AS record,
-                    unnest(range(
-                        greatest(epoch_us(period_start) // 3600000000, $first),
-                        least(greatest(epoch_us(period_end) - 1, epoch_us(period_start)) // 3600000000, $last) + 1
-                    )) AS hour
-                FROM cost_records
-            ) GROUP BY hour
-            """,
-            {"first": first_ns // HOUR_NS, "last": last_ns // HOUR_NS},
-        ).fetchall()
-    return {hour_label(hour): record for hour, record in rows}
+    return bills_of(context).get(hour), prices[bisect_left(changes, end)]
 
 
 @lru_cache(maxsize=4)

@@ -43,6 +43,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         "Event time [from_s, until_s) to measure now, in Unix seconds; one row.",
         _columns(("from_s", "until_s"), _INT),
     ),
+    "billed_days": _parameter(
+        "The days [from_s, until_s) whose bills are in the ledger, in Unix seconds; one row.",
+        _columns(("from_s", "until_s"), _INT),
+    ),
     "options": _parameter(
         "How requests are joined; one row.",
         [("latency_origin", _TEXT), *_columns(("max_request_lifetime_ns", "label_lateness_ns"), _INT)],

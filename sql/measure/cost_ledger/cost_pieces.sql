@@ -1,6 +1,6 @@
 -- description: Cost records split at the ledger's windows: the amount in proportion to the period
--- grain: cost_id, step_s
--- reads: cost_records, ledger_options, replica_hours, target_hours
+-- grain: dialect, cost_id, step_s
+-- reads: billed_days, cost_records, ledger_options, replica_hours, target_hours
 -- unit: level is what the record is for: replica, pool, model, request, or none known to telemetry
 -- What is spent on requests is what names one or a session, overhead, and what names a workload, route or tenant and no
 -- replica, pool or model. A request or session is looked for among requests that ended from found_from_ns on, before found_until_ns.
@@ -22,7 +22,11 @@ stepped AS (
     FROM timed AS t
     CROSS JOIN ledger_options AS o
     CROSS JOIN (
-        SELECT min(epoch_hour) * 3600000000000 AS from_ns, (max(epoch_hour) + 1) * 3600000000000 AS until_ns FROM target_hours
+        SELECT
+            greatest(min(epoch_hour) * 3600, any_value(d.from_s)) * 1000000000 AS from_ns,
+            least((max(epoch_hour) + 1) * 3600, any_value(d.until_s)) * 1000000000 AS until_ns
+        FROM target_hours
+        CROSS JOIN billed_days AS d
     ) AS w
     WHERE begin_ns < w.until_ns AND (end_ns > w.from_ns OR begin_ns >= w.from_ns)
 ),
@@ -37,7 +41,7 @@ pools AS (
 ),
 placed AS (
     SELECT
-        cost_id, c.basis, c.replica, c.pool, c.model, c.workload, c.route, c.tenant, c.request_key, c.session_id,
+        c.dialect, c.cost_id, c.basis, c.replica, c.pool, c.model, c.workload, c.route, c.tenant, c.request_key, c.session_id,
         end_ns - lateness_ns AS found_from_ns,
         end_ns + reach_h * 3600000000000 AS found_until_ns,
         -- bills win over allocations, both over rate cards, for the time that they cover
