@@ -95,3 +95,6 @@ CREATE OR REPLACE TEMP MACRO bucket_quantile(bounds, counts, observed, p) AS lis
         high: CASE WHEN observed > 0 THEN bounds[below + 1] END
     }
 )[1];
+-- What the emitter names, else what the first tag of a list names that is there and not empty.
+CREATE OR REPLACE TEMP MACRO tagged_as(named, tag, keys) AS
+    coalesce(named, list_filter(list_transform(keys, lambda k: tag[k]), lambda v: v <> '')[1]);

@@ -4,7 +4,7 @@ import duckdb
 
 from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
 from goodput.join.workloads import workload_rows
-from goodput.measure import cost_ledger, coverage, disruptions, frontier, id_hours, replicas, windows
+from goodput.measure import bills, cost_ledger, coverage, disruptions, frontier, id_hours, replicas, windows
 from goodput.measure.gates import gate_order
 from goodput.measure.slices import slices
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
@@ -27,10 +27,11 @@ COST_LEDGER = Node(
     cost_ledger.compute_hours,
     lookaround=cost_ledger.lookaround,
     from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
-    from_batch={"target_hours": target_hours},
+    from_batch={"target_hours": target_hours, "billed_days": bills.billed_days},
     beside=cost_ledger.bills_and_prices,
     apart=frozenset({"cost_records", "token_prices"}),
-    also=cost_ledger.billed_hours,
+    also=bills.billed_hours,
+    span={"requests": bills.request_partitions},
 )
 WASTE = Node(
     "waste",
