@@ -113,6 +113,7 @@ class Batch:
 Parts = dict[str, dict[str, Part]]  # by table, by partition
 SettingsTable = Callable[[Settings], pa.Table]
 BatchTable = Callable[[Batch], pa.Table]
+Span = Callable[[Context, str], Collection[str]]  # the partitions of an input that a partition is made from
 
 
 def _nothing(_context: Context, _partition: str) -> object:
@@ -145,7 +146,7 @@ class Node:
     beside: Callable[[Context, str], object] = _nothing
     apart: frozenset[str] = frozenset()
     consults: tuple[str, ...] = ()
-    span: Mapping[str, Callable[[Context, str], Collection[str]]] = field(default_factory=dict)
+    span: Mapping[str, Span] = field(default_factory=dict)
     also: Callable[[Context], Collection[str]] | None = None  # partitions that are called for beside those of inputs
     appended: tuple[str, ...] = ()  # tables that only ever gain parts
     together_h: int = 24

@@ -91,7 +91,7 @@ def mapping_mistakes(name: str, source: "TableSource") -> Iterator[Mistake]:
     for column, mapped in source.columns.items():
         if column in known:
             yield from unit_mistakes(f"{key}.columns.{column}", known[column], mapped)
-    captured = _captures(source)
+    captured = path_groups(source)
     for needed in NEEDED[source.table]:
         if needed not in given and needed not in captured:
             yield Mistake(f"{key}.columns", f"{needed} is not mapped", f'{needed} = {{ column = "...", unit = "..." }}')
@@ -99,7 +99,8 @@ def mapping_mistakes(name: str, source: "TableSource") -> Iterator[Mistake]:
         yield Mistake(f"{key}.columns", "no column identifies what a label judges", "one of " + ", ".join(_SUBJECTS))
 
 
-def _captures(source: "TableSource") -> set[str]:
+def path_groups(source: "TableSource") -> set[str]:
+    """Names of the groups of a source's path pattern."""
     return set(re.compile(source.path_pattern).groupindex) if source.path_pattern else set()
 
 
