@@ -6,6 +6,7 @@ FROM goodput AS g
 CROSS JOIN observed AS o
 WHERE g.slice = 'overall'
     AND g.window_s = (SELECT max(window_s) FROM goodput)
-    AND epoch_us(g.window_start) * 1000 <= o.observed_until_ns
+    -- where there are metrics alone, nothing bounds it
+    AND (epoch_us(g.window_start) * 1000 <= o.observed_until_ns OR o.observed_until_ns = 0)
 ORDER BY g.window_start DESC
 LIMIT 1

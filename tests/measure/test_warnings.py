@@ -1,12 +1,15 @@
 """Every kind of warning, from a small fleet in which it is true, and gone when its cause is mended."""
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from goodput.plumbing.sql_files import connect, sql_file
+from goodput.plumbing.workspace import Workspace
 from published import ask, run_at
 
 BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
@@ -226,6 +229,29 @@ def test_a_stray_record_that_takes_the_headline(tmp_path: Path) -> None:
     ]
     assert counts([row]) == [("high", "headline", 1, 100)]
     assert "from 2026-11-20 00:00 UTC, has 1 request(s)" in row["message"]
+
+
+def test_a_record_ahead_of_time_ends_no_hour_and_no_request(tmp_path: Path) -> None:
+    """Twenty calls up to now, one of which has not ended: the same is published beside a call dated 40 days ahead."""
+    now = int(time.time())
+    rows = [{**row, "start": now - 60 - 15 * n, "end": now - 58 - 15 * n} for n, row in enumerate(calls(20))]
+    rows[0] |= {"end": "", "out": ""}
+    ahead = {**calls(1)[0], "id": "ahead", "start": now + 40 * 86400, "end": now + 40 * 86400 + 2}
+    settings = "[workloads.chat]\nttft_s = 1.0"
+    usual = warned(tmp_path / "usual", settings, rows)
+    found = warned(tmp_path / "stray", settings, [*rows, ahead])
+    assert counts(found.pop("record_ahead")) == [("high", "records", 1, None)]
+    assert found == usual
+    assert usual.keys() == {"request_in_flight"}
+    published = [
+        ask(Workspace(tmp_path / name / "goodput.toml"), "FROM goodput ORDER BY ALL").drop("computed_at")
+        for name in ("usual", "stray")
+    ]
+    assert published[0].equals(published[1].filter(pl.col("window_start").dt.epoch("s") <= now))
+    for name in ("usual", "stray"):
+        asked = "SELECT max(window_start) AS at FROM goodput WHERE window_s = 86400 AND epoch(window_start) <= "
+        ((latest,),) = ask(Workspace(tmp_path / name / "goodput.toml"), "SELECT window_start FROM latest_window").rows()
+        assert [(latest,)] == ask(Workspace(tmp_path / name / "goodput.toml"), f"{asked}{now}").rows()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Which partitions the latest window, and the days before it, lie in: what asks for the present state reads no more.
 
-The newest day is the last with measured windows that telemetry reaches: a record that is dated ahead makes none.
+The newest day is the last with measured windows that telemetry reaches: a record that is dated ahead makes none. Where
+there are metrics alone, nothing bounds it.
 """
 
 from collections.abc import Collection
@@ -9,6 +10,7 @@ from goodput.plumbing.hours import HOUR_NS, HOUR_S, day_of, hour_label
 from goodput.plumbing.node import Context, Span
 
 DAYS = 7
+_NEVER = "9999-12-31"
 
 
 def observed_hour(context: Context) -> int:
@@ -18,7 +20,7 @@ def observed_hour(context: Context) -> int:
 
 def measured_days(context: Context, most: int = DAYS) -> list[str]:
     """The last days with measured windows, newest first."""
-    last = day_of(hour_label(observed_hour(context)))
+    last = day_of(hour_label(observed_hour(context))) if context.observed_ns[1] else _NEVER
     windows = context.lake.catalog["goodput"].parts.items()
     found = {day_of(cell) for cell, parts in windows if any(part.rows for part in parts)}
     return sorted((day for day in found if day <= last), reverse=True)[:most]

@@ -4,6 +4,7 @@ What it reads and in which order follows from its SQL; how it is executed is `pl
 """
 
 import math
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -40,11 +41,12 @@ class Lookaround:
 
 @dataclass(frozen=True)
 class Context:
-    """What a run of the plan works on: the lake as it is now, the settings, and who is shown progress."""
+    """What a run of the plan works on: the lake as it is now, the settings, who is shown progress, and the time."""
 
     lake: Lake
     settings: Settings
     progress: Progress = field(default_factory=Silence)
+    now_ns: int = field(default_factory=time.time_ns)
 
     @property
     def request_reach_h(self) -> int:
@@ -53,8 +55,8 @@ class Context:
 
     @cached_property
     def observed_ns(self) -> tuple[int, int]:
-        """First and last instant of observed telemetry in Unix nanoseconds."""
-        return source_ledger.observed(self.lake) or (0, 0)
+        """First and last instant of observed telemetry in Unix nanoseconds, none further ahead than clocks disagree."""
+        return source_ledger.observed(self.lake, self.now_ns) or (0, 0)
 
     def grains(self, partition: str) -> tuple[int, ...]:
         """Lengths in seconds of the windows that a partition of windows holds."""
