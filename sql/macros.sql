@@ -81,6 +81,11 @@ CREATE OR REPLACE TEMP MACRO dollars(usd, least_digits := 2) AS
     CASE WHEN usd < 0 THEN '-' ELSE '' END || format(
         '${:,.' || CASE WHEN usd = 0 OR abs(usd) >= 1 THEN 2
             ELSE greatest(least_digits, least(15, 1 - floor(log10(abs(usd)))::INTEGER)) END || 'f}', abs(usd));
+-- The first words of a list, and how many more it has.
+CREATE OR REPLACE TEMP MACRO some_of(words, most := 5) AS
+    array_to_string(words[:most], ', ') || CASE WHEN len(words) > most THEN format(' and {} more', len(words) - most) ELSE '' END;
+-- The start of a window as warnings write it.
+CREATE OR REPLACE TEMP MACRO minute_utc(instant) AS strftime(instant AT TIME ZONE 'UTC', '%Y-%m-%d %H:%M');
 -- Tries of a call in all that two layers count: each layer tries anew for every try of the layer above it.
 CREATE OR REPLACE TEMP MACRO multiplied_tries(outer_tries, inner_tries) AS
     CASE WHEN coalesce(outer_tries, inner_tries) IS NOT NULL THEN greatest(outer_tries, 1) * greatest(inner_tries, 1) END;

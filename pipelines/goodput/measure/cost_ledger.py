@@ -1,5 +1,6 @@
-"""What the settings and prices say of money: relations that the SQL of `cost_ledger` reads, and what makes an hour of it
-stale. Which hours bills touch is the work of `bills`.
+"""What settings and prices contribute to `cost_ledger`: relations that its SQL reads, and what makes an hour stale.
+
+Which hours bills touch is the work of `bills`.
 
 The arithmetic is sql/measure/cost_ledger/.
 """

@@ -168,6 +168,18 @@ PARAMETERS: Mapping[str, Parameter] = {
         "US dollars for one unit of each other currency.", [("currency", _TEXT), ("usd", _FLOAT)]
     ),
     "price_rules": _parameter("Since when a price list without a date holds; one row.", [("valid_from", _INSTANT)]),
+    "path_groups": _parameter(
+        "Named groups of the settings' path patterns that are no column of their source.",
+        _columns(("source", "path_group", "source_table", "nearest"), _TEXT),
+    ),
+    "double_counts": _parameter(
+        "Pairs of emitters that report the same calls as requests of their own, among so many requests looked at.",
+        [
+            *_columns(("first", "second", "sign"), _TEXT),
+            *_columns(("calls", "requests"), _INT),
+            *_columns(("first_at", "last_at"), _INSTANT),
+        ],
+    ),
     "side_rows": _parameter(
         "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`,"
         " if these are known), and that in the workload that is asked for (`side`), beside their other columns.",
