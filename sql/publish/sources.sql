@@ -15,6 +15,32 @@ WITH used AS (
     )
     GROUP BY source_id
 ),
+accounted AS (
+    SELECT source_id, epoch_hour, 'serving_records' AS name FROM source_rows
+    UNION ALL
+    SELECT source_id, epoch_hour, 'sample_records' FROM sample_rows
+    UNION ALL
+    SELECT source_id, epoch_hour, 'label_records' FROM label_rows
+    UNION ALL
+    SELECT source_id, epoch_hour, unnest(['cost_lines', 'event_records', 'price_lines']) FROM record_rows
+),
+held AS ( -- the hours of each source, one without number for what has no hours
+    SELECT source_id, name, epoch(try_strptime(unnest(partitions[name]), '%Y-%m-%dT%H'))::BIGINT // 3600 AS epoch_hour
+    FROM (
+        SELECT source_id, partitions, unnest(map_keys(partitions)) AS name
+        FROM (
+            SELECT source_id, json_transform(partitions, '"MAP(VARCHAR, VARCHAR[])"') AS partitions
+            FROM source_ledger
+        )
+    )
+    WHERE name IN ('serving_records', 'sample_records', 'label_records', 'cost_lines', 'event_records', 'price_lines')
+),
+pending AS (
+    SELECT DISTINCT h.source_id
+    FROM held AS h
+    ANTI JOIN accounted AS a
+        ON a.source_id = h.source_id AND a.name = h.name AND a.epoch_hour IS NOT DISTINCT FROM h.epoch_hour
+),
 ignored AS (
     SELECT source_id, list_sum(map_values(json_transform(ignored, '"MAP(VARCHAR, BIGINT)"')))::BIGINT AS rows
     FROM source_ledger
@@ -34,9 +60,11 @@ SELECT
     coalesce(i.rows, 0) AS rows_ignored,
     l.ignored,
     l.torn_tail_bytes,
+    p.source_id IS NOT NULL AS is_pending,
     make_timestamptz(l.first_event_ns // 1000) AS first_event_at,
     make_timestamptz(l.last_event_ns // 1000) AS last_event_at,
     make_timestamptz(l.ingested_ns // 1000) AS ingested_at
 FROM source_ledger AS l
 LEFT JOIN used AS u USING (source_id)
 LEFT JOIN ignored AS i USING (source_id)
+LEFT JOIN pending AS p ON p.source_id = l.source_id
