@@ -3,6 +3,7 @@
 What a setting means for the numbers stands in the stage that reads it.
 """
 
+import math
 import re
 from datetime import date
 from pathlib import Path
@@ -219,8 +220,12 @@ class ServedModel(SettingsModel):
 
 
 class Costs(SettingsModel):
-    """Tags that identify what a line of a bill pays for, first found wins; and which lines count, all without globs."""
+    """How finely money is followed, which tags identify what a line of a bill pays for, and which lines count.
 
+    Of tags the first found wins; without globs every line counts.
+    """
+
+    step_s: int = Field(default=300, strict=True)
     pool_tags: Names = (
         *("pool", "k8s-deployment", "k8s.deployment.name", "app.kubernetes.io/name", "app_kubernetes_io_name"),
         *("app", "aws:eks:deployment", "goog-k8s-workload-name"),
@@ -236,6 +241,13 @@ class Costs(SettingsModel):
     model_tags: Names = ("model", "gen_ai.request.model")
     services: Names = ()
     sub_accounts: Names = ()
+
+    @field_validator("step_s")
+    @classmethod
+    def _fits_an_hour(cls, value: int) -> int:
+        if value < 1 or 3600 % value:
+            raise Unusable(f"{value} s fits no hour", "seconds that divide an hour")
+        return value
 
 
 class Rate(SettingsModel):
@@ -313,7 +325,7 @@ class Settings(SettingsModel):
     replicas: dict[str, ReplicaNames] = Field(default_factory=dict)
     served_models: dict[str, ServedModel] = Field(default_factory=dict)
     events: Events = Events()
-    costs: Costs = Costs()
+    costs: Costs = Field(default=Costs(), validate_default=True)
     rates: dict[str, Rate] = Field(default_factory=dict)
     work: dict[str, Work] = Field(default_factory=dict)
     prices: Prices = Prices()
@@ -345,6 +357,17 @@ class Settings(SettingsModel):
                 right = "seconds that divide an hour, or whole hours that divide a day"
                 raise Unusable(f"{window} s fits neither an hour nor a day", right)
         return tuple(sorted(set(value)))
+
+    @field_validator("costs")
+    @classmethod
+    def _windows_are_whole_steps(cls, value: Costs, info: ValidationInfo) -> Costs:
+        windows = info.data.get("windows_s", ())
+        for window in windows:
+            if window % value.step_s:
+                wrong = f"step_s is {value.step_s}, and {window} s of windows_s is no multiple of it"
+                right = f"costs.step_s = {math.gcd(value.step_s, *windows)}, or windows_s of whole steps"
+                raise Unusable(wrong, right)
+        return value
 
     @field_validator("replicas")
     @classmethod
