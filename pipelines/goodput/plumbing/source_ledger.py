@@ -104,6 +104,18 @@ def rows_quarantined(lake: Lake) -> int:
     return int(read_frame(lake, ["rows_quarantined"])["rows_quarantined"].sum())
 
 
+def failed(lake: Lake, quarantined_ratio: float) -> list[tuple[str, str]]:
+    """Paths of sources that are refused, or have a larger share of their rows in quarantine, with what is wrong."""
+    rows = read_frame(lake, ["path", "status", "reason", "rows_read", "rows_quarantined"]).sort("path")
+    found = rows.filter(
+        (pl.col("status") == "refused") | (pl.col("rows_quarantined") > quarantined_ratio * pl.col("rows_read"))
+    )
+    return [
+        (path, f"refused, {reason}" if status == "refused" else f"{quarantined} of {read} rows in quarantine")
+        for path, status, reason, read, quarantined in found.iter_rows()
+    ]
+
+
 def partitions_of(lake: Lake, source_ids: Iterable[str]) -> dict[str, dict[str, set[str]]]:
     """The sources that have rows in each partition of each conformed table, of some sources."""
     wanted = pl.DataFrame({"source_id": sorted(source_ids)}, schema={"source_id": pl.String})

@@ -289,10 +289,11 @@ class Prices(SettingsModel):
 
 
 class FileLimits(SettingsModel):
-    """How much of a file is believed: beyond these a line, or a whole file, is refused."""
+    """How much of a file is believed: beyond these a line, or a whole file, is refused, or a run fails."""
 
     max_line_bytes: int = Field(default=64 * 2**20, gt=0, strict=True)
     max_decompressed_bytes: int = Field(default=32 * 2**30, gt=0, strict=True)
+    quarantined_ratio: float = Field(default=0.05, ge=0, le=1, allow_inf_nan=False, strict=True)
 
 
 class Receive(SettingsModel):
