@@ -32,10 +32,11 @@ class Truth:
     @cached_property
     def is_told_everything(self) -> bool:
         """Whether every attempt on a replica reports its tokens, so that no cost is estimated."""
-        on_replicas = [a for a in self.attempts if a["replica"]]
-        return not any(
-            a["input_tokens"] is None or (a["output_tokens"] is None and a["outcome"] != "ok") for a in on_replicas
-        )
+        for attempt in self.attempts:
+            names = ("input_tokens", "cached_input_tokens", "output_tokens")
+            if attempt["replica"] and any(attempt[name] is None for name in names):
+                return False
+        return True
 
     @cached_property
     def ledger(self) -> list[Row]:
