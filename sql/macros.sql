@@ -10,6 +10,9 @@ CREATE OR REPLACE TEMP MACRO wilson_half(p, n, z := 1.959963984540054) AS
     z / (1 + z ** 2 / n) * sqrt(p * (1 - p) / n + z ** 2 / (4 * n * n));
 -- A short number for an id; different ids may share one.
 CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
+-- One JSON object of several, of which the last that has a name gives its value; NULL of none.
+CREATE OR REPLACE TEMP MACRO merged_attributes(objects) AS CASE WHEN len(objects) > 0
+    THEN list_reduce(objects, lambda merged, object: json_merge_patch(merged, object)::VARCHAR) END;
 -- A timestamp from Unix nanoseconds, truncated to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
 -- Accepted requests of one workload: those without a label count by its policy, or by the share of the labelled that passed.

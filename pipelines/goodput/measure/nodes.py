@@ -39,6 +39,7 @@ WASTE = Node(
     "Where dollars, GPU time and tokens went, by window, slice and bucket.",
     compute_sql,
     lookaround=lambda _: {"cost_ledger": coverage.OWN_HOURS},
+    from_settings={"ledger_options": cost_ledger.ledger_options},
     from_batch={"grains": grains, "slices": slices},
 )
 WINDOWS = Node(

@@ -155,11 +155,13 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "price_rules": _parameter("Since when a price list without a date holds; one row.", [("valid_from", _INSTANT)]),
     "side_rows": _parameter(
-        "Requests and other costs with the side of `goodput compare` that they fall to, beside their other columns.",
+        "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`, if"
+        " these are known), and that in the workload that is asked for (`side`), beside their other columns.",
         [
-            *_columns(("side", "workload", "bucket", "verdict"), _TEXT),
+            *_columns(("request_key", "side", "own_side", "bucket", "verdict"), _TEXT),
+            *_columns((*_DIMENSIONS, "tenant"), _TEXT),
             ("ended_at", _INSTANT),
-            *_columns(("pass_success", "pass_quality", "needs_label"), _FLAG),
+            *_columns(("is_known", "pass_success", "pass_quality", "needs_label"), _FLAG),
             *_columns(("ttft_s", "tpot_s", "e2e_s", "cost_usd"), _FLOAT),
             *_columns(("input_tokens", "output_tokens"), _INT),
         ],
