@@ -49,7 +49,7 @@ def differences(left: Tables, right: Tables) -> list[str]:
 
 
 def _keyed(name: str, of: list[Row]) -> dict[Any, Row]:
-    keys = [column.name for column in contract(name).columns if column.is_key]
+    keys = [column.name for column in contract(name).columns if column.primary_key]
     return {tuple(str(row[key]) for key in keys): row for row in of}
 
 
