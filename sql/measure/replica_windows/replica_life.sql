@@ -4,7 +4,7 @@
 -- What an attempt took further back than a request reaches may or may not have been read: it never counts.
 WITH within_reach AS (
     SELECT
-        replica, greatest(started_ns, (part_hour - reach_h) * 3600000000000) AS from_ns, coalesce(greatest(ended_ns, started_ns), started_ns) AS until_ns
+        replica, greatest(started_ns, (part_hour - reach_h) * 3600000000000) AS from_ns, greatest(ended_ns, started_ns) AS until_ns
     FROM attempts
     CROSS JOIN ledger_options
     WHERE replica IS NOT NULL
