@@ -41,7 +41,8 @@ def print_headline(config: Path | None, lake: Path | None, *, changed: bool = Tr
         lifetime_s = load_settings(config, lake=lake).max_request_lifetime_s
         connection.execute("SET VARIABLE max_request_lifetime_s = $value", {"value": lifetime_s})
         # the last looks at every attempt of the day, which a run with nothing new need not
-        shown_lines = ("ungated", "caveats", "replica_conflicts", "latest_disruption", "overlong_attempts")
+        about_requests = ("ungated", "without_quality", "caveats")
+        shown_lines = (*about_requests, "replica_conflicts", "latest_disruption", "overlong_attempts")
         for relation in shown_lines if changed else shown_lines[:-1]:
             for (line,) in connection.execute(sql_file(relation).text).fetchall():
                 out.print(line)
