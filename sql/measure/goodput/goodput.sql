@@ -55,12 +55,8 @@ estimated AS (
         END AS estimate_tokens,
         CASE WHEN sampled THEN greatest(lower, need * (wilson_mid(pass_rate, n) - wilson_half(pass_rate, n))) ELSE lower END AS low,
         CASE WHEN sampled THEN least(upper, need * (wilson_mid(pass_rate, n) + wilson_half(pass_rate, n))) ELSE upper END AS high,
-        CASE
-            WHEN offered = 0 THEN 0
-            WHEN NOT has_quality OR (need > 0 AND labelled = 0) THEN 2
-            WHEN labelled < need THEN 1
-            ELSE 0
-        END AS doubt
+        -- requests that pass every other gate: what failed one is in no doubt, whatever a judge would say
+        CASE WHEN has_quality THEN need ELSE accepted END AS passing
     FROM bounded
 ),
 -- independent strata: the deviations of the interval's ends add in quadrature (Newcombe's square-and-add)
@@ -81,8 +77,13 @@ summed AS (
         sqrt(sum((estimate - low) ** 2 ORDER BY workload)) AS below,
         sqrt(sum((high - estimate) ** 2 ORDER BY workload)) AS above,
         ratio(sum(labelled) FILTER (WHERE has_quality), sum(need)) AS quality_coverage_ratio,
-        -- a window in which nothing ended is as sure as its workloads can make it
-        CASE WHEN sum(offered) = 0 AND NOT bool_or(has_quality) THEN 2 ELSE max(doubt) END AS doubt
+        ratio(sum(need), sum(passing)) AS quality_gated_ratio,
+        CASE
+            -- where nothing passes, it is as sure as its workloads can make it
+            WHEN NOT bool_or(has_quality) OR (sum(passing) > 0 AND sum(labelled) = 0) THEN 'latency_constrained'
+            WHEN sum(labelled) < sum(passing) THEN 'estimated'
+            ELSE 'full'
+        END AS definition
     FROM estimated
     GROUP BY ALL
 )
@@ -100,7 +101,8 @@ SELECT
     w.lower / w.window_s AS goodput_lower_rps,
     w.upper / w.window_s AS goodput_upper_rps,
     ratio(w.estimate, w.offered) AS goodput_ratio,
-    ['full', 'estimated', 'latency_constrained'][w.doubt + 1] AS definition,
+    w.definition,
+    w.quality_gated_ratio,
     w.quality_coverage_ratio,
     w.succeeded_tokens / w.window_s AS output_tps,
     w.estimate_tokens / w.window_s AS output_token_goodput_tps,
@@ -124,6 +126,9 @@ SELECT
     ratio(w.estimate + w.unobserved, w.offered + w.unobserved) AS goodput_ratio_high,
     -- a p99 of fewer than 100 values is no better than their maximum
     least(w.succeeded, w.offered - w.unevaluable) < 100 AS low_n,
+    greatest(0, least(w.start_s + w.window_s, p.observed_until_s) - greatest(w.start_s, p.observed_from_s)) AS observed_s,
+    ratio(w.succeeded, observed_s) AS throughput_observed_rps,
+    ratio(w.estimate, observed_s) AS goodput_observed_rps,
     w.start_s < p.observed_from_s OR w.start_s + w.window_s > p.observed_until_s AS partial
 FROM summed AS w
 JOIN slice_quantiles AS s USING (slice)
