@@ -120,16 +120,20 @@ PARAMETERS: Mapping[str, Parameter] = {
         ],
     ),
     "slices": _parameter(
-        "The slices of windows, and which dimensions each keeps apart.",
-        [("slice", _TEXT), *_columns((f"by_{name}" for name in _DIMENSIONS), _FLAG)],
+        "The slices of windows, and which dimensions each keeps apart, or which tenants or attributes (`cut` above 0).",
+        [("slice", _TEXT), ("cut", pa.int32()), *_columns((f"by_{name}" for name in _DIMENSIONS), _FLAG)],
+    ),
+    "slice_cuts": _parameter(
+        "The slices by tenant or attribute: where in attributes the value stands ($: the tenant), and how many count.",
+        [("cut", pa.int32()), ("path", _TEXT), ("max_values", _INT)],
     ),
     "quantile_slice": _parameter(
         "The dimensions that percentiles are computed by, one combination at a time; one row.",
-        _columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG),
+        [("cut", pa.int32()), *_columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG)],
     ),
     "slice_quantiles": _parameter(
         "For each slice the dimensions by which its percentiles were computed.",
-        [("slice", _TEXT), *_columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG)],
+        [("slice", _TEXT), ("cut", pa.int32()), *_columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG)],
     ),
     "rates": _parameter(
         "What the settings charge for a replica; the first that matches counts.",
