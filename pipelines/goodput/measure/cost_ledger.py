@@ -1,4 +1,4 @@
-"""What the settings and prices say of money: relations that the SQL of `cost_ledger` reads, and what makes an hour of it
+"""What the settings and prices say of money: relations that the SQL of `cost_ledger` reads, and what makes an hour
 stale. Which hours bills touch is the work of `bills`.
 
 The arithmetic is sql/measure/cost_ledger/.
