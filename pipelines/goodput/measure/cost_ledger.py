@@ -1,5 +1,6 @@
-"""What the settings and prices say of money: relations that the SQL of `cost_ledger` reads, and what makes an hour
-stale. Which hours bills touch is the work of `bills`.
+"""What settings and prices contribute to `cost_ledger`: relations that its SQL reads, and what makes an hour stale.
+
+Which hours bills touch is the work of `bills`.
 
 The arithmetic is sql/measure/cost_ledger/.
 """
@@ -60,11 +61,6 @@ def _with_part_hour(connection: duckdb.DuckDBPyConnection, files: list[str]) -> 
         connection.register("attempts", empty)
 
 
-def ledger_window_s(settings: Settings) -> int:
-    """Length of the ledger's windows: every window of the settings is made of whole ones."""
-    return math.gcd(*settings.windows_s)
-
-
 def rates(settings: Settings) -> pa.Table:
     """What the GPUs of matching replicas cost."""
     return as_rows(
@@ -94,9 +90,9 @@ def work_weights(settings: Settings) -> pa.Table:
 
 
 def ledger_options(settings: Settings) -> pa.Table:
-    """Length of the ledger's windows, how long a reading stays true, and where requests of a record are looked for."""
+    """Length of the ledger's steps, how long a reading stays true, and where requests of a record are looked for."""
     options = {
-        "step_ns": ledger_window_s(settings) * 10**9,
+        "step_ns": settings.costs.step_s * 10**9,
         "staleness_ns": round(settings.staleness_s * 1e9),
         "reach_h": math.ceil(settings.max_request_lifetime_s / 3600),
         "lateness_ns": round(settings.label_lateness_s * 1e9),

@@ -101,7 +101,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("model", "route", "pool", "tenant"), _TEXTS),
             ("attributes", pa.list_(pa.struct([("name", _TEXT), ("globs", _TEXTS)]))),
             ("retries_bound", _INT),
-            *_columns((f"{gate}_bound" for gate in LATENCY_GATES), _FLOAT),
+            *_columns((f"{gate}_bound_ns" for gate in LATENCY_GATES), _INT),
             *_columns((f"{gate}_missing_passes" for gate in LATENCY_GATES), _FLAG),
             ("has_quality", _FLAG),
             ("evaluators", _TEXTS),
@@ -112,7 +112,12 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "workloads": _parameter(
         "The gates of each workload as users ask for them: one row per gate, or one without a gate.",
-        [("workload", _TEXT), ("gate", _TEXT), ("bound", _FLOAT), ("unit", _TEXT), ("unit_label", _TEXT)],
+        [
+            ("workload", _TEXT),
+            ("gate", _TEXT),
+            ("bound", _FLOAT),
+            *_columns(("on_missing", "unit", "unit_label"), _TEXT),
+        ],
     ),
     "slices": _parameter(
         "The slices of windows, and which dimensions each keeps apart.",
@@ -163,12 +168,26 @@ PARAMETERS: Mapping[str, Parameter] = {
         "US dollars for one unit of each other currency.", [("currency", _TEXT), ("usd", _FLOAT)]
     ),
     "price_rules": _parameter("Since when a price list without a date holds; one row.", [("valid_from", _INSTANT)]),
-    "side_rows": _parameter(
-        "Requests and other costs with the side of `goodput compare` that they fall to, beside their other columns.",
+    "path_groups": _parameter(
+        "Named groups of the settings' path patterns that are no column of their source.",
+        _columns(("source", "path_group", "source_table", "nearest"), _TEXT),
+    ),
+    "double_counts": _parameter(
+        "Pairs of emitters that report the same calls as requests of their own, among so many requests looked at.",
         [
-            *_columns(("side", "workload", "bucket", "verdict"), _TEXT),
+            *_columns(("first", "second", "sign"), _TEXT),
+            *_columns(("calls", "requests"), _INT),
+            *_columns(("first_at", "last_at"), _INSTANT),
+        ],
+    ),
+    "side_rows": _parameter(
+        "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`,"
+        " if these are known), and that in the workload that is asked for (`side`), beside their other columns.",
+        [
+            *_columns(("request_key", "side", "own_side", "bucket", "verdict"), _TEXT),
+            *_columns((*_DIMENSIONS, "tenant"), _TEXT),
             ("ended_at", _INSTANT),
-            *_columns(("pass_success", "pass_quality", "needs_label"), _FLAG),
+            *_columns(("is_known", "pass_success", "pass_quality", "needs_label"), _FLAG),
             *_columns(("ttft_s", "tpot_s", "e2e_s", "cost_usd"), _FLOAT),
             *_columns(("input_tokens", "output_tokens"), _INT),
         ],
