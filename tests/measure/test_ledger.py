@@ -525,6 +525,45 @@ def test_the_better_basis_wins_for_the_time_that_it_covers(records: list[Record]
     assert whole_of(frame)["idle"] == pytest.approx(usd * 240 / 300)
 
 
+def test_what_is_paid_for_a_pool_is_shared_by_those_seen_and_says_how_far_it_may_be_off() -> None:
+    """8 USD for an hour; of two replicas without samples one is busy for half of it, the other in its first quarter.
+
+    Both share the first 2 USD, one has the next 2, and none is seen for the other 4. Had both been up throughout, their
+    busy time would be 3/8 of 8 USD.
+    """
+    tries = [Try("a", "accepted", 0, 1800, "r", "p"), Try("b", "accepted", 0, 900, "s", "p")]
+    frame = charged(Fleet(tries, records=[Record(8.0, 0, HOUR_S, pool="p")]))
+    assert whole_of(frame) == pytest.approx({"accepted": 4.0, "idle": 4.0})
+    assert dict(frame.group_by("replica").agg(pl.col("usd").sum()).iter_rows()) == pytest.approx(
+        {"r": 3.0, "s": 1.0, None: 4.0}
+    )
+    rows = {row["bucket"]: row for row in wasted(frame, 3600).filter(slice="overall").to_dicts()}
+    assert rows["accepted"]["estimated"]
+    assert rows["accepted"]["error_usd"] == pytest.approx(4.0 - 3.0)
+    # with samples it is known that nobody else was up
+    sampled = Fleet(tries, [("r", "p", 0, 1800), ("s", "p", 0, 900)], [Record(8.0, 0, HOUR_S, pool="p")])
+    rows = {row["bucket"]: row for row in wasted(charged(sampled), 3600).filter(slice="overall").to_dicts()}
+    assert (rows["accepted"]["usd"], rows["accepted"]["error_usd"]) == (pytest.approx(4.0), 0)
+    assert (rows["idle"]["usd"], rows["idle"]["estimated"]) == (pytest.approx(4.0), False)
+
+
+def test_what_an_engine_did_before_its_first_reading_is_not_up() -> None:
+    """Its counters began 250 s before the first reading; what it served 20 s before that shows that it was up then."""
+    first = {**counter("r", "preemptions", 1, 50, 300), "series_id": "c"}
+    readings = [row | {"interval_s": None} for row in sample_rows("r", "p", 300, 600)]
+    frame = charged(Fleet(rates={"p": 0.01}), extra=[first, *readings])
+    assert frame["usd"].sum() == pytest.approx(3.0)
+    served = charged(Fleet([Try("a", "accepted", 280, 290, "r", "p")], rates={"p": 0.01}), extra=[first, *readings])
+    assert whole_of(served) == pytest.approx({"accepted": 0.1, "idle": 3.1})
+
+
+def test_idle_time_is_in_doubt_while_requests_of_the_pool_are_on_no_known_replica() -> None:
+    rows = [attempt_row(Try("a", "accepted", 0, 60, None, "p"))]
+    frame = charged(Fleet(sampled=[("r", "p", 0, 600)], rates={"p": 0.01}), attempts=rows).filter(bucket="idle")
+    found = [(row["usd"], row["estimated"], row["error_usd"]) for row in frame.sort("window_start").to_dicts()]
+    assert found == [(pytest.approx(3.0), True, pytest.approx(0.6)), (pytest.approx(3.0), False, 0)]
+
+
 def test_without_bill_and_rate_there_is_no_cost_and_a_count_says_so() -> None:
     fleet = Fleet([Try("a", "accepted", 0, 60, "r", "p")], [("r", "p", 0, 300)])
     frame = wasted(charged(fleet), 300).filter(pl.col("slice") == "overall")

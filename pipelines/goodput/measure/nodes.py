@@ -68,9 +68,9 @@ REPLICAS = Node(
     "measure",
     ("cache_by_replica", "replica_histograms", "replica_windows"),
     "Caches, queues, gauges and histograms of each replica.",
-    compute_sql,
+    replicas.compute_windows,
     lookaround=replicas.lookaround,
-    from_settings=JOIN_TABLES,
+    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options},
     from_batch={"grains": grains, "measured_range": measured_range},
 )
 FRONTIER = Node(

@@ -185,8 +185,8 @@ PARAMETERS: Mapping[str, Parameter] = {
         ],
     ),
     "side_rows": _parameter(
-        "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`,"
-        " if these are known), and that in the workload that is asked for (`side`), beside their other columns.",
+        "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`;"
+        " `is_known`), and that in the workload that is asked for (`side`), beside their other columns.",
         [
             *_columns(("request_key", "side", "own_side", "bucket", "verdict"), _TEXT),
             *_columns((*_DIMENSIONS, "tenant"), _TEXT),
