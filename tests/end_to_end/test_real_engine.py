@@ -153,3 +153,21 @@ def test_histograms_are_those_of_the_scrapes(tmp_path: Path) -> None:
 def test_every_metric_of_a_real_engine_is_read_or_left_out_by_rule(tmp_path: Path) -> None:
     workspace = run_over(tmp_path / "E", "main", LAYERS["E"], "prometheus")
     assert ask(workspace, "SELECT * FROM unknown_metrics").rows() == []
+
+
+def test_the_hit_ratio_is_that_of_the_counters_and_of_the_clients(tmp_path: Path) -> None:
+    """Both ratios of the replica: what attempts report and what the engine counts are within 1.5 points of each other,
+    and the engine's is within one of what all clients were told.
+    """
+    workspace = run_over(tmp_path / "hits", "main", *LAYERS.values(), "prometheus")
+    (row,) = ask(workspace, "SELECT * FROM cache_by_replica WHERE window_s = 86400").to_dicts()
+    first, *_, last = (text for _, text in scrapes("main"))
+    hits, queries = (
+        value(last, f"vllm:prefix_cache_{name}_total") - value(first, f"vllm:prefix_cache_{name}_total")
+        for name in ("hits", "queries")
+    )
+    answers = [row for row in truth("main") if row["cached_tokens"] is not None and row["input_tokens"] is not None]
+    true = sum(row["cached_tokens"] for row in answers) / sum(row["input_tokens"] for row in answers)
+    assert row["engine_hit_ratio"] == pytest.approx(hits / queries, abs=0.002)
+    assert row["hit_ratio"] == pytest.approx(hits / queries, abs=0.015)
+    assert row["engine_hit_ratio"] == pytest.approx(true, abs=0.01)

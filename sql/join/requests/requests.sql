@@ -22,6 +22,7 @@ measured AS (
         d.retry_count,
         d.delivering_attempt_id,
         coalesce(d.tenant, d.request_tenant) AS tenant, coalesce(d.session_id, d.request_session_id) AS session_id, d.model, d.replica, d.pool, d.route, d.streamed,
+        d.request_attributes AS attributes,
         CASE WHEN o.latency_origin = 'attempt' THEN d.arrived_ns ELSE d.request_arrived_ns END AS origin_ns,
         -- clocks of two layers may disagree: a first token before the arrival is no latency
         CASE WHEN NOT d.unended AND d.first_token_ns >= origin_ns THEN d.first_token_ns - origin_ns END AS ttft_ns,

@@ -54,6 +54,7 @@ SELECT
     first(pool ORDER BY started_ns, attempt_id) FILTER (WHERE pool IS NOT NULL) AS pool,
     first(tenant ORDER BY started_ns, attempt_id) FILTER (WHERE tenant IS NOT NULL) AS tenant,
     first(session_id ORDER BY started_ns, attempt_id) FILTER (WHERE session_id IS NOT NULL) AS session_id,
-    first(attributes ORDER BY started_ns, attempt_id) FILTER (WHERE attributes IS NOT NULL) AS attributes
+    merged_attributes(list(attributes ORDER BY started_ns DESC, attempt_id DESC) FILTER (WHERE attributes IS NOT NULL))
+        AS attributes
 FROM counted
 GROUP BY request_id
