@@ -134,6 +134,7 @@ def charged(
             if name == "attempts":
                 schema = schema.append(pa.field("part_hour", pa.int64()))
             connection.register(name, pa.Table.from_pylist(tables[name], schema=schema))
+        connection.register("billed_days", as_rows("billed_days", {"from_s": 0, "until_s": 4 * 10**9}))
         connection.register("target_hours", as_rows("target_hours", *({"epoch_hour": HOUR + hour} for hour in hours)))
         for name in SETTINGS_TABLES:
             connection.register(name, SETTINGS_TABLES[name](chosen))

@@ -36,6 +36,7 @@ MEASURED = (  # inside the database, which answers them wherever it is
     *("replica_names", "replica_windows", "restatements", "token_prices", "waste"),
 )
 OF_RECORDS = ("attempts", "cost_ledger", "quality_labels", "replica_samples", "requests", "serving_records")
+OF_RECORDS += ("unused_cost_lines",)
 DERIVED = ("accepted_units", "binding_gate", "deliveries", "sessions", "sources", "unjoined_labels", "unknown_metrics")
 RELATIONS = {*MEASURED, *OF_RECORDS, *DERIVED, "workloads"}
 FILES = ["goodput.duckdb", "lake.json", "notified"]  # of a lake in which nothing but the database was made

@@ -51,7 +51,7 @@ def run_command(
     if ran.undelivered:
         console.print(f"Alarms are not delivered: {ran.undelivered}\n`goodput notify --status` lists what waits.")
     _tell_remedy(console, workspace, ran)
-    print_headline(config, lake, changed=ran.changed)
+    print_headline(config, lake)
     if found.failed:
         raise SourcesFailed(found.failed)
 

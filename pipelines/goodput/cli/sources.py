@@ -15,8 +15,8 @@ from goodput.cli.blocked import print_blocked
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import batches, destination, write_csv, write_json
 from goodput.cli.render import console, table, until_reader_leaves
+from goodput.cli.warned import OF_FILES, print_warnings
 from goodput.errors import SourcesFailed
-from goodput.plumbing.sql_files import sql_file
 from goodput.settings.load import load_settings
 
 FILES_SHOWN = 200  # laying out more takes longer than finding them
@@ -93,9 +93,9 @@ def sources(
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
     Column R is `ok` where that holds, BROKEN where it does not, and `pending` where hours of the file are not computed
-    yet. Below stand, if there are any, metrics that no dialect knows, blocked partitions, and replicas that may be one
-    under two names; with --problems labels that judge no request too. With --problems the exit code is 1 where a file
-    is refused, is BROKEN, or has a larger share of its rows in quarantine than `limits.quarantined_ratio`.
+    yet. Below stand, if there are any, metrics that no dialect knows, blocked partitions, and warnings about files and
+    replicas; with --problems labels that judge no request too. With --problems the exit code is 1 where a file is
+    refused, is BROKEN, or has a larger share of its rows in quarantine than `limits.quarantined_ratio`.
 
     Example:
       goodput sources
@@ -122,13 +122,7 @@ def _print(connection: duckdb.DuckDBPyConnection, problems: bool) -> None:
         _print_unused(out, connection, "Labels that judge no request", "unjoined_labels", _UNJOINED)
     _print_unused(out, connection, "Metrics that no dialect knows", "unknown_metrics", _UNKNOWN)
     print_blocked(out, connection)
-    _print_conflicts(out, connection)
-
-
-def _print_conflicts(out: Console, connection: duckdb.DuckDBPyConnection) -> None:
-    if rows(connection, _EXISTS, {"relation": "replica_names"}):
-        for (line,) in connection.execute(sql_file("replica_conflicts").text).fetchall():
-            out.print(line)
+    print_warnings(out, connection, OF_FILES)
 
 
 def _write(connection: duckdb.DuckDBPyConnection, written: LedgerFormat) -> None:

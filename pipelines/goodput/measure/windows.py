@@ -124,7 +124,7 @@ def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice]) -> list[tuple[int, Cuts]]:
-    """For each slice its cut and the dimensions that tell its rows apart; slices of the same have the same percentiles."""
+    """For each slice its cut and the dimensions that tell its rows apart; of the same ones percentiles are the same."""
     dimensions = f"SELECT DISTINCT {', '.join(DIMENSIONS)} FROM window_counts WHERE cut = 0"  # noqa: S608
     found = pl.DataFrame(connection.sql(dimensions).to_arrow_table())
     return [(cut, _fewest(found, by)) for _, cut, *by in slices]

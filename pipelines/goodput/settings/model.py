@@ -27,6 +27,12 @@ def _not_reserved(name: str) -> str:
     return name
 
 
+def _other_currency(name: str) -> str:
+    if not re.fullmatch("[A-Z]{3}", name) or name == "USD":
+        raise Unusable(f"{name!r} is no currency other than US dollars", "a code of ISO 4217, such as EUR")
+    return name
+
+
 def _constant(value: object) -> object:
     if isinstance(value, str | int | float):
         return value
@@ -35,9 +41,11 @@ def _constant(value: object) -> object:
 
 # Strict, as all of `settings_model`.
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+ExchangeRate = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 OpsKind = Literal["deployment", "scale_out", "scale_in", "restart", "salt_rotation", "config_change", "incident"]
 WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
+Currency = Annotated[str, AfterValidator(_other_currency)]
 Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
 
@@ -220,7 +228,8 @@ class ServedModel(SettingsModel):
 
 
 class Costs(SettingsModel):
-    """How finely money is followed, which tags identify what a line of a bill pays for, and which lines count.
+    """How finely money is followed, which tags identify what a line of a bill pays for, which lines count, and what
+    other currencies are worth in US dollars (docs/semantics.md#bills).
 
     Of tags the first found wins; without globs every line counts.
     """
@@ -239,8 +248,12 @@ class Costs(SettingsModel):
         "statefulset_kubernetes_io_pod_name",
     )
     model_tags: Names = ("model", "gen_ai.request.model")
+    workload_tags: Names = ()
+    route_tags: Names = ()
+    tenant_tags: Names = ()
     services: Names = ()
     sub_accounts: Names = ()
+    currencies: dict[Currency, ExchangeRate] = Field(default_factory=dict)
 
     @field_validator("step_s")
     @classmethod
