@@ -130,8 +130,6 @@ SLICED = """
 [slices]
 by = ["tenant", "attributes.team"]
 max_values = 1
-[rates.all]
-usd_per_gpu_hour = 3.6
 """
 TEAMS = """at,end,who,team
 1795165200,1795165210,acme,blue
@@ -147,6 +145,8 @@ def test_slices_that_the_settings_list_have_their_goodput_and_their_costs(tmp_pa
     settings = """
 landing = ["landing"]
 lake = "lake"
+[rates.all]
+usd_per_gpu_hour = 3.6
 [workloads.qa]
 e2e_s = 20.0
 [sources.log]
