@@ -60,7 +60,8 @@ def goodput(fleet: Fleet, requests: Iterable[Row]) -> dict[Key, Row]:
 
 def empty(fleet: Fleet, key: Key) -> Row:
     """A window in which nothing arrived, ended or was under way, such as one in which a replica was idle."""
-    return _window(fleet, key[1], [], 0) | {"definition": definition(fleet, [], {str(key[3])})}
+    either = {"full", "latency_constrained"}  # by whose idle time it is
+    return _window(fleet, key[1], [], 0) | {"definition": either}
 
 
 def _under_way(fleet: Fleet, requests: Iterable[Row]) -> dict[Key, set[str]]:
