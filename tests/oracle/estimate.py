@@ -80,7 +80,7 @@ def _tokens(rows: list[Row], policy: str) -> Fraction:
 
 def definition(fleet: Fleet, rows: list[Row], arrived: set[str]) -> str:
     """What is known of the quality of the requests that pass every other gate; `arrived`: workloads with none over."""
-    there = {row["workload"] for row in rows} | (arrived & {*fleet.workloads, "unassigned"})
+    there = ({row["workload"] for row in rows} | arrived) & {*fleet.workloads}
     gated = {name for name, workload in fleet.workloads.items() if workload.get("quality") is not None}
     if not there & gated:
         return "latency_constrained"
