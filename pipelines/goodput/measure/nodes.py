@@ -5,7 +5,18 @@ import duckdb
 from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
 from goodput.join.options import observed
 from goodput.join.workloads import workload_rows
-from goodput.measure import bills, cost_ledger, coverage, disruptions, frontier, id_hours, replicas, warnings, windows
+from goodput.measure import (
+    bills,
+    cost_ledger,
+    coverage,
+    disruptions,
+    frontier,
+    id_hours,
+    known_replicas,
+    replicas,
+    warnings,
+    windows,
+)
 from goodput.measure.gates import gate_order, gate_rows
 from goodput.measure.lookback import longest_windows
 from goodput.measure.slices import slice_cuts, slices
@@ -21,6 +32,16 @@ COVERAGE = Node(
     lookaround=coverage.lookaround,
     from_batch={"target_hours": target_hours},
 )
+KNOWN_REPLICAS = Node(
+    "known_replicas",
+    "measure",
+    ("known_replicas",),
+    "Replicas that telemetry shows in an hour.",
+    known_replicas.compute_hours,
+    lookaround=known_replicas.lookaround,
+    from_settings={"ledger_options": cost_ledger.ledger_options},
+    from_batch={"target_hours": target_hours},
+)
 COST_LEDGER = Node(
     "cost_ledger",
     "measure",
@@ -29,8 +50,15 @@ COST_LEDGER = Node(
     cost_ledger.compute_hours,
     lookaround=cost_ledger.lookaround,
     from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
-    from_batch={"target_hours": target_hours, "billed_days": bills.billed_days},
-    beside=cost_ledger.bills_and_prices,
+    from_batch={
+        "target_hours": target_hours,
+        "billed_days": bills.billed_days,
+        "absent_replicas": known_replicas.absent_replicas,
+    },
+    beside=lambda context, hour: (
+        cost_ledger.bills_and_prices(context, hour),
+        known_replicas.absent_in(context, hour),
+    ),
     apart=frozenset({"cost_records", "token_prices"}),
     also=bills.billed_hours,
     span={"requests": bills.request_partitions},
@@ -146,6 +174,7 @@ WARNINGS = Node(
 
 NODES = (
     COVERAGE,
+    KNOWN_REPLICAS,
     COST_LEDGER,
     WASTE,
     WINDOWS,
