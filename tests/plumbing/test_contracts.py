@@ -29,7 +29,7 @@ TABLES = (
         "disruption_cost",
     ),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
-    "judged_hours",
+    *("judged_hours", "known_replicas"),
     *("label_records", "label_rows", "landed_files", "latest_window", "load_windows", "ops_events"),
     *("price_lines", "quality_labels"),
     *(
@@ -79,7 +79,7 @@ STORED = {
     },
     "measured": {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings",
-        "hour": "cost_ledger coverage",
+        "hour": "cost_ledger coverage known_replicas",
         "day": "disruptions id_hours",
         "windows": """cache_by_replica gate_failures goodput load_windows replica_histograms replica_windows
             restatements waste""",
@@ -97,7 +97,7 @@ DERIVED = {
 }  # when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
-    "id_hours",
+    *("id_hours", "known_replicas"),
     *("sample_records", "session_hours", "session_label_records", "span_links"),
 }
 INSIDE = {  # others are derived from these
@@ -198,6 +198,7 @@ KEYS = {
     "latest_window": ("window_start", "window_s"),
     "warnings": ("kind", "subject"),
     "id_hours": ("id_hash", "epoch_hour"),
+    "known_replicas": ("epoch_hour", "replica"),
     "disruption_cost": ("kind", "pool"),
     "disruption_frequency": ("kind", "pool", "events_per_day"),
     "cache_by_replica": ("window_start", "window_s", "replica"),
