@@ -78,10 +78,12 @@ def _tokens(rows: list[Row], policy: str) -> Fraction:
     return accepted - passed + Fraction(tokens(needing) * passed, tokens(labelled))
 
 
-def definition(fleet: Fleet, rows: list[Row], arrived: set[str]) -> str:
+def definition(fleet: Fleet, rows: list[Row], arrived: set[str]) -> str | set[str]:
     """What is known of the quality of the requests that pass every other gate; `arrived`: workloads with none over."""
-    there = ({row["workload"] for row in rows} | arrived) & {*fleet.workloads}
+    there = {row["workload"] for row in rows} & {*fleet.workloads}
     gated = {name for name, workload in fleet.workloads.items() if workload.get("quality") is not None}
+    if not there:  # by whose idle time and work under way it is
+        return {"full", "latency_constrained"} if arrived else "latency_constrained"
     if not there & gated:
         return "latency_constrained"
     passing = [row for row in rows if row["needs_label"] or (row["verdict"] == "accepted")]
