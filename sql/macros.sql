@@ -10,6 +10,9 @@ CREATE OR REPLACE TEMP MACRO wilson_half(p, n, z := 1.959963984540054) AS
     z / (1 + z ** 2 / n) * sqrt(p * (1 - p) / n + z ** 2 / (4 * n * n));
 -- A short number for an id; different ids may share one.
 CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
+-- One JSON object of several, of which the last that has a name gives its value; NULL of none.
+CREATE OR REPLACE TEMP MACRO merged_attributes(objects) AS CASE WHEN len(objects) > 0
+    THEN list_reduce(objects, lambda merged, object: json_merge_patch(merged, object)::VARCHAR) END;
 -- A timestamp from Unix nanoseconds, truncated to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
 -- Accepted requests of one workload: those without a label count by its policy, or by the share of the labelled that passed.
@@ -80,6 +83,9 @@ CREATE OR REPLACE TEMP MACRO layer_depth(layer) AS CASE layer WHEN 'client' THEN
 -- several records of one try, one that saw it fail is right.
 CREATE OR REPLACE TEMP MACRO outcome_rank(covers_tries, outcome, depth) AS
     CASE WHEN covers_tries AND outcome = 'ok' THEN 100 ELSE floor(depth) END * 2 + (outcome = 'ok')::INTEGER;
+-- Whether a later one of several tries that answered began after this one had ended: nobody asks again for what he has.
+CREATE OR REPLACE TEMP MACRO is_superseded(started_ns, ended_ns, last_started_ns) AS
+    coalesce(started_ns < last_started_ns AND ended_ns <= last_started_ns, false);
 -- The one of two values that is preferred, else the other.
 CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS
     CASE WHEN first THEN coalesce(one, other) ELSE coalesce(other, one) END;
@@ -90,6 +96,11 @@ CREATE OR REPLACE TEMP MACRO dollars(usd, least_digits := 2) AS
     CASE WHEN usd < 0 THEN '-' ELSE '' END || format(
         '${:,.' || CASE WHEN usd = 0 OR abs(usd) >= 1 THEN 2
             ELSE greatest(least_digits, least(15, 1 - floor(log10(abs(usd)))::INTEGER)) END || 'f}', abs(usd));
+-- The first words of a list, and how many more it has.
+CREATE OR REPLACE TEMP MACRO some_of(words, most := 5) AS
+    array_to_string(words[:most], ', ') || CASE WHEN len(words) > most THEN format(' and {} more', len(words) - most) ELSE '' END;
+-- The start of a window as warnings write it.
+CREATE OR REPLACE TEMP MACRO minute_utc(instant) AS strftime(instant AT TIME ZONE 'UTC', '%Y-%m-%d %H:%M');
 -- Tries of a call in all that two layers count: each layer tries anew for every try of the layer above it.
 CREATE OR REPLACE TEMP MACRO multiplied_tries(outer_tries, inner_tries) AS
     CASE WHEN coalesce(outer_tries, inner_tries) IS NOT NULL THEN greatest(outer_tries, 1) * greatest(inner_tries, 1) END;
@@ -104,3 +115,6 @@ CREATE OR REPLACE TEMP MACRO bucket_quantile(bounds, counts, observed, p) AS lis
         high: CASE WHEN observed > 0 THEN bounds[below + 1] END
     }
 )[1];
+-- What the emitter names, else what the first tag of a list names that is there and not empty.
+CREATE OR REPLACE TEMP MACRO tagged_as(named, tag, keys) AS
+    coalesce(named, list_filter(list_transform(keys, lambda k: tag[k]), lambda v: v <> '')[1]);

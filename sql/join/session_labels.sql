@@ -12,6 +12,7 @@ SELECT
     subject_kind,
     subject_id,
     NULL::VARCHAR AS request_key,
+    NULL::VARCHAR AS workload,
     evaluator,
     score,
     label,

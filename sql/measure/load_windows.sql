@@ -5,7 +5,7 @@
 WITH timed AS MATERIALIZED (
     SELECT
         epoch_us(arrived_at) // 1000000 // base_s * base_s AS start_s,
-        workload, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route,
+        workload, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route, replica,
         verdict, needs_label, COLUMNS('^pass_'),
         latency_bucket(ttft_s) AS ttft_bucket, latency_bucket(tpot_s) AS tpot_bucket, latency_bucket(e2e_s) AS e2e_bucket
     FROM requests
@@ -71,8 +71,17 @@ e2e AS (
     FROM (SELECT group_id, e2e_bucket, count(*) AS n FROM numbered WHERE e2e_bucket IS NOT NULL GROUP BY ALL)
     GROUP BY group_id
 ),
+delivered AS (
+    SELECT start_s, workload, pool, route, replica, count(*) AS n
+    FROM timed
+    WHERE replica IS NOT NULL
+    GROUP BY ALL
+),
 at_work AS (
-    SELECT start_s, workload, pool, route, list_sort(list(DISTINCT replica)) AS replicas
+    SELECT
+        start_s, workload, pool, route,
+        list(replica ORDER BY replica) AS replicas,
+        list(coalesce(n, 0) ORDER BY replica) AS replica_arrivals
     FROM (
         SELECT DISTINCT
             workload, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route, replica,
@@ -85,11 +94,12 @@ at_work AS (
         CROSS JOIN window_options
         WHERE replica IS NOT NULL
     )
+    LEFT JOIN delivered USING (start_s, workload, pool, route, replica)
     GROUP BY ALL
 )
 SELECT
     make_timestamptz(start_s * 1000000) AS window_start, p.base_s AS window_s, workload, pool, route,
-    coalesce(w.replicas, []) AS replicas,
+    coalesce(w.replicas, []) AS replicas, coalesce(w.replica_arrivals, []) AS replica_arrivals,
     a.* EXCLUDE (start_s, workload, pool, route, group_id),
     coalesce(g.gates, []) AS gates, coalesce(g.gated_counts, []) AS gated_counts, coalesce(g.failing_counts, []) AS failing_counts,
     t.counts.list_transform(lambda c: c.bucket) AS ttft_buckets, t.counts.list_transform(lambda c: c.n) AS ttft_counts,

@@ -10,7 +10,7 @@ SELECT
     g.goodput_rps * 3600 AS accepted_per_hour,
     g.goodput_ratio,
     g.definition,
-    g.cost_per_accepted_usd,
+    g.cost_usd, g.direct_cost_usd, g.cost_per_accepted_usd,
     g.partial
 FROM goodput AS g
 LEFT JOIN (SELECT DISTINCT workload, unit, unit_label FROM workloads) AS w USING (workload)

@@ -1,4 +1,4 @@
--- description: What all attempts of each request cost, overhead included
+-- description: What was spent on each request itself: all its attempts, and cost records that name it
 -- grain: request_key
 -- reads: cost_ledger
 SELECT request_key, sum(usd::DECIMAL(38, 18))::DOUBLE AS cost_usd

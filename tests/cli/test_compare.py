@@ -54,6 +54,12 @@ def beside(bucket: str, usd: float, seconds: float = 0.0, **given: Any) -> Row:
     return {**start, "bucket": bucket, "usd": usd, "tokens": 0.0, "estimated": False, **given}
 
 
+def served(route: str, gpu_s: float, pool: str = "p", seconds: float = 5.0, n: int = 0) -> Row:
+    """The attempt of one of the requests of a route."""
+    key = {"request_key": f"{route}/{seconds}/None/{n}", "attempt_id": f"{route}/{n}"}
+    return beside("accepted", 0.01, seconds, gpu_s=gpu_s, pool=pool, **key)
+
+
 def deployed(pool: str, seconds: float, revision: str | None, kind: str = "deployment") -> Row:
     at = START + timedelta(seconds=seconds)
     named = f"{kind}/{pool}/{revision}/{seconds}"
@@ -120,12 +126,15 @@ def test_the_interval_of_cost_per_accepted_is_that_of_a_ratio(compare: Run) -> N
 
 
 def test_idle_time_is_part_of_what_a_side_costs(compare: Run) -> None:
-    # Route A's requests cost $1.10 and its share of idle time $0.30; what nobody's route carries is on neither side.
-    spent = [beside("idle", 0.30, route="A"), beside("idle", 0.10, route="B"), beside("unattributed", 5.0)]
+    # Route A's requests cost $1.10 and its share of idle time, by GPU seconds, $0.30; nobody's is on neither side.
+    spent = [
+        *(served("A", 3.0), served("B", 1.0), beside("idle", 0.40, pool="p")),
+        *(beside("unattributed", 5.0), beside("idle", 7.0, pool="night")),
+    ]
     found = compare(WORKED, spent=spent)
     cost = metric(found, "cost_per_accepted_usd")
     assert (cost["a"], cost["b"]) == (pytest.approx(1.40 / 58), pytest.approx(1.55 / 85))
-    assert metric(found, "busy_cost_per_accepted_usd")["a"] == pytest.approx(1.10 / 58)
+    assert metric(found, "direct_cost_per_accepted_usd")["a"] == pytest.approx(1.10 / 58)
     assert [(side["cost_usd"], side["idle_usd"]) for side in found["sides"]] == [
         (pytest.approx(1.40), pytest.approx(0.30)),
         (pytest.approx(1.55), pytest.approx(0.10)),
@@ -133,8 +142,35 @@ def test_idle_time_is_part_of_what_a_side_costs(compare: Run) -> None:
     assert "idle replicas" in found["cost_contains"]
     by_tenant = [row | {"tenant": row["route"]} for row in WORKED]
     found = compare(by_tenant, "--by", "tenant", "A", "B", "--format", "json", spent=spent)
-    assert metric(found, "cost_per_accepted_usd")["a"] == pytest.approx(1.10 / 58)
-    assert "no idle time, which is not known by tenant" in found["cost_contains"]
+    assert metric(found, "cost_per_accepted_usd")["a"] == pytest.approx(1.40 / 58)
+
+
+def test_a_side_carries_the_night_of_its_pool_and_overhead_by_requests(compare: Run) -> None:
+    """Tenants with 3 and 1 GPU s of a pool and 20 requests each; the pool idles before any of them came."""
+    rows = [
+        row | {"tenant": tenant, "workload": workload}
+        for tenant, route, workload in (("acme", "A", "chat"), ("beta", "B", "chat"), ("acme", "C", "search"))
+        for row in requests(route, [True] * (20 if route == "B" else 10), 65.0, cost_usd=0.01)
+    ]
+    spent = [
+        *(served("A", 2.0, seconds=65.0), served("B", 1.0, seconds=65.0), served("C", 1.0, seconds=65.0)),
+        beside("idle", 4.0, pool="p"),
+        *(beside("overhead", 2.0, 60.0), beside("overhead", 1.0, 60.0, tenant="acme")),
+        beside("overhead", 3.0, 60.0, workload="chat"),
+    ]
+    found = compare(rows, "--by", "tenant", "acme", "beta", "--format", "json", windows=7, spent=spent)
+    sides = {side["name"]: (side["idle_usd"], side["overhead_usd"]) for side in found["sides"]}
+    assert sides == {
+        "tenant acme": (pytest.approx(3.0), pytest.approx(1.0 + 1.0 + 1.0)),
+        "tenant beta": (pytest.approx(1.0), pytest.approx(1.0 + 2.0)),
+    }
+    assert metric(found, "cost_per_accepted_usd")["a"] == pytest.approx((0.2 + 6.0) / 20)
+    asked = ("--by", "tenant", "acme", "beta", "--workload", "chat", "--format", "json")
+    chat = compare(rows, *asked, windows=7, spent=spent)
+    assert [(side["idle_usd"], side["overhead_usd"]) for side in chat["sides"]] == [
+        (pytest.approx(2.0), pytest.approx(0.5 + 0.5 + 1.0)),
+        (pytest.approx(1.0), pytest.approx(1.0 + 2.0)),
+    ]
 
 
 def test_periods_and_revisions_carry_all_that_was_spent_in_them(compare: Run) -> None:
@@ -157,7 +193,12 @@ def test_periods_and_revisions_carry_all_that_was_spent_in_them(compare: Run) ->
 
 def test_what_only_stood_idle_longer_is_not_called_worse(compare: Run) -> None:
     rows = [row for route in "AB" for row in requests(route, passing(90, 100), cost_usd=0.01)]
-    found = compare(rows, spent=[beside("idle", 1.0, route="A"), beside("idle", 0.1, route="B")])
+    spent = [
+        *(served(route, 1.0, route) for route in "AB"),
+        beside("idle", 1.0, pool="A"),
+        beside("idle", 0.1, pool="B"),
+    ]
+    found = compare(rows, spent=spent)
     assert metric(found, "cost_per_accepted_usd")["better"] == "B"
     assert found["verdict"].startswith(
         "Verdict: not distinguishable but for idle time; goodput_ratio not distinguishable"
@@ -170,8 +211,9 @@ def test_windows_that_vary_make_cost_less_sure(compare: Run) -> None:
     rows = [
         row for route in "AB" for n in range(10) for row in requests(route, [True] * 10, 10 * n + 5.0, cost_usd=0.01)
     ]
-    spent = [beside("idle", 1.0, 10.0 * n, route="A") for n in (3, 7)]
-    spent += [beside("idle", 0.2, 10.0 * n, route="B") for n in range(10)]
+    spent = [served(route, 1.0, route) for route in "AB"]
+    spent += [beside("idle", 1.0, 10.0 * n, pool="A") for n in (3, 7)]
+    spent += [beside("idle", 0.2, 10.0 * n, pool="B") for n in range(10)]
     cost = metric(compare(rows, windows=10, spent=spent), "cost_per_accepted_usd")
     assert (cost["a"], cost["b"]) == (pytest.approx(0.03), pytest.approx(0.03))
     # A: residuals of cost - 0.03 x accepted are 0.8 twice and -0.2 eight times; B has none, but 100 independent

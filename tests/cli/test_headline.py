@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from goodput.cli.headline import print_headline
-from goodput.plumbing.sql_files import connect, sql_file
 from published import run_at
 
 BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
@@ -65,7 +64,11 @@ def test_the_three_largest_leaks_are_told_with_what_they_cost(
         ["slow", "$24.00", "26.7"],
         ["over_budget", "$7.20", "8.0"],
     ]
-    assert " ".join(printed[-1]).startswith("1 attempt(s) lasted up to 20 s, longer than max_request_lifetime_s (15 s)")
+    lines = [" ".join(line) for line in printed]
+    assert any(
+        line.startswith("- medium: 1 attempt(s) lasted up to 20 s, longer than max_request_lifetime_s (15 s)")
+        for line in lines
+    )
 
 
 def test_requests_that_no_workload_selects_are_named_and_cost_apart(
@@ -115,36 +118,3 @@ def test_replicas_that_only_records_and_only_metrics_show_are_named(
     run_at(config)
     print_headline(config, None)
     assert warned not in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("unobserved", "entries", "price", "said"),
-    [
-        (60.2, 0, 0.5, ["Engines counted 60 request(s) more than any telemetry shows: goodput is 65.0 % if none"]),
-        (2.9, 7, 0.5, ["7 part(s) of the work have no known cost: costs above leave them out, and are too low."]),
-        (60.2, 7, 0.5, ["Engines counted 60", "7 part(s)"]),
-        (None, 7, None, []),  # nothing has a cost: none is shown
-    ],
-)
-def test_what_no_telemetry_shows_and_what_has_no_price_is_named(
-    unobserved: float | None, entries: int, price: float | None, said: list[str]
-) -> None:
-    with connect() as connection:
-        connection.execute(
-            """
-            CREATE TEMP TABLE goodput AS SELECT TIMESTAMPTZ '2026-11-20 00:00Z' AS window_start, 86400 AS window_s,
-                'overall' AS slice, 600 AS offered, $unobserved::DOUBLE AS unobserved, 0.65 AS goodput_ratio_low,
-                0.75 AS goodput_ratio_high, $price::DOUBLE AS cost_per_accepted_usd
-            """,
-            {"unobserved": unobserved, "price": price},
-        )
-        connection.execute(
-            """
-            CREATE TEMP TABLE waste AS SELECT TIMESTAMPTZ '2026-11-20 00:00Z' AS window_start, 86400 AS window_s,
-                unnest(['overall', 'overall', 'pool']) AS slice, unnest([$entries - 3, 3, 99]) AS unpriced
-            """,
-            {"entries": entries},
-        )
-        lines = [line for (line,) in connection.execute(sql_file("caveats").text).fetchall()]
-    assert len(lines) == len(said)
-    assert all(line.startswith(start) for line, start in zip(lines, said, strict=True))

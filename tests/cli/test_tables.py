@@ -7,7 +7,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from goodput.cli.tables import unit_and_meaning
+from goodput.cli.tables import tables, unit_and_meaning
+from goodput.plumbing.database import publish
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.parameters import PARAMETERS
 
 Run = Callable[..., Any]
 
@@ -42,6 +45,17 @@ def test_columns_of_a_relation_have_type_unit_and_meaning(goodput: Run) -> None:
     ]
     assert listed["arrived_at"].split()[1:3] == ["TIMESTAMPTZ", "UTC"]
     assert listed["verdict"].split()[1:3] == ["VARCHAR", "-"]
+
+
+def test_functions_are_listed_with_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    publish(Lake(tmp_path), PARAMETERS["workloads"].schema.empty_table())
+    tables(None, lake=tmp_path)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("replicas_for ")]
+    assert line.split(maxsplit=3)[:3] == ["replicas_for", "function", "-"]
+    assert "Replicas that each pool and route needs" in line
+    tables("replicas_for", lake=tmp_path)
+    listed = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert ["recommended_replicas", "BIGINT"] in listed
 
 
 def test_an_unknown_relation_is_answered_with_near_names(goodput: Run) -> None:

@@ -91,6 +91,21 @@ def test_named_groups_of_the_path_are_captured(tmp_path: Path) -> None:
     assert found.files[0].captures == {"run": "7", "route": "ps_stack", "rps": "0.5"}
 
 
+@pytest.mark.parametrize(
+    ("pattern", "captures"),
+    [
+        (r"(?P<route>.+)_output_(?P<rps>[0-9.]+)\.csv", {"route": "chat", "rps": "3"}),  # of the name alone
+        (r"^(?P<route>.+)_output_", {"route": "chat"}),
+        (r"team=(?P<team>.+)", {"team": "blue"}),  # of a folder
+        (r"(?P<run>[^/]+)/team=(?P<team>[^/]+)/", {"run": "run_output_1", "team": "blue"}),
+    ],
+)
+def test_a_group_does_not_reach_over_folders(tmp_path: Path, pattern: str, captures: dict[str, str]) -> None:
+    put(tmp_path / "landing/run_output_1/team=blue/chat_output_3.csv")
+    found = discover(settings(tmp_path, bench=source("*.csv", path_pattern=pattern)))
+    assert found.files[0].captures == captures
+
+
 def test_a_path_that_the_glob_but_not_the_pattern_matches_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "landing/odd.csv")
     found = discover(settings(tmp_path, bench=source("*.csv", path_pattern=r"_output_(?P<rps>\d+)")))

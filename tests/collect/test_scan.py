@@ -249,6 +249,33 @@ def test_another_mapping_of_a_table_supersedes_what_was_read_by_the_old_one(zone
     assert (new(found), len(found.superseded), found.unchanged) == (["a.csv"], 1, 1)
 
 
+def test_a_moved_table_is_the_same_rows_though_its_path_gives_other_columns(zone: Zone) -> None:
+    columns = {"started_at": {"column": "t", "unit": "epoch_s"}}
+    pattern = r"(?P<route>[^/]+)\.csv"
+    zone.given = {"sources": {"s": {"format": "csv", "path": "*.csv", "path_pattern": pattern, "columns": columns}}}
+    path = zone.put("chat.csv", "t\n1\n")
+    zone.take()
+    path.rename(path.with_name("search.csv"))
+    assert zone.take() == ["search.csv 4"]
+    zone.put("chat.csv", "t\n1\n")  # beside each other they are two measurements that agree
+    assert zone.take() == ["chat.csv 4", "search.csv 4"]
+
+
+def test_a_file_that_lies_as_it_was_replaces_what_it_was_read_as(zone: Zone) -> None:
+    zone.put("a.jsonl", "one\n")
+    zone.take()
+    [before] = read(zone.lake).to_pylist()
+    known = {
+        name: before[name] for name in ("head_hash", "path", "landing", "reader", "status", "reason", "size_bytes")
+    }
+    # an earlier version made hashes otherwise
+    change(
+        zone.lake, [SourceEntry(source_id=before["source_id"], content_hash="other", **known)], [before["source_id"]]
+    )
+    zone.given = {"attributes": {"tenant": "org"}}
+    assert zone.take() == ["a.jsonl 4"]
+
+
 def test_what_cannot_be_used_is_refused_and_the_rest_goes_on(zone: Zone) -> None:
     zone.put("a.csv", "t\n")
     zone.put("b.jsonl", "b")

@@ -393,7 +393,6 @@ def test_attributes_that_workloads_match_on_travel_as_text(tmp_path: Path) -> No
         "gen_ai.request.stream": "true",
         "gen_ai.response.finish_reasons": "stop,length",
         "http.response.status_code": "200",
-        "team": None,
         "deployment.environment.name": "prod",
     }
     assert read(tmp_path, span(said=said)).record["attributes"] is None

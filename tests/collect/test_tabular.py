@@ -144,6 +144,7 @@ def test_hand_worked_files_give_the_hand_worked_counts() -> None:
         "input_tokens": 512,
         "output_tokens": 41,
         "outcome": "ok",
+        "attributes": '{"offered_rps":"0.5"}',
     }
 
 
@@ -678,11 +679,61 @@ def ids(outcome: Outcome) -> list[str]:
 
 def test_a_row_is_its_cells_however_they_are_written(tmp_path: Path) -> None:
     plain = ids(read(tmp_path, "start,who\n1,a\n1,b\n1,a\n"))
-    assert plain[0] == plain[2] != plain[1]
+    assert len(set(plain)) == 3
     assert ids(read(tmp_path, '\ufeffstart,who\r\n"1","a"\r\n1,b\r\n1,a')) == plain
     assert ids(read(tmp_path, "who,start\na,1\nb,1\na,1\n")) == plain
     assert ids(read(tmp_path, "start,who\n1,a\n", captures={"route": "x"})) != plain[:1]
     assert ids(read(tmp_path, "start,whom\n1,a\n")) != plain[:1]
+
+
+def test_equal_rows_are_as_many_rows_however_the_file_falls_into_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = "start,who\n" + "1,a\n1,b\n" * 40 + "1,a\n"
+    whole = ids(read(tmp_path, content))
+    assert len(set(whole)) == 81
+    assert whole[:2] == ids(read(tmp_path, "start,who\n1,a\n1,b\n"))  # the first of each is what it always was
+    small_pieces(monkeypatch, 50)
+    cut = read(tmp_path, content)
+    assert len(cut.blocks) > 3
+    assert ids(cut) == whole
+
+
+def test_equal_rows_with_an_id_are_one(tmp_path: Path) -> None:
+    columns = {"started_at": START, "request_key": "key"}
+    first, second, third = ids(read(tmp_path, "start,key\n1,r1\n1,r1\n1,\n", columns))
+    assert first == second != third
+    label = {"labelled_at": START, "evaluator": "by", "request_key": "key"}
+    first, second = ids(read(tmp_path, "start,by,key\n1,j,r\n1,j,r\n", label, table="quality_labels"))
+    assert first == second
+    cost = {"period_start": START, "period_end": START, "amount_usd": "usd"}
+    found = read(tmp_path, "start,usd\n1,10\n1,10\n", cost, table="cost_records").frame
+    assert found["cost_id"].n_unique() == 2
+    cost["cost_id"] = "id"
+    found = read(tmp_path, "start,usd,id\n1,10,x\n1,10,x\n", cost, table="cost_records").frame
+    assert found["cost_id"].to_list() == ["x", "x"]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_attributes_come_from_columns_the_path_and_what_is_kept(tmp_path: Path, form: str) -> None:
+    path, rows = tmp_path / "file", [{"start": 1, "Team": "a", "tier": "gold", "x": "y"}, {"start": 2, "Team": None}]
+    frame = pl.DataFrame(rows, schema={"start": pl.Int64, "Team": pl.String, "tier": pl.String, "x": pl.String})
+    if form == "csv":
+        frame.write_csv(path)
+    elif form == "jsonl":
+        frame.write_ndjson(path)
+    else:
+        frame.write_parquet(path)
+    columns = {"started_at": START, "attributes": {"team": "Team", "org": {"unit": "tier"}}}
+    source = TableSource.model_validate({"format": form, "path": "*", "columns": columns})
+    file = LandedFile(path, tmp_path, "log", {"rps": "0.5", "team": "path", "route": "r"})
+    [block] = read_table(file, source, FileLimits(), kept=("tier", "absent"))
+    found = [json.loads(text) for text in block.tables["serving_records"]["attributes"]]
+    # a column before the path; what has no value is not there
+    assert found == [
+        {"org.unit": "gold", "rps": "0.5", "team": "a", "tier": "gold"},
+        {"rps": "0.5", "team": "path"},
+    ]
 
 
 def test_cells_of_a_row_cannot_run_into_each_other(tmp_path: Path) -> None:

@@ -59,8 +59,21 @@ def frontier(
     settings: Settings = TTFT,
     cost_usd: float | None = None,
 ) -> pl.DataFrame:
-    """Rows of frontier by route; requests go to the replicas in turn, and each window of a slice costs `cost_usd`."""
-    attempts = [attempt(request, replicas[n % len(replicas)]) for n, request in enumerate(requests)]
+    """Rows of frontier by route, where all requests are of one."""
+    return frontiers(tmp_path, requests, replicas, settings, cost_usd).filter(slice="route")
+
+
+def frontiers(
+    tmp_path: Any,
+    requests: Sequence[Row],
+    replicas: Sequence[str | None] = ("a", "b"),
+    settings: Settings = TTFT,
+    cost_usd: float | None = None,
+) -> pl.DataFrame:
+    """Rows of frontier; requests without a replica go to these in turn, and each window of a slice costs `cost_usd`."""
+    attempts = [
+        attempt(request, request.get("replica") or replicas[n % len(replicas)]) for n, request in enumerate(requests)
+    ]
     parts = {"requests": requests, "attempts": attempts}
     for name, rows in parts.items():
         write_parquet(tmp_path / f"{name}.parquet", pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
@@ -73,7 +86,7 @@ def frontier(
         for name in closure(["frontier"], contract_names()):
             compute(connection, name)
         rows = pl.DataFrame(connection.sql("FROM frontier").to_arrow_table())
-    return rows.filter(slice="route").sort("load_bin")
+    return rows.sort("slice", "pool", "route", "load_bin")
 
 
 def test_load_is_arrivals_per_replica_and_outcomes_are_those_of_the_arrivals(tmp_path: Any) -> None:
@@ -123,7 +136,53 @@ def test_a_handful_of_requests_shows_nothing(tmp_path: Any) -> None:
 def test_without_replicas_the_route_is_taken_whole(tmp_path: Any) -> None:
     row = frontier(tmp_path, load(0, 600), replicas=(None,)).to_dicts()[0]
     assert (row["load_rps"], row["replicas"], row["knee_rps"]) == (2.0, None, 2.0)
-    assert row["recommended_replicas"] is None
+    assert (row["recommended_replicas"], row["no_recommendation"]) == (None, "replicas_unknown")
+
+
+def test_the_load_of_a_route_is_what_its_replicas_carried(tmp_path: Any) -> None:
+    # Chat has a and b, batch a alone. Of 5 min a answers 300 + 30, b 600: batch's replica bears 1.1 per second, chat's
+    # two 930 / 300 / 2. Later chat is twice as much, and batch fares as its replica does: 2.1 and 1830 / 300 / 2.
+    rows = []
+    for window, times in ((0, 1), (2, 2)):
+        for name, replica, arrivals in (("chat", "a", 300 * times), ("chat", "b", 600 * times), ("batch", "a", 30)):
+            mine = load(window, arrivals, slow=arrivals // 2 * (times - 1), route=name, replica=replica)
+            rows += [row | {"request_key": f"{name}{replica}{row['request_key']}"} for row in mine]
+    found = frontiers(tmp_path, rows)
+    loads = {
+        name: [round(load, 6) for load in found.filter(route=name).drop_nulls("load_rps")["load_rps"]]
+        for name in ("chat", "batch")
+    }
+    assert loads == {"chat": [1.55, 3.05], "batch": [1.1, 2.1]}
+    arrivals = found.filter(route="batch").drop_nulls("load_rps")
+    assert list(arrivals["arrivals"]) == [30, 30]
+    batch, chat, pool = (
+        found.filter(c).to_dicts()[0]
+        for c in (pl.col("route") == "batch", pl.col("route") == "chat", pl.col("slice") == "pool")
+    )
+    # of 330 + 630 on a, 60 are batch's; of 930 + 1830 on a and b 60 are not chat's
+    assert batch["shared_ratio"] == pytest.approx(900 / 960)
+    assert chat["shared_ratio"] == pytest.approx(60 / 2760)
+    assert [row["no_recommendation"] for row in (batch, chat, pool)] == ["shared_replicas", "shared_replicas", None]
+    assert [row["recommended_replicas"] for row in (batch, chat)] == [None, None]
+    # the pool's knee is at 930 / 300 / 2 a replica, its peak 1830 / 300
+    assert pool["recommended_replicas"] == ceil(6.1 / 1.55 * 1.2)
+    assert pool["shared_ratio"] == 0
+
+
+def test_what_no_replica_answered_was_meant_for_all_alike(tmp_path: Any) -> None:
+    # 600 of chat on a and b that name no replica as their answer's, 120 of batch on b: batch's replica bears 300 + 120.
+    chat = [row | {"replica": None} for row in load(0, 600, route="chat")]
+    batch = [row | {"request_key": f"b{n}", "replica": "b"} for n, row in enumerate(load(0, 120, route="batch"))]
+    found = frontiers(tmp_path, chat + batch)
+    assert found.filter(route="batch")["load_rps"][0] == pytest.approx(1.4)
+    assert found.filter(route="chat")["load_rps"][0] == pytest.approx(1.2)
+
+
+def test_a_route_that_hardly_anyone_shares_has_a_recommendation(tmp_path: Any) -> None:
+    other = [row | {"request_key": f"o{n}"} for n, row in enumerate(load(0, 6, route="other"))]
+    found = frontiers(tmp_path, load(0, 600, route="chat") + other)
+    assert found.filter(route="chat")["no_recommendation"][0] is None  # 6 of 606
+    assert found.filter(route="other")["no_recommendation"][0] == "shared_replicas"
 
 
 def test_windows_that_disagree_widen_the_interval(tmp_path: Any) -> None:

@@ -2,7 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -11,19 +13,21 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 from by_seconds import Fleet, Record, Try, ledger, samples
-from goodput.measure.cost_ledger import SETTINGS_TABLES
+from goodput.measure.cost_ledger import SETTINGS_TABLES, ledger_options
 from goodput.measure.nodes import COST_LEDGER, WASTE
 from goodput.measure.slices import SLICES, slice_rows
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
-from goodput.settings.model import Rate, Settings
+from goodput.settings.model import Costs, Rate, Settings
 from river import Parts, Row, Stretch, judged, measure, one_workload
 
 HOUR = 498_671  # since the Unix epoch: the last of its day
 BEGIN_S = HOUR * 3600
+HOUR_S = 3600
 
 
 def at_us(second: float) -> int:
@@ -103,7 +107,7 @@ def charged(
     hours: Sequence[int] = (0,),
     attempts: Sequence[Row] = (),
     extra: Sequence[Row] = (),
-    window_s: int = 300,
+    step_s: int = 300,
 ) -> pl.DataFrame:
     """The ledger of the given hours after BEGIN_S; `attempts` and `extra` samples beside those of the fleet."""
     rows = [attempt_row(attempt) for attempt in fleet.tries] + list(attempts)
@@ -120,7 +124,8 @@ def charged(
         "token_prices": prices,
     }
     chosen = Settings(
-        windows_s=(window_s,),
+        windows_s=(step_s,),
+        costs=Costs(step_s=step_s),
         rates={pool: Rate(pool=(pool,), usd_per_gpu_hour=usd * 3600) for pool, usd in fleet.rates.items()},
     )
     with connect() as connection:
@@ -129,6 +134,7 @@ def charged(
             if name == "attempts":
                 schema = schema.append(pa.field("part_hour", pa.int64()))
             connection.register(name, pa.Table.from_pylist(tables[name], schema=schema))
+        connection.register("billed_days", as_rows("billed_days", {"from_s": 0, "until_s": 4 * 10**9}))
         connection.register("target_hours", as_rows("target_hours", *({"epoch_hour": HOUR + hour} for hour in hours)))
         for name in SETTINGS_TABLES:
             connection.register(name, SETTINGS_TABLES[name](chosen))
@@ -220,15 +226,48 @@ def whole_of(frame: pl.DataFrame) -> dict[str, float]:
     return {row["bucket"]: row["usd"] for row in frame.group_by("bucket").agg(pl.col("usd").sum()).to_dicts()}
 
 
-def wasted(frame: pl.DataFrame, window_s: int) -> pl.DataFrame:
+def wasted(frame: pl.DataFrame, *grains: int, ended: Sequence[Row] = (), step_s: int = 300) -> pl.DataFrame:
+    """Waste of a ledger at the grains; `ended` are the requests that share overhead."""
     names = arrow_schema("cost_ledger").names
     with connect() as connection:
         connection.register("cost_ledger", frame.select(names).to_arrow())
-        connection.register("grains", as_rows("grains", {"window_s": window_s}))
+        connection.register("requests", pa.Table.from_pylist(list(ended), schema=arrow_schema("requests")))
+        connection.register("ledger_options", ledger_options(Settings(costs=Costs(step_s=step_s))))
+        connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
         connection.register("slices", slice_rows(SLICES))
         for relation in WASTE.relations:
             compute(connection, relation)
         return pl.DataFrame(connection.sql("SELECT * FROM waste").to_arrow_table())
+
+
+@given(fleet=fleets, overheads=st.lists(st.sampled_from([None, "p1", "p9"]), max_size=2), names=st.randoms())
+@settings(max_examples=15, deadline=None)
+def test_slices_add_up_whatever_windows_are_asked_for(fleet: Fleet, overheads: list[str | None], names: Random) -> None:
+    extra = [Record(3.0, 0, 5000, pool=pool, basis="overhead") for pool in overheads]
+    fleet = replace(fleet, records=[*fleet.records, *extra])
+    rows = [
+        attempt_row(attempt, workload=names.choice("xyz"), route=names.choice(["r1", None])) for attempt in fleet.tries
+    ]
+    spent = charged(replace(fleet, tries=[]), (0, 1), rows)
+    grains = (300, 900, 3600, 7200)
+    ended = requests_of([row for row in rows if row["verdict"]])
+    frame = wasted(spent, *grains, ended=ended)
+    # every dollar of the ledger is in every slice of every length, in its window
+    money = spent.with_columns(start_s=pl.col("window_start").dt.epoch("s")).filter(pl.col("usd").is_not_null())
+    for (window_s, name), rows_of in frame.filter(pl.col("usd").is_not_null()).group_by("window_s", "slice"):
+        found = dict(rows_of.group_by("window_start").agg(pl.col("usd").sum()).iter_rows())
+        start = pl.from_epoch(pl.col("start_s") // window_s * window_s).dt.replace_time_zone("UTC")
+        expected = dict(money.group_by(start.alias("window_start")).agg(pl.col("usd").sum()).iter_rows())
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9), (window_s, name)
+    keys = ["window_s", "window_start", "bucket"]
+    values = [pl.col(name).sum() for name in ("usd", "direct_usd", "gpu_s", "tokens")]
+    overall = frame.filter(slice="overall").group_by(keys).agg(values).sort(keys)
+    for _, rows_of in frame.group_by("slice"):
+        assert_frame_equal(rows_of.group_by(keys).agg(values).sort(keys), overall, abs_tol=1e-9, rel_tol=1e-9)
+    # a window is the same whatever others are asked for
+    alone = pl.concat([wasted(spent, grain, ended=ended) for grain in grains])
+    order = [*keys, "slice", "workload", "model", "pool", "route"]
+    assert alone.sort(order).equals(frame.sort(order))
 
 
 def test_the_published_example_of_two_routes(tmp_path: Path) -> None:
@@ -250,7 +289,7 @@ def test_the_published_example_of_two_routes(tmp_path: Path) -> None:
         for n in range(100)
     ]
     bills = [Record(usd, 0, 10, replica=route, pool=route) for route, (_, usd) in routes.items()]
-    costs = wasted(charged(Fleet(records=bills), attempts=rows, window_s=10), 10)
+    costs = wasted(charged(Fleet(records=bills), attempts=rows, step_s=10), 10, step_s=10)
     requests = [
         judged(
             row["attempt_id"],
@@ -506,11 +545,72 @@ def test_bought_tokens_cost_the_price_of_their_time_or_their_bill_or_what_the_ga
     }
 
 
-def test_overhead_is_shared_by_requests() -> None:
+def day_of_one_replica() -> tuple[Fleet, list[Row]]:
+    """One replica at 2 USD an hour up for a UTC day; 2,000 accepted in 10 of its hours, 24 USD of review."""
+    rows = [
+        attempt_row(Try(f"{hour}/{n}", "accepted", hour * HOUR_S + 18 * n, hour * HOUR_S + 18 * n + 9, "r", "p"))
+        for hour in range(9, 19)
+        for n in range(200)
+    ]
+    fleet = Fleet(
+        sampled=[("r", "p", HOUR_S, 25 * HOUR_S)],
+        rates={"p": 2 / HOUR_S},
+        records=[Record(24.0, HOUR_S, 25 * HOUR_S, basis="overhead")],
+    )
+    return fleet, rows
+
+
+def requests_of(rows: Sequence[Row]) -> list[Row]:
+    return [
+        judged(
+            row["attempt_id"],
+            row["verdict"],
+            end=2.0,
+            **{name: row.get(name) for name in ("workload", "pool", "route", "model", "outcome", "tenant")},
+            arrived_at=row["started_ns"] // 1000,
+            ended_at=row["ended_ns"] // 1000,
+        )
+        for row in rows
+    ]
+
+
+def test_a_day_carries_its_night_and_its_overhead() -> None:
+    """48 USD of replica and 24 of review over 2,000 accepted: 0.036 each, of which half of ten hours is their own."""
+    fleet, rows = day_of_one_replica()
+    frame = wasted(charged(fleet, range(1, 25), rows), 300, 3600, 86400, ended=requests_of(rows))
+    of_workload = frame.filter(slice="workload", workload="qa")
+    (accepted, idle) = of_workload.filter(window_s=86400).sort("bucket").to_dicts()
+    assert (accepted["bucket"], idle["bucket"]) == ("accepted", "idle")
+    assert accepted["usd"] + idle["usd"] == pytest.approx(72.0, rel=1e-9)
+    assert (accepted["usd"] + idle["usd"]) / 2000 == pytest.approx(0.036, rel=1e-9)
+    assert accepted["direct_usd"] == pytest.approx(10.0, rel=1e-9)
+    assert idle["direct_usd"] == 0
+    # an hour carries what that hour held: 2 of its replica and 1 of review; the night is nobody's
+    hourly = of_workload.filter(window_s=3600).group_by("window_start").agg(pl.col("usd").sum())
+    assert hourly["usd"].to_list() == pytest.approx([3.0] * 10)
+    night = frame.filter(slice="workload", workload="unknown", window_s=3600)
+    spent = {row["bucket"]: row["usd"] for row in night.group_by("bucket").agg(pl.col("usd").sum()).to_dicts()}
+    assert spent == pytest.approx({"idle": 28.0, "unattributed": 14.0})
+
+
+def test_overhead_is_shared_by_the_requests_that_its_record_is_for() -> None:
     rows = [attempt_row(Try(name, bucket, 10, 20, None, "p")) for name, bucket in (("a", "accepted"), ("b", "failed"))]
-    fleet = Fleet(records=[Record(1.0, 0, 300, basis="overhead"), Record(5.0, 0, 300, pool="other", basis="overhead")])
-    frame = charged(fleet, attempts=rows).filter(pl.col("basis") == "overhead")
-    assert whole_of(frame) == pytest.approx({"accepted": 0.5, "failed": 0.5, "unattributed": 5.0})
+    rows.append(attempt_row(Try("c", "abandoned", 10, 20, None, "q")))
+    rows[0]["tenant"] = "acme"
+    fleet = Fleet(
+        records=[
+            Record(1.5, 0, 300, basis="overhead"),
+            Record(3.0, 0, 300, pool="p", basis="overhead"),
+            Record(5.0, 0, 300, pool="other", basis="overhead"),
+        ]
+    )
+    spent = charged(fleet, attempts=rows)
+    assert whole_of(spent.filter(basis="overhead")) == pytest.approx({"overhead": 9.5})
+    frame = wasted(spent, 300, ended=requests_of(rows)).filter(slice="overall")
+    assert whole_of(frame) == pytest.approx({"accepted": 2.0, "failed": 2.0, "abandoned": 0.5, "unattributed": 5.0})
+    scoped = spent.filter(basis="overhead").with_columns(tenant=pl.lit("acme"), workload=pl.lit("qa"), pool=None)
+    frame = wasted(scoped, 300, ended=requests_of(rows)).filter(slice="overall")
+    assert whole_of(frame) == pytest.approx({"accepted": 9.5})
 
 
 def test_idle_time_is_carried_by_those_whom_the_pool_served() -> None:
@@ -519,10 +619,11 @@ def test_idle_time_is_carried_by_those_whom_the_pool_served() -> None:
         attempt_row(Try("y", "accepted", 30, 120, "r", "p"), route="y"),
     ]
     fleet = Fleet(sampled=[("r", "p", 0, 300), ("s", "p", 0, 300), ("t", "q", 0, 300)], rates={"p": 0.01, "q": 0.01})
-    idle = charged(fleet, attempts=rows).filter(pl.col("bucket") == "idle")
-    usd = {
-        (row["pool"], row["route"]): row["usd"]
-        for row in idle.group_by("pool", "route").agg(pl.col("usd").sum()).to_dicts()
-    }
+    spent = charged(fleet, attempts=rows)
+    idle = spent.filter(bucket="idle")
+    assert idle.select("workload", "model", "route").null_count().row(0) == (3, 3, 3)
+    assert dict(idle.select("replica", "usd").iter_rows()) == pytest.approx({"r": 1.8, "s": 3.0, "t": 3.0})
+    frame = wasted(spent, 300).filter(slice="finest", bucket="idle")
+    usd = {(row["pool"], row["route"]): row["usd"] for row in frame.to_dicts()}
     # attempts of equal work, but y's replica time is as much as x's by work, so both carry half
-    assert usd == pytest.approx({("p", "x"): 2.4, ("p", "y"): 2.4, ("q", None): 3.0})
+    assert usd == pytest.approx({("p", "x"): 2.4, ("p", "y"): 2.4, ("q", "unknown"): 3.0})

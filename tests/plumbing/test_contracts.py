@@ -18,7 +18,16 @@ SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
     *("accepted_units", "alarm_events", "alarm_power", "alarm_series", "alarms", "attempts", "binding_gate"),
     "blocked_partitions",
-    *("cache_by_replica", "cost_ledger", "cost_lines", "cost_records", "coverage", "deliveries", "disruption_cost"),
+    *(
+        "cache_by_replica",
+        "cost_ledger",
+        "cost_line_rows",
+        "cost_lines",
+        "cost_records",
+        "coverage",
+        "deliveries",
+        "disruption_cost",
+    ),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
     "judged_hours",
     *("label_records", "label_rows", "landed_files", "load_windows", "ops_events", "price_lines", "quality_labels"),
@@ -49,6 +58,7 @@ TABLES = (
         "token_prices",
         "unjoined_labels",
         "unknown_metrics",
+        "unused_cost_lines",
         "waste",
     ),
 )
@@ -60,7 +70,8 @@ STORED = {
         "hour": "label_records sample_records serving_records span_links",
     },
     "joined": {
-        "none": "cost_records judged_hours ops_events record_rows session_labels token_prices",
+        "none": """cost_line_rows cost_records judged_hours ops_events record_rows session_labels token_prices
+            unused_cost_lines""",
         "hour": """attempts label_rows quality_labels replica_names replica_samples requests sample_rows session_hours
             session_label_records source_rows""",
     },
@@ -87,8 +98,18 @@ NOT_PUBLISHED = {
     "id_hours",
     *("sample_records", "session_hours", "session_label_records", "span_links"),
 }
-INSIDE = {"label_rows", "record_rows", "sample_rows", "source_ledger", "source_rows"}  # others are derived from these
-OVER_PARTS = {"attempts", "cost_ledger", "quality_labels", "replica_samples", "requests", "serving_records"}
+INSIDE = {  # others are derived from these
+    *("cost_line_rows", "label_rows", "record_rows", "sample_rows", "source_ledger", "source_rows"),
+}
+OVER_PARTS = {
+    "attempts",
+    "cost_ledger",
+    "quality_labels",
+    "replica_samples",
+    "requests",
+    "serving_records",
+    "unused_cost_lines",
+}
 NINE_S = 1_795_165_200  # 2026-11-20T09:00:00Z, hour 498657 of the Unix epoch
 NINE, JUST_BEFORE = datetime.fromtimestamp(NINE_S, UTC), datetime.fromtimestamp(NINE_S - 0.000001, UTC)
 HOURS: Mapping[str, list[tuple[dict[str, Any], int]]] = {
@@ -138,7 +159,8 @@ PROMISED = {
         e2e_fail_ratio retry_ratio tpot_na binding_gate cost_usd cost_per_accepted_usd low_n partial computed_at
         revision""",
     "ops_events": "event_id kind occurred_at pool replica revision source",
-    "cost_records": "cost_id basis pool replica model period_start period_end amount_usd source",
+    "cost_records": """cost_id basis pool replica model workload route tenant request_key session_id period_start
+        period_end amount_usd source""",
     "sources": "source_id path status reason rows_read rows_kept rows_duplicate rows_quarantined rows_ignored ignored",
     "quarantine": "source_id path line position table_name rule reason",
     "cost_ledger": "attempt_id window_start bucket pool replica model usd gpu_s tokens estimated",
@@ -152,7 +174,7 @@ KEYS = {
     "quality_labels": ("label_id",),
     "goodput": ("window_start", "window_s", "slice", "workload", "model", "pool", "route"),
     "ops_events": ("event_id",),
-    "cost_records": ("cost_id",),
+    "cost_records": ("cost_id", "dialect"),
     "token_prices": ("model", "valid_from"),
     "session_labels": ("label_id",),
     "deliveries": ("delivery_id",),
@@ -166,7 +188,8 @@ KEYS = {
     "replica_samples": ("series_id", "sampled_ns"),
     "coverage": ("window_start", "replica"),
     "cost_ledger": (
-        *("window_start", "attempt_id", "bucket", "basis", "workload", "model", "pool", "route", "replica"),
+        *("window_start", "attempt_id", "bucket", "basis", "workload", "model", "pool", "route"),
+        *("tenant", "replica"),
     ),
     "waste": ("window_start", "window_s", "slice", "workload", "model", "pool", "route", "bucket"),
     "disruptions": ("event_id",),
@@ -333,7 +356,7 @@ def test_rules_that_follow_from_columns() -> None:
 def test_no_duration_and_no_amount_can_be_negative_or_endless() -> None:
     for table in ("serving_records", "attempts", "requests", "goodput"):
         for column in contract(table).columns:
-            if column.name in {"cost_usd", "cost_per_accepted_usd"}:
+            if column.name in {"cost_usd", "direct_cost_usd", "cost_per_accepted_usd"}:
                 continue  # a window of credits and corrections may cost less than nothing
             if column.name.endswith(("_s", "_usd", "_rps", "_tps", "_tokens")):
                 assert column.minimum in {0, 1}, (table, column.name)

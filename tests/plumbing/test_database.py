@@ -36,6 +36,7 @@ MEASURED = (  # inside the database, which answers them wherever it is
     *("replica_names", "replica_windows", "restatements", "token_prices", "waste"),
 )
 OF_RECORDS = ("attempts", "cost_ledger", "quality_labels", "replica_samples", "requests", "serving_records")
+OF_RECORDS += ("unused_cost_lines",)
 DERIVED = ("accepted_units", "binding_gate", "deliveries", "sessions", "sources", "unjoined_labels", "unknown_metrics")
 RELATIONS = {*MEASURED, *OF_RECORDS, *DERIVED, "workloads"}
 FILES = ["goodput.duckdb", "lake.json", "notified"]  # of a lake in which nothing but the database was made
@@ -165,7 +166,7 @@ def test_accepted_units_are_called_what_the_workload_calls_them(lake: Lake) -> N
 def test_replicas_for_a_stated_peak(lake: Lake) -> None:
     known = {"slice": "route", "knee_rps": 1.5, "recommended_replicas": 4, "windows": 1, "arrivals": 600}
     rows = [{**known, "route": "chat", "load_bin": n} for n in range(2)]
-    blind = {**known, "route": "search", "load_bin": 0, "recommended_replicas": None}
+    blind = {**known, "route": "search", "load_bin": 0, "no_recommendation": "replicas_unknown"}
     put(lake, "frontier", "all", [*rows, blind])
     publish(lake, NO_GATES)
     asked = "SELECT route, recommended_replicas FROM replicas_for({}) ORDER BY route"
@@ -175,6 +176,31 @@ def test_replicas_for_a_stated_peak(lake: Lake) -> None:
     for nonsense in ("-1", "0", "30, headroom := 0.3", "NULL"):
         with pytest.raises(duckdb.Error, match="headroom a factor from 1 on"):
             ask(lake, asked.format(nonsense))
+
+
+def test_replicas_for_a_peak_of_each_pool(lake: Lake) -> None:
+    known = {"slice": "pool", "load_bin": 0, "windows": 1, "arrivals": 600}
+    pools = [
+        known | {"pool": "chat", "knee_rps": 1.5},
+        known | {"pool": "it's", "knee_rps": 0.25},
+        known | {"pool": "lost", "no_recommendation": "no_knee"},
+    ]
+    put(lake, "frontier", "all", [*pools, known | {"slice": "route", "route": "a", "knee_rps": 9.0}])
+    publish(lake, NO_GATES)
+    asked = "SELECT pool, recommended_replicas, no_recommendation FROM ours.replicas_for(peaks := {}, headroom := 1)"
+    with duckdb.connect() as connection:  # a database of the user's own, beside which ours is attached
+        connection.execute(f"ATTACH '{lake.database}' AS ours (READ_ONLY)")
+        connection.execute("CREATE TABLE wanted AS FROM (VALUES ('it''s', 3), ('chat', 30)) AS w (pool, rps)")
+
+        def found(peaks: str) -> list[tuple[object, ...]]:
+            return connection.sql(f"{asked.format(peaks)} ORDER BY pool").fetchall()
+
+        assert found("MAP {'chat': 30.5, 'lost': 1}") == [("chat", 21, None), ("lost", None, "no_knee")]
+        assert found("(SELECT map(list(pool), list(rps)) FROM wanted)") == [("chat", 20, None), ("it's", 12, None)]
+        with pytest.raises(duckdb.Error, match="no pool chatt in frontier; its pools are chat, it's, lost"):
+            found("MAP {'chatt': 30}")
+        with pytest.raises(duckdb.Error, match="a peak is above 0"):
+            found("MAP {'chat': 0}")
 
 
 def test_a_reader_of_the_old_database_is_not_disturbed(lake: Lake) -> None:

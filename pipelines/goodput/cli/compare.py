@@ -51,7 +51,7 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
 
     Every difference has a 95 % interval; where that holds 0 the sides are not distinguishable. What a side does in a
     base window is one observation; slices are by prompt and answer length, with wider intervals as they are many.
-    Cost is loaded: idle replicas are carried by those whom their pool served.
+    Cost is loaded: idle replicas are carried by those whom their pool served, overhead by all requests that it is for.
 
     Example:
       goodput compare --by route stable canary
@@ -118,7 +118,9 @@ def _print(found: Comparison, out: Console) -> None:
 def _spent(side: dict[str, Any]) -> str:
     if side["cost_usd"] is None:
         return ""
-    beside = [f"{name} ${side[f'{name}_usd']:,.2f}" for name in ("idle", "unattributed") if side[f"{name}_usd"]]
+    beside = [
+        f"{name} ${side[f'{name}_usd']:,.2f}" for name in ("idle", "overhead", "unattributed") if side[f"{name}_usd"]
+    ]
     return f", ${side['cost_usd']:,.2f}" + (f" of which {', '.join(beside)}" if beside else "")
 
 

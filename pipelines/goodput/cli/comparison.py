@@ -20,13 +20,10 @@ from goodput.plumbing.sql_files import MACROS, compute, sql_file
 _LOW_N = 100  # fewer evaluable requests: a p99 is no better than the maximum (docs/semantics.md#windows)
 _ANSWERS = ("compared", "compared_slices")
 _REVISION = "model_revision"  # what `comparable_rows` knows of a request besides its columns
-# Idle time and unattributed money are known by these alone: sides by anything else have none of it.
-_LOADED = ("workload", "model", "pool", "route", _REVISION)
-_COSTS = {
-    True: "all that was spent on a side / accepted: its requests with retries and overhead, and idle replicas, carried"
-    " by those whom their pool served (busy_: without these)",
-    False: "what a side's requests cost / accepted; no idle time, which is not known by {column}",
-}
+_COST_CONTAINS = (
+    "all that was spent on a side / accepted: its requests with retries, and its part of idle replicas, by GPU time in"
+    " their pool, and of overhead, by requests (direct_: without these)"
+)
 
 
 @dataclass(frozen=True)
@@ -80,10 +77,12 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     for name, value in {**sides.parameters, **bounds}.items():
         connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
     compute(connection, "comparable_rows")
+    is_known = "true" if sides.column is None else f"{_quoted(sides.column)} IS NOT NULL"
     connection.execute(
-        f"CREATE OR REPLACE TEMP VIEW side_rows AS SELECT *, {sides.expression} AS side FROM comparable_rows "  # noqa: S608
-        "WHERE coalesce(ended_at >= getvariable('since'), true) AND coalesce(ended_at < getvariable('until'), true) "
-        "AND (getvariable('workload') IS NULL OR workload = getvariable('workload'))"
+        f"CREATE OR REPLACE TEMP VIEW side_rows AS SELECT *, {sides.expression} AS own_side, {is_known} AS is_known, "  # noqa: S608
+        "coalesce(getvariable('workload') IS NULL OR workload = getvariable('workload'), false) AS is_asked, "
+        "CASE WHEN is_asked THEN own_side END AS side FROM comparable_rows "
+        "WHERE coalesce(ended_at >= getvariable('since'), true) AND coalesce(ended_at < getvariable('until'), true)"
     )
     for relation in closure(_ANSWERS, contract_names()):
         if relation not in _ANSWERS:
@@ -95,9 +94,8 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
                 f"{name}: no such request{_bounded(bounds)} was published. {_known(connection, sides.column)}"
             )
     described = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
-    cost_contains = _COSTS[sides.column is None or sides.column in _LOADED].format(column=sides.column)
     metrics, slices = (rows(connection, sql_file(answer).text) for answer in _ANSWERS)
-    return Comparison(described, cost_contains, metrics, slices, _verdict(metrics, slices, sides.names))
+    return Comparison(described, _COST_CONTAINS, metrics, slices, _verdict(metrics, slices, sides.names))
 
 
 def _bounded(bounds: Mapping[str, object]) -> str:
@@ -108,13 +106,13 @@ def _bounded(bounds: Mapping[str, object]) -> str:
 def _known(connection: duckdb.DuckDBPyConnection, column: str | None) -> str:
     """What there is within the bounds: the commonest values of a column, else from when to when."""
     if column is None:
-        asked = "SELECT min(ended_at) AS first, max(ended_at) AS last FROM side_rows WHERE bucket IS NULL"
+        asked = "SELECT min(ended_at) AS first, max(ended_at) AS last FROM side_rows WHERE bucket IS NULL AND is_asked"
         ((first, last),) = (row.values() for row in rows(connection, asked))
         return "There is none at all." if last is None else f"What there is ended from {iso(first)} to {iso(last)}."
     quoted = _quoted(column)
     most = rows(
         connection,
-        f"SELECT {quoted}::VARCHAR AS value FROM side_rows WHERE bucket IS NULL AND {quoted} IS NOT NULL "  # noqa: S608
+        f"SELECT {quoted}::VARCHAR AS value FROM side_rows WHERE bucket IS NULL AND is_asked AND {quoted} IS NOT NULL "  # noqa: S608
         "GROUP BY value ORDER BY count(*) DESC, value LIMIT 6",
     )
     return f"Of {column} there is: {', '.join(plain(row['value']) for row in most) or 'nothing'}."
@@ -137,7 +135,7 @@ def _check_workload(connection: duckdb.DuckDBPyConnection, workload: object) -> 
 def _side(row: Row, name: str) -> Row:
     kept = (
         *("side", "n", "succeeded", "accepted", "need", "labelled", "windows", "time_s"),
-        *("cost_usd", "idle_usd", "unattributed_usd"),
+        *("cost_usd", "idle_usd", "overhead_usd", "unattributed_usd"),
     )
     return {"name": name, "low_n": row["succeeded"] < _LOW_N, **{key: row[key] for key in kept}}
 
@@ -169,8 +167,8 @@ def _differs(row: Row) -> bool:
 
 def _is_idle(row: Row, by_name: Mapping[str, Row]) -> bool:
     """Whether a cost differs by idle time alone: it does not decide between sides with different loads."""
-    busy = by_name.get(f"busy_{row['metric']}", row)
-    return bool(busy["better"] != row["better"])
+    direct = by_name.get(f"direct_{row['metric']}", row)
+    return bool(direct["better"] != row["better"])
 
 
 def _described(row: Row) -> str:

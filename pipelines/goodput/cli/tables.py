@@ -8,7 +8,7 @@ import duckdb
 import typer
 
 from goodput.cli.cells import plain
-from goodput.cli.database import Config, LakeRoot, published, rows
+from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import UnknownRelation
 
@@ -20,6 +20,10 @@ _RELATIONS = """
     UNION ALL
     SELECT view_name, if(view_name IN (FROM stored), 'table', 'view'), comment
     FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'
+    UNION ALL
+    SELECT DISTINCT function_name, 'function', comment
+    FROM duckdb_functions()
+    WHERE function_type = 'table_macro' AND schema_name = 'main' AND database_name = current_database()
     ORDER BY relation
 """
 _COLUMNS = """
@@ -35,9 +39,10 @@ def tables(
     config: Config = None,
     lake: LakeRoot = None,
 ) -> None:
-    """List what can be asked: tables and views, or the columns of one with types, units and meanings.
+    """List what can be asked: tables, views and functions, or the columns of one with types, units and meanings.
 
-    Rows are counted of tables, which are in the database itself; views read the lake's Parquet files.
+    Rows are counted of tables, which are in the database itself; views read the lake's Parquet files, and functions
+    answer for what they are given.
 
     Example:
       goodput tables
@@ -72,10 +77,15 @@ def _print_columns(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     if relation["comment"]:
         out.print(plain(relation["comment"]))
         out.print()
-    found = [
-        (row["column_name"], _short(row["data_type"]), *unit_and_meaning(row["comment"]))
-        for row in rows(connection, _COLUMNS, {"relation": relation["relation"]})
-    ]
+    if relation["kind"] == "function":
+        shape = connection.table_function(relation["relation"])
+        columns: list[Row] = [
+            {"column_name": name, "data_type": str(kind), "comment": None}
+            for name, kind in zip(shape.columns, shape.types, strict=True)
+        ]
+    else:
+        columns = rows(connection, _COLUMNS, {"relation": relation["relation"]})
+    found = [(row["column_name"], _short(row["data_type"]), *unit_and_meaning(row["comment"])) for row in columns]
     out.print(table(("column", "type", "unit", "meaning"), found, out.width, fold_at=16))
 
 

@@ -17,7 +17,7 @@ from goodput.errors import SourceRefused
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.model import Settings
 
-READER_VERSION = 6  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 7  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
 HEAD_BYTES = 4096
 _READ_BYTES = 2 * 2**20
@@ -85,7 +85,9 @@ class _Hashing:
         self._digest = hashlib.sha256()
         self.size_bytes = 0
         self.prefixes: dict[int, str] = {}
-        if file.captures:  # two scrapes of an idle engine are the same bytes at two times: neither grew from the other
+        # Two scrapes of an idle engine are the same bytes at two times: neither grew from the other. A table that was
+        # moved is still that table, whatever its path now gives.
+        if file.reader == PROMETHEUS and file.captures:
             self._digest.update(fingerprint(file.captures).encode())
 
     def hex(self) -> str:
@@ -115,8 +117,9 @@ def reading_of(file: LandedFile, settings: Settings) -> object:
     if file.reader == PROMETHEUS:
         return [READER_VERSION, settings.metric_labels.model_dump(mode="json"), file.captures]
     if file.reader != UNCLAIMED:
-        mapping = settings.sources[file.reader].model_dump(mode="json")
-        return [READER_VERSION, mapping, file.captures]
+        source = settings.sources[file.reader]
+        kept = settings.kept_attributes if source.table == "attempts" else ()
+        return [READER_VERSION, source.model_dump(mode="json"), file.captures, kept]
     return [READER_VERSION, *_of_unclaimed(settings)]
 
 
@@ -127,10 +130,9 @@ def reading_of_all(settings: Settings) -> str:
 
 
 def _of_unclaimed(settings: Settings) -> list[object]:
-    matched = {name for workload in settings.workloads.values() for name in workload.match.attributes}
     return [
         settings.model_dump(mode="json", include={"attributes", "dialects", "leave_out", "metric_labels"}),
-        sorted(matched),
+        settings.kept_attributes,
     ]
 
 
@@ -146,12 +148,18 @@ def claimed(file: LandedFile, settings: Settings) -> tuple[LandedFile, str | Non
     source = settings.sources[names[0]]
     if source.path_pattern is None:
         return read_by, None
-    match = re.search(source.path_pattern, path)
+    match = _searched(source.path_pattern, path)
     if match is None:
         claim = f"matches path {source.path!r} of source {names[0]}"
         return read_by, f"{claim}, but {path!r} does not match its path_pattern {source.path_pattern!r}"
     captures = {key: value for key, value in match.groupdict().items() if value is not None}
     return LandedFile(file.path, file.landing, names[0], captures), None
+
+
+def _searched(pattern: str, path: str) -> re.Match[str] | None:
+    """Where the pattern is found: with a slash in it in the path, else in one name, the file's before its folders'."""
+    names = [path] if "/" in pattern else reversed(path.split("/"))
+    return next((match for name in names if (match := re.search(pattern, name))), None)
 
 
 def _matches(path: str, glob: str) -> bool:

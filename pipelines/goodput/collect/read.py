@@ -27,7 +27,8 @@ def open_file(
     if file.reader == PROMETHEUS:
         return file, ScrapeReading(file, settings, on_bytes, witness)
     if file.reader != UNCLAIMED:
-        return file, read_table(file, settings.sources[file.reader], settings.limits, on_bytes=on_bytes)
+        source, kept = settings.sources[file.reader], settings.kept_attributes
+        return file, read_table(file, source, settings.limits, kept=kept, on_bytes=on_bytes)
     try:
         head = read_head(file.path)
     except OSError as error:

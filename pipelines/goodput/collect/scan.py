@@ -3,7 +3,7 @@
 Only file sizes, times and hashes are looked at; an unchanged file is not even opened.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,12 +34,14 @@ _Key = tuple[str, str]
 class Scan:
     """What a look at the landing zone found.
 
-    `superseded_by` has what each new source supersedes; `removed` are parts that the landing index no longer has.
+    `superseded_by` has what each new source supersedes; `mended` are sources that were refused and lie nowhere as they
+    were read then; `removed` are parts that the landing index no longer has.
     """
 
     new: list[tuple[LandedFile, FileIdentity]] = field(default_factory=list)
     refused: list[tuple[LandedFile, str]] = field(default_factory=list)
     superseded_by: dict[str, set[str]] = field(default_factory=dict)
+    mended: set[str] = field(default_factory=set)
     unchanged: int = 0
     removed: list[Path] = field(default_factory=list)
 
@@ -68,7 +70,7 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     """Find what is new and remember what is there. Raises LandingMissing, LakeUnreadable, LakeUnwritable.
 
     A file that begins with all of a vanished source's bytes has grown from it and supersedes it; so does the same
-    content read by other settings (docs/semantics.md#sources).
+    content at another place, or read by other settings (docs/semantics.md#sources).
     """
     listing = list_landing(settings)
     index = read_rows(lake, _TABLE).with_row_index("row")
@@ -80,7 +82,7 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     if known.height == index.height == listing.files.height:
         return found
 
-    sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes"])
+    sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes", "status"])
     reread = {(landing, path): rest for landing, path, *rest in _of_other_readings(lying, reading)}
     fresh = listing.files.join(known, on=_KEY, how="anti").sort("path", "landing")
     looks: list[_Look] = []
@@ -98,7 +100,9 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     looked = _index_rows(kept_rows, looks, reading)
     _take_new(found, looks, set(looked.join(ids, on="source_id", how="semi")["source_id"]))
     present = pl.concat([known.select("source_id"), looked.select("source_id")])
-    found.superseded_by = _superseded(found.new, sources.join(present, on="source_id", how="anti"))
+    absent = sources.join(present, on="source_id", how="anti")
+    found.mended = set(absent.filter(pl.col("status") == "refused")["source_id"])
+    found.superseded_by = _superseded(found.new, absent.filter(pl.col("status") == "read"), reread)
     others = index.filter(~pl.col("row").is_in(known["row"].implode())).drop("row")
     found.removed = _remember(lake, others, looked)
     return found
@@ -151,8 +155,10 @@ def _take_new(found: Scan, looks: list[_Look], in_ledger: set[str]) -> None:
             taken.add(look.source_id)
 
 
-def _superseded(new: list[tuple[LandedFile, FileIdentity]], absent: pl.DataFrame) -> dict[str, set[str]]:
-    """Which of the sources that lie nowhere each new one begins with, or is the same content as."""
+def _superseded(
+    new: list[tuple[LandedFile, FileIdentity]], absent: pl.DataFrame, reread: Mapping[_Key, Sequence[str]]
+) -> dict[str, set[str]]:
+    """Which of the sources that lie nowhere each new one begins with, is the same content as, or was read as before."""
     begun = [
         (identity.source_id, size_bytes, content_hash)
         for _, identity in new
@@ -162,7 +168,12 @@ def _superseded(new: list[tuple[LandedFile, FileIdentity]], absent: pl.DataFrame
     beginnings = pl.DataFrame(begun, schema=schema, orient="row").filter(pl.col("size_bytes") > 0)
     found: dict[str, set[str]] = {}
     same = beginnings.join(absent, on=["size_bytes", "content_hash"], how="inner")
-    for successor, source_id in same.select("successor", "source_id").iter_rows():
+    before = (
+        (identity.source_id, *reread.get((str(file.landing), file.relative_path), ())[:1]) for file, identity in new
+    )
+    known = set(absent["source_id"])
+    pairs = [*same.select("successor", "source_id").iter_rows(), *(pair for pair in before if known & {*pair[1:]})]
+    for successor, source_id in pairs:
         found.setdefault(successor, set()).add(source_id)
     return found
 

@@ -3,7 +3,7 @@
 Decoding is `otlp`'s work and what a dialect means is the dialect's.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 import polars as pl
@@ -12,6 +12,7 @@ import pyarrow as pa
 from goodput.collect.declared import resource_keys, span_dialects
 from goodput.collect.dialect import Dialect, Left
 from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY
+from goodput.collect.kept import attributes_json
 from goodput.collect.leave_out import configured
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.events import WantedEvents
@@ -47,10 +48,11 @@ class OtlpReading:
         self._unread = UnreadCalls()
         self._settings = settings
         self._attributes = settings.attributes
-        self._matched = sorted({name for w in settings.workloads.values() for name in w.match.attributes})
+        self._kept = settings.kept_attributes
         self._leave_out = settings.leave_out
         self._span_dialects = span_dialects(settings)
-        named = [name for values in settings.attributes.model_dump().values() for name in values] + self._matched
+        named = [name for values in settings.attributes.model_dump().values() for name in values]
+        named += self._kept
         named += sorted({name for rule in settings.leave_out.values() for name in rule.attributes})
         strings = [Wanted(name, "string") for name in named if not _is_column(name)]
         of_spans = [w for dialect in self._span_dialects for w in dialect.wanted]
@@ -141,7 +143,7 @@ class OtlpReading:
                 said["instrumentation"] = pl.col("scope_name")
                 said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
                 said["started_ns"] = pl.col("start_ns")
-            said["attributes"] = _matched_attributes(self._matched, rows)
+            said["attributes"] = _kept_attributes(self._kept, rows)
         # All at once: an attribute may be called as a canonical column is.
         received.add(dialect.table, dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **said)))
 
@@ -205,11 +207,9 @@ def _all_names(names: tuple[str, ...], rows: pl.DataFrame) -> pl.Expr:
     return pl.when(together.str.contains(" ", literal=True)).then(together)
 
 
-def _matched_attributes(names: list[str], rows: pl.DataFrame) -> pl.Expr:
-    """JSON object of the attributes that workloads match on, NULL where there are none."""
-    if not names:
-        return pl.lit(None, pl.String)
-    return pl.struct(_first_text([name, f"{_RESOURCE}{name}"], rows).alias(name) for name in names).struct.json_encode()
+def _kept_attributes(names: Iterable[str], rows: pl.DataFrame) -> pl.Expr:
+    """JSON object of the attributes that the settings name, the span before its resource; NULL where it has none."""
+    return attributes_json({name: _first_text([name, f"{_RESOURCE}{name}"], rows) for name in names})
 
 
 def _first_text(names: list[str], rows: pl.DataFrame) -> pl.Expr:

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.measure.lookback import measured_days
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.compute import load
 from goodput.plumbing.contracts import arrow_schema, contract
@@ -98,7 +99,7 @@ def last_week(context: Context) -> Collection[str]:
 
 
 def _last_week_s(context: Context) -> tuple[float, float]:
-    newest = max((day_of(cell) for cell in context.lake.catalog["goodput"].parts), default="1970-01-01")
+    newest = next(iter(measured_days(context, 1)), "1970-01-01")
     until_s = datetime.strptime(newest, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
     return until_s - _BASELINE_S, until_s + _DAY_S - 1
 

@@ -3,9 +3,11 @@
 import duckdb
 
 from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
+from goodput.join.options import observed
 from goodput.join.workloads import workload_rows
-from goodput.measure import cost_ledger, coverage, disruptions, frontier, id_hours, replicas, windows
-from goodput.measure.gates import gate_order
+from goodput.measure import bills, cost_ledger, coverage, disruptions, frontier, id_hours, replicas, warnings, windows
+from goodput.measure.gates import gate_order, gate_rows
+from goodput.measure.lookback import longest_windows
 from goodput.measure.slices import slices
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
 from goodput.plumbing.node import Node
@@ -27,10 +29,11 @@ COST_LEDGER = Node(
     cost_ledger.compute_hours,
     lookaround=cost_ledger.lookaround,
     from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
-    from_batch={"target_hours": target_hours},
+    from_batch={"target_hours": target_hours, "billed_days": bills.billed_days},
     beside=cost_ledger.bills_and_prices,
     apart=frozenset({"cost_records", "token_prices"}),
-    also=cost_ledger.billed_hours,
+    also=bills.billed_hours,
+    span={"requests": bills.request_partitions},
 )
 WASTE = Node(
     "waste",
@@ -39,6 +42,7 @@ WASTE = Node(
     "Where dollars, GPU time and tokens went, by window, slice and bucket.",
     compute_sql,
     lookaround=lambda _: {"cost_ledger": coverage.OWN_HOURS},
+    from_settings={"ledger_options": cost_ledger.ledger_options},
     from_batch={"grains": grains, "slices": slices},
 )
 WINDOWS = Node(
@@ -117,6 +121,27 @@ ID_HOURS = Node(
     also=id_hours.days,
     together_h=7 * 24,
 )
+LATEST_WINDOW = Node(
+    "latest_window",
+    "measure",
+    ("latest_window",),
+    "The window that the headline shows.",
+    compute_sql,
+    from_batch={"observed": observed},
+    beside=lambda context, _: context.observed_ns[1],
+    span={"goodput": longest_windows(1)},
+)
+WARNINGS = Node(
+    "warnings",
+    "measure",
+    ("warnings",),
+    "What in settings or telemetry makes published numbers wrong or silent.",
+    warnings.warn,
+    from_settings={**JOIN_TABLES, "workloads": gate_rows, "path_groups": warnings.unmatched_path_groups},
+    from_batch={"observed": observed},
+    beside=lambda context, _: context.observed_ns[1],
+    span=warnings.SPANS,
+)
 
 NODES = (
     COVERAGE,
@@ -128,4 +153,6 @@ NODES = (
     DISRUPTIONS,
     DISRUPTION_COST,
     ID_HOURS,
+    LATEST_WINDOW,
+    WARNINGS,
 )

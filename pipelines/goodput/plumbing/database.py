@@ -22,6 +22,7 @@ from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.published_macros import SQL_FILES, create_macros
 from goodput.plumbing.sql_files import CAUTIOUS, HOURS_VARIABLE, connect, parquet, quoted, sql_file
 from goodput.settings.gates import GATES
 
@@ -37,7 +38,6 @@ DERIVED = (
     "unjoined_labels",
     "unknown_metrics",
 )  # views whose arithmetic is sql/
-MACROS = {"replicas_for": "peak_rps, headroom := 1.2"}
 _INSIDE = tuple(name for name in contract_names() if contract(name).published in ("table", "inside"))
 _PUBLIC_INSIDE = tuple(name for name in _INSIDE if contract(name).published == "table")
 _ADDED = {contract(name).published: name for name in contract_names() if contract(name).published in contract_names()}
@@ -48,6 +48,7 @@ _WORKLOAD_COLUMNS = {
     "workload": "Name of the workload",
     "gate": f"A gate that is set: {', '.join(GATES[1:-1])} or {GATES[-1]}",
     "bound": "Largest value that passes, seconds or retries; of quality the least score, NULL where none is set",
+    "on_missing": "Of a gate on a time, what a request without the measurement does: fail (it is unevaluable) or pass",
     "unit": "What goodput counts of the workload: request or session",
     "unit_label": "What an accepted one is called",
 }
@@ -183,7 +184,8 @@ def _layout(lake: Lake) -> str:
     return fingerprint(
         str(lake.root.absolute()),
         [str(contract(name)) for name in contract_names()],
-        [sql_file(name).text for name in (*DERIVED, *MACROS, "request_costs", "macros")],
+        [sql_file(name).text for name in (*DERIVED, *SQL_FILES, "request_costs", "macros")],
+        _WORKLOAD_COLUMNS,
     )
 
 
@@ -242,15 +244,13 @@ def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake, unreadable: Mapp
         connection.execute(f'CREATE VIEW "{name}" AS {_derived(name)}')
     for name in (*_PUBLIC_INSIDE, *_VIEWS, *DERIVED, "deliveries"):
         _comment(connection, name)
-    for macro, parameters in MACROS.items():
-        # a parameter may have the name of a column, which DuckDB allows of tables and not of views
-        text = sql_file(macro).text.replace("\nFROM frontier\n", "\nFROM stored.frontier\n")
-        connection.execute(f"CREATE MACRO {macro}({parameters}) AS TABLE {text}")
+    create_macros(connection, {*_INSIDE})
 
 
 def _lay_out_workloads(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
-        "CREATE TABLE workloads (workload VARCHAR, gate VARCHAR, bound DOUBLE, unit VARCHAR, unit_label VARCHAR)"
+        "CREATE TABLE workloads (workload VARCHAR, gate VARCHAR, bound DOUBLE, on_missing VARCHAR, "
+        "unit VARCHAR, unit_label VARCHAR)"
     )
     connection.execute(f"COMMENT ON TABLE workloads IS {quoted(_WORKLOADS)}")
     for column, comment in _WORKLOAD_COLUMNS.items():
@@ -276,9 +276,10 @@ def _update(
         elif name == "workloads":
             connection.execute("DELETE FROM workloads")
             connection.register("workload_gates", workloads)
-            connection.execute("INSERT INTO workloads SELECT * FROM workload_gates")
+            connection.execute("INSERT INTO workloads BY NAME SELECT * FROM workload_gates")
     for name, periods in partitions.items():
         _replace_partitions(connection, lake, name, periods)
+    create_macros(connection, {*partitions})
     if "requests" in keys or "waste" in partitions:
         connection.execute(_view_over_parts(lake, "requests", unreadable))
         if "requests" not in unreadable:

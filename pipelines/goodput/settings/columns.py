@@ -31,6 +31,7 @@ class Mapped(Protocol):
         """The zone of times that name none."""
 
 
+ATTRIBUTE = "attributes."  # in front of a name that is no column of the contract
 TIME_UNITS = ("epoch_s", "epoch_ms", "epoch_us", "epoch_ns", "iso8601")
 DURATION_UNITS = ("s", "ms", "us", "ns")
 RECORDS_OF = {
@@ -86,12 +87,11 @@ def mapping_mistakes(name: str, source: "TableSource") -> Iterator[Mistake]:
     given = {**dict.fromkeys(source.constants, "constants"), **dict.fromkeys(source.columns, "columns")}
     for column, where in given.items():
         if column not in known:
-            near = get_close_matches(column, known, 3) or sorted(known)
-            yield Mistake(f"{key}.{where}.{column}", f"{source.table} has no such column", ", ".join(near))
+            yield from _no_column(f"{key}.{where}.{column}", column, source.table, where)
     for column, mapped in source.columns.items():
-        if column in known:
-            yield from unit_mistakes(f"{key}.columns.{column}", known[column], mapped)
-    captured = _captures(source)
+        if column in known or column.startswith(ATTRIBUTE):
+            yield from unit_mistakes(f"{key}.columns.{column}", known.get(column, "plain"), mapped)
+    captured = path_groups(source)
     for needed in NEEDED[source.table]:
         if needed not in given and needed not in captured:
             yield Mistake(f"{key}.columns", f"{needed} is not mapped", f'{needed} = {{ column = "...", unit = "..." }}')
@@ -99,7 +99,20 @@ def mapping_mistakes(name: str, source: "TableSource") -> Iterator[Mistake]:
         yield Mistake(f"{key}.columns", "no column identifies what a label judges", "one of " + ", ".join(_SUBJECTS))
 
 
-def _captures(source: "TableSource") -> set[str]:
+def _no_column(key: str, column: str, table: str, where: str) -> Iterator[Mistake]:
+    """What is wrong with a name that is no column of the contract; nothing where it is an attribute."""
+    keeps = table == "attempts" and where == "columns"
+    if column.startswith(ATTRIBUTE):
+        if not keeps:
+            yield Mistake(key, f"the {where} of {table} have no attributes", "[sources.NAME.columns] of attempts")
+        return
+    near = get_close_matches(column, mappable_columns(table), 3) or sorted(mappable_columns(table))
+    right = ", ".join(near) + (f"; or {ATTRIBUTE}{column} to keep what is no column" if keeps else "")
+    yield Mistake(key, f"{table} has no such column", right)
+
+
+def path_groups(source: "TableSource") -> set[str]:
+    """Names of the groups of a source's path pattern."""
     return set(re.compile(source.path_pattern).groupindex) if source.path_pattern else set()
 
 

@@ -3,6 +3,7 @@
 What a setting means for the numbers stands in the stage that reads it.
 """
 
+import math
 import re
 from datetime import date
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from goodput.settings.alarms import Alarms, Slo
 from goodput.settings.channels import Channel, Notify, usable_fallbacks
+from goodput.settings.columns import ATTRIBUTE
 from goodput.settings.dialects import DeclaredDialect
 from goodput.settings.gates import LatencyName
 from goodput.settings.presets import PRESETS
@@ -25,6 +27,12 @@ def _not_reserved(name: str) -> str:
     return name
 
 
+def _other_currency(name: str) -> str:
+    if not re.fullmatch("[A-Z]{3}", name) or name == "USD":
+        raise Unusable(f"{name!r} is no currency other than US dollars", "a code of ISO 4217, such as EUR")
+    return name
+
+
 def _constant(value: object) -> object:
     if isinstance(value, str | int | float):
         return value
@@ -33,9 +41,11 @@ def _constant(value: object) -> object:
 
 # Strict, as all of `settings_model`.
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+ExchangeRate = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 OpsKind = Literal["deployment", "scale_out", "scale_in", "restart", "salt_rotation", "config_change", "incident"]
 WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
+Currency = Annotated[str, AfterValidator(_other_currency)]
 Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
 
@@ -102,6 +112,13 @@ class MappedColumn(SettingsModel):
     tz: str = "UTC"
 
 
+def _dotted(prefix: str, value: object) -> dict[str, object]:
+    """A table within tables, as TOML makes it of dotted keys, by whole names."""
+    if not isinstance(value, dict) or isinstance(value.get("column"), str):
+        return {prefix: value}
+    return {name: item for key, inner in value.items() for name, item in _dotted(f"{prefix}.{key}", inner).items()}
+
+
 class TableSource(SettingsModel):
     """A file of logs, labels, events or costs that needs no code: where it is and which column means what."""
 
@@ -117,7 +134,24 @@ class TableSource(SettingsModel):
     def _short_form(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: {"column": item} if isinstance(item, str) else item for key, item in value.items()}
+        flat = {key: item for key, item in value.items() if key != "attributes"}
+        if "attributes" in value:
+            flat |= _dotted("attributes", value["attributes"])
+        return {key: {"column": item} if isinstance(item, str) else item for key, item in flat.items()}
+
+    @property
+    def canonical(self) -> dict[str, MappedColumn]:
+        """The columns of the contract with what gives them."""
+        return {name: item for name, item in self.columns.items() if not name.startswith(ATTRIBUTE)}
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The emitted column of each attribute that is no column of the contract."""
+        return {
+            name.removeprefix(ATTRIBUTE): item.column
+            for name, item in self.columns.items()
+            if name.startswith(ATTRIBUTE)
+        }
 
     @field_validator("path")
     @classmethod
@@ -148,6 +182,7 @@ class Attributes(SettingsModel):
     route: Names = ()
     replica: Names = ("k8s.pod.name", "k8s.pod.uid", "service.instance.id", "host.name")
     model: Names = ("resource.gen_ai.request.model",)
+    keep: Names = ()  # under their own names, in `attributes`
 
 
 class LeaveOut(SettingsModel):
@@ -194,8 +229,13 @@ class ServedModel(SettingsModel):
 
 
 class Costs(SettingsModel):
-    """Tags that identify what a line of a bill pays for, first found wins; and which lines count, all without globs."""
+    """How finely money is followed, which tags identify what a line of a bill pays for, which lines count, and what
+    other currencies are worth in US dollars (docs/semantics.md#bills).
 
+    Of tags the first found wins; without globs every line counts.
+    """
+
+    step_s: int = Field(default=300, strict=True)
     pool_tags: Names = (
         *("pool", "k8s-deployment", "k8s.deployment.name", "app.kubernetes.io/name", "app_kubernetes_io_name"),
         *("app", "aws:eks:deployment", "goog-k8s-workload-name"),
@@ -209,8 +249,19 @@ class Costs(SettingsModel):
         "statefulset_kubernetes_io_pod_name",
     )
     model_tags: Names = ("model", "gen_ai.request.model")
+    workload_tags: Names = ()
+    route_tags: Names = ()
+    tenant_tags: Names = ()
     services: Names = ()
     sub_accounts: Names = ()
+    currencies: dict[Currency, ExchangeRate] = Field(default_factory=dict)
+
+    @field_validator("step_s")
+    @classmethod
+    def _fits_an_hour(cls, value: int) -> int:
+        if value < 1 or 3600 % value:
+            raise Unusable(f"{value} s fits no hour", "seconds that divide an hour")
+        return value
 
 
 class Rate(SettingsModel):
@@ -239,10 +290,11 @@ class Prices(SettingsModel):
 
 
 class FileLimits(SettingsModel):
-    """How much of a file is believed: beyond these a line, or a whole file, is refused."""
+    """How much of a file is believed: beyond these a line, or a whole file, is refused, or a run fails."""
 
     max_line_bytes: int = Field(default=64 * 2**20, gt=0, strict=True)
     max_decompressed_bytes: int = Field(default=32 * 2**30, gt=0, strict=True)
+    quarantined_ratio: float = Field(default=0.05, ge=0, le=1, allow_inf_nan=False, strict=True)
 
 
 class Receive(SettingsModel):
@@ -287,7 +339,7 @@ class Settings(SettingsModel):
     replicas: dict[str, ReplicaNames] = Field(default_factory=dict)
     served_models: dict[str, ServedModel] = Field(default_factory=dict)
     events: Events = Events()
-    costs: Costs = Costs()
+    costs: Costs = Field(default=Costs(), validate_default=True)
     rates: dict[str, Rate] = Field(default_factory=dict)
     work: dict[str, Work] = Field(default_factory=dict)
     prices: Prices = Prices()
@@ -320,6 +372,17 @@ class Settings(SettingsModel):
                 raise Unusable(f"{window} s fits neither an hour nor a day", right)
         return tuple(sorted(set(value)))
 
+    @field_validator("costs")
+    @classmethod
+    def _windows_are_whole_steps(cls, value: Costs, info: ValidationInfo) -> Costs:
+        windows = info.data.get("windows_s", ())
+        for window in windows:
+            if window % value.step_s:
+                wrong = f"step_s is {value.step_s}, and {window} s of windows_s is no multiple of it"
+                right = f"costs.step_s = {math.gcd(value.step_s, *windows)}, or windows_s of whole steps"
+                raise Unusable(wrong, right)
+        return value
+
     @field_validator("replicas")
     @classmethod
     def _names_one_replica(cls, value: dict[str, ReplicaNames]) -> dict[str, ReplicaNames]:
@@ -348,6 +411,12 @@ class Settings(SettingsModel):
     @classmethod
     def _not_in_the_file(cls, value: Any) -> Any:
         raise PydanticCustomError("extra_forbidden", "no such key")
+
+    @property
+    def kept_attributes(self) -> tuple[str, ...]:
+        """Names of attributes that records keep under these names."""
+        matched = {name for workload in self.workloads.values() for name in workload.match.attributes}
+        return tuple(sorted({*self.attributes.keep, *matched}))
 
     @property
     def landing_paths(self) -> tuple[Path, ...]:

@@ -1,5 +1,5 @@
 -- description: Requests with the revision last deployed in their pool before they arrived, and costs that belong to no request: the rows that `goodput compare` divides into sides
--- grain: request_key; beside requests bucket, window_start, workload, model, pool, route and replica of `cost_ledger`
+-- grain: request_key; beside requests bucket, window_start, workload, model, pool, route, tenant and replica of `cost_ledger`
 -- reads: cost_ledger, ops_events, requests
 -- kind: view
 WITH deployed AS (
@@ -15,7 +15,8 @@ SELECT q.*, d.model_revision
 FROM (
     FROM requests
     UNION ALL BY NAME
-    SELECT workload, model, pool, route, window_start AS arrived_at, window_start AS ended_at, bucket, usd AS cost_usd
+    SELECT
+        workload, model, pool, route, tenant, replica, window_start AS arrived_at, window_start AS ended_at, bucket, usd AS cost_usd
     FROM cost_ledger
     WHERE request_key IS NULL AND usd IS NOT NULL
 ) AS q

@@ -14,8 +14,8 @@ WITH measures AS (
     UNION ALL
     SELECT side, 'cost_per_accepted_usd', 5, false, cost_per_accepted_usd FROM compared_costs
     UNION ALL
-    SELECT side, 'busy_cost_per_accepted_usd', 6, false, busy_cost_per_accepted_usd FROM compared_costs
-    WHERE EXISTS (FROM compared_costs WHERE idle_usd <> 0 OR unattributed_usd <> 0)
+    SELECT side, 'direct_cost_per_accepted_usd', 6, false, direct_cost_per_accepted_usd FROM compared_costs
+    WHERE EXISTS (FROM compared_costs WHERE idle_usd <> 0 OR overhead_usd <> 0 OR unattributed_usd <> 0)
     UNION ALL
     SELECT side, metric, 7 AS ordinal, false AS more_is_better, estimate FROM compared_quantiles
 ),

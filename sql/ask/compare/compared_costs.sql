@@ -1,6 +1,6 @@
--- description: What each side cost: its requests, and the idle and unattributed money that falls to it; loaded cost per accepted (docs/semantics.md#money)
+-- description: What each side cost: its requests, and the money beside them that it carries; loaded cost per accepted (docs/semantics.md#comparison)
 -- grain: side
--- reads: compared_requests, compared_sides, compared_windows, side_rows
+-- reads: compared_beside, compared_requests, compared_sides, compared_windows
 -- unit: cost_usd is NULL where the cost of some request is unknown
 WITH own AS (
     SELECT
@@ -12,31 +12,22 @@ WITH own AS (
     FROM compared_requests
     GROUP BY side, start_s
 ),
-beside AS (
-    SELECT
-        side, epoch_us(r.ended_at) // 1000000 // w.base_s * w.base_s AS start_s,
-        sum(r.cost_usd ORDER BY r.cost_usd) FILTER (WHERE r.bucket = 'idle') AS idle_usd,
-        sum(r.cost_usd ORDER BY r.cost_usd) FILTER (WHERE r.bucket <> 'idle') AS unattributed_usd
-    FROM side_rows AS r
-    JOIN (SELECT DISTINCT side, base_s FROM compared_windows) AS w USING (side)
-    WHERE r.bucket IS NOT NULL
-    GROUP BY ALL
-),
 windowed AS (
     SELECT
-        side, start_s, w.estimate,
-        idle_usd, unattributed_usd, square, accepted_usd, unknown,
-        coalesce(requests_usd, 0) AS busy_usd,
-        busy_usd + coalesce(idle_usd, 0) + coalesce(unattributed_usd, 0) AS loaded_usd
+        side, start_s, coalesce(w.estimate, 0) AS estimate,
+        idle_usd, overhead_usd, unattributed_usd, square, accepted_usd, unknown,
+        coalesce(requests_usd, 0) AS direct_usd,
+        direct_usd + coalesce(idle_usd, 0) + coalesce(overhead_usd, 0) + coalesce(unattributed_usd, 0) AS loaded_usd
     FROM compared_windows AS w
     LEFT JOIN own USING (side, start_s)
-    LEFT JOIN beside USING (side, start_s)
+    -- a side also carries windows before its first request and after its last
+    FULL JOIN compared_beside USING (side, start_s)
 ),
 totals AS (
     SELECT
         side,
         sum(unknown) = 0 AS known,
-        sum(COLUMNS('^(square|accepted_usd|(idle|unattributed|busy|loaded)_usd)$') ORDER BY start_s)
+        sum(COLUMNS('^(square|accepted_usd|(idle|overhead|unattributed|direct|loaded)_usd)$') ORDER BY start_s)
     FROM windowed
     GROUP BY side
 ),
@@ -44,7 +35,7 @@ priced AS (
     SELECT
         t.side, t.square, s.estimate, s.label_variance,
         coalesce(t.accepted_usd * ratio(s.estimate, s.accepted), 0) AS accepted_usd,
-        t.busy_usd / s.estimate AS busy_each,
+        t.direct_usd / s.estimate AS direct_each,
         t.loaded_usd / s.estimate AS loaded_each
     FROM totals AS t
     JOIN compared_sides AS s USING (side)
@@ -53,8 +44,8 @@ priced AS (
 spread AS (
     SELECT
         side,
-        coalesce(sum((w.busy_usd - w.estimate * busy_each) ** 2 ORDER BY w.start_s)
-            * count(*) / nullif(count(*) - 1, 0), 0) AS busy,
+        coalesce(sum((w.direct_usd - w.estimate * direct_each) ** 2 ORDER BY w.start_s)
+            * count(*) / nullif(count(*) - 1, 0), 0) AS direct,
         coalesce(sum((w.loaded_usd - w.estimate * loaded_each) ** 2 ORDER BY w.start_s)
             * count(*) / nullif(count(*) - 1, 0), 0) AS loaded
     FROM windowed AS w
@@ -65,8 +56,8 @@ spread AS (
 intervals AS (
     SELECT
         side,
-        around(busy_each, (greatest(busy, square - 2 * busy_each * accepted_usd + busy_each ** 2 * estimate)
-            + busy_each ** 2 * label_variance) / estimate ** 2) AS busy_cost_per_accepted_usd,
+        around(direct_each, (greatest(direct, square - 2 * direct_each * accepted_usd + direct_each ** 2 * estimate)
+            + direct_each ** 2 * label_variance) / estimate ** 2) AS direct_cost_per_accepted_usd,
         around(loaded_each, (greatest(loaded, square - 2 * loaded_each * accepted_usd + loaded_each ** 2 * estimate)
             + loaded_each ** 2 * label_variance) / estimate ** 2) AS cost_per_accepted_usd
     FROM priced
@@ -76,8 +67,9 @@ SELECT
     side,
     CASE WHEN known THEN loaded_usd END AS cost_usd,
     coalesce(idle_usd, 0) AS idle_usd,
+    coalesce(overhead_usd, 0) AS overhead_usd,
     coalesce(unattributed_usd, 0) AS unattributed_usd,
     i.cost_per_accepted_usd,
-    i.busy_cost_per_accepted_usd
+    i.direct_cost_per_accepted_usd
 FROM totals
 LEFT JOIN intervals AS i USING (side)

@@ -72,7 +72,7 @@ merged AS (
         max(reported_attempts) FILTER (WHERE layer = 'gateway' AND NOT coalesce(covers_tries, false)) AS gateway_tries,
         max(reported_attempts) FILTER (WHERE layer = 'engine') AS engine_tries,
         arg_min(reported_cost_usd, depth) AS reported_cost_usd,
-        arg_min(attributes, depth) AS attributes,
+        merged_attributes(list(attributes ORDER BY depth DESC) FILTER (WHERE attributes IS NOT NULL)) AS attributes,
         bool_or(layer = 'engine') AS engine_seen,
         -- whom the innermost caller called
         arg_max(address, depth) FILTER (WHERE layer <> 'engine') AS address,
@@ -139,7 +139,8 @@ paired AS ( -- the columns of `merged`, in its order
         CASE WHEN b.layer = 'gateway' AND NOT coalesce(b.covers_tries, false) THEN b.reported_attempts END AS gateway_tries,
         CASE WHEN b.layer = 'engine' THEN b.reported_attempts END AS engine_tries,
         coalesce(a.reported_cost_usd, b.reported_cost_usd) AS reported_cost_usd,
-        coalesce(a.attributes, b.attributes) AS attributes,
+        CASE WHEN a.attributes IS NULL OR b.attributes IS NULL THEN coalesce(a.attributes, b.attributes)
+            ELSE merged_attributes([b.attributes, a.attributes]) END AS attributes,
         a.layer = 'engine' OR coalesce(b.layer = 'engine', false) AS engine_seen,
         coalesce(b.address, a.address) AS address,
         CASE WHEN b.address IS NOT NULL THEN b.layer WHEN a.address IS NOT NULL THEN a.layer END AS address_layer,

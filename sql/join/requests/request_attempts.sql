@@ -16,12 +16,12 @@ WITH summed AS (
         CASE WHEN f.retried THEN q.pool ELSE f.pool END AS asked_pool,
         CASE WHEN f.retried THEN q.tenant ELSE f.tenant END AS request_tenant,
         CASE WHEN f.retried THEN q.session_id ELSE f.session_id END AS request_session_id,
-        CASE WHEN f.retried THEN q.attributes ELSE f.attributes END AS asked_attributes
+        CASE WHEN f.retried THEN q.attributes ELSE f.attributes END AS request_attributes
     FROM attempt_requests AS f
     LEFT JOIN retried_requests AS q USING (request_id)
 )
 SELECT
-    s.* EXCLUDE (request_over_ns, asked_model, asked_route, asked_pool, asked_attributes),
+    s.* EXCLUDE (request_over_ns, asked_model, asked_route, asked_pool),
     coalesce(w.workload, 'unassigned') AS workload,
     NOT s.retried OR s.attempt_id = s.delivering_attempt_id AS delivered,
     -- never seen to end: over, and failed, once it is older than any request may live; until then in flight
@@ -37,4 +37,4 @@ CROSS JOIN observed AS b
 LEFT JOIN request_workloads AS w
     ON w.model IS NOT DISTINCT FROM s.asked_model AND w.route IS NOT DISTINCT FROM s.asked_route
     AND w.pool IS NOT DISTINCT FROM s.asked_pool AND w.tenant IS NOT DISTINCT FROM s.request_tenant
-    AND w.attributes IS NOT DISTINCT FROM s.asked_attributes
+    AND w.attributes IS NOT DISTINCT FROM s.request_attributes

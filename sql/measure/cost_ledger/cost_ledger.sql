@@ -1,49 +1,15 @@
--- description: Every dollar once: by attempt, bucket and window, and the costs of no attempt (docs/semantics.md#money)
--- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, basis
--- reads: charged_pieces, cost_pieces, ledger_options, model_bills, replica_costs, replica_time, requests, target_hours
+-- description: Every dollar once: by attempt, step and bucket, and the costs of no attempt (docs/semantics.md#money)
+-- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, tenant, basis
+-- reads: charged_pieces, cost_pieces, ledger_options, model_bills, replica_costs, replica_time
 -- kind: view
--- unit: windows of the greatest common divisor of the settings' windows, so that each of those is a sum of these
--- identity: M: in every window and pool the rows add up to what its resources cost
--- Idle time is charged to those whom its pool served in the window, in proportion to their GPU time, so that the cost of a
--- workload or route is loaded; where the pool served no one, it is charged to none. Bills for resources unknown to telemetry,
--- for pools without a live replica, for models that were not called, and overhead without a request are unattributed.
-WITH overhead AS (
-    SELECT pool, model, step_s, sum_usd(usd) AS usd
-    FROM cost_pieces
-    WHERE level = 'request'
-    GROUP BY pool, model, step_s
-),
-over AS (
-    SELECT
-        q.delivering_attempt_id, q.request_key, q.pool, q.replica, q.model, q.workload, q.route,
-        CASE WHEN q.outcome = 'cancelled' THEN 'abandoned' ELSE q.verdict END AS bucket,
-        epoch_us(q.ended_at) * 1000 // o.step_ns * o.step_ns // 1000000000 AS step_s
-    FROM requests AS q
-    CROSS JOIN ledger_options AS o
-    WHERE q.verdict <> 'in_flight' AND epoch_us(q.ended_at) // 3600000000 IN (SELECT epoch_hour FROM target_hours)
-        AND EXISTS (FROM overhead)
-),
-overhead_shared AS (
-    SELECT
-        q.*, h.usd / count(*) OVER (PARTITION BY h.pool, h.model, h.step_s) AS usd, h.pool AS of_pool, h.model AS of_model
-    FROM over AS q
-    JOIN overhead AS h ON h.step_s = q.step_s
-        AND (h.pool IS NULL OR h.pool = q.pool) AND (h.model IS NULL OR h.model = q.model)
-),
-idle AS (
+-- unit: steps of costs.step_s, so that every window of the settings is a sum of these
+-- identity: M: in every step and pool the rows add up to what its resources cost
+-- Facts alone: idle time is its replica's and overhead has the scope that its record names. Who carries them depends on the
+-- window that is looked at, see waste. Bills for resources unknown to telemetry, for pools without a live replica and for
+-- models that were not called are unattributed.
+WITH idle AS (
     SELECT *, usd * (1 - busy_ratio) AS idle_usd, gpu_s * (1 - busy_ratio) AS idle_gpu_s
     FROM replica_costs
-),
-carriers AS (
-    SELECT
-        pool, step_s, workload, model, route,
-        sum_steady(gpu_s) AS gpu_s
-    FROM charged_pieces
-    WHERE gpu_s > 0
-    GROUP BY pool, step_s, workload, model, route
-),
-carried AS (
-    SELECT *, gpu_s / sum(gpu_s::DECIMAL(38, 12)) OVER (PARTITION BY pool, step_s)::DOUBLE AS part FROM carriers
 ),
 pools AS (
     SELECT pool, step_s, sum(t.seen_ns) AS seen_ns
@@ -62,50 +28,44 @@ left_over AS (
 ),
 entries AS (
     SELECT
-        attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route,
+        attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
         usd * (1 - recomputing - speculating) AS usd, gpu_s * (1 - recomputing - speculating) AS gpu_s, tokens, basis, estimated,
         usd * (1 - recomputing - speculating) * error_ratio AS error_usd,
         usd * (1 - recomputing - speculating) * common_ratio AS common_error_usd
     FROM charged_pieces
     UNION ALL
     SELECT
-        attempt_id, request_key, step_s, 'preemption', pool, replica, model, workload, route,
+        attempt_id, request_key, step_s, 'preemption', pool, replica, model, workload, route, tenant,
         usd * recomputing, gpu_s * recomputing, redone_tokens, basis, recomputing_estimated,
         usd * recomputing * recomputing_error_ratio, usd * recomputing * recomputing_common_ratio
     FROM charged_pieces
     WHERE redone_tokens > 0
     UNION ALL
     SELECT
-        attempt_id, request_key, step_s, 'speculation', pool, replica, model, workload, route,
+        attempt_id, request_key, step_s, 'speculation', pool, replica, model, workload, route, tenant,
         usd * speculating, gpu_s * speculating, rejected_draft_tokens, basis, speculating_estimated,
         usd * speculating * speculating_error_ratio, usd * speculating * speculating_common_ratio
     FROM charged_pieces
     WHERE rejected_draft_tokens > 0
     UNION ALL
     SELECT
-        NULL, NULL, i.step_s, 'idle', i.pool, i.replica, c.model, c.workload, c.route,
-        i.idle_usd * coalesce(c.part, 1), i.idle_gpu_s * coalesce(c.part, 1), 0, i.basis, NOT i.sampled,
-        CASE WHEN i.sampled THEN i.idle_usd * 0 END, CASE WHEN i.sampled THEN i.idle_usd * 0 END
-    FROM idle AS i
-    LEFT JOIN carried AS c ON c.pool IS NOT DISTINCT FROM i.pool AND c.step_s = i.step_s
+        NULL, NULL, step_s, 'idle', pool, replica, NULL, NULL, NULL, NULL,
+        idle_usd, idle_gpu_s, 0, basis, NOT sampled,
+        CASE WHEN sampled THEN idle_usd * 0 END, CASE WHEN sampled THEN idle_usd * 0 END
+    FROM idle
     -- whether a replica without samples and cost was idle, and whose it is, is unknown
-    WHERE (i.usd IS NOT NULL OR i.sampled) AND (i.idle_gpu_s > 0 OR i.idle_usd <> 0)
+    WHERE (usd IS NOT NULL OR sampled) AND (idle_gpu_s > 0 OR idle_usd <> 0)
     UNION ALL
-    SELECT
-        delivering_attempt_id, any_value(request_key), step_s, any_value(bucket), any_value(pool), any_value(replica),
-        any_value(model), any_value(workload), any_value(route), sum_usd(usd), NULL, 0, 'overhead', false, 0, 0
-    FROM overhead_shared
-    GROUP BY delivering_attempt_id, step_s
-    UNION ALL
-    SELECT
-        NULL, NULL, step_s, 'unattributed', pool, replica, model, NULL, NULL, sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0, 0
-    FROM left_over
+    SELECT NULL, NULL, step_s, 'overhead', pool, NULL, model, NULL, NULL, NULL, sum_usd(usd), NULL, 0, 'overhead', false, 0, 0
+    FROM cost_pieces
+    WHERE level = 'request'
     GROUP BY ALL
     UNION ALL
-    SELECT NULL, NULL, h.step_s, 'unattributed', h.pool, NULL, h.model, NULL, NULL, h.usd, NULL, 0, 'overhead', false, 0, 0
-    FROM overhead AS h
-    ANTI JOIN overhead_shared AS s
-        ON s.of_pool IS NOT DISTINCT FROM h.pool AND s.of_model IS NOT DISTINCT FROM h.model AND s.step_s = h.step_s
+    SELECT
+        NULL, NULL, step_s, 'unattributed', pool, replica, model, NULL, NULL, NULL,
+        sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0, 0
+    FROM left_over
+    GROUP BY ALL
 )
 SELECT
     e.* EXCLUDE (step_s),

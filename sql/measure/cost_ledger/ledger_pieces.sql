@@ -16,7 +16,7 @@ WITH weighed AS (
 ),
 judged AS (
     SELECT
-        attempt_id, request_key, workload, model, replica, pool, route, engine_seen, part_hour,
+        attempt_id, request_key, workload, model, replica, pool, route, tenant, engine_seen, part_hour,
         started_ns AS start_ns,
         greatest(coalesce(ended_ns, started_ns), started_ns) AS end_ns,
         CASE

@@ -36,7 +36,9 @@ SELECT
     k.observed_min_rps,
     k.observed_max_rps,
     k.peak_rps,
-    k.recommended_replicas
+    k.shared_ratio,
+    k.recommended_replicas,
+    k.no_recommendation
 FROM ranges AS r
 JOIN frontier_knees AS k USING (slice, name)
 LEFT JOIN frontier_bins AS b USING (slice, name, load_bin)

@@ -15,6 +15,7 @@ summed AS (
         slice, name, load_bin,
         count(*) AS windows,
         sum(arrivals)::BIGINT AS arrivals,
+        sum(carried ORDER BY window_start) AS carried,
         sum(ended)::BIGINT AS ended,
         sum(estimate ORDER BY window_start) AS estimate,
         sum(window_s * greatest(replicas, 1)) AS replica_time_s,
@@ -31,8 +32,8 @@ summed AS (
     GROUP BY slice, name, load_bin
 )
 SELECT
-    * EXCLUDE (spread, label_variance, p99_gates_hold),
-    arrivals / replica_time_s AS load_rps,
+    * EXCLUDE (carried, spread, label_variance, p99_gates_hold),
+    carried / replica_time_s AS load_rps,
     ratio(estimate, ended) AS goodput_ratio,
     effective_size(goodput_ratio, ended, greatest(coalesce(spread, 0), estimate * (1 - goodput_ratio)) + label_variance)
         AS effective_n,

@@ -16,12 +16,18 @@ observed AS (
         min(load_rps) AS observed_min_rps,
         max(load_rps) AS observed_max_rps,
         max(arrivals / window_s) AS peak_rps,
+        1 - ratio(sum(arrivals), sum(carried ORDER BY window_start)) AS shared_ratio,
         min(replicas) > 0 AS replicas_known
     FROM frontier_loads
     GROUP BY ALL
 )
 SELECT
     * EXCLUDE (replicas_known),
-    CASE WHEN replicas_known THEN replicas_needed(peak_rps, knee_rps, 1.2) END AS recommended_replicas
+    CASE
+        WHEN NOT replicas_known THEN 'replicas_unknown'
+        WHEN shared_ratio > 0.01 THEN 'shared_replicas'
+        WHEN knee_rps IS NULL THEN 'no_knee'
+    END AS no_recommendation,
+    CASE WHEN no_recommendation IS NULL THEN replicas_needed(peak_rps, knee_rps, 1.2) END AS recommended_replicas
 FROM knees
 JOIN observed USING (slice, name)

@@ -11,7 +11,7 @@ WITH costed AS (
         CASE WHEN s.by_model THEN c.model END AS k_model,
         CASE WHEN s.by_pool THEN c.pool END AS k_pool,
         CASE WHEN s.by_route THEN c.route END AS k_route,
-        sum(c.usd)::DOUBLE AS usd, coalesce(sum(c.wasted_usd), 0)::DOUBLE AS wasted_usd
+        sum(c.usd)::DOUBLE AS usd, sum(c.direct_usd)::DOUBLE AS direct_usd, coalesce(sum(c.wasted_usd), 0)::DOUBLE AS wasted_usd
     FROM window_costs AS c
     CROSS JOIN slices AS s
     GROUP BY ALL
@@ -116,6 +116,7 @@ SELECT
     v.binding_gate,
     coalesce(v.binding_gate_requests, 0) AS binding_gate_requests,
     c.usd AS cost_usd,
+    c.direct_usd AS direct_cost_usd,
     -- nothing accepted has no price, not an infinite one
     CASE WHEN goodput_requests > 0 THEN c.usd / goodput_requests END AS cost_per_accepted_usd,
     CASE WHEN w.high > 0 THEN c.usd / w.high END AS cost_per_accepted_ci_low_usd,

@@ -6,6 +6,7 @@ SELECT
     epoch_us(window_start) // 1000000 AS start_s,
     workload::workload_code AS workload, model::model_code AS model, pool::pool_code AS pool, route::route_code AS route,
     sum(usd::DECIMAL(38, 18)) AS usd,
+    sum(direct_usd::DECIMAL(38, 18)) AS direct_usd,
     sum(usd::DECIMAL(38, 18)) FILTER (WHERE bucket NOT IN ('accepted', 'unlabelled')) AS wasted_usd,
     sum(gpu_s) > 0 AS live
 FROM waste

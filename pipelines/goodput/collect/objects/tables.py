@@ -27,7 +27,7 @@ class CsvObjects:
 
     def __init__(self, file: LandedFile, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
         self._path = file.path
-        self._rows = CsvRows(file, _ALL_COLUMNS, limits, on_bytes)
+        self._rows = CsvRows(file, _ALL_COLUMNS, limits, (), on_bytes)
 
     @property
     def torn_tail_bytes(self) -> int:

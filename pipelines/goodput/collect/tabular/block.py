@@ -22,7 +22,8 @@ EXCERPT_CHARACTERS = 200
 class TextBlock:
     """Rows of a table file as text; every frame and series has one entry per usable row.
 
-    `cells`: one String column per mapped emitted column, NULL where empty. `line`: Int64, where it stands.
+    `cells`: one String column per mapped emitted column, and per kept one that the file has, NULL where empty.
+    `line`: Int64, where it stands.
     `emitted`: all that the row says, mapped or not, of types that print the same everywhere, in the order of
     `emitted_names`: two rows are one record where both are the same. `received`: the row for a person.
     `units`: the unit of columns to which the file itself gives one.
@@ -67,6 +68,12 @@ def refused_row(line: int, rule: str, reason: str, received: bytes | str | None)
 def mapped_columns(source: TableSource) -> list[str]:
     """Emitted columns that the source maps, each once."""
     return list(dict.fromkeys(mapped.column for mapped in source.columns.values()))
+
+
+def also_kept(kept: Iterable[str], mapped: Iterable[str], present: Iterable[str]) -> list[str]:
+    """Emitted columns that are kept as attributes beside those that are mapped, as far as the file has them."""
+    others = set(present) - set(mapped)
+    return [name for name in dict.fromkeys(kept) if name in others]
 
 
 def require_columns(path: Path, wanted: Iterable[str], present: list[str]) -> None:

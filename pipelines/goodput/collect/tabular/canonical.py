@@ -5,13 +5,15 @@ Only renaming, typing and saying what a label judges belong here; what follows f
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
+from goodput.collect.kept import attributes_json
 from goodput.collect.received import LandedFile, RefusedRow
 from goodput.collect.row_id import row_ids
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS, TextBlock
+from goodput.collect.tabular.copies import Copies
 from goodput.collect.tabular.units import duration_s, expected, plain, time_ns
 from goodput.errors import SourceRefused
 from goodput.plumbing.contracts import arrow_schema
@@ -19,6 +21,11 @@ from goodput.settings.columns import RECORDS_OF, mappable_columns
 from goodput.settings.model import MappedColumn, TableSource
 
 _LOWER_CASE = ("outcome", "layer", "trace_id", "span_id", "parent_span_id", "kind", "basis")
+# Of these tables two equal rows without such an id are two facts. A judgement or an event that is there twice is one.
+_IDS = {
+    "attempts": ("attempt_id", "request_key", "response_id", "call_id", "span_id"),
+    "cost_records": ("cost_id",),
+}
 _SUBJECTS = ("span", "response", "request", "trace", "session")  # a row that names several judges the first
 
 
@@ -28,8 +35,8 @@ class CanonicalTable:
     Raises SourceRefused where a constant, or what the path gives, is no value of its column.
     """
 
-    def __init__(self, file: LandedFile, source: TableSource) -> None:
-        if not source.columns:
+    def __init__(self, file: LandedFile, source: TableSource, kept: Sequence[str] = ()) -> None:
+        if not source.canonical:
             raise SourceRefused(file.path, "its source maps no column")
         self.name = RECORDS_OF[source.table]
         self._file = file
@@ -37,10 +44,12 @@ class CanonicalTable:
         self._kinds = mappable_columns(source.table)
         self._types = pl.Schema(arrow_schema(self.name))
         self._fixed = self._fixed_values()
+        self._kept = kept
+        self._copies = Copies()
 
     def frame(self, block: TextBlock) -> tuple[pl.DataFrame, list[RefusedRow]]:
         """Rows of the contract without `source_id`, and the rows that hold an unreadable cell."""
-        mapped = self._source.columns
+        mapped = self._source.canonical
         values = block.cells.select(
             self._read(pl.col(column.column), name, column, block.units).alias(name) for name, column in mapped.items()
         )
@@ -53,18 +62,33 @@ class CanonicalTable:
             line=block.line,
             position=pl.lit(0, pl.Int32),
             dialect=pl.lit(self._file.reader),
-            record_id=self._record_ids(block),
+            record_id=self._record_ids(block, values),
         )
+        if self.name == RECORDS_OF["attempts"]:
+            rows = rows.with_columns(attributes=self._attributes(block))
         shaped = self._as_contract(_COMPLETE[self._source.table](rows))
         if not bad.any():
             return shaped, []
         return shaped.filter(~bad), self._refused(block, unreadable, bad)
 
-    def _record_ids(self, block: TextBlock) -> pl.Series:
-        """Hash of what the row says, mapped or not, and of what the path adds."""
+    def _attributes(self, block: TextBlock) -> pl.Series:
+        """By the settings' names for them: columns, else what the path gives; kept columns by their own names."""
+        found = {name: pl.col(name) for name in self._kept if name in block.cells.columns}
+        found |= {name: pl.lit(text) for name, text in self._file.captures.items() if name not in self._kinds}
+        for name, column in self._source.attributes.items():
+            found[name] = pl.coalesce(pl.col(column), found[name]) if name in found else pl.col(column)
+        return block.cells.with_columns(attributes_json(found).alias("attributes"))["attributes"]
+
+    def _record_ids(self, block: TextBlock, values: pl.DataFrame) -> pl.Series:
+        """Hash of what the row says, mapped or not, and of what the path adds; equal ones without id numbered."""
         shared = json.dumps([self._file.captures, block.emitted_names], sort_keys=True)
         digest = hashlib.blake2b(shared.encode(), digest_size=16).hexdigest()
-        return row_ids(block.emitted.with_columns(shared=pl.lit(digest)))
+        ids = row_ids(block.emitted.with_columns(shared=pl.lit(digest)))
+        if self._source.table not in _IDS:
+            return ids
+        given = [pl.col(name).is_not_null() for name in _IDS[self._source.table] if name in values.columns]
+        identified = values.select(pl.any_horizontal(given)).to_series() if given else None
+        return self._copies.numbered(ids, identified)
 
     def _read(self, text: pl.Expr, name: str, mapped: MappedColumn, units: dict[str, str]) -> pl.Expr:
         unit = units.get(mapped.column, mapped.unit)
@@ -119,7 +143,7 @@ class CanonicalTable:
         names = [name for name, is_wrong in wrong.items() if is_wrong]
         reasons = []
         for name in names:
-            mapped = self._source.columns[name]
+            mapped = self._source.canonical[name]
             found = cells[mapped.column][:EXCERPT_CHARACTERS]
             reasons.append(
                 f"{mapped.column} = {found!r} is not {expected(self._kinds[name], mapped, self._type(name))}"

@@ -1,7 +1,7 @@
 """CSV (RFC 4180, a header row, comma separated) to cells as text; a ragged row is refused alone."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from goodput.collect.received import LandedFile
-from goodput.collect.tabular.block import TextBlock, mapped_columns, refused_row, require_columns
+from goodput.collect.tabular.block import TextBlock, also_kept, mapped_columns, refused_row, require_columns
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.quoting import count_cells
 from goodput.collect.tabular.rows import RowCutter, Rows
@@ -21,13 +21,20 @@ class CsvRows:
     """Rows of a CSV file; raises SourceRefused before the first block where a mapped column is missing."""
 
     def __init__(
-        self, file: LandedFile, source: TableSource, limits: FileLimits, on_bytes: OnBytes | None = None
+        self,
+        file: LandedFile,
+        source: TableSource,
+        limits: FileLimits,
+        kept: Sequence[str],
+        on_bytes: OnBytes | None = None,
     ) -> None:
         self._path = file.path
         self._mapped = mapped_columns(source)
+        self._kept = kept
         self._content = Content(file.path, limits, on_bytes)
         self._cutter = RowCutter(self._content, limits.max_line_bytes, self._is_whole)
         self._columns: list[str] = []
+        self._wanted: list[str] = []
 
     @property
     def torn_tail_bytes(self) -> int:
@@ -44,6 +51,8 @@ class CsvRows:
         if not self._columns:
             return
         require_columns(self._path, self._mapped, self._columns)
+        unique = [name for name in self._columns if self._columns.count(name) == 1]
+        self._wanted = [*self._mapped, *also_kept(self._kept, self._mapped, unique)]
         self._cutter.cells = len(self._columns)
         for rows in self._cutter:
             yield self._block(rows)
@@ -70,7 +79,7 @@ class CsvRows:
         refused = [refused_row(int(rows.line[r]), "row_ragged", why, received[r]) for r, why in ragged.items()]
         order = sorted(range(len(self._columns)), key=self._columns.__getitem__)  # however the file orders them
         return TextBlock(
-            cells=cells.select(pl.col(str(self._columns.index(name))).alias(name) for name in self._mapped),
+            cells=cells.select(pl.col(str(self._columns.index(name))).alias(name) for name in self._wanted),
             line=pl.Series(rows.line[usable], dtype=pl.Int64),
             emitted=cells.select(str(position) for position in order),
             emitted_names=[self._columns[position] for position in order],

@@ -1,7 +1,7 @@
 """JSON lines to cells as text: what stands at the mapped keys; a dotted name leads into nested objects."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import duckdb
 import polars as pl
@@ -28,10 +28,15 @@ class JsonRows:
     """
 
     def __init__(
-        self, file: LandedFile, source: TableSource, limits: FileLimits, on_bytes: OnBytes | None = None
+        self,
+        file: LandedFile,
+        source: TableSource,
+        limits: FileLimits,
+        kept: Sequence[str],
+        on_bytes: OnBytes | None = None,
     ) -> None:
         self._path = file.path
-        self._mapped = mapped_columns(source)
+        self._wanted = list(dict.fromkeys([*mapped_columns(source), *kept]))
         self._needed = [source.columns[name].column for name in NEEDED[source.table] if name in source.columns]
         self._content = Content(file.path, limits, on_bytes)
         self._cutter = RowCutter(self._content, limits.max_line_bytes, _is_object)
@@ -60,12 +65,12 @@ class JsonRows:
         text = pl.Series(rows.text, dtype=pl.String).str.strip_chars()
         lines = pl.DataFrame({"text": text, "line": pl.Series(rows.line, dtype=pl.Int64)}).filter(text != "")
         connection.register("lines", lines.select("text").to_arrow())
-        paths = [path for name in self._mapped for path in _paths(name)]
+        paths = [path for name in self._wanted for path in _paths(name)]
         found = pl.DataFrame(connection.sql(_CELLS, params={"paths": paths}).to_arrow_table())
         usable = (found["kind"] == "OBJECT").fill_null(value=False)
         good = lines.filter(usable)
         return TextBlock(
-            cells=found.filter(usable).select(_cell(paths, name) for name in self._mapped),
+            cells=found.filter(usable).select(_cell(paths, name) for name in self._wanted),
             line=good["line"],
             emitted=good.select("text"),
             emitted_names=[],

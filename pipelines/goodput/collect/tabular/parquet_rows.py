@@ -1,13 +1,13 @@
 """Parquet to cells as text: numbers in their shortest exact form, times as ISO 8601, structs by dots."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goodput.collect.received import LandedFile
-from goodput.collect.tabular.block import TextBlock, mapped_columns, require_columns
+from goodput.collect.tabular.block import TextBlock, also_kept, mapped_columns, require_columns
 from goodput.collect.tabular.content import OnBytes
 from goodput.errors import SourceRefused
 from goodput.settings.model import FileLimits, TableSource
@@ -21,11 +21,18 @@ class ParquetRows:
     torn_tail_bytes = 0  # the footer is written last: an unfinished file is refused whole
 
     def __init__(
-        self, file: LandedFile, source: TableSource, limits: FileLimits, on_bytes: OnBytes | None = None
+        self,
+        file: LandedFile,
+        source: TableSource,
+        limits: FileLimits,
+        kept: Sequence[str],
+        on_bytes: OnBytes | None = None,
     ) -> None:
         self.stopped: str | None = None
         self._path = file.path
         self._mapped = mapped_columns(source)
+        self._kept = kept
+        self._wanted: list[str] = []
         self._limit = limits.max_decompressed_bytes
         self._on_bytes = on_bytes
 
@@ -50,7 +57,9 @@ class ParquetRows:
             raise SourceRefused(self._path, f"two columns have one name: {', '.join(sorted(names))}")
         present = _columns(pl.Schema(file.schema_arrow))
         require_columns(self._path, self._mapped, list(present))
-        unfit = [name for name in self._mapped if present[name][1].is_nested() or present[name][1] == pl.Binary]
+        plain = [name for name, (_, dtype) in present.items() if not (dtype.is_nested() or dtype == pl.Binary)]
+        self._wanted = [*self._mapped, *also_kept(self._kept, self._mapped, plain)]
+        unfit = [name for name in self._mapped if name not in plain]
         if unfit:
             raise SourceRefused(self._path, f"column holds no plain values: {', '.join(map(repr, unfit))}")
 
@@ -68,7 +77,7 @@ class ParquetRows:
     def _block(self, batch: pl.DataFrame, first_row: int) -> TextBlock:
         names = sorted(batch.columns)
         present = _columns(batch.schema)
-        columns = {name: batch.select(present[name][0]).to_series() for name in self._mapped}
+        columns = {name: batch.select(present[name][0]).to_series() for name in self._wanted}
         cells = pl.DataFrame([_as_text(column).alias(name) for name, column in columns.items()])
         return TextBlock(
             cells=cells,

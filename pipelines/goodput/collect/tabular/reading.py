@@ -1,6 +1,6 @@
 """One declared table file from bytes to rows as received: joins a row reader and the canonical table."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from goodput.collect.received import LandedFile, Reading, Received
 from goodput.collect.tabular.block import RowReader
@@ -15,15 +15,23 @@ _READERS: dict[str, Callable[..., RowReader]] = {"csv": CsvRows, "jsonl": JsonRo
 
 
 def read_table(
-    file: LandedFile, source: TableSource, limits: FileLimits, *, on_bytes: OnBytes | None = None
+    file: LandedFile,
+    source: TableSource,
+    limits: FileLimits,
+    *,
+    kept: Sequence[str] = (),
+    on_bytes: OnBytes | None = None,
 ) -> Reading:
-    """Rows of a declared CSV, JSON lines or Parquet file, in blocks, as serving_records or label_records.
+    """Rows of a declared CSV, JSON lines or Parquet file, in blocks, in the columns of its table's contract.
 
     A row that cannot be read is refused alone, with line and reason. Raises SourceRefused, at once or before
     the first block, for a file that lacks a mapped column or whose path gives no value of its column.
+    Columns named in `kept` become attributes of attempts where the file has them.
     `on_bytes` is told how many more bytes of the file are done.
     """
-    return _TableReading(CanonicalTable(file, source), _READERS[source.format](file, source, limits, on_bytes))
+    kept = kept if source.table == "attempts" else ()
+    rows = _READERS[source.format](file, source, limits, kept, on_bytes)
+    return _TableReading(CanonicalTable(file, source, kept), rows)
 
 
 class _TableReading:

@@ -1,0 +1,9 @@
+-- description: Named groups of path patterns that are no column of what their source declares
+-- grain: subject
+-- reads: path_groups
+SELECT
+    'medium' AS severity,
+    format('{}: {}', source, path_group) AS subject,
+    format('Group {} in the path_pattern of source {} is no column of {}, so what it matches is not used{}. Rename the group',
+        path_group, source, source_table, coalesce(format(' (nearest: {})', nearest), '')) AS message
+FROM path_groups

@@ -1,0 +1,32 @@
+-- description: Money, GPU time and tokens of each step at the finest dimensions; what nobody carries yet beside it
+-- grain: step_s, workload, model, pool, route, tenant, bucket
+-- reads: cost_ledger
+-- unit: `unknown` is what telemetry did not report; of overhead NULL is all of them, and `tenant` is of overhead alone
+-- Errors of one replica in one step have one cause and add up; those of different replicas or steps are independent.
+WITH causes AS (
+    SELECT
+        epoch_us(window_start) // 1000000 AS step_s, replica,
+        CASE WHEN bucket = 'overhead' THEN workload ELSE coalesce(workload, 'unknown') END AS workload,
+        CASE WHEN bucket = 'overhead' THEN model ELSE coalesce(model, 'unknown') END AS model,
+        CASE WHEN bucket = 'overhead' THEN pool ELSE coalesce(pool, 'unknown') END AS pool,
+        CASE WHEN bucket = 'overhead' THEN route ELSE coalesce(route, 'unknown') END AS route,
+        CASE WHEN bucket = 'overhead' THEN tenant END AS tenant,
+        bucket,
+        sum(usd::DECIMAL(38, 18)) AS usd,
+        sum(gpu_s::DECIMAL(38, 12)) AS gpu_s,
+        sum(tokens::DECIMAL(38, 12)) AS tokens,
+        count(*) FILTER (WHERE usd IS NULL AND (gpu_s > 0 OR tokens > 0)) AS unpriced,
+        bool_or(estimated) AS estimated,
+        CASE WHEN bool_or(usd IS NOT NULL AND error_usd IS NULL) THEN NULL ELSE sum(abs(error_usd)::DECIMAL(38, 18))::DOUBLE END AS error_usd,
+        sum(abs(common_error_usd)::DECIMAL(38, 18))::DOUBLE AS common_usd
+    FROM cost_ledger
+    GROUP BY ALL
+)
+SELECT
+    step_s, workload, model, pool, route, tenant, bucket,
+    sum(usd) AS usd, sum(gpu_s) AS gpu_s, sum(tokens) AS tokens, sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated,
+    bool_and(usd IS NULL OR error_usd IS NOT NULL) AS is_bounded,
+    sum(((error_usd - common_usd) ** 2)::DECIMAL(38, 18)) AS variance,
+    sum(common_usd::DECIMAL(38, 18)) AS common_usd
+FROM causes
+GROUP BY ALL

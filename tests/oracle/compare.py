@@ -1,0 +1,82 @@
+"""What a run published beside what was computed, number by number."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from math import isclose
+from typing import Any
+
+from goodput.plumbing.workspace import Workspace
+from oracle.fleet import Row
+from published import ask
+
+RELATIVE = 1e-9
+ABSOLUTE = 1e-12
+
+
+@dataclass
+class Difference:
+    """A published value that is not the computed one."""
+
+    relation: str
+    key: Any
+    column: str
+    published: Any
+    computed: Any
+
+
+@dataclass
+class Comparison:
+    """How many values were compared, by relation and column, and those that differ."""
+
+    compared: dict[tuple[str, str], int] = field(default_factory=dict)
+    differences: list[Difference] = field(default_factory=list)
+
+    def rows(self, relation: str, published: Mapping[Any, Row], computed: Mapping[Any, Row]) -> None:
+        """Compare rows by key: the same keys, and every column that is computed."""
+        for key in published.keys() - computed.keys():
+            self.differences.append(Difference(relation, key, "row", "there", None))
+        for key in computed.keys() - published.keys():
+            self.differences.append(Difference(relation, key, "row", None, "there"))
+        for key in computed.keys() & published.keys():
+            for column, value in computed[key].items():
+                self.value(relation, key, column, published[key][column], value)
+
+    def value(self, relation: str, key: Any, column: str, published: Any, computed: Any) -> None:
+        """Compare one value; a set of values holds each that would be right."""
+        place = (relation, column)
+        self.compared[place] = self.compared.get(place, 0) + 1
+        if not same(published, computed):
+            self.differences.append(Difference(relation, key, column, published, computed))
+
+
+def same(published: Any, computed: Any) -> bool:
+    """Equal, numbers to 1e-9."""
+    if isinstance(computed, set):
+        return published in computed or (published is None and not computed)
+    if isinstance(published, bool) or isinstance(computed, bool) or None in (published, computed):
+        return published is computed
+    if isinstance(computed, int | float | Fraction) and isinstance(published, int | float):
+        return isclose(published, float(computed), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    return bool(published == computed)
+
+
+def rows(workspace: Workspace, sql: str) -> list[Row]:
+    """Rows of the published database."""
+    return ask(workspace, sql).to_dicts()
+
+
+def keyed(found: Iterable[Row], *names: str) -> dict[Any, Row]:
+    """Rows by the values of some columns; a single one stands alone."""
+    return {row[names[0]] if len(names) == 1 else tuple(row[name] for name in names): row for row in found}
+
+
+def microseconds(ns: int | None) -> int | None:
+    """Nanoseconds cut to microseconds, as published times are."""
+    return None if ns is None else ns // 1000
+
+
+def epoch_us(at: datetime | None) -> int | None:
+    """A published time in Unix microseconds."""
+    return None if at is None else round(at.timestamp() * 1e6)

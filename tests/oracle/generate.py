@@ -1,0 +1,83 @@
+"""Random fleets: pools of replicas, models bought by the token, requests with retries and hedges, and their labels.
+
+Values lie on the grid of the bounds, so that they often equal them.
+"""
+
+from random import Random
+from typing import Any
+
+from oracle.emit import Replica, Stage, request_on
+from oracle.fleet import HOUR, MIDNIGHT_NS, Fleet, Row, S
+from oracle.judge import EVALUATORS, labels_of
+from oracle.spend import spend
+
+
+def random_fleet(seed: int) -> Fleet:
+    """The fleet of a seed."""
+    chance = Random(seed)
+    stage = _stage(chance)
+    fleet = Fleet(_settings(chance))
+    for number in range(chance.choice([20, 60, 60, 150])):
+        tries = request_on(stage, f"{number:032x}")
+        fleet.records += [record for records in tries for record in records]
+        fleet.labels += labels_of(chance, tries)
+    spend(chance, stage, fleet)
+    _sample(chance, stage, fleet)
+    return fleet
+
+
+def _sample(chance: Random, stage: Stage, fleet: Fleet) -> None:
+    """Readings of some replicas once a minute, with a pause here and there."""
+    for replica in stage.replicas:
+        if replica.name and chance.random() < 0.6:
+            at = stage.begins_ns - chance.randrange(600) * S
+            while at < stage.begins_ns + stage.lasts_ns:
+                kv = chance.randrange(100) / 100
+                fleet.readings.append(
+                    {"replica": replica.name, "pool": replica.pool, "model": replica.model, "at": at, "kv": kv}
+                )
+                at += (60 if chance.random() < 0.97 else chance.choice([240, 300, 301, 900])) * S
+
+
+def _stage(chance: Random) -> Stage:
+    replicas = []
+    for n in range(chance.randint(1, 3)):
+        model = chance.choice(["llama-8b", "llama-70b"])
+        replicas += [Replica(f"p{n}-{m}", f"p{n}", model) for m in range(chance.randint(1, 3))]
+    replicas += [Replica(None, None, "gpt-4o")] * chance.randint(0, 1)
+    begins = MIDNIGHT_NS + chance.choice([9, 9, 22, 23]) * HOUR + chance.randrange(3600) * S
+    return Stage(chance, replicas, begins, chance.choice([1200, 5000, 9000]) * S, chance.random() < 0.7)
+
+
+def _settings(chance: Random) -> Row:
+    return {
+        "windows_s": chance.choice([[300, 3600, 86400], [300, 3600, 86400], [900, 3600], [300, 7200, 86400]]),
+        "latency_origin": chance.choice(["request", "request", "attempt"]),
+        "max_request_lifetime_s": 1800.0,
+        "label_lateness_s": 7200.0,
+        "workloads": {f"w{n}": _workload(chance, n) for n in range(chance.randint(1, 3))},
+    }
+
+
+def _workload(chance: Random, number: int) -> Row:
+    def maybe(**given: Any) -> Row:
+        return {name: chance.choice(values) for name, values in given.items() if chance.random() < 0.5}
+
+    match: Row = chance.choice([{}, {"model": ["llama-*"]}, {"model": ["gpt*", "*70b"]}, {"tenant": ["t1"]}])
+    match |= chance.choice([{}, {}, {"route": ["blue"]}, {"pool": ["p0", "p1"]}]) if number < 2 else {}
+    missing = {gate: "pass" for gate in ("ttft", "tpot", "itl_p95", "jitter") if chance.random() < 0.4}
+    workload = maybe(
+        retry_budget=[0, 1],
+        ttft_s=[0.5, 1.0],
+        tpot_s=[0.05, 0.1],
+        e2e_s=[2.0, 4.0],
+        itl_p95_s=[0.1],
+        jitter_s=[0.3],
+        completion_window_s=[5.0],
+    )
+    quality = {
+        "evaluators": chance.sample(EVALUATORS, chance.choice([0, 1, 1, 2])),
+        "min_score": 0.5,
+        "unlabelled": chance.choice(["estimate", "estimate", "estimate", "fail", "pass"]),
+    }
+    return {**workload, "match": match, "on_missing": missing} | ({"quality": quality} if chance.random() < 0.7 else {})

@@ -1,0 +1,176 @@
+"""The ledger's direct facts, step by step: docs/semantics.md#money.
+
+Rows are of attempts, of requests that a record names, of idle replicas or pools, of overhead that is not shared yet,
+and of nobody. Sharing is the window's work.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+
+from oracle.fleet import DAY, Fleet, Row, S, exact
+from oracle.replicas import RANKS, Replicas, names_request, period, usd_in
+from oracle.spans import Span, length, overlap
+from oracle.step import Step
+from oracle.work import part_of, shares_of
+
+NOBODY: Row = dict.fromkeys(("attempt_id", "request_key", "workload", "model", "pool", "route", "replica", "tenant"))
+
+
+def ledger(fleet: Fleet, attempts: list[Row], requests: list[Row], observed: Span) -> list[Row]:
+    """Every row of the ledger with `step_ns`, `bucket`, usd (None: not known), gpu_s and tokens."""
+    return list(Ledger(fleet, attempts, requests, observed).rows())
+
+
+def bucket_of(request: Row) -> str:
+    """Where the delivering attempt of a request goes."""
+    if request["outcome"] == "cancelled" and request["verdict"] != "in_flight":
+        return "abandoned"
+    return "unevaluable" if request["verdict"] == "in_flight" else str(request["verdict"])
+
+
+class Ledger:
+    """A fleet's ledger while it is computed."""
+
+    def __init__(self, fleet: Fleet, attempts: list[Row], requests: list[Row], observed: Span) -> None:
+        self.fleet, self.attempts, self.requests = fleet, attempts, requests
+        self.replicas = Replicas(fleet, attempts)
+        self.step_ns = fleet.settings.get("costs", {}).get("step_s", 300) * S
+        self.days = (observed[0] // DAY * DAY, observed[1] // DAY * DAY + DAY)
+        self.buckets = {
+            attempt["attempt_id"]: bucket_of(request)
+            if attempt["attempt_id"] == request["delivering_attempt_id"]
+            else "retry"
+            for request in requests
+            for attempt in request["tries"]
+        }
+        self.bought = [attempt for attempt in attempts if not self.replicas.runs(attempt)]
+
+    def rows(self) -> Iterator[Row]:
+        """Rows of every step of the days."""
+        for begin in range(*self.days, self.step_ns):
+            span = (begin, begin + self.step_ns)
+            for row in (*self._of_replicas(span), *self._bought(span), *self._named(span), *self._of_nobody(span)):
+                if any(row[name] for name in ("usd", "gpu_s", "tokens")) or row["is_there"]:
+                    yield {**NOBODY, **row, "step_ns": begin}
+
+    def _of_replicas(self, span: Span) -> Iterator[Row]:
+        step = Step(self.replicas, span)
+        usd, unseen = step.charges()
+        for name, pool in self.replicas.pools.items():
+            own = [a for a in self.replicas.attempts.get(name, []) if self.replicas.runs(a) and _is_in(a, span)]
+            up, busy = length(step.up(name)), length(step.busy[name])
+            cost = usd[name]
+            gpus = self.replicas.rate(name)[1]
+            busy_usd = None if cost is None else cost * Fraction(busy, up) if up else cost
+            if up and (name in self.replicas.priced or self.replicas.sampled.get(name)):
+                idle = None if cost is None or busy_usd is None else cost - busy_usd
+                gpu_s = gpus * Fraction(up - busy, S)
+                yield _row("idle", idle, gpu_s, 0, pool=pool, replica=name, is_there=up > busy)
+            yield from self._shared(own, span, busy_usd, gpus * Fraction(busy, S))
+        for pool, amount in unseen.items():
+            yield _row("idle", amount, Fraction(0), 0, pool=pool)
+
+    def _shared(self, own: list[Row], span: Span, usd: Fraction | None, gpu_s: Fraction) -> Iterator[Row]:
+        """A replica's busy time among its attempts by work."""
+        shares = shares_of(self.fleet, own, span)
+        for attempt in own:
+            for bucket, (part, tokens) in shares[attempt["attempt_id"]].items():
+                cost = None if usd is None else usd * part
+                where = self.buckets[attempt["attempt_id"]] if bucket == "" else bucket
+                yield _row(where, cost, gpu_s * part, tokens, **_of(attempt, self.replicas), is_there=bucket == "")
+
+    def _bought(self, span: Span) -> Iterator[Row]:
+        """Attempts that are bought by the token, and what their models are billed."""
+        here = [attempt for attempt in self.bought if _is_in(attempt, span)]
+        billed: dict[str, Fraction] = defaultdict(Fraction)
+        for record in self.fleet.cost_records:
+            if self._is_for_model(record) and overlap(period(record), span):
+                billed[record["model"]] += usd_in(record, [span])
+        for model, usd in billed.items():
+            if not any(attempt["model"] == model for attempt in here):
+                yield _row("unattributed", usd, Fraction(0), 0, model=model)
+        for model in {attempt["model"] for attempt in here}:
+            own = [attempt for attempt in here if attempt["model"] == model]
+            shares = shares_of(self.fleet, own, span)
+            for attempt in own:
+                whole = self._price(attempt)
+                for bucket, (part, tokens) in shares[attempt["attempt_id"]].items():
+                    portion = shares_of(self.fleet, [attempt], span)[attempt["attempt_id"]][bucket][0]
+                    cost = None if whole is None else whole * portion * part_of(attempt, span)
+                    cost = billed[model] * part if model in billed else cost
+                    where = self.buckets[attempt["attempt_id"]] if bucket == "" else bucket
+                    yield _row(where, cost, Fraction(0), tokens, **_of(attempt, self.replicas), is_there=bucket == "")
+
+    def _price(self, attempt: Row) -> Fraction | None:
+        price = self.fleet.prices.get(attempt["model"])
+        given, output = attempt["input_tokens"], attempt["output_tokens"]
+        if price is None or given is None or output is None:
+            return exact(attempt["reported_cost_usd"])
+        cached = attempt["cached_input_tokens"] or 0
+        amounts = ((given - cached, "input"), (cached, "cached"), (output, "output"))
+        return sum((tokens * Fraction(price[kind]) for tokens, kind in amounts), Fraction(0))
+
+    def _is_for_model(self, record: Row) -> bool:
+        by_resource = record.get("pool") or record.get("replica") or names_request(record)
+        return record["basis"] in RANKS and bool(record.get("model")) and not by_resource
+
+    def _named(self, span: Span) -> Iterator[Row]:
+        """Records that name a request or a session, in the bucket of each verdict."""
+        for record in self.fleet.cost_records:
+            if not names_request(record) or not overlap(period(record), span):
+                continue
+            usd, found = usd_in(record, [span]), self._judged(record)
+            for request in found:
+                row = {name: request[name] for name in ("workload", "model", "pool", "route", "tenant", "request_key")}
+                row["attempt_id"] = request["delivering_attempt_id"]
+                yield _row(bucket_of(request), usd / len(found), Fraction(0), 0, **row)
+            if not found:
+                yield _row("unattributed", usd, Fraction(0), 0, **_scope(record))
+
+    def _judged(self, record: Row) -> list[Row]:
+        """Requests that a record names and that ended no longer before its period's end than labels may be late."""
+        last = record["period_end"]
+        since = last - int(exact(self.fleet.settings["label_lateness_s"]) * S)  # type: ignore[operator]
+        named = [row for row in self.requests if _is_named(record, row) and row["ended_at"] is not None]
+        return [row for row in named if since <= row["ended_at"]]
+
+    def _of_nobody(self, span: Span) -> Iterator[Row]:
+        """Overhead, which windows share, and what is billed to nothing that telemetry knows."""
+        for record in self.fleet.cost_records:
+            if record["basis"] == "overhead" and not names_request(record) and overlap(period(record), span):
+                yield _row("overhead", usd_in(record, [span]), Fraction(0), 0, **_scope(record))
+        for record in self.replicas.charged[2]:
+            if not self._is_for_model(record) and overlap(period(record), span):
+                yield _row("unattributed", usd_in(record, [span]), Fraction(0), 0, **_scope(record))
+
+
+def _is_named(record: Row, request: Row) -> bool:
+    if record.get("request_key"):
+        return bool(record["request_key"] == request["request_key"])
+    return bool(record["session_id"] == request["session_id"])
+
+
+def _scope(record: Row) -> Row:
+    return {name: record.get(name) for name in ("pool", "replica", "model", "workload", "route", "tenant")}
+
+
+def _of(attempt: Row, replicas: Replicas) -> Row:
+    row = {name: attempt[name] for name in ("attempt_id", "request_key", "workload", "model", "route", "replica")}
+    return {**row, "pool": replicas.pools.get(attempt["replica"]) or attempt["pool"], "tenant": attempt["tenant"]}
+
+
+def _row(
+    bucket: str,
+    usd: Fraction | None,
+    gpu_s: Fraction,
+    tokens: Fraction | int,
+    *,
+    is_there: bool = False,
+    **cut: str | None,
+) -> Row:
+    return {"bucket": bucket, "usd": usd, "gpu_s": gpu_s, "tokens": tokens, "is_there": is_there, **cut}
+
+
+def _is_in(attempt: Row, span: Span) -> bool:
+    return part_of(attempt, span) > 0

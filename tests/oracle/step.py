@@ -1,0 +1,70 @@
+"""What replicas were and cost in one step of the ledger: docs/semantics.md#what-a-replica-costs."""
+
+from collections import defaultdict
+from fractions import Fraction
+from itertools import pairwise
+
+from oracle.fleet import S
+from oracle.replicas import RANKS, Replicas, period, usd_in
+from oracle.spans import Span, length, overlap, union, within
+
+
+class Step:
+    """What each replica of a fleet was and cost in one step of the ledger."""
+
+    def __init__(self, replicas: Replicas, span: Span) -> None:
+        self.replicas = replicas
+        self.span = span
+        self.seen = {name: within(spans, [span]) for name, spans in replicas.seen.items()}
+        self.busy = {name: within(spans, [span]) for name, spans in replicas.busy.items()}
+        own, pooled, _ = replicas.charged
+        self.own = [(row, name) for row, name in own if overlap(period(row), span)]
+        self.pooled = [(row, pool) for row, pool in pooled if overlap(period(row), span)]
+
+    def up(self, name: str) -> list[Span]:
+        """Time in which a replica was seen or a record names it."""
+        named = [period(row) for row, own in self.own if own == name]
+        return union([*self.seen[name], *within(union(named), [self.span])])
+
+    def moments(self) -> list[Span]:
+        """The step cut wherever a period or the sight of a replica begins or ends."""
+        edges = {*self.span}
+        edges |= {at for row, _ in (*self.own, *self.pooled) for at in period(row)}
+        edges |= {at for spans in self.seen.values() for span in spans for at in span}
+        inside = sorted(at for at in edges if self.span[0] <= at <= self.span[1])
+        return list(pairwise(inside))
+
+    def charges(self) -> tuple[dict[str, Fraction | None], dict[str, Fraction]]:
+        """USD of each replica (None: not priced), and USD of pools in which nobody was seen."""
+        usd: dict[str, Fraction | None] = dict.fromkeys(self.seen)
+        unseen: dict[str, Fraction] = defaultdict(Fraction)
+        for moment in self.moments():
+            for name in self.seen:
+                price = self._price(name, moment)
+                if price is not None:
+                    usd[name] = (usd[name] or Fraction(0)) + price
+            for rank in RANKS:
+                for row, pool in self.pooled:
+                    if row["basis"] == rank and overlap(period(row), moment) and not self._there(pool, moment):
+                        unseen[pool] += usd_in(row, [moment])
+        return usd, unseen
+
+    def _there(self, pool: str | None, moment: Span) -> list[str]:
+        return [name for name in self.replicas.of_pool(pool) if within(self.seen[name], [moment])]
+
+    def _price(self, name: str, moment: Span) -> Fraction | None:
+        """USD of a replica in a moment by the best basis; None where nothing prices it."""
+        pool = self.replicas.pools[name]
+        there = self._there(pool, moment)
+        for rank in RANKS:
+            own = [row for row, of in self.own if of == name and row["basis"] == rank]
+            shared = [row for row, of in self.pooled if of == pool and row["basis"] == rank]
+            mine = [usd_in(row, [moment]) for row in own if overlap(period(row), moment)]
+            if name in there:
+                mine += [usd_in(row, [moment]) / len(there) for row in shared if overlap(period(row), moment)]
+            if mine:
+                return sum(mine, Fraction(0))
+        rate, gpus = self.replicas.rate(name)
+        if rate is None or name not in there:
+            return None
+        return rate * gpus * Fraction(length([moment]), S)

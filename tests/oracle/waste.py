@@ -1,0 +1,115 @@
+"""Where money went by window, slice and bucket: docs/semantics.md#cost-of-a-window, #idle-time, #overhead."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from oracle.fleet import Fleet, Row
+from oracle.ledger import bucket_of
+from oracle.windows import DIMENSIONS, Key, slice_keys, window_of
+
+Amount = dict[str, Any]
+FREE = ("idle", "overhead", "unattributed")
+NOTHING: Amount = {"usd": None, "direct_usd": None, "gpu_s": Fraction(0), "tokens": Fraction(0)}
+
+
+def loaded(fleet: Fleet, ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, list[Row]]:
+    """The ledger of each window with its idle time and overhead on those who carry them."""
+    by_window: dict[int, list[Row]] = defaultdict(list)
+    for row in ledger:
+        by_window[window_of(row["step_ns"], window_s)].append(row)
+    ended: dict[int, list[Row]] = defaultdict(list)
+    for request in requests:
+        if request["ended_at"] is not None:
+            ended[window_of(request["ended_at"], window_s)].append(request)
+    return {start: _carried(rows, ended.get(start, [])) for start, rows in by_window.items()}
+
+
+def _carried(rows: list[Row], ended: list[Row]) -> list[Row]:
+    direct = [row | {"direct_usd": row["usd"]} for row in rows if row["bucket"] not in FREE]
+    found = direct + [row for row in rows if row["bucket"] == "unattributed"]
+    for row in rows:
+        if row["bucket"] == "idle":
+            found += _by_gpu_time(row, direct)
+        elif row["bucket"] == "overhead":
+            found += _by_request(row, ended)
+    return found
+
+
+def _by_gpu_time(idle: Row, direct: list[Row]) -> list[Row]:
+    served = [row for row in direct if row["pool"] == idle["pool"] and row["gpu_s"]]
+    total = sum(row["gpu_s"] for row in served)
+    if not total:
+        return [idle]
+    return [_part(idle, row, row["gpu_s"] / total) | {"pool": idle["pool"], "bucket": "idle"} for row in served]
+
+
+def _by_request(overhead: Row, ended: list[Row]) -> list[Row]:
+    scope = {name: overhead[name] for name in ("pool", "model", "workload", "route", "tenant") if overhead[name]}
+    meant = [row for row in ended if all(row[name] == value for name, value in scope.items())]
+    if not meant:
+        return [overhead | {"bucket": "unattributed"}]
+    return [_part(overhead, row, Fraction(1, len(meant))) | {"bucket": bucket_of(row)} for row in meant]
+
+
+def _part(row: Row, by: Row, part: Fraction) -> Row:
+    amounts = {name: None if row[name] is None else row[name] * part for name in ("usd", "gpu_s", "tokens")}
+    return {**row, **{name: by[name] for name in DIMENSIONS}, **amounts, "direct_usd": None}
+
+
+def by_slice(rows: Iterable[Row]) -> dict[tuple[Any, ...], Amount]:
+    """Amounts by slice and bucket; usd is None where no row has any."""
+    found: dict[tuple[Any, ...], Amount] = {}
+    for row in rows:
+        for cut in slice_keys(row):
+            amount = found.setdefault((*cut, row["bucket"]), dict(NOTHING))
+            for name in ("gpu_s", "tokens"):
+                amount[name] += row[name]
+            for name in ("usd", "direct_usd"):
+                amount[name] = plus(amount[name], row.get(name))
+    for amount in found.values():
+        if amount["usd"] is not None:
+            amount["direct_usd"] = amount["direct_usd"] or Fraction(0)
+    return found
+
+
+def plus(one: Fraction | None, other: Fraction | None) -> Fraction | None:
+    """The sum of what is known; None where nothing is."""
+    return other if one is None else one if other is None else one + other
+
+
+def waste(fleet: Fleet, ledger: list[Row], requests: list[Row]) -> dict[tuple[Any, ...], Amount]:
+    """Rows of `waste` as measured, before unlabelled cost is estimated, by window, slice and bucket."""
+    found = {}
+    for window_s in fleet.settings["windows_s"]:
+        for start, rows in loaded(fleet, ledger, requests, window_s).items():
+            for (slice_, *cut, bucket), amount in by_slice(rows).items():
+                found[start, window_s, slice_, *cut, bucket] = amount
+    return found
+
+
+def window_costs(found: dict[tuple[Any, ...], Amount]) -> dict[Key, Amount]:
+    """Cost of each window and slice, and the share of it that was wasted."""
+    costs: dict[Key, Amount] = {}
+    for (*key, bucket), amount in found.items():
+        cost = costs.setdefault(tuple(key), dict.fromkeys(("cost_usd", "direct_cost_usd", "wasted")))  # type: ignore[arg-type]
+        cost["cost_usd"] = plus(cost["cost_usd"], amount["usd"])
+        cost["direct_cost_usd"] = plus(cost["direct_cost_usd"], amount["direct_usd"])
+        if bucket not in {"accepted", "unlabelled"}:
+            cost["wasted"] = plus(cost["wasted"], amount["usd"])
+    return {key: _with_ratio(cost) for key, cost in costs.items()}
+
+
+def _with_ratio(cost: Amount) -> Amount:
+    wasted, usd = cost.pop("wasted") or 0, cost["cost_usd"]
+    return cost | {"wasted_ratio": wasted / usd if usd else None}
+
+
+def request_costs(ledger: list[Row]) -> dict[str, Fraction]:
+    """What each request cost: the ledger's rows that name it."""
+    found: dict[str, Fraction] = defaultdict(Fraction)
+    for row in ledger:
+        if row["request_key"] is not None and row["usd"] is not None:
+            found[row["request_key"]] += row["usd"]
+    return found

@@ -1,0 +1,122 @@
+"""A fleet as landing files and goodput.toml, the rows in any number of files."""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from oracle.fleet import Fleet, Row
+
+RECORDS = (
+    *("attempt_id", "layer", "instrumentation", "trace_id", "span_id", "parent_span_id", "request_key", "response_id"),
+    *("tenant", "session_id", "model", "replica", "pool", "route", "streamed", "input_tokens", "cached_input_tokens"),
+    *("output_tokens", "draft_tokens", "accepted_draft_tokens", "preemptions", "recomputed_tokens", "outcome"),
+    *("finish_reason", "error_type", "reported_attempts", "reported_cost_usd"),
+)
+LABELS = (
+    *("label_id", "trace_id", "span_id", "response_id", "request_key", "session_id", "evaluator", "passed", "score"),
+    *("label", "withdrawn"),
+)
+BILLS = (
+    *("cost_id", "basis", "pool", "replica", "model", "amount_usd", "workload", "route", "tenant", "request_key"),
+    "session_id",
+)
+SOURCES = {
+    "records": ("attempts", RECORDS, ("started_at", "ended_at", "first_token_at", "intended_at")),
+    "labels": ("quality_labels", LABELS, ("labelled_at", "revised_at")),
+    "bills": ("cost_records", BILLS, ("period_start", "period_end")),
+}
+DURATIONS = ("queue_s", "itl_p95_s", "jitter_s")
+
+
+def write(fleet: Fleet, folder: Path, *, shuffle: Random | None = None) -> Path:
+    """Write everything below `folder`; returns the path of goodput.toml."""
+    settings(fleet, folder)
+    for name, text in files(fleet, shuffle).items():
+        path = folder / "landing" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / "goodput.toml"
+
+
+def settings(fleet: Fleet, folder: Path) -> None:
+    """Write goodput.toml with the fleet's settings and the sources of its rows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "landing").mkdir(exist_ok=True)
+    chosen = {**fleet.settings, "landing": ["landing"], "lake": "lake", "alarms": {"enabled": False}}
+    chosen["sources"] = {name: _source(name, rows) for name, rows in _rows(fleet).items() if rows}
+    (folder / "goodput.toml").write_text(toml(chosen))
+
+
+def files(fleet: Fleet, shuffle: Random | None = None) -> dict[str, str]:
+    """Text by name: each kind in one file, or in a random number of them in random order."""
+    found = {}
+    for kind, rows in (("records", fleet.records), ("labels", fleet.labels)):
+        for n, part in enumerate(_parts(rows, shuffle)):
+            found[f"{kind}/{n}.jsonl"] = "".join(json.dumps(row) + "\n" for row in part)
+    if fleet.readings:
+        found["metrics.jsonl"] = "".join(_metrics(reading) for reading in fleet.readings)
+    if fleet.prices:
+        found["prices/model_prices_and_context_window.json"] = json.dumps(_price_list(fleet.prices))
+    for n, bill in enumerate(fleet.bills):
+        found[f"bills/{n}.jsonl"] = "".join(json.dumps(row) + "\n" for row in bill)
+    return found
+
+
+def _parts(rows: list[Row], shuffle: Random | None) -> list[list[Row]]:
+    if shuffle is None:
+        return [rows] if rows else []
+    rows = shuffle.sample(rows, len(rows))
+    count = shuffle.randint(1, 4)
+    return [part for n in range(count) if (part := rows[n::count])]
+
+
+def _metrics(reading: Row) -> str:
+    """A reading as a line of OTLP metrics."""
+    named = {"k8s.pod.name": reading["replica"], "deployment": reading["pool"], "model_name": reading["model"]}
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in named.items()]
+    point = {"timeUnixNano": str(reading["at"]), "asDouble": reading["kv"], "attributes": attributes[1:]}
+    metrics = [{"name": "vllm:kv_cache_usage_perc", "gauge": {"dataPoints": [point]}}]
+    resource = {"resource": {"attributes": attributes[:1]}, "scopeMetrics": [{"metrics": metrics}]}
+    return json.dumps({"resourceMetrics": [resource]}) + "\n"
+
+
+def _price_list(prices: dict[str, dict[str, str]]) -> Row:
+    """Token prices as LiteLLM writes them."""
+    names = {
+        "input": "input_cost_per_token",
+        "cached": "cache_read_input_token_cost",
+        "output": "output_cost_per_token",
+    }
+    said = {"litellm_provider": "openai", "mode": "chat"}
+    return {model: said | {names[kind]: float(usd) for kind, usd in of.items()} for model, of in prices.items()}
+
+
+def _rows(fleet: Fleet) -> dict[str, list[Row]]:
+    return {"records": fleet.records, "labels": fleet.labels, "bills": [row for bill in fleet.bills for row in bill]}
+
+
+def _source(name: str, rows: list[Row]) -> Row:
+    table, plain, times = SOURCES[name]
+    used = {column for row in rows for column in row}
+    columns: Row = {column: column for column in plain if column in used}
+    columns |= {column: {"column": column, "unit": "epoch_ns"} for column in times}
+    if name == "records":
+        columns |= {column: {"column": column, "unit": "s"} for column in DURATIONS}
+    return {"format": "jsonl", "path": f"{name}/*.jsonl", "table": table, "columns": columns}
+
+
+def toml(table: Row, path: str = "") -> str:
+    """A table of settings as TOML."""
+    plain = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    nested = {key: value for key, value in table.items() if isinstance(value, dict)}
+    lines = [f"[{path}]"] if path else []
+    lines += [f"{json.dumps(key)} = {_value(value)}" for key, value in plain.items() if value is not None]
+    text = "\n".join(lines) + "\n"
+    return text + "".join(
+        toml(value, f"{path}.{json.dumps(key)}" if path else json.dumps(key)) for key, value in nested.items()
+    )
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value)
