@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from goodput.cli.headline import print_headline
+from goodput.plumbing.sql_files import connect, sql_file
 from published import run_at
 
 BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
@@ -118,3 +119,25 @@ def test_replicas_that_only_records_and_only_metrics_show_are_named(
     run_at(config)
     print_headline(config, None)
     assert warned not in capsys.readouterr().out
+
+
+def test_workloads_without_a_quality_gate_are_named_beside_those_that_have_one() -> None:
+    with connect() as connection:
+        connection.execute(
+            """
+            CREATE TEMP TABLE goodput AS
+            SELECT TIMESTAMPTZ '2026-11-20 00:00Z' AS window_start, 86400 AS window_s, * FROM (VALUES
+                ('overall', NULL, 0.72), ('workload', 'qa', 1.0), ('workload', 'fast', 0.0), ('workload', 'bulk', 0.0),
+                ('workload', 'unassigned', NULL)) AS rows(slice, workload, quality_gated_ratio)
+            """
+        )
+        asked = sql_file("without_quality").text
+        assert connection.execute(asked).fetchall() == [
+            (
+                "No quality gate judges 28.0 % of the requests that pass every other gate (workload bulk, fast): "
+                "goodput counts them by success and latency alone",
+            )
+        ]
+        # where no workload has one, the headline's `definition` says so
+        connection.execute("UPDATE goodput SET quality_gated_ratio = 0 WHERE quality_gated_ratio > 0")
+        assert connection.execute(asked).fetchall() == []

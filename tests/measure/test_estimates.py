@@ -134,7 +134,10 @@ def test_workloads_are_estimated_one_by_one_and_added(measured: pl.DataFrame) ->
     # never less sure than the ends of all parts at once
     assert parts["goodput_ci_low_rps"].sum() <= overall["goodput_ci_low_rps"] + 1e-12 < overall["goodput_rps"]
     assert overall["goodput_rps"] < overall["goodput_ci_high_rps"] <= parts["goodput_ci_high_rps"].sum() + 1e-12
-    assert overall["definition"] == "latency_constrained"  # one of them has no label
+    # one of them has no label, another no gate
+    assert overall["definition"] == "estimated"
+    passing = sum(sum(LABELLED[name]) for name in LABELLED) + 2 * (3 + 1 + 6)
+    assert overall["quality_gated_ratio"] == pytest.approx(passing / (passing + 7))
 
 
 def test_a_total_is_surer_than_its_parts_and_as_sure_as_the_sample_of_all(tmp_path: Path) -> None:
@@ -239,6 +242,29 @@ def test_tokens_are_estimated_by_the_labelled_rate_weighted_by_tokens(tmp_path: 
     assert tokens(10) == pytest.approx(42)  # no label: what passed the other gates
     assert tokens(0, "strict") == pytest.approx(300)
     assert tokens(15) >= 0  # no labelled token: nothing can be said by weight
+
+
+def test_what_fails_anyway_does_not_take_the_labels_from_the_rest(tmp_path: Path) -> None:
+    # 16 client errors in no workload beside 8 answers that were all judged
+    rows = requests_of("qa", 6, 2, 0)
+    rows += [judged(f"e{n}", "failed", 30.0 + n, workload="unassigned") for n in range(16)]
+    rows += [judged("u", "ungated", workload="unassigned")]
+    frame = windows(tmp_path, rows, Settings(workloads={"qa": GATED}))
+    named = ("definition", "quality_gated_ratio", "quality_coverage_ratio")
+    assert [row_of(frame)[name] for name in named] == ["full", 1, 1]
+    alone = row_of(frame, slice="workload", workload="unassigned")
+    assert [alone[name] for name in named] == ["latency_constrained", None, None]
+
+
+def test_a_total_over_workloads_with_and_without_a_quality_gate_is_estimated(tmp_path: Path) -> None:
+    # 8 judged answers, and 24 that no judge will ever see: a quarter of what passes every other gate has the gate
+    rows = requests_of("qa", 6, 2, 0) + requests_of("fast", 24, 0, 0, gated=False)
+    frame = windows(tmp_path, rows, Settings(workloads={"qa": GATED, "fast": Workload()}))
+    named = ("definition", "quality_gated_ratio", "quality_coverage_ratio")
+    assert [row_of(frame)[name] for name in named] == ["estimated", 0.25, 1]
+    found = {name: row_of(frame, slice="workload", workload=name) for name in ("qa", "fast")}
+    assert [found["qa"][name] for name in named] == ["full", 1, 1]
+    assert [found["fast"][name] for name in named] == ["latency_constrained", 0, None]
 
 
 def test_what_no_workload_selects_is_offered_and_never_goodput(tmp_path: Path) -> None:

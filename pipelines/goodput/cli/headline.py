@@ -38,8 +38,9 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
             shown = [i for i in range(len(names)) if any(row[i] is not None for row in rows)]
             if rows:
                 out.print(table([names[i] for i in shown], [tuple(row[i] for i in shown) for row in rows], out.width))
-        for (line,) in connection.execute(sql_file("latest_disruption").text).fetchall():
-            out.print(line)
+        for relation in ("without_quality", "latest_disruption"):
+            for (line,) in connection.execute(sql_file(relation).text).fetchall():
+                out.print(line)
         print_warnings(out, connection)
         alarms, silent = (connection.execute(asked).fetchall() for asked in (_ALARMS, _SILENT))
     for firing, armed, expected, over_budget in alarms:

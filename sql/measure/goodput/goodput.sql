@@ -33,12 +33,8 @@ ruled AS (
     SELECT
         s.*,
         coalesce(w.has_quality, false) AS has_quality,
-        CASE
-            WHEN s.offered = 0 THEN 0
-            WHEN w.has_quality IS NOT TRUE OR (s.need > 0 AND s.labelled = 0) THEN 2
-            WHEN s.labelled < s.need THEN 1
-            ELSE 0
-        END AS doubt
+        -- requests that pass every other gate: what failed one is in no doubt, whatever a judge would say
+        CASE WHEN w.has_quality THEN s.need ELSE s.accepted END AS passing
     FROM strata AS s
     LEFT JOIN workload_rules AS w USING (workload)
 ),
@@ -58,8 +54,13 @@ summed AS (
         coalesce(sum(passed_tokens) FILTER (WHERE NOT has_quality), 0)::BIGINT AS ungated_tokens,
         coalesce(sum(need) FILTER (WHERE has_quality), 0)::BIGINT AS need,
         coalesce(sum(labelled) FILTER (WHERE has_quality), 0)::BIGINT AS labelled,
-        -- a window in which nothing ended is as sure as its workloads can make it
-        CASE WHEN sum(offered) = 0 AND NOT bool_or(has_quality) THEN 2 ELSE max(doubt) END AS doubt
+        ratio(sum(need), sum(passing)) AS quality_gated_ratio,
+        CASE
+            -- where nothing passes, it is as sure as its workloads can make it
+            WHEN NOT bool_or(has_quality) OR (sum(passing) > 0 AND sum(labelled) = 0) THEN 'latency_constrained'
+            WHEN sum(labelled) < sum(passing) THEN 'estimated'
+            ELSE 'full'
+        END AS definition
     FROM ruled
     GROUP BY ALL
 ),
@@ -99,8 +100,9 @@ SELECT
     ratio(goodput_requests, w.offered) AS goodput_ratio,
     ratio(w.low, w.offered) AS goodput_ratio_ci_low,
     ratio(w.high, w.offered) AS goodput_ratio_ci_high,
-    CASE WHEN w.unweighted THEN 'unweighted' ELSE ['full', 'estimated', 'latency_constrained'][w.doubt + 1] END AS definition,
+    CASE WHEN w.unweighted THEN 'unweighted' ELSE w.definition END AS definition,
     w.need AS need_label, w.labelled,
+    w.quality_gated_ratio,
     ratio(w.labelled, w.need) AS quality_coverage_ratio,
     w.succeeded_tokens / w.window_s AS output_tps,
     CASE WHEN NOT w.unweighted THEN w.estimate_tokens / w.window_s END AS output_token_goodput_tps,
@@ -128,6 +130,9 @@ SELECT
     ratio(goodput_requests + w.unobserved, w.offered + w.unobserved) AS goodput_ratio_high,
     -- a p99 of fewer than 100 values is no better than their maximum
     least(w.succeeded, w.offered - w.unevaluable) < 100 AS low_n,
+    greatest(0, least(w.start_s + w.window_s, p.observed_until_s) - greatest(w.start_s, p.observed_from_s)) AS observed_s,
+    ratio(w.succeeded, observed_s) AS throughput_observed_rps,
+    ratio(goodput_requests, observed_s) AS goodput_observed_rps,
     w.start_s < p.observed_from_s OR w.start_s + w.window_s > p.observed_until_s AS partial
 FROM estimated AS w
 JOIN slice_quantiles AS s USING (slice)

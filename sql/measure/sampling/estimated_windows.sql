@@ -16,7 +16,8 @@ WITH bounded AS (
             ELSE upper
         END AS point,
         CASE
-            WHEN sampled THEN coalesce(need_tokens * token_rate, 0)
+            -- of no labelled token the share of the requests
+            WHEN sampled THEN need_tokens * coalesce(token_rate, pass_rate)
             WHEN policy = 'estimate' AND sampling <> 'none' AND rate IS NOT NULL
                 THEN least(upper_tokens, greatest(lower_tokens, need_tokens * rate))
             WHEN policy = 'fail' THEN lower_tokens
