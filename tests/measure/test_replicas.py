@@ -11,6 +11,7 @@ import pytest
 
 from goodput.measure.nodes import REPLICAS
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.hours import HOUR_NS
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
 from river import START_S, Row, at_ns, made
@@ -24,6 +25,7 @@ def attempt(start: float, end: float, **given: Any) -> Row:
         "model": "m",
         "started_ns": at_ns(start),
         "ended_ns": at_ns(end),
+        "part_hour": at_ns(end) // HOUR_NS,
         "outcome": "ok",
         **given,
     }
@@ -50,12 +52,15 @@ def rows_of(
 ) -> dict[str, dict[tuple[float, str], Row]]:
     """Rows of both tables for the hour after START_S, by (minute, replica)."""
     with connect() as connection:
-        for name, rows in (("attempts", attempts), ("replica_samples", samples)):
-            connection.register(name, pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
+        schema = arrow_schema("attempts").append(pa.field("part_hour", pa.int64()))
+        connection.register("attempts", pa.Table.from_pylist(list(attempts), schema=schema))
+        rows = pa.Table.from_pylist(list(samples), schema=arrow_schema("replica_samples"))
+        connection.register("replica_samples", rows)
         asked = {
             "grains": {"window_s": grain},
             "measured_range": {"from_s": START_S, "until_s": START_S + 3600},
             "sample_options": {"staleness_ns": staleness_s * 10**9},
+            "ledger_options": {"step_ns": 300 * 10**9, "staleness_ns": staleness_s * 10**9, "reach_h": 1},
         }
         for name, row in asked.items():
             connection.register(name, as_rows(name, row))

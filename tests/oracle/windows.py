@@ -10,6 +10,7 @@ from oracle.quantiles import quantile
 
 SLICES = {
     "overall": (),
+    "model": ("model",),
     "pool": ("pool",),
     "workload": ("workload",),
     "workload_model": ("workload", "model"),

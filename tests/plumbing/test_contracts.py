@@ -30,7 +30,8 @@ TABLES = (
     ),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
     "judged_hours",
-    *("label_records", "label_rows", "landed_files", "load_windows", "ops_events", "price_lines", "quality_labels"),
+    *("label_records", "label_rows", "landed_files", "latest_window", "load_windows"),
+    *("ops_events", "price_lines", "quality_labels"),
     *(
         "quarantine",
         "record_rows",
@@ -59,6 +60,7 @@ TABLES = (
         "unjoined_labels",
         "unknown_metrics",
         "unused_cost_lines",
+        "warnings",
         "waste",
     ),
 )
@@ -76,7 +78,7 @@ STORED = {
             session_label_records source_rows""",
     },
     "measured": {
-        "none": "blocked_partitions disruption_cost disruption_frequency frontier",
+        "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings",
         "hour": "cost_ledger coverage",
         "day": "disruptions id_hours",
         "windows": """cache_by_replica gate_failures goodput load_windows replica_histograms replica_windows

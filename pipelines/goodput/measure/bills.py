@@ -21,10 +21,13 @@ _DAY_H = 24
 def billed_range(context: Context) -> tuple[int, int]:
     """The hours since the Unix epoch, from and until, of the UTC days from the first to the last with telemetry.
 
-    Their bills are in the ledger; those of other days are outside (docs/semantics.md#bills).
+    Their bills are in the ledger; those of other days are outside (docs/semantics.md#reconciliation). A reading that is
+    dated ahead makes no last day.
     """
+    last_ns = max(context.observed_ns[1], context.now_ns)
     sampled = context.lake.catalog["replica_samples"].parts
     hours = [epoch_hour(hour) for hour, parts in sampled.items() if any(part.rows for part in parts)]
+    hours = [hour for hour in hours if hour * HOUR_NS <= last_ns]
     if context.observed_ns[1]:
         hours += [instant // HOUR_NS for instant in context.observed_ns]
     if not hours:

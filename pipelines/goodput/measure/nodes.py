@@ -8,7 +8,7 @@ from goodput.join.workloads import workload_rows
 from goodput.measure import bills, cost_ledger, coverage, disruptions, frontier, id_hours, replicas, warnings, windows
 from goodput.measure.gates import gate_order, gate_rows
 from goodput.measure.lookback import longest_windows
-from goodput.measure.slices import slices
+from goodput.measure.slices import slice_cuts, slices
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
 from goodput.plumbing.node import Node
 
@@ -41,9 +41,9 @@ WASTE = Node(
     ("waste",),
     "Where dollars, GPU time and tokens went, by window, slice and bucket.",
     compute_sql,
-    lookaround=lambda _: {"cost_ledger": coverage.OWN_HOURS},
-    from_settings={"ledger_options": cost_ledger.ledger_options},
-    from_batch={"grains": grains, "slices": slices},
+    lookaround=cost_ledger.around_waste,
+    from_settings={"ledger_options": cost_ledger.ledger_options, "slices": slices, "slice_cuts": slice_cuts},
+    from_batch={"grains": grains},
 )
 WINDOWS = Node(
     "windows",
@@ -52,13 +52,13 @@ WINDOWS = Node(
     "Windows of goodput.",
     windows.compute_windows,
     lookaround=windows.lookaround,
-    from_settings={"workload_rules": workload_rows, "gates": lambda _: gate_order()},
-    from_batch={
-        "grains": grains,
-        "measured_range": measured_range,
-        "window_options": windows.window_options,
+    from_settings={
+        "workload_rules": workload_rows,
+        "gates": lambda _: gate_order(),
         "slices": slices,
+        "slice_cuts": slice_cuts,
     },
+    from_batch={"grains": grains, "measured_range": measured_range, "window_options": windows.window_options},
     beside=windows.observed_edges,
     span={"session_hours": windows.session_partitions},
     appended=("restatements",),
@@ -68,9 +68,9 @@ REPLICAS = Node(
     "measure",
     ("cache_by_replica", "replica_histograms", "replica_windows"),
     "Caches, queues, gauges and histograms of each replica.",
-    compute_sql,
+    replicas.compute_windows,
     lookaround=replicas.lookaround,
-    from_settings=JOIN_TABLES,
+    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options},
     from_batch={"grains": grains, "measured_range": measured_range},
 )
 FRONTIER = Node(

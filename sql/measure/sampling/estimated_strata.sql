@@ -1,5 +1,5 @@
 -- description: Each stratum's accepted requests and tokens, estimated from its labels, with Wilson's interval at the size that its design is worth (docs/semantics.md#goodput-from-a-sample)
--- grain: slice, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s
+-- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s
 -- reads: label_clusters, label_strata, workload_rules
 -- unit: design_effect: variance beside that of as many requests labelled one by one
 WITH ruled AS (
@@ -14,7 +14,7 @@ WITH ruled AS (
         sum(s.passed) OVER of_workload AS all_passed
     FROM label_strata AS s
     JOIN workload_rules AS w USING (workload)
-    WINDOW of_workload AS (PARTITION BY slice, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
+    WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
 ),
 clustered AS (
     SELECT
@@ -32,7 +32,7 @@ clustered AS (
         all_labelled / (1 + by_session * (all_labelled / (all_labelled - coalesce(c.followers, 0)) - 1)) AS draws
     FROM ruled AS r
     LEFT JOIN label_clusters AS c
-        ON c.slice = r.slice AND c.window_s = r.window_s AND c.start_s = r.start_s AND c.workload = r.workload
+        ON c.slice = r.slice AND c.slice_value IS NOT DISTINCT FROM r.slice_value AND c.window_s = r.window_s AND c.start_s = r.start_s AND c.workload = r.workload
         AND c.k_workload IS NOT DISTINCT FROM r.k_workload AND c.k_model IS NOT DISTINCT FROM r.k_model
         AND c.k_pool IS NOT DISTINCT FROM r.k_pool AND c.k_route IS NOT DISTINCT FROM r.k_route
 ),

@@ -1,5 +1,5 @@
 -- description: Accepted requests and tokens of all workloads with a quality gate, window by window, with interval and bounds (docs/semantics.md#goodput-from-a-sample)
--- grain: slice, window_s, start_s, k_workload, k_model, k_pool, k_route
+-- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route
 -- reads: estimated_strata
 -- Sampled strata: the wider of square-and-add and Wilson at the size that they are worth together. What is not sampled gives
 -- bounds, which add up linearly.
@@ -33,7 +33,7 @@ WITH bounded AS (
 -- what is not sampled gives no distances to square, only ends
 summed AS (
     SELECT
-        slice, window_s, start_s, k_workload, k_model, k_pool, k_route,
+        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route,
         -- in order, so that the same strata always give the same last digit
         sum(point ORDER BY workload, model, pool, route, part_s) AS estimate,
         sum(point_tokens ORDER BY workload, model, pool, route, part_s) AS estimate_tokens,

@@ -1,11 +1,11 @@
 -- description: Requests that need a label and those that have one, by all that is recorded of where and when they were served
--- grain: window_s, start_s, workload, model, pool, route, part_s
--- reads: grains, measured_range, measured_requests
+-- grain: window_s, start_s, cut, slice_value, workload, model, pool, route, part_s
+-- reads: grains, label_requests
 -- unit: part_s: when a part of the window begins, of at most 24 parts and at least five minutes each
 SELECT
     window_s,
     ended_s // window_s * window_s AS start_s,
-    workload, model, pool, route,
+    cut, slice_value, workload, model, pool, route,
     ended_s // greatest(window_s // 24, least(window_s, 300)) * greatest(window_s // 24, least(window_s, 300)) AS part_s,
     count(*) AS need,
     count(pass_quality) AS labelled,
@@ -15,8 +15,6 @@ SELECT
     coalesce(sum(output_tokens) FILTER (WHERE pass_quality), 0)::DOUBLE AS passed_tokens,
     coalesce(sum(output_tokens::HUGEINT ** 2) FILTER (WHERE pass_quality IS NOT NULL), 0)::DOUBLE AS labelled_squares,
     coalesce(sum(output_tokens::HUGEINT ** 2) FILTER (WHERE pass_quality), 0)::DOUBLE AS passed_squares
-FROM measured_requests
+FROM label_requests
 CROSS JOIN grains
-CROSS JOIN measured_range
-WHERE needs_label AND ended_s >= from_s AND ended_s < until_s
 GROUP BY ALL

@@ -1,16 +1,20 @@
 -- description: The strata in which labels count as drawn at random: workloads, and their cells where label rates differ (docs/semantics.md#strata)
--- grain: slice, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s
--- reads: label_cells, slices
+-- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s
+-- reads: crowded_windows, kept_values, label_cells, slices
 WITH cells AS (
     SELECT
         s.slice,
+        kept_value(c.slice_value, f.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
         CASE WHEN s.by_workload THEN c.workload END AS k_workload,
         CASE WHEN s.by_model THEN c.model END AS k_model,
         CASE WHEN s.by_pool THEN c.pool END AS k_pool,
         CASE WHEN s.by_route THEN c.route END AS k_route,
-        c.*
+        c.* EXCLUDE (cut, slice_value)
     FROM label_cells AS c
-    CROSS JOIN slices AS s
+    JOIN slices AS s USING (cut)
+    LEFT JOIN crowded_windows AS f ON f.cut = c.cut AND f.window_s = c.window_s AND f.start_s = c.start_s
+    LEFT JOIN kept_values AS k
+        ON k.cut = c.cut AND k.window_s = c.window_s AND k.start_s = c.start_s AND k.slice_value = c.slice_value
 ),
 rated AS (
     SELECT
@@ -21,7 +25,7 @@ rated AS (
             / nullif(label_rate * (1 - label_rate), 0) AS unlike,
         count(*) OVER of_workload - 1 AS df
     FROM cells
-    WINDOW of_workload AS (PARTITION BY slice, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
+    WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
 ),
 placed AS (
     SELECT
@@ -32,7 +36,7 @@ placed AS (
     FROM rated
 )
 SELECT
-    slice, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
+    slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
     CASE WHEN apart THEN model END AS model,
     CASE WHEN apart THEN pool END AS pool,
     CASE WHEN apart THEN route END AS route,
