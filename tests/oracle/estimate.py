@@ -13,8 +13,6 @@ from typing import Any
 from oracle.fleet import Fleet, Row, S
 from oracle.quantiles import student, wilson
 
-SURENESS = ("full", "estimated", "latency_constrained")
-
 
 @dataclass(frozen=True)
 class Sample:
@@ -202,15 +200,22 @@ def _together(samples: list[Sample]) -> tuple[float, float]:
     return max(low, sum(s.ends[0] for s in samples)), min(high, sum(s.ends[1] for s in samples))
 
 
-def definition(fleet: Fleet, rows: list[Row]) -> str:
-    """As sure as the least sure of its workloads."""
-    found = {_sureness(fleet.workloads.get(name, {}), own) for name, own in by_workload(rows).items()}
-    return max(found, key=SURENESS.index, default="full")
-
-
-def _sureness(workload: Row, rows: list[Row]) -> str:
-    if workload.get("quality") is None:
+def definition(fleet: Fleet, rows: list[Row], arrived: set[str]) -> str | set[str]:
+    """What is known of the quality of the requests that pass every other gate; `arrived`: workloads with none over."""
+    there = {row["workload"] for row in rows} & {*fleet.workloads}
+    gated = {name for name, workload in fleet.workloads.items() if workload.get("quality") is not None}
+    if not there:  # by whose idle time and work under way it is
+        return {"full", "latency_constrained"} if arrived else "latency_constrained"
+    if not there & gated:
         return "latency_constrained"
-    needing = [row for row in rows if row["needs_label"]]
-    labelled = sum(row["pass_quality"] is not None for row in needing)
-    return "full" if labelled == len(needing) else "estimated" if labelled else "latency_constrained"
+    passing = [row for row in rows if row["needs_label"] or (row["verdict"] == "accepted")]
+    judged = sum(row["needs_label"] and row["pass_quality"] is not None for row in passing)
+    if judged == len(passing):
+        return "full" if passing or there <= gated else "latency_constrained"
+    return "estimated" if judged else "latency_constrained"
+
+
+def quality_gated_ratio(rows: list[Row]) -> Fraction | None:
+    """Share of the requests that pass every other gate which has a quality gate."""
+    passing = [row for row in rows if row["needs_label"] or (row["verdict"] == "accepted")]
+    return Fraction(sum(row["needs_label"] for row in passing), len(passing)) if passing else None
