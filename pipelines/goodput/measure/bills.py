@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import HOUR_NS, HOUR_S, epoch_hour, hour_label
-from goodput.plumbing.node import Batch, Context
+from goodput.plumbing.node import Batch, Context, hours_in
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import connect, read_parts
 
@@ -82,6 +82,14 @@ def request_partitions(context: Context, hour: str) -> Collection[str]:
     ends = _named_ends(only_file(context, "cost_records")).get(number)
     first, last = (min(number, ends[0] - lateness_h), max(number, ends[1])) if ends else (number, number)
     return [hour_label(one) for one in range(first, last + reach + 1)]
+
+
+def wasted_request_partitions(context: Context, partition: str) -> Collection[str]:
+    """Hours of requests that waste reads: its own; with slices by tenant or attribute, those that the ledger reads."""
+    hours = hours_in(partition)
+    if not context.settings.slices.by:
+        return hours
+    return set().union(*(request_partitions(context, hour) for hour in hours))
 
 
 @lru_cache(maxsize=4)

@@ -38,12 +38,6 @@ def lookaround(context: Context) -> Mapping[str, Lookaround]:
     }
 
 
-def around_waste(context: Context) -> Mapping[str, Lookaround]:
-    """The hour itself; where costs are cut by what their requests are of, requests that end later too."""
-    reach = context.request_reach_h if context.settings.slices.by else 0
-    return {"cost_ledger": Lookaround(calls=(0, 0)), "requests": Lookaround(0, reach)}
-
-
 def compute_hours(batch: Batch) -> Parts:
     """Charge the hours of a batch."""
     with connect() as connection:

@@ -41,9 +41,10 @@ WASTE = Node(
     ("waste",),
     "Where dollars, GPU time and tokens went, by window, slice and bucket.",
     compute_sql,
-    lookaround=cost_ledger.around_waste,
+    lookaround=lambda _: {"cost_ledger": coverage.OWN_HOURS},
     from_settings={"ledger_options": cost_ledger.ledger_options, "slices": slices, "slice_cuts": slice_cuts},
     from_batch={"grains": grains},
+    span={"requests": bills.wasted_request_partitions},
 )
 WINDOWS = Node(
     "windows",
