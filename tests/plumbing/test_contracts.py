@@ -16,8 +16,8 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
-    *("accepted_units", "alarm_events", "alarm_power", "alarm_series", "alarms", "attempts", "binding_gate"),
-    "blocked_partitions",
+    *("accepted_units", "alarm_events", "alarm_power", "alarm_series", "alarms", "attempts", "billed_buckets"),
+    *("binding_gate", "blocked_partitions"),
     *(
         "cache_by_replica",
         "cost_ledger",
@@ -34,6 +34,7 @@ TABLES = (
     *("price_lines", "quality_labels"),
     *(
         "quarantine",
+        "reconciliation",
         "record_rows",
         "replica_histograms",
         "replica_names",
@@ -79,8 +80,8 @@ STORED = {
     },
     "measured": {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings",
-        "hour": "cost_ledger coverage",
-        "day": "disruptions id_hours",
+        "hour": "billed_buckets cost_ledger coverage",
+        "day": "disruptions id_hours reconciliation",
         "windows": """cache_by_replica gate_failures goodput load_windows replica_histograms replica_windows
             restatements waste""",
     },
@@ -97,7 +98,7 @@ DERIVED = {
 }  # when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
-    "id_hours",
+    *("billed_buckets", "id_hours"),
     *("sample_records", "session_hours", "session_label_records", "span_links"),
 }
 INSIDE = {  # others are derived from these
