@@ -101,10 +101,14 @@ FRONTIER = Node(
     "frontier",
     "measure",
     ("frontier",),
-    "Goodput by offered load, from the load windows of the last busy week.",
-    compute_sql,
-    from_settings={"workload_rules": workload_rows},
-    span={"load_windows": frontier.last_busy_week, "goodput": frontier.last_busy_week},
+    "Goodput by offered load, and the knee, from the load windows of the last busy week.",
+    frontier.compute_frontier,
+    from_settings={"workload_rules": workload_rows, **frontier.SETTINGS_TABLES},
+    span={
+        "load_windows": frontier.last_busy_week,
+        "goodput": frontier.last_busy_week,
+        "disruptions": frontier.last_busy_days,
+    },
 )
 DISRUPTIONS = Node(
     "disruptions",

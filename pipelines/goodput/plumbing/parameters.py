@@ -81,6 +81,15 @@ PARAMETERS: Mapping[str, Parameter] = {
             ),
         ],
     ),
+    "frontier_options": _parameter("Whether disrupted windows count; one row.", [("include_disrupted", _FLAG)]),
+    "knee_fits": _parameter(
+        "The knee of each route and pool, requests per second and replica, as it was fitted.",
+        [
+            *_columns(("slice", "name"), _TEXT),
+            *_columns(("knee_rps", "knee_ci_low_rps", "knee_ci_high_rps"), _FLOAT),
+            ("knee_censored", _FLAG),
+        ],
+    ),
     "disruption_caps": _parameter(
         "How long a disruption by each kind of operation may last.", [("kind", _TEXT), ("cap_s", _FLOAT)]
     ),

@@ -330,6 +330,7 @@ class Disruptions(SettingsModel):
     recovery_tolerance_ratio: float = Field(default=0.10, gt=0, lt=1, allow_inf_nan=False, strict=True)
     cap_s: Seconds = 1200.0
     caps_s: dict[OpsKind, Seconds] = Field(default_factory=dict)
+    in_frontier: bool = Field(default=False, strict=True)
 
 
 class Schedule(SettingsModel):
