@@ -32,7 +32,16 @@ ALARMS = ("alarms", "alarm_events", "alarm_series", "alarm_power")
 MEASURED = (  # inside the database, which answers them wherever it is
     *ALARMS,
     *("blocked_partitions", "cache_by_replica", "cost_records", "coverage", "disruption_cost", "disruption_frequency"),
-    *("disruptions", "frontier", "gate_failures", "goodput", "ops_events", "quarantine", "replica_histograms"),
+    *(
+        "disruptions",
+        "frontier",
+        "gate_failures",
+        "goodput",
+        "ops_events",
+        "quality",
+        "quarantine",
+        "replica_histograms",
+    ),
     *("replica_names", "replica_windows", "restatements", "token_prices", "waste"),
 )
 OF_RECORDS = ("attempts", "cost_ledger", "quality_labels", "replica_samples", "requests", "serving_records")

@@ -45,6 +45,15 @@ WASTE = Node(
     from_settings={"ledger_options": cost_ledger.ledger_options},
     from_batch={"grains": grains, "slices": slices},
 )
+QUALITY = Node(
+    "quality",
+    "measure",
+    ("quality",),
+    "What evaluators and the quality gate say of delivered answers.",
+    compute_sql,
+    lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
+    from_batch={"grains": grains},
+)
 WINDOWS = Node(
     "windows",
     "measure",
@@ -147,6 +156,7 @@ NODES = (
     COVERAGE,
     COST_LEDGER,
     WASTE,
+    QUALITY,
     WINDOWS,
     REPLICAS,
     FRONTIER,

@@ -78,6 +78,9 @@ summed AS (
         sqrt(sum((high - estimate) ** 2 ORDER BY workload)) AS above,
         ratio(sum(labelled) FILTER (WHERE has_quality), sum(need)) AS quality_coverage_ratio,
         ratio(sum(need), sum(passing)) AS quality_gated_ratio,
+        sum(judged)::BIGINT AS quality_judged,
+        ratio(sum(judged_passed), sum(judged)) AS quality_pass_ratio,
+        ratio(sum(accepted) FILTER (WHERE has_quality), sum(labelled)) AS quality_pass_in_bounds_ratio,
         CASE
             -- where nothing passes, it is as sure as its workloads can make it
             WHEN NOT bool_or(has_quality) OR (sum(passing) > 0 AND sum(labelled) = 0) THEN 'latency_constrained'
@@ -104,6 +107,9 @@ SELECT
     w.definition,
     w.quality_gated_ratio,
     w.quality_coverage_ratio,
+    w.quality_judged,
+    w.quality_pass_ratio,
+    w.quality_pass_in_bounds_ratio,
     w.succeeded_tokens / w.window_s AS output_tps,
     w.estimate_tokens / w.window_s AS output_token_goodput_tps,
     t.q_ttft[1] AS p50_ttft_s, t.q_ttft[2] AS p95_ttft_s, t.q_ttft[3] AS p99_ttft_s, w.n_ttft,
