@@ -13,6 +13,12 @@ CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
 -- One JSON object of several, of which the last that has a name gives its value; NULL of none.
 CREATE OR REPLACE TEMP MACRO merged_attributes(objects) AS CASE WHEN len(objects) > 0
     THEN list_reduce(objects, lambda merged, object: json_merge_patch(merged, object)::VARCHAR) END;
+-- What a request counts as in each slice by tenant or attribute, given their paths; NULL without such slices.
+CREATE OR REPLACE TEMP MACRO cut_values(paths, tenant, attributes) AS list_transform(paths,
+    lambda path: coalesce(CASE WHEN path = '$' THEN tenant ELSE json_extract_string(attributes, path) END, 'unknown'));
+-- Values beyond those that a crowded window keeps are one; what was not reported stays apart.
+CREATE OR REPLACE TEMP MACRO kept_value(value, is_crowded, is_kept) AS
+    CASE WHEN value <> 'unknown' AND is_crowded AND NOT is_kept THEN '(other)' ELSE value END;
 -- A timestamp from Unix nanoseconds, truncated to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
 -- Accepted requests of one workload: those without a label count by its policy, or by the share of the labelled that passed.

@@ -9,6 +9,8 @@ SELECT
     arg_max(coalesce(model, 'unknown'), last_first) AS model,
     arg_max(coalesce(pool, 'unknown'), last_first) AS pool,
     arg_max(coalesce(route, 'unknown'), last_first) AS route,
+    arg_max(tenant, last_first) AS tenant,
+    arg_max(attributes, last_first) AS attributes,
     min(arrived_at) AS started_at,
     max(coalesce(ended_at, arrived_at)) AS ended_at,
     count(*) AS requests,

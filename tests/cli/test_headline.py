@@ -131,6 +131,7 @@ def test_workloads_without_a_quality_gate_are_named_beside_those_that_have_one()
                 ('workload', 'unassigned', NULL)) AS rows(slice, workload, quality_gated_ratio)
             """
         )
+        connection.execute("CREATE TEMP VIEW latest_window AS SELECT DISTINCT window_start, window_s FROM goodput")
         asked = sql_file("without_quality").text
         assert connection.execute(asked).fetchall() == [
             (

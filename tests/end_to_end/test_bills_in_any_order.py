@@ -173,8 +173,8 @@ def test_days_without_telemetry_are_outside_and_days_between_are_unattributed(tm
     ]
     files = {"calls-20.csv": calls(rng, 20), "calls-22.csv": calls(rng, 22), "gpu-1.jsonl": lines(*bills)}
     at = settle(tmp_path / "lake", [("", files)])
-    days = """SELECT day(window_start) AS day, sum(usd), sum(usd) FILTER (WHERE bucket = 'unattributed') AS nobodys FROM waste
-        WHERE slice = 'overall' AND window_s = 86400 GROUP BY ALL ORDER BY day"""
+    days = """SELECT day(window_start) AS day, sum(usd), sum(usd) FILTER (WHERE bucket = 'unattributed') AS nobodys
+        FROM waste WHERE slice = 'overall' AND window_s = 86400 GROUP BY ALL ORDER BY day"""
     assert [(day, usd) for day, usd, _ in ask(at, days).rows()] == [(day, pytest.approx(10)) for day in (20, 21, 22)]
     by_day = {day: nobodys for day, _, nobodys in ask(at, days).rows()}
     assert by_day[21] == pytest.approx(10)

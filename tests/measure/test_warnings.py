@@ -297,3 +297,31 @@ def test_every_kind_is_in_the_union_and_in_the_documentation() -> None:
     assert kinds == {name for name in files if f"SELECT '{name}' AS kind, * FROM {name}\n" in union}
     section = (root / "docs/semantics.md").read_text().partition("\n## Warnings\n")[2].partition("\n## ")[0]
     assert kinds == {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")}
+
+
+BILLS = """
+[sources.gpu]
+format = "csv"
+path = "gpu.csv"
+table = "cost_records"
+[sources.gpu.columns]
+cost_id = "invoice"
+period_start = { column = "from", unit = "iso8601" }
+period_end = { column = "until", unit = "iso8601" }
+amount_usd = "amount"
+currency = "currency"
+"""
+
+
+def test_lines_of_costs_in_no_number_are_named(tmp_path: Path) -> None:
+    lines = [("a", 10, "USD"), ("a", 20.5, "USD"), ("b", 7, "EUR"), ("c", 1, "USD")]
+    period = {"from": "2026-11-20T09:00:00Z", "until": "2026-11-20T10:00:00Z"}
+    rows = [{**period, "invoice": name, "amount": amount, "currency": currency} for name, amount, currency in lines]
+    write(tmp_path / "landing/gpu.csv", ("invoice", "from", "until", "amount", "currency"), rows)
+    settings = f"[workloads.chat]\nttft_s = 1.0\n{BILLS}"
+    found = warned(tmp_path, settings, calls())["cost_line_unused"]
+    assert counts(found) == [("high", "gpu: EUR", 1, None), ("high", "gpu: cost_id", 1, None)]
+    assert "with 7.00 EUR are in no number" in found[0]["message"]
+    assert [row["amount_usd"] for row in found] == [None, 10.0]  # of 10 and 20.5 the larger counts
+    mended = settings.replace('cost_id = "invoice"\n', "") + "[costs.currencies]\nEUR = 1.1\n"
+    assert "cost_line_unused" not in warned(tmp_path, mended)

@@ -15,6 +15,7 @@ SLICES = {
     "overall": (),
     "workload": ("workload",),
     "workload_model": ("workload", "model"),
+    "model": ("model",),
     "pool": ("pool",),
     "workload_pool": ("workload", "pool"),
     "workload_route": ("workload", "route"),

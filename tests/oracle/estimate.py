@@ -11,8 +11,6 @@ from typing import Any
 from oracle.fleet import Fleet, Row
 from oracle.quantiles import wilson
 
-SURENESS = ("full", "estimated", "latency_constrained")
-
 
 def estimated(fleet: Fleet, rows: list[Row]) -> tuple[dict[str, Any], Any]:
     """Accepted requests (estimate under "", bounds, interval) and their output tokens, workload by workload."""
@@ -80,15 +78,20 @@ def _tokens(rows: list[Row], policy: str) -> Fraction:
     return accepted - passed + Fraction(tokens(needing) * passed, tokens(labelled))
 
 
-def definition(fleet: Fleet, rows: list[Row]) -> str:
-    """As sure as the least sure of its workloads."""
-    found = {_sureness(fleet.workloads.get(name, {}), own) for name, own in by_workload(rows).items()}
-    return max(found, key=SURENESS.index, default="full")
-
-
-def _sureness(workload: Row, rows: list[Row]) -> str:
-    if workload.get("quality") is None:
+def definition(fleet: Fleet, rows: list[Row], arrived: set[str]) -> str:
+    """What is known of the quality of the requests that pass every other gate; `arrived`: workloads with none over."""
+    there = ({row["workload"] for row in rows} | arrived) & {*fleet.workloads}
+    gated = {name for name, workload in fleet.workloads.items() if workload.get("quality") is not None}
+    if not there & gated:
         return "latency_constrained"
-    needing = [row for row in rows if row["needs_label"]]
-    labelled = sum(row["pass_quality"] is not None for row in needing)
-    return "full" if labelled == len(needing) else "estimated" if labelled else "latency_constrained"
+    passing = [row for row in rows if row["needs_label"] or (row["verdict"] == "accepted")]
+    judged = sum(row["needs_label"] and row["pass_quality"] is not None for row in passing)
+    if judged == len(passing):
+        return "full" if passing or there <= gated else "latency_constrained"
+    return "estimated" if judged else "latency_constrained"
+
+
+def quality_gated_ratio(rows: list[Row]) -> Fraction | None:
+    """Share of the requests that pass every other gate which has a quality gate."""
+    passing = [row for row in rows if row["needs_label"] or (row["verdict"] == "accepted")]
+    return Fraction(sum(row["needs_label"] for row in passing), len(passing)) if passing else None

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import ledger, waste, windows
+from oracle import ledger, sessions, waste, windows
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
 from oracle.fleet import LATENCIES, Fleet, Row, S
 from oracle.verdicts import judged_requests
@@ -132,10 +132,40 @@ def added(found: list[Row], names: tuple[str, ...]) -> dict[Any, Row]:
     return sums
 
 
+def session_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation sessions."""
+    published = keyed(rows(workspace, "SELECT * FROM sessions"), "session_id")
+    costs = waste.request_costs(truth.ledger) if truth.is_told_everything else None
+    computed = sessions.sessions(truth.requests, costs)
+    for row in published.values():
+        row |= {name: epoch_us(row[name]) for name in ("started_at", "ended_at")}
+    for row in computed.values():
+        row |= {name: microseconds(row[name]) for name in ("started_at", "ended_at")}
+    found.rows("sessions", published, computed)
+
+
+def accepted_units(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation accepted_units: the slice of workloads in what they call their units."""
+    sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM accepted_units"
+    published = keyed(rows(workspace, sql), "window_at", "window_s", "workload")
+    computed = {}
+    for (start, window_s, slice_, workload, *_), row in truth.goodput.items():
+        if slice_ == "workload" and workload in truth.fleet.workloads:
+            settings = truth.fleet.workloads[workload]
+            computed[start, window_s, workload] = {
+                "unit": settings.get("unit", "request"),
+                **{name: row[name] for name in ("offered", "accepted", "goodput_ratio", "definition")},
+                "accepted_per_hour": row["goodput_rps"] * 3600,
+            }
+    found.rows("accepted_units", {key: published[key] for key in published.keys() & computed.keys()}, computed)
+
+
 RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     requests,
     goodput,
     gate_failures,
     cost_ledger,
     waste_rows,
+    session_rows,
+    accepted_units,
 )

@@ -20,6 +20,7 @@ TABLES = (
     "blocked_partitions",
     *(
         "cache_by_replica",
+        "cache_effect",
         "cost_ledger",
         "cost_line_rows",
         "cost_lines",
@@ -30,7 +31,8 @@ TABLES = (
     ),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
     "judged_hours",
-    *("label_records", "label_rows", "landed_files", "load_windows", "ops_events", "price_lines", "quality_labels"),
+    *("label_records", "label_rows", "landed_files", "latest_window", "load_windows", "ops_events"),
+    *("price_lines", "quality", "quality_labels"),
     *(
         "quarantine",
         "record_rows",
@@ -59,6 +61,7 @@ TABLES = (
         "unjoined_labels",
         "unknown_metrics",
         "unused_cost_lines",
+        "warnings",
         "waste",
     ),
 )
@@ -76,11 +79,11 @@ STORED = {
             session_label_records source_rows""",
     },
     "measured": {
-        "none": "blocked_partitions disruption_cost disruption_frequency frontier",
+        "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings",
         "hour": "cost_ledger coverage",
         "day": "disruptions id_hours",
-        "windows": """cache_by_replica gate_failures goodput load_windows replica_histograms replica_windows
-            restatements waste""",
+        "windows": """cache_by_replica cache_effect gate_failures goodput load_windows quality replica_histograms
+            replica_windows restatements waste""",
     },
     "monitored": {"none": "alarm_events alarm_power alarm_series alarms"},
 }
@@ -172,7 +175,7 @@ KEYS = {
     "attempts": ("attempt_id",),
     "requests": ("request_key",),
     "quality_labels": ("label_id",),
-    "goodput": ("window_start", "window_s", "slice", "workload", "model", "pool", "route"),
+    "goodput": ("window_start", "window_s", "slice", "slice_value", "workload", "model", "pool", "route"),
     "ops_events": ("event_id",),
     "cost_records": ("cost_id", "dialect"),
     "token_prices": ("model", "valid_from"),
@@ -191,8 +194,12 @@ KEYS = {
         *("window_start", "attempt_id", "bucket", "basis", "workload", "model", "pool", "route"),
         *("tenant", "replica"),
     ),
-    "waste": ("window_start", "window_s", "slice", "workload", "model", "pool", "route", "bucket"),
+    "waste": ("window_start", "window_s", "slice", "slice_value", "workload", "model", "pool", "route", "bucket"),
     "disruptions": ("event_id",),
+    "quality": ("window_start", "window_s", "workload", "model", "evaluator", "label"),
+    "cache_effect": ("window_start", "window_s", "pool", "model", "cached_up_to_ratio"),
+    "latest_window": ("window_start", "window_s"),
+    "warnings": ("kind", "subject"),
     "id_hours": ("id_hash", "epoch_hour"),
     "disruption_cost": ("kind", "pool"),
     "disruption_frequency": ("kind", "pool", "events_per_day"),

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import HOUR_NS, HOUR_S, epoch_hour, hour_label
-from goodput.plumbing.node import Batch, Context
+from goodput.plumbing.node import Batch, Context, hours_in
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import connect, read_parts
 
@@ -21,10 +21,13 @@ _DAY_H = 24
 def billed_range(context: Context) -> tuple[int, int]:
     """The hours since the Unix epoch, from and until, of the UTC days from the first to the last with telemetry.
 
-    Their bills are in the ledger; those of other days are outside (docs/semantics.md#bills).
+    Their bills are in the ledger; those of other days are outside (docs/semantics.md#reconciliation). A reading that is
+    dated ahead makes no last day.
     """
+    last_ns = max(context.observed_ns[1], context.now_ns)
     sampled = context.lake.catalog["replica_samples"].parts
     hours = [epoch_hour(hour) for hour, parts in sampled.items() if any(part.rows for part in parts)]
+    hours = [hour for hour in hours if hour * HOUR_NS <= last_ns]
     if context.observed_ns[1]:
         hours += [instant // HOUR_NS for instant in context.observed_ns]
     if not hours:
@@ -79,6 +82,14 @@ def request_partitions(context: Context, hour: str) -> Collection[str]:
     ends = _named_ends(only_file(context, "cost_records")).get(number)
     first, last = (min(number, ends[0] - lateness_h), max(number, ends[1])) if ends else (number, number)
     return [hour_label(one) for one in range(first, last + reach + 1)]
+
+
+def wasted_request_partitions(context: Context, partition: str) -> Collection[str]:
+    """Hours of requests that waste reads: its own; with slices by tenant or attribute, those that the ledger reads."""
+    hours = hours_in(partition)
+    if not context.settings.slices.by:
+        return hours
+    return set().union(*(request_partitions(context, hour) for hour in hours))
 
 
 @lru_cache(maxsize=4)

@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goodput.measure.bills import bills_of, only_file
+from goodput.measure.part_hours import with_part_hour
 from goodput.plumbing.compute import load, write_table
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import epoch_hour
 from goodput.plumbing.node import Batch, Context, Lookaround, Parts, SettingsTable
 from goodput.plumbing.parameters import as_rows
-from goodput.plumbing.sql_files import compute, connect, parquet
+from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Settings
 
 _WEIGHTS = ("prefill_weight", "cached_weight", "decode_weight", "draft_weight")
@@ -42,23 +42,10 @@ def compute_hours(batch: Batch) -> Parts:
     """Charge the hours of a batch."""
     with connect() as connection:
         load(connection, batch)
-        _with_part_hour(connection, batch.files("attempts"))
+        with_part_hour(connection, batch.files("attempts"))
         for name in batch.node.relations:
             compute(connection, name)
         return {table: write_table(connection, batch, table) for table in batch.node.tables}
-
-
-def _with_part_hour(connection: duckdb.DuckDBPyConnection, files: list[str]) -> None:
-    """Attempts with `part_hour`, the hour since the Unix epoch whose part holds the row."""
-    if files:
-        connection.execute(
-            "CREATE OR REPLACE TEMP VIEW attempts AS SELECT *, "  # noqa: S608  (paths of the lake)
-            "epoch_us(strptime(regexp_extract(filename, 'period=([0-9T-]+)', 1), '%Y-%m-%dT%H')) // 3600000000 "
-            f"AS part_hour FROM {parquet(files, named=True)}"
-        )
-    else:
-        empty = arrow_schema("attempts").append(pa.field("part_hour", pa.int64())).empty_table()
-        connection.register("attempts", empty)
 
 
 def rates(settings: Settings) -> pa.Table:

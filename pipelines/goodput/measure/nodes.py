@@ -8,7 +8,7 @@ from goodput.join.workloads import workload_rows
 from goodput.measure import bills, cost_ledger, coverage, disruptions, frontier, id_hours, replicas, warnings, windows
 from goodput.measure.gates import gate_order, gate_rows
 from goodput.measure.lookback import longest_windows
-from goodput.measure.slices import slices
+from goodput.measure.slices import slice_cuts, slices
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
 from goodput.plumbing.node import Node
 
@@ -42,8 +42,9 @@ WASTE = Node(
     "Where dollars, GPU time and tokens went, by window, slice and bucket.",
     compute_sql,
     lookaround=lambda _: {"cost_ledger": coverage.OWN_HOURS},
-    from_settings={"ledger_options": cost_ledger.ledger_options},
-    from_batch={"grains": grains, "slices": slices},
+    from_settings={"ledger_options": cost_ledger.ledger_options, "slices": slices, "slice_cuts": slice_cuts},
+    from_batch={"grains": grains},
+    span={"requests": bills.wasted_request_partitions},
 )
 QUALITY = Node(
     "quality",
@@ -61,13 +62,13 @@ WINDOWS = Node(
     "Windows of goodput.",
     windows.compute_windows,
     lookaround=windows.lookaround,
-    from_settings={"workload_rules": workload_rows, "gates": lambda _: gate_order()},
-    from_batch={
-        "grains": grains,
-        "measured_range": measured_range,
-        "window_options": windows.window_options,
+    from_settings={
+        "workload_rules": workload_rows,
+        "gates": lambda _: gate_order(),
         "slices": slices,
+        "slice_cuts": slice_cuts,
     },
+    from_batch={"grains": grains, "measured_range": measured_range, "window_options": windows.window_options},
     beside=windows.observed_edges,
     span={"session_hours": windows.session_partitions},
     appended=("restatements",),
@@ -75,11 +76,11 @@ WINDOWS = Node(
 REPLICAS = Node(
     "replicas",
     "measure",
-    ("cache_by_replica", "replica_histograms", "replica_windows"),
+    ("cache_by_replica", "cache_effect", "replica_histograms", "replica_windows"),
     "Caches, queues, gauges and histograms of each replica.",
-    compute_sql,
+    replicas.compute_windows,
     lookaround=replicas.lookaround,
-    from_settings=JOIN_TABLES,
+    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options, **replicas.SETTINGS_TABLES},
     from_batch={"grains": grains, "measured_range": measured_range},
 )
 FRONTIER = Node(

@@ -39,13 +39,17 @@ _DELIVERED = """
 
 
 def unmatched_path_groups(settings: Settings) -> pa.Table:
-    """Named groups of path patterns that no column of their source is called."""
+    """Named groups of path patterns that no column of their source is called, and that are probably not meant so.
+
+    Of attempts they become attributes: only a name that is nearly a column's is a mistake.
+    """
     rows = []
     for name, source in settings.sources.items():
         known = mappable_columns(source.table)
         for group in sorted(path_groups(source) - known.keys()):
             near = next(iter(get_close_matches(group, known, 1)), None)
-            rows.append({"source": name, "path_group": group, "source_table": source.table, "nearest": near})
+            if near or source.table != "attempts":
+                rows.append({"source": name, "path_group": group, "source_table": source.table, "nearest": near})
     return as_rows("path_groups", *rows)
 
 

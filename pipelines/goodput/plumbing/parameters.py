@@ -55,6 +55,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "sample_options": _parameter(
         "For how long a reading of a replica's metrics holds; one row.", [("staleness_ns", _INT)]
     ),
+    "cache_options": _parameter(
+        "The least share of a prompt that was found in the cache for a hit; one row.", [("hit_min_ratio", _FLOAT)]
+    ),
     "ledger_options": _parameter(
         "Length of the cost ledger's windows, staleness of readings, how many hours on a request may end, and how long "
         "before the end of a cost record the request that it names may have; one row.",
@@ -120,16 +123,20 @@ PARAMETERS: Mapping[str, Parameter] = {
         ],
     ),
     "slices": _parameter(
-        "The slices of windows, and which dimensions each keeps apart.",
-        [("slice", _TEXT), *_columns((f"by_{name}" for name in _DIMENSIONS), _FLAG)],
+        "The slices of windows, and which dimensions each keeps apart, or which tenants or attributes (`cut` above 0).",
+        [("slice", _TEXT), ("cut", pa.int32()), *_columns((f"by_{name}" for name in _DIMENSIONS), _FLAG)],
+    ),
+    "slice_cuts": _parameter(
+        "The slices by tenant or attribute: where in attributes the value stands ($: the tenant), and how many count.",
+        [("cut", pa.int32()), ("path", _TEXT), ("max_values", _INT)],
     ),
     "quantile_slice": _parameter(
         "The dimensions that percentiles are computed by, one combination at a time; one row.",
-        _columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG),
+        [("cut", pa.int32()), *_columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG)],
     ),
     "slice_quantiles": _parameter(
         "For each slice the dimensions by which its percentiles were computed.",
-        [("slice", _TEXT), *_columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG)],
+        [("slice", _TEXT), ("cut", pa.int32()), *_columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG)],
     ),
     "rates": _parameter(
         "What the settings charge for a replica; the first that matches counts.",
@@ -181,8 +188,8 @@ PARAMETERS: Mapping[str, Parameter] = {
         ],
     ),
     "side_rows": _parameter(
-        "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`,"
-        " if these are known), and that in the workload that is asked for (`side`), beside their other columns.",
+        "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`;"
+        " `is_known`), and that in the workload that is asked for (`side`), beside their other columns.",
         [
             *_columns(("request_key", "side", "own_side", "bucket", "verdict"), _TEXT),
             *_columns((*_DIMENSIONS, "tenant"), _TEXT),

@@ -288,6 +288,23 @@ class Prices(SettingsModel):
     valid_from: date | None = None
 
 
+class Slices(SettingsModel):
+    """By what windows are cut beside workload, model, pool and route (docs/semantics.md#slices)."""
+
+    by: Names = ()
+    max_values: int = Field(default=1000, gt=0, strict=True)
+
+    @field_validator("by")
+    @classmethod
+    def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name != "tenant" and (not name.startswith(ATTRIBUTE) or name == ATTRIBUTE or '"' in name):
+                raise Unusable(f"{name!r} is no slice", f"tenant, or {ATTRIBUTE}NAME for an attribute")
+            if value.count(name) > 1:
+                raise Unusable(f"{name!r} is listed twice", "each slice once")
+        return value
+
+
 class FileLimits(SettingsModel):
     """How much of a file is believed: beyond these a line, or a whole file, is refused, or a run fails."""
 
@@ -331,6 +348,7 @@ class Settings(SettingsModel):
     max_session_s: Seconds = 14400.0
     label_lateness_s: Seconds = 14 * 86400.0
     staleness_s: Annotated[float, Field(gt=0, le=3600, strict=True)] = 300.0
+    cache_hit_min_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)] = 0.5
     attributes: Attributes = Attributes()
     dialects: dict[str, DeclaredDialect] = Field(default_factory=dict)
     leave_out: dict[str, LeaveOut] = Field(default_factory=dict)
@@ -342,6 +360,7 @@ class Settings(SettingsModel):
     rates: dict[str, Rate] = Field(default_factory=dict)
     work: dict[str, Work] = Field(default_factory=dict)
     prices: Prices = Prices()
+    slices: Slices = Slices()
     limits: FileLimits = FileLimits()
     receive: Receive = Receive()
     disruptions: Disruptions = Disruptions()
@@ -415,7 +434,8 @@ class Settings(SettingsModel):
     def kept_attributes(self) -> tuple[str, ...]:
         """Names of attributes that records keep under these names."""
         matched = {name for workload in self.workloads.values() for name in workload.match.attributes}
-        return tuple(sorted({*self.attributes.keep, *matched}))
+        sliced = {name.removeprefix(ATTRIBUTE) for name in self.slices.by if name.startswith(ATTRIBUTE)}
+        return tuple(sorted({*self.attributes.keep, *matched, *sliced}))
 
     @property
     def landing_paths(self) -> tuple[Path, ...]:

@@ -1,16 +1,10 @@
 -- description: Workloads of the latest published day (else the longest window) that have no quality gate beside some that have one, in one line with their share
 -- grain: one row at most
--- reads: goodput
-WITH latest AS (
-    SELECT window_s, max(window_start) AS window_start
-    FROM goodput
-    WHERE window_s = (SELECT max(window_s) FROM goodput)
-    GROUP BY window_s
-),
-ungated AS (
+-- reads: goodput, latest_window
+WITH ungated AS (
     SELECT list_sort(list(workload)) AS workloads
     FROM goodput
-    JOIN latest USING (window_s, window_start)
+    JOIN latest_window USING (window_s, window_start)
     WHERE slice = 'workload' AND quality_gated_ratio = 0
 )
 SELECT
@@ -20,6 +14,6 @@ SELECT
         array_to_string(workloads[:5], ', '),
         CASE WHEN len(workloads) > 5 THEN format(' and {} more', len(workloads) - 5) ELSE '' END) AS line
 FROM goodput
-JOIN latest USING (window_s, window_start)
+JOIN latest_window USING (window_s, window_start)
 CROSS JOIN ungated
 WHERE slice = 'overall' AND quality_gated_ratio > 0 AND quality_gated_ratio < 1

@@ -1,33 +1,33 @@
 -- description: Windowed goodput of every slice at several grains (docs/semantics.md#windows)
--- grain: window_start, window_s, slice, workload, model, pool, route
+-- grain: window_start, window_s, slice, slice_value, workload, model, pool, route
 -- reads: gate_verdicts, slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- unobserved: requests that engines counted and no telemetry shows: accepted ones among them are between none and all
 -- identity: V: offered = failed + ungated + over_budget + slow + rejected + unevaluable + unlabelled + accepted
 WITH costed AS (
     SELECT
-        s.slice, window_s, start_s,
+        s.slice, c.slice_value, window_s, start_s,
         CASE WHEN s.by_workload THEN c.workload END AS k_workload,
         CASE WHEN s.by_model THEN c.model END AS k_model,
         CASE WHEN s.by_pool THEN c.pool END AS k_pool,
         CASE WHEN s.by_route THEN c.route END AS k_route,
         sum(c.usd)::DOUBLE AS usd, sum(c.direct_usd)::DOUBLE AS direct_usd, coalesce(sum(c.wasted_usd), 0)::DOUBLE AS wasted_usd
     FROM window_costs AS c
-    CROSS JOIN slices AS s
+    JOIN slices AS s USING (cut)
     GROUP BY ALL
 ),
 -- labels are sampled workload by workload, so pass rates are estimated there and only then added up
 strata AS (
     SELECT
-        s.slice, window_s, start_s,
+        s.slice, c.slice_value, window_s, start_s,
         CASE WHEN s.by_workload THEN c.workload END AS k_workload,
         CASE WHEN s.by_model THEN c.model END AS k_model,
         CASE WHEN s.by_pool THEN c.pool END AS k_pool,
         CASE WHEN s.by_route THEN c.route END AS k_route,
         c.workload,
-        sum(COLUMNS(c.* EXCLUDE (window_s, start_s, workload, model, pool, route)))::BIGINT
+        sum(COLUMNS(c.* EXCLUDE (window_s, start_s, cut, slice_value, workload, model, pool, route)))::BIGINT
     FROM window_counts AS c
-    CROSS JOIN slices AS s
+    JOIN slices AS s USING (cut)
     GROUP BY ALL
 ),
 bounded AS (
@@ -62,7 +62,7 @@ estimated AS (
 -- independent strata: the deviations of the interval's ends add in quadrature (Newcombe's square-and-add)
 summed AS (
     SELECT
-        slice, window_s, start_s, k_workload, k_model, k_pool, k_route,
+        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route,
         sum(offered)::BIGINT AS offered, sum(arrivals)::BIGINT AS arrivals, sum(succeeded)::BIGINT AS succeeded,
         sum(failed)::BIGINT AS failed, sum(ungated)::BIGINT AS ungated, sum(over_budget)::BIGINT AS over_budget, sum(slow)::BIGINT AS slow,
         sum(rejected)::BIGINT AS rejected, sum(unevaluable)::BIGINT AS unevaluable, sum(unlabelled)::BIGINT AS unlabelled,
@@ -93,7 +93,7 @@ summed AS (
 SELECT
     make_timestamptz(w.start_s * 1000000) AS window_start,
     w.window_s,
-    s.slice,
+    s.slice, w.slice_value,
     w.k_workload AS workload, w.k_model AS model, w.k_pool AS pool, w.k_route AS route,
     w.offered, w.arrivals, w.succeeded,
     w.failed, w.ungated, w.over_budget, w.slow, w.rejected, w.unevaluable, w.unlabelled, w.accepted,
@@ -140,7 +140,7 @@ FROM summed AS w
 JOIN slice_quantiles AS s USING (slice)
 CROSS JOIN window_options AS p
 LEFT JOIN window_quantiles AS t
-    ON t.window_s = w.window_s AND t.start_s = w.start_s
+    ON t.cut = s.cut AND t.window_s = w.window_s AND t.start_s = w.start_s AND t.k_value IS NOT DISTINCT FROM w.slice_value
     AND t.quantile_by_workload = s.quantile_by_workload AND t.quantile_by_model = s.quantile_by_model
     AND t.quantile_by_pool = s.quantile_by_pool AND t.quantile_by_route = s.quantile_by_route
     AND t.k_workload IS NOT DISTINCT FROM CASE WHEN s.quantile_by_workload THEN w.k_workload END
@@ -148,10 +148,10 @@ LEFT JOIN window_quantiles AS t
     AND t.k_pool IS NOT DISTINCT FROM CASE WHEN s.quantile_by_pool THEN w.k_pool END
     AND t.k_route IS NOT DISTINCT FROM CASE WHEN s.quantile_by_route THEN w.k_route END
 LEFT JOIN costed AS c
-    ON c.slice = w.slice AND c.window_s = w.window_s AND c.start_s = w.start_s AND c.k_workload IS NOT DISTINCT FROM w.k_workload
+    ON c.slice = w.slice AND c.slice_value IS NOT DISTINCT FROM w.slice_value AND c.window_s = w.window_s AND c.start_s = w.start_s AND c.k_workload IS NOT DISTINCT FROM w.k_workload
     AND c.k_model IS NOT DISTINCT FROM w.k_model AND c.k_pool IS NOT DISTINCT FROM w.k_pool
     AND c.k_route IS NOT DISTINCT FROM w.k_route
 LEFT JOIN gate_verdicts AS v
-    ON v.slice = w.slice AND v.window_s = w.window_s AND v.window_start = make_timestamptz(w.start_s * 1000000)
+    ON v.slice = w.slice AND v.slice_value IS NOT DISTINCT FROM w.slice_value AND v.window_s = w.window_s AND v.window_start = make_timestamptz(w.start_s * 1000000)
     AND v.workload IS NOT DISTINCT FROM w.k_workload AND v.model IS NOT DISTINCT FROM w.k_model
     AND v.pool IS NOT DISTINCT FROM w.k_pool AND v.route IS NOT DISTINCT FROM w.k_route

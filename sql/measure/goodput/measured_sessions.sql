@@ -42,7 +42,7 @@ judged AS (
     FROM placed
 )
 SELECT
-    workload, model, pool, route,
+    workload, model, pool, route, tenant, attributes,
     verdict,
     CASE WHEN first_sole_gate = last_sole_gate AND sole_failing = requests - accepted_requests - unlabelled_requests
         THEN first_sole_gate END AS sole_failing_gate,
@@ -56,6 +56,6 @@ SELECT
 FROM judged
 WHERE ends AND verdict <> 'in_flight'
 UNION ALL BY NAME
-SELECT workload, model, pool, route, 'in_flight' AS verdict, epoch_us(started_at) // 1000000 AS arrived_s
+SELECT workload, model, pool, route, tenant, attributes, 'in_flight' AS verdict, epoch_us(started_at) // 1000000 AS arrived_s
 FROM judged
 WHERE begins

@@ -4,6 +4,8 @@
 SELECT
     'medium' AS severity,
     format('{}: {}', source, path_group) AS subject,
-    format('Group {} in the path_pattern of source {} is no column of {}, so what it matches is not used{}. Rename the group',
-        path_group, source, source_table, coalesce(format(' (nearest: {})', nearest), '')) AS message
+    format('Group {} in the path_pattern of source {} is no column of {}, so what it matches is {}{}. Rename the group',
+        path_group, source, source_table,
+        CASE WHEN source_table = 'attempts' THEN 'an attribute alone' ELSE 'not used' END,
+        coalesce(format(' (nearest: {})', nearest), '')) AS message
 FROM path_groups

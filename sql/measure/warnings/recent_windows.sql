@@ -1,5 +1,5 @@
 -- description: The longest windows of the last 7 measured days, up to the latest window: what absence is judged by (docs/semantics.md#warnings)
--- grain: window_start, slice, workload, model, pool, route
+-- grain: window_start, slice, slice_value, workload, model, pool, route
 -- reads: goodput, latest_window
 SELECT g.*, g.window_start = w.window_start AS is_latest
 FROM goodput AS g
