@@ -20,6 +20,7 @@ TABLES = (
     *("binding_gate", "blocked_partitions"),
     *(
         "cache_by_replica",
+        "cache_effect",
         "cost_ledger",
         "cost_line_rows",
         "cost_lines",
@@ -31,7 +32,7 @@ TABLES = (
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
     "judged_hours",
     *("label_records", "label_rows", "landed_files", "latest_window", "load_windows", "ops_events"),
-    *("price_lines", "quality_labels"),
+    *("price_lines", "quality", "quality_labels"),
     *(
         "quarantine",
         "reconciliation",
@@ -82,8 +83,8 @@ STORED = {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings",
         "hour": "billed_buckets cost_ledger coverage",
         "day": "disruptions id_hours reconciliation",
-        "windows": """cache_by_replica gate_failures goodput load_windows replica_histograms replica_windows
-            restatements waste""",
+        "windows": """cache_by_replica cache_effect gate_failures goodput load_windows quality replica_histograms
+            replica_windows restatements waste""",
     },
     "monitored": {"none": "alarm_events alarm_power alarm_series alarms"},
 }
@@ -196,6 +197,8 @@ KEYS = {
     ),
     "waste": ("window_start", "window_s", "slice", "slice_value", "workload", "model", "pool", "route", "bucket"),
     "disruptions": ("event_id",),
+    "quality": ("window_start", "window_s", "workload", "model", "evaluator", "label"),
+    "cache_effect": ("window_start", "window_s", "pool", "model", "cached_up_to_ratio"),
     "latest_window": ("window_start", "window_s"),
     "warnings": ("kind", "subject"),
     "id_hours": ("id_hash", "epoch_hour"),

@@ -69,6 +69,15 @@ WASTE = Node(
     from_batch={"grains": grains},
     span={"requests": bills.wasted_request_partitions},
 )
+QUALITY = Node(
+    "quality",
+    "measure",
+    ("quality",),
+    "What evaluators and the quality gate say of delivered answers.",
+    compute_sql,
+    lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
+    from_batch={"grains": grains},
+)
 WINDOWS = Node(
     "windows",
     "measure",
@@ -90,11 +99,11 @@ WINDOWS = Node(
 REPLICAS = Node(
     "replicas",
     "measure",
-    ("cache_by_replica", "replica_histograms", "replica_windows"),
+    ("cache_by_replica", "cache_effect", "replica_histograms", "replica_windows"),
     "Caches, queues, gauges and histograms of each replica.",
     replicas.compute_windows,
     lookaround=replicas.lookaround,
-    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options},
+    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options, **replicas.SETTINGS_TABLES},
     from_batch={"grains": grains, "measured_range": measured_range},
 )
 FRONTIER = Node(
@@ -176,6 +185,7 @@ NODES = (
     COST_LEDGER,
     RECONCILIATION,
     WASTE,
+    QUALITY,
     WINDOWS,
     REPLICAS,
     FRONTIER,
