@@ -98,7 +98,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "draws": _parameter(
         "Uniform numbers that draw bootstrap samples of windows; draw 0 takes each window once.",
-        [("draw", pa.int32()), ("pick", _INT), *_columns(("u", "v"), _FLOAT)],
+        [("draw", pa.int32()), ("pick", _INT), ("u", _FLOAT)],
     ),
     "gates": _parameter(
         "Every gate in the order in which verdicts are decided, and whether replicas may be loaded while it fails.",
