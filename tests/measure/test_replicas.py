@@ -60,7 +60,12 @@ def rows_of(
             "grains": {"window_s": grain},
             "measured_range": {"from_s": START_S, "until_s": START_S + 3600},
             "sample_options": {"staleness_ns": staleness_s * 10**9},
-            "ledger_options": {"step_ns": 300 * 10**9, "staleness_ns": staleness_s * 10**9, "reach_h": 1},
+            "ledger_options": {
+                "step_ns": 300 * 10**9,
+                "staleness_ns": staleness_s * 10**9,
+                "reach_h": 1,
+                "lateness_ns": 0,
+            },
         }
         for name, row in asked.items():
             connection.register(name, as_rows(name, row))
