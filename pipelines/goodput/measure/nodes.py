@@ -13,6 +13,7 @@ from goodput.measure import (
     frontier,
     id_hours,
     known_replicas,
+    reconciliation,
     replicas,
     warnings,
     windows,
@@ -45,8 +46,8 @@ KNOWN_REPLICAS = Node(
 COST_LEDGER = Node(
     "cost_ledger",
     "measure",
-    ("cost_ledger",),
-    "Every dollar in one bucket, attempt by window.",
+    ("cost_ledger", "billed_buckets"),
+    "Every dollar in one bucket, attempt by window; and what each billing source was spent on.",
     cost_ledger.compute_hours,
     lookaround=cost_ledger.lookaround,
     from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
@@ -63,6 +64,18 @@ COST_LEDGER = Node(
     also=bills.billed_hours,
     span={"requests": bills.request_partitions},
 )
+RECONCILIATION = Node(
+    "reconciliation",
+    "measure",
+    ("reconciliation",),
+    "Every dollar of bills: in which bucket it is, or why in none.",
+    reconciliation.reconcile_days,
+    from_batch={"target_hours": target_hours, "billed_days": bills.billed_days},
+    beside=reconciliation.bills_of_day,
+    apart=frozenset({"cost_records"}),
+    also=reconciliation.billed_days_of_all_time,
+    together_h=31 * 24,
+)
 WASTE = Node(
     "waste",
     "measure",
@@ -73,6 +86,15 @@ WASTE = Node(
     from_settings={"ledger_options": cost_ledger.ledger_options, "slices": slices, "slice_cuts": slice_cuts},
     from_batch={"grains": grains},
     span={"requests": bills.wasted_request_partitions},
+)
+QUALITY = Node(
+    "quality",
+    "measure",
+    ("quality",),
+    "What evaluators and the quality gate say of delivered answers.",
+    compute_sql,
+    lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
+    from_batch={"grains": grains},
 )
 WINDOWS = Node(
     "windows",
@@ -95,21 +117,25 @@ WINDOWS = Node(
 REPLICAS = Node(
     "replicas",
     "measure",
-    ("cache_by_replica", "replica_histograms", "replica_windows"),
+    ("cache_by_replica", "cache_effect", "replica_histograms", "replica_windows"),
     "Caches, queues, gauges and histograms of each replica.",
     replicas.compute_windows,
     lookaround=replicas.lookaround,
-    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options},
+    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options, **replicas.SETTINGS_TABLES},
     from_batch={"grains": grains, "measured_range": measured_range},
 )
 FRONTIER = Node(
     "frontier",
     "measure",
     ("frontier",),
-    "Goodput by offered load, from the load windows of the last busy week.",
-    compute_sql,
-    from_settings={"workload_rules": workload_rows},
-    span={"load_windows": frontier.last_busy_week, "goodput": frontier.last_busy_week},
+    "Goodput by offered load, and the knee, from the load windows of the last busy week.",
+    frontier.compute_frontier,
+    from_settings={"workload_rules": workload_rows, **frontier.SETTINGS_TABLES},
+    span={
+        "load_windows": frontier.last_busy_week,
+        "goodput": frontier.last_busy_week,
+        "disruptions": frontier.last_busy_days,
+    },
 )
 DISRUPTIONS = Node(
     "disruptions",
@@ -176,7 +202,9 @@ NODES = (
     COVERAGE,
     KNOWN_REPLICAS,
     COST_LEDGER,
+    RECONCILIATION,
     WASTE,
+    QUALITY,
     WINDOWS,
     REPLICAS,
     FRONTIER,
