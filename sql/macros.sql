@@ -13,6 +13,12 @@ CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
 -- One JSON object of several, of which the last that has a name gives its value; NULL of none.
 CREATE OR REPLACE TEMP MACRO merged_attributes(objects) AS CASE WHEN len(objects) > 0
     THEN list_reduce(objects, lambda merged, object: json_merge_patch(merged, object)::VARCHAR) END;
+-- What a request counts as in each slice by tenant or attribute, given their paths; NULL without such slices.
+CREATE OR REPLACE TEMP MACRO cut_values(paths, tenant, attributes) AS list_transform(paths,
+    lambda path: coalesce(CASE WHEN path = '$' THEN tenant ELSE json_extract_string(attributes, path) END, 'unknown'));
+-- Values beyond those that a crowded window keeps are one; what was not reported stays apart.
+CREATE OR REPLACE TEMP MACRO kept_value(value, is_crowded, is_kept) AS
+    CASE WHEN value <> 'unknown' AND is_crowded AND NOT is_kept THEN '(other)' ELSE value END;
 -- A timestamp from Unix nanoseconds, truncated to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
 -- Accepted requests of one workload: those without a label count by its policy, or by the share of the labelled that passed.
@@ -25,6 +31,11 @@ CREATE OR REPLACE TEMP MACRO accepted_estimate(policy, accepted, need, labelled,
 -- How many independent draws a proportion p of n is worth whose count has this variance.
 CREATE OR REPLACE TEMP MACRO effective_size(p, n, variance) AS
     CASE WHEN p > 0 AND p < 1 AND variance > 0 THEN n ** 2 * p * (1 - p) / variance ELSE n END;
+-- Student's t at 97.5 %, from one degree of freedom on: exact to four, then by Gaver and Kafadar (1984), true to 0.3 %.
+CREATE OR REPLACE TEMP MACRO student(df) AS CASE
+    WHEN df < 5 THEN [12.706205, 4.302653, 3.182446, 2.776445][greatest(1, floor(df))::INTEGER]
+    ELSE sqrt(df * (exp(1.959963984540054 ** 2 * (df - 1.5) / (df - 1) ** 2) - 1))
+END;
 -- Latencies in buckets that are 1 % wide: they add up over windows, and a quantile from them is true to half of that.
 CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS floor(ln(greatest(latency_s, 1e-6)) / ln(1.01))::INTEGER;
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
@@ -36,6 +47,12 @@ CREATE OR REPLACE TEMP MACRO difference(a, b) AS {
     low: b.value - a.value - sqrt((b.value - b.low) ** 2 + (a.high - a.value) ** 2),
     high: b.value - a.value + sqrt((b.high - b.value) ** 2 + (a.value - a.low) ** 2)
 };
+-- The interval of a * b from those of a and b, of which neither is negative: distances in quadrature.
+CREATE OR REPLACE TEMP MACRO product(a, b) AS {
+    value: a.value * b.value,
+    low: a.value * b.value - sqrt((b.value * (a.value - a.low)) ** 2 + (a.value * (b.value - b.low)) ** 2),
+    high: a.value * b.value + sqrt((b.value * (a.high - a.value)) ** 2 + (a.value * (b.high - b.value)) ** 2)
+};
 CREATE OR REPLACE TEMP MACRO wilson(p, n, z := 1.959963984540054) AS {
     value: p,
     low: greatest(0, wilson_mid(p, n, z := z) - wilson_half(p, n, z := z)),
@@ -43,6 +60,16 @@ CREATE OR REPLACE TEMP MACRO wilson(p, n, z := 1.959963984540054) AS {
 };
 CREATE OR REPLACE TEMP MACRO around(x, variance) AS
     {value: x, low: x - 1.959963984540054 * sqrt(variance), high: x + 1.959963984540054 * sqrt(variance)};
+-- The interval of a sum over sampled strata {size, estimate, variance, low, high, below, above}: of one stratum its own; of
+-- several the wider of the strata's distances in quadrature (below, above) and of Wilson's interval at the size that all are
+-- worth together, but never wider than the ends of all strata at once (low, high).
+CREATE OR REPLACE TEMP MACRO is_pooled(strata, t) AS
+    strata > 1 AND t.variance > 0 AND t.estimate > 0 AND t.estimate < t.size;
+CREATE OR REPLACE TEMP MACRO pooled_share(t) AS wilson(t.estimate / t.size, t.estimate * (t.size - t.estimate) / t.variance);
+CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS {
+    low: greatest(t.low, least(t.estimate - t.below, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).low END)),
+    high: least(t.high, greatest(t.estimate + t.above, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).high END))
+};
 -- The quantile at a level of a sorted list, by linear interpolation; NULL beyond either end.
 CREATE OR REPLACE TEMP MACRO at_level(sorted, level) AS CASE WHEN level BETWEEN 0 AND 1 THEN
     sorted[floor(level * (len(sorted) - 1))::BIGINT + 1]
@@ -68,6 +95,9 @@ CREATE OR REPLACE TEMP MACRO layer_depth(layer) AS CASE layer WHEN 'client' THEN
 -- several records of one try, one that saw it fail is right.
 CREATE OR REPLACE TEMP MACRO outcome_rank(covers_tries, outcome, depth) AS
     CASE WHEN covers_tries AND outcome = 'ok' THEN 100 ELSE floor(depth) END * 2 + (outcome = 'ok')::INTEGER;
+-- Whether a later one of several tries that answered began after this one had ended: nobody asks again for what he has.
+CREATE OR REPLACE TEMP MACRO is_superseded(started_ns, ended_ns, last_started_ns) AS
+    coalesce(started_ns < last_started_ns AND ended_ns <= last_started_ns, false);
 -- The one of two values that is preferred, else the other.
 CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS
     CASE WHEN first THEN coalesce(one, other) ELSE coalesce(other, one) END;
@@ -78,6 +108,11 @@ CREATE OR REPLACE TEMP MACRO dollars(usd, least_digits := 2) AS
     CASE WHEN usd < 0 THEN '-' ELSE '' END || format(
         '${:,.' || CASE WHEN usd = 0 OR abs(usd) >= 1 THEN 2
             ELSE greatest(least_digits, least(15, 1 - floor(log10(abs(usd)))::INTEGER)) END || 'f}', abs(usd));
+-- The first words of a list, and how many more it has.
+CREATE OR REPLACE TEMP MACRO some_of(words, most := 5) AS
+    array_to_string(words[:most], ', ') || CASE WHEN len(words) > most THEN format(' and {} more', len(words) - most) ELSE '' END;
+-- The start of a window as warnings write it.
+CREATE OR REPLACE TEMP MACRO minute_utc(instant) AS strftime(instant AT TIME ZONE 'UTC', '%Y-%m-%d %H:%M');
 -- Tries of a call in all that two layers count: each layer tries anew for every try of the layer above it.
 CREATE OR REPLACE TEMP MACRO multiplied_tries(outer_tries, inner_tries) AS
     CASE WHEN coalesce(outer_tries, inner_tries) IS NOT NULL THEN greatest(outer_tries, 1) * greatest(inner_tries, 1) END;
@@ -92,3 +127,6 @@ CREATE OR REPLACE TEMP MACRO bucket_quantile(bounds, counts, observed, p) AS lis
         high: CASE WHEN observed > 0 THEN bounds[below + 1] END
     }
 )[1];
+-- What the emitter names, else what the first tag of a list names that is there and not empty.
+CREATE OR REPLACE TEMP MACRO tagged_as(named, tag, keys) AS
+    coalesce(named, list_filter(list_transform(keys, lambda k: tag[k]), lambda v: v <> '')[1]);

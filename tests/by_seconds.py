@@ -3,10 +3,9 @@
 All times are whole seconds after START_S. It shares nothing with the SQL but docs/semantics.md#money.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from goodput.settings.model import Work
 
@@ -69,9 +68,11 @@ def ledger(fleet: Fleet, hours: int) -> dict[tuple[int, str | None, str], float]
         for record in fleet.records:
             usd = record.usd * _overlap(record, window)
             level = _level(fleet, record, known, window)
-            live = sum(len(here[r]) for r in known if known[r] == record.pool)
-            if usd and (level == "none" or (level == "pool" and not live)):
+            if level == "none" or (level == "pool" and record.pool not in known.values()):
                 found[window, record.pool, "unattributed"] += usd
+            elif level == "pool":
+                live = {s for r in known if known[r] == record.pool for s in here[r]}
+                found[window, record.pool, "idle"] += usd * _alone(record, window, live)
         for replica, pool in known.items():
             _share(fleet, replica, pool, window, here, known, found)
         for attempt in fleet.tries:
@@ -92,11 +93,16 @@ def _share(  # noqa: PLR0917
 ) -> None:
     own = [record for record in fleet.records if record.replica == replica]
     pooled = [r for r in fleet.records if r.pool == pool and _level(fleet, r, known, window) == "pool"]
-    live = sum(len(here[r]) for r in known if known[r] == pool)
+    mates = [r for r in known if known[r] == pool]
     seconds = range(window, window + STEP_S)
     covered = {s for record in own + pooled for s in seconds if record.start <= s < record.end}
     usd = sum(record.usd * _overlap(record, window) for record in own)
-    usd += sum(record.usd * _overlap(record, window) * len(here[replica]) / live for record in pooled if live)
+    for record in pooled:
+        for s in here[replica]:
+            if record.start <= s < record.end:  # spent evenly, and shared by whoever is seen
+                usd += record.usd / (record.end - record.start) / sum(s in here[r] for r in mates)
+        if record.start == record.end and here[replica]:
+            usd += record.usd * _overlap(record, window) * len(here[replica]) / sum(len(here[r]) for r in mates)
     usd += fleet.rates.get(pool, 0.0) * len([s for s in here[replica] if s not in covered])
     up = {s for s in seconds if s in here[replica] or any(r.start <= s < r.end for r in own)}
     tries = [t for t in fleet.tries if t.replica == replica and _part(t, window)]
@@ -111,6 +117,12 @@ def _share(  # noqa: PLR0917
         found[window, pool, attempt.bucket] += part * (1 - (redone + vain) / whole)
         found[window, pool, "preemption"] += part * redone / whole
         found[window, pool, "speculation"] += part * vain / whole
+
+
+def _alone(record: Record, window: int, live: set[int]) -> float:
+    """Share of a record's money in a window that is spent while none of the pool's replicas is seen."""
+    inside = range(max(record.start, window), min(record.end, window + STEP_S))
+    return sum(s not in live for s in inside) / len(inside) if inside else float(not live)
 
 
 def _level(fleet: Fleet, record: Record, known: dict[str, str], window: int) -> str:
@@ -175,15 +187,13 @@ def samples(start: int, end: int) -> list[int]:
 
 
 def _seen(fleet: Fleet, replica: str) -> set[int]:
-    """Seconds in which the replica was up for all that telemetry shows."""
-    served = {s for t in fleet.tries if t.replica == replica for s in range(t.start, t.end)}
-    instants = Counter(t.start for t in fleet.tries if t.replica == replica)
-    marks = sorted(served | set(instants))
-    for before, after in pairwise(marks):
-        end = before + (before in served)
-        if after - end <= STALE_S:
-            served |= set(range(end, after))
-    for name, _, start, end in fleet.sampled:
-        if name == replica:
-            served |= set(range(start, end))
-    return served
+    """Seconds in which the replica was up: between signs of life no further apart than STALE_S."""
+    signs = [(t.start, t.end) for t in fleet.tries if t.replica == replica]
+    signs += [(m, m) for name, _, start, end in fleet.sampled if name == replica for m in samples(start, end)]
+    seen: set[int] = set()
+    latest: int | None = None
+    for start, end in sorted(signs):
+        begun = latest if latest is not None and start - latest <= STALE_S else start
+        seen |= set(range(begun, end))
+        latest = end if latest is None else max(latest, end)
+    return seen

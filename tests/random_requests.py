@@ -89,12 +89,11 @@ def _unended(chance: Random, trace: str, start: int) -> list[list[Row]]:
 
 
 def _keyed(chance: Random, trace: str, start: int) -> list[list[Row]]:
-    """Tries with one configured key in traces of their own, at most one of which delivers, at any place."""
+    """Tries with one configured key in traces of their own, some of them at once, any of which answer."""
     count = chance.randint(2, 3)
-    good = chance.choice([None, *range(count)])
     tries = []
     for n in range(count):
-        attempt = _attempt(chance, f"{n + 1}{trace[1:]}", "a", start, "ok" if n == good else _failure(chance))
+        attempt = _attempt(chance, f"{n + 1}{trace[1:]}", "a", start, chance.choice(["ok", _failure(chance)]))
         tries.append([{**attempt[0], "request_key": f"key-{trace}"}, *attempt[1:]])
         start += chance.randint(1, 60)
     return tries
@@ -111,13 +110,22 @@ def _siblings(chance: Random, trace: str, start: int) -> list[list[Row]]:
 
 
 def _hidden(chance: Random, trace: str, start: int) -> list[list[Row]]:
-    """One call with several engine tries below it: the last that went well, else the last, belongs to the call."""
+    """One call with several engine tries below it, one of which belongs to the call.
+
+    It is the last unless others answered; of tries that answered at once it is the one with whose end the call ended.
+    """
     caller = _record(chance, trace, "a", start, _any_outcome(chance))
     tries = [
         _record(chance, trace, f"e{n}", start + n + 1, chance.choice(["ok", "error"]), layer="engine", parent="a")
         for n in range(chance.randint(2, 3))
     ]
-    passed_on = ([row for row in tries if row["outcome"] == "ok"] or tries)[-1]
+    answered = [row for row in tries if row["outcome"] == "ok"]
+    if answered:
+        last = max(row["started_ns"] for row in answered)
+        had = [row for row in answered if row["ended_ns"] > last or row["started_ns"] == last]
+        passed_on = min(had[::-1], key=lambda row: (abs(row["ended_ns"] - caller["ended_ns"]), row["ended_ns"]))
+    else:
+        passed_on = tries[-1]
     return [[caller, passed_on], *([row] for row in tries if row is not passed_on)]
 
 

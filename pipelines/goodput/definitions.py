@@ -12,7 +12,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 
 from goodput.collect.listing import list_landing
 from goodput.collect.scan import has_new_files
-from goodput.errors import GoodputError
+from goodput.errors import GoodputError, SourcesFailed
 from goodput.lineage import ALARMS, ASSETS, DELIVER, INGEST, LANDING, PUBLISH
 from goodput.nodes import NODES
 from goodput.plumbing.dagster_assets import OWNERS, step_assets
@@ -39,7 +39,9 @@ def _compute(node: Node, workspace: Workspace, asked: Collection[str] | None, fo
 
 
 def _ingest(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:
-    ingest_sources(workspace)
+    failed = ingest_sources(workspace).failed
+    if failed:
+        dg.get_dagster_logger().error(str(SourcesFailed(failed)))
 
 
 def _alarms(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:

@@ -351,6 +351,31 @@ class BlockedPartition:
     inputs: str = ""
 
 
+class SourcesFailed(GoodputError):
+    """Some files were refused, or have too many rows in quarantine; everything else is published.
+
+    `failed` has the path of each with what is wrong.
+    """
+
+    SHOWN = 20
+
+    def __init__(self, failed: Sequence[tuple[str, str]]) -> None:
+        self.failed = tuple(failed)
+        lines = [f"  {path}: {wrong}" for path, wrong in failed[: self.SHOWN]]
+        more = [f"  and {len(failed) - self.SHOWN} more"] if len(failed) > self.SHOWN else []
+        super().__init__(
+            "\n".join(
+                [
+                    f"{len(failed)} file(s) refused or largely in quarantine, all others are published:",
+                    *lines,
+                    *more,
+                    "Mend or remove them, or the settings that read them, then run again; `goodput sources --problems` "
+                    "shows their rows.",
+                ]
+            )
+        )
+
+
 class PartitionsBlocked(GoodputError):
     """Some partitions could not be computed or break their contract; all others are published."""
 

@@ -12,6 +12,8 @@ SELECT
     subject_kind,
     subject_id,
     NULL::VARCHAR AS request_key,
+    NULL::VARCHAR AS workload,
+    NULL::TIMESTAMPTZ AS request_at,
     evaluator,
     score,
     label,

@@ -13,6 +13,7 @@ import pytest
 from cli.cases import GATES, ROWS, TABLES
 from goodput.cli.main import main
 from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.parameters import PARAMETERS
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +31,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 connection.execute(f"COPY (FROM given) TO '{root}/{name}.parquet'")
                 connection.execute(f"CREATE VIEW \"{name}\" AS FROM read_parquet('{root}/{name}.parquet')")
             _comment(connection, name)
-        connection.register("gates", pa.Table.from_pylist(GATES))
+        connection.register("gates", pa.Table.from_pylist(GATES, schema=PARAMETERS["workloads"].schema))
         connection.execute("CREATE TABLE workloads AS FROM gates")
         connection.execute("CREATE SCHEMA stored")
         connection.execute("CREATE VIEW stored.source_ledger AS FROM sources")

@@ -104,7 +104,20 @@ def test_a_gate_between_tokens_points_to_the_window_where_no_request_has_it() ->
         **dict.fromkeys(LATENCIES.values()),
     }
     for bounds, points in (({"itl_p95": 0.05}, True), ({"ttft": 0.5}, False)):
-        record = RequestRecord(request, bounds, [], {}, [])
+        record = RequestRecord(request, bounds, frozenset(), [], {}, [])
         said = headline(record, gates(record))
         assert said.startswith(f"unevaluable: no source measured {next(iter(bounds))}, for which a bound is set")
         assert ("itl_s in relation replica_histograms" in said) == points
+
+
+def test_a_gate_that_passes_unmeasured_decides_nothing() -> None:
+    request = dict.fromkeys([f"pass_{gate}" for gate in GATES]) | {
+        **{"verdict": "unevaluable", "outcome": "ok", "pass_success": True, "retry_count": 0, "tpot_na": False},
+        **dict.fromkeys(LATENCIES.values()),
+    }
+    bounds: dict[str, float | None] = {"ttft": 0.5, "jitter": 0.1}
+    record = RequestRecord(request, bounds, frozenset({"ttft"}), [], {}, [])
+    found = {gate.gate: gate for gate in gates(record)}
+    assert (found["ttft"].result, found["ttft"].decided) == ("not measured, passes", False)
+    assert (found["jitter"].result, found["jitter"].decided) == ("not measured", True)
+    assert "ttft" not in headline(record, gates(record))

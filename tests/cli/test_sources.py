@@ -12,6 +12,8 @@ import duckdb
 import pyarrow as pa
 
 from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.run import ingest_sources, publish_database
+from published import run_at
 
 Run = Callable[..., Any]
 
@@ -45,6 +47,57 @@ def test_problems_are_the_files_with_one_and_the_quarantined_rows(goodput: Run) 
         "─" * 91,
         "bench.csv:4  ttft_s_out_of_range  ttft_s breaks ttft_s >= 0: -0.5  1795165200,-0.5,\\x1b[31m",
     ]
+
+
+def test_problems_exit_with_1_where_a_file_failed(goodput: Run, tmp_path: Path) -> None:
+    assert goodput("sources").returncode == 0
+    ended = goodput("sources", "--problems")
+    assert ended.returncode == 1
+    named = [line.strip() for line in ended.stderr.splitlines()[1:4]]
+    assert named == [
+        "bench.csv: 1 of 12 rows in quarantine",
+        "lost.jsonl: its rows are not accounted for",
+        "notes.zst: refused, unpacks to more than 1 GiB",
+    ]
+    (tmp_path / "goodput.toml").write_text("[limits]\nquarantined_ratio = 0.1\n")
+    assert "bench.csv" not in goodput("sources", "--problems").stderr
+
+
+def test_a_run_with_a_refused_file_publishes_and_exits_with_1(goodput: Run, tmp_path: Path) -> None:
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    (landing / "a.csv").write_text("at\n1795165200\n")
+    columns = '[sources.log]\nformat = "csv"\npath = "*.csv"\n[sources.log.columns]\n'
+    at = 'started_at = { column = "at", unit = "epoch_s" }\n'
+    (tmp_path / "goodput.toml").write_text(f"{columns}{at}")
+    assert goodput("run", ask=False).returncode == 0
+    (tmp_path / "goodput.toml").write_text(f'{columns}{at}input_tokens = "prompt_tokenz"\n')
+    ended = goodput("run", ask=False)
+    assert ended.returncode == 1
+    assert "a.csv: refused, column 'prompt_tokenz' is not in it" in ended.stderr
+    assert json.loads(goodput("query", "select count(*) as n from requests", "--format", "json", ask=False).stdout) == [
+        {"n": 1}
+    ]
+
+
+def test_what_is_ingested_and_not_computed_yet_is_pending(goodput: Run, tmp_path: Path) -> None:
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    (landing / "a.csv").write_text("at\n1795165200\n1795168800\n")  # two hours
+    columns = '[sources.log]\nformat = "csv"\npath = "*.csv"\n[sources.log.columns]\n'
+    at = 'started_at = { column = "at", unit = "epoch_s" }\n'
+    (tmp_path / "goodput.toml").write_text(f"{columns}{at}")
+    workspace = run_at(tmp_path / "goodput.toml")
+    (landing / "b.csv").write_text("at\n1795165201\nnever\n1795165202\n1795172400\n")
+    with workspace.lake.lock():  # as the job of Dagster does that has no hours
+        ingest_sources(workspace)
+        publish_database(workspace)
+    ended = goodput("sources", ask=False)
+    assert [line.split()[7] for line in ended.stdout.splitlines()[2:4]] == ["ok", "pending"]
+    assert "BROKEN" not in ended.stdout
+    run_at(tmp_path / "goodput.toml")
+    ended = goodput("sources", ask=False)
+    assert [line.split()[7] for line in ended.stdout.splitlines()[2:4]] == ["ok", "ok"]
 
 
 def test_csv_and_json_hold_every_column_of_the_ledger(goodput: Run) -> None:

@@ -193,6 +193,80 @@ def test_refused_files_stand_in_the_ledger_until_they_are_mended(config: Path) -
     }
 
 
+def declare(config: Path, **columns: str) -> None:
+    mapped = "".join(f"{name} = {value}\n" for name, value in columns.items())
+    settings = 'landing = ["landing"]\nlake = "lake"\n[sources.log]\nformat = "csv"\npath = "*.csv"\n'
+    config.write_text(f"{settings}[sources.log.columns]\n{mapped}")
+
+
+LOG = "at,prompt_tokens\n" + "".join(f"{1_795_165_200 + n},{n}\n" for n in range(11))
+AT = '{ column = "at", unit = "epoch_s" }'
+
+
+@pytest.mark.parametrize(
+    ("typo", "reason"),
+    [
+        ({"started_at": AT, "input_tokens": '"prompt_tokenz"'}, "column 'prompt_tokenz' is not in it"),
+        ({"started_at": '{ column = "at", unit = "iso8601" }'}, "11 of 11 rows break a rule: at = '1795165200' is not"),
+    ],
+)
+def test_the_rows_of_the_last_good_reading_stay_until_another_succeeds(
+    config: Path, typo: dict[str, str], reason: str
+) -> None:
+    path = config.parent / "landing/a.csv"
+    path.write_text(LOG)
+    declare(config, started_at=AT)
+    assert run(config).failed == []
+    declare(config, **typo)
+    for _ in range(2):  # a run with nothing new reports it still
+        [(name, wrong)] = run(config).failed
+        assert name == "a.csv"
+        assert wrong.startswith(f"refused, {reason}")
+        assert wrong.endswith("; the rows of an earlier reading stay in use")
+        assert len(rows(config)) == 11
+        assert rows(config, "quarantine") == []
+    path.write_text(LOG + "1795165300,7\n")  # grown meanwhile: what it was stays
+    assert len(run(config).failed) == 1
+    assert len(rows(config)) == 11
+    declare(config, started_at=AT, input_tokens='"prompt_tokens"')
+    assert run(config).failed == []
+    assert sorted(row["input_tokens"] for row in rows(config)) == [0, 1, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10]
+    assert [entry["status"] for entry in read(Workspace(config).lake).to_pylist()] == ["read"]
+
+
+def test_settings_taken_back_leave_nothing_of_the_mistake(config: Path) -> None:
+    put(config.parent / "landing/a.csv", LOG)
+    declare(config, started_at=AT)
+    run(config)
+    before = parts(config)
+    declare(config, started_at=AT, input_tokens='"prompt_tokenz"')
+    run(config)
+    declare(config, started_at=AT)
+    assert run(config).failed == []
+    assert parts(config) == before
+    assert [entry["status"] for entry in read(Workspace(config).lake).to_pylist()] == ["read"]
+
+
+def test_a_refusal_is_gone_with_its_file(config: Path) -> None:
+    path = put(config.parent / "landing/a.csv", "when\n1\n")
+    declare(config, started_at=AT)
+    [(name, _)] = run(config).failed
+    assert name == "a.csv"
+    put(path, "at\n1795165200\n")
+    assert run(config).failed == []
+    assert [entry["status"] for entry in read(Workspace(config).lake).to_pylist()] == ["read"]
+
+
+def test_a_larger_share_in_quarantine_than_the_settings_allow_fails_a_run(config: Path) -> None:
+    put(config.parent / "landing/a.csv", "at\n" + "1795165200\n" * 19 + "never\n")  # 1 of 20: 5 %
+    declare(config, started_at=AT)
+    assert run(config).failed == []
+    put(config.parent / "landing/b.csv", "at\n" + "1795165201\n" * 18 + "never\n")
+    assert run(config).failed == [("b.csv", "1 of 19 rows in quarantine")]
+    config.write_text(config.read_text() + "[limits]\nquarantined_ratio = 0.1\n")
+    assert run(config).failed == []
+
+
 def test_a_run_without_its_ledger_is_simply_done_again(config: Path) -> None:
     """As if it had died before the ledger was ever written, and its journal had been lost as well."""
     put(config.parent / "landing/a.jsonl", line(1))

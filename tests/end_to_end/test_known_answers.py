@@ -4,6 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from published import ask, run_at
 from river import join, record
 
@@ -122,3 +124,81 @@ def test_an_attribute_is_that_of_the_first_try_and_layer_that_carries_it() -> No
     found = json.loads(join(rows).requests["k"]["attributes"])
     assert found == {"team": "a", "tier": "x", "org": "o", "later": "z"}
     assert join([record("c1", 0, 2, request_key="k")]).requests["k"]["attributes"] is None
+
+
+SLICED = """
+[slices]
+by = ["tenant", "attributes.team"]
+max_values = 1
+"""
+TEAMS = """at,end,who,team
+1795165200,1795165210,acme,blue
+1795165210,1795165220,acme,red
+1795165220,1795165250,beta,blue
+1795165250,1795165251,,
+"""
+
+
+def test_slices_that_the_settings_list_have_their_goodput_and_their_costs(tmp_path: Path) -> None:
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "landing/log.csv").write_text(TEAMS)
+    settings = """
+landing = ["landing"]
+lake = "lake"
+[rates.all]
+usd_per_gpu_hour = 3.6
+[workloads.qa]
+e2e_s = 20.0
+[sources.log]
+format = "csv"
+path = "*.csv"
+constants = { outcome = "ok", pool = "p", replica = "r", layer = "engine", model = "m" }
+[sources.log.columns]
+started_at = { column = "at", unit = "epoch_s" }
+ended_at = { column = "end", unit = "epoch_s" }
+tenant = "who"
+"""
+    (tmp_path / "goodput.toml").write_text(settings)
+    workspace = run_at(tmp_path / "goodput.toml")
+    columns = "slice_value, offered::INTEGER, accepted::INTEGER"
+    asked = f"SELECT {columns} FROM goodput WHERE window_s = 86400 AND slice = $slice ORDER BY slice_value"
+    assert ask(workspace, asked.replace("$slice", "'model'")).rows() == [(None, 4, 3)]
+    assert ask(workspace, asked.replace("$slice", "'tenant'")).is_empty()
+
+    (tmp_path / "goodput.toml").write_text(settings + SLICED)
+    workspace = run_at(tmp_path / "goodput.toml")
+    assert ask(workspace, asked.replace("$slice", "'tenant'")).rows() == [
+        ("(other)", 1, 0),
+        ("acme", 2, 2),
+        ("unknown", 1, 1),
+    ]
+    team = [("(other)", 1, 1), ("blue", 2, 1), ("unknown", 1, 1)]
+    assert ask(workspace, asked.replace("$slice", "'attributes.team'")).rows() == team
+    # the day's money is on all values of each slice, as on the whole
+    money = """
+        SELECT slice, sum(cost_usd) AS loaded, sum(direct_cost_usd) AS direct FROM goodput WHERE window_s = 86400
+        GROUP BY slice ORDER BY slice
+    """
+    rows = ask(workspace, money).rows()
+    assert len({name for name, _, _ in rows}) == 10
+    [(_, loaded, direct)] = [row for row in rows if row[0] == "overall"]
+    assert direct > 0
+    assert all(row[1:] == (pytest.approx(loaded), pytest.approx(direct)) for row in rows)
+    spent = "SELECT slice, sum(usd) FROM waste WHERE window_s = 86400 GROUP BY slice ORDER BY slice"
+    assert [usd for _, usd in ask(workspace, spent).rows()] == pytest.approx([loaded] * 10)
+    warned = ask(
+        workspace, "SELECT subject, affected, total FROM warnings WHERE kind = 'slice_crowded' ORDER BY subject"
+    )
+    assert warned.rows() == [("attributes.team", 1, 4), ("tenant", 1, 4)]
+    gates = (
+        "SELECT slice_value, failing FROM gate_failures WHERE window_s = 86400 AND slice = 'tenant' AND gate = 'e2e'"
+    )
+    assert dict(ask(workspace, gates).rows()) == {"(other)": 1, "acme": 0, "unknown": 0}
+    binding = "SELECT slice_value, gate FROM binding_gate WHERE window_s = 86400 AND slice = 'tenant'"
+    assert ask(workspace, binding).rows() == [("(other)", "e2e")]
+    assert ask(workspace, "FROM restatements").is_empty()
+
+    (tmp_path / "goodput.toml").write_text(settings)
+    workspace = run_at(tmp_path / "goodput.toml")
+    gone = "SELECT DISTINCT slice, goodput_rps_after FROM restatements ORDER BY slice"
+    assert ask(workspace, gone).rows() == [("attributes.team", None), ("tenant", None)]

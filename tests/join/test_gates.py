@@ -54,12 +54,32 @@ def test_bounds_are_inclusive_and_what_is_missing_is_not_accepted(gate: str) -> 
         )
 
 
+def test_a_bound_holds_to_the_nanosecond_where_doubles_of_seconds_do_not() -> None:
+    # 150 ms over 3 tokens is 50 ms each, but 0.2 - 0.05 is 0.15000000000000002
+    on_it: Row = {"first_token": 0.05, "end": 0.2, "output_tokens": 4}
+    (row,) = judge(one_workload(tpot_s=0.05), on_it)
+    assert (row["pass_tpot"], row["verdict"]) == (True, "accepted")
+    # a third of a nanosecond for each token too many is too many
+    over: Row = {"first_token": 0.05, "end": 0.200000001, "output_tokens": 4}
+    (row,) = judge(one_workload(tpot_s=0.05), over)
+    assert (row["pass_tpot"], row["verdict"]) == (False, "slow")
+    # a bound is as fine as what it bounds: 0.1 + 0.2 is a hair more than 0.3
+    (row,) = judge(one_workload(e2e_s=0.3, itl_p95_s=0.3), {"end": 0.3, "itl_p95_s": 0.1 + 0.2})
+    assert (row["pass_e2e"], row["pass_itl_p95"], row["verdict"]) == (True, True, "accepted")
+
+
+def test_a_bound_of_centuries_bounds_nothing() -> None:
+    (row,) = judge(one_workload(e2e_s=1e300, tpot_s=1e300), {"first_token": 0.5, "output_tokens": 9})
+    assert (row["pass_e2e"], row["pass_tpot"], row["verdict"]) == (True, True, "accepted")
+
+
 def test_a_missing_value_passes_where_the_workload_says_so() -> None:
     latencies = ("ttft", "tpot", "itl_p95", "jitter")
     bounds = {GATES[gate][0]: GATES[gate][1] for gate in latencies}
     passing = one_workload(on_missing=dict.fromkeys(latencies, "pass"), **bounds)
     unknown, slow = judge(passing, {"output_tokens": 9}, {"output_tokens": 9, **BEYOND["jitter"]})
     assert unknown["verdict"] == "accepted"
+    assert [unknown[f"pass_{gate}"] for gate in latencies] == [None] * 4  # it passes, and no gate measured it
     assert slow["verdict"] == "slow"
     one_short = one_workload(on_missing={gate: "pass" for gate in latencies if gate != "jitter"}, **bounds)
     (still,) = judge(one_short, {"output_tokens": 9})
@@ -86,6 +106,22 @@ def test_tpot_does_not_apply_to_a_single_token() -> None:
     assert [row["verdict"] for row in rows] == ["accepted", "accepted", "slow", "unevaluable", "accepted"]
     (ungated,) = judge(one_workload(), {**slow, "output_tokens": 1})
     assert ungated["tpot_na"] is False
+
+
+@pytest.mark.parametrize("outcome", ["error", "timeout", "cancelled", "unknown"])
+def test_an_answer_that_failed_has_no_first_token_unless_it_was_seen(outcome: str) -> None:
+    # neither a stream that ended before its first token nor an answer that would have come whole brought anything
+    failed: Row = {"outcome": outcome, "end": 0.3}
+    cases: list[Row] = [
+        {**failed, "streamed": True},
+        {**failed, "streamed": False},
+        {**failed, "streamed": False, "first_token": 0.2},  # which its engine saw, and the user did not
+        {**failed, "streamed": True, "first_token": 0.2},
+    ]
+    rows = judge(one_workload(ttft_s=0.5), *cases)
+    assert [row["ttft_s"] for row in rows] == [None, None, None, 0.2]
+    assert [row["pass_ttft"] for row in rows] == [None, None, None, True]
+    assert {row["verdict"] for row in rows} == {"failed"}
 
 
 def test_the_deadline_counts_from_submission() -> None:

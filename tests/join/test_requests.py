@@ -309,6 +309,89 @@ def test_without_an_answer_the_last_attempt_speaks() -> None:
     assert [row["delivered"] for row in join(rows).attempts.values()].count(True) == 1
 
 
+def hedged(first: tuple[float, float], second: tuple[float, float], **given: Any) -> Joined:
+    """Two tries with one key that both answered, on pod-1 and pod-2, from and until these seconds."""
+    return join(
+        [
+            record("a", *first, request_key="K", replica="pod-1", output_tokens=10, **given),
+            record("b", *second, request_key="K", replica="pod-2", output_tokens=20, **given),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "winner"),
+    [
+        ((0, 3), (1, 5), "a"),
+        ((0, 5), (1, 3), "b"),
+        ((0, 3), (3, 5), "b"),  # asked again once the answer was there: it was not had
+        ((0, 3), (8, 9), "b"),
+        ((0, 3), (0, 3), "b"),  # both at once: always the same one
+    ],
+)
+def test_of_hedged_tries_that_both_answer_the_user_had_the_first(
+    first: tuple[float, float], second: tuple[float, float], winner: str
+) -> None:
+    joined = hedged(first, second)
+    expected = {
+        "a": (key("a"), first[1], 10, "pod-1"),
+        "b": (key("b"), second[1], 20, "pod-2"),
+    }[winner]
+    request = joined.request
+    named = ("delivering_attempt_id", "e2e_s", "output_tokens", "replica")
+    assert tuple(request[name] for name in named) == expected
+    assert {span: joined.attempts[key(span)]["delivered"] for span in "ab"} == {"a": winner == "a", "b": winner == "b"}
+    assert request["ended_at"] == after(max(first[1], second[1]))
+
+
+def test_a_hedge_that_failed_delivered_nothing_however_soon() -> None:
+    rows = [
+        record("a", 0, 5, request_key="K"),
+        record("b", 1, 2, request_key="K", outcome="error"),
+    ]
+    assert join(rows).request["delivering_attempt_id"] == key("a")
+
+
+def test_of_hedges_at_engines_alone_the_first_to_end_was_had() -> None:
+    joined = join([sibling("e1", 0, 9, layer="engine"), sibling("e2", 2, 4, layer="engine")])
+    assert tries(joined) == {"e1": ["e1", "e2"]}
+    assert (joined.request["delivering_attempt_id"], joined.request["e2e_s"]) == (key("e2"), 4.0)
+
+
+@pytest.mark.parametrize(
+    ("gateway_end", "passed_on"),
+    [
+        (4.1, "e1"),  # passed on as soon as it was there
+        (8.1, "e2"),  # the first was given up: the gateway ended with the second
+        (None, "e1"),
+    ],
+)
+def test_a_record_of_hedges_passed_on_the_try_that_it_ended_with(gateway_end: float | None, passed_on: str) -> None:
+    below: Row = {"layer": "engine", "parent": "g"}
+    joined = join(
+        [
+            record("g", 0, gateway_end, layer="gateway", outcome="ok"),
+            record("e1", 0.1, 4, replica="pod-1", output_tokens=10, **below),
+            record("e2", 2, 8, replica="pod-2", output_tokens=20, **below),
+        ]
+    )
+    assert joined.attempts[key("g")]["record_ids"] == [key("g"), key(passed_on)]
+    assert joined.request["replica"] == {"e1": "pod-1", "e2": "pod-2"}[passed_on]
+    assert joined.request["retry_count"] == 1
+
+
+def test_what_the_caller_saw_of_hedges_counts_before_what_servers_saw() -> None:
+    # the client took the second answer and left the first, which its gateway nonetheless finished earlier
+    rows = [
+        record("c1", 0, 3, outcome="cancelled", request_key="K"),
+        record("g1", 0.1, 3.5, layer="gateway", parent="c1", replica="pod-1"),
+        record("c2", 1, 4, request_key="K"),
+        record("g2", 1.1, 3.9, layer="gateway", parent="c2", replica="pod-2"),
+    ]
+    request = join(rows).request
+    assert (request["delivering_attempt_id"], request["replica"], request["e2e_s"]) == (key("c2"), "pod-2", 4.0)
+
+
 def test_attempts_are_numbered_in_the_order_of_their_start() -> None:
     joined = join(
         [

@@ -25,6 +25,7 @@ from goodput.plumbing.workspace import Workspace
 from published import ask
 
 PUBLIC = ("ops_events", "cost_records", "token_prices")
+MADE = {*PUBLIC, "session_labels"}
 NODES = (RECORD_ROWS, OPS_EVENTS, COST_RECORDS, TOKEN_PRICES, SESSION_LABELS)
 
 
@@ -48,8 +49,8 @@ def compute(at: Workspace) -> dict[str, int]:
     with at.lake.lock():
         ingest(at)
         outcomes = [execute(node, Context(at.lake, at.settings)) for node in NODES]
-    assert not any(outcome.blocked for outcome in outcomes)
-    return {table: rows for outcome in outcomes for table, rows in outcome.rows.items() if table != "record_rows"}
+    assert not [item for outcome in outcomes for item in outcome.blocked]
+    return {table: rows for outcome in outcomes for table, rows in outcome.rows.items() if table in MADE}
 
 
 def made(at: Workspace, table: str, *columns: str) -> list[tuple[Any, ...]]:
@@ -162,12 +163,126 @@ def test_of_allocations_over_each_other_the_widest_counts(tmp_path: Path) -> Non
     assert sorted(found) == [("__idle__", 2, 3, 9), ("vllm", 0, 3, 3), ("vllm", 3, 4, 1)]
 
 
-def test_other_currencies_are_refused_and_say_so(tmp_path: Path) -> None:
+def test_a_currency_without_a_rate_is_in_no_number_and_a_rate_brings_it_in(
+    tmp_path: Path,
+) -> None:
     at = workspace(tmp_path)
-    land(at, {"focus.csv": as_csv(CHARGE, {**CHARGE, "BillingCurrency": "EUR"})})
-    assert made(at, "cost_records", "amount_usd") == [(12.25,)]
-    assert accounts(at) == {"focus.csv": (2, 1, 0, 1, 0)}
-    assert ask(at, "SELECT line, rule FROM quarantine").rows() == [(3, "currency_not_usd")]
+    land(at, {"focus.csv": as_csv(CHARGE, {**CHARGE, "BillingCurrency": "EUR", "BilledCost": "10"})})
+    shown = ("line", "amount_usd", "billed_usd", "currency", "currency_usd")
+    assert made(at, "cost_records", *shown) == [(2, 12.25, 0.0, "USD", 1.0)]
+    assert accounts(at) == {"focus.csv": (2, 1, 0, 0, 1)}
+    assert ask(at, "SELECT ignored FROM sources").item() == '{"no_exchange_rate":1}'
+    left_out = "SELECT line, amount, currency, reason, superseded_by_source FROM unused_cost_lines"
+    assert ask(at, left_out).rows() == [(3, 12.25, "EUR", "no_exchange_rate", None)]
+
+    at = workspace(tmp_path, "[costs.currencies]\nEUR = 1.08\n")  # 12.25 x 1.08 = 13.23, 10 x 1.08 = 10.8
+    with at.lake.lock():
+        assert ingest(at).unchanged == 1
+    found = sorted(made(at, "cost_records", *shown))
+    assert found == [(2, 12.25, 0.0, "USD", 1.0), (3, pytest.approx(13.23), pytest.approx(10.8), "EUR", 1.08)]
+    assert accounts(at) == {"focus.csv": (2, 2, 0, 0, 0)}
+    assert ask(at, left_out).height == 0
+
+
+DECLARED_BILLS = """
+[sources.gpu]
+format = "csv"
+path = "gpu*.csv"
+table = "cost_records"
+constants = { basis = "BASIS" }
+[sources.gpu.columns]
+period_start = { column = "from", unit = "iso8601" }
+period_end = { column = "until", unit = "iso8601" }
+amount_usd = "usd"
+pool = "pool"
+"""
+WITH_IDS = DECLARED_BILLS + 'cost_id = "invoice"\n'
+
+
+def declared(*rows: tuple[str, float], day: int = 20) -> str:
+    """A row (id, amount) for the whole of a day, of one pool."""
+    period = f"2026-11-{day}T00:00:00Z,2026-11-{day + 1}T00:00:00Z"
+    return "invoice,from,until,usd,pool\n" + "".join(f"{name},{period},{usd},chat\n" for name, usd in rows)
+
+
+@pytest.mark.parametrize("basis", ["billing", "allocation", "rate_card", "overhead"])
+@pytest.mark.parametrize("settings", [DECLARED_BILLS, WITH_IDS])
+def test_every_row_of_a_declared_source_counts_in_however_many_files(tmp_path: Path, basis: str, settings: str) -> None:
+    at = workspace(tmp_path, settings.replace("BASIS", basis))
+    land(at, {"gpu-a.csv": declared(("a", 10), ("b", 20)), "gpu-b.csv": declared(("c", 40), ("d", 80), day=20)})
+    assert sorted(made(at, "cost_records", "amount_usd")) == [(10,), (20,), (40,), (80,)]
+    assert {path: account[:3] for path, account in accounts(at).items()} == {
+        "gpu-a.csv": (2, 2, 0),
+        "gpu-b.csv": (2, 2, 0),
+    }
+    if settings is WITH_IDS:
+        assert ask(at, "SELECT cost_id FROM cost_records ORDER BY amount_usd")["cost_id"].to_list() == list("abcd")
+
+
+def test_of_declared_rows_of_one_id_one_counts_and_the_others_say_which(tmp_path: Path) -> None:
+    other = WITH_IDS.replace("sources.gpu", "sources.review").replace("gpu*", "review*")
+    at = workspace(tmp_path, (WITH_IDS + other).replace("BASIS", "billing"))
+    land(
+        at,
+        {
+            "gpu-2026-11-20.csv": declared(("a", 10), ("b", 20)),
+            "gpu-2026-11-21.csv": declared(("b", 15), ("c", 1), ("c", 2), ("d", 5)),
+            "gpu-2026-11-22.csv": declared(("d", 5)),
+            "review.csv": declared(("a", 7)),  # another source's ids are others
+        },
+    )
+    found = made(at, "cost_records", "dialect", "cost_id", "amount_usd")
+    assert sorted(found) == [
+        *(("gpu", "a", 10), ("gpu", "b", 15), ("gpu", "c", 2), ("gpu", "d", 5)),
+        ("review", "a", 7),
+    ]
+    assert accounts(at) == {
+        "gpu-2026-11-20.csv": (2, 1, 0, 0, 1),
+        "gpu-2026-11-21.csv": (4, 2, 1, 0, 1),
+        "gpu-2026-11-22.csv": (1, 1, 0, 0, 0),
+        "review.csv": (1, 1, 0, 0, 0),
+    }
+    unused = ask(
+        at,
+        """SELECT s.path, u.line, u.cost_id, u.reason, b.path AS instead, u.superseded_by_line
+        FROM unused_cost_lines AS u JOIN sources AS s ON s.source_id = u.source
+        LEFT JOIN sources AS b ON b.source_id = u.superseded_by_source ORDER BY ALL""",
+    )
+    assert unused.rows() == [
+        ("gpu-2026-11-20.csv", 3, "b", "superseded", "gpu-2026-11-21.csv", 2),
+        ("gpu-2026-11-21.csv", 3, "c", "same_cost_id", "gpu-2026-11-21.csv", 4),
+    ]
+
+
+def test_sources_keeps_no_line_that_counts_nowhere(tmp_path: Path) -> None:
+    at = workspace(tmp_path, "[costs]\nservices = ['*Compute*']\n")
+    storage = day(3, 7, ServiceName="Amazon Simple Storage Service")
+    allocated = [{**ALLOCATION, "totalCost": 3.0, "window": {**ALLOCATION["window"], "end": "2026-11-20T10:00:00Z"}}]
+    land(
+        at,
+        {
+            "focus-2026-11-03.csv": as_csv(day(1, 10), day(2, 20)),
+            "focus-2026-11-04.csv": as_csv(day(1, 10), day(2, 21), storage),
+            "a.jsonl": lines(*allocated, ALLOCATION),
+        },
+    )
+    assert sorted(made(at, "cost_records", "amount_usd")) == [(5.5,), (10,), (21,)]
+    assert accounts(at) == {
+        "a.jsonl": (2, 1, 0, 0, 1),
+        "focus-2026-11-03.csv": (2, 0, 1, 0, 1),  # its first line is a copy
+        "focus-2026-11-04.csv": (3, 2, 0, 0, 1),
+    }
+    unused = ask(
+        at,
+        """SELECT s.path, u.line, u.amount, u.reason, b.path AS instead, u.superseded_by_line
+        FROM unused_cost_lines AS u JOIN sources AS s ON s.source_id = u.source
+        LEFT JOIN sources AS b ON b.source_id = u.superseded_by_source ORDER BY ALL""",
+    )
+    assert unused.rows() == [
+        ("a.jsonl", 1, 3.0, "superseded", "a.jsonl", 2),
+        ("focus-2026-11-03.csv", 3, 20.0, "superseded", "focus-2026-11-04.csv", None),
+        ("focus-2026-11-04.csv", 4, 7.0, "not_chosen", None, None),
+    ]
 
 
 def test_tags_say_what_a_line_is_for_and_settings_which_lines_count(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from polars.testing import assert_frame_equal
 from by_seconds import Fleet, Record, Try, ledger, samples
 from goodput.measure.cost_ledger import SETTINGS_TABLES, ledger_options
 from goodput.measure.nodes import COST_LEDGER, WASTE
-from goodput.measure.slices import SLICES, slice_rows
+from goodput.measure.slices import slice_cuts, slices
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
-from goodput.settings.model import Costs, Rate, Settings
+from goodput.settings.model import Costs, Rate, Settings, Slices
 from river import Parts, Row, Stretch, judged, measure, one_workload
 
 HOUR = 498_671  # since the Unix epoch: the last of its day
@@ -92,6 +92,7 @@ def sample_rows(replica: str, pool: str, start: int, end: int) -> list[Row]:
 def record_row(number: int, record: Record) -> Row:
     return {
         "cost_id": f"c{number}",
+        "dialect": f"d{number % 2}",
         "basis": record.basis,
         "replica": record.replica,
         "pool": record.pool,
@@ -108,6 +109,8 @@ def charged(
     attempts: Sequence[Row] = (),
     extra: Sequence[Row] = (),
     step_s: int = 300,
+    *,
+    relation: str = "cost_ledger",
 ) -> pl.DataFrame:
     """The ledger of the given hours after BEGIN_S; `attempts` and `extra` samples beside those of the fleet."""
     rows = [attempt_row(attempt) for attempt in fleet.tries] + list(attempts)
@@ -134,12 +137,13 @@ def charged(
             if name == "attempts":
                 schema = schema.append(pa.field("part_hour", pa.int64()))
             connection.register(name, pa.Table.from_pylist(tables[name], schema=schema))
+        connection.register("billed_days", as_rows("billed_days", {"from_s": 0, "until_s": 4 * 10**9}))
         connection.register("target_hours", as_rows("target_hours", *({"epoch_hour": HOUR + hour} for hour in hours)))
         for name in SETTINGS_TABLES:
             connection.register(name, SETTINGS_TABLES[name](chosen))
-        for relation in COST_LEDGER.relations:
-            compute(connection, relation)
-        return pl.DataFrame(connection.sql("SELECT * FROM cost_ledger").to_arrow_table())
+        for name in COST_LEDGER.relations:
+            compute(connection, name)
+        return pl.DataFrame(connection.sql(f"SELECT * FROM {relation}").to_arrow_table())
 
 
 def by_bucket(frame: pl.DataFrame) -> dict[tuple[int, str | None, str], float]:
@@ -225,7 +229,9 @@ def whole_of(frame: pl.DataFrame) -> dict[str, float]:
     return {row["bucket"]: row["usd"] for row in frame.group_by("bucket").agg(pl.col("usd").sum()).to_dicts()}
 
 
-def wasted(frame: pl.DataFrame, *grains: int, ended: Sequence[Row] = (), step_s: int = 300) -> pl.DataFrame:
+def wasted(
+    frame: pl.DataFrame, *grains: int, ended: Sequence[Row] = (), step_s: int = 300, sliced: Slices | None = None
+) -> pl.DataFrame:
     """Waste of a ledger at the grains; `ended` are the requests that share overhead."""
     names = arrow_schema("cost_ledger").names
     with connect() as connection:
@@ -233,7 +239,9 @@ def wasted(frame: pl.DataFrame, *grains: int, ended: Sequence[Row] = (), step_s:
         connection.register("requests", pa.Table.from_pylist(list(ended), schema=arrow_schema("requests")))
         connection.register("ledger_options", ledger_options(Settings(costs=Costs(step_s=step_s))))
         connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
-        connection.register("slices", slice_rows(SLICES))
+        asked = Settings(slices=sliced or Slices())
+        connection.register("slices", slices(asked))
+        connection.register("slice_cuts", slice_cuts(asked))
         for relation in WASTE.relations:
             compute(connection, relation)
         return pl.DataFrame(connection.sql("SELECT * FROM waste").to_arrow_table())
@@ -245,12 +253,17 @@ def test_slices_add_up_whatever_windows_are_asked_for(fleet: Fleet, overheads: l
     extra = [Record(3.0, 0, 5000, pool=pool, basis="overhead") for pool in overheads]
     fleet = replace(fleet, records=[*fleet.records, *extra])
     rows = [
-        attempt_row(attempt, workload=names.choice("xyz"), route=names.choice(["r1", None])) for attempt in fleet.tries
+        attempt_row(attempt, workload=names.choice("xyz"), route=names.choice(["r1", None]), tenant=names.choice("abc"))
+        for attempt in fleet.tries
     ]
     spent = charged(replace(fleet, tries=[]), (0, 1), rows)
     grains = (300, 900, 3600, 7200)
-    ended = requests_of([row for row in rows if row["verdict"]])
-    frame = wasted(spent, *grains, ended=ended)
+    ended = [
+        row | {"attributes": names.choice([None, '{"team":"x"}', '{"team":"y"}'])}
+        for row in requests_of([row for row in rows if row["verdict"]])
+    ]
+    sliced = Slices(by=("tenant", "attributes.team"), max_values=2)
+    frame = wasted(spent, *grains, ended=ended, sliced=sliced)
     # every dollar of the ledger is in every slice of every length, in its window
     money = spent.with_columns(start_s=pl.col("window_start").dt.epoch("s")).filter(pl.col("usd").is_not_null())
     for (window_s, name), rows_of in frame.filter(pl.col("usd").is_not_null()).group_by("window_s", "slice"):
@@ -264,8 +277,9 @@ def test_slices_add_up_whatever_windows_are_asked_for(fleet: Fleet, overheads: l
     for _, rows_of in frame.group_by("slice"):
         assert_frame_equal(rows_of.group_by(keys).agg(values).sort(keys), overall, abs_tol=1e-9, rel_tol=1e-9)
     # a window is the same whatever others are asked for
-    alone = pl.concat([wasted(spent, grain, ended=ended) for grain in grains])
-    order = [*keys, "slice", "workload", "model", "pool", "route"]
+    alone = pl.concat([wasted(spent, grain, ended=ended, sliced=sliced) for grain in grains])
+    order = [*keys, "slice", "slice_value", "workload", "model", "pool", "route"]
+    assert not frame.select(order).is_duplicated().any()
     assert alone.sort(order).equals(frame.sort(order))
 
 
@@ -514,6 +528,45 @@ def test_the_better_basis_wins_for_the_time_that_it_covers(records: list[Record]
     assert whole_of(frame)["idle"] == pytest.approx(usd * 240 / 300)
 
 
+def test_what_is_paid_for_a_pool_is_shared_by_those_seen_and_says_how_far_it_may_be_off() -> None:
+    """8 USD for an hour; of two replicas without samples one is busy for half of it, the other in its first quarter.
+
+    Both share the first 2 USD, one has the next 2, and none is seen for the other 4. Had both been up throughout, their
+    busy time would be 3/8 of 8 USD.
+    """
+    tries = [Try("a", "accepted", 0, 1800, "r", "p"), Try("b", "accepted", 0, 900, "s", "p")]
+    frame = charged(Fleet(tries, records=[Record(8.0, 0, HOUR_S, pool="p")]))
+    assert whole_of(frame) == pytest.approx({"accepted": 4.0, "idle": 4.0})
+    assert dict(frame.group_by("replica").agg(pl.col("usd").sum()).iter_rows()) == pytest.approx(
+        {"r": 3.0, "s": 1.0, None: 4.0}
+    )
+    rows = {row["bucket"]: row for row in wasted(frame, 3600).filter(slice="overall").to_dicts()}
+    assert rows["accepted"]["estimated"]
+    assert rows["accepted"]["error_usd"] == pytest.approx(4.0 - 3.0)
+    # with samples it is known that nobody else was up
+    sampled = Fleet(tries, [("r", "p", 0, 1800), ("s", "p", 0, 900)], [Record(8.0, 0, HOUR_S, pool="p")])
+    rows = {row["bucket"]: row for row in wasted(charged(sampled), 3600).filter(slice="overall").to_dicts()}
+    assert (rows["accepted"]["usd"], rows["accepted"]["error_usd"]) == (pytest.approx(4.0), 0)
+    assert (rows["idle"]["usd"], rows["idle"]["estimated"]) == (pytest.approx(4.0), False)
+
+
+def test_what_an_engine_did_before_its_first_reading_is_not_up() -> None:
+    """Its counters began 250 s before the first reading; what it served 20 s before that shows that it was up then."""
+    first = {**counter("r", "preemptions", 1, 50, 300), "series_id": "c"}
+    readings = [row | {"interval_s": None} for row in sample_rows("r", "p", 300, 600)]
+    frame = charged(Fleet(rates={"p": 0.01}), extra=[first, *readings])
+    assert frame["usd"].sum() == pytest.approx(3.0)
+    served = charged(Fleet([Try("a", "accepted", 280, 290, "r", "p")], rates={"p": 0.01}), extra=[first, *readings])
+    assert whole_of(served) == pytest.approx({"accepted": 0.1, "idle": 3.1})
+
+
+def test_idle_time_is_in_doubt_while_requests_of_the_pool_are_on_no_known_replica() -> None:
+    rows = [attempt_row(Try("a", "accepted", 0, 60, None, "p"))]
+    frame = charged(Fleet(sampled=[("r", "p", 0, 600)], rates={"p": 0.01}), attempts=rows).filter(bucket="idle")
+    found = [(row["usd"], row["estimated"], row["error_usd"]) for row in frame.sort("window_start").to_dicts()]
+    assert found == [(pytest.approx(3.0), True, pytest.approx(0.6)), (pytest.approx(3.0), False, 0)]
+
+
 def test_without_bill_and_rate_there_is_no_cost_and_a_count_says_so() -> None:
     fleet = Fleet([Try("a", "accepted", 0, 60, "r", "p")], [("r", "p", 0, 300)])
     frame = wasted(charged(fleet), 300).filter(pl.col("slice") == "overall")
@@ -626,3 +679,42 @@ def test_idle_time_is_carried_by_those_whom_the_pool_served() -> None:
     usd = {(row["pool"], row["route"]): row["usd"] for row in frame.to_dicts()}
     # attempts of equal work, but y's replica time is as much as x's by work, so both carry half
     assert usd == pytest.approx({("p", "x"): 2.4, ("p", "y"): 2.4, ("q", "unknown"): 3.0})
+
+
+def test_tenants_carry_idle_time_and_overhead_as_workloads_do() -> None:
+    rows = [
+        attempt_row(Try("x", "accepted", 0, 30, "r", "p"), tenant="a"),
+        attempt_row(Try("y", "accepted", 30, 120, "r", "p"), tenant="b"),
+        attempt_row(Try("z", "accepted", 30, 120), tenant="b"),
+    ]
+    rows[0]["tenant"] = None  # its request knows, by another try
+    ended = requests_of(rows)
+    ended[0]["tenant"] = "a"
+    fleet = Fleet(
+        sampled=[("r", "p", 0, 300), ("t", "q", 0, 300)],
+        rates={"p": 0.01, "q": 0.01},
+        records=[Record(3.0, 0, 300, basis="overhead")],
+    )
+    frame = wasted(charged(fleet, attempts=rows), 300, ended=ended, sliced=Slices(by=("tenant",))).filter(
+        slice="tenant"
+    )
+    usd = {(row["slice_value"], row["bucket"]): row["usd"] for row in frame.to_dicts() if row["usd"]}
+    # x and y each work 60 s and carry half of 180 s idle; of overhead each of three requests has 1 USD
+    assert usd == pytest.approx(
+        {
+            ("a", "accepted"): 0.6 + 1.0,
+            ("a", "idle"): 0.9,
+            ("b", "accepted"): 0.6 + 2.0,
+            ("b", "idle"): 0.9,
+            ("unknown", "idle"): 3.0,
+        }
+    )
+
+
+def test_overhead_of_a_tenant_whom_nobody_served_is_still_the_tenants() -> None:
+    rows = [attempt_row(Try("x", "accepted", 0, 30), tenant="a")]
+    spent = charged(Fleet(records=[Record(3.0, 0, 300, basis="overhead")]), attempts=rows)
+    spent = spent.with_columns(tenant=pl.when(pl.col("bucket") == "overhead").then(pl.lit("b")).otherwise("tenant"))
+    frame = wasted(spent, 300, ended=requests_of(rows), sliced=Slices(by=("tenant",))).filter(slice="tenant")
+    usd = {(row["slice_value"], row["bucket"]): row["usd"] for row in frame.to_dicts() if row["usd"]}
+    assert usd == pytest.approx({("b", "unattributed"): 3.0})

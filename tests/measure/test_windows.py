@@ -15,6 +15,7 @@ SLICES = {
     "overall": (),
     "workload": ("workload",),
     "workload_model": ("workload", "model"),
+    "model": ("model",),
     "pool": ("pool",),
     "workload_pool": ("workload", "pool"),
     "workload_route": ("workload", "route"),
@@ -199,6 +200,26 @@ def test_a_window_is_partial_unless_wholly_observed(tmp_path: Path) -> None:
     frame = windows(tmp_path, rows, one_workload(), (300, 3600), observed_s=(300.0, 900.0))
     assert [row_of(frame, 5 * n)["partial"] for n in range(4)] == [True, False, False, True]
     assert row_of(frame, 0, 3600)["partial"] is True
+
+
+def test_rates_over_observed_seconds_leave_out_what_nobody_watched(tmp_path: Path) -> None:
+    # 36 answers in two hours, of which telemetry covers the last 70 minutes; a quarter of them were slow
+    rows = [judged(f"r{n}", "slow" if n % 4 == 0 else "accepted", end=200.0 * n + 5) for n in range(36)]
+    frame = windows(tmp_path, rows, one_workload(), (3600, 86400), hours=24, observed_s=(3000.0, 7200.0))
+    named = ("observed_s", "throughput_observed_rps", "goodput_observed_rps")
+    first, second = row_of(frame, 0, 3600), row_of(frame, 60, 3600)
+    assert [second[name] for name in named] == [3600, 18 / 3600, 14 / 3600]
+    assert second["throughput_observed_rps"] == second["throughput_rps"]
+    assert (first["observed_s"], first["throughput_observed_rps"]) == (600, 18 / 600)
+    (day,) = [row for row in frame.to_dicts() if row["window_s"] == 86400 and row["slice"] == "overall"]
+    assert [day[name] for name in named] == [4200, 36 / 4200, 27 / 4200]
+    assert day["goodput_observed_rps"] * 4200 == pytest.approx(day["goodput_rps"] * 86400)
+
+
+def test_a_window_outside_of_observed_telemetry_has_no_rate_over_it(tmp_path: Path) -> None:
+    frame = windows(tmp_path, [judged("a", "accepted", 10.0)], one_workload(), observed_s=(600.0, 900.0))
+    row = row_of(frame)
+    assert (row["observed_s"], row["goodput_observed_rps"], row["throughput_observed_rps"]) == (0, None, None)
 
 
 def test_few_requests_are_said_to_be_few(tmp_path: Path) -> None:

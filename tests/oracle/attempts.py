@@ -48,6 +48,7 @@ def _merged(rows: list[Row]) -> Row:
         "request_key": _first(rows, "request_key") or outer["attempt_id"],
         "response_ids": {row["response_id"] for row in rows if row.get("response_id")},
         "record_ids": {row["attempt_id"] for row in rows},
+        "depth": LAYERS.index(outer["layer"]),
         "started_at": started,
         "arrived_at": started if intended is None else min(started, intended),
         "outcome": next((row["outcome"] for row in rows if row["outcome"] != "unknown"), "unknown"),
@@ -76,9 +77,15 @@ def requests_of(attempts: list[Row]) -> dict[str, list[Row]]:
 
 
 def delivering(tries: list[Row]) -> Row:
-    """The try that delivered: one that succeeded, of several the one that the user had, else the last."""
+    """The try that delivered: one that succeeded, of several the one that the user had, else the last.
+
+    Of two answers the later supersedes the earlier if it began after the end of that; of hedges the outermost layer's
+    counts, then the first to end.
+    """
     succeeded = [attempt for attempt in tries if attempt["outcome"] == "ok"]
-    return (succeeded or tries)[-1]
+    latest = max((attempt["started_at"] for attempt in succeeded), default=0)
+    had = [a for a in succeeded if a["ended_at"] is None or a["ended_at"] > latest or a["started_at"] == latest]
+    return min(had, key=lambda a: (a["depth"], a["ended_at"]), default=tries[-1])
 
 
 def tries_counted(tries: list[Row]) -> int:

@@ -110,6 +110,7 @@ def _try(stage: Stage, moment: Moment, outcome: str) -> list[Row]:
         "pool": on.pool,
         "queue_s": chance.choice([None, 0.05, 0.1, 0.75]),
         **_tokens(stage, outcome),
+        **_waste(chance),
     }
     if first > engine["started_at"] and chance.random() < 0.5:
         engine["first_token_at"] = min(first, engine["ended_at"])
@@ -120,11 +121,18 @@ def _tokens(stage: Stage, outcome: str) -> Row:
     chance = stage.chance
     given = chance.choice([100, 400, 1000])
     output = chance.choice([0, 1, 2, 11, 21, 41, 41])
-    drafts = chance.choice([None, None, 0, 20])
+    cached = chance.choice([0, 64, given // 2])
     return {
         "input_tokens": given,
-        "cached_input_tokens": chance.choice([None, 0, 64, given // 2]),
+        "cached_input_tokens": cached if stage.reports_all else chance.choice([None, cached]),
         "output_tokens": output if outcome == "ok" or stage.reports_all else chance.choice([None, 0, 5]),
+    }
+
+
+def _waste(chance: Random) -> Row:
+    """What an engine alone counts."""
+    drafts = chance.choice([None, None, 0, 20])
+    return {
         "draft_tokens": drafts,
         "accepted_draft_tokens": None if drafts is None else drafts // 2,
         "recomputed_tokens": chance.choice([None, 0, 0, 50]),

@@ -1,7 +1,7 @@
 """The ledger's direct facts, step by step: docs/semantics.md#money.
 
-Rows are of attempts, of requests that a record names, of idle replicas or pools, of overhead that nobody shares yet, and
-of nobody. Sharing is the window's work.
+Rows are of attempts, of requests that a record names, of idle replicas or pools, of overhead that is not shared yet,
+and of nobody. Sharing is the window's work.
 """
 
 from collections import defaultdict
@@ -44,14 +44,7 @@ class Ledger:
             for request in requests
             for attempt in request["tries"]
         }
-        priced = {name for _, name in self.replicas.charged[0]}
-        priced |= {n for _, pool in self.replicas.charged[1] for n in self.replicas.of_pool(pool)}
-        priced |= {name for name in self.replicas.pools if self.replicas.rate(name)[0] is not None}
-        self.priced = priced
-        self.bought = [a for a in attempts if not a["engine_seen"] and not self._runs_here(a["replica"])]
-
-    def _runs_here(self, replica: str | None) -> bool:
-        return replica is not None and (replica in self.priced or bool(self.replicas.sampled.get(replica)))
+        self.bought = [attempt for attempt in attempts if not self.replicas.runs(attempt)]
 
     def rows(self) -> Iterator[Row]:
         """Rows of every step of the days."""
@@ -65,12 +58,12 @@ class Ledger:
         step = Step(self.replicas, span)
         usd, unseen = step.charges()
         for name, pool in self.replicas.pools.items():
-            own = [a for a in self.replicas.attempts.get(name, []) if a not in self.bought and _is_in(a, span)]
+            own = [a for a in self.replicas.attempts.get(name, []) if self.replicas.runs(a) and _is_in(a, span)]
             up, busy = length(step.up(name)), length(step.busy[name])
             cost = usd[name]
             gpus = self.replicas.rate(name)[1]
             busy_usd = None if cost is None else cost * Fraction(busy, up) if up else cost
-            if up and (name in self.priced or self.replicas.sampled.get(name)):
+            if up and (name in self.replicas.priced or self.replicas.sampled.get(name)):
                 idle = None if cost is None or busy_usd is None else cost - busy_usd
                 gpu_s = gpus * Fraction(up - busy, S)
                 yield _row("idle", idle, gpu_s, 0, pool=pool, replica=name, is_there=up > busy)

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import ledger, waste, windows
+from oracle import ledger, sessions, waste, windows
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
 from oracle.fleet import LATENCIES, Fleet, Row, S
 from oracle.verdicts import judged_requests
@@ -32,10 +32,11 @@ class Truth:
     @cached_property
     def is_told_everything(self) -> bool:
         """Whether every attempt on a replica reports its tokens, so that no cost is estimated."""
-        on_replicas = [a for a in self.attempts if a["replica"]]
-        return not any(
-            a["input_tokens"] is None or (a["output_tokens"] is None and a["outcome"] != "ok") for a in on_replicas
-        )
+        for attempt in self.attempts:
+            names = ("input_tokens", "cached_input_tokens", "output_tokens")
+            if attempt["replica"] and any(attempt[name] is None for name in names):
+                return False
+        return True
 
     @cached_property
     def ledger(self) -> list[Row]:
@@ -46,6 +47,11 @@ class Truth:
     def waste(self) -> dict[tuple[Any, ...], Row]:
         """Rows of relation waste as measured."""
         return waste.waste(self.fleet, self.ledger, self.requests)
+
+    @cached_property
+    def window_costs(self) -> dict[windows.Key, Row]:
+        """Cost of each window and slice."""
+        return waste.window_costs(self.waste)
 
     @cached_property
     def goodput(self) -> dict[windows.Key, Row]:
@@ -63,6 +69,10 @@ def requests(workspace: Workspace, truth: Truth, found: Comparison) -> None:
         | {name: microseconds(row[name]) for name in ("arrived_at", "ended_at")}
         for row in truth.requests
     }
+    if truth.is_told_everything:
+        costs = waste.request_costs(truth.ledger)
+        for key, row in computed.items():
+            row["cost_usd"] = costs.get(key)
     found.rows("requests", published, computed)
 
 
@@ -72,6 +82,17 @@ def goodput(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     published = keyed(rows(workspace, sql), *CUT)
     live = {key: windows.empty(truth.fleet, key) for key in published.keys() - truth.goodput.keys()}
     found.rows("goodput", published, {**truth.goodput, **live})
+    if truth.is_told_everything:
+        costs = {key: _cost(truth, key) for key in published}
+        found.rows("goodput", published, costs)
+
+
+def _cost(truth: Truth, key: windows.Key) -> Row:
+    """Cost columns of a row of goodput."""
+    cost = truth.window_costs.get(key, dict.fromkeys(("cost_usd", "direct_cost_usd", "wasted_ratio")))
+    units = truth.goodput[key]["goodput_rps"] * key[1] if key in truth.goodput else 0
+    per_unit = None if cost["cost_usd"] is None or not units else cost["cost_usd"] / units
+    return cost | {"cost_per_accepted_usd": per_unit}
 
 
 def gate_failures(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -111,10 +132,40 @@ def added(found: list[Row], names: tuple[str, ...]) -> dict[Any, Row]:
     return sums
 
 
+def session_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation sessions."""
+    published = keyed(rows(workspace, "SELECT * FROM sessions"), "session_id")
+    costs = waste.request_costs(truth.ledger) if truth.is_told_everything else None
+    computed = sessions.sessions(truth.requests, costs)
+    for row in published.values():
+        row |= {name: epoch_us(row[name]) for name in ("started_at", "ended_at")}
+    for row in computed.values():
+        row |= {name: microseconds(row[name]) for name in ("started_at", "ended_at")}
+    found.rows("sessions", published, computed)
+
+
+def accepted_units(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation accepted_units: the slice of workloads in what they call their units."""
+    sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM accepted_units"
+    published = keyed(rows(workspace, sql), "window_at", "window_s", "workload")
+    computed = {}
+    for (start, window_s, slice_, workload, *_), row in truth.goodput.items():
+        if slice_ == "workload" and workload in truth.fleet.workloads:
+            settings = truth.fleet.workloads[workload]
+            computed[start, window_s, workload] = {
+                "unit": settings.get("unit", "request"),
+                **{name: row[name] for name in ("offered", "accepted", "goodput_ratio", "definition")},
+                "accepted_per_hour": row["goodput_rps"] * 3600,
+            }
+    found.rows("accepted_units", {key: published[key] for key in published.keys() & computed.keys()}, computed)
+
+
 RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     requests,
     goodput,
     gate_failures,
     cost_ledger,
     waste_rows,
+    session_rows,
+    accepted_units,
 )

@@ -31,7 +31,23 @@ class Replicas:
             self.pools[name] = told.pop() if len(told) == 1 else self.pools[name]
         pause = int(exact(fleet.settings.get("staleness_s", 300)) * S)  # type: ignore[operator]
         self.seen = {name: union(self._signs(name), pause) for name in self.pools}
-        self.busy = {name: union(spans_of(self.attempts.get(name, []))) for name in self.pools}
+
+    @cached_property
+    def priced(self) -> set[str]:
+        """Replicas that a record or a rate prices."""
+        own, pooled, _ = self.charged
+        found = {name for _, name in own} | {name for _, pool in pooled for name in self.of_pool(pool)}
+        return found | {name for name in self.pools if self.rate(name)[0] is not None}
+
+    def runs(self, attempt: Row) -> bool:
+        """Whether an attempt took a replica's time; otherwise it was bought by the token."""
+        name = attempt["replica"]
+        return bool(attempt["engine_seen"] or name in self.priced or self.sampled.get(name))
+
+    @cached_property
+    def busy(self) -> dict[str, list[Span]]:
+        """When each replica had an attempt in flight."""
+        return {name: union(spans_of(filter(self.runs, self.attempts.get(name, [])))) for name in self.pools}
 
     def _signs(self, name: str) -> Iterable[Span]:
         yield from spans_of(self.attempts.get(name, []))

@@ -36,7 +36,8 @@ class Step:
 
     def charges(self) -> tuple[dict[str, Fraction | None], dict[str, Fraction]]:
         """USD of each replica (None: not priced), and USD of pools in which nobody was seen."""
-        usd: dict[str, Fraction | None] = dict.fromkeys(self.seen)
+        rated = {name: self.replicas.rate(name)[0] is not None for name in self.seen}
+        usd: dict[str, Fraction | None] = {name: Fraction(0) if rated[name] else None for name in self.seen}
         unseen: dict[str, Fraction] = defaultdict(Fraction)
         for moment in self.moments():
             for name in self.seen:

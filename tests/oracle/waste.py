@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from oracle.fleet import Fleet, Row, S
+from oracle.fleet import Fleet, Row
 from oracle.ledger import bucket_of
 from oracle.windows import DIMENSIONS, Key, slice_keys, window_of
 
 Amount = dict[str, Any]
 FREE = ("idle", "overhead", "unattributed")
+NOTHING: Amount = {"usd": None, "direct_usd": None, "gpu_s": Fraction(0), "tokens": Fraction(0)}
 
 
 def loaded(fleet: Fleet, ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, list[Row]]:
@@ -26,7 +27,7 @@ def loaded(fleet: Fleet, ledger: list[Row], requests: list[Row], window_s: int) 
 
 
 def _carried(rows: list[Row], ended: list[Row]) -> list[Row]:
-    direct = [row for row in rows if row["bucket"] not in FREE]
+    direct = [row | {"direct_usd": row["usd"]} for row in rows if row["bucket"] not in FREE]
     found = direct + [row for row in rows if row["bucket"] == "unattributed"]
     for row in rows:
         if row["bucket"] == "idle":
@@ -54,23 +55,28 @@ def _by_request(overhead: Row, ended: list[Row]) -> list[Row]:
 
 def _part(row: Row, by: Row, part: Fraction) -> Row:
     amounts = {name: None if row[name] is None else row[name] * part for name in ("usd", "gpu_s", "tokens")}
-    return {**row, **{name: by[name] for name in DIMENSIONS}, **amounts}
+    return {**row, **{name: by[name] for name in DIMENSIONS}, **amounts, "direct_usd": None}
 
 
 def by_slice(rows: Iterable[Row]) -> dict[tuple[Any, ...], Amount]:
-    """Amounts by slice and bucket; usd is None where no row has any, `unpriced` counts those without."""
+    """Amounts by slice and bucket; usd is None where no row has any."""
     found: dict[tuple[Any, ...], Amount] = {}
     for row in rows:
         for cut in slice_keys(row):
-            key = (*cut, row["bucket"])
-            amount = found.setdefault(
-                key, {"usd": None, "gpu_s": Fraction(0), "tokens": Fraction(0), "direct_usd": None}
-            )
-            amount["gpu_s"] += row["gpu_s"]
-            amount["tokens"] += row["tokens"]
-            if row["usd"] is not None:
-                amount["usd"] = (amount["usd"] or Fraction(0)) + row["usd"]
+            amount = found.setdefault((*cut, row["bucket"]), dict(NOTHING))
+            for name in ("gpu_s", "tokens"):
+                amount[name] += row[name]
+            for name in ("usd", "direct_usd"):
+                amount[name] = plus(amount[name], row.get(name))
+    for amount in found.values():
+        if amount["usd"] is not None:
+            amount["direct_usd"] = amount["direct_usd"] or Fraction(0)
     return found
+
+
+def plus(one: Fraction | None, other: Fraction | None) -> Fraction | None:
+    """The sum of what is known; None where nothing is."""
+    return other if one is None else one if other is None else one + other
 
 
 def waste(fleet: Fleet, ledger: list[Row], requests: list[Row]) -> dict[tuple[Any, ...], Amount]:
@@ -83,17 +89,21 @@ def waste(fleet: Fleet, ledger: list[Row], requests: list[Row]) -> dict[tuple[An
     return found
 
 
-def direct_costs(fleet: Fleet, ledger: list[Row]) -> dict[Key, Fraction]:
-    """What attempts and records that name a request cost, by window and slice."""
-    found: dict[Key, Fraction] = defaultdict(Fraction)
-    for row in ledger:
-        if row["bucket"] in FREE or row["usd"] is None:
-            continue
-        for window_s in fleet.settings["windows_s"]:
-            start = row["step_ns"] // S // window_s * window_s
-            for cut in slice_keys(row):
-                found[start, window_s, *cut] += row["usd"]  # type: ignore[index]
-    return found
+def window_costs(found: dict[tuple[Any, ...], Amount]) -> dict[Key, Amount]:
+    """Cost of each window and slice, and the share of it that was wasted."""
+    costs: dict[Key, Amount] = {}
+    for (*key, bucket), amount in found.items():
+        cost = costs.setdefault(tuple(key), dict.fromkeys(("cost_usd", "direct_cost_usd", "wasted")))  # type: ignore[arg-type]
+        cost["cost_usd"] = plus(cost["cost_usd"], amount["usd"])
+        cost["direct_cost_usd"] = plus(cost["direct_cost_usd"], amount["direct_usd"])
+        if bucket not in {"accepted", "unlabelled"}:
+            cost["wasted"] = plus(cost["wasted"], amount["usd"])
+    return {key: _with_ratio(cost) for key, cost in costs.items()}
+
+
+def _with_ratio(cost: Amount) -> Amount:
+    wasted, usd = cost.pop("wasted") or 0, cost["cost_usd"]
+    return cost | {"wasted_ratio": wasted / usd if usd else None}
 
 
 def request_costs(ledger: list[Row]) -> dict[str, Fraction]:

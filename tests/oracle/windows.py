@@ -4,12 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from oracle.estimate import definition, estimated
+from oracle.estimate import definition, estimated, quality_gated_ratio
 from oracle.fleet import GATES, VERDICTS, Fleet, Row, S
 from oracle.quantiles import quantile
 
 SLICES = {
     "overall": (),
+    "model": ("model",),
     "pool": ("pool",),
     "workload": ("workload",),
     "workload_model": ("workload", "model"),
@@ -38,36 +39,47 @@ def goodput(fleet: Fleet, requests: Iterable[Row]) -> dict[Key, Row]:
     """Every column of `goodput` that follows from requests, by window and slice."""
     ended: dict[Key, list[Row]] = defaultdict(list)
     arrivals: Counter[Key] = Counter()
+    workloads: dict[Key, set[str]] = defaultdict(set)
     for row in requests:
         for window_s in fleet.settings["windows_s"]:
             for cut in slice_keys(row):
-                arrivals[window_of(row["arrived_at"], window_s), window_s, *cut] += 1  # type: ignore[index]
+                key: Key = (window_of(row["arrived_at"], window_s), window_s, *cut)  # type: ignore[assignment]
+                arrivals[key] += 1
+                workloads[key].add(row["workload"])
                 if row["ended_at"] is not None:
                     ended[window_of(row["ended_at"], window_s), window_s, *cut].append(row)  # type: ignore[index]
-    keys = ended.keys() | arrivals.keys() | _under_way(fleet, requests)
-    return {key: _window(fleet, key[1], ended.get(key, []), arrivals[key]) for key in keys}
+    for key, names in _under_way(fleet, requests).items():
+        workloads[key] |= names
+    keys = ended.keys() | workloads.keys()
+    return {
+        key: _window(fleet, key[1], ended.get(key, []), arrivals[key])
+        | {"definition": definition(fleet, ended.get(key, []), workloads[key] | {str(key[3])})}
+        for key in keys
+    }
 
 
 def empty(fleet: Fleet, key: Key) -> Row:
     """A window in which nothing arrived, ended or was under way, such as one in which a replica was idle."""
-    return _window(fleet, key[1], [], 0)
+    either = {"full", "latency_constrained"}  # by whose idle time it is
+    return _window(fleet, key[1], [], 0) | {"definition": either}
 
 
-def _under_way(fleet: Fleet, requests: Iterable[Row]) -> set[Key]:
-    """Windows in which a request was under way that is over by now."""
-    found: set[Key] = set()
+def _under_way(fleet: Fleet, requests: Iterable[Row]) -> dict[Key, set[str]]:
+    """Windows in which requests were under way that are over by now, with their workloads."""
+    found: dict[Key, set[str]] = defaultdict(set)
     for row in requests:
         for window_s in fleet.settings["windows_s"] if row["ended_at"] is not None else ():
             last = window_of(row["ended_at"], window_s)
-            starts = range(window_of(row["arrived_at"], window_s), last + 1, window_s)
-            found |= {(start, window_s, *cut) for start in starts for cut in slice_keys(row)}  # type: ignore[misc]
+            for start in range(window_of(row["arrived_at"], window_s), last + 1, window_s):
+                for cut in slice_keys(row):
+                    found[start, window_s, *cut].add(row["workload"])  # type: ignore[index]
     return found
 
 
 def _window(fleet: Fleet, window_s: int, rows: list[Row], arrivals: int) -> Row:
     succeeded = [row for row in rows if row["pass_success"]]
     verdicts = Counter(row["verdict"] for row in rows)
-    accepted, tokens = estimated(fleet, rows)
+    accepted, tokens = estimated(fleet, window_s, rows)
     needing = [row for row in rows if row["needs_label"]]
     labelled = [row for row in needing if row["pass_quality"] is not None]
     result: Row = {
@@ -78,10 +90,18 @@ def _window(fleet: Fleet, window_s: int, rows: list[Row], arrivals: int) -> Row:
         "throughput_rps": Fraction(len(succeeded), window_s),
         **{f"goodput_{name}_rps" if name else "goodput_rps": value / window_s for name, value in accepted.items()},
         "goodput_ratio": accepted[""] / len(rows) if rows else None,
-        "definition": definition(fleet, rows),
+        "quality_gated_ratio": quality_gated_ratio(rows),
         "quality_coverage_ratio": Fraction(len(labelled), len(needing)) if needing else None,
         "output_tps": Fraction(sum(row["output_tokens"] or 0 for row in succeeded), window_s),
-        "output_token_goodput_tps": tokens / window_s,
+        **{
+            f"output_token_goodput_{name}_tps" if name else "output_token_goodput_tps": value / window_s
+            for name, value in tokens.items()
+            if name not in {"lower", "upper"}
+        },
+        "goodput_ratio_ci_low": accepted["ci_low"] / len(rows) if rows else None,
+        "goodput_ratio_ci_high": accepted["ci_high"] / len(rows) if rows else None,
+        "need_label": len(needing),
+        "labelled": len(labelled),
         "retry_ratio": Fraction(sum(row["retry_count"] > 0 for row in rows), len(rows)) if rows else None,
         "tpot_na": sum(row["tpot_na"] for row in rows),
         "low_n": sum(row["verdict"] != "unevaluable" for row in succeeded) < LOW_N,

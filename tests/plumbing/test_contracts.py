@@ -16,14 +16,26 @@ from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
-    *("accepted_units", "alarm_events", "alarm_power", "alarm_series", "alarms", "attempts", "binding_gate"),
-    "blocked_partitions",
-    *("cache_by_replica", "cost_ledger", "cost_lines", "cost_records", "coverage", "deliveries", "disruption_cost"),
+    *("accepted_units", "alarm_events", "alarm_power", "alarm_series", "alarms", "attempts", "billed_buckets"),
+    *("binding_gate", "blocked_partitions"),
+    *(
+        "cache_by_replica",
+        "cache_effect",
+        "cost_ledger",
+        "cost_line_rows",
+        "cost_lines",
+        "cost_records",
+        "coverage",
+        "deliveries",
+        "disruption_cost",
+    ),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
     "judged_hours",
-    *("label_records", "label_rows", "landed_files", "load_windows", "ops_events", "price_lines", "quality_labels"),
+    *("label_records", "label_rows", "landed_files", "latest_window", "load_windows", "ops_events"),
+    *("price_lines", "quality", "quality_labels"),
     *(
         "quarantine",
+        "reconciliation",
         "record_rows",
         "replica_histograms",
         "replica_names",
@@ -49,6 +61,8 @@ TABLES = (
         "token_prices",
         "unjoined_labels",
         "unknown_metrics",
+        "unused_cost_lines",
+        "warnings",
         "waste",
     ),
 )
@@ -60,16 +74,17 @@ STORED = {
         "hour": "label_records sample_records serving_records span_links",
     },
     "joined": {
-        "none": "cost_records judged_hours ops_events record_rows session_labels token_prices",
+        "none": """cost_line_rows cost_records judged_hours ops_events record_rows session_labels token_prices
+            unused_cost_lines""",
         "hour": """attempts label_rows quality_labels replica_names replica_samples requests sample_rows session_hours
             session_label_records source_rows""",
     },
     "measured": {
-        "none": "blocked_partitions disruption_cost disruption_frequency frontier",
-        "hour": "cost_ledger coverage",
-        "day": "disruptions id_hours",
-        "windows": """cache_by_replica gate_failures goodput load_windows replica_histograms replica_windows
-            restatements waste""",
+        "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings",
+        "hour": "billed_buckets cost_ledger coverage",
+        "day": "disruptions id_hours reconciliation",
+        "windows": """cache_by_replica cache_effect gate_failures goodput load_windows quality replica_histograms
+            replica_windows restatements waste""",
     },
     "monitored": {"none": "alarm_events alarm_power alarm_series alarms"},
 }
@@ -84,11 +99,21 @@ DERIVED = {
 }  # when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
-    "id_hours",
+    *("billed_buckets", "id_hours"),
     *("sample_records", "session_hours", "session_label_records", "span_links"),
 }
-INSIDE = {"label_rows", "record_rows", "sample_rows", "source_ledger", "source_rows"}  # others are derived from these
-OVER_PARTS = {"attempts", "cost_ledger", "quality_labels", "replica_samples", "requests", "serving_records"}
+INSIDE = {  # others are derived from these
+    *("cost_line_rows", "label_rows", "record_rows", "sample_rows", "source_ledger", "source_rows"),
+}
+OVER_PARTS = {
+    "attempts",
+    "cost_ledger",
+    "quality_labels",
+    "replica_samples",
+    "requests",
+    "serving_records",
+    "unused_cost_lines",
+}
 NINE_S = 1_795_165_200  # 2026-11-20T09:00:00Z, hour 498657 of the Unix epoch
 NINE, JUST_BEFORE = datetime.fromtimestamp(NINE_S, UTC), datetime.fromtimestamp(NINE_S - 0.000001, UTC)
 HOURS: Mapping[str, list[tuple[dict[str, Any], int]]] = {
@@ -138,7 +163,8 @@ PROMISED = {
         e2e_fail_ratio retry_ratio tpot_na binding_gate cost_usd cost_per_accepted_usd low_n partial computed_at
         revision""",
     "ops_events": "event_id kind occurred_at pool replica revision source",
-    "cost_records": "cost_id basis pool replica model period_start period_end amount_usd source",
+    "cost_records": """cost_id basis pool replica model workload route tenant request_key session_id period_start
+        period_end amount_usd source""",
     "sources": "source_id path status reason rows_read rows_kept rows_duplicate rows_quarantined rows_ignored ignored",
     "quarantine": "source_id path line position table_name rule reason",
     "cost_ledger": "attempt_id window_start bucket pool replica model usd gpu_s tokens estimated",
@@ -150,9 +176,9 @@ KEYS = {
     "attempts": ("attempt_id",),
     "requests": ("request_key",),
     "quality_labels": ("label_id",),
-    "goodput": ("window_start", "window_s", "slice", "workload", "model", "pool", "route"),
+    "goodput": ("window_start", "window_s", "slice", "slice_value", "workload", "model", "pool", "route"),
     "ops_events": ("event_id",),
-    "cost_records": ("cost_id",),
+    "cost_records": ("cost_id", "dialect"),
     "token_prices": ("model", "valid_from"),
     "session_labels": ("label_id",),
     "deliveries": ("delivery_id",),
@@ -169,8 +195,12 @@ KEYS = {
         *("window_start", "attempt_id", "bucket", "basis", "workload", "model", "pool", "route"),
         *("tenant", "replica"),
     ),
-    "waste": ("window_start", "window_s", "slice", "workload", "model", "pool", "route", "bucket"),
+    "waste": ("window_start", "window_s", "slice", "slice_value", "workload", "model", "pool", "route", "bucket"),
     "disruptions": ("event_id",),
+    "quality": ("window_start", "window_s", "workload", "model", "evaluator", "label"),
+    "cache_effect": ("window_start", "window_s", "pool", "model", "cached_up_to_ratio"),
+    "latest_window": ("window_start", "window_s"),
+    "warnings": ("kind", "subject"),
     "id_hours": ("id_hash", "epoch_hour"),
     "disruption_cost": ("kind", "pool"),
     "disruption_frequency": ("kind", "pool", "events_per_day"),

@@ -259,11 +259,12 @@ def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
         ran(project)
     after = "2026-11-20T13"  # a request with records of noon may end in it
     causes = [item for item in stopped.value.blocked if item.blocked_by is None]
-    assert [(item.table, item.partition) for item in causes] == [("replica_names", NOON)]
+    assert [(item.table, item.partition) for item in causes] == [("replica_names", NOON), ("warnings", "all")]
     assert all("serving_records" in item.reason for item in causes)
     # the day has gained requests in the evening and waits for those of noon
     waiting = {(item.table, item.partition) for item in stopped.value.blocked} - {
         ("replica_names", NOON),
+        ("warnings", "all"),
     }
     assert waiting == {
         *((name, hour) for name in JOINED for hour in (NOON, after)),

@@ -1,12 +1,16 @@
 """The source ledger: what is committed is read back, and a change rewrites no more than what it changes."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from goodput.errors import LakeUnreadable
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.source_ledger import SourceEntry, change, observed, partitions_of, read, rows_quarantined
 
@@ -30,6 +34,7 @@ ENTRY = SourceEntry(
     partitions={"serving_records": ["2026-11-20T09", "2026-11-20T10"], "quarantine": ["all"]},
     ingested_ns=2**62 + 5,
 )
+NOW_NS = 1_795_165_230 * 10**9  # half a minute past an hour
 REFUSED = SourceEntry("s2", "", "", "b.bin", "/landing", "otlp", "refused", "no OTLP", 0)
 
 
@@ -123,13 +128,49 @@ def test_a_damaged_ledger_is_reported(tmp_path: Path) -> None:
 
 def test_observed_telemetry_spans_all_sources_that_hold_any(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    assert observed(lake) is None
+    assert observed(lake, NOW_NS) is None
     change(lake, [REFUSED], ())
-    assert observed(lake) is None
+    assert observed(lake, NOW_NS) is None
     early = replace(ENTRY, source_id="e", first_event_ns=5, last_event_ns=9)
     late = replace(ENTRY, source_id="l", first_event_ns=7, last_event_ns=20)
     change(lake, [late, early], ())
-    assert observed(lake) == (5, 20)
+    assert observed(lake, NOW_NS) == (5, 20)
+
+
+def test_nothing_is_observed_further_ahead_than_clocks_disagree(tmp_path: Path) -> None:
+    """Records that ended 10 s, 1 s and (never seen to end) 2 s ago, 299 s from now, and in 40 days."""
+    second, day = 10**9, 86400 * 10**9
+    ended = [NOW_NS - 10 * second, NOW_NS - second, None, NOW_NS + 40 * day]
+    started = [NOW_NS - 20 * second, NOW_NS - 20 * second, NOW_NS - 2 * second, NOW_NS + 39 * day]
+    lake = _holding(tmp_path / "a", list(zip(started, ended, strict=True)))
+    first, last = started[0], ended[3]
+    assert observed(lake, NOW_NS) == (first, ended[1])
+    assert observed(lake, NOW_NS + 40 * day - 301 * second) == (first, ended[1])
+    assert observed(lake, NOW_NS + 40 * day - 300 * second) == (first, last)  # as a lake that is made then has it
+    margin = _holding(tmp_path / "b", [(started[0], ended[0]), (NOW_NS, NOW_NS + 299 * second), (started[3], ended[3])])
+    assert observed(margin, NOW_NS) == (first, NOW_NS + 299 * second)
+
+
+def test_where_most_records_lie_ahead_the_clock_of_this_machine_is_wrong(tmp_path: Path) -> None:
+    day = 86400 * 10**9
+    ahead = [(NOW_NS + n * day, NOW_NS + n * day + 1) for n in (1, 2)]
+    assert observed(_holding(tmp_path / "a", [(NOW_NS - 2, NOW_NS - 1), *ahead]), NOW_NS) == (NOW_NS - 2, ahead[1][1])
+    few = [(NOW_NS - 2, NOW_NS - 1)] * 2
+    assert observed(_holding(tmp_path / "b", [*few, *ahead]), NOW_NS) == (NOW_NS - 2, NOW_NS - 1)
+
+
+def _holding(root: Path, records: Sequence[tuple[int, int | None]]) -> Lake:
+    """A lake with one source of these records (start, end)."""
+    lake = Lake(root)
+    rows = [{"started_ns": start, "ended_ns": end} for start, end in records]
+    for hour in {(end or start) // HOUR_NS for start, end in records}:
+        inside = [row for row in rows if (row["ended_ns"] or row["started_ns"] or 0) // HOUR_NS == hour]
+        table = pa.Table.from_pylist(inside, schema=arrow_schema("serving_records"))
+        part = lake.write_part("serving_records", hour_label(hour), table, "s1")
+        lake.catalog["serving_records"].replace({hour_label(hour): (part,)})
+    last_ns = max(end or start for start, end in records)
+    change(lake, [replace(ENTRY, first_event_ns=min(start for start, _ in records), last_event_ns=last_ns)], ())
+    return lake
 
 
 def test_rows_in_quarantine_are_those_of_all_sources(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ class Result(StrEnum):
     failed = "FAIL"
     not_applicable = "not applicable"
     not_measured = "not measured"
+    passed_unmeasured = "not measured, passes"
     no_label = "no label yet"
     not_over = "not over yet"
 
@@ -83,7 +84,7 @@ def _result(record: RequestRecord, gate: str) -> Result:
         return Result.no_label
     if (gate == "tpot" and request["tpot_na"]) or _measured(record, gate) is not None:
         return Result.not_applicable
-    return Result.not_measured
+    return Result.passed_unmeasured if gate in record.passing_unmeasured else Result.not_measured
 
 
 def _deciding(verdict: str, results: dict[str, Result]) -> str | None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from goodput.cli.database import published
 from goodput.cli.render import console, table
+from goodput.cli.warned import print_warnings
 from goodput.plumbing.sql_files import MACROS, sql_file
-from goodput.settings.load import load_settings
 
 _ALARMS = """
     SELECT
@@ -19,11 +19,11 @@ _ALARMS = """
 _SILENT = "SELECT why FROM alarms WHERE rule = 'telemetry_silent' AND state <> 'firing' AND why IS NOT NULL"
 
 
-def print_headline(config: Path | None, lake: Path | None, *, changed: bool = True) -> None:
-    """Print goodput of the latest published day, overall and per workload and route, and how many alarms fire.
+def print_headline(config: Path | None, lake: Path | None) -> None:
+    """Print goodput of the latest published day, overall and per workload and route, with warnings and firing alarms.
 
-    Where its cost is known, the cost of an accepted request too, the three largest leaks, and what the latest
-    disruption cost; and, where anything `changed`, whether attempts last longer than the settings allow for.
+    Where its cost is known, the cost of an accepted request too, the three largest leaks, what was billed and what of
+    it is in no window, and what the latest disruption cost.
     """
     out = console()
     with published(config, lake) as connection:
@@ -38,13 +38,10 @@ def print_headline(config: Path | None, lake: Path | None, *, changed: bool = Tr
             shown = [i for i in range(len(names)) if any(row[i] is not None for row in rows)]
             if rows:
                 out.print(table([names[i] for i in shown], [tuple(row[i] for i in shown) for row in rows], out.width))
-        lifetime_s = load_settings(config, lake=lake).max_request_lifetime_s
-        connection.execute("SET VARIABLE max_request_lifetime_s = $value", {"value": lifetime_s})
-        # the last looks at every attempt of the day, which a run with nothing new need not
-        shown_lines = ("ungated", "caveats", "replica_conflicts", "latest_disruption", "overlong_attempts")
-        for relation in shown_lines if changed else shown_lines[:-1]:
+        for relation in ("headline_bills", "without_quality", "latest_disruption"):
             for (line,) in connection.execute(sql_file(relation).text).fetchall():
                 out.print(line)
+        print_warnings(out, connection)
         alarms, silent = (connection.execute(asked).fetchall() for asked in (_ALARMS, _SILENT))
     for firing, armed, expected, over_budget in alarms:
         wrong = f"{expected:.2g} false alarms a week expected" if armed else "none has learned enough yet"

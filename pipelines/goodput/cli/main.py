@@ -42,11 +42,15 @@ COMMANDS = {
     "query": ("goodput.cli.query:query", "Ask the published database a question in SQL; nothing can be changed."),
     "tables": (
         "goodput.cli.tables:tables",
-        "List what can be asked: tables and views, or the columns of one with types, units and meanings.",
+        "List what can be asked: tables, views and functions, or the columns of one with types, units and meanings.",
     ),
     "compare": (
         "goodput.cli.compare:compare",
         "Set two sides against each other: throughput, goodput, cost, latencies, and the tails where they differ.",
+    ),
+    "reconcile": (
+        "goodput.cli.reconcile:reconcile",
+        "Reconcile bills with what is published: in which bucket every billed dollar is, or why in none.",
     ),
     "explain": (
         "goodput.cli.explain:explain",

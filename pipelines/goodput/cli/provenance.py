@@ -49,6 +49,7 @@ FACTS = (
 COMPUTED = "computed"
 _TPOT = "(e2e_s - ttft_s) / (output_tokens - 1)"
 _WHOLE = "not streamed: the answer arrived whole, at its end"
+_NOT_DELIVERED = "not streamed and not delivered: no first token reached the user"
 _NAMED = "what a record's name or address stands for, see replica_names"
 _MULTIPLIED = "what its layers count, multiplied"
 _MODELS = {"scrape": "from the metrics of its replica", "settings": "from [served_models]"}
@@ -113,7 +114,7 @@ def _fact(name: str, attempt: Row, ranked: list[Row]) -> Iterator[Fact]:
 def _rule(name: str, attempt: Row) -> str | None:
     """How a value came about that no record states."""
     if name in {"ttft_s", "first_token_ns"} and attempt["streamed"] is False:
-        return _WHOLE
+        return _WHOLE if attempt["outcome"] == "ok" else _NOT_DELIVERED
     if name == "replica" and attempt["replica"] is not None:
         return _NAMED
     if name == "reported_attempts":

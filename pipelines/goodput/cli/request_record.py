@@ -42,18 +42,20 @@ _LABELS = """
     WHERE l.request_key = $key
     ORDER BY l.labelled_at, l.label_id
 """
-_BOUNDS = "SELECT gate, bound FROM workloads WHERE workload = $workload AND gate IS NOT NULL"
+_BOUNDS = "SELECT gate, bound, on_missing FROM workloads WHERE workload = $workload AND gate IS NOT NULL"
 
 
 @dataclass(frozen=True)
 class RequestRecord:
     """One request: `records` (by record_id) and `labels` carry `path` and `landing` of their source.
 
-    `bounds` has an entry per gate that the workload sets; None where the gate has no number.
+    `bounds` has an entry per gate that the workload sets; None where the gate has no number. `passing_unmeasured` are
+    those that a request without the measurement passes (`on_missing`).
     """
 
     request: Row
     bounds: dict[str, float | None]
+    passing_unmeasured: frozenset[str]
     attempts: list[Row]
     records: dict[str, Row]
     labels: list[Row]
@@ -86,6 +88,7 @@ def _read(connection: duckdb.DuckDBPyConnection, request_key: str, look_for: _Lo
     return RequestRecord(
         request=request,
         bounds={row["gate"]: row["bound"] for row in bounds},
+        passing_unmeasured=frozenset(row["gate"] for row in bounds if row["on_missing"] == "pass"),
         attempts=attempts,
         records={record["record_id"]: record for record in records},
         labels=rows(connection, _LABELS, of_request),

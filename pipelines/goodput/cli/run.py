@@ -13,7 +13,7 @@ from rich.console import Console
 from goodput.cli.headline import print_headline
 from goodput.cli.progress import on_terminal
 from goodput.cli.when import instant
-from goodput.errors import GoodputError, RunCrashed, UsageError
+from goodput.errors import GoodputError, RunCrashed, SourcesFailed, UsageError
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.workspace import Workspace
 
@@ -51,7 +51,9 @@ def run_command(
     if ran.undelivered:
         console.print(f"Alarms are not delivered: {ran.undelivered}\n`goodput notify --status` lists what waits.")
     _tell_remedy(console, workspace, ran)
-    print_headline(config, lake, changed=ran.changed)
+    print_headline(config, lake)
+    if found.failed:
+        raise SourcesFailed(found.failed)
 
 
 def _tell_remedy(console: Console, workspace: Workspace, ran: "Ran") -> None:

@@ -15,19 +15,34 @@ from goodput.cli.blocked import print_blocked
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import batches, destination, write_csv, write_json
 from goodput.cli.render import console, table, until_reader_leaves
-from goodput.plumbing.sql_files import sql_file
+from goodput.cli.warned import OF_FILES, print_warnings
+from goodput.errors import SourcesFailed
+from goodput.settings.load import load_settings
 
 FILES_SHOWN = 200  # laying out more takes longer than finding them
 QUARANTINED_SHOWN = 20
 UNUSED_SHOWN = 20
 
 _LEDGER = """
-    SELECT *, CASE WHEN rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored
-        THEN 'ok' ELSE 'BROKEN' END AS identity_r
+    SELECT *, CASE
+        WHEN rows_read = rows_kept + rows_duplicate + rows_quarantined + rows_ignored THEN 'ok'
+        WHEN is_pending THEN 'pending'
+        ELSE 'BROKEN' END AS identity_r
     FROM sources
-    WHERE NOT $problems OR identity_r <> 'ok' OR status = 'refused' OR reason IS NOT NULL
+    WHERE NOT $problems OR identity_r = 'BROKEN' OR status = 'refused' OR reason IS NOT NULL
         OR rows_quarantined > 0 OR torn_tail_bytes > 0
-    ORDER BY landing, path, source_id
+"""
+_FAILED = """
+    SELECT
+        path,
+        CASE
+            WHEN status = 'refused' THEN 'refused, ' || reason
+            WHEN identity_r = 'BROKEN' THEN 'its rows are not accounted for'
+            ELSE format('{} of {} rows in quarantine', rows_quarantined, rows_read)
+        END AS wrong
+    FROM ledger
+    WHERE status = 'refused' OR identity_r = 'BROKEN' OR rows_quarantined > $quarantined_ratio * rows_read
+    ORDER BY path, source_id
 """
 _QUARANTINED = """
     SELECT path || ':' || line || if(position > 0, ' #' || position, '') AS place, rule, reason, excerpt
@@ -44,7 +59,9 @@ _UNJOINED = """
 """
 _EXISTS = "FROM information_schema.tables WHERE table_schema = 'main' AND table_name = $relation"  # older databases
 _TOTALS = """
-    SELECT count(*) AS files, count(DISTINCT landing) AS landings, count(*) FILTER (WHERE identity_r <> 'ok') AS broken,
+    SELECT count(*) AS files, count(DISTINCT landing) AS landings,
+        count(*) FILTER (WHERE identity_r = 'BROKEN') AS broken,
+        count(*) FILTER (WHERE identity_r = 'pending') AS pending,
         bool_or(contains(ignored, $unread)) AS unread,
         sum(rows_read), sum(rows_kept), sum(rows_duplicate), sum(rows_quarantined), sum(rows_ignored)
     FROM ledger
@@ -75,36 +92,41 @@ def sources(
 ) -> None:
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
-    Column R is `ok` where that holds and BROKEN where it does not. Below stand, if there are any, metrics that no
-    dialect knows, blocked partitions, and replicas that may be one under two names; with --problems labels that judge
-    no request too.
+    Column R is `ok` where that holds, BROKEN where it does not, and `pending` where hours of the file are not computed
+    yet. Below stand, if there are any, metrics that no dialect knows, blocked partitions, and warnings about files and
+    replicas; with --problems labels that judge no request too. With --problems the exit code is 1 where a file is
+    refused, is BROKEN, or has a larger share of its rows in quarantine than `limits.quarantined_ratio`.
 
     Example:
       goodput sources
       goodput sources --problems
     """
+    quarantined_ratio = load_settings(config, lake=lake).limits.quarantined_ratio
     with until_reader_leaves(), published(config, lake) as connection:
+        connection.execute(f"CREATE TEMP TABLE ledger AS {_LEDGER}", {"problems": problems})
         if format is not LedgerFormat.table:
-            _write(connection, format, problems)
-            return
-        out = console()
-        _print_ledger(out, connection, problems)
-        if problems:
-            _print_quarantined(out, connection)
-            _print_unused(out, connection, "Labels that judge no request", "unjoined_labels", _UNJOINED)
-        _print_unused(out, connection, "Metrics that no dialect knows", "unknown_metrics", _UNKNOWN)
-        print_blocked(out, connection)
-        _print_conflicts(out, connection)
+            _write(connection, format)
+        else:
+            _print(connection, problems)
+        asked = {"quarantined_ratio": quarantined_ratio}
+        failed = connection.execute(_FAILED, asked).fetchall() if problems else []
+    if failed:
+        raise SourcesFailed(failed)
 
 
-def _print_conflicts(out: Console, connection: duckdb.DuckDBPyConnection) -> None:
-    if rows(connection, _EXISTS, {"relation": "replica_names"}):
-        for (line,) in connection.execute(sql_file("replica_conflicts").text).fetchall():
-            out.print(line)
+def _print(connection: duckdb.DuckDBPyConnection, problems: bool) -> None:
+    out = console()
+    _print_ledger(out, connection, problems)
+    if problems:
+        _print_quarantined(out, connection)
+        _print_unused(out, connection, "Labels that judge no request", "unjoined_labels", _UNJOINED)
+    _print_unused(out, connection, "Metrics that no dialect knows", "unknown_metrics", _UNKNOWN)
+    print_blocked(out, connection)
+    print_warnings(out, connection, OF_FILES)
 
 
-def _write(connection: duckdb.DuckDBPyConnection, written: LedgerFormat, problems: bool) -> None:
-    columns: list[Any] = list(connection.execute(_LEDGER, {"problems": problems}).description)
+def _write(connection: duckdb.DuckDBPyConnection, written: LedgerFormat) -> None:
+    columns: list[Any] = list(connection.execute("FROM ledger ORDER BY landing, path, source_id").description)
     names = [column[0] for column in columns]
     with destination(None) as stream:
         if written is LedgerFormat.csv:
@@ -120,8 +142,7 @@ def _place(source: Row) -> str:
 
 
 def _print_ledger(out: Console, connection: duckdb.DuckDBPyConnection, problems: bool) -> None:
-    connection.execute(f"CREATE TEMP TABLE ledger AS {_LEDGER}", {"problems": problems})
-    ((count, landings, broken, unread, *totals),) = connection.execute(_TOTALS, {"unread": _UNREAD}).fetchall()
+    ((count, landings, broken, pending, unread, *totals),) = connection.execute(_TOTALS, {"unread": _UNREAD}).fetchall()
     if not count:
         out.print("No source file has a problem." if problems else "No source file has been read.")
         return
@@ -136,7 +157,8 @@ def _print_ledger(out: Console, connection: duckdb.DuckDBPyConnection, problems:
         for f in rows(connection, "FROM ledger ORDER BY landing, path, source_id LIMIT $shown", {"shown": FILES_SHOWN})
     ]
     files = f"{count} file{'' if count == 1 else 's'}"
-    lines.append((files, "", *totals, f"{broken} BROKEN" if broken else "ok", ""))
+    held = f"{broken} BROKEN" if broken else f"{pending} pending" if pending else "ok"
+    lines.append((files, "", *totals, held, ""))
     out.print(table(_HEADER, lines, out.width, total=True))
     if unread:
         out.print("Some spans look like calls and are not read: goodput connect FILE shows their attributes.")

@@ -34,12 +34,14 @@ _Key = tuple[str, str]
 class Scan:
     """What a look at the landing zone found.
 
-    `superseded_by` has what each new source supersedes; `removed` are parts that the landing index no longer has.
+    `superseded_by` has what each new source supersedes; `mended` are sources that were refused and lie nowhere as they
+    were read then; `removed` are parts that the landing index no longer has.
     """
 
     new: list[tuple[LandedFile, FileIdentity]] = field(default_factory=list)
     refused: list[tuple[LandedFile, str]] = field(default_factory=list)
     superseded_by: dict[str, set[str]] = field(default_factory=dict)
+    mended: set[str] = field(default_factory=set)
     unchanged: int = 0
     removed: list[Path] = field(default_factory=list)
 
@@ -80,7 +82,7 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     if known.height == index.height == listing.files.height:
         return found
 
-    sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes"])
+    sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes", "status"])
     reread = {(landing, path): rest for landing, path, *rest in _of_other_readings(lying, reading)}
     fresh = listing.files.join(known, on=_KEY, how="anti").sort("path", "landing")
     looks: list[_Look] = []
@@ -98,7 +100,9 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     looked = _index_rows(kept_rows, looks, reading)
     _take_new(found, looks, set(looked.join(ids, on="source_id", how="semi")["source_id"]))
     present = pl.concat([known.select("source_id"), looked.select("source_id")])
-    found.superseded_by = _superseded(found.new, sources.join(present, on="source_id", how="anti"), reread)
+    absent = sources.join(present, on="source_id", how="anti")
+    found.mended = set(absent.filter(pl.col("status") == "refused")["source_id"])
+    found.superseded_by = _superseded(found.new, absent.filter(pl.col("status") == "read"), reread)
     others = index.filter(~pl.col("row").is_in(known["row"].implode())).drop("row")
     found.removed = _remember(lake, others, looked)
     return found

@@ -44,6 +44,7 @@ class Batch:
         self._received: dict[str, list[pl.DataFrame]] = {}  # not yet held to their contract
         self._frames: dict[str, list[pl.DataFrame]] = {}  # in contract shape
         self._refused: dict[str, list[RefusedRow]] = {}
+        self._reasons: dict[str, str] = {}  # why the first refused row of each source is
         self._rows = 0
         self._written_keys = WrittenKeys()
 
@@ -63,7 +64,7 @@ class Batch:
         """Rows of the source; they may be written at once. Raises LakeUnwritable."""
         self._accounts[self._current].add(block)
         if block.refused:
-            self._refused.setdefault(self._current, []).extend(block.refused)
+            self._set_aside(self._current, block.refused)
         for table, frame in block.tables.items():
             frames = self._received.setdefault(table, [])
             frames.append(frame.with_columns(source_id=pl.lit(self._current)))
@@ -81,7 +82,14 @@ class Batch:
 
     def refuse(self, *, reader: str, reason: str) -> None:
         """The source is no use, and so is none of its rows. Raises LakeUnreadable, LakeUnwritable."""
-        source_id = self._current
+        self.withdraw(self._current, reader, reason)
+
+    def first_reason(self, source_id: str) -> str:
+        """Why the first of the source's refused rows is refused; empty where none is."""
+        return self._reasons.get(source_id, "")
+
+    def withdraw(self, source_id: str, reader: str, reason: str) -> None:
+        """Refuse a source that was taken, written or not. Raises LakeUnreadable, LakeUnwritable."""
         for held in (self._received, self._frames):
             for table, frames in held.items():
                 held[table] = [frame.filter(pl.col("source_id") != source_id) for frame in frames]
@@ -119,7 +127,7 @@ class Batch:
         enforced = enforce(self._connection, table, derive(table, rows))
         for source_id, refused in enforced.refused.items():
             if table not in _UNCOUNTED:
-                self._refused.setdefault(source_id, []).extend(refused)
+                self._set_aside(source_id, refused)
                 self._accounts[source_id].quarantined += len(refused)
         self._frames.setdefault(table, []).append(enforced.kept)
 
@@ -137,6 +145,10 @@ class Batch:
             for source_id, first_ns, last_ns in event_spans(unique):
                 self._accounts[source_id].extend(first_ns, last_ns)
         return unique
+
+    def _set_aside(self, source_id: str, refused: list[RefusedRow]) -> None:
+        self._refused.setdefault(source_id, []).extend(refused)
+        self._reasons.setdefault(source_id, refused[0].reason)
 
     def _quarantine(self) -> pl.DataFrame:
         rows = [

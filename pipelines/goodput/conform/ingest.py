@@ -25,7 +25,8 @@ class Ingested:
     """What a run ingested: sources by what became of them, and rows in quarantine over all known sources.
 
     `changed`: whether any table of the lake was. `new_sources`: ids of the sources just read that have rows in each
-    table. `removed`: parts that no table has any more, to be deleted once nobody reads them.
+    table. `removed`: parts that no table has any more, to be deleted once nobody reads them. `failed`: paths of known
+    sources that are refused or largely in quarantine, with what is wrong.
     """
 
     read: int = 0
@@ -36,6 +37,7 @@ class Ingested:
     changed: bool = False
     new_sources: dict[str, list[str]] = field(default_factory=dict)
     removed: list[Path] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
 
 
 def ingest(workspace: Workspace) -> Ingested:
@@ -48,6 +50,7 @@ def ingest(workspace: Workspace) -> Ingested:
     undone = undo_unfinished(lake)
     found = scan(lake, workspace.settings)
     unreadable, gone = _never_read(lake, found.refused)
+    gone |= found.mended
     done = Ingested(
         refused=len(found.refused),
         unchanged=found.unchanged,
@@ -60,6 +63,7 @@ def ingest(workspace: Workspace) -> Ingested:
     if unreadable or gone:
         done.removed += source_ledger.change(lake, unreadable, gone)
     done.rows_quarantined = source_ledger.rows_quarantined(lake)
+    done.failed = source_ledger.failed(lake, workspace.settings.limits.quarantined_ratio)
     done.removed = _in_no_table(lake, done.removed)
     return done
 
@@ -77,7 +81,7 @@ def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
         for number, (file, identity) in enumerate(found.new, 1):
             ingest_file(batch, file, identity, workspace.settings, on_bytes)
             if number == len(found.new) or time.monotonic() - begun_s > _COMMIT_EVERY_S:
-                done.removed += commit(lake, batch, found.superseded_by)
+                done.removed += commit(lake, batch, found.superseded_by, workspace.settings.limits.quarantined_ratio)
                 _count(done, batch.entries)
                 batch, begun_s = Batch(lake, connection), time.monotonic()
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from goodput.connect.doubles import Double, doubles
 from goodput.connect.fields import Emitter, emitters
 from goodput.connect.look import Looked, look
 from goodput.connect.paste import settings_text
 from goodput.connect.unread import Attribute, SpanGroup
+from goodput.join.doubles import Double, doubles
 from goodput.settings.model import Settings
 
 LAYERS = ("client", "gateway", "engine")

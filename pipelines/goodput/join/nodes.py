@@ -87,7 +87,7 @@ LABEL_ROWS = Node(
     compute_sql,
     lookaround=_of_labels,
 )
-RECORD_ROWS = Node("record_rows", "join", ("record_rows",), "The account of events, bills and prices.", compute_sql)
+RECORD_ROWS = Node("record_rows", "join", ("record_rows",), "The account of events and prices.", compute_sql)
 OPS_EVENTS = Node(
     "ops_events",
     "join",
@@ -99,8 +99,8 @@ OPS_EVENTS = Node(
 COST_RECORDS = Node(
     "cost_records",
     "join",
-    ("cost_records",),
-    "Lines of bills, each once, as their newest export gives them.",
+    ("cost_records", "unused_cost_lines", "cost_line_rows"),
+    "Lines of bills, each once, as their newest export gives them, and those that are in no number.",
     compute_sql,
     from_settings=SETTINGS_TABLES,
     from_batch={"source_files": source_files},

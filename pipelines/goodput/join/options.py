@@ -8,7 +8,7 @@ import pyarrow as pa
 from goodput.join.workloads import workload_rows
 from goodput.plumbing import source_ledger
 from goodput.plumbing.node import Batch, SettingsTable
-from goodput.plumbing.parameters import as_rows
+from goodput.plumbing.parameters import COST_SCOPES, as_rows
 from goodput.settings.model import Settings
 
 
@@ -63,11 +63,17 @@ def declared_models(settings: Settings) -> pa.Table:
 
 
 def cost_rules(settings: Settings) -> pa.Table:
-    """Which tags of a bill's lines name pool, replica and model, and which lines count."""
+    """Which tags of a bill's lines name what they are for, and which lines count."""
     costs = settings.costs
-    tags = {name: list(getattr(costs, name)) for name in ("pool_tags", "replica_tags", "model_tags")}
+    tags = {f"{name}_tags": list(getattr(costs, f"{name}_tags")) for name in COST_SCOPES}
     chosen = {name: list(getattr(costs, name)) or None for name in ("services", "sub_accounts")}
     return as_rows("cost_rules", {**tags, **chosen})
+
+
+def exchange_rates(settings: Settings) -> pa.Table:
+    """US dollars for one unit of each other currency."""
+    rates = settings.costs.currencies
+    return as_rows("exchange_rates", *({"currency": name, "usd": rates[name]} for name in sorted(rates)))
 
 
 def price_rules(settings: Settings) -> pa.Table:
@@ -77,8 +83,8 @@ def price_rules(settings: Settings) -> pa.Table:
 
 
 def source_files(batch: Batch) -> pa.Table:
-    """Path and content of every source."""
-    return source_ledger.read(batch.context.lake).select(["source_id", "path", "content_hash"])
+    """Path, content and reader of every source."""
+    return source_ledger.read(batch.context.lake).select(["source_id", "path", "content_hash", "reader"])
 
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {
@@ -90,5 +96,6 @@ SETTINGS_TABLES: Mapping[str, SettingsTable] = {
     "declared_names": declared_names,
     "declared_models": declared_models,
     "cost_rules": cost_rules,
+    "exchange_rates": exchange_rates,
     "price_rules": price_rules,
 }

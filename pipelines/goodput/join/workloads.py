@@ -6,6 +6,8 @@ from goodput.plumbing.parameters import PARAMETERS
 from goodput.settings.gates import LATENCY_GATES, LatencyName
 from goodput.settings.model import Settings, Workload
 
+_LONGEST_S = 9.2e9  # 291 years, which in nanoseconds a whole number of SQL still holds
+
 
 def workload_rows(settings: Settings) -> pa.Table:
     """One row per workload in the order of the file: the first that matches a request is its workload.
@@ -30,7 +32,7 @@ def _row(name: str, ordinal: int, item: Workload) -> dict[str, object]:
         **{key: list(getattr(match, key)) or None for key in ("model", "route", "pool", "tenant")},
         "attributes": [{"name": key, "globs": list(globs)} for key, globs in match.attributes.items()],
         "retries_bound": item.retry_budget,
-        **{f"{gate}_bound": bound[gate] for gate in LATENCY_GATES},
+        **{f"{gate}_bound_ns": _nanoseconds(bound[gate]) for gate in LATENCY_GATES},
         **{
             f"{gate}_missing_passes": bound[gate] is not None and item.on_missing.get(gate) == "pass"
             for gate in LATENCY_GATES
@@ -40,4 +42,9 @@ def _row(name: str, ordinal: int, item: Workload) -> dict[str, object]:
         "min_score": quality.min_score if quality else None,
         "pass_labels": [label.lower() for label in quality.pass_labels] if quality else [],
         "unlabelled": quality.unlabelled if quality else "estimate",
+        "sampling": quality.sampling if quality else "random",
     }
+
+
+def _nanoseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(min(seconds, _LONGEST_S) * 1e9)

@@ -1,27 +1,29 @@
-"""What the settings, bills and prices say of money: relations that the SQL of `cost_ledger` reads, and what makes an
-hour of it stale.
+"""What settings and prices contribute to `cost_ledger`: relations that its SQL reads, and what makes an hour stale.
+
+Which hours bills touch is the work of `bills`.
 
 The arithmetic is sql/measure/cost_ledger/.
 """
 
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.measure.bills import bills_of, only_file
+from goodput.measure.part_hours import with_part_hour
 from goodput.plumbing.compute import load, write_table
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
-from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
+from goodput.plumbing.hours import epoch_hour
 from goodput.plumbing.node import Batch, Context, Lookaround, Parts, SettingsTable
 from goodput.plumbing.parameters import as_rows
-from goodput.plumbing.sql_files import compute, connect, parquet, read_parts
+from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Settings
 
 _WEIGHTS = ("prefill_weight", "cached_weight", "decode_weight", "draft_weight")
@@ -32,7 +34,6 @@ def lookaround(context: Context) -> Mapping[str, Lookaround]:
     reach = context.request_reach_h
     return {
         "attempts": Lookaround(1, reach + 1, calls=(reach, 0)),
-        "requests": Lookaround(0, reach),
         "replica_samples": Lookaround(1, 2, calls=(0, 0)),
     }
 
@@ -41,23 +42,10 @@ def compute_hours(batch: Batch) -> Parts:
     """Charge the hours of a batch."""
     with connect() as connection:
         load(connection, batch)
-        _with_part_hour(connection, batch.files("attempts"))
+        with_part_hour(connection, batch.files("attempts"))
         for name in batch.node.relations:
             compute(connection, name)
         return {table: write_table(connection, batch, table) for table in batch.node.tables}
-
-
-def _with_part_hour(connection: duckdb.DuckDBPyConnection, files: list[str]) -> None:
-    """Attempts with `part_hour`, the hour since the Unix epoch whose part holds the row."""
-    if files:
-        connection.execute(
-            "CREATE OR REPLACE TEMP VIEW attempts AS SELECT *, "  # noqa: S608  (paths of the lake)
-            "epoch_us(strptime(regexp_extract(filename, 'period=([0-9T-]+)', 1), '%Y-%m-%dT%H')) // 3600000000 "
-            f"AS part_hour FROM {parquet(files, named=True)}"
-        )
-    else:
-        empty = arrow_schema("attempts").append(pa.field("part_hour", pa.int64())).empty_table()
-        connection.register("attempts", empty)
 
 
 def rates(settings: Settings) -> pa.Table:
@@ -89,11 +77,12 @@ def work_weights(settings: Settings) -> pa.Table:
 
 
 def ledger_options(settings: Settings) -> pa.Table:
-    """Length of the ledger's steps, and how long a reading stays true."""
+    """Length of the ledger's steps, how long a reading stays true, and where requests of a record are looked for."""
     options = {
         "step_ns": settings.costs.step_s * 10**9,
         "staleness_ns": round(settings.staleness_s * 1e9),
         "reach_h": math.ceil(settings.max_request_lifetime_s / 3600),
+        "lateness_ns": round(settings.label_lateness_s * 1e9),
     }
     return as_rows("ledger_options", options)
 
@@ -107,41 +96,9 @@ SETTINGS_TABLES: Mapping[str, SettingsTable] = {
 
 def bills_and_prices(context: Context, hour: str) -> object:
     """What bills say of an hour, and the prices that hold in it."""
-    changes, prices = _prices(_only_file(context, "token_prices"))
+    changes, prices = _prices(only_file(context, "token_prices"))
     end = datetime.fromtimestamp((epoch_hour(hour) + 1) * 3600, UTC)
-    costs = _costs(_only_file(context, "cost_records"), *context.observed_ns)
-    return costs.get(hour), prices[bisect_left(changes, end)]
-
-
-def billed_hours(context: Context) -> Collection[str]:
-    """Hours between the first and the last of observed telemetry that a cost record overlaps."""
-    return _costs(_only_file(context, "cost_records"), *context.observed_ns).keys()
-
-
-def _only_file(context: Context, table: str) -> str | None:
-    return next(iter(context.lake.catalog[table].all_files()), None)
-
-
-@lru_cache(maxsize=4)
-def _costs(file: str | None, first_ns: int, last_ns: int) -> Mapping[str, int]:
-    """A hash of the cost records that overlap each hour of observed telemetry."""
-    with connect() as connection:
-        read_parts(connection, "cost_records", [file] if file else [], arrow_schema("cost_records"))
-        rows = connection.execute(
-            """
-            SELECT hour, bit_xor(record) FROM (
-                SELECT
-                    hash(cost_id, basis, replica, pool, model, period_start, period_end, amount_usd, gpu_s) AS record,
-                    unnest(range(
-                        greatest(epoch_us(period_start) // 3600000000, $first),
-                        least(greatest(epoch_us(period_end) - 1, epoch_us(period_start)) // 3600000000, $last) + 1
-                    )) AS hour
-                FROM cost_records
-            ) GROUP BY hour
-            """,
-            {"first": first_ns // HOUR_NS, "last": last_ns // HOUR_NS},
-        ).fetchall()
-    return {hour_label(hour): record for hour, record in rows}
+    return bills_of(context).get(hour), prices[bisect_left(changes, end)]
 
 
 @lru_cache(maxsize=4)

@@ -22,13 +22,24 @@ def gate_rows(settings: Settings) -> pa.Table:
     The bound of a latency gate is in seconds, of `retries` a count, of `quality` the least score.
     """
     rows = [
-        {"workload": name, "gate": gate, "bound": bound, "unit": workload.unit, "unit_label": workload.unit_label}
+        {
+            "workload": name,
+            "gate": gate,
+            "bound": bound,
+            "on_missing": _on_missing(workload).get(gate) if gate else None,
+            "unit": workload.unit,
+            "unit_label": workload.unit_label,
+        }
         for name, workload in settings.workloads.items()
         for gate, bound in (_gates(workload) or {None: None}).items()
     ]
     schema = PARAMETERS["workloads"].schema
     # by way of Polars: pyarrow alone would import pandas, for which a run with nothing new waits longest
     return pl.DataFrame(rows, schema=schema.names, orient="row", infer_schema_length=None).to_arrow().cast(schema)
+
+
+def _on_missing(workload: Workload) -> dict[str, str]:
+    return {gate: workload.on_missing.get(gate, "fail") for gate in LATENCY_GATES}
 
 
 def _gates(workload: Workload) -> dict[str | None, float | None]:

@@ -3,10 +3,23 @@
 import duckdb
 
 from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
+from goodput.join.options import observed
 from goodput.join.workloads import workload_rows
-from goodput.measure import cost_ledger, coverage, disruptions, frontier, id_hours, replicas, windows
-from goodput.measure.gates import gate_order
-from goodput.measure.slices import slices
+from goodput.measure import (
+    bills,
+    cost_ledger,
+    coverage,
+    disruptions,
+    frontier,
+    id_hours,
+    reconciliation,
+    replicas,
+    warnings,
+    windows,
+)
+from goodput.measure.gates import gate_order, gate_rows
+from goodput.measure.lookback import longest_windows
+from goodput.measure.slices import slice_cuts, slices
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
 from goodput.plumbing.node import Node
 
@@ -22,15 +35,28 @@ COVERAGE = Node(
 COST_LEDGER = Node(
     "cost_ledger",
     "measure",
-    ("cost_ledger",),
-    "Every dollar in one bucket, attempt by window.",
+    ("cost_ledger", "billed_buckets"),
+    "Every dollar in one bucket, attempt by window; and what each billing source was spent on.",
     cost_ledger.compute_hours,
     lookaround=cost_ledger.lookaround,
     from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
-    from_batch={"target_hours": target_hours},
+    from_batch={"target_hours": target_hours, "billed_days": bills.billed_days},
     beside=cost_ledger.bills_and_prices,
     apart=frozenset({"cost_records", "token_prices"}),
-    also=cost_ledger.billed_hours,
+    also=bills.billed_hours,
+    span={"requests": bills.request_partitions},
+)
+RECONCILIATION = Node(
+    "reconciliation",
+    "measure",
+    ("reconciliation",),
+    "Every dollar of bills: in which bucket it is, or why in none.",
+    reconciliation.reconcile_days,
+    from_batch={"target_hours": target_hours, "billed_days": bills.billed_days},
+    beside=reconciliation.bills_of_day,
+    apart=frozenset({"cost_records"}),
+    also=reconciliation.billed_days_of_all_time,
+    together_h=31 * 24,
 )
 WASTE = Node(
     "waste",
@@ -39,8 +65,18 @@ WASTE = Node(
     "Where dollars, GPU time and tokens went, by window, slice and bucket.",
     compute_sql,
     lookaround=lambda _: {"cost_ledger": coverage.OWN_HOURS},
-    from_settings={"ledger_options": cost_ledger.ledger_options},
-    from_batch={"grains": grains, "slices": slices},
+    from_settings={"ledger_options": cost_ledger.ledger_options, "slices": slices, "slice_cuts": slice_cuts},
+    from_batch={"grains": grains},
+    span={"requests": bills.wasted_request_partitions},
+)
+QUALITY = Node(
+    "quality",
+    "measure",
+    ("quality",),
+    "What evaluators and the quality gate say of delivered answers.",
+    compute_sql,
+    lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
+    from_batch={"grains": grains},
 )
 WINDOWS = Node(
     "windows",
@@ -49,13 +85,13 @@ WINDOWS = Node(
     "Windows of goodput.",
     windows.compute_windows,
     lookaround=windows.lookaround,
-    from_settings={"workload_rules": workload_rows, "gates": lambda _: gate_order()},
-    from_batch={
-        "grains": grains,
-        "measured_range": measured_range,
-        "window_options": windows.window_options,
+    from_settings={
+        "workload_rules": workload_rows,
+        "gates": lambda _: gate_order(),
         "slices": slices,
+        "slice_cuts": slice_cuts,
     },
+    from_batch={"grains": grains, "measured_range": measured_range, "window_options": windows.window_options},
     beside=windows.observed_edges,
     span={"session_hours": windows.session_partitions},
     appended=("restatements",),
@@ -63,11 +99,11 @@ WINDOWS = Node(
 REPLICAS = Node(
     "replicas",
     "measure",
-    ("cache_by_replica", "replica_histograms", "replica_windows"),
+    ("cache_by_replica", "cache_effect", "replica_histograms", "replica_windows"),
     "Caches, queues, gauges and histograms of each replica.",
-    compute_sql,
+    replicas.compute_windows,
     lookaround=replicas.lookaround,
-    from_settings=JOIN_TABLES,
+    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options, **replicas.SETTINGS_TABLES},
     from_batch={"grains": grains, "measured_range": measured_range},
 )
 FRONTIER = Node(
@@ -122,15 +158,40 @@ ID_HOURS = Node(
     also=id_hours.days,
     together_h=7 * 24,
 )
+LATEST_WINDOW = Node(
+    "latest_window",
+    "measure",
+    ("latest_window",),
+    "The window that the headline shows.",
+    compute_sql,
+    from_batch={"observed": observed},
+    beside=lambda context, _: context.observed_ns[1],
+    span={"goodput": longest_windows(1)},
+)
+WARNINGS = Node(
+    "warnings",
+    "measure",
+    ("warnings",),
+    "What in settings or telemetry makes published numbers wrong or silent.",
+    warnings.warn,
+    from_settings={**JOIN_TABLES, "workloads": gate_rows, "path_groups": warnings.unmatched_path_groups},
+    from_batch={"observed": observed},
+    beside=lambda context, _: context.observed_ns[1],
+    span=warnings.SPANS,
+)
 
 NODES = (
     COVERAGE,
     COST_LEDGER,
+    RECONCILIATION,
     WASTE,
+    QUALITY,
     WINDOWS,
     REPLICAS,
     FRONTIER,
     DISRUPTIONS,
     DISRUPTION_COST,
     ID_HOURS,
+    LATEST_WINDOW,
+    WARNINGS,
 )

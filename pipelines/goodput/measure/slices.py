@@ -1,37 +1,61 @@
-"""The slices in which windows are published: by which of workload, model, pool and route each is cut."""
+"""The slices in which windows are published: by which dimensions each is cut, and those that the settings list.
+
+A slice by tenant or attribute is a *cut* of its own, counted within the workload alone: it costs what it asks for, and
+the finest dimensions stay as few as they are. Cut 0 is that of the finest dimensions, whose sums are all other slices.
+"""
 
 from collections.abc import Sequence
 
 import pyarrow as pa
 
-from goodput.plumbing.node import Batch
+from goodput.plumbing.parameters import as_rows
+from goodput.settings.columns import ATTRIBUTE
+from goodput.settings.model import Settings
 
 DIMENSIONS = ("workload", "model", "pool", "route")
 Cuts = tuple[bool, ...]  # of each of the dimensions, whether it cuts
-Slice = tuple[str, bool, bool, bool, bool]
+Slice = tuple[str, int, bool, bool, bool, bool]
 SLICES = (
-    # slice, by_workload, by_model, by_pool, by_route
-    ("overall", False, False, False, False),
-    ("pool", False, False, True, False),
-    ("workload", True, False, False, False),
-    ("workload_model", True, True, False, False),
-    ("workload_pool", True, False, True, False),
-    ("workload_route", True, False, False, True),
-    ("finest", True, True, True, True),
+    # slice, cut, by_workload, by_model, by_pool, by_route
+    ("overall", 0, False, False, False, False),
+    ("model", 0, False, True, False, False),
+    ("pool", 0, False, False, True, False),
+    ("workload", 0, True, False, False, False),
+    ("workload_model", 0, True, True, False, False),
+    ("workload_pool", 0, True, False, True, False),
+    ("workload_route", 0, True, False, False, True),
+    ("finest", 0, True, True, True, True),
 )
 
 
-def slices(_batch: Batch) -> pa.Table:
-    """Slices as rows: slice, by_workload, by_model, by_pool, by_route."""
-    return slice_rows(SLICES)
+def all_slices(settings: Settings) -> tuple[Slice, ...]:
+    """Every slice: those of the dimensions, then those by tenant or attribute that the settings list."""
+    listed = tuple((name, cut, False, False, False, False) for cut, name in enumerate(settings.slices.by, 1))
+    return (*SLICES, *listed)
 
 
-def slice_rows(rows: Sequence[Slice]) -> pa.Table:
-    """Slices as rows: slice, by_workload, by_model, by_pool, by_route."""
-    return flags("by", [row[1:] for row in rows]).add_column(0, "slice", pa.array([row[0] for row in rows]))
+def slices(settings: Settings) -> pa.Table:
+    """Slices as rows: slice, cut, by_workload, by_model, by_pool, by_route."""
+    names = ("slice", "cut", *(f"by_{word}" for word in DIMENSIONS))
+    return as_rows("slices", *(dict(zip(names, row, strict=True)) for row in all_slices(settings)))
+
+
+def slice_cuts(settings: Settings) -> pa.Table:
+    """The slices by tenant or attribute as rows: cut, path ($ stands for the tenant), max_values."""
+    return as_rows(
+        "slice_cuts",
+        *(
+            {"cut": cut, "path": _path(name), "max_values": settings.slices.max_values}
+            for cut, name in enumerate(settings.slices.by, 1)
+        ),
+    )
 
 
 def flags(kind: str, rows: Sequence[Cuts]) -> pa.Table:
     """Boolean columns `<kind>_<dimension>`, a row each."""
     names = [f"{kind}_{word}" for word in DIMENSIONS]
     return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def _path(name: str) -> str:
+    return "$" if name == "tenant" else f'$."{name.removeprefix(ATTRIBUTE)}"'

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.measure.restatement import RESTATED, write_restated
-from goodput.measure.slices import DIMENSIONS, SLICES, Cuts, flags
+from goodput.measure.slices import DIMENSIONS, Cuts, Slice, all_slices, flags
 from goodput.plumbing.compute import load, write_windows
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.graph import closure
@@ -79,7 +79,8 @@ def compute_windows(batch: Batch) -> Parts:
     """
     with connect() as connection:
         load(connection, batch)
-        measured = measure(connection, is_base_asked=min(batch.settings.windows_s) in batch.grains)
+        is_base_asked = min(batch.settings.windows_s) in batch.grains
+        measured = measure(connection, all_slices(batch.settings), is_base_asked=is_base_asked)
     parts = {
         table: write_windows(batch, table, getattr(measured, table).to_arrow())
         for table in ("gate_failures", "load_windows")
@@ -87,8 +88,8 @@ def compute_windows(batch: Batch) -> Parts:
     return parts | write_restated(batch, measured.goodput)
 
 
-def measure(connection: duckdb.DuckDBPyConnection, *, is_base_asked: bool) -> Measured:
-    """Rows of the windows that relation `measured_range` asks for, at the lengths of `grains`.
+def measure(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice], *, is_base_asked: bool) -> Measured:
+    """Rows of the windows that relation `measured_range` asks for, at the lengths of `grains`, in the slices.
 
     See docs/semantics.md#windows, #frontier.
 
@@ -103,7 +104,7 @@ def measure(connection: duckdb.DuckDBPyConnection, *, is_base_asked: bool) -> Me
     counted = left.index("window_counts") + 1
     for relation in left[:counted]:
         compute(connection, relation)
-    _compute_quantiles(connection)
+    _compute_quantiles(connection, slices)
     for relation in left[counted:]:
         compute(connection, relation)
     goodput = _rows(connection, "goodput", RESTATED)
@@ -122,14 +123,14 @@ def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(contract(table).primary_key, nulls_last=False)
 
 
-def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection) -> list[Cuts]:
-    """For each slice the dimensions that tell its rows apart; where they are the same, so are percentiles."""
-    dimensions = f"SELECT DISTINCT {', '.join(DIMENSIONS)} FROM window_counts"  # noqa: S608  (columns of its own)
+def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice]) -> list[tuple[int, Cuts]]:
+    """For each slice its cut and the dimensions that tell its rows apart: where they agree, so do percentiles."""
+    dimensions = f"SELECT DISTINCT {', '.join(DIMENSIONS)} FROM window_counts WHERE cut = 0"  # noqa: S608
     found = pl.DataFrame(connection.sql(dimensions).to_arrow_table())
-    return [_fewest(found, row[1:]) for row in SLICES]
+    return [(cut, _fewest(found, by)) for _, cut, *by in slices]
 
 
-def _fewest(found: pl.DataFrame, by: Cuts) -> Cuts:
+def _fewest(found: pl.DataFrame, by: Sequence[bool]) -> Cuts:
     """As few of the words as part the rows in `found` as all of them do."""
     kept = [name for name, cuts in zip(DIMENSIONS, by, strict=True) if cuts]
     for word in reversed(tuple(kept)):
@@ -143,17 +144,22 @@ def _parts(found: pl.DataFrame, by: Sequence[str]) -> int:
     return found.unique(by).height if by else min(found.height, 1)
 
 
-def _compute_quantiles(connection: duckdb.DuckDBPyConnection) -> None:
+def _compute_quantiles(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice]) -> None:
     """One slice after another: percentiles hold all values of theirs in memory."""
-    quantile_slices = _quantile_slice_of_each(connection)
-    by_slice = flags("quantile_by", quantile_slices).add_column(0, "slice", pa.array([row[0] for row in SLICES]))
+    quantile_slices = _quantile_slice_of_each(connection, slices)
+    by_slice = _with_cuts(quantile_slices).add_column(0, "slice", pa.array([row[0] for row in slices]))
     register(connection, "slice_quantiles", by_slice)
-    for number, by in enumerate(sorted(set(quantile_slices))):
-        register(connection, "quantile_slice", flags("quantile_by", [by]))
+    for number, one in enumerate(sorted(set(quantile_slices))):
+        register(connection, "quantile_slice", _with_cuts([one]))
         if number == 0:
             compute(connection, "window_quantiles")
         else:
             connection.execute(f"INSERT INTO window_quantiles {sql_file('window_quantiles').text}")
+
+
+def _with_cuts(rows: Sequence[tuple[int, Cuts]]) -> pa.Table:
+    cuts = pa.array([cut for cut, _ in rows], pa.int32())
+    return flags("quantile_by", [by for _, by in rows]).add_column(0, "cut", cuts)
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[str] = ()) -> pl.DataFrame:

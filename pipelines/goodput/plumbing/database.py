@@ -48,6 +48,7 @@ _WORKLOAD_COLUMNS = {
     "workload": "Name of the workload",
     "gate": f"A gate that is set: {', '.join(GATES[1:-1])} or {GATES[-1]}",
     "bound": "Largest value that passes, seconds or retries; of quality the least score, NULL where none is set",
+    "on_missing": "Of a gate on a time, what a request without the measurement does: fail (it is unevaluable) or pass",
     "unit": "What goodput counts of the workload: request or session",
     "unit_label": "What an accepted one is called",
 }
@@ -184,6 +185,7 @@ def _layout(lake: Lake) -> str:
         str(lake.root.absolute()),
         [str(contract(name)) for name in contract_names()],
         [sql_file(name).text for name in (*DERIVED, *SQL_FILES, "request_costs", "macros")],
+        _WORKLOAD_COLUMNS,
     )
 
 
@@ -247,7 +249,8 @@ def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake, unreadable: Mapp
 
 def _lay_out_workloads(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
-        "CREATE TABLE workloads (workload VARCHAR, gate VARCHAR, bound DOUBLE, unit VARCHAR, unit_label VARCHAR)"
+        "CREATE TABLE workloads (workload VARCHAR, gate VARCHAR, bound DOUBLE, on_missing VARCHAR, "
+        "unit VARCHAR, unit_label VARCHAR)"
     )
     connection.execute(f"COMMENT ON TABLE workloads IS {quoted(_WORKLOADS)}")
     for column, comment in _WORKLOAD_COLUMNS.items():
@@ -273,7 +276,7 @@ def _update(
         elif name == "workloads":
             connection.execute("DELETE FROM workloads")
             connection.register("workload_gates", workloads)
-            connection.execute("INSERT INTO workloads SELECT * FROM workload_gates")
+            connection.execute("INSERT INTO workloads BY NAME SELECT * FROM workload_gates")
     for name, periods in partitions.items():
         _replace_partitions(connection, lake, name, periods)
     create_macros(connection, {*partitions})

@@ -4,6 +4,7 @@ What it reads and in which order follows from its SQL; how it is executed is `pl
 """
 
 import math
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -40,11 +41,12 @@ class Lookaround:
 
 @dataclass(frozen=True)
 class Context:
-    """What a run of the plan works on: the lake as it is now, the settings, and who is shown progress."""
+    """What a run of the plan works on: the lake as it is now, the settings, who is shown progress, and the time."""
 
     lake: Lake
     settings: Settings
     progress: Progress = field(default_factory=Silence)
+    now_ns: int = field(default_factory=time.time_ns)
 
     @property
     def request_reach_h(self) -> int:
@@ -53,8 +55,8 @@ class Context:
 
     @cached_property
     def observed_ns(self) -> tuple[int, int]:
-        """First and last instant of observed telemetry in Unix nanoseconds."""
-        return source_ledger.observed(self.lake) or (0, 0)
+        """First and last instant of observed telemetry in Unix nanoseconds, none further ahead than clocks disagree."""
+        return source_ledger.observed(self.lake, self.now_ns) or (0, 0)
 
     def grains(self, partition: str) -> tuple[int, ...]:
         """Lengths in seconds of the windows that a partition of windows holds."""
@@ -113,6 +115,7 @@ class Batch:
 Parts = dict[str, dict[str, Part]]  # by table, by partition
 SettingsTable = Callable[[Settings], pa.Table]
 BatchTable = Callable[[Batch], pa.Table]
+Span = Callable[[Context, str], Collection[str]]  # the partitions of an input that a partition is made from
 
 
 def _nothing(_context: Context, _partition: str) -> object:
@@ -145,7 +148,7 @@ class Node:
     beside: Callable[[Context, str], object] = _nothing
     apart: frozenset[str] = frozenset()
     consults: tuple[str, ...] = ()
-    span: Mapping[str, Callable[[Context, str], Collection[str]]] = field(default_factory=dict)
+    span: Mapping[str, Span] = field(default_factory=dict)
     also: Callable[[Context], Collection[str]] | None = None  # partitions that are called for beside those of inputs
     appended: tuple[str, ...] = ()  # tables that only ever gain parts
     together_h: int = 24

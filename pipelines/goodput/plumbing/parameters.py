@@ -17,6 +17,7 @@ _TEXT, _INT, _FLOAT, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _TEXTS = pa.list_(_TEXT)
 _INSTANT = pa.timestamp("us", "UTC")
 _DIMENSIONS = ("workload", "model", "pool", "route")
+COST_SCOPES = ("pool", "replica", "model", "workload", "route", "tenant")  # what tags of a bill may name
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         "Event time [from_s, until_s) to measure now, in Unix seconds; one row.",
         _columns(("from_s", "until_s"), _INT),
     ),
+    "billed_days": _parameter(
+        "The days [from_s, until_s) whose bills are in the ledger, in Unix seconds; one row.",
+        _columns(("from_s", "until_s"), _INT),
+    ),
     "options": _parameter(
         "How requests are joined; one row.",
         [("latency_origin", _TEXT), *_columns(("max_request_lifetime_ns", "label_lateness_ns"), _INT)],
@@ -50,9 +55,13 @@ PARAMETERS: Mapping[str, Parameter] = {
     "sample_options": _parameter(
         "For how long a reading of a replica's metrics holds; one row.", [("staleness_ns", _INT)]
     ),
+    "cache_options": _parameter(
+        "The least share of a prompt that was found in the cache for a hit; one row.", [("hit_min_ratio", _FLOAT)]
+    ),
     "ledger_options": _parameter(
-        "Length of the cost ledger's windows, staleness of readings, and how many hours on a request may end; one row.",
-        _columns(("step_ns", "staleness_ns", "reach_h"), _INT),
+        "Length of the cost ledger's windows, staleness of readings, how many hours on a request may end, and how long "
+        "before the end of a cost record the request that it names may have; one row.",
+        _columns(("step_ns", "staleness_ns", "reach_h", "lateness_ns"), _INT),
     ),
     "window_options": _parameter(
         "Step and base length of windows, reach of a session, and when telemetry was observed (Unix seconds); one row.",
@@ -89,7 +98,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "draws": _parameter(
         "Uniform numbers that draw bootstrap samples of windows; draw 0 takes each window once.",
-        [("draw", pa.int32()), ("pick", _INT), *_columns(("u", "v"), _FLOAT)],
+        [("draw", pa.int32()), ("pick", _INT), ("u", _FLOAT)],
     ),
     "gates": _parameter(
         "Every gate in the order in which verdicts are decided, and whether replicas may be loaded while it fails.",
@@ -104,30 +113,39 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("model", "route", "pool", "tenant"), _TEXTS),
             ("attributes", pa.list_(pa.struct([("name", _TEXT), ("globs", _TEXTS)]))),
             ("retries_bound", _INT),
-            *_columns((f"{gate}_bound" for gate in LATENCY_GATES), _FLOAT),
+            *_columns((f"{gate}_bound_ns" for gate in LATENCY_GATES), _INT),
             *_columns((f"{gate}_missing_passes" for gate in LATENCY_GATES), _FLAG),
             ("has_quality", _FLAG),
             ("evaluators", _TEXTS),
             ("min_score", _FLOAT),
             ("pass_labels", _TEXTS),
-            ("unlabelled", _TEXT),
+            *_columns(("unlabelled", "sampling"), _TEXT),
         ],
     ),
     "workloads": _parameter(
         "The gates of each workload as users ask for them: one row per gate, or one without a gate.",
-        [("workload", _TEXT), ("gate", _TEXT), ("bound", _FLOAT), ("unit", _TEXT), ("unit_label", _TEXT)],
+        [
+            ("workload", _TEXT),
+            ("gate", _TEXT),
+            ("bound", _FLOAT),
+            *_columns(("on_missing", "unit", "unit_label"), _TEXT),
+        ],
     ),
     "slices": _parameter(
-        "The slices of windows, and which dimensions each keeps apart.",
-        [("slice", _TEXT), *_columns((f"by_{name}" for name in _DIMENSIONS), _FLAG)],
+        "The slices of windows, and which dimensions each keeps apart, or which tenants or attributes (`cut` above 0).",
+        [("slice", _TEXT), ("cut", pa.int32()), *_columns((f"by_{name}" for name in _DIMENSIONS), _FLAG)],
+    ),
+    "slice_cuts": _parameter(
+        "The slices by tenant or attribute: where in attributes the value stands ($: the tenant), and how many count.",
+        [("cut", pa.int32()), ("path", _TEXT), ("max_values", _INT)],
     ),
     "quantile_slice": _parameter(
         "The dimensions that percentiles are computed by, one combination at a time; one row.",
-        _columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG),
+        [("cut", pa.int32()), *_columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG)],
     ),
     "slice_quantiles": _parameter(
         "For each slice the dimensions by which its percentiles were computed.",
-        [("slice", _TEXT), *_columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG)],
+        [("slice", _TEXT), ("cut", pa.int32()), *_columns((f"quantile_by_{name}" for name in _DIMENSIONS), _FLAG)],
     ),
     "rates": _parameter(
         "What the settings charge for a replica; the first that matches counts.",
@@ -146,8 +164,8 @@ PARAMETERS: Mapping[str, Parameter] = {
         ],
     ),
     "source_files": _parameter(
-        "Where each source file lies, and a hash of what it holds.",
-        _columns(("source_id", "path", "content_hash"), _TEXT),
+        "Where each source file lies, a hash of what it holds, and what read it.",
+        _columns(("source_id", "path", "content_hash", "reader"), _TEXT),
     ),
     "event_subjects": _parameter(
         "Which pool or replica the subject of an ops event is.", _columns(("subject", "pool", "replica"), _TEXT)
@@ -159,13 +177,28 @@ PARAMETERS: Mapping[str, Parameter] = {
         [("ordinal", pa.int32()), *_columns(("pool", "replica"), _TEXTS), ("model", _TEXT)],
     ),
     "cost_rules": _parameter(
-        "Tags that name the pool, replica and model of a bill's line, and which lines count; one row.",
-        _columns(("pool_tags", "replica_tags", "model_tags", "services", "sub_accounts"), _TEXTS),
+        "Tags that name what a bill's line is for, and which lines count; one row.",
+        _columns((*(f"{name}_tags" for name in COST_SCOPES), "services", "sub_accounts"), _TEXTS),
+    ),
+    "exchange_rates": _parameter(
+        "US dollars for one unit of each other currency.", [("currency", _TEXT), ("usd", _FLOAT)]
     ),
     "price_rules": _parameter("Since when a price list without a date holds; one row.", [("valid_from", _INSTANT)]),
+    "path_groups": _parameter(
+        "Named groups of the settings' path patterns that are no column of their source.",
+        _columns(("source", "path_group", "source_table", "nearest"), _TEXT),
+    ),
+    "double_counts": _parameter(
+        "Pairs of emitters that report the same calls as requests of their own, among so many requests looked at.",
+        [
+            *_columns(("first", "second", "sign"), _TEXT),
+            *_columns(("calls", "requests"), _INT),
+            *_columns(("first_at", "last_at"), _INSTANT),
+        ],
+    ),
     "side_rows": _parameter(
-        "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`, if"
-        " these are known), and that in the workload that is asked for (`side`), beside their other columns.",
+        "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`;"
+        " `is_known`), and that in the workload that is asked for (`side`), beside their other columns.",
         [
             *_columns(("request_key", "side", "own_side", "bucket", "verdict"), _TEXT),
             *_columns((*_DIMENSIONS, "tenant"), _TEXT),

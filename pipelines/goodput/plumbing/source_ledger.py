@@ -12,10 +12,13 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.plumbing.contracts import arrow_schema, polars_schema
+from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
 
 TABLE = "source_ledger"
+CLOCK_MARGIN_NS = 300 * 10**9  # by how much the clocks of emitters may be ahead
+_RECORDS = "serving_records"
 _MAPPINGS = ("ignored", "unknown_metrics", "partitions")  # stored as JSON objects
 
 
@@ -67,16 +70,50 @@ def change(lake: Lake, add: Iterable[SourceEntry], remove: Iterable[str]) -> lis
     return change_rows(lake, TABLE, pl.DataFrame(rows, schema=schema).select(schema.names()), removed)
 
 
-def observed(lake: Lake) -> tuple[int, int] | None:
-    """First and last instant of observed serving telemetry in Unix nanoseconds, None without any."""
+def observed(lake: Lake, now_ns: int) -> tuple[int, int] | None:
+    """First and last instant of observed serving telemetry in Unix nanoseconds, None without any.
+
+    Nothing is observed that lies further ahead of `now_ns` than clocks disagree: a misdated record ends no hour. Where
+    most records lie ahead, the clock of this machine is wrong, and the last of them counts.
+    """
     rows = read_frame(lake, ["first_event_ns", "last_event_ns"])
     first, last = rows.select(pl.col("first_event_ns").min(), pl.col("last_event_ns").max()).row(0)
-    return None if first is None else (first, last)
+    if first is None:
+        return None
+    until_ns = now_ns + CLOCK_MARGIN_NS
+    return first, last if last <= until_ns else _last_by(lake, until_ns) or last
+
+
+def _last_by(lake: Lake, until_ns: int) -> int | None:
+    """The last instant of serving records by a time; None where most of them lie after it."""
+    parts = lake.catalog[_RECORDS].parts
+    hour = hour_label(until_ns // HOUR_NS)
+    ahead = sum(part.rows for name, found in parts.items() if name > hour for part in found)
+    if 2 * ahead > sum(part.rows for found in parts.values() for part in found):
+        return None
+    for name in sorted((name for name in parts if name <= hour), reverse=True):
+        records = pl.read_parquet([part.path for part in parts[name]], columns=["started_ns", "ended_ns"])
+        instants = records.select(at=pl.coalesce("ended_ns", "started_ns")).filter(pl.col("at") <= until_ns)
+        if instants.height:
+            return int(instants["at"].max())  # type: ignore[arg-type]
+    return None
 
 
 def rows_quarantined(lake: Lake) -> int:
     """Rows in quarantine, over all sources."""
     return int(read_frame(lake, ["rows_quarantined"])["rows_quarantined"].sum())
+
+
+def failed(lake: Lake, quarantined_ratio: float) -> list[tuple[str, str]]:
+    """Paths of sources that are refused, or have a larger share of their rows in quarantine, with what is wrong."""
+    rows = read_frame(lake, ["path", "status", "reason", "rows_read", "rows_quarantined"]).sort("path")
+    found = rows.filter(
+        (pl.col("status") == "refused") | (pl.col("rows_quarantined") > quarantined_ratio * pl.col("rows_read"))
+    )
+    return [
+        (path, f"refused, {reason}" if status == "refused" else f"{quarantined} of {read} rows in quarantine")
+        for path, status, reason, read, quarantined in found.iter_rows()
+    ]
 
 
 def partitions_of(lake: Lake, source_ids: Iterable[str]) -> dict[str, dict[str, set[str]]]:

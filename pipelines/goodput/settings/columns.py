@@ -91,7 +91,7 @@ def mapping_mistakes(name: str, source: "TableSource") -> Iterator[Mistake]:
     for column, mapped in source.columns.items():
         if column in known or column.startswith(ATTRIBUTE):
             yield from unit_mistakes(f"{key}.columns.{column}", known.get(column, "plain"), mapped)
-    captured = _captures(source)
+    captured = path_groups(source)
     for needed in NEEDED[source.table]:
         if needed not in given and needed not in captured:
             yield Mistake(f"{key}.columns", f"{needed} is not mapped", f'{needed} = {{ column = "...", unit = "..." }}')
@@ -111,7 +111,8 @@ def _no_column(key: str, column: str, table: str, where: str) -> Iterator[Mistak
     yield Mistake(key, f"{table} has no such column", right)
 
 
-def _captures(source: "TableSource") -> set[str]:
+def path_groups(source: "TableSource") -> set[str]:
+    """Names of the groups of a source's path pattern."""
     return set(re.compile(source.path_pattern).groupindex) if source.path_pattern else set()
 
 

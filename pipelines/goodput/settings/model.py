@@ -27,6 +27,12 @@ def _not_reserved(name: str) -> str:
     return name
 
 
+def _other_currency(name: str) -> str:
+    if not re.fullmatch("[A-Z]{3}", name) or name == "USD":
+        raise Unusable(f"{name!r} is no currency other than US dollars", "a code of ISO 4217, such as EUR")
+    return name
+
+
 def _constant(value: object) -> object:
     if isinstance(value, str | int | float):
         return value
@@ -35,9 +41,11 @@ def _constant(value: object) -> object:
 
 # Strict, as all of `settings_model`.
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+ExchangeRate = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 OpsKind = Literal["deployment", "scale_out", "scale_in", "restart", "salt_rotation", "config_change", "incident"]
 WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
+Currency = Annotated[str, AfterValidator(_other_currency)]
 Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
 
@@ -61,6 +69,7 @@ class Quality(SettingsModel):
     min_score: float | None = Field(default=None, allow_inf_nan=False, strict=True)
     pass_labels: Names = ("pass", "passed", "true", "yes", "good", "correct")
     unlabelled: Literal["estimate", "fail", "pass"] = "estimate"
+    sampling: Literal["random", "session", "none"] = "random"  # how those to be labelled were chosen
 
 
 class Workload(SettingsModel):
@@ -220,7 +229,8 @@ class ServedModel(SettingsModel):
 
 
 class Costs(SettingsModel):
-    """How finely money is followed, which tags identify what a line of a bill pays for, and which lines count.
+    """How finely money is followed, which tags identify what a line of a bill pays for, which lines count, and what
+    other currencies are worth in US dollars (docs/semantics.md#bills).
 
     Of tags the first found wins; without globs every line counts.
     """
@@ -239,8 +249,12 @@ class Costs(SettingsModel):
         "statefulset_kubernetes_io_pod_name",
     )
     model_tags: Names = ("model", "gen_ai.request.model")
+    workload_tags: Names = ()
+    route_tags: Names = ()
+    tenant_tags: Names = ()
     services: Names = ()
     sub_accounts: Names = ()
+    currencies: dict[Currency, ExchangeRate] = Field(default_factory=dict)
 
     @field_validator("step_s")
     @classmethod
@@ -275,11 +289,29 @@ class Prices(SettingsModel):
     valid_from: date | None = None
 
 
+class Slices(SettingsModel):
+    """By what windows are cut beside workload, model, pool and route (docs/semantics.md#slices)."""
+
+    by: Names = ()
+    max_values: int = Field(default=1000, gt=0, strict=True)
+
+    @field_validator("by")
+    @classmethod
+    def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name != "tenant" and (not name.startswith(ATTRIBUTE) or name == ATTRIBUTE or '"' in name):
+                raise Unusable(f"{name!r} is no slice", f"tenant, or {ATTRIBUTE}NAME for an attribute")
+            if value.count(name) > 1:
+                raise Unusable(f"{name!r} is listed twice", "each slice once")
+        return value
+
+
 class FileLimits(SettingsModel):
-    """How much of a file is believed: beyond these a line, or a whole file, is refused."""
+    """How much of a file is believed: beyond these a line, or a whole file, is refused, or a run fails."""
 
     max_line_bytes: int = Field(default=64 * 2**20, gt=0, strict=True)
     max_decompressed_bytes: int = Field(default=32 * 2**30, gt=0, strict=True)
+    quarantined_ratio: float = Field(default=0.05, ge=0, le=1, allow_inf_nan=False, strict=True)
 
 
 class Receive(SettingsModel):
@@ -318,6 +350,7 @@ class Settings(SettingsModel):
     max_session_s: Seconds = 14400.0
     label_lateness_s: Seconds = 14 * 86400.0
     staleness_s: Annotated[float, Field(gt=0, le=3600, strict=True)] = 300.0
+    cache_hit_min_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)] = 0.5
     attributes: Attributes = Attributes()
     dialects: dict[str, DeclaredDialect] = Field(default_factory=dict)
     leave_out: dict[str, LeaveOut] = Field(default_factory=dict)
@@ -329,6 +362,7 @@ class Settings(SettingsModel):
     rates: dict[str, Rate] = Field(default_factory=dict)
     work: dict[str, Work] = Field(default_factory=dict)
     prices: Prices = Prices()
+    slices: Slices = Slices()
     limits: FileLimits = FileLimits()
     receive: Receive = Receive()
     disruptions: Disruptions = Disruptions()
@@ -402,7 +436,8 @@ class Settings(SettingsModel):
     def kept_attributes(self) -> tuple[str, ...]:
         """Names of attributes that records keep under these names."""
         matched = {name for workload in self.workloads.values() for name in workload.match.attributes}
-        return tuple(sorted({*self.attributes.keep, *matched}))
+        sliced = {name.removeprefix(ATTRIBUTE) for name in self.slices.by if name.startswith(ATTRIBUTE)}
+        return tuple(sorted({*self.attributes.keep, *matched, *sliced}))
 
     @property
     def landing_paths(self) -> tuple[Path, ...]:

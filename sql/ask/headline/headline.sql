@@ -1,14 +1,8 @@
 -- description: The latest published day (else the longest window) at a glance: overall and per workload and route
 -- grain: slice
--- reads: goodput, workloads
--- unit: what is counted, where that is not requests alone; goodput in % of offered units with its 95 % interval; failed, ungated, retries, slow, rejected, unevaluable in units; per_accepted in USD, loaded
-WITH latest AS (
-    SELECT window_s, max(window_start) AS window_start
-    FROM goodput
-    WHERE window_s = (SELECT max(window_s) FROM goodput)
-    GROUP BY window_s
-),
-units AS (
+-- reads: goodput, latest_window, workloads
+-- unit: what is counted, where that is not requests alone; goodput in % of offered units with its 95 % interval; the verdicts, from failed to accepted, in units, which add up to offered; per_accepted in USD, loaded
+WITH units AS (
     SELECT DISTINCT workload, unit_label, bool_or(unit_label <> 'request') OVER () AS differ FROM workloads
 )
 SELECT
@@ -26,10 +20,12 @@ SELECT
     g.slow,
     g.rejected,
     nullif(g.unevaluable, 0) AS unevaluable,
+    nullif(g.unlabelled, 0) AS unlabelled,
+    g.accepted,
     g.binding_gate AS binding,
     dollars(g.cost_per_accepted_usd, least_digits := 4) AS per_accepted
 FROM goodput AS g
-JOIN latest USING (window_s, window_start)
+JOIN latest_window USING (window_s, window_start)
 LEFT JOIN units AS u ON u.workload = g.workload
 WHERE g.slice IN ('overall', 'workload_route') AND g.offered > 0
 ORDER BY g.workload NULLS LAST, g.route NULLS LAST

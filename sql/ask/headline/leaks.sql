@@ -1,13 +1,7 @@
 -- description: The three largest leaks of the day (else the longest window) that `headline` shows, where its cost is known
 -- grain: leak
--- reads: goodput, waste
+-- reads: latest_window, waste
 -- unit: usd; share of all that was spent
-WITH latest AS (
-    SELECT window_s, max(window_start) AS window_start
-    FROM goodput
-    WHERE window_s = (SELECT max(window_s) FROM goodput)
-    GROUP BY window_s
-)
 SELECT
     w.bucket AS leak,
     dollars(w.usd) AS usd,
@@ -27,7 +21,7 @@ SELECT
         WHEN 'unattributed' THEN 'bills for nothing that telemetry knows'
     END || CASE WHEN w.estimated THEN ' (in part estimated)' ELSE '' END AS what
 FROM waste AS w
-JOIN latest USING (window_s, window_start)
+JOIN latest_window USING (window_s, window_start)
 WHERE w.slice = 'overall' AND w.bucket NOT IN ('accepted', 'unlabelled') AND w.usd > 0
 ORDER BY w.usd DESC
 LIMIT 3

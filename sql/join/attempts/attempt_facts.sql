@@ -13,9 +13,9 @@ WITH alone AS (
 heard AS (
     SELECT
         * EXCLUDE (first_token_ns),
-        -- an answer that was not streamed reached its user whole, at its end; one without a token has no first
+        -- an answer that was not streamed reached its user whole, at its end, if it did; one without a token has no first
         CASE
-            WHEN streamed = false THEN ended_ns
+            WHEN streamed = false THEN CASE WHEN outcome = 'ok' THEN ended_ns END
             WHEN outcome = 'ok' AND output_tokens = 0 THEN NULL
             ELSE first_token_ns
         END AS first_token_ns

@@ -1,10 +1,11 @@
--- description: The export that each source file belongs to, and the date in its path
+-- description: The export that each source file belongs to, the date in its path, and who read it
 -- grain: source_id
 -- reads: source_files
 -- kind: view
 SELECT
     source_id,
     content_hash,
+    reader,
     -- parts of one export lie in one folder and differ in a part number; all other files are exports of their own
     regexp_replace(path, '(part[-_]?\d+[^/]*|[-_](\d{5}|\d{12})(\.[A-Za-z0-9.]+)?)$', '') AS export,
     regexp_replace(

@@ -25,9 +25,9 @@ measured AS (
         d.request_attributes AS attributes,
         CASE WHEN o.latency_origin = 'attempt' THEN d.arrived_ns ELSE d.request_arrived_ns END AS origin_ns,
         -- clocks of two layers may disagree: a first token before the arrival is no latency
-        CASE WHEN NOT d.unended AND d.first_token_ns >= origin_ns THEN (d.first_token_ns - origin_ns) / 1e9 END AS ttft_s,
-        CASE WHEN NOT d.unended THEN (d.ended_ns - origin_ns) / 1e9 END AS e2e_s,
-        CASE WHEN NOT d.unended THEN (d.ended_ns - d.request_arrived_ns) / 1e9 END AS since_submission_s,
+        CASE WHEN NOT d.unended AND d.first_token_ns >= origin_ns THEN d.first_token_ns - origin_ns END AS ttft_ns,
+        CASE WHEN NOT d.unended THEN d.ended_ns - origin_ns END AS e2e_ns,
+        CASE WHEN NOT d.unended THEN d.ended_ns - d.request_arrived_ns END AS since_submission_ns,
         d.queue_s, d.itl_p95_s, d.jitter_s,
         d.input_tokens, d.cached_input_tokens, d.cache_write_tokens, d.output_tokens, d.paced_tokens, d.reasoning_tokens,
         CASE WHEN d.unended AND d.request_ended_ns IS NOT NULL THEN 'timeout' ELSE d.outcome END AS outcome,
@@ -44,8 +44,10 @@ measured AS (
 timed AS (
     SELECT
         *,
-        CASE WHEN paced_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_s >= ttft_s
-            THEN (e2e_s - ttft_s) / (paced_tokens - 1) END AS tpot_s
+        ttft_ns / 1e9 AS ttft_s,
+        e2e_ns / 1e9 AS e2e_s,
+        CASE WHEN paced_tokens > 1 AND streamed IS DISTINCT FROM false AND e2e_ns >= ttft_ns THEN e2e_ns - ttft_ns END AS pace_ns,
+        pace_ns / 1e9 / (paced_tokens - 1) AS tpot_s
     FROM measured
 ),
 gated AS (
@@ -53,19 +55,20 @@ gated AS (
         *,
         CASE WHEN NOT in_flight THEN outcome = 'ok' END AS pass_success,
         retry_count <= retries_bound AS pass_retries,
-        coalesce(ttft_s <= ttft_bound, CASE WHEN ttft_missing_passes THEN true END) AS pass_ttft,
-        ttft_bound IS NOT NULL AND ttft_s IS NULL AND NOT ttft_missing_passes AS ttft_unknown,
-        tpot_bound IS NOT NULL AND (coalesce(paced_tokens, 2) <= 1 OR streamed IS NOT DISTINCT FROM false) AS tpot_na,
-        coalesce(tpot_s <= tpot_bound, CASE WHEN tpot_missing_passes AND NOT tpot_na THEN true END) AS pass_tpot,
-        tpot_bound IS NOT NULL AND tpot_s IS NULL AND NOT tpot_na AND NOT tpot_missing_passes AS tpot_unknown,
-        coalesce(e2e_s <= e2e_bound, CASE WHEN e2e_missing_passes THEN true END) AS pass_e2e,
-        e2e_bound IS NOT NULL AND e2e_s IS NULL AND NOT e2e_missing_passes AS e2e_unknown,
-        coalesce(itl_p95_s <= itl_p95_bound, CASE WHEN itl_p95_missing_passes THEN true END) AS pass_itl_p95,
-        itl_p95_bound IS NOT NULL AND itl_p95_s IS NULL AND NOT itl_p95_missing_passes AS itl_p95_unknown,
-        coalesce(jitter_s <= jitter_bound, CASE WHEN jitter_missing_passes THEN true END) AS pass_jitter,
-        jitter_bound IS NOT NULL AND jitter_s IS NULL AND NOT jitter_missing_passes AS jitter_unknown,
-        coalesce(since_submission_s <= deadline_bound, CASE WHEN deadline_missing_passes THEN true END) AS pass_deadline,
-        deadline_bound IS NOT NULL AND since_submission_s IS NULL AND NOT deadline_missing_passes AS deadline_unknown,
+        -- in whole nanoseconds: a double of seconds may lie a hair beyond a bound that was kept
+        ttft_ns <= ttft_bound_ns AS pass_ttft,
+        ttft_bound_ns IS NOT NULL AND ttft_ns IS NULL AND NOT ttft_missing_passes AS ttft_unknown,
+        tpot_bound_ns IS NOT NULL AND (coalesce(paced_tokens, 2) <= 1 OR streamed IS NOT DISTINCT FROM false) AS tpot_na,
+        pace_ns <= tpot_bound_ns::HUGEINT * (paced_tokens - 1) AS pass_tpot,
+        tpot_bound_ns IS NOT NULL AND pace_ns IS NULL AND NOT tpot_na AND NOT tpot_missing_passes AS tpot_unknown,
+        e2e_ns <= e2e_bound_ns AS pass_e2e,
+        e2e_bound_ns IS NOT NULL AND e2e_ns IS NULL AND NOT e2e_missing_passes AS e2e_unknown,
+        round(itl_p95_s * 1e9) <= itl_p95_bound_ns AS pass_itl_p95,
+        itl_p95_bound_ns IS NOT NULL AND itl_p95_s IS NULL AND NOT itl_p95_missing_passes AS itl_p95_unknown,
+        round(jitter_s * 1e9) <= jitter_bound_ns AS pass_jitter,
+        jitter_bound_ns IS NOT NULL AND jitter_s IS NULL AND NOT jitter_missing_passes AS jitter_unknown,
+        since_submission_ns <= deadline_bound_ns AS pass_deadline,
+        deadline_bound_ns IS NOT NULL AND since_submission_ns IS NULL AND NOT deadline_missing_passes AS deadline_unknown,
         CASE
             WHEN any_failed THEN false
             WHEN coalesce(evaluators_passed, 0) >= greatest(len(evaluators), 1) THEN true

@@ -16,7 +16,10 @@ counted AS (
                 t.engine_tries,
                 CASE WHEN b.depth <= 1 THEN t.gateway_tries END,
                 CASE WHEN b.depth = 0 THEN t.client_tries END)
-        END AS own_tries
+        END AS own_tries,
+        t.attempt_id = t.root_id AND t.outcome = 'ok' AS answered,
+        max(t.started_ns) FILTER (WHERE t.attempt_id = t.root_id AND t.outcome = 'ok') OVER (PARTITION BY t.request_id)
+            AS last_answered_ns
     FROM attempt_requests AS t
     LEFT JOIN branched AS b ON b.root_id = t.attempt_id
     WHERE t.retried
@@ -24,9 +27,14 @@ counted AS (
 SELECT
     request_id,
     any_value(request_key) AS request_key,
-    -- of a try below a recorded caller, the caller's record counts: only it knows what reached the user
-    first(attempt_id ORDER BY attempt_id = root_id DESC, outcome = 'ok' DESC, started_ns DESC, attempt_id DESC)
-        AS delivering_attempt_id,
+    -- of a try below a recorded caller, the caller's record counts: only it knows what reached the user; of several that
+    -- answered, the user had the first, unless he asked again after it
+    first(attempt_id ORDER BY
+        attempt_id = root_id DESC, outcome = 'ok' DESC,
+        CASE WHEN answered THEN is_superseded(started_ns, ended_ns, last_answered_ns) END,
+        CASE WHEN answered THEN layer_depth(layer) END,
+        CASE WHEN answered THEN ended_ns END NULLS LAST,
+        started_ns DESC, attempt_id DESC) AS delivering_attempt_id,
     count(*)::INTEGER AS attempts,
     -- the tries that each recorded one stands for, unless they count on from one to the next; or those of a caller that
     -- counted more than were recorded

@@ -4,11 +4,12 @@
 -- unit: usd NULL: not known
 -- An attempt bears its replica's busy cost in proportion to its work. One that is bought by the token costs its share of its
 -- model's bill, else its tokens at the price that was valid when it started, else what its gateway reported.
--- *_error_ratio: 95 % bounds; *_common_ratio: the part of that error which all pieces share (replica_work).
+-- *_error_ratio: 95 % bounds; *_common_ratio: the part of that error which all pieces share (replica_work, replica_costs).
 WITH weighed AS (
     SELECT
         p.*,
         c.usd AS replica_usd, c.gpu_s * c.busy_ratio AS busy_gpu_s, c.usd * c.busy_ratio AS busy_usd, c.basis AS replica_basis,
+        CASE WHEN c.usd IS NOT NULL THEN c.error_ratio ELSE 0 END AS cost_error_ratio,
         coalesce(c.pool, p.pool) AS charged_pool,
         is_bought(c.usd, p.engine_seen, c.sampled) AS is_bought,
         w.work AS all_work, w.in_flight_s, w.work_error_ratio, w.recomputing_error_ratio, w.speculating_error_ratio,
@@ -73,7 +74,7 @@ SELECT
         WHEN reported_usd IS NOT NULL THEN 'reported'
     END AS basis,
     CASE
-        WHEN NOT is_bought THEN is_unreported OR estimated_work IS NOT NULL
+        WHEN NOT is_bought THEN is_unreported OR estimated_work IS NOT NULL OR cost_error_ratio > 0
         ELSE coalesce(billed_usd IS NULL AND listed_usd IS NOT NULL AND tiered, false)
     END AS estimated,
     -- 95 % bounds, relative: an attempt that reports nothing may as well have done nothing
@@ -82,17 +83,17 @@ SELECT
         WHEN estimated_work IS NOT NULL THEN coalesce(ratio(error_work, work), 0)
         WHEN is_unreported AND NOT is_waiting THEN 1
         ELSE coalesce(work_error_ratio, 0)
-    END AS error_ratio,
+    END + cost_error_ratio AS error_ratio,
     CASE
         WHEN is_bought THEN 0
         WHEN estimated_work IS NOT NULL THEN coalesce(ratio(common_error_work, work), 0)
         WHEN is_unreported AND NOT is_waiting THEN 1
         ELSE coalesce(work_common_ratio, 0)
-    END AS common_ratio,
-    CASE WHEN recomputed_tokens IS NULL THEN recomputing_error_ratio ELSE error_ratio END AS recomputing_error_ratio,
-    CASE WHEN recomputed_tokens IS NULL THEN recomputing_common_ratio ELSE common_ratio END AS recomputing_common_ratio,
-    CASE WHEN draft_tokens IS NULL THEN speculating_error_ratio ELSE error_ratio END AS speculating_error_ratio,
-    CASE WHEN draft_tokens IS NULL THEN work_common_ratio ELSE common_ratio END AS speculating_common_ratio,
-    recomputed_tokens IS NULL AS recomputing_estimated,
-    draft_tokens IS NULL AS speculating_estimated
+    END + cost_error_ratio AS common_ratio,
+    CASE WHEN recomputed_tokens IS NULL THEN recomputing_error_ratio + cost_error_ratio ELSE error_ratio END AS recomputing_error_ratio,
+    CASE WHEN recomputed_tokens IS NULL THEN recomputing_common_ratio + cost_error_ratio ELSE common_ratio END AS recomputing_common_ratio,
+    CASE WHEN draft_tokens IS NULL THEN speculating_error_ratio + cost_error_ratio ELSE error_ratio END AS speculating_error_ratio,
+    CASE WHEN draft_tokens IS NULL THEN work_common_ratio + cost_error_ratio ELSE common_ratio END AS speculating_common_ratio,
+    recomputed_tokens IS NULL OR cost_error_ratio > 0 AS recomputing_estimated,
+    draft_tokens IS NULL OR cost_error_ratio > 0 AS speculating_estimated
 FROM shared

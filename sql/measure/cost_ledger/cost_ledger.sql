@@ -1,29 +1,33 @@
 -- description: Every dollar once: by attempt, step and bucket, and the costs of no attempt (docs/semantics.md#money)
 -- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, tenant, basis
--- reads: charged_pieces, cost_pieces, ledger_options, model_bills, replica_costs, replica_time
+-- reads: charged_pieces, cost_pieces, ledger_options, ledger_pieces, model_bills, named_costs, pool_idle, replica_costs, replica_hours
 -- kind: view
 -- unit: steps of costs.step_s, so that every window of the settings is a sum of these
 -- identity: M: in every step and pool the rows add up to what its resources cost
 -- Facts alone: idle time is its replica's and overhead has the scope that its record names. Who carries them depends on the
--- window that is looked at, see waste. Bills for resources unknown to telemetry, for pools without a live replica and for
--- models that were not called are unattributed.
-WITH idle AS (
-    SELECT *, usd * (1 - busy_ratio) AS idle_usd, gpu_s * (1 - busy_ratio) AS idle_gpu_s
-    FROM replica_costs
-),
-pools AS (
-    SELECT pool, step_s, sum(t.seen_ns) AS seen_ns
-    FROM replica_time AS t
-    JOIN replica_costs AS c USING (replica, step_s)
+-- window that is looked at, see waste. Bills for replicas and pools that telemetry does not know and for models that were
+-- not called are unattributed.
+WITH unplaced AS (
+    SELECT pool, step_s, sum_steady(seconds) AS seconds
+    FROM ledger_pieces
+    WHERE replica IS NULL AND is_target
     GROUP BY pool, step_s
 ),
+idle AS (
+    SELECT
+        c.*, c.usd * (1 - c.busy_ratio) AS idle_usd, c.gpu_s * (1 - c.busy_ratio) AS idle_gpu_s,
+        -- attempts of the pool that nobody saw on a replica may have been on an idle one
+        least(1, coalesce(ratio(u.seconds, sum(c.idle_s::DECIMAL(38, 9)) OVER (PARTITION BY c.pool, c.step_s)::DOUBLE), 0))
+            AS unplaced_ratio
+    FROM replica_costs AS c
+    LEFT JOIN unplaced AS u ON u.pool = c.pool AND u.step_s = c.step_s
+),
 left_over AS (
-    SELECT c.pool, c.replica, c.model, c.step_s, c.basis, c.usd, c.gpu_s
+    SELECT c.pool, c.replica, c.model, c.workload, c.route, c.tenant, c.step_s, c.basis, c.usd, c.gpu_s
     FROM cost_pieces AS c
-    LEFT JOIN pools AS p ON p.pool = c.pool AND p.step_s = c.step_s
     LEFT JOIN model_bills AS b ON b.model = c.model AND b.step_s = c.step_s
     WHERE c.level = 'none'
-        OR (c.level = 'pool' AND c.is_best AND coalesce(p.seen_ns, 0) = 0)
+        OR (c.level = 'pool' AND c.is_best AND (c.pool, c.step_s // 3600) NOT IN (SELECT (pool, epoch_hour) FROM replica_hours))
         OR (c.level = 'model' AND c.is_best AND b.model IS NULL)
 ),
 entries AS (
@@ -50,19 +54,33 @@ entries AS (
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'idle', pool, replica, NULL, NULL, NULL, NULL,
-        idle_usd, idle_gpu_s, 0, basis, NOT sampled,
-        CASE WHEN sampled THEN idle_usd * 0 END, CASE WHEN sampled THEN idle_usd * 0 END
+        idle_usd, idle_gpu_s, 0, basis, NOT sampled OR unplaced_ratio > 0 OR error_ratio > 0,
+        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END,
+        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END
     FROM idle
     -- whether a replica without samples and cost was idle, and whose it is, is unknown
     WHERE (usd IS NOT NULL OR sampled) AND (idle_gpu_s > 0 OR idle_usd <> 0)
     UNION ALL
-    SELECT NULL, NULL, step_s, 'overhead', pool, NULL, model, NULL, NULL, NULL, sum_usd(usd), NULL, 0, 'overhead', false, 0, 0
-    FROM cost_pieces
-    WHERE level = 'request'
+    SELECT
+        NULL, NULL, step_s, 'idle', pool, NULL, NULL, NULL, NULL, NULL,
+        usd, NULL, 0, ['billing', 'allocation', 'rate_card'][rank], error_usd > 0, error_usd, error_usd
+    FROM pool_idle
+    UNION ALL
+    SELECT
+        attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
+        sum_usd(usd), NULL, 0, basis, false, 0, 0
+    FROM named_costs
     GROUP BY ALL
     UNION ALL
     SELECT
-        NULL, NULL, step_s, 'unattributed', pool, replica, model, NULL, NULL, NULL,
+        NULL, NULL, step_s, 'overhead', pool, NULL, model, workload, route, tenant,
+        sum_usd(usd), NULL, 0, basis, false, 0, 0
+    FROM cost_pieces
+    WHERE level = 'request' AND coalesce(request_key, session_id) IS NULL
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        NULL, NULL, step_s, 'unattributed', pool, replica, model, workload, route, tenant,
         sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0, 0
     FROM left_over
     GROUP BY ALL

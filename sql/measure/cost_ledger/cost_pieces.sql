@@ -1,7 +1,9 @@
 -- description: Cost records split at the ledger's windows: the amount in proportion to the period
--- grain: cost_id, step_s
--- reads: cost_records, ledger_options, replica_hours, target_hours
--- unit: level is what the record is for: replica, pool, model, request (overhead), or none known to telemetry
+-- grain: dialect, cost_id, step_s
+-- reads: billed_days, cost_records, ledger_options, replica_hours, target_hours
+-- unit: level is what the record is for: replica, pool, model, request, or none known to telemetry
+-- What is spent on requests is what names one or a session, overhead, and what names a workload, route or tenant and no
+-- replica, pool or model. A request or session is looked for among requests that ended from found_from_ns on, before found_until_ns.
 -- Bills may call replicas by another name than telemetry does (the pod's name, not its uid): a record of a replica that is
 -- not known is its pool's where none of the pool's replicas is known by the name that its bills give it.
 WITH timed AS (
@@ -13,14 +15,18 @@ WITH timed AS (
 ),
 stepped AS (
     SELECT
-        t.*, o.step_ns,
+        t.*, o.step_ns, o.lateness_ns, o.reach_h,
         greatest(begin_ns, w.from_ns) // step_ns AS first_step,
         -- a charge of no duration lies where it begins
         least(greatest(end_ns - 1, begin_ns), w.until_ns - 1) // step_ns AS last_step
     FROM timed AS t
     CROSS JOIN ledger_options AS o
     CROSS JOIN (
-        SELECT min(epoch_hour) * 3600000000000 AS from_ns, (max(epoch_hour) + 1) * 3600000000000 AS until_ns FROM target_hours
+        SELECT
+            greatest(min(epoch_hour) * 3600, any_value(d.from_s)) * 1000000000 AS from_ns,
+            least((max(epoch_hour) + 1) * 3600, any_value(d.until_s)) * 1000000000 AS until_ns
+        FROM target_hours
+        CROSS JOIN billed_days AS d
     ) AS w
     WHERE begin_ns < w.until_ns AND (end_ns > w.from_ns OR begin_ns >= w.from_ns)
 ),
@@ -35,18 +41,21 @@ pools AS (
 ),
 placed AS (
     SELECT
-        cost_id, c.basis, c.replica, c.pool, c.model,
+        c.dialect, c.cost_id, c.basis, c.replica, c.pool, c.model, c.workload, c.route, c.tenant, c.request_key, c.session_id,
+        end_ns - lateness_ns AS found_from_ns,
+        end_ns + reach_h * 3600000000000 AS found_until_ns,
         -- bills win over allocations, both over rate cards, for the time that they cover
         CASE c.basis WHEN 'allocation' THEN 2 WHEN 'rate_card' THEN 3 ELSE 1 END AS rank,
         -- where engines of the pool report their names, a name that only callers use is not an engine's
         h.replica IS NOT NULL AND (h.by_engine OR NOT coalesce(p.by_engine, false)) AS is_known,
         CASE
-            WHEN c.basis = 'overhead' THEN 'request'
+            WHEN c.basis = 'overhead' OR coalesce(c.request_key, c.session_id) IS NOT NULL THEN 'request'
             WHEN is_known THEN 'replica'
             WHEN c.replica IS NOT NULL AND (p.pool IS NULL OR bool_or(is_known) OVER (PARTITION BY c.pool, p.epoch_hour))
                 THEN 'none'
             WHEN c.pool IS NOT NULL THEN 'pool'
             WHEN c.model IS NOT NULL THEN 'model'
+            WHEN coalesce(c.workload, c.route, c.tenant) IS NOT NULL THEN 'request'
             ELSE 'none'
         END AS level,
         step * step_ns // 1000000000 AS step_s,

@@ -1,15 +1,13 @@
--- description: What each replica cost in a window, and which part of that it was busy (docs/semantics.md#money)
+-- description: What each replica cost in a step, and which part of that it was busy (docs/semantics.md#money)
 -- grain: replica, step_s
--- reads: busy_steps, cost_pieces, replica_hours, replica_time
--- unit: usd is NULL where neither a cost record nor a rate gives the replica's cost: it is never guessed
+-- reads: cost_pieces, replica_hours, replica_time
+-- unit: usd is NULL where neither a cost record nor a rate gives the replica's cost: it is never guessed; error_ratio: by which part of
+-- usd it may be off, as its pool's cost is shared with replicas that nothing samples
 -- A replica counts as one GPU where no rate gives its number.
 WITH live AS (
-    SELECT t.*, h.pool, h.sampled, h.usd_per_s, h.gpus
+    SELECT t.*, h.sampled, h.usd_per_s, h.gpus
     FROM replica_time AS t
     JOIN replica_hours AS h ON h.replica = t.replica AND h.epoch_hour = t.step_s // 3600
-),
-pools AS (
-    SELECT pool, step_s, sum(seen_ns) AS seen_ns FROM live GROUP BY pool, step_s
 ),
 own AS (
     SELECT replica, step_s, rank, sum_usd(usd) AS usd
@@ -17,10 +15,10 @@ own AS (
     WHERE level = 'replica'
     GROUP BY replica, step_s, rank
 ),
-pooled AS (
+at_once AS (
     SELECT pool, step_s, rank, sum_usd(usd) AS usd
     FROM cost_pieces
-    WHERE level = 'pool'
+    WHERE level = 'pool' AND to_ns = from_ns
     GROUP BY pool, step_s, rank
 ),
 charged AS (
@@ -28,17 +26,19 @@ charged AS (
     FROM own AS o
     JOIN live AS l USING (replica, step_s)
     UNION ALL
-    -- what a pool costs is shared by the time that its replicas were up
-    SELECT l.replica, l.step_s, c.rank, c.usd * l.pool_shares[c.rank] * l.seen_ns / p.seen_ns
-    FROM pooled AS c
-    JOIN pools AS p ON p.pool = c.pool AND p.step_s = c.step_s AND p.seen_ns > 0
-    JOIN live AS l ON l.pool = c.pool AND l.step_s = c.step_s
+    SELECT replica, step_s, unnest([1, 2, 3]), unnest(pool_usd) FROM live
+    UNION ALL
+    -- a charge of no duration is shared by the time that the pool's replicas were seen
+    SELECT l.replica, l.step_s, c.rank, c.usd * l.seen_ns / sum(l.seen_ns) OVER (PARTITION BY c.pool, c.step_s, c.rank)
+    FROM at_once AS c
+    JOIN live AS l ON l.pool = c.pool AND l.step_s = c.step_s AND l.seen_ns > 0
     UNION ALL
     SELECT replica, step_s, 3, usd_per_s * rated_ns / 1e9 FROM live WHERE usd_per_s IS NOT NULL
 ),
 summed AS (
     SELECT replica, step_s, min(rank) FILTER (WHERE usd <> 0) AS rank, sum_usd(usd) AS usd
     FROM charged
+    WHERE usd IS NOT NULL
     GROUP BY replica, step_s
 )
 SELECT
@@ -46,7 +46,8 @@ SELECT
     s.usd,
     ['billing', 'allocation', 'rate_card'][s.rank] AS basis,
     l.up_ns / 1e9 * l.gpus AS gpu_s,
-    coalesce(ratio(b.busy_ns, l.up_ns), 0) AS busy_ratio
+    coalesce(ratio(l.busy_ns, l.up_ns), 0) AS busy_ratio,
+    (l.up_ns - l.busy_ns) / 1e9 AS idle_s,
+    coalesce(ratio(l.pool_error_usd, abs(s.usd)), 0) AS error_ratio
 FROM live AS l
 LEFT JOIN summed AS s USING (replica, step_s)
-LEFT JOIN busy_steps AS b USING (replica, step_s)

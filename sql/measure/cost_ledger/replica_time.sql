@@ -1,43 +1,19 @@
--- description: Time that a replica was up in each window, and how much of it each basis of cost alone covers
+-- description: Time that a replica was up in each step, how much of it each basis of cost alone covers, and its part of what its pool is paid
 -- grain: replica, step_s
--- reads: busy_steps, cost_pieces, ledger_options, replica_hours, replica_outages, replica_samples, target_hours
--- unit: nanoseconds; seen by samples or attempts; own and pool: shares of the records' time that no better basis covers
--- A replica is up when samples or attempts show it, through pauses of at most staleness_s between them in which its process
--- did not begin anew, and when it was billed.
-WITH paused AS (
-    SELECT
-        replica, step_s, first_ns, last_ns, gaps,
-        lag(last_ns) OVER (PARTITION BY replica ORDER BY step_s) AS before_ns
-    FROM busy_steps
-),
-sampled AS (
-    SELECT replica, sampled_ns, max(interval_s) AS interval_s
-    FROM replica_samples
-    WHERE layer = 'engine'
-    GROUP BY replica, sampled_ns
-),
-spans AS (
-    SELECT
-        replica,
-        unnest(list_prepend(first_ns, [g.end_ns for g in gaps])) AS from_ns,
-        unnest(list_append([g.begin_ns for g in gaps], last_ns)) AS to_ns,
-        'busy' AS source
-    FROM paused
-    UNION ALL
-    SELECT replica, before_ns, first_ns, 'seen'
-    FROM paused
-    CROSS JOIN ledger_options
-    WHERE first_ns > before_ns AND first_ns - before_ns <= staleness_ns
-    UNION ALL
-    SELECT replica, sampled_ns - (coalesce(interval_s, 0) * 1e9)::BIGINT, sampled_ns, 'seen' FROM sampled
-    UNION ALL
-    SELECT replica, from_ns, until_ns, 'down' FROM replica_outages
+-- reads: cost_pieces, ledger_options, pool_time, replica_hours, replica_life, target_hours
+-- unit: nanoseconds; seen by samples or attempts; own: shares of the records' time that no better basis covers, pool_usd: of what is
+-- paid for the pool that which falls to it, both by rank of the basis
+-- A replica is up while samples or attempts show it (replica_life), and while it was billed. What is paid for a pool is, at each
+-- moment, shared by the replicas seen then. pool_error_usd: by how much less it may be, had all been up that nothing samples.
+WITH spans AS (
+    SELECT replica, from_ns, until_ns AS to_ns, state AS source FROM replica_life
     UNION ALL
     SELECT replica, from_ns, to_ns, 'own' || rank FROM cost_pieces WHERE level = 'replica'
     UNION ALL
-    SELECT h.replica, c.from_ns, c.to_ns, 'pool' || c.rank
-    FROM (SELECT DISTINCT pool, rank, step_s, from_ns, to_ns FROM cost_pieces WHERE level = 'pool') AS c
-    JOIN replica_hours AS h ON h.pool = c.pool AND h.epoch_hour = c.step_s // 3600
+    SELECT h.replica, p.from_ns, p.to_ns, 'pool'
+    FROM pool_time AS p
+    JOIN replica_hours AS h ON h.pool = p.pool AND h.epoch_hour = p.step_s // 3600
+    WHERE p.seen > 0
 ),
 split AS (
     SELECT
@@ -55,15 +31,11 @@ split AS (
 moments AS (
     SELECT
         replica, step_s, ns,
+        sum(change) FILTER (WHERE source = 'up') AS up,
         sum(change) FILTER (WHERE source = 'busy') AS busy,
-        sum(change) FILTER (WHERE source = 'seen') AS seen,
-        sum(change) FILTER (WHERE source = 'down') AS down,
         sum(change) FILTER (WHERE source = 'own1') AS own1,
         sum(change) FILTER (WHERE source = 'own2') AS own2,
-        sum(change) FILTER (WHERE source = 'own3') AS own3,
-        sum(change) FILTER (WHERE source = 'pool1') AS pool1,
-        sum(change) FILTER (WHERE source = 'pool2') AS pool2,
-        sum(change) FILTER (WHERE source = 'pool3') AS pool3
+        sum(change) FILTER (WHERE source = 'own3') AS own3
     FROM (
         SELECT replica, step_s, source, from_ns AS ns, 1 AS change FROM split
         UNION ALL
@@ -73,35 +45,47 @@ moments AS (
 ),
 stretches AS (
     SELECT
-        replica, step_s,
+        replica, step_s, ns AS from_ns,
         coalesce(lead(ns) OVER onward - ns, 0) AS long_ns,
-        coalesce(sum(busy) OVER onward, 0) > 0
-            OR coalesce(sum(seen) OVER onward, 0) > 0 AND coalesce(sum(down) OVER onward, 0) = 0 AS seen,
+        coalesce(sum(up) OVER onward, 0) > 0 AS seen,
+        coalesce(sum(busy) OVER onward, 0) > 0 AS busy,
         coalesce(sum(own1) OVER onward, 0) > 0 AS own1,
         coalesce(sum(own2) OVER onward, 0) > 0 AS own2,
-        coalesce(sum(own3) OVER onward, 0) > 0 AS own3,
-        coalesce(sum(pool1) OVER onward, 0) > 0 AS pool1,
-        coalesce(sum(pool2) OVER onward, 0) > 0 AS pool2,
-        coalesce(sum(pool3) OVER onward, 0) > 0 AS pool3
+        coalesce(sum(own3) OVER onward, 0) > 0 AS own3
     FROM moments
     WINDOW onward AS (PARTITION BY replica, step_s ORDER BY ns)
 ),
+paid AS (
+    SELECT
+        s.* EXCLUDE (from_ns), h.pool, p.possible, p.seen AS seen_of_pool,
+        coalesce(p.paid1, false) AS pool1, coalesce(p.paid2, false) AS pool2, coalesce(p.paid3, false) AS pool3,
+        CASE WHEN s.seen AND p.seen > 0 THEN s.long_ns / 1e9 / p.seen END AS share_s,
+        p.usd_per_s1 * share_s AS usd1,
+        CASE WHEN NOT (own1 OR pool1) THEN p.usd_per_s2 * share_s END AS usd2,
+        CASE WHEN NOT (own1 OR pool1 OR own2 OR pool2) THEN p.usd_per_s3 * share_s END AS usd3
+    FROM stretches AS s
+    JOIN replica_hours AS h ON h.replica = s.replica AND h.epoch_hour = s.step_s // 3600
+    ASOF LEFT JOIN pool_time AS p ON p.pool = h.pool AND p.step_s = s.step_s AND p.from_ns <= s.from_ns
+),
 summed AS (
     SELECT
-        replica, step_s,
+        replica, step_s, pool,
         sum(CASE WHEN seen OR own1 OR own2 OR own3 THEN long_ns ELSE 0 END)::BIGINT AS up_ns,
         sum(CASE WHEN seen THEN long_ns ELSE 0 END)::BIGINT AS seen_ns,
+        sum(CASE WHEN busy THEN long_ns ELSE 0 END)::BIGINT AS busy_ns,
         sum(CASE WHEN seen AND NOT (own1 OR own2 OR own3 OR pool1 OR pool2 OR pool3) THEN long_ns ELSE 0 END)::BIGINT AS rated_ns,
         ratio(sum(CASE WHEN own2 AND NOT (own1 OR pool1) THEN long_ns ELSE 0 END), sum(long_ns) FILTER (WHERE own2)) AS own2,
         ratio(sum(CASE WHEN own3 AND NOT (own1 OR pool1 OR own2 OR pool2) THEN long_ns ELSE 0 END), sum(long_ns) FILTER (WHERE own3)) AS own3,
-        ratio(sum(CASE WHEN pool2 AND NOT (own1 OR pool1) THEN long_ns ELSE 0 END), sum(long_ns) FILTER (WHERE pool2)) AS pool2,
-        ratio(sum(CASE WHEN pool3 AND NOT (own1 OR pool1 OR own2 OR pool2) THEN long_ns ELSE 0 END), sum(long_ns) FILTER (WHERE pool3)) AS pool3
-    FROM stretches
-    GROUP BY replica, step_s
+        sum_usd(usd1) AS usd1, sum_usd(usd2) AS usd2, sum_usd(usd3) AS usd3,
+        coalesce(sum_usd(abs(coalesce(usd1, 0) + coalesce(usd2, 0) + coalesce(usd3, 0)) * (1 - ratio(seen_of_pool, possible))), 0)
+            AS pool_error_usd
+    FROM paid
+    GROUP BY replica, step_s, pool
 )
 SELECT
-    replica, step_s, up_ns, seen_ns, rated_ns,
-    -- by rank of the basis; a charge of no duration covers nothing and nothing covers it
+    replica, step_s, pool, up_ns, seen_ns, busy_ns, rated_ns,
+    -- a charge of no duration covers nothing and nothing covers it
     [1.0, coalesce(own2, 1.0), coalesce(own3, 1.0)] AS own_shares,
-    [1.0, coalesce(pool2, 1.0), coalesce(pool3, 1.0)] AS pool_shares
+    [usd1, usd2, usd3] AS pool_usd,
+    pool_error_usd
 FROM summed

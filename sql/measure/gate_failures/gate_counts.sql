@@ -1,13 +1,13 @@
--- description: How many requests each gate judged in each window of the finest slice, how many failed it, and how many failed it alone
--- grain: window_s, start_s, workload, model, pool, route, gate
--- reads: grains, measured_range, measured_requests, window_options
+-- description: How many requests each gate judged in each window at the finest dimensions, and by value of each slice by tenant or attribute; how many failed it, and how many failed it alone
+-- grain: window_s, start_s, cut, slice_value, workload, model, pool, route, gate
+-- reads: crowded_windows, cut_requests, grains, kept_values, measured_range, window_options
 -- Requests that fared alike at every gate are counted first: a few outcomes stand for all requests, whatever gates there are.
 WITH outcomes AS (
     SELECT
-        ended_s // step_s * step_s AS step_start_s, workload, model, pool, route,
+        ended_s // step_s * step_s AS step_start_s, cut, slice_value, workload, model, pool, route,
         COLUMNS('^pass_'), sole_failing_gate,
         count(*) AS requests
-    FROM measured_requests
+    FROM cut_requests
     CROSS JOIN measured_range
     CROSS JOIN window_options
     WHERE ended_s >= from_s AND ended_s < until_s
@@ -20,7 +20,7 @@ judged AS (
 ),
 stepped AS (
     SELECT
-        step_start_s, workload, model, pool, route, gate,
+        step_start_s, cut, slice_value, workload, model, pool, route, gate,
         sum(CASE WHEN passed IS NOT NULL THEN requests ELSE 0 END) AS gated,
         sum(CASE WHEN NOT passed THEN requests ELSE 0 END) AS failing,
         sum(CASE WHEN sole_failing_gate = gate THEN requests ELSE 0 END) AS only_failing
@@ -30,10 +30,16 @@ stepped AS (
     HAVING gated > 0 OR only_failing > 0
 )
 SELECT
-    window_s, step_start_s // window_s * window_s AS start_s, workload, model, pool, route, gate,
+    g.window_s, s.step_start_s // g.window_s * g.window_s AS start_s,
+    s.cut, kept_value(s.slice_value, c.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
+    s.workload, s.model, s.pool, s.route, s.gate,
     sum(gated)::BIGINT AS gated,
     sum(failing)::BIGINT AS failing,
     sum(only_failing)::BIGINT AS only_failing
-FROM stepped
-CROSS JOIN grains
+FROM stepped AS s
+CROSS JOIN grains AS g
+LEFT JOIN crowded_windows AS c
+    ON c.cut = s.cut AND c.window_s = g.window_s AND c.start_s = s.step_start_s // g.window_s * g.window_s
+LEFT JOIN kept_values AS k
+    ON k.cut = c.cut AND k.window_s = c.window_s AND k.start_s = c.start_s AND k.slice_value = s.slice_value
 GROUP BY ALL

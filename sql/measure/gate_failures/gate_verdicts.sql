@@ -1,8 +1,8 @@
 -- description: The gate of each window and slice whose removal alone would accept the most requests, and the shares that fail
--- grain: window_start, window_s, slice, workload, model, pool, route
+-- grain: window_start, window_s, slice, slice_value, workload, model, pool, route
 -- reads: gate_failures, gates
 SELECT
-    window_start, window_s, slice, workload, model, pool, route,
+    window_start, window_s, slice, slice_value, workload, model, pool, route,
     -- among gates that alone reject as many requests, the first in the order of verdicts
     arg_max(gate, (only_failing, -ordinal)) FILTER (WHERE only_failing > 0) AS binding_gate,
     max(only_failing) AS binding_gate_requests,

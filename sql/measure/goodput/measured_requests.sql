@@ -1,19 +1,20 @@
 -- description: The columns of requests that `goodput` needs, once for all slices; dimensions as enum codes, times in Unix seconds
 -- grain: request_key; sessions beside them where a workload counts those
--- reads: coverage, measured_sessions, requests, unobserved_requests, workload_rules
+-- reads: coverage, measured_sessions, requests, slice_cuts, unobserved_requests, workload_rules
 -- A row without a verdict is not counted, only timed: a request of a workload that counts sessions.
 SELECT
     workload::workload_code AS workload,
     coalesce(model, 'unknown')::model_code AS model,
     coalesce(pool, 'unknown')::pool_code AS pool,
     coalesce(route, 'unknown')::route_code AS route,
-    r.* EXCLUDE (workload, model, pool, route, counted) REPLACE (
+    cut_values((SELECT list(path ORDER BY cut) FROM slice_cuts), tenant, attributes) AS cut_values,
+    r.* EXCLUDE (workload, model, pool, route, tenant, attributes, counted) REPLACE (
         CASE WHEN counted THEN pass_success END AS pass_success,
         CASE WHEN counted THEN pass_quality END AS pass_quality
     )
 FROM (
     SELECT
-        workload, model, pool, route, counted,
+        workload, model, pool, route, tenant, attributes, counted,
         CASE WHEN counted THEN verdict END AS verdict,
         CASE WHEN counted THEN sole_failing_gate END AS sole_failing_gate,
         epoch_us(arrived_at) // 1000000 AS arrived_s,
@@ -22,6 +23,7 @@ FROM (
         CASE WHEN counted THEN output_tokens END AS output_tokens,
         counted AND retry_count > 0 AS retried,
         counted AND needs_label AS needs_label,
+        CASE WHEN counted AND needs_label THEN hash(session_id) END AS session_hash,
         tpot_na,
         COLUMNS('^pass_'),
         -- percentiles are over succeeded requests; NULLs are left out of them

@@ -1,14 +1,16 @@
--- description: What each window of the finest slice cost, for `goodput`
--- grain: window_s, start_s, workload, model, pool, route
--- reads: waste
+-- description: What each window cost at the finest dimensions, and by value of each slice by tenant or attribute, for `goodput`
+-- grain: window_s, start_s, cut, slice_value, workload, model, pool, route
+-- reads: slices, waste
 SELECT
     window_s,
     epoch_us(window_start) // 1000000 AS start_s,
+    cut, slice_value,
     workload::workload_code AS workload, model::model_code AS model, pool::pool_code AS pool, route::route_code AS route,
     sum(usd::DECIMAL(38, 18)) AS usd,
     sum(direct_usd::DECIMAL(38, 18)) AS direct_usd,
     sum(usd::DECIMAL(38, 18)) FILTER (WHERE bucket NOT IN ('accepted', 'unlabelled')) AS wasted_usd,
     sum(gpu_s) > 0 AS live
 FROM waste
-WHERE slice = 'finest'
+JOIN slices USING (slice)
+WHERE slice = 'finest' OR cut > 0
 GROUP BY ALL

@@ -1,9 +1,9 @@
--- description: The counts of each window in the finest slice: those of every other slice are sums of these
--- grain: window_s, start_s, workload, model, pool, route
--- reads: grains, measured_range, measured_requests, window_costs, window_options
+-- description: The counts of each window at the finest dimensions, and by workload and value of each slice by tenant or attribute: those of every slice are sums of these
+-- grain: window_s, start_s, cut, slice_value, workload, model, pool, route
+-- reads: crowded_windows, cut_requests, grains, kept_values, measured_range, window_costs, window_options
 WITH ended AS (
     SELECT
-        ended_s // step_s * step_s AS step_start_s, workload, model, pool, route,
+        ended_s // step_s * step_s AS step_start_s, cut, slice_value, workload, model, pool, route,
         count(verdict) AS offered,
         count(*) FILTER (WHERE pass_success) AS succeeded,
         count(*) FILTER (WHERE verdict = 'failed') AS failed,
@@ -24,19 +24,24 @@ WITH ended AS (
         count(*) FILTER (WHERE tpot_na) AS tpot_na,
         count(*) FILTER (WHERE needs_label) AS need,
         count(pass_quality) FILTER (WHERE needs_label) AS labelled,
+        -- as a judge sees it: of all answers, in time or not
+        count(pass_quality) FILTER (WHERE pass_success) AS judged,
+        count(*) FILTER (WHERE pass_success AND pass_quality) AS judged_passed,
         sum(output_tokens) FILTER (WHERE pass_success) AS succeeded_tokens,
         sum(output_tokens) FILTER (WHERE verdict = 'accepted') AS passed_tokens,
         sum(output_tokens) FILTER (WHERE needs_label) AS need_tokens,
         sum(output_tokens) FILTER (WHERE needs_label AND pass_quality IS NOT NULL) AS labelled_tokens
-    FROM measured_requests
+    FROM cut_requests
     CROSS JOIN measured_range
     CROSS JOIN window_options
     WHERE ended_s >= from_s AND ended_s < until_s
     GROUP BY ALL
 ),
 arrived AS (
-    SELECT arrived_s // step_s * step_s AS step_start_s, workload, model, pool, route, count(verdict) AS arrivals
-    FROM measured_requests
+    SELECT
+        arrived_s // step_s * step_s AS step_start_s, cut, slice_value, workload, model, pool, route,
+        count(verdict) AS arrivals
+    FROM cut_requests
     CROSS JOIN measured_range
     CROSS JOIN window_options
     WHERE arrived_s >= from_s AND arrived_s < until_s
@@ -46,12 +51,12 @@ arrived AS (
 under_way AS (
     SELECT
         window_s, unnest(range(first_s + window_s, last_s, window_s)) AS start_s,
-        workload, model, pool, route
+        cut, slice_value, workload, model, pool, route
     FROM (
         SELECT DISTINCT
-            g.window_s, workload, model, pool, route,
+            g.window_s, cut, slice_value, workload, model, pool, route,
             arrived_s // g.window_s * g.window_s AS first_s, ended_s // g.window_s * g.window_s AS last_s
-        FROM measured_requests
+        FROM cut_requests
         CROSS JOIN grains AS g
         WHERE ended_s - arrived_s > g.window_s
     )
@@ -67,10 +72,17 @@ windowed AS (
     SELECT u.* FROM under_way AS u CROSS JOIN measured_range AS p WHERE u.start_s >= p.from_s AND u.start_s < p.until_s
     UNION ALL BY NAME
     -- costs of a window in which nothing ended belong to it all the same
-    SELECT window_s, start_s, workload, model, pool, route FROM window_costs WHERE live
+    SELECT window_s, start_s, cut, slice_value, workload, model, pool, route FROM window_costs WHERE live
+),
+kept AS (
+    SELECT w.* REPLACE (kept_value(w.slice_value, c.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value)
+    FROM windowed AS w
+    LEFT JOIN crowded_windows AS c ON c.cut = w.cut AND c.window_s = w.window_s AND c.start_s = w.start_s
+    LEFT JOIN kept_values AS k
+        ON k.cut = w.cut AND k.window_s = w.window_s AND k.start_s = w.start_s AND k.slice_value = w.slice_value
 )
 SELECT
-    window_s, start_s, workload, model, pool, route,
-    coalesce(sum(COLUMNS(* EXCLUDE (window_s, start_s, workload, model, pool, route))), 0)::BIGINT
-FROM windowed
+    window_s, start_s, cut, slice_value, workload, model, pool, route,
+    coalesce(sum(COLUMNS(* EXCLUDE (window_s, start_s, cut, slice_value, workload, model, pool, route))), 0)::BIGINT
+FROM kept
 GROUP BY ALL

@@ -1,6 +1,6 @@
 -- description: Percentiles of each window by the dimensions in `quantile_slice`: the fewest that divide the requests as a slice does; run once for each combination
--- grain: quantile_by_workload, quantile_by_model, quantile_by_pool, quantile_by_route, window_s, start_s, k_workload, k_model, k_pool, k_route
--- reads: grains, measured_range, measured_requests, quantile_slice
+-- grain: cut, quantile_by_workload, quantile_by_model, quantile_by_pool, quantile_by_route, window_s, start_s, k_workload, k_model, k_pool, k_route, k_value
+-- reads: crowded_windows, grains, kept_values, measured_range, measured_requests, quantile_slice
 SELECT
     c.*,
     g.window_s,
@@ -9,6 +9,7 @@ SELECT
     CASE WHEN c.quantile_by_model THEN r.model END AS k_model,
     CASE WHEN c.quantile_by_pool THEN r.pool END AS k_pool,
     CASE WHEN c.quantile_by_route THEN r.route END AS k_route,
+    kept_value(r.cut_values[c.cut], d.cut IS NOT NULL, k.cut IS NOT NULL) AS k_value,
     quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS q_ttft,
     quantile_cont(tpot_s, [0.5, 0.95, 0.99]) AS q_tpot,
     quantile_cont(e2e_s, [0.5, 0.95, 0.99]) AS q_e2e,
@@ -17,5 +18,9 @@ FROM measured_requests AS r
 CROSS JOIN quantile_slice AS c
 CROSS JOIN grains AS g
 CROSS JOIN measured_range AS p
+LEFT JOIN crowded_windows AS d
+    ON d.cut = c.cut AND d.window_s = g.window_s AND d.start_s = r.ended_s // g.window_s * g.window_s
+LEFT JOIN kept_values AS k
+    ON k.cut = d.cut AND k.window_s = d.window_s AND k.start_s = d.start_s AND k.slice_value = r.cut_values[c.cut]
 WHERE r.ended_s >= p.from_s AND r.ended_s < p.until_s
 GROUP BY ALL

@@ -1,19 +1,26 @@
 -- description: Stretches of time in which each replica lived, and in which it had attempts in flight (docs/semantics.md#money, #cache-and-replicas)
 -- grain: replica, state, from_ns
--- reads: attempts, replica_outages, replica_samples, sample_options
-WITH served AS (
+-- reads: attempts, ledger_options, replica_outages, replica_samples
+-- What an attempt took further back than a request reaches may or may not have been read: it never counts.
+WITH within_reach AS (
     SELECT
-        replica, started_ns AS from_ns, greatest(ended_ns, started_ns) AS until_ns,
-        max(greatest(ended_ns, started_ns)) OVER (
-            PARTITION BY replica ORDER BY started_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+        replica, greatest(started_ns, (part_hour - reach_h) * 3600000000000) AS from_ns, greatest(ended_ns, started_ns) AS until_ns
     FROM attempts
-    WHERE replica IS NOT NULL AND ended_ns IS NOT NULL
+    CROSS JOIN ledger_options
+    WHERE replica IS NOT NULL
+),
+served AS (
+    SELECT
+        *,
+        max(until_ns) OVER (PARTITION BY replica ORDER BY from_ns, until_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+    FROM within_reach
+    WHERE from_ns <= until_ns
 ),
 busy AS (
     -- the latest end before a stretch begins is the end of the stretch before it
     SELECT
         s.replica, s.from_ns,
-        coalesce(lead(s.before_ns) OVER (PARTITION BY s.replica ORDER BY s.from_ns), e.end_ns) AS until_ns
+        coalesce(lead(s.before_ns) OVER (PARTITION BY s.replica ORDER BY s.from_ns, s.until_ns), e.end_ns) AS until_ns
     FROM served AS s
     JOIN (SELECT replica, max(until_ns) AS end_ns FROM served GROUP BY replica) AS e USING (replica)
     WHERE s.before_ns IS NULL OR s.from_ns > s.before_ns
@@ -43,7 +50,7 @@ SELECT
     s.replica, 'up', s.from_ns,
     coalesce(lead(s.before_ns) OVER (PARTITION BY s.replica ORDER BY s.from_ns), e.end_ns)
 FROM signs AS s
-CROSS JOIN sample_options AS o
+CROSS JOIN ledger_options AS o
 JOIN (SELECT replica, max(until_ns) AS end_ns FROM signs GROUP BY replica) AS e USING (replica)
 LEFT JOIN interrupted AS i ON i.replica = s.replica AND i.from_ns = s.from_ns AND i.before_ns = s.before_ns
 WHERE s.before_ns IS NULL OR s.from_ns > s.before_ns + o.staleness_ns OR i.replica IS NOT NULL

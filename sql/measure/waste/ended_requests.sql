@@ -1,14 +1,25 @@
 -- description: How many requests ended in each step, and the bucket of their verdict: those who share overhead (docs/semantics.md#overhead)
--- grain: step_s, workload, model, pool, route, tenant, bucket
--- reads: ledger_options, requests, step_costs
+-- grain: step_s, cut, slice_value, workload, model, pool, route, tenant, bucket
+-- reads: ledger_options, requests, slice_cuts, slice_values, step_costs
 -- unit: `tenant` is NULL unless some overhead is a tenant's
-SELECT
-    epoch_us(ended_at) * 1000 // step_ns * step_ns // 1000000000 AS step_s,
-    workload, coalesce(model, 'unknown') AS model, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route,
-    CASE WHEN EXISTS (FROM step_costs WHERE tenant IS NOT NULL) THEN tenant END AS tenant,
-    CASE WHEN outcome = 'cancelled' THEN 'abandoned' ELSE verdict END AS bucket,
-    count(*) AS requests
-FROM requests
-CROSS JOIN ledger_options
-WHERE verdict <> 'in_flight'
+WITH ended AS (
+    SELECT
+        request_key,
+        epoch_us(ended_at) * 1000 // step_ns * step_ns // 1000000000 AS step_s,
+        workload, coalesce(model, 'unknown') AS model, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route,
+        CASE WHEN EXISTS (FROM step_costs WHERE tenant IS NOT NULL) THEN tenant END AS tenant,
+        CASE WHEN outcome = 'cancelled' THEN 'abandoned' ELSE verdict END AS bucket
+    FROM requests
+    CROSS JOIN ledger_options
+    WHERE verdict <> 'in_flight'
+)
+SELECT 0 AS cut, NULL::VARCHAR AS slice_value, * EXCLUDE (request_key), count(*) AS requests
+FROM ended
+GROUP BY ALL
+UNION ALL BY NAME
+SELECT k.cut, v.cut_values[k.cut] AS slice_value, e.* EXCLUDE (request_key), count(*) AS requests
+FROM ended AS e
+JOIN slice_values AS v USING (request_key)
+CROSS JOIN slice_cuts AS k
+WHERE EXISTS (FROM step_costs WHERE bucket = 'overhead')
 GROUP BY ALL

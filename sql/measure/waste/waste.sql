@@ -1,12 +1,12 @@
 -- description: Where dollars, GPU time and tokens went, by window, slice and bucket (docs/semantics.md#money)
--- grain: window_start, window_s, slice, workload, model, pool, route, bucket
+-- grain: window_start, window_s, slice, slice_value, workload, model, pool, route, bucket
 -- reads: carried_idle, shared_overhead, slices, unloaded_costs
 -- unit: usd is NULL where no cost is known; `unpriced` counts the entries without a known cost
 -- identity: M: over buckets the rows of a slice add up to what the resources cost in the window; rows of a slice to those of `overall`
 -- Errors that all rows share add up; the rest, of different replicas or steps, is independent.
 WITH loaded AS (
     SELECT
-        window_s, start_s, workload, model, pool, route, bucket,
+        window_s, start_s, cut, slice_value, workload, model, pool, route, bucket,
         usd::DECIMAL(38, 18) AS usd, CASE WHEN bucket <> 'unattributed' THEN usd::DECIMAL(38, 18) ELSE usd * 0 END AS direct_usd,
         gpu_s::DECIMAL(38, 12) AS gpu_s, tokens, unpriced, estimated, is_bounded, variance::DOUBLE AS variance, common_usd::DOUBLE AS common_usd
     FROM unloaded_costs
@@ -18,7 +18,7 @@ WITH loaded AS (
 ),
 windowed AS (
     SELECT
-        window_s, start_s, s.slice,
+        window_s, start_s, s.slice, slice_value,
         CASE WHEN s.by_workload THEN workload END AS workload,
         CASE WHEN s.by_model THEN model END AS model,
         CASE WHEN s.by_pool THEN pool END AS pool,
@@ -32,12 +32,12 @@ windowed AS (
             THEN coalesce(sum(common_usd::DECIMAL(38, 18)), 0)::DOUBLE + sqrt(coalesce(sum(variance::DECIMAL(38, 18)), 0)::DOUBLE) END
             AS error_usd
     FROM loaded
-    CROSS JOIN slices AS s
+    JOIN slices AS s USING (cut)
     GROUP BY ALL
 )
 SELECT
     make_timestamptz(start_s * 1000000) AS window_start,
     * EXCLUDE (start_s),
-    ratio(usd, sum(usd::DECIMAL(38, 18)) OVER (PARTITION BY window_s, start_s, slice, workload, model, pool, route)::DOUBLE)
+    ratio(usd, sum(usd::DECIMAL(38, 18)) OVER (PARTITION BY window_s, start_s, slice, slice_value, workload, model, pool, route)::DOUBLE)
         AS share_ratio
 FROM windowed

@@ -28,7 +28,7 @@ class Double:
 
 
 def doubles(records: pl.DataFrame) -> list[Double]:
-    """Probable double counts among serving records (columns `look.KEPT`, `scope`)."""
+    """Probable double counts among serving records (columns of the contract; `scope`: what recorded them)."""
     scope = pl.col("scope").replace("", None)
     named = records.with_columns(emitter=pl.concat_str("dialect", scope, separator=" ", ignore_nulls=True))
     found: list[Double] = []

@@ -1,0 +1,23 @@
+"""Attempts with the hour of the part that holds them: what lies further than a request may reach from it never counts.
+
+Whichever partitions are computed together, a partition then sees the same.
+"""
+
+import duckdb
+import pyarrow as pa
+
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.sql_files import parquet
+
+
+def with_part_hour(connection: duckdb.DuckDBPyConnection, files: list[str]) -> None:
+    """Make `attempts` a relation with `part_hour`, the hour since the Unix epoch whose part holds the row."""
+    if files:
+        connection.execute(
+            "CREATE OR REPLACE TEMP VIEW attempts AS SELECT *, "  # noqa: S608  (paths of the lake)
+            "epoch_us(strptime(regexp_extract(filename, 'period=([0-9T-]+)', 1), '%Y-%m-%dT%H')) // 3600000000 "
+            f"AS part_hour FROM {parquet(files, named=True)}"
+        )
+    else:
+        empty = arrow_schema("attempts").append(pa.field("part_hour", pa.int64())).empty_table()
+        connection.register("attempts", empty)

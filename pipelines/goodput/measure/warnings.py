@@ -1,0 +1,104 @@
+"""Makes `warnings`: what in settings or telemetry makes published numbers wrong or silent (docs/semantics.md#warnings).
+
+Each kind is a file of sql/measure/warnings/. Here stands what SQL cannot ask: settings, and calls that are compared in
+order of time.
+"""
+
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+
+from goodput.join.doubles import doubles
+from goodput.measure.lookback import DAYS, hours_with_rows, longest_windows, observed_hour, unsettled_hours
+from goodput.plumbing.compute import load, write_table
+from goodput.plumbing.hours import hour_label
+from goodput.plumbing.node import Batch, Context, Parts, Span
+from goodput.plumbing.parameters import as_rows, register
+from goodput.plumbing.sql_files import compute, connect
+from goodput.settings.columns import mappable_columns, path_groups
+from goodput.settings.model import Settings
+
+_CALLS = 20_000  # enough to find two emitters of the same calls
+_LEAST_SHARE = 0.01  # of the requests looked at: fewer agree by chance
+# One call of each request: what the join has merged, or found to be tries of one request, is no double. Whatever layers
+# two requests were seen in, they are two; and a call below another call is a request of its own.
+_DELIVERED = """
+    SELECT
+        s.record_id, 'request' AS layer, s.dialect, s.instrumentation AS scope, s.trace_id, s.span_id,
+        NULL::VARCHAR AS parent_span_id, s.response_id, s.call_id, s.started_ns, s.ended_ns, s.model, s.output_tokens,
+        false AS covers_tries
+    FROM serving_records AS s
+    JOIN attempts AS a ON a.attempt_id = s.record_id
+    WHERE a.delivered
+    ORDER BY s.started_ns DESC, s.record_id
+    LIMIT $calls
+"""
+
+
+def unmatched_path_groups(settings: Settings) -> pa.Table:
+    """Named groups of path patterns that no column of their source is called, and that are probably not meant so.
+
+    Of attempts they become attributes: only a name that is nearly a column's is a mistake.
+    """
+    rows = []
+    for name, source in settings.sources.items():
+        known = mappable_columns(source.table)
+        for group in sorted(path_groups(source) - known.keys()):
+            near = next(iter(get_close_matches(group, known, 1)), None)
+            if near or source.table != "attempts":
+                rows.append({"source": name, "path_group": group, "source_table": source.table, "nearest": near})
+    return as_rows("path_groups", *rows)
+
+
+def newest_calls(context: Context, _partition: str) -> Collection[str]:
+    """The newest hours of serving records that hold enough of them, and the hours after observed telemetry."""
+    parts = context.lake.catalog["serving_records"].parts
+    last = hour_label(observed_hour(context))
+    chosen, rows = [hour for hour in parts if hour > last], 0
+    for hour in sorted(hours_with_rows("serving_records", 1)(context, ""), reverse=True):
+        if hour <= last and rows < _CALLS:
+            chosen.append(hour)
+            rows += sum(part.rows for part in parts[hour])
+    return chosen
+
+
+def attempt_hours(context: Context, partition: str) -> Collection[str]:
+    """The hours of the newest day, and those of attempts that may be in flight."""
+    return {*hours_with_rows("attempts", 1)(context, partition), *unsettled_hours(context, partition)}
+
+
+SPANS: Mapping[str, Span] = {
+    "attempts": attempt_hours,
+    "cost_ledger": hours_with_rows("cost_ledger", 1),
+    "gate_failures": longest_windows(DAYS),
+    "goodput": longest_windows(DAYS),
+    "quality_labels": hours_with_rows("quality_labels", DAYS),
+    "replica_names": hours_with_rows("replica_names", 1),
+    "replica_windows": longest_windows(DAYS),
+    "requests": unsettled_hours,
+    "serving_records": newest_calls,
+    "waste": longest_windows(1),
+}
+
+
+def warn(batch: Batch) -> Parts:
+    """Compute every kind of warning."""
+    with connect() as connection:
+        load(connection, batch)
+        register(connection, "double_counts", _double_counts(connection))
+        for name in batch.node.relations:
+            compute(connection, name)
+        return {table: write_table(connection, batch, table) for table in batch.node.tables}
+
+
+def _double_counts(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Pairs of emitters among the newest calls that report the same ones."""
+    calls = pl.DataFrame(connection.sql(_DELIVERED, params={"calls": _CALLS}).to_arrow_table())
+    found = [double for double in doubles(calls) if double.calls >= _LEAST_SHARE * calls.height]
+    started = calls["started_ns"].cast(pl.Datetime("ns", "UTC"))
+    looked_at = {"requests": calls.height, "first_at": started.min(), "last_at": started.max()}
+    rows = ({"first": d.first, "second": d.second, "sign": d.sign, "calls": d.calls, **looked_at} for d in found)
+    return as_rows("double_counts", *rows)

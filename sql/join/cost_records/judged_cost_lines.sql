@@ -1,0 +1,37 @@
+-- description: Every line of costs in US dollars, with what it is for, and why it is in no number where it is in none
+-- grain: source_id, line, position
+-- reads: billed_lines, cost_rules, exchange_rates, listed_lines
+WITH known AS (
+    SELECT * FROM billed_lines
+    UNION ALL BY NAME
+    SELECT * FROM listed_lines
+),
+tagged AS (
+    SELECT
+        k.*,
+        CASE WHEN json_valid(k.tags) AND json_type(k.tags) = 'OBJECT'
+            THEN json_transform(k.tags, '"MAP(VARCHAR, VARCHAR)"') END AS tag,
+        CASE WHEN coalesce(upper(k.currency), 'USD') = 'USD' THEN 1.0 ELSE e.usd END AS currency_usd
+    FROM known AS k
+    LEFT JOIN exchange_rates AS e ON e.currency = upper(k.currency)
+)
+SELECT
+    t.* EXCLUDE (tag) REPLACE (
+        tagged_as(t.pool, t.tag, c.pool_tags) AS pool,
+        tagged_as(t.replica, t.tag, c.replica_tags) AS replica,
+        tagged_as(t.model, t.tag, c.model_tags) AS model,
+        tagged_as(t.workload, t.tag, c.workload_tags) AS workload,
+        tagged_as(t.route, t.tag, c.route_tags) AS route,
+        tagged_as(t.tenant, t.tag, c.tenant_tags) AS tenant,
+        upper(t.currency) AS currency,
+        CASE
+            WHEN t.reason IS NOT NULL THEN t.reason
+            WHEN t.basis = 'billing' AND (
+                len(list_filter(c.services, lambda g: coalesce(t.service, '') GLOB g)) = 0
+                OR len(list_filter(c.sub_accounts, lambda g: coalesce(t.sub_account, '') GLOB g)) = 0
+            ) THEN 'not_chosen'
+            WHEN t.currency_usd IS NULL THEN 'no_exchange_rate'
+        END AS reason
+    )
+FROM tagged AS t
+CROSS JOIN cost_rules AS c

@@ -1,0 +1,15 @@
+-- description: Lines of costs that are in no number, each with the reason and the line that counts instead (docs/semantics.md#bills)
+-- grain: source, line, position
+-- reads: judged_cost_lines
+-- a copy of a line that counts, or of one that is listed here, is a duplicate of it
+SELECT
+    source_id AS source, line, position,
+    cost_id, dialect, basis,
+    at_utc(period_start_ns) AS period_start,
+    at_utc(period_end_ns) AS period_end,
+    amount_usd AS amount, coalesce(currency, 'USD') AS currency,
+    service, sub_account,
+    reason, superseded_by_source, superseded_by_line
+FROM judged_cost_lines
+QUALIFY reason IS NOT NULL
+    AND row_number() OVER (PARTITION BY record_id ORDER BY reason IS NOT NULL, source_id, line, position) = 1

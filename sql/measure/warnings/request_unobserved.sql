@@ -1,0 +1,15 @@
+-- description: Requests of the latest window that engines counted and no telemetry shows, where they are half a percent or more
+-- grain: one row at most
+-- reads: recent_windows
+SELECT
+    CASE WHEN unobserved >= 0.05 * offered THEN 'high' ELSE 'medium' END AS severity,
+    'requests' AS subject,
+    format('Engines counted {:,} request(s) more than any telemetry shows: goodput is {:.1f} % if none of them was accepted, '
+            || '{:.1f} % if all were. Relation coverage has them by replica and hour',
+        round(unobserved)::BIGINT, 100 * goodput_ratio_low, 100 * goodput_ratio_high) AS message,
+    round(unobserved) AS affected,
+    offered + round(unobserved) AS total,
+    window_start AS first_seen_at,
+    window_start AS last_seen_at
+FROM recent_windows
+WHERE is_latest AND slice = 'overall' AND unobserved >= greatest(1, 0.005 * offered) -- a request or two is always in another window

@@ -1,0 +1,57 @@
+-- description: What in settings or telemetry makes published numbers wrong or silent, a row for each subject; one file gives each kind (docs/semantics.md#warnings)
+-- grain: kind, subject
+-- reads: attempt_overlong, bound_out_of_proportion, cost_line_unused, evaluator_never_judged, event_without_telemetry, file_without_rows, gate_never_measured, label_without_gate, metric_unknown, path_group_unused, pool_unknown, record_ahead, replica_apart, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, slice_crowded, value_absurd, window_far_apart, work_without_price, workload_without_requests
+SELECT
+    kind, severity, subject, message,
+    affected::BIGINT AS affected, total::BIGINT AS total,
+    amount_usd::DOUBLE AS amount_usd,
+    first_seen_at, last_seen_at
+FROM (
+    SELECT 'attempt_overlong' AS kind, * FROM attempt_overlong
+    UNION ALL BY NAME
+    SELECT 'bound_out_of_proportion' AS kind, * FROM bound_out_of_proportion
+    UNION ALL BY NAME
+    SELECT 'cost_line_unused' AS kind, * FROM cost_line_unused
+    UNION ALL BY NAME
+    SELECT 'evaluator_never_judged' AS kind, * FROM evaluator_never_judged
+    UNION ALL BY NAME
+    SELECT 'event_without_telemetry' AS kind, * FROM event_without_telemetry
+    UNION ALL BY NAME
+    SELECT 'file_without_rows' AS kind, * FROM file_without_rows
+    UNION ALL BY NAME
+    SELECT 'gate_never_measured' AS kind, * FROM gate_never_measured
+    UNION ALL BY NAME
+    SELECT 'label_without_gate' AS kind, * FROM label_without_gate
+    UNION ALL BY NAME
+    SELECT 'metric_unknown' AS kind, * FROM metric_unknown
+    UNION ALL BY NAME
+    SELECT 'path_group_unused' AS kind, * FROM path_group_unused
+    UNION ALL BY NAME
+    SELECT 'pool_unknown' AS kind, * FROM pool_unknown
+    UNION ALL BY NAME
+    SELECT 'record_ahead' AS kind, * FROM record_ahead
+    UNION ALL BY NAME
+    SELECT 'replica_apart' AS kind, * FROM replica_apart
+    UNION ALL BY NAME
+    SELECT 'replica_name_shared' AS kind, * FROM replica_name_shared
+    UNION ALL BY NAME
+    SELECT 'request_counted_twice' AS kind, * FROM request_counted_twice
+    UNION ALL BY NAME
+    SELECT 'request_in_flight' AS kind, * FROM request_in_flight
+    UNION ALL BY NAME
+    SELECT 'request_unevaluable' AS kind, * FROM request_unevaluable
+    UNION ALL BY NAME
+    SELECT 'request_unobserved' AS kind, * FROM request_unobserved
+    UNION ALL BY NAME
+    SELECT 'request_without_workload' AS kind, * FROM request_without_workload
+    UNION ALL BY NAME
+    SELECT 'slice_crowded' AS kind, * FROM slice_crowded
+    UNION ALL BY NAME
+    SELECT 'value_absurd' AS kind, * FROM value_absurd
+    UNION ALL BY NAME
+    SELECT 'window_far_apart' AS kind, * FROM window_far_apart
+    UNION ALL BY NAME
+    SELECT 'work_without_price' AS kind, * FROM work_without_price
+    UNION ALL BY NAME
+    SELECT 'workload_without_requests' AS kind, * FROM workload_without_requests
+)

@@ -1,0 +1,16 @@
+-- description: Work of the latest window without a known cost, where other work has one
+-- grain: one row at most
+-- reads: recent_windows, waste
+SELECT
+    'high' AS severity,
+    'costs' AS subject,
+    format('{:,} part(s) of the work have no known cost: costs leave them out, and are too low. Scrapes and `[rates]`, or a bill, '
+        || 'price them', sum(w.unpriced)::BIGINT) AS message,
+    sum(w.unpriced) AS affected,
+    w.window_start AS first_seen_at,
+    w.window_start AS last_seen_at
+FROM waste AS w
+JOIN recent_windows AS g USING (window_s, window_start)
+WHERE w.slice = 'overall' AND g.slice = 'overall' AND g.is_latest
+GROUP BY w.window_start
+HAVING sum(w.unpriced) > 0 AND sum(w.usd) IS NOT NULL

@@ -1,0 +1,189 @@
+"""The same bills, settings and telemetry give the same tables, in whatever order and however often they change.
+
+See docs/semantics.md#bills, #time-and-restatement.
+"""
+
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from goodput.plumbing.workspace import Workspace
+from published import RESTATED, ask, run_at, table
+
+SETTINGS = """
+[alarms]
+enabled = false
+[workloads.chat]
+match = { model = "m-*" }
+ttft_s = 1.0
+[sources.calls]
+format = "csv"
+path = "calls-*.csv"
+constants = { layer = "engine", outcome = "ok" }
+[sources.calls.columns]
+attempt_id = "id"
+started_at = { column = "start", unit = "iso8601" }
+ended_at = { column = "end", unit = "iso8601" }
+ttft_s = { column = "ttft", unit = "s" }
+input_tokens = "in"
+output_tokens = "out"
+model = "model"
+replica = "replica"
+pool = "pool"
+session_id = "session"
+[sources.gpu]
+format = "jsonl"
+path = "gpu-*.jsonl"
+table = "cost_records"
+constants = { basis = "billing" }
+[sources.gpu.columns]
+cost_id = "id"
+period_start = { column = "from", unit = "iso8601" }
+period_end = { column = "until", unit = "iso8601" }
+amount_usd = "amount"
+currency = "currency"
+pool = "pool"
+replica = "replica"
+[sources.review]
+format = "jsonl"
+path = "review-*.jsonl"
+table = "cost_records"
+[sources.review.columns]
+cost_id = "id"
+period_start = { column = "from", unit = "iso8601" }
+period_end = { column = "until", unit = "iso8601" }
+amount_usd = "amount"
+workload = "workload"
+session_id = "session"
+"""
+COSTS = ("", "[costs.currencies]\nEUR = 1.08\n", "[costs]\nservices = ['*GPU*']\n[costs.currencies]\nEUR = 1.2\n")
+RATES = ("", "[rates.all]\nusd_per_gpu_hour = 2.0\n")
+TABLES = (
+    "reconciliation",
+    "cost_records",
+    "unused_cost_lines",
+    "cost_ledger",
+    "waste",
+    "goodput",
+    "requests",
+    "sources",
+)
+NOT_COMPARED = {"goodput": RESTATED, "sources": ("ingested_at",)}
+
+
+def calls(rng: random.Random, day: int) -> str:
+    """A few calls in two hours of a day, by one of two replicas."""
+    rows = ["id,start,end,ttft,in,out,model,replica,pool,session"]
+    for number in range(rng.randrange(2, 6)):
+        second = rng.randrange(7200 - 60)
+        begin, end = (f"2026-11-{day}T{10 + s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}Z" for s in (second, second + 40))
+        replica = rng.choice("ab")
+        session = rng.choice(["s1", "s2"])
+        rows.append(f"{day}-{number},{begin},{end},{rng.choice([0.5, 1.5])},100,20,m-1,{replica},chat,{session}")
+    return "\n".join(rows) + "\n"
+
+
+def bill(rng: random.Random, **given: object) -> dict[str, object]:
+    first, hours = rng.randrange(18 * 24, 24 * 24), rng.choice([1, 1, 3, 24, 100])
+    begin, end = (f"2026-11-{h // 24:02d}T{h % 24:02d}:00:00Z" for h in (first, first + hours))
+    return {"from": begin, "until": end, "amount": rng.randrange(1, 50), **given}
+
+
+def lines(*rows: Mapping[str, object]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def files(rng: random.Random) -> dict[str, str]:
+    """Calls of three days with one between, and bills of those days and others, some of them restated."""
+    found = {f"calls-{day}.csv": calls(rng, day) for day in (20, 22)}
+    for number in range(3):
+        rows = [
+            bill(
+                rng,
+                id=rng.choice("abcd"),
+                currency=rng.choice(["USD", "EUR"]),
+                pool="chat",
+                replica=rng.choice(["a", "b", None]),
+            )
+            for _ in range(3)
+        ]
+        found[f"gpu-2026-12-0{number + 1}.jsonl"] = lines(*rows)
+        scope = rng.choice([{"workload": "chat"}, {"session": rng.choice(["s1", "s9"])}, {}])
+        found[f"review-2026-12-0{number + 1}.jsonl"] = lines(bill(rng, id=rng.choice("xy"), **scope))
+    return found
+
+
+def settle(folder: Path, steps: list[tuple[str, Mapping[str, str]]], sources: str = SETTINGS) -> Workspace:
+    """A lake after a run for each step: the settings then, and the files that land before it."""
+    (folder / "landing").mkdir(parents=True, exist_ok=True)
+    for settings, landed in steps:
+        (folder / "goodput.toml").write_text(settings + sources)
+        for name, text in landed.items():
+            (folder / "landing" / name).write_text(text)
+        at = run_at(folder / "goodput.toml")
+    return at
+
+
+def tables(at: Workspace) -> dict[str, pl.DataFrame]:
+    return {name: table(at, name, NOT_COMPARED.get(name, ())) for name in TABLES}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_order_of_bills_settings_and_telemetry_gives_the_tables_of_a_fresh_lake(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    landed = files(rng)
+    final = rng.choice(COSTS) + rng.choice(RATES)
+    fresh = settle(tmp_path / "fresh", [(final, landed)])
+    names = rng.sample(sorted(landed), k=len(landed))
+    chunks = [names[:3], names[3:5], names[5:]]
+    steps = [(rng.choice(COSTS) + rng.choice(RATES), {name: landed[name] for name in chunk}) for chunk in chunks]
+    changed = settle(tmp_path / "changed", [*steps, (final, {})])
+    expected = tables(fresh)
+    for name, frame in tables(changed).items():
+        landing = ("landing",) if name == "sources" else ()
+        assert_frame_equal(frame.drop(landing), expected[name].drop(landing))
+
+
+def test_a_restated_bill_restates_hours_after_the_last_that_was_observed(tmp_path: Path) -> None:
+    """A call of ten seconds at 10:00; 24 USD for its day are restated as 48, of which each hour has two."""
+    call = "id,start,end,ttft,in,out,model,replica,pool,session\n"
+    call += "1,2026-11-20T10:00:00Z,2026-11-20T10:00:10Z,0.5,100,20,m-1,a,chat,s1\n"
+    day = {
+        "id": "a",
+        "from": "2026-11-20T00:00:00Z",
+        "until": "2026-11-21T00:00:00Z",
+        "currency": "USD",
+        "pool": "chat",
+    }
+    files = {"calls-20.csv": call, "gpu-2026-11-21.jsonl": lines({**day, "amount": 24.0})}
+    hours = """SELECT hour(window_start) AS hour, sum(usd) AS usd FROM waste
+        WHERE slice = 'overall' AND window_s = 3600 GROUP BY ALL ORDER BY hour"""
+    once = settle(tmp_path / "once", [("", files)])
+    assert ask(once, hours).rows() == [(hour, pytest.approx(1.0)) for hour in range(24)]
+    restated = {"gpu-2026-11-22.jsonl": lines({**day, "amount": 48.0})}
+    twice = settle(tmp_path / "twice", [("", files), ("", restated)])
+    assert ask(twice, hours).rows() == [(hour, pytest.approx(2.0)) for hour in range(24)]
+
+
+def test_days_without_telemetry_are_outside_and_days_between_are_unattributed(tmp_path: Path) -> None:
+    """10 USD a day on pool chat from the 18th to the 23rd; calls on the 20th and the 22nd."""
+    rng = random.Random(1)
+    bills = [
+        {
+            **{"id": str(day), "from": f"2026-11-{day}T00:00:00Z", "until": f"2026-11-{day + 1}T00:00:00Z"},
+            **{"amount": 10.0, "currency": "USD", "pool": "chat"},
+        }
+        for day in range(18, 24)
+    ]
+    files = {"calls-20.csv": calls(rng, 20), "calls-22.csv": calls(rng, 22), "gpu-1.jsonl": lines(*bills)}
+    at = settle(tmp_path / "lake", [("", files)])
+    days = """SELECT day(window_start) AS day, sum(usd), sum(usd) FILTER (WHERE bucket = 'unattributed') AS nobodys
+        FROM waste WHERE slice = 'overall' AND window_s = 86400 GROUP BY ALL ORDER BY day"""
+    assert [(day, usd) for day, usd, _ in ask(at, days).rows()] == [(day, pytest.approx(10)) for day in (20, 21, 22)]
+    by_day = {day: nobodys for day, _, nobodys in ask(at, days).rows()}
+    assert by_day[21] == pytest.approx(10)

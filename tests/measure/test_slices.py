@@ -1,0 +1,130 @@
+"""Slices by model, tenant and attribute: every request and dollar once in each (docs/semantics.md#slices)."""
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from goodput.settings.model import Settings, Slices
+from river import VERDICTS, Row, at, judged, one_workload, row_of, windows
+
+SLICED = Slices(by=("tenant", "attributes.acme.team"))
+COUNTS = ("offered", "arrivals", "succeeded", *VERDICTS, "n_ttft")
+
+
+def sliced(slices: Slices = SLICED) -> Settings:
+    return one_workload().model_copy(update={"slices": slices})
+
+
+def value_of(request: Row, name: str) -> str:
+    """What a request counts as in a slice."""
+    if name == "tenant":
+        return request["tenant"] or "unknown"
+    found = json.loads(request["attributes"] or "{}").get(name.removeprefix("attributes."))
+    return found or "unknown"
+
+
+@pytest.fixture(scope="module")
+def busy() -> list[Row]:
+    chance = random.Random(7)
+
+    def one(n: int) -> Row:
+        end = chance.uniform(1, 3599)
+        team = chance.choice(["a", "b", 'it\'s "c"', None])
+        return judged(
+            f"r{n}",
+            chance.choice(VERDICTS),
+            end,
+            start=end - chance.uniform(0.1, 900),
+            workload=chance.choice(["qa", "unassigned"]),
+            tenant=chance.choice(["t1", "t2", None]),
+            attributes=json.dumps({"acme.team": team, "other": "x"})
+            if team
+            else chance.choice([None, '{"other":"x"}']),
+            ttft_s=chance.choice([None, chance.random()]),
+        )
+
+    return [one(n) for n in range(300)]
+
+
+@pytest.fixture(scope="module")
+def measured(busy: list[Row], tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    return windows(tmp_path_factory.mktemp("busy"), busy, sliced(), (300, 3600))
+
+
+def test_a_slice_by_tenant_or_attribute_counts_the_requests_of_each_value(
+    busy: list[Row], measured: pl.DataFrame
+) -> None:
+    for name in SLICED.by:
+        rows = measured.filter(slice=name).to_dicts()
+        assert {row["slice_value"] for row in rows} == {value_of(r, name) for r in busy}
+        for row in rows:
+            start, mine = row["window_start"].timestamp(), [r for r in busy if value_of(r, name) == row["slice_value"]]
+            ended = [r for r in mine if start <= r["ended_at"].timestamp() < start + row["window_s"]]
+            verdicts = Counter(r["verdict"] for r in ended)
+            assert {v: row[v] for v in VERDICTS} == {v: verdicts[v] for v in VERDICTS}
+            arrived = [r for r in mine if start <= r["arrived_at"].timestamp() < start + row["window_s"]]
+            assert (row["offered"], row["arrivals"]) == (len(ended), len(arrived))
+            times = [r["ttft_s"] for r in ended if r["pass_success"] and r["ttft_s"] is not None]
+            assert row["p95_ttft_s"] == (pytest.approx(np.percentile(times, 95)) if times else None)
+            assert (row["workload"], row["model"], row["pool"], row["route"]) == (None, None, None, None)
+
+
+def test_every_slice_adds_up_to_the_whole(measured: pl.DataFrame) -> None:
+    keys = ["window_s", "window_start"]
+    whole = measured.filter(slice="overall").select(*keys, *COUNTS).sort(keys)
+    for name in measured["slice"].unique():
+        added = measured.filter(slice=name).group_by(keys).agg(pl.sum(*COUNTS)).sort(keys)
+        assert added.equals(whole), name
+
+
+def test_keys_are_unique_and_a_value_stands_where_it_cuts(measured: pl.DataFrame) -> None:
+    keys = ["window_s", "window_start", "slice", "slice_value", "workload", "model", "pool", "route"]
+    assert measured.select(keys).is_duplicated().sum() == 0
+    assert (measured["slice_value"].is_not_null() == measured["slice"].is_in(SLICED.by)).all()
+
+
+def test_what_is_not_asked_for_changes_nothing_else(busy: list[Row], measured: pl.DataFrame, tmp_path: Path) -> None:
+    plain = windows(tmp_path, busy, one_workload(), (300, 3600))
+    assert plain["slice_value"].null_count() == plain.height
+    assert measured.filter(~pl.col("slice").is_in(SLICED.by)).equals(plain)
+
+
+def test_labels_are_estimated_within_each_workload_of_a_value(tmp_path: Path) -> None:
+    rows = [judged(f"a{n}", "accepted", n + 1.0, gated=True, tenant="a") for n in range(3)]
+    rows += [judged("a3", "rejected", 4.0, tenant="a"), *(judged(f"a{n}", "unlabelled", n, tenant="a") for n in (5, 6))]
+    rows += [judged("b0", "rejected", 7.0, tenant="b"), judged("b1", "unlabelled", 8.0, tenant="b")]
+    settings = one_workload(quality={}).model_copy(update={"slices": SLICED})
+    found = windows(tmp_path, rows, settings)
+    # of a, 3 of 4 labelled passed, so 4.5 of 6; of b none of 1
+    assert row_of(found, slice="tenant", slice_value="a")["goodput_rps"] * 300 == pytest.approx(4.5)
+    assert row_of(found, slice="tenant", slice_value="b")["goodput_rps"] == 0
+
+
+def test_a_crowded_window_keeps_the_values_of_most_requests(tmp_path: Path) -> None:
+    tenants = ["a"] * 4 + ["b"] * 3 + ["c"] * 3 + ["d"] * 2 + ["e"] + [None] * 2
+    rows = [judged(f"r{n}", "accepted", n + 1.0, tenant=name, ttft_s=n / 10) for n, name in enumerate(tenants)]
+    rows += [judged(f"s{n}", "accepted", 400.0 + n, start=390.0, tenant=name) for n, name in enumerate("de")]
+    rows += [judged("w", "accepted", 500.0, start=10.0, tenant="z")]  # arrives in the crowded window
+    found = windows(tmp_path, rows, sliced(Slices(by=("tenant",), max_values=3)), (300, 3600))
+
+    def offered(minute: float, window_s: int) -> dict[str, int]:
+        mine = found.filter(slice="tenant", window_s=window_s, window_start=at(60 * minute))
+        return dict(mine.select("slice_value", "offered").iter_rows())
+
+    assert offered(0, 300) == {"a": 4, "b": 3, "c": 3, "(other)": 3, "unknown": 2}
+    assert offered(5, 300) == {"d": 1, "e": 1, "z": 1}
+    assert offered(0, 3600) == {"a": 4, "b": 3, "c": 3, "(other)": 6, "unknown": 2}  # d, e and z
+    other = row_of(found, slice="tenant", slice_value="(other)")
+    assert (other["arrivals"], other["n_ttft"]) == (4, 3)
+    assert other["p50_ttft_s"] == pytest.approx(1.1)  # of 1.0, 1.1, 1.2
+
+
+@pytest.mark.parametrize("by", ["model", "attributes.", "team", ["tenant", "tenant"]])
+def test_what_is_no_slice_is_refused(by: str | list[str]) -> None:
+    with pytest.raises(ValueError, match=r"no slice|listed twice"):
+        Slices.model_validate({"by": by})

@@ -1,0 +1,327 @@
+"""Every kind of warning, from a small fleet in which it is true, and gone when its cause is mended."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from goodput.plumbing.sql_files import connect, sql_file
+from goodput.plumbing.workspace import Workspace
+from published import ask, run_at
+
+BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
+HEADER = ("id", "model", "route", "pool", "start", "end", "ttft", "out", "response")
+SETTINGS = """
+landing = ["landing"]
+lake = "lake"
+max_request_lifetime_s = 600.0
+alarms.enabled = false
+{more}
+[sources.calls]
+format = "csv"
+path = "calls*.csv"
+constants = {{ input_tokens = 10 }}
+[sources.calls.columns]
+attempt_id = "id"
+started_at = {{ column = "start", unit = "epoch_s" }}
+ended_at = {{ column = "end", unit = "epoch_s" }}
+ttft_s = {{ column = "ttft", unit = "s" }}
+output_tokens = "out"
+model = "model"
+route = "route"
+pool = "pool"
+response_id = "response"
+"""
+LABELS = """
+[sources.labels]
+format = "csv"
+path = "labels.csv"
+table = "quality_labels"
+[sources.labels.columns]
+request_key = "request"
+evaluator = "evaluator"
+score = "score"
+labelled_at = { column = "at", unit = "epoch_s" }
+"""
+EVENTS = """
+[sources.events]
+format = "csv"
+path = "events.csv"
+table = "ops_events"
+[sources.events.columns]
+kind = "kind"
+pool = "pool"
+subject = "name"
+occurred_at = { column = "at", unit = "epoch_s" }
+"""
+Row = dict[str, Any]
+
+
+def calls(count: int = 25, **given: object) -> list[Row]:
+    """Calls of 2 s, one every 10 s, of one model, route and pool."""
+    usual = {"model": "llama-3-8b", "route": "chat", "pool": "blue", "ttft": 0.5, "out": 11}
+    found = []
+    for n in range(count):
+        start = BEGIN_S + 10 * n
+        row = {"id": f"a{n}", "start": start, "end": start + 2, "response": f"r{n}", **usual}
+        found.append({**row, **{key: value(n) if callable(value) else value for key, value in given.items()}})
+    return found
+
+
+def write(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
+    lines = [",".join(header), *(",".join(str(row.get(name, "")) for name in header) for row in rows)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def warned(root: Path, more: str, rows: Sequence[Row] = ()) -> dict[str, list[Row]]:
+    """The warnings of a run, by kind; `rows` are the calls that landed."""
+    if rows:
+        write(root / "landing/calls.csv", HEADER, rows)
+    (root / "goodput.toml").write_text(SETTINGS.format(more=more))
+    found: dict[str, list[Row]] = {}
+    for row in ask(run_at(root / "goodput.toml"), "FROM warnings ORDER BY kind, subject").to_dicts():
+        found.setdefault(row["kind"], []).append(row)
+    return found
+
+
+def counts(rows: Sequence[Row]) -> list[tuple[str, str, int | None, int | None]]:
+    return [(row["severity"], row["subject"], row["affected"], row["total"]) for row in rows]
+
+
+def test_a_fleet_without_fault_has_no_warning(tmp_path: Path) -> None:
+    assert warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", calls()) == {}
+
+
+def test_a_wrong_match_is_named_with_the_nearest_name_and_cleared_when_mended(tmp_path: Path) -> None:
+    wrong = '[workloads.chat]\nmatch = { model = ["lama-3*"], route = "chat" }\nttft_s = 1.0'
+    found = warned(tmp_path, wrong, calls())
+    assert found.keys() == {"workload_without_requests", "request_without_workload"}
+    (empty,) = found["workload_without_requests"]
+    assert counts([empty]) == [("high", "chat", 0, 25)]
+    assert "no model matches lama-3* (nearest: llama-3-8b)" in empty["message"]
+    assert "models llama-3-8b; pools blue; routes chat" in empty["message"]
+    (ungated,) = found["request_without_workload"]
+    assert counts([ungated]) == [("high", "unassigned", 25, 25)]
+    assert "(25 of model llama-3-8b, route chat)" in ungated["message"]
+    assert warned(tmp_path, wrong.replace("lama-3*", "llama-3*")) == {}
+
+
+def test_a_workload_that_an_earlier_one_leaves_nothing_says_so(tmp_path: Path) -> None:
+    (row,) = warned(tmp_path, "[workloads.all]\nttft_s = 1.0\n[workloads.chat]\nttft_s = 1.0", calls())[
+        "workload_without_requests"
+    ]
+    assert "an earlier workload selects them first" in row["message"]
+
+
+def test_labels_that_decide_nothing_and_evaluators_that_never_judge(tmp_path: Path) -> None:
+    rated = '[workloads.rated]\nmatch = { route = "chat" }\n[workloads.rated.quality]\nmin_score = 0.5\n'
+    settings = f'{rated}evaluators = ["groundedness"]\n[workloads.rest]\nttft_s = 1.0\n{LABELS}'
+    judged = [{"request": f"a{n}", "evaluator": "grounded", "score": 1, "at": BEGIN_S + 900} for n in (0, 2, 3)]
+    write(tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "at"), judged)
+    found = warned(tmp_path, settings, calls(10, route=lambda n: "chat" if n % 2 == 0 else "search"))
+    # calls 0, 2, 4, 6, 8 are chat, of which two have a label of another evaluator; call 3 is of one without a gate
+    assert counts(found["evaluator_never_judged"]) == [("high", "rated: groundedness", 5, 5)]
+    assert "Judged did grounded (2 labels)" in found["evaluator_never_judged"][0]["message"]
+    assert counts(found["label_without_gate"]) == [("medium", "rest", 1, None)]
+    assert counts(found["gate_never_measured"]) == [("high", "rated: quality", 5, 5)]
+    mended = settings.replace("groundedness", "grounded").replace("[workloads.rest]", "[workloads.rest.quality]")
+    assert warned(tmp_path, mended.replace("ttft_s = 1.0", "min_score = 0.5")) == {}
+
+
+def test_a_gate_that_nothing_measures_is_named_with_what_could(tmp_path: Path) -> None:
+    found = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0\nitl_p95_s = 0.1\njitter_s = 0.1", calls())
+    assert counts(found["gate_never_measured"]) == [("high", f"chat: {gate}", 25, 25) for gate in ("itl_p95", "jitter")]
+    assert "a declared source that maps `itl_p95_s`" in found["gate_never_measured"][0]["message"]
+    (row,) = found["request_unevaluable"]
+    assert counts([row]) == [("high", "chat", 25, 25)]
+    assert "(itl_p95: 25, jitter: 25)" in row["message"]
+
+
+@pytest.mark.parametrize(
+    ("gates", "severity", "said"),
+    [
+        ("ttft_s = 600.0", "medium", "bound of 600 s is 1200 times the p99 of 0.5 s"),
+        ("ttft_s = 9.9", None, None),  # 19.8 times
+        ("ttft_s = 0.02", "high", "half of them took 0.5 s or more, 25 times its bound of 0.02 s"),
+        ("ttft_s = 0.03", None, None),
+    ],
+)
+def test_bounds_out_of_all_proportion(tmp_path: Path, gates: str, severity: str | None, said: str | None) -> None:
+    rows = warned(tmp_path, f"[workloads.chat]\n{gates}", calls()).get("bound_out_of_proportion", [])
+    assert [(row["severity"], row["subject"]) for row in rows] == ([(severity, "chat: ttft")] if severity else [])
+    assert all(str(said) in row["message"] for row in rows)
+
+
+def test_values_in_a_wrong_unit(tmp_path: Path) -> None:
+    slow = calls(ttft=1500, end=lambda n: BEGIN_S + 10 * n + 2000)
+    found = warned(tmp_path, "[workloads.chat]\nretry_budget = 1", slow)
+    # ten further tokens in 500 s
+    assert counts(found["value_absurd"]) == [("high", "tpot_s", 25, 25), ("high", "ttft_s", 25, 25)]
+    assert "ttft_s of 1.5e+03 s or more" in found["value_absurd"][1]["message"]
+    # 2,000 s are longer than the 600 s that attempts may last
+    assert counts(found["attempt_overlong"]) == [("medium", "attempts", 25, None)]
+
+
+def test_operations_on_pools_that_no_telemetry_knows(tmp_path: Path) -> None:
+    pools = ("blue", "bleu", "bleu")
+    events = [{"kind": "deployment", "pool": pool, "name": pool, "at": BEGIN_S + n} for n, pool in enumerate(pools)]
+    write(tmp_path / "landing/events.csv", ("kind", "pool", "name", "at"), events)
+    settings = f"[workloads.chat]\nttft_s = 1.0\n{EVENTS}"
+    (row,) = warned(tmp_path, settings, calls())["event_without_telemetry"]
+    assert counts([row]) == [("medium", "pool bleu", 2, None)]
+    assert "Seen were blue. [events.pools] in the settings maps the subject of an event (bleu)" in row["message"]
+    assert warned(tmp_path, settings + '[events.pools]\nbleu = "blue"\n') == {}
+
+
+def test_files_without_a_row_that_counts_and_unknown_metrics(tmp_path: Path) -> None:
+    (tmp_path / "landing/pod-1").mkdir(parents=True)
+    for second in (0, 60):
+        (tmp_path / f"landing/pod-1/{BEGIN_S + second}.prom").write_text("novel_things 4\nnovel_others 5\n")
+    found = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", calls())
+    (row,) = found["file_without_rows"]
+    assert (row["severity"], row["affected"], row["total"]) == ("medium", 2, 3)
+    assert "4 row(s) were left out (metric_unknown)" in row["message"]
+    assert counts(found["metric_unknown"]) == [("low", "metrics", 2, None)]
+    assert "novel_others, novel_things" in found["metric_unknown"][0]["message"]
+
+
+def test_groups_of_a_path_that_are_no_column(tmp_path: Path) -> None:
+    pattern = "[sources.calls.columns]"
+    settings = SETTINGS.replace(pattern, f"path_pattern = '(?P<tenent>calls)\\.csv'\n{pattern}")
+    write(tmp_path / "landing/calls.csv", HEADER, calls())
+    (tmp_path / "goodput.toml").write_text(settings.format(more="[workloads.chat]\nttft_s = 1.0"))
+    (row,) = ask(run_at(tmp_path / "goodput.toml"), "FROM warnings").to_dicts()
+    assert (row["kind"], row["subject"]) == ("path_group_unused", "calls: tenent")
+    assert "(nearest: tenant)" in row["message"]
+
+
+def test_nobody_has_a_pool(tmp_path: Path) -> None:
+    assert counts(warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", calls(pool=""))["pool_unknown"]) == [
+        ("low", "pool", 25, 25)
+    ]
+
+
+def test_requests_in_flight_and_when_they_will_have_timed_out(tmp_path: Path) -> None:
+    rows = [{**row, "end": "", "out": ""} if n >= 22 else row for n, row in enumerate(calls())]
+    (row,) = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", rows)["request_in_flight"]
+    # they arrived 220 s, 230 s and 240 s after nine, and may live for 600 s
+    assert (row["affected"], row["subject"]) == (3, "calls")
+    assert "once telemetry reaches 2026-11-20 09:13 to 2026-11-20 09:14 UTC" in row["message"]
+
+
+def test_calls_that_two_emitters_report_as_requests_of_their_own(tmp_path: Path) -> None:
+    twice = [{**row, "id": f"b{n}"} for n, row in enumerate(calls(20))]
+    write(tmp_path / "landing/calls-2.csv", HEADER, twice)
+    (row,) = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", calls(20))["request_counted_twice"]
+    assert (row["severity"], row["affected"], row["total"]) == ("high", 20, 40)
+    assert "20 of the last 40 request(s) (50.0 %), by same response id" in row["message"]
+
+
+def test_a_stray_record_that_takes_the_headline(tmp_path: Path) -> None:
+    # a hundred calls on 18 November, and one on the 20th
+    rows = [{**row, "start": row["start"] - 2 * 86400, "end": row["end"] - 2 * 86400} for row in calls(100)]
+    (row,) = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", [*rows, {**calls(1)[0], "id": "stray"}])[
+        "window_far_apart"
+    ]
+    assert counts([row]) == [("high", "headline", 1, 100)]
+    assert "from 2026-11-20 00:00 UTC, has 1 request(s)" in row["message"]
+
+
+def test_a_record_ahead_of_time_ends_no_hour_and_no_request(tmp_path: Path) -> None:
+    """Twenty calls up to now, one of which has not ended: the same is published beside a call dated 40 days ahead."""
+    now = int(time.time())
+    rows = [{**row, "start": now - 60 - 15 * n, "end": now - 58 - 15 * n} for n, row in enumerate(calls(20))]
+    rows[0] |= {"end": "", "out": ""}
+    ahead = {**calls(1)[0], "id": "ahead", "start": now + 40 * 86400, "end": now + 40 * 86400 + 2}
+    settings = "[workloads.chat]\nttft_s = 1.0"
+    usual = warned(tmp_path / "usual", settings, rows)
+    found = warned(tmp_path / "stray", settings, [*rows, ahead])
+    assert counts(found.pop("record_ahead")) == [("high", "records", 1, None)]
+    assert found == usual
+    assert usual.keys() == {"request_in_flight"}
+    published = [
+        ask(Workspace(tmp_path / name / "goodput.toml"), "FROM goodput ORDER BY ALL").drop("computed_at")
+        for name in ("usual", "stray")
+    ]
+    assert published[0].equals(published[1].filter(pl.col("window_start").dt.epoch("s") <= now))
+    for name in ("usual", "stray"):
+        asked = "SELECT max(window_start) AS at FROM goodput WHERE window_s = 86400 AND epoch(window_start) <= "
+        ((latest,),) = ask(Workspace(tmp_path / name / "goodput.toml"), "SELECT window_start FROM latest_window").rows()
+        assert [(latest,)] == ask(Workspace(tmp_path / name / "goodput.toml"), f"{asked}{now}").rows()
+
+
+@pytest.mark.parametrize(
+    ("unobserved", "entries", "usd", "said"),
+    [
+        (60.2, 0, 0.5, ["Engines counted 60 request(s) more than any telemetry shows: goodput is 65.0 % if none"]),
+        (2.9, 7, 0.5, ["7 part(s) of the work have no known cost: costs leave them out, and are too low."]),
+        (None, 7, None, []),  # nothing has a cost: none is shown
+    ],
+)
+def test_what_no_telemetry_shows_and_what_has_no_price(
+    unobserved: float | None, entries: int, usd: float | None, said: list[str]
+) -> None:
+    with connect() as connection:
+        connection.execute(
+            """
+            CREATE TEMP TABLE recent_windows AS
+            SELECT TIMESTAMPTZ '2026-11-20 00:00Z' AS window_start, 86400 AS window_s,
+                'overall' AS slice, 600 AS offered, $unobserved::DOUBLE AS unobserved, 0.65 AS goodput_ratio_low,
+                0.75 AS goodput_ratio_high, true AS is_latest
+            """,
+            {"unobserved": unobserved},
+        )
+        connection.execute(
+            """
+            CREATE TEMP TABLE waste AS
+            SELECT TIMESTAMPTZ '2026-11-20 00:00Z' AS window_start, 86400 AS window_s, $usd::DOUBLE AS usd,
+                unnest(['overall', 'overall', 'pool']) AS slice, unnest([$entries - 3, 3, 99]) AS unpriced
+            """,
+            {"entries": entries, "usd": usd},
+        )
+        asked = [sql_file(kind).text for kind in ("request_unobserved", "work_without_price")]
+        lines = [row[2] for sql in asked for row in connection.execute(sql).fetchall()]
+    assert len(lines) == len(said)
+    assert all(line.startswith(start) for line, start in zip(lines, said, strict=True))
+
+
+def test_every_kind_is_in_the_union_and_in_the_documentation() -> None:
+    root = Path(__file__).parents[2]
+    files = {path.stem: path.read_text() for path in (root / "sql/measure/warnings").glob("*.sql")}
+    kinds = {name for name, text in files.items() if " AS severity" in text}
+    union = files["warnings"]
+    assert kinds == {name for name in files if f"SELECT '{name}' AS kind, * FROM {name}\n" in union}
+    section = (root / "docs/semantics.md").read_text().partition("\n## Warnings\n")[2].partition("\n## ")[0]
+    assert kinds == {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")}
+
+
+BILLS = """
+[sources.gpu]
+format = "csv"
+path = "gpu.csv"
+table = "cost_records"
+[sources.gpu.columns]
+cost_id = "invoice"
+period_start = { column = "from", unit = "iso8601" }
+period_end = { column = "until", unit = "iso8601" }
+amount_usd = "amount"
+currency = "currency"
+"""
+
+
+def test_lines_of_costs_in_no_number_are_named(tmp_path: Path) -> None:
+    lines = [("a", 10, "USD"), ("a", 20.5, "USD"), ("b", 7, "EUR"), ("c", 1, "USD")]
+    period = {"from": "2026-11-20T09:00:00Z", "until": "2026-11-20T10:00:00Z"}
+    rows = [{**period, "invoice": name, "amount": amount, "currency": currency} for name, amount, currency in lines]
+    write(tmp_path / "landing/gpu.csv", ("invoice", "from", "until", "amount", "currency"), rows)
+    settings = f"[workloads.chat]\nttft_s = 1.0\n{BILLS}"
+    found = warned(tmp_path, settings, calls())["cost_line_unused"]
+    assert counts(found) == [("high", "gpu: EUR", 1, None), ("high", "gpu: cost_id", 1, None)]
+    assert "with 7.00 EUR are in no number" in found[0]["message"]
+    assert [row["amount_usd"] for row in found] == [None, 10.0]  # of 10 and 20.5 the larger counts
+    mended = settings.replace('cost_id = "invoice"\n', "") + "[costs.currencies]\nEUR = 1.1\n"
+    assert "cost_line_unused" not in warned(tmp_path, mended)
