@@ -92,6 +92,7 @@ def sample_rows(replica: str, pool: str, start: int, end: int) -> list[Row]:
 def record_row(number: int, record: Record) -> Row:
     return {
         "cost_id": f"c{number}",
+        "dialect": f"d{number % 2}",
         "basis": record.basis,
         "replica": record.replica,
         "pool": record.pool,
@@ -108,6 +109,8 @@ def charged(
     attempts: Sequence[Row] = (),
     extra: Sequence[Row] = (),
     step_s: int = 300,
+    *,
+    relation: str = "cost_ledger",
 ) -> pl.DataFrame:
     """The ledger of the given hours after BEGIN_S; `attempts` and `extra` samples beside those of the fleet."""
     rows = [attempt_row(attempt) for attempt in fleet.tries] + list(attempts)
@@ -138,9 +141,9 @@ def charged(
         connection.register("target_hours", as_rows("target_hours", *({"epoch_hour": HOUR + hour} for hour in hours)))
         for name in SETTINGS_TABLES:
             connection.register(name, SETTINGS_TABLES[name](chosen))
-        for relation in COST_LEDGER.relations:
-            compute(connection, relation)
-        return pl.DataFrame(connection.sql("SELECT * FROM cost_ledger").to_arrow_table())
+        for name in COST_LEDGER.relations:
+            compute(connection, name)
+        return pl.DataFrame(connection.sql(f"SELECT * FROM {relation}").to_arrow_table())
 
 
 def by_bucket(frame: pl.DataFrame) -> dict[tuple[int, str | None, str], float]:

@@ -86,11 +86,11 @@ spent AS (
     WHERE level = 'pool' AND is_pool_known AND NOT lasts AND (pool, step_s) NOT IN (SELECT (pool, step_s) FROM pool_seen)
     UNION ALL
     -- nothing displaces a bill
-    SELECT r.step_s, r.dialect, r.basis, 'displaced', r.usd * (1 - p.part)
+    SELECT r.step_s, r.dialect, r.basis, 'displaced', r.usd * (1 - coalesce(p.part, 0))
     FROM recorded_charges AS r
-    JOIN (SELECT pool, step_s, rank, sum(part) AS part FROM pool_parts GROUP BY ALL) AS p
+    LEFT JOIN (SELECT pool, step_s, rank, sum(part) AS part FROM pool_parts GROUP BY ALL) AS p
         ON p.pool = r.pool AND p.step_s = r.step_s AND p.rank = r.rank
-    WHERE r.level = 'pool' AND r.lasts AND r.rank > 1
+    WHERE r.level = 'pool' AND r.is_pool_known AND r.lasts AND r.rank > 1
     UNION ALL
     SELECT r.step_s, r.dialect, r.basis, b.bucket, r.usd * b.usd / nullif(m.usd, 0)
     FROM recorded_charges AS r

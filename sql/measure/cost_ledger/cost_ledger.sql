@@ -1,6 +1,6 @@
 -- description: Every dollar once: by attempt, step and bucket, and the costs of no attempt (docs/semantics.md#money)
 -- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, tenant, basis
--- reads: charged_pieces, cost_pieces, ledger_options, ledger_pieces, model_bills, pool_idle, replica_costs, replica_hours
+-- reads: charged_pieces, cost_pieces, ledger_options, ledger_pieces, model_bills, named_costs, pool_idle, replica_costs, replica_hours
 -- kind: view
 -- unit: steps of costs.step_s, so that every window of the settings is a sum of these
 -- identity: M: in every step and pool the rows add up to what its resources cost
@@ -23,7 +23,7 @@ idle AS (
     LEFT JOIN unplaced AS u ON u.pool = c.pool AND u.step_s = c.step_s
 ),
 left_over AS (
-    SELECT c.pool, c.replica, c.model, c.step_s, c.basis, c.usd, c.gpu_s
+    SELECT c.pool, c.replica, c.model, c.workload, c.route, c.tenant, c.step_s, c.basis, c.usd, c.gpu_s
     FROM cost_pieces AS c
     LEFT JOIN model_bills AS b ON b.model = c.model AND b.step_s = c.step_s
     WHERE c.level = 'none'
@@ -66,13 +66,21 @@ entries AS (
         usd, NULL, 0, ['billing', 'allocation', 'rate_card'][rank], error_usd > 0, error_usd, error_usd
     FROM pool_idle
     UNION ALL
-    SELECT NULL, NULL, step_s, 'overhead', pool, NULL, model, NULL, NULL, NULL, sum_usd(usd), NULL, 0, 'overhead', false, 0, 0
-    FROM cost_pieces
-    WHERE level = 'request'
+    SELECT
+        attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
+        sum_usd(usd), NULL, 0, basis, false, 0, 0
+    FROM named_costs
     GROUP BY ALL
     UNION ALL
     SELECT
-        NULL, NULL, step_s, 'unattributed', pool, replica, model, NULL, NULL, NULL,
+        NULL, NULL, step_s, 'overhead', pool, NULL, model, workload, route, tenant,
+        sum_usd(usd), NULL, 0, basis, false, 0, 0
+    FROM cost_pieces
+    WHERE level = 'request' AND coalesce(request_key, session_id) IS NULL
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        NULL, NULL, step_s, 'unattributed', pool, replica, model, workload, route, tenant,
         sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0, 0
     FROM left_over
     GROUP BY ALL
