@@ -47,6 +47,12 @@ CREATE OR REPLACE TEMP MACRO difference(a, b) AS {
     low: b.value - a.value - sqrt((b.value - b.low) ** 2 + (a.high - a.value) ** 2),
     high: b.value - a.value + sqrt((b.high - b.value) ** 2 + (a.value - a.low) ** 2)
 };
+-- The interval of a * b from those of a and b, of which neither is negative: distances in quadrature.
+CREATE OR REPLACE TEMP MACRO product(a, b) AS {
+    value: a.value * b.value,
+    low: a.value * b.value - sqrt((b.value * (a.value - a.low)) ** 2 + (a.value * (b.value - b.low)) ** 2),
+    high: a.value * b.value + sqrt((b.value * (a.high - a.value)) ** 2 + (a.value * (b.high - b.value)) ** 2)
+};
 CREATE OR REPLACE TEMP MACRO wilson(p, n, z := 1.959963984540054) AS {
     value: p,
     low: greatest(0, wilson_mid(p, n, z := z) - wilson_half(p, n, z := z)),

@@ -1,4 +1,4 @@
-"""`make drill-knee`: how far the fitted knee is from the true one, and how often its interval holds that, over 300 runs.
+"""`make drill-knee`: how far the fitted knee is from the true one, and how often its interval holds it in 300 runs.
 
 Prints every figure, and fails where one is worse than what is promised. Each run is a week of base windows, or a sweep.
 """

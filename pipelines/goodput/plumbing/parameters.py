@@ -98,7 +98,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "draws": _parameter(
         "Uniform numbers that draw bootstrap samples of windows; draw 0 takes each window once.",
-        [("draw", pa.int32()), ("pick", _INT), *_columns(("u", "v"), _FLOAT)],
+        [("draw", pa.int32()), ("pick", _INT), ("u", _FLOAT)],
     ),
     "gates": _parameter(
         "Every gate in the order in which verdicts are decided, and whether replicas may be loaded while it fails.",
@@ -175,6 +175,10 @@ PARAMETERS: Mapping[str, Parameter] = {
     "declared_models": _parameter(
         "The model of replicas that name none; the first that matches counts.",
         [("ordinal", pa.int32()), *_columns(("pool", "replica"), _TEXTS), ("model", _TEXT)],
+    ),
+    "absent_replicas": _parameter(
+        "Replicas that bills name in hours in which telemetry does not show them, and does within a day.",
+        [("epoch_hour", _INT), *_columns(("replica", "pool"), _TEXT), ("by_engine", _FLAG)],
     ),
     "cost_rules": _parameter(
         "Tags that name what a bill's line is for, and which lines count; one row.",
