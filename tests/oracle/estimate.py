@@ -62,9 +62,7 @@ def by_workload(rows: list[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _of_workload(
-    rows: list[Row], policy: str, window_s: int, has_quality: bool
-) -> Iterable[tuple[Sample, Sample]]:
+def _of_workload(rows: list[Row], policy: str, window_s: int, has_quality: bool) -> Iterable[tuple[Sample, Sample]]:
     if not has_quality:
         accepted = [row for row in rows if row["verdict"] == "accepted"]
         yield tuple(Sample(n, n, n, n) for n in (Fraction(len(accepted)), _tokens(accepted)))  # type: ignore[misc]
@@ -80,8 +78,9 @@ def _of_workload(
         known = [row for row in stratum if row["pass_quality"] is not None]
         enough = policy == "estimate" and len(known) >= (2 if differs else 1)
         overall = Fraction(passed, len(labelled)) if labelled and policy == "estimate" else None
-        yield _requests(stratum, known, enough, overall, policy, effect), _token_sample(
-            stratum, known, enough, overall, policy, effect
+        yield (
+            _requests(stratum, known, enough, overall, policy, effect),
+            _token_sample(stratum, known, enough, overall, policy, effect),
         )
 
 
