@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check dev bench drill-alarms drill-intervals drill-oracle lock clean
+.PHONY: demo test check dev bench drill-alarms drill-intervals drill-knee drill-oracle lock clean
 
 # Their runs show in the UI of `make dev`; those of the tests do not.
 demo check dev: export DAGSTER_HOME := $(CURDIR)/dagster_home
@@ -30,6 +30,9 @@ bench: $(VENV)/ready ## Speed, each figure as a ratio to its baseline in the sam
 
 drill-alarms: $(VENV)/ready ## How often trend alarms are wrong, and how soon they are right
 	PYTHONPATH=tests $(BIN)/python -m monitor.drill
+
+drill-knee: $(VENV)/ready ## How far fitted knees are from true ones, and how often their intervals hold them
+	PYTHONPATH=tests $(BIN)/python -m measure.drill_knee
 
 drill-intervals: $(VENV)/ready ## How often each published interval holds the truth, over thousands of simulated windows
 	PYTHONPATH=tests $(BIN)/python -m measure.interval_drill

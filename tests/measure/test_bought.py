@@ -13,7 +13,7 @@ TOKENS = (100, 0, 10)
 def test_what_a_caller_alone_saw_takes_the_time_of_a_replica_whose_engine_shows_itself(
     second_is_of: str, gpu_s: list[float | None]
 ) -> None:
-    """On one replica without cost both of two attempts take their 10 s; one on another, of which only callers know, is bought."""
+    """On one replica without cost both attempts take their 10 s; one on another, which only callers know, is bought."""
     recorded = Try("recorded", "accepted", 0, 10, "r", "p", tokens=TOKENS)
     unrecorded = attempt_row(Try("unrecorded", "accepted", 20, 30, second_is_of, "p", tokens=TOKENS), engine_seen=False)
     frame = charged(Fleet([recorded]), attempts=[unrecorded]).sort("attempt_id")

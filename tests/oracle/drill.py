@@ -55,9 +55,8 @@ def report(found: dict[int, Comparison]) -> None:
         print(_line(relation, compared[relation], (differing[place] for place in differing if place[0] == relation)))
     print(_line(f"{len(found)} fleets", sum(compared.values()), differing.values()))
     for place, count in sorted(differing.items()):
-        print(
-            f"\n{place[0]}.{place[1]}: {count} of fleets {fleets[place]}\n  fleet {fleets[place][0]}, {examples[place]}"
-        )
+        print(f"\n{place[0]}.{place[1]}: {count} of fleets {fleets[place]}")
+        print(f"  fleet {fleets[place][0]}, {examples[place]}")
 
 
 def _line(name: str, compared: int, differing: Iterable[int]) -> str:
