@@ -52,14 +52,7 @@ class Replicas:
         for reading in self.fleet.readings:
             if reading["replica"] == name:
                 signs[reading["at"] // HOUR].append((reading["pool"], True, True))
-        return {
-            hour: Known(
-                next((pool for pool, *_ in of if pool is not None), None),
-                any(e for _, e, _ in of),
-                any(s for *_, s in of),
-            )
-            for hour, of in signs.items()
-        }
+        return {hour: _known(of) for hour, of in signs.items()}
 
     def _signs(self, name: str) -> Iterable[Span]:
         yield from spans_of(self.attempts.get(name, []))
@@ -104,7 +97,7 @@ class Replicas:
         return own, pooled, others
 
     def _is_named(self, record: Row, hour: int) -> bool:
-        """Whether a record's name is a replica's; where engines show themselves, a name that callers alone use is none's."""
+        """Whether a record names a replica; where engines of the pool show themselves, callers alone name none."""
         known = self.known(hour).get(record.get("replica") or "")
         engines = (self.known(hour)[name].by_engine for name in self.of_pool(record.get("pool"), hour))
         return known is not None and (known.by_engine or not any(engines))
@@ -118,6 +111,12 @@ class Replicas:
                 gpus = exact(rate.get("gpus_per_replica", 1)) or Fraction(1)
                 return (exact(rate["usd_per_gpu_hour"]) or Fraction(0)) / 3600, gpus
         return None, Fraction(1)
+
+
+def _known(signs: list[tuple[str | None, bool, bool]]) -> Known:
+    """What signs of one hour (pool, whether of the engine, whether a reading) show together."""
+    pool = next((pool for pool, *_ in signs if pool is not None), None)
+    return Known(pool, any(by_engine for _, by_engine, _ in signs), any(reading for *_, reading in signs))
 
 
 def _nearest(shown: dict[int, Known], hour: int) -> Known | None:
