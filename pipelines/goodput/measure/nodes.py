@@ -12,6 +12,7 @@ from goodput.measure import (
     disruptions,
     frontier,
     id_hours,
+    known_replicas,
     reconciliation,
     replicas,
     warnings,
@@ -32,6 +33,16 @@ COVERAGE = Node(
     lookaround=coverage.lookaround,
     from_batch={"target_hours": target_hours},
 )
+KNOWN_REPLICAS = Node(
+    "known_replicas",
+    "measure",
+    ("known_replicas",),
+    "Replicas that telemetry shows in an hour.",
+    known_replicas.compute_hours,
+    lookaround=known_replicas.lookaround,
+    from_settings={"ledger_options": cost_ledger.ledger_options},
+    from_batch={"target_hours": target_hours},
+)
 COST_LEDGER = Node(
     "cost_ledger",
     "measure",
@@ -40,8 +51,15 @@ COST_LEDGER = Node(
     cost_ledger.compute_hours,
     lookaround=cost_ledger.lookaround,
     from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
-    from_batch={"target_hours": target_hours, "billed_days": bills.billed_days},
-    beside=cost_ledger.bills_and_prices,
+    from_batch={
+        "target_hours": target_hours,
+        "billed_days": bills.billed_days,
+        "absent_replicas": known_replicas.absent_replicas,
+    },
+    beside=lambda context, hour: (
+        cost_ledger.bills_and_prices(context, hour),
+        known_replicas.absent_in(context, hour),
+    ),
     apart=frozenset({"cost_records", "token_prices"}),
     also=bills.billed_hours,
     span={"requests": bills.request_partitions},
@@ -182,6 +200,7 @@ WARNINGS = Node(
 
 NODES = (
     COVERAGE,
+    KNOWN_REPLICAS,
     COST_LEDGER,
     RECONCILIATION,
     WASTE,

@@ -176,6 +176,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         "The model of replicas that name none; the first that matches counts.",
         [("ordinal", pa.int32()), *_columns(("pool", "replica"), _TEXTS), ("model", _TEXT)],
     ),
+    "absent_replicas": _parameter(
+        "Replicas that bills name in hours in which telemetry does not show them, and does within a day.",
+        [("epoch_hour", _INT), *_columns(("replica", "pool"), _TEXT), ("by_engine", _FLAG)],
+    ),
     "cost_rules": _parameter(
         "Tags that name what a bill's line is for, and which lines count; one row.",
         _columns((*(f"{name}_tags" for name in COST_SCOPES), "services", "sub_accounts"), _TEXTS),

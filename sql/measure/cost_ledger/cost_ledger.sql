@@ -35,20 +35,21 @@ entries AS (
         attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
         usd * (1 - recomputing - speculating) AS usd, gpu_s * (1 - recomputing - speculating) AS gpu_s, tokens, basis, estimated,
         usd * (1 - recomputing - speculating) * error_ratio AS error_usd,
-        usd * (1 - recomputing - speculating) * common_ratio AS common_error_usd
+        usd * (1 - recomputing - speculating) * common_ratio AS common_error_usd,
+        input_usd, cached_input_usd, output_usd
     FROM charged_pieces
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'preemption', pool, replica, model, workload, route, tenant,
         usd * recomputing, gpu_s * recomputing, redone_tokens, basis, recomputing_estimated,
-        usd * recomputing * recomputing_error_ratio, usd * recomputing * recomputing_common_ratio
+        usd * recomputing * recomputing_error_ratio, usd * recomputing * recomputing_common_ratio, NULL, NULL, NULL
     FROM charged_pieces
     WHERE redone_tokens > 0
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'speculation', pool, replica, model, workload, route, tenant,
         usd * speculating, gpu_s * speculating, rejected_draft_tokens, basis, speculating_estimated,
-        usd * speculating * speculating_error_ratio, usd * speculating * speculating_common_ratio
+        usd * speculating * speculating_error_ratio, usd * speculating * speculating_common_ratio, NULL, NULL, NULL
     FROM charged_pieces
     WHERE rejected_draft_tokens > 0
     UNION ALL
@@ -56,32 +57,32 @@ entries AS (
         NULL, NULL, step_s, 'idle', pool, replica, NULL, NULL, NULL, NULL,
         idle_usd, idle_gpu_s, 0, basis, NOT sampled OR unplaced_ratio > 0 OR error_ratio > 0,
         CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END,
-        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END
+        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END, NULL, NULL, NULL
     FROM idle
     -- whether a replica without samples and cost was idle, and whose it is, is unknown
     WHERE (usd IS NOT NULL OR sampled) AND (idle_gpu_s > 0 OR idle_usd <> 0)
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'idle', pool, NULL, NULL, NULL, NULL, NULL,
-        usd, NULL, 0, ['billing', 'allocation', 'rate_card'][rank], error_usd > 0, error_usd, error_usd
+        usd, NULL, 0, ['billing', 'allocation', 'rate_card'][rank], error_usd > 0, error_usd, error_usd, NULL, NULL, NULL
     FROM pool_idle
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
-        sum_usd(usd), NULL, 0, basis, false, 0, 0
+        sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL
     FROM named_costs
     GROUP BY ALL
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'overhead', pool, NULL, model, workload, route, tenant,
-        sum_usd(usd), NULL, 0, basis, false, 0, 0
+        sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL
     FROM cost_pieces
     WHERE level = 'request' AND coalesce(request_key, session_id) IS NULL
     GROUP BY ALL
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'unattributed', pool, replica, model, workload, route, tenant,
-        sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0, 0
+        sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0, 0, NULL, NULL, NULL
     FROM left_over
     GROUP BY ALL
 )

@@ -39,7 +39,7 @@ class ObjectReading:
     Iterating raises SourceRefused where no object of the beginning speaks any of the dialects.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  (as every reading of a file, with its dialects)
         self,
         file: LandedFile,
         head: Head,
