@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check dev bench drill-alarms lock clean
+.PHONY: demo test check dev bench drill-alarms drill-intervals lock clean
 
 # Their runs show in the UI of `make dev`; those of the tests do not.
 demo check dev: export DAGSTER_HOME := $(CURDIR)/dagster_home
@@ -30,6 +30,9 @@ bench: $(VENV)/ready ## Speed, each figure as a ratio to its baseline in the sam
 
 drill-alarms: $(VENV)/ready ## How often trend alarms are wrong, and how soon they are right
 	PYTHONPATH=tests $(BIN)/python -m monitor.drill
+
+drill-intervals: $(VENV)/ready ## How often each published interval holds the truth, over thousands of simulated windows
+	PYTHONPATH=tests $(BIN)/python -m measure.interval_drill
 
 lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

@@ -31,6 +31,11 @@ CREATE OR REPLACE TEMP MACRO accepted_estimate(policy, accepted, need, labelled,
 -- How many independent draws a proportion p of n is worth whose count has this variance.
 CREATE OR REPLACE TEMP MACRO effective_size(p, n, variance) AS
     CASE WHEN p > 0 AND p < 1 AND variance > 0 THEN n ** 2 * p * (1 - p) / variance ELSE n END;
+-- Student's t at 97.5 %, from one degree of freedom on: exact to four, then by Gaver and Kafadar (1984), true to 0.3 %.
+CREATE OR REPLACE TEMP MACRO student(df) AS CASE
+    WHEN df < 5 THEN [12.706205, 4.302653, 3.182446, 2.776445][greatest(1, floor(df))::INTEGER]
+    ELSE sqrt(df * (exp(1.959963984540054 ** 2 * (df - 1.5) / (df - 1) ** 2) - 1))
+END;
 -- Latencies in buckets that are 1 % wide: they add up over windows, and a quantile from them is true to half of that.
 CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS floor(ln(greatest(latency_s, 1e-6)) / ln(1.01))::INTEGER;
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
@@ -49,6 +54,16 @@ CREATE OR REPLACE TEMP MACRO wilson(p, n, z := 1.959963984540054) AS {
 };
 CREATE OR REPLACE TEMP MACRO around(x, variance) AS
     {value: x, low: x - 1.959963984540054 * sqrt(variance), high: x + 1.959963984540054 * sqrt(variance)};
+-- The interval of a sum over sampled strata {size, estimate, variance, low, high, below, above}: of one stratum its own; of
+-- several the wider of the strata's distances in quadrature (below, above) and of Wilson's interval at the size that all are
+-- worth together, but never wider than the ends of all strata at once (low, high).
+CREATE OR REPLACE TEMP MACRO is_pooled(strata, t) AS
+    strata > 1 AND t.variance > 0 AND t.estimate > 0 AND t.estimate < t.size;
+CREATE OR REPLACE TEMP MACRO pooled_share(t) AS wilson(t.estimate / t.size, t.estimate * (t.size - t.estimate) / t.variance);
+CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS {
+    low: greatest(t.low, least(t.estimate - t.below, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).low END)),
+    high: least(t.high, greatest(t.estimate + t.above, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).high END))
+};
 -- The quantile at a level of a sorted list, by linear interpolation; NULL beyond either end.
 CREATE OR REPLACE TEMP MACRO at_level(sorted, level) AS CASE WHEN level BETWEEN 0 AND 1 THEN
     sorted[floor(level * (len(sorted) - 1))::BIGINT + 1]

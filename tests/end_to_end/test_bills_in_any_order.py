@@ -63,7 +63,16 @@ session_id = "session"
 """
 COSTS = ("", "[costs.currencies]\nEUR = 1.08\n", "[costs]\nservices = ['*GPU*']\n[costs.currencies]\nEUR = 1.2\n")
 RATES = ("", "[rates.all]\nusd_per_gpu_hour = 2.0\n")
-TABLES = ("cost_records", "unused_cost_lines", "cost_ledger", "waste", "goodput", "requests", "sources")
+TABLES = (
+    "reconciliation",
+    "cost_records",
+    "unused_cost_lines",
+    "cost_ledger",
+    "waste",
+    "goodput",
+    "requests",
+    "sources",
+)
 NOT_COMPARED = {"goodput": RESTATED, "sources": ("ingested_at",)}
 
 
@@ -109,11 +118,11 @@ def files(rng: random.Random) -> dict[str, str]:
     return found
 
 
-def settle(folder: Path, steps: list[tuple[str, Mapping[str, str]]]) -> Workspace:
+def settle(folder: Path, steps: list[tuple[str, Mapping[str, str]]], sources: str = SETTINGS) -> Workspace:
     """A lake after a run for each step: the settings then, and the files that land before it."""
-    (folder / "landing").mkdir(parents=True)
+    (folder / "landing").mkdir(parents=True, exist_ok=True)
     for settings, landed in steps:
-        (folder / "goodput.toml").write_text(settings + SETTINGS)
+        (folder / "goodput.toml").write_text(settings + sources)
         for name, text in landed.items():
             (folder / "landing" / name).write_text(text)
         at = run_at(folder / "goodput.toml")

@@ -131,13 +131,82 @@ def test_workloads_are_estimated_one_by_one_and_added(measured: pl.DataFrame) ->
     parts = measured.filter(pl.col("slice") == "workload")
     for name in ("goodput_rps", "goodput_lower_rps", "goodput_upper_rps", "output_token_goodput_tps"):
         assert overall[name] == pytest.approx(parts[name].sum())
-    # independent samples: the whole is surer than its parts taken together
-    assert parts["goodput_ci_low_rps"].sum() < overall["goodput_ci_low_rps"] < overall["goodput_rps"]
-    assert overall["goodput_rps"] < overall["goodput_ci_high_rps"] < parts["goodput_ci_high_rps"].sum()
+    # never less sure than the ends of all parts at once
+    assert parts["goodput_ci_low_rps"].sum() <= overall["goodput_ci_low_rps"] + 1e-12 < overall["goodput_rps"]
+    assert overall["goodput_rps"] < overall["goodput_ci_high_rps"] <= parts["goodput_ci_high_rps"].sum() + 1e-12
     # one of them has no label, another no gate
     assert overall["definition"] == "estimated"
     passing = sum(sum(LABELLED[name]) for name in LABELLED) + 2 * (3 + 1 + 6)
     assert overall["quality_gated_ratio"] == pytest.approx(passing / (passing + 7))
+
+
+def test_a_total_is_surer_than_its_parts_and_as_sure_as_the_sample_of_all(tmp_path: Path) -> None:
+    # 36 of 40 labelled passed, of 80; 27 of 30, of 60: either way 9 of 10, so together like 63 of 70, of 140
+    rows = requests_of("a", 36, 4, 40) + requests_of("b", 27, 3, 30)
+    overall = row_of(windows(tmp_path, rows, Settings(workloads={"a": GATED, "b": GATED})))
+    variance = sum(n**2 * 0.9 * 0.1 / (m - 1) * (1 - m / n) for m, n in ((40, 80), (30, 60)))
+    worth = 140**2 * 0.9 * 0.1 / variance
+    per_draw = 1.959963984540054**2 / worth
+    low, high = np.sort(np.roots([1 + per_draw, -(1.8 + per_draw), 0.81]).real)
+    arms = [
+        (n * 0.9 - n * bound[0], n * bound[1] - n * 0.9)
+        for m, n in ((40, 80), (30, 60))
+        for bound in [wilson(round(0.9 * m), m, n)]
+    ]
+    below, above = (float(np.hypot(*pair)) for pair in zip(*arms, strict=True))
+    assert overall["goodput_ci_low_rps"] * WINDOW_S == pytest.approx(min(126 - below, 140 * low))
+    assert overall["goodput_ci_high_rps"] * WINDOW_S == pytest.approx(max(126 + above, 140 * high))
+
+
+def test_what_has_no_label_adds_all_that_may_pass_to_the_interval_of_a_total(tmp_path: Path) -> None:
+    rows = requests_of("half", *LABELLED["half"]) + requests_of("none", *LABELLED["none"])
+    frame = windows(tmp_path, rows, Settings(workloads={"half": GATED, "none": GATED}))
+    half, overall = row_of(frame, slice="workload", workload="half"), row_of(frame)
+    assert overall["goodput_ci_low_rps"] == pytest.approx(half["goodput_ci_low_rps"])
+    assert overall["goodput_ci_high_rps"] == pytest.approx(half["goodput_ci_high_rps"] + 12 / WINDOW_S)
+
+
+def test_labels_that_nobody_drew_give_bounds_and_no_estimate(tmp_path: Path) -> None:
+    settings = Settings(workloads={"half": Workload(quality=Quality(sampling="none"))})
+    row = row_of(windows(tmp_path, requests_of("half", *LABELLED["half"]), settings))
+    names = ("goodput_rps", "goodput_ratio", "output_token_goodput_tps", "cost_per_accepted_usd")
+    assert [row[name] for name in names] == [None] * 4
+    assert row["definition"] == "unweighted"
+    assert row["goodput_ci_low_rps"] * WINDOW_S == pytest.approx(30)
+    assert row["goodput_ci_high_rps"] * WINDOW_S == pytest.approx(70)
+    assert row["goodput_ratio_ci_high"] == pytest.approx(70 / 83)
+
+
+def test_routes_that_are_labelled_at_other_rates_are_estimated_one_by_one(tmp_path: Path) -> None:
+    # 60 requests each: 30 labelled on r1, of which 27 passed; 6 on r2, of which 3
+    rows = [
+        judged(f"{route}/{n}", verdict, end=60.0, gated=True, route=route)
+        for route, counts in {"r1": (27, 3, 30), "r2": (3, 3, 54)}.items()
+        for verdict, count in zip(("accepted", "rejected", "unlabelled"), counts, strict=True)
+        for n in range(sum(counts))
+        if n < count
+    ]
+    rows = [row | {"request_key": str(n)} for n, row in enumerate(rows)]
+    row = row_of(windows(tmp_path, rows, Settings(workloads={"qa": GATED})))
+    assert row["goodput_rps"] * WINDOW_S == pytest.approx(60 * 0.9 + 60 * 0.5)
+
+
+def test_sessions_that_are_labelled_whole_count_as_one_draw_each(tmp_path: Path) -> None:
+    # 20 sessions of 4, ten of them labelled, eight of which passed: as sure as ten requests of twenty
+    verdicts = ["accepted"] * 8 + ["rejected"] * 2 + ["unlabelled"] * 10
+    rows = [
+        judged(f"{session}/{n}", verdict, end=60.0, gated=True, session_id=f"s{session}")
+        for session, verdict in enumerate(verdicts)
+        for n in range(4)
+    ]
+    row = row_of(windows(tmp_path, rows, Settings(workloads={"qa": GATED})))
+    t = 2.262157, 2.022691  # Student's at 97.5 %, of 9 and 39 degrees of freedom
+    variance = 0.8 * 0.2 / 40 * (80 - 40) / 79 * 4 * (t[0] / t[1]) ** 2
+    per_draw = 1.959963984540054**2 * variance / 0.16
+    low, high = np.sort(np.roots([1 + per_draw, -(1.6 + per_draw), 0.64]).real)
+    assert row["goodput_rps"] * WINDOW_S == pytest.approx(64)
+    assert row["goodput_ci_low_rps"] * WINDOW_S == pytest.approx(80 * low, rel=2e-3)
+    assert row["goodput_ci_high_rps"] * WINDOW_S == pytest.approx(min(72, 80 * high), rel=2e-3)
 
 
 def test_tokens_are_estimated_by_the_labelled_rate_weighted_by_tokens(tmp_path: Path) -> None:

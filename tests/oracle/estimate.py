@@ -1,36 +1,57 @@
 """Accepted units where labels are a sample, and how sure that is.
 
-See docs/semantics.md#goodput-from-a-sample, #definition.
+See docs/semantics.md#goodput-from-a-sample, #strata, #intervals, #definition.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
+from math import hypot, inf, sqrt
 from typing import Any
 
-from oracle.fleet import Fleet, Row
-from oracle.quantiles import wilson
+from oracle.fleet import Fleet, Row, S
+from oracle.quantiles import student, wilson
 
 
-def estimated(fleet: Fleet, rows: list[Row]) -> tuple[dict[str, Any], Any]:
-    """Accepted requests (estimate under "", bounds, interval) and their output tokens, workload by workload."""
-    total: dict[str, Any] = {"": Fraction(0), "lower": Fraction(0), "upper": Fraction(0)}
-    below, above, tokens = 0.0, 0.0, Fraction(0)
+@dataclass(frozen=True)
+class Sample:
+    """What labels show of requests, or of tokens, in one stratum; or what bounds alone show of it."""
+
+    population: Fraction
+    low_bound: Fraction
+    high_bound: Fraction
+    point: Fraction
+    size: float | None = None  # draws that the labels are worth; None: bounds alone
+    variance: float = 0.0
+    rate: Fraction = Fraction(0)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The stratum's own interval."""
+        if self.size is None:
+            return float(self.low_bound), float(self.high_bound)
+        low, high = wilson(float(self.rate), self.size)
+        return max(float(self.low_bound), float(self.population) * low), min(
+            float(self.high_bound), float(self.population) * high
+        )
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether it adds to what is estimated rather than known or bounded."""
+        return self.size is not None and self.size < inf
+
+
+def estimated(fleet: Fleet, window_s: int, rows: list[Row]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Accepted requests (estimate under "", bounds, interval) and their output tokens."""
+    requests, tokens = [], []
     for name, own in by_workload(rows).items():
         quality = fleet.workloads.get(name, {}).get("quality")
         policy = "estimate" if quality is None else quality.get("unlabelled", "estimate")
-        one = _of_workload(own, policy)
-        tokens += _tokens(own, policy)
-        for column in total:
-            total[column] += one[column]
-        below += float(one[""] - one["ci_low"]) ** 2
-        above += float(one["ci_high"] - one[""]) ** 2
-    low, high = float(total[""]) - sqrt(below), float(total[""]) + sqrt(above)
-    return {
-        **total,
-        "ci_low": max(low, float(total["lower"])),
-        "ci_high": min(high, float(total["upper"])),
-    }, tokens
+        for sample in _of_workload(own, policy, window_s, quality is not None):
+            requests.append(sample[0])
+            tokens.append(sample[1])
+    return _total(requests), _total(tokens)
 
 
 def by_workload(rows: list[Row]) -> dict[str, list[Row]]:
@@ -41,47 +62,149 @@ def by_workload(rows: list[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _of_workload(rows: list[Row], policy: str) -> dict[str, Any]:
-    accepted = sum(row["verdict"] == "accepted" for row in rows)
+def _of_workload(rows: list[Row], policy: str, window_s: int, has_quality: bool) -> Iterable[tuple[Sample, Sample]]:
+    if not has_quality:
+        accepted = [row for row in rows if row["verdict"] == "accepted"]
+        yield tuple(Sample(n, n, n, n) for n in (Fraction(len(accepted)), _tokens(accepted)))  # type: ignore[misc]
+        return
     needing = [row for row in rows if row["needs_label"]]
     labelled = [row for row in needing if row["pass_quality"] is not None]
+    if not needing:
+        return
     passed = sum(row["pass_quality"] for row in labelled)
-    ungated = accepted - passed  # of a workload without a quality gate
-    lower, upper = Fraction(accepted), Fraction(accepted + len(needing) - len(labelled))
-    bounds = {"lower": lower, "upper": upper, "ci_low": lower, "ci_high": upper}
-    if policy != "estimate" or not labelled:
-        return {"": lower if policy == "fail" else upper, **bounds}
-    low, high = wilson(passed, len(labelled), len(needing))
+    effect = _design_effect(needing, labelled, passed)
+    strata, differs = _strata(needing, window_s)
+    for stratum in strata:
+        known = [row for row in stratum if row["pass_quality"] is not None]
+        enough = policy == "estimate" and len(known) >= (2 if differs else 1)
+        overall = Fraction(passed, len(labelled)) if labelled and policy == "estimate" else None
+        yield (
+            _requests(stratum, known, enough, overall, policy, effect),
+            _token_sample(stratum, known, enough, overall, policy, effect),
+        )
+
+
+def _strata(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
+    """A workload's cells where their label rates differ, and whether they do."""
+    cells: dict[Hashable, list[Row]] = defaultdict(list)
+    part_s = max(window_s // 24, min(window_s, 300))
+    for row in needing:
+        cells[row["model"], row["pool"], row["route"], row["ended_at"] // S // part_s].append(row)
+    counts = [(len(cell), sum(row["pass_quality"] is not None for row in cell)) for cell in cells.values()]
+    need, labelled = (sum(numbers) for numbers in zip(*counts, strict=True))
+    if labelled in {0, need}:
+        return [needing], False
+    rate, freedom = labelled / need, len(cells) - 1
+    unlike = sum((m - n * rate) ** 2 / (n * rate * (1 - rate)) for n, m in counts)
+    if unlike <= freedom + sqrt(2 * freedom) + 1e-9:
+        return [needing], False
+    apart = [cell for cell, (_, m) in zip(cells.values(), counts, strict=True) if m >= 2]
+    rest = [row for cell, (_, m) in zip(cells.values(), counts, strict=True) if m < 2 for row in cell]
+    return [*apart, *([rest] if rest else [])], True
+
+
+def _design_effect(needing: list[Row], labelled: list[Row], passed: int) -> float:
+    """How much less sure labels are than as many drawn one by one, by what goes together within sessions."""
+    m, n = len(labelled), len(needing)
+    if not m:
+        return 1.0
+    rate = passed / m
+    sessions = Counter(row["session_id"] for row in needing if row["session_id"] is not None)
+    residuals: dict[Hashable, list[float]] = defaultdict(list)
+    for number, row in enumerate(labelled):
+        residuals[row["session_id"] or number].append(row["pass_quality"] - rate)
+    pairs = sum(count * (count - 1) for count in sessions.values())
+    both = sum(len(of) * (len(of) - 1) for of in residuals.values())
+    share = m / n
+    by_session = 0.0
+    if both and m < n:
+        by_session = min(1.0, max(0.0, (1 - share**2 * pairs / both) / (1 - share)))
+    together = sum(sum(of) ** 2 - sum(one**2 for one in of) for of in residuals.values())
+    draws = m / (1 + by_session * (m / len(residuals) - 1))
+    spread = m * rate * (1 - rate)
+    effect = max(1.0, 1 + by_session * together / spread) if 0 < passed < m else m / draws
+    return effect * (student(draws - 1) / student(m - 1)) ** 2
+
+
+def _requests(
+    rows: list[Row], known: list[Row], enough: bool, overall: Fraction | None, policy: str, effect: float
+) -> Sample:
+    n, m, a = len(rows), len(known), sum(row["pass_quality"] for row in known)
+    low, high = Fraction(a), Fraction(a + n - m)
+    if not enough:
+        return Sample(Fraction(n), low, high, _unsampled(Fraction(n), low, high, overall, policy))
+    rate = Fraction(a, m)
+    size = inf if m == n else m * (n - 1) / (n - m) / effect
+    variance = n**2 * rate * (1 - rate) / (m - 1) * (1 - Fraction(m, n)) * Fraction(effect) if m > 1 else 0
+    return Sample(Fraction(n), low, high, n * rate, size, float(variance), rate)
+
+
+def _token_sample(
+    rows: list[Row], known: list[Row], enough: bool, overall: Fraction | None, policy: str, effect: float
+) -> Sample:
+    total, drawn, passed = (_tokens(of) for of in (rows, known, [row for row in known if row["pass_quality"]]))
+    low, high = passed, passed + total - drawn
+    n, m = len(rows), len(known)
+    if not enough:
+        return Sample(total, low, high, _unsampled(total, low, high, overall, policy))
+    if not drawn:
+        point = total * Fraction(sum(row["pass_quality"] for row in known), m)
+        return Sample(total, low, high, point)
+    rate = passed / drawn
+    squares = sum(_tokens([row]) ** 2 for row in known)
+    worth = drawn**2 / squares
+    if 0 < rate < 1:
+        residuals = sum((_tokens([row]) * (row["pass_quality"] - rate)) ** 2 for row in known)
+        worth = min(worth, rate * (1 - rate) * drawn**2 / residuals)
+    size = inf if m == n else float(worth) * (n - 1) / (n - m) / effect
+    variance = float(total**2 * rate * (1 - rate) / worth) * m / (m - 1) * (1 - m / n) * effect if m > 1 else 0
+    return Sample(total, low, high, total * rate, size, variance, rate)
+
+
+def _unsampled(total: Fraction, low: Fraction, high: Fraction, overall: Fraction | None, policy: str) -> Fraction:
+    if overall is not None:
+        return min(high, max(low, total * overall))
+    return low if policy == "fail" else high
+
+
+def _tokens(rows: Iterable[Row]) -> Fraction:
+    return Fraction(sum(row["output_tokens"] or 0 for row in rows))
+
+
+def _total(samples: list[Sample]) -> dict[str, Any]:
+    """Estimate, bounds and interval of a sum of strata."""
+    unsure = [sample for sample in samples if sample.uncertain]
+    sure = [sample.ends for sample in samples if not sample.uncertain]
+    low, high = (sum(ends[side] for ends in sure) for side in (0, 1))
+    if unsure:
+        more = _together(unsure)
+        low, high = low + more[0], high + more[1]
     return {
-        "": ungated + Fraction(len(needing) * passed, len(labelled)),
-        "lower": lower,
-        "upper": upper,
-        "ci_low": max(float(lower), ungated + len(needing) * low),
-        "ci_high": min(float(upper), ungated + len(needing) * high),
+        "": sum((sample.point for sample in samples), Fraction(0)),
+        "lower": sum((sample.low_bound for sample in samples), Fraction(0)),
+        "upper": sum((sample.high_bound for sample in samples), Fraction(0)),
+        "ci_low": low,
+        "ci_high": high,
     }
 
 
-def _tokens(rows: list[Row], policy: str) -> Fraction:
-    def tokens(of: list[Row]) -> int:
-        return sum(row["output_tokens"] or 0 for row in of)
-
-    accepted = tokens([row for row in rows if row["verdict"] == "accepted"])
-    needing = [row for row in rows if row["needs_label"]]
-    labelled = [row for row in needing if row["pass_quality"] is not None]
-    passed = tokens([row for row in labelled if row["pass_quality"]])
-    if policy == "fail":
-        return Fraction(accepted)
-    if policy == "pass" or not labelled:
-        return Fraction(accepted + tokens(needing) - tokens(labelled))
-    if not tokens(labelled):
-        return Fraction(tokens(needing) * sum(row["pass_quality"] for row in labelled), len(labelled))
-    return accepted - passed + Fraction(tokens(needing) * passed, tokens(labelled))
+def _together(samples: list[Sample]) -> tuple[float, float]:
+    point, size = (float(sum(values)) for values in zip(*((s.point, s.population) for s in samples), strict=True))
+    variance = sum(sample.variance for sample in samples)
+    low = point - hypot(*(float(sample.point) - sample.ends[0] for sample in samples))
+    high = point + hypot(*(sample.ends[1] - float(sample.point) for sample in samples))
+    if len(samples) > 1 and variance > 0 and 0 < point < size:
+        ends = wilson(point / size, point * (size - point) / variance)
+        low, high = min(low, size * ends[0]), max(high, size * ends[1])
+    return max(low, sum(s.ends[0] for s in samples)), min(high, sum(s.ends[1] for s in samples))
 
 
-def definition(fleet: Fleet, rows: list[Row], arrived: set[str]) -> str:
+def definition(fleet: Fleet, rows: list[Row], arrived: set[str]) -> str | set[str]:
     """What is known of the quality of the requests that pass every other gate; `arrived`: workloads with none over."""
-    there = ({row["workload"] for row in rows} | arrived) & {*fleet.workloads}
+    there = {row["workload"] for row in rows} & {*fleet.workloads}
     gated = {name for name, workload in fleet.workloads.items() if workload.get("quality") is not None}
+    if not there:  # by whose idle time and work under way it is
+        return {"full", "latency_constrained"} if arrived else "latency_constrained"
     if not there & gated:
         return "latency_constrained"
     passing = [row for row in rows if row["needs_label"] or (row["verdict"] == "accepted")]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import floor, sqrt
+from math import exp, floor, inf, sqrt
 
 Z = 1.959963984540054  # of the middle 95 % of a normal distribution
 
@@ -18,12 +18,17 @@ def quantile(values: Sequence[Fraction], q: Fraction) -> Fraction | None:
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
-def wilson(passed: int, labelled: int, population: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a rate, the sample size corrected for drawing without replacement."""
-    if labelled == population:
-        return passed / labelled, passed / labelled
-    size = labelled * (population - 1) / (population - labelled)
-    rate = passed / labelled
+def wilson(rate: float, size: float) -> tuple[float, float]:
+    """Wilson's 95 % interval of a rate that is worth so many draws."""
+    if size == inf:
+        return rate, rate
     middle = (rate + Z * Z / (2 * size)) / (1 + Z * Z / size)
     half = Z / (1 + Z * Z / size) * sqrt(rate * (1 - rate) / size + Z * Z / (4 * size * size))
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def student(freedom: float) -> float:
+    """Student's t at 97.5 %, of one degree of freedom at least, as docs/semantics.md#intervals approximates it."""
+    if freedom < 5:
+        return (12.706205, 4.302653, 3.182446, 2.776445)[max(1, floor(freedom)) - 1]
+    return sqrt(freedom * (exp(Z * Z * (freedom - 1.5) / (freedom - 1) ** 2) - 1))

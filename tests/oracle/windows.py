@@ -79,7 +79,7 @@ def _under_way(fleet: Fleet, requests: Iterable[Row]) -> dict[Key, set[str]]:
 def _window(fleet: Fleet, window_s: int, rows: list[Row], arrivals: int) -> Row:
     succeeded = [row for row in rows if row["pass_success"]]
     verdicts = Counter(row["verdict"] for row in rows)
-    accepted, tokens = estimated(fleet, rows)
+    accepted, tokens = estimated(fleet, window_s, rows)
     needing = [row for row in rows if row["needs_label"]]
     labelled = [row for row in needing if row["pass_quality"] is not None]
     result: Row = {
@@ -93,7 +93,15 @@ def _window(fleet: Fleet, window_s: int, rows: list[Row], arrivals: int) -> Row:
         "quality_gated_ratio": quality_gated_ratio(rows),
         "quality_coverage_ratio": Fraction(len(labelled), len(needing)) if needing else None,
         "output_tps": Fraction(sum(row["output_tokens"] or 0 for row in succeeded), window_s),
-        "output_token_goodput_tps": tokens / window_s,
+        **{
+            f"output_token_goodput_{name}_tps" if name else "output_token_goodput_tps": value / window_s
+            for name, value in tokens.items()
+            if name not in {"lower", "upper"}
+        },
+        "goodput_ratio_ci_low": accepted["ci_low"] / len(rows) if rows else None,
+        "goodput_ratio_ci_high": accepted["ci_high"] / len(rows) if rows else None,
+        "need_label": len(needing),
+        "labelled": len(labelled),
         "retry_ratio": Fraction(sum(row["retry_count"] > 0 for row in rows), len(rows)) if rows else None,
         "tpot_na": sum(row["tpot_na"] for row in rows),
         "low_n": sum(row["verdict"] != "unevaluable" for row in succeeded) < LOW_N,

@@ -22,8 +22,8 @@ _SILENT = "SELECT why FROM alarms WHERE rule = 'telemetry_silent' AND state <> '
 def print_headline(config: Path | None, lake: Path | None) -> None:
     """Print goodput of the latest published day, overall and per workload and route, with warnings and firing alarms.
 
-    Where its cost is known, the cost of an accepted request too, the three largest leaks, and what the latest
-    disruption cost.
+    Where its cost is known, the cost of an accepted request too, the three largest leaks, what was billed and what of
+    it is in no window, and what the latest disruption cost.
     """
     out = console()
     with published(config, lake) as connection:
@@ -38,7 +38,7 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
             shown = [i for i in range(len(names)) if any(row[i] is not None for row in rows)]
             if rows:
                 out.print(table([names[i] for i in shown], [tuple(row[i] for i in shown) for row in rows], out.width))
-        for relation in ("without_quality", "latest_disruption"):
+        for relation in ("headline_bills", "without_quality", "latest_disruption"):
             for (line,) in connection.execute(sql_file(relation).text).fetchall():
                 out.print(line)
         print_warnings(out, connection)

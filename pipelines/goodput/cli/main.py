@@ -48,6 +48,10 @@ COMMANDS = {
         "goodput.cli.compare:compare",
         "Set two sides against each other: throughput, goodput, cost, latencies, and the tails where they differ.",
     ),
+    "reconcile": (
+        "goodput.cli.reconcile:reconcile",
+        "Reconcile bills with what is published: in which bucket every billed dollar is, or why in none.",
+    ),
     "explain": (
         "goodput.cli.explain:explain",
         "Say why a request was or was not accepted: every gate, attempt, label, and where each fact came from.",

@@ -42,6 +42,7 @@ def _row(name: str, ordinal: int, item: Workload) -> dict[str, object]:
         "min_score": quality.min_score if quality else None,
         "pass_labels": [label.lower() for label in quality.pass_labels] if quality else [],
         "unlabelled": quality.unlabelled if quality else "estimate",
+        "sampling": quality.sampling if quality else "random",
     }
 
 

@@ -5,7 +5,18 @@ import duckdb
 from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
 from goodput.join.options import observed
 from goodput.join.workloads import workload_rows
-from goodput.measure import bills, cost_ledger, coverage, disruptions, frontier, id_hours, replicas, warnings, windows
+from goodput.measure import (
+    bills,
+    cost_ledger,
+    coverage,
+    disruptions,
+    frontier,
+    id_hours,
+    reconciliation,
+    replicas,
+    warnings,
+    windows,
+)
 from goodput.measure.gates import gate_order, gate_rows
 from goodput.measure.lookback import longest_windows
 from goodput.measure.slices import slice_cuts, slices
@@ -24,8 +35,8 @@ COVERAGE = Node(
 COST_LEDGER = Node(
     "cost_ledger",
     "measure",
-    ("cost_ledger",),
-    "Every dollar in one bucket, attempt by window.",
+    ("cost_ledger", "billed_buckets"),
+    "Every dollar in one bucket, attempt by window; and what each billing source was spent on.",
     cost_ledger.compute_hours,
     lookaround=cost_ledger.lookaround,
     from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
@@ -34,6 +45,18 @@ COST_LEDGER = Node(
     apart=frozenset({"cost_records", "token_prices"}),
     also=bills.billed_hours,
     span={"requests": bills.request_partitions},
+)
+RECONCILIATION = Node(
+    "reconciliation",
+    "measure",
+    ("reconciliation",),
+    "Every dollar of bills: in which bucket it is, or why in none.",
+    reconciliation.reconcile_days,
+    from_batch={"target_hours": target_hours, "billed_days": bills.billed_days},
+    beside=reconciliation.bills_of_day,
+    apart=frozenset({"cost_records"}),
+    also=reconciliation.billed_days_of_all_time,
+    together_h=31 * 24,
 )
 WASTE = Node(
     "waste",
@@ -53,6 +76,7 @@ QUALITY = Node(
     "What evaluators and the quality gate say of delivered answers.",
     compute_sql,
     lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
+    from_settings={"workload_rules": workload_rows},
     from_batch={"grains": grains},
 )
 WINDOWS = Node(
@@ -156,6 +180,7 @@ WARNINGS = Node(
 NODES = (
     COVERAGE,
     COST_LEDGER,
+    RECONCILIATION,
     WASTE,
     QUALITY,
     WINDOWS,

@@ -110,7 +110,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             ("evaluators", _TEXTS),
             ("min_score", _FLOAT),
             ("pass_labels", _TEXTS),
-            ("unlabelled", _TEXT),
+            *_columns(("unlabelled", "sampling"), _TEXT),
         ],
     ),
     "workloads": _parameter(

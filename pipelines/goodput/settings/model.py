@@ -69,6 +69,7 @@ class Quality(SettingsModel):
     min_score: float | None = Field(default=None, allow_inf_nan=False, strict=True)
     pass_labels: Names = ("pass", "passed", "true", "yes", "good", "correct")
     unlabelled: Literal["estimate", "fail", "pass"] = "estimate"
+    sampling: Literal["random", "session", "none"] = "random"  # how those to be labelled were chosen
 
 
 class Workload(SettingsModel):

@@ -1,6 +1,6 @@
 -- description: Windowed goodput of every slice at several grains (docs/semantics.md#windows)
 -- grain: window_start, window_s, slice, slice_value, workload, model, pool, route
--- reads: gate_verdicts, slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
+-- reads: estimated_windows, gate_verdicts, slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- unobserved: requests that engines counted and no telemetry shows: accepted ones among them are between none and all
 -- identity: V: offered = failed + ungated + over_budget + slow + rejected + unevaluable + unlabelled + accepted
@@ -16,7 +16,6 @@ WITH costed AS (
     JOIN slices AS s USING (cut)
     GROUP BY ALL
 ),
--- labels are sampled workload by workload, so pass rates are estimated there and only then added up
 strata AS (
     SELECT
         s.slice, c.slice_value, window_s, start_s,
@@ -30,53 +29,31 @@ strata AS (
     JOIN slices AS s USING (cut)
     GROUP BY ALL
 ),
-bounded AS (
+ruled AS (
     SELECT
         s.*,
         coalesce(w.has_quality, false) AS has_quality,
-        coalesce(w.unlabelled, 'estimate') AS policy,
-        coalesce(w.has_quality AND w.unlabelled = 'estimate' AND s.labelled > 0, false) AS sampled,
-        s.accepted AS lower,
-        CASE WHEN w.has_quality THEN s.accepted + s.need - s.labelled ELSE s.accepted END AS upper,
-        ratio(s.accepted, s.labelled) AS pass_rate,
-        drawn_size(s.labelled, s.need) AS n
+        -- requests that pass every other gate: what failed one is in no doubt, whatever a judge would say
+        CASE WHEN w.has_quality THEN s.need ELSE s.accepted END AS passing
     FROM strata AS s
     LEFT JOIN workload_rules AS w USING (workload)
 ),
-estimated AS (
-    SELECT
-        *,
-        accepted_estimate(policy, accepted, need, labelled, pass_rate) AS estimate,
-        CASE
-            WHEN NOT has_quality THEN passed_tokens
-            WHEN sampled THEN coalesce(need_tokens * ratio(passed_tokens, labelled_tokens), 0)
-            WHEN policy = 'fail' THEN passed_tokens
-            ELSE need_tokens - labelled_tokens + passed_tokens
-        END AS estimate_tokens,
-        CASE WHEN sampled THEN greatest(lower, need * (wilson_mid(pass_rate, n) - wilson_half(pass_rate, n))) ELSE lower END AS low,
-        CASE WHEN sampled THEN least(upper, need * (wilson_mid(pass_rate, n) + wilson_half(pass_rate, n))) ELSE upper END AS high,
-        -- requests that pass every other gate: what failed one is in no doubt, whatever a judge would say
-        CASE WHEN has_quality THEN need ELSE accepted END AS passing
-    FROM bounded
-),
--- independent strata: the deviations of the interval's ends add in quadrature (Newcombe's square-and-add)
 summed AS (
     SELECT
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route,
         sum(offered)::BIGINT AS offered, sum(arrivals)::BIGINT AS arrivals, sum(succeeded)::BIGINT AS succeeded,
         sum(failed)::BIGINT AS failed, sum(ungated)::BIGINT AS ungated, sum(over_budget)::BIGINT AS over_budget, sum(slow)::BIGINT AS slow,
         sum(rejected)::BIGINT AS rejected, sum(unevaluable)::BIGINT AS unevaluable, sum(unlabelled)::BIGINT AS unlabelled,
-        sum(accepted)::BIGINT AS accepted, sum(lower)::BIGINT AS lower, sum(upper)::BIGINT AS upper,
+        sum(accepted)::BIGINT AS accepted,
         sum(retried)::BIGINT AS retried, sum(tpot_na)::BIGINT AS tpot_na, sum(succeeded_tokens)::BIGINT AS succeeded_tokens,
         sum(n_ttft)::BIGINT AS n_ttft, sum(n_tpot)::BIGINT AS n_tpot, sum(n_e2e)::BIGINT AS n_e2e, sum(n_queue)::BIGINT AS n_queue,
         sum(n_coverage)::BIGINT AS n_coverage, sum(coverage_ppm)::BIGINT AS coverage_ppm,
         CASE WHEN sum(n_unobserved) > 0 THEN sum(unobserved_ppm) / 1e6 END AS unobserved,
-        -- in order, so that the same strata always give the same last digit
-        sum(estimate ORDER BY workload) AS estimate,
-        sum(estimate_tokens ORDER BY workload) AS estimate_tokens,
-        sqrt(sum((estimate - low) ** 2 ORDER BY workload)) AS below,
-        sqrt(sum((high - estimate) ** 2 ORDER BY workload)) AS above,
-        ratio(sum(labelled) FILTER (WHERE has_quality), sum(need)) AS quality_coverage_ratio,
+        -- without a quality gate all is known
+        coalesce(sum(accepted) FILTER (WHERE NOT has_quality), 0)::BIGINT AS ungated_accepted,
+        coalesce(sum(passed_tokens) FILTER (WHERE NOT has_quality), 0)::BIGINT AS ungated_tokens,
+        coalesce(sum(need) FILTER (WHERE has_quality), 0)::BIGINT AS need,
+        coalesce(sum(labelled) FILTER (WHERE has_quality), 0)::BIGINT AS labelled,
         ratio(sum(need), sum(passing)) AS quality_gated_ratio,
         sum(judged)::BIGINT AS quality_judged,
         ratio(sum(judged_passed), sum(judged)) AS quality_pass_ratio,
@@ -87,8 +64,26 @@ summed AS (
             WHEN sum(labelled) < sum(passing) THEN 'estimated'
             ELSE 'full'
         END AS definition
-    FROM estimated
+    FROM ruled
     GROUP BY ALL
+),
+estimated AS (
+    SELECT
+        s.*,
+        s.ungated_accepted + coalesce(e.estimate, 0) AS estimate,
+        s.ungated_accepted + coalesce(e.low, 0) AS low,
+        s.ungated_accepted + coalesce(e.high, 0) AS high,
+        s.ungated_accepted + coalesce(e.lower, 0) AS lower,
+        s.ungated_accepted + coalesce(e.upper, 0) AS upper,
+        s.ungated_tokens + coalesce(e.estimate_tokens, 0) AS estimate_tokens,
+        s.ungated_tokens + coalesce(e.low_tokens, 0) AS low_tokens,
+        s.ungated_tokens + coalesce(e.high_tokens, 0) AS high_tokens,
+        coalesce(e.unweighted, false) AS unweighted
+    FROM summed AS s
+    LEFT JOIN estimated_windows AS e
+        ON e.slice = s.slice AND e.slice_value IS NOT DISTINCT FROM s.slice_value AND e.window_s = s.window_s AND e.start_s = s.start_s
+        AND e.k_workload IS NOT DISTINCT FROM s.k_workload AND e.k_model IS NOT DISTINCT FROM s.k_model
+        AND e.k_pool IS NOT DISTINCT FROM s.k_pool AND e.k_route IS NOT DISTINCT FROM s.k_route
 )
 SELECT
     make_timestamptz(w.start_s * 1000000) AS window_start,
@@ -98,20 +93,27 @@ SELECT
     w.offered, w.arrivals, w.succeeded,
     w.failed, w.ungated, w.over_budget, w.slow, w.rejected, w.unevaluable, w.unlabelled, w.accepted,
     w.succeeded / w.window_s AS throughput_rps,
-    w.estimate / w.window_s AS goodput_rps,
-    greatest(w.lower, w.estimate - w.below) / w.window_s AS goodput_ci_low_rps,
-    least(w.upper, w.estimate + w.above) / w.window_s AS goodput_ci_high_rps,
+    -- of labels that nobody drew there are bounds and no estimate
+    CASE WHEN NOT w.unweighted THEN w.estimate END AS goodput_requests,
+    goodput_requests / w.window_s AS goodput_rps,
+    w.low / w.window_s AS goodput_ci_low_rps,
+    w.high / w.window_s AS goodput_ci_high_rps,
     w.lower / w.window_s AS goodput_lower_rps,
     w.upper / w.window_s AS goodput_upper_rps,
-    ratio(w.estimate, w.offered) AS goodput_ratio,
-    w.definition,
+    ratio(goodput_requests, w.offered) AS goodput_ratio,
+    ratio(w.low, w.offered) AS goodput_ratio_ci_low,
+    ratio(w.high, w.offered) AS goodput_ratio_ci_high,
+    CASE WHEN w.unweighted THEN 'unweighted' ELSE w.definition END AS definition,
+    w.need AS need_label, w.labelled,
     w.quality_gated_ratio,
-    w.quality_coverage_ratio,
+    ratio(w.labelled, w.need) AS quality_coverage_ratio,
     w.quality_judged,
     w.quality_pass_ratio,
     w.quality_pass_in_bounds_ratio,
     w.succeeded_tokens / w.window_s AS output_tps,
-    w.estimate_tokens / w.window_s AS output_token_goodput_tps,
+    CASE WHEN NOT w.unweighted THEN w.estimate_tokens / w.window_s END AS output_token_goodput_tps,
+    w.low_tokens / w.window_s AS output_token_goodput_ci_low_tps,
+    w.high_tokens / w.window_s AS output_token_goodput_ci_high_tps,
     t.q_ttft[1] AS p50_ttft_s, t.q_ttft[2] AS p95_ttft_s, t.q_ttft[3] AS p99_ttft_s, w.n_ttft,
     t.q_tpot[1] AS p50_tpot_s, t.q_tpot[2] AS p95_tpot_s, t.q_tpot[3] AS p99_tpot_s, w.n_tpot,
     t.q_e2e[1] AS p50_e2e_s, t.q_e2e[2] AS p95_e2e_s, t.q_e2e[3] AS p99_e2e_s, w.n_e2e,
@@ -124,19 +126,21 @@ SELECT
     c.usd AS cost_usd,
     c.direct_usd AS direct_cost_usd,
     -- nothing accepted has no price, not an infinite one
-    CASE WHEN w.estimate > 0 THEN c.usd / w.estimate END AS cost_per_accepted_usd,
+    CASE WHEN goodput_requests > 0 THEN c.usd / goodput_requests END AS cost_per_accepted_usd,
+    CASE WHEN w.high > 0 THEN c.usd / w.high END AS cost_per_accepted_ci_low_usd,
+    CASE WHEN w.low > 0 THEN c.usd / w.low END AS cost_per_accepted_ci_high_usd,
     ratio(c.wasted_usd, c.usd) AS wasted_ratio,
     ratio(w.coverage_ppm, w.n_coverage) / 1e6 AS coverage_ratio,
     w.unobserved,
-    ratio(w.estimate, w.offered + w.unobserved) AS goodput_ratio_low,
-    ratio(w.estimate + w.unobserved, w.offered + w.unobserved) AS goodput_ratio_high,
+    ratio(goodput_requests, w.offered + w.unobserved) AS goodput_ratio_low,
+    ratio(goodput_requests + w.unobserved, w.offered + w.unobserved) AS goodput_ratio_high,
     -- a p99 of fewer than 100 values is no better than their maximum
     least(w.succeeded, w.offered - w.unevaluable) < 100 AS low_n,
     greatest(0, least(w.start_s + w.window_s, p.observed_until_s) - greatest(w.start_s, p.observed_from_s)) AS observed_s,
     ratio(w.succeeded, observed_s) AS throughput_observed_rps,
-    ratio(w.estimate, observed_s) AS goodput_observed_rps,
+    ratio(goodput_requests, observed_s) AS goodput_observed_rps,
     w.start_s < p.observed_from_s OR w.start_s + w.window_s > p.observed_until_s AS partial
-FROM summed AS w
+FROM estimated AS w
 JOIN slice_quantiles AS s USING (slice)
 CROSS JOIN window_options AS p
 LEFT JOIN window_quantiles AS t

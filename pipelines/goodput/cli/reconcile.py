@@ -1,0 +1,74 @@
+"""`goodput reconcile`: every dollar of the bills, in which bucket it is, or why in none.
+
+See docs/semantics.md#reconciliation.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated
+
+import duckdb
+import typer
+from rich.console import Console
+
+from goodput.cli.database import Config, LakeRoot, published
+from goodput.cli.render import console, table, until_reader_leaves
+from goodput.cli.when import instant
+from goodput.errors import UsageError
+from goodput.plumbing.sql_files import MACROS, sql_file
+
+_NEGLIGIBLE_USD = 0.005  # less than half a cent is shown as none
+
+
+def reconcile(
+    since: Annotated[str | None, typer.Option("--since", metavar="DAY", help="No day before (UTC).")] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="Only days before (UTC).")] = None,
+    by_day: Annotated[bool, typer.Option("--by-day", help="A line for each day instead of each source.")] = False,
+    config: Config = None,
+    lake: LakeRoot = None,
+) -> None:
+    """Reconcile bills with what is published: billed = counted + displaced + outside, to the dollar.
+
+    Days without telemetry before the first or after the last that has some are outside. What a better basis displaces
+    is not counted twice: bills before allocations before rate cards. What counts is in the buckets below.
+
+    Example:
+      goodput reconcile
+      goodput reconcile --since 2026-11-01 --until 2026-12-01 --by-day
+    """
+    span = {"reconciled_from": _day("--since", since), "reconciled_until": _day("--until", until)}
+    with until_reader_leaves(), published(config, lake) as connection:
+        connection.execute(sql_file(MACROS).text)
+        for name, value in span.items():
+            connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
+        out = console()
+        if not _print(out, connection, "reconciled_days" if by_day else "reconciled", total=not by_day):
+            out.print("No bill covers these days." if since or until else "No bill has been read.")
+            return
+        out.print()
+        out.print("What counts, by bucket of the ledger (relation reconciliation has them by day and source):")
+        _print(out, connection, "reconciled_buckets")
+        for (line,) in connection.execute(sql_file("unused_costs").text).fetchall():
+            out.print(line)
+
+
+def _print(out: Console, connection: duckdb.DuckDBPyConnection, relation: str, *, total: bool = False) -> bool:
+    found = connection.execute(sql_file(relation).text)
+    names = [column[0].replace("_", " ") for column in found.description]
+    rows = [tuple(_dollars(cell) if isinstance(cell, float) else cell for cell in row) for row in found.fetchall()]
+    if rows:
+        out.print(table(names, rows, out.width, total=total))
+    return bool(rows)
+
+
+def _dollars(usd: float) -> Decimal:
+    return Decimal(f"{usd if abs(usd) >= _NEGLIGIBLE_USD else 0:.2f}")
+
+
+def _day(option: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    at = instant(option, text)
+    if at != at.replace(hour=0, minute=0, second=0, microsecond=0):
+        raise UsageError(f"{option} {text}: no day. Right would be 2026-11-20.")
+    return at

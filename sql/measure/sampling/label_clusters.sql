@@ -1,0 +1,33 @@
+-- description: How labels and passes go together within sessions, by slice and workload: sums over pairs of requests of one session
+-- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload
+-- reads: crowded_windows, kept_values, label_sessions, slices
+-- unit: pairs are ordered; both_*: of the two of a labelled pair, none, one or both of which passed add up to the residuals' product
+WITH sessions AS (
+    SELECT
+        s.slice,
+        kept_value(c.slice_value, f.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
+        c.window_s, c.start_s,
+        CASE WHEN s.by_workload THEN c.workload END AS k_workload,
+        CASE WHEN s.by_model THEN c.model END AS k_model,
+        CASE WHEN s.by_pool THEN c.pool END AS k_pool,
+        CASE WHEN s.by_route THEN c.route END AS k_route,
+        c.workload, session_hash,
+        sum(need)::BIGINT AS need, sum(labelled)::BIGINT AS labelled, sum(passed)::BIGINT AS passed
+    FROM label_sessions AS c
+    JOIN slices AS s USING (cut)
+    LEFT JOIN crowded_windows AS f ON f.cut = c.cut AND f.window_s = c.window_s AND f.start_s = c.start_s
+    LEFT JOIN kept_values AS k
+        ON k.cut = c.cut AND k.window_s = c.window_s AND k.start_s = c.start_s AND k.slice_value = c.slice_value
+    GROUP BY ALL
+    HAVING sum(need) > 1
+)
+SELECT
+    slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
+    sum(need * (need - 1))::BIGINT AS pairs,
+    sum(labelled * (labelled - 1))::BIGINT AS labelled_pairs,
+    sum(passed * (labelled - 1))::BIGINT AS passed_pairs,
+    sum(passed * (passed - 1))::BIGINT AS both_passed_pairs,
+    -- labelled requests beyond the first of their session
+    sum(greatest(labelled - 1, 0))::BIGINT AS followers
+FROM sessions
+GROUP BY ALL

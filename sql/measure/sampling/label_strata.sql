@@ -1,0 +1,48 @@
+-- description: The strata in which labels count as drawn at random: workloads, and their cells where label rates differ (docs/semantics.md#strata)
+-- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s
+-- reads: crowded_windows, kept_values, label_cells, slices
+WITH cells AS (
+    SELECT
+        s.slice,
+        kept_value(c.slice_value, f.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
+        CASE WHEN s.by_workload THEN c.workload END AS k_workload,
+        CASE WHEN s.by_model THEN c.model END AS k_model,
+        CASE WHEN s.by_pool THEN c.pool END AS k_pool,
+        CASE WHEN s.by_route THEN c.route END AS k_route,
+        c.* EXCLUDE (cut, slice_value)
+    FROM label_cells AS c
+    JOIN slices AS s USING (cut)
+    LEFT JOIN crowded_windows AS f ON f.cut = c.cut AND f.window_s = c.window_s AND f.start_s = c.start_s
+    LEFT JOIN kept_values AS k
+        ON k.cut = c.cut AND k.window_s = c.window_s AND k.start_s = c.start_s AND k.slice_value = c.slice_value
+),
+rated AS (
+    SELECT
+        *,
+        sum(labelled) OVER of_workload / sum(need) OVER of_workload AS label_rate,
+        -- chi-square of the label rates
+        (sum_steady(labelled ** 2 / need) OVER of_workload - sum(labelled) OVER of_workload * label_rate)
+            / nullif(label_rate * (1 - label_rate), 0) AS unlike,
+        count(*) OVER of_workload - 1 AS df
+    FROM cells
+    WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
+),
+placed AS (
+    SELECT
+        *,
+        -- more than chance explains in five cases of six: a stratum too many costs little, one too few is a bias
+        coalesce(unlike > df + sqrt(2 * df), false) AS differs,
+        differs AND labelled >= 2 AS apart
+    FROM rated
+)
+SELECT
+    slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
+    CASE WHEN apart THEN model END AS model,
+    CASE WHEN apart THEN pool END AS pool,
+    CASE WHEN apart THEN route END AS route,
+    CASE WHEN apart THEN part_s END AS part_s,
+    any_value(differs) AS differs,
+    sum(need)::BIGINT AS need, sum(labelled)::BIGINT AS labelled, sum(passed)::BIGINT AS passed,
+    sum(COLUMNS('_(tokens|squares)$'))
+FROM placed
+GROUP BY ALL

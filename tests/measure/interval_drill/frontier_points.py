@@ -1,0 +1,109 @@
+"""Scenarios of `frontier`: load bins of a few windows each, whose pass rates vary from window to window."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from goodput.join.workloads import workload_rows
+from goodput.plumbing.contracts import arrow_schema, contract_names
+from goodput.plumbing.graph import closure
+from goodput.plumbing.parameters import register
+from goodput.plumbing.sql_files import compute, connect
+from goodput.settings.model import Quality, Settings, Workload
+from measure.interval_drill.line import Lines, Trial, line
+from measure.interval_drill.populations import shaped
+from river import START_S
+
+ROUTES = 1000
+WINDOW_S = 300
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Every route has these bins of so many windows, each with a load of its own; the first one is judged."""
+
+    windows: Sequence[int]
+    requests: int = 200
+    pass_rate: float = 0.85
+    spread: float = 0.05  # standard deviation of a window's pass rate
+    label_rate: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        labels = "" if self.label_rate == 1 else f", labels {100 * self.label_rate:g} %"
+        return f"bins of {self.windows} windows, p {self.pass_rate:g} +- {self.spread:g}{labels}"
+
+    def run(self, seed: int) -> Trial:
+        """Intervals of the first bin's goodput ratio, and what such windows hold on average."""
+        found = self._measured(self._load_windows(np.random.default_rng(seed)))
+        first = found.filter(pl.col("windows") == self.windows[0]).unique("route").sort("route")
+        columns = (first[name].fill_null(np.nan).to_numpy() for name in RATIO)
+        return Trial(*columns, np.full(first.height, self.pass_rate))
+
+    def _load_windows(self, random: np.random.Generator) -> pl.DataFrame:
+        place = np.repeat(np.arange(len(self.windows)), self.windows)
+        shape = (ROUTES, place.size)
+        arrivals = np.broadcast_to(np.round(self.requests * 1.3**place).astype(int), shape)
+        size = self.pass_rate * (1 - self.pass_rate) / self.spread**2 - 1 if self.spread else 0
+        rates = random.beta(self.pass_rate * size, (1 - self.pass_rate) * size, shape) if size else self.pass_rate
+        passing = random.binomial(arrivals, rates)
+        labelled = random.binomial(arrivals, self.label_rate)
+        accepted = random.hypergeometric(passing, arrivals - passing, labelled)
+        route = np.broadcast_to(np.arange(ROUTES)[:, None], shape)
+        start = np.broadcast_to(np.arange(place.size), shape) * WINDOW_S + START_S
+        return pl.DataFrame(
+            {
+                "start": start.ravel(),
+                "route": [f"r{n:04}" for n in route.ravel()],
+                "arrivals": arrivals.ravel(),
+                "labelled": labelled.ravel(),
+                "accepted": accepted.ravel(),
+            }
+        ).select(
+            window_start=pl.from_epoch("start").dt.cast_time_unit("us").dt.replace_time_zone("UTC"),
+            window_s=pl.lit(WINDOW_S),
+            workload=pl.lit("qa"),
+            pool=pl.lit("p1"),
+            route="route",
+            replicas=pl.lit(["a"]),
+            arrivals="arrivals",
+            ended="arrivals",
+            succeeded="arrivals",
+            accepted="accepted",
+            need="arrivals",
+            labelled="labelled",
+            gates=pl.lit([], pl.List(pl.String)),
+            gated_counts=pl.lit([], pl.List(pl.Int64)),
+            failing_counts=pl.lit([], pl.List(pl.Int64)),
+        )
+
+    @staticmethod
+    def _measured(load_windows: pl.DataFrame) -> pl.DataFrame:
+        settings = Settings(workloads={"qa": Workload(quality=Quality())})
+        with connect() as connection:
+            connection.register("load_windows", shaped("load_windows", load_windows))
+            connection.register("goodput", arrow_schema("goodput").empty_table())
+            register(connection, "workload_rules", workload_rows(settings))
+            for name in closure(["frontier"], contract_names()):
+                compute(connection, name)
+            return pl.DataFrame(connection.sql("FROM frontier WHERE slice = 'route' AND windows > 0").to_arrow_table())
+
+
+RATIO = ("goodput_ratio_ci_low", "goodput_ratio_ci_high", "goodput_ratio")
+
+SCENARIOS = (
+    *(Bins([windows, 6, 8]) for windows in (1, 2, 3, 10, 30)),
+    Bins([2]),
+    Bins([3], spread=0.02, pass_rate=0.97),
+    Bins([10, 6], label_rate=0.1),
+    Bins([4, 6], spread=0.0),
+)
+
+
+def lines() -> Lines:
+    """Every scenario."""
+    for number, bins in enumerate(SCENARIOS):
+        yield line("frontier", bins.name, bins.run(3000 + 2 * number), bins.run(3001 + 2 * number))

@@ -1,0 +1,99 @@
+"""One line of the drill: how often an interval held the truth, and how wide it was beside one that would just hold."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import beta
+
+HELD = (0.93, 0.97)
+WIDER = 1.25  # what an interval that holds too often may be wider than a valid one
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Intervals of many windows with the truth of each: arrays of one length, in one unit."""
+
+    low: np.ndarray
+    high: np.ndarray
+    point: np.ndarray
+    truth: np.ndarray
+    scale: float = 1.0  # the unit is divided by this for printing
+    exact: tuple[np.ndarray, np.ndarray] | None = None  # an interval that is known to hold, where there is one
+
+    @property
+    def held(self) -> np.ndarray:
+        """Whether each interval holds its truth, to rounding."""
+        slack = 1e-9 * (1 + np.abs(self.truth))
+        return (self.low <= self.truth + slack) & (self.high >= self.truth - slack)
+
+    @property
+    def width(self) -> float:
+        """Mean width."""
+        return float(np.mean(self.high - self.low)) / self.scale
+
+    @property
+    def valid_width(self) -> float:
+        """Mean width of the exact interval; else of one width around the point that just holds 95 % of these truths."""
+        if self.exact is not None:
+            return float(np.mean(self.exact[1] - self.exact[0])) / self.scale
+        return float(2 * np.quantile(np.abs(self.point - self.truth), 0.95, method="higher")) / self.scale
+
+
+@dataclass(frozen=True)
+class Line:
+    """Coverage on the test seed, width against the calibration seed's."""
+
+    relation: str
+    scenario: str
+    held: int
+    runs: int
+    width: float
+    valid_width: float | None  # None: the interval is a bound, and holds always
+    promised: tuple[float, float] = HELD
+
+    @property
+    def coverage(self) -> float:
+        """Share of the windows whose interval holds the truth."""
+        return self.held / self.runs
+
+    @property
+    def wider(self) -> float | None:
+        """Width as a multiple of a valid interval's."""
+        return self.width / self.valid_width if self.valid_width else None
+
+    @property
+    def kept(self) -> bool:
+        """Whether coverage is as promised; more only where the interval is not too wide."""
+        low, high = self.promised
+        if not low <= self.coverage <= high and self.valid_width is not None:
+            return self.coverage > high and self.width <= WIDER * self.valid_width + 1e-9
+        return self.coverage >= low
+
+    def __str__(self) -> str:
+        low, high = exact_interval(self.held, self.runs)
+        valid = "" if self.wider is None else f"{self.valid_width:9.4g} {self.wider:5.2f}"
+        return (
+            f"{self.relation:<16} {self.scenario:<58} {100 * self.coverage:5.1f} ({100 * low:5.1f}..{100 * high:5.1f})"
+            f" {self.width:9.4g} {valid:<15} {'ok' if self.kept else 'BROKEN'}"
+        )
+
+
+HEADING = f"{'relation':<16} {'scenario':<58} {'held the truth, %':<20} {'width':>9} {'valid':>9} {'ratio':>5}"
+
+
+def exact_interval(held: int, runs: int) -> tuple[float, float]:
+    """Clopper and Pearson's 95 % interval of a share."""
+    low = 0.0 if held == 0 else float(beta.ppf(0.025, held, runs - held + 1))
+    high = 1.0 if held == runs else float(beta.ppf(0.975, held + 1, runs - held))
+    return low, high
+
+
+def line(relation: str, scenario: str, calibration: Trial, test: Trial, *, bound: bool = False) -> Line:
+    """Judge the test by itself and by the width that the calibration calls for."""
+    return Line(
+        relation, scenario, int(test.held.sum()), len(test.held), test.width, None if bound else calibration.valid_width
+    )
+
+
+Lines = Iterator[Line]
