@@ -96,7 +96,7 @@ RATIO = ("goodput_ratio_ci_low", "goodput_ratio_ci_high", "goodput_ratio")
 
 SCENARIOS = (
     *(Bins([windows, 6, 8]) for windows in (1, 2, 3, 10, 30)),
-    Bins([2]),
+    Bins([2, 3]),
     Bins([3], spread=0.02, pass_rate=0.97),
     Bins([10, 6], label_rate=0.1),
     Bins([4, 6], spread=0.0),
