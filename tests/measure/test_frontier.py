@@ -197,7 +197,7 @@ def test_windows_that_disagree_widen_the_interval(tmp_path: Any) -> None:
     apart = frontier(tmp_path, [row for window, n in slow.items() for row in load(window, 600, slow=n)]).to_dicts()[0]
     assert alike["goodput_ratio"] == apart["goodput_ratio"] == 0.5
     assert alike["goodput_ratio_ci_low"] == pytest.approx(wilson_low(0.5, 1800))
-    # (300^2 + 0 + 300^2) x 3 / 2 over 1800^2 is the square of the standard error; Student's t of two degrees is 4.302653
+    # (300^2 + 0 + 300^2) x 3 / 2 over 1800^2 is a squared standard error; t of two degrees of freedom is 4.302653
     worth = 0.25 / (270_000 / 1800**2 * (4.302653 / 1.959963984540054) ** 2)
     assert apart["goodput_ratio_ci_low"] == pytest.approx(wilson_low(0.5, worth))
 
