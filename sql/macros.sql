@@ -86,9 +86,10 @@ CREATE OR REPLACE TEMP MACRO quantile_within(sorted, p, variance) AS {
 -- Sums that are the same in every order of their rows: of dollars to 1e-18, of weighted tokens and seconds to 1e-12.
 CREATE OR REPLACE TEMP MACRO sum_usd(usd) AS sum(usd::DECIMAL(38, 18))::DOUBLE;
 CREATE OR REPLACE TEMP MACRO sum_steady(value) AS sum(value::DECIMAL(38, 12))::DOUBLE;
--- An attempt is bought by the token where no engine of ours served it and no cost of its replica, if any, is known.
-CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, sampled) AS
-    replica_usd IS NULL AND NOT engine_seen AND NOT coalesce(sampled, false);
+-- An attempt is bought by the token where no engine of ours served it, and its replica, if any, has no known cost and its
+-- engine shows nothing of itself.
+CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, by_engine) AS
+    replica_usd IS NULL AND NOT engine_seen AND NOT coalesce(by_engine, false);
 -- How far in a layer lies: the caller outermost.
 CREATE OR REPLACE TEMP MACRO layer_depth(layer) AS CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END;
 -- Which record's outcome counts, lowest rank first: the status of a whole call only shows that an answer began, and of

@@ -62,7 +62,7 @@ def ledger(fleet: Fleet, hours: int) -> dict[tuple[int, str | None, str], float]
     pool_of = _pools(fleet)
     seen = {replica: _seen(fleet, replica) for replica in {replica for replica, _ in pool_of}}
     for window in range(0, hours * HOUR_S, STEP_S):
-        known = {replica: pool for (replica, hour), pool in pool_of.items() if hour == window // HOUR_S}
+        known = {replica: pool for (replica, _), pool in pool_of.items()}  # all of it lies within a day
         seconds = range(window, window + STEP_S)
         here = {replica: [s for s in seconds if s in seen[replica]] for replica in known}
         for record in fleet.records:

@@ -1,13 +1,18 @@
 """What cost records are spent on, and where the requests that they name are looked for (docs/semantics.md#bills)."""
 
+from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from by_seconds import Fleet, Record
 from goodput.measure.bills import request_partitions
 from goodput.measure.cost_ledger import SETTINGS_TABLES
 from goodput.plumbing.contracts import arrow_schema
@@ -17,6 +22,7 @@ from goodput.plumbing.sql_files import compute, connect
 from goodput.plumbing.workspace import Workspace
 from goodput.settings.model import Settings
 from lakes import put
+from measure.test_ledger import charged, fleets
 
 HOUR = 498_657  # 2026-11-20T09, counted from the Unix epoch
 KNOWN = pa.table({"replica": ["r1"], "pool": ["chat"], "epoch_hour": [HOUR], "by_engine": [True]})
@@ -92,3 +98,44 @@ def test_only_hours_whose_records_name_requests_read_those_that_ended_before(tmp
     # of 10 to 12:30: from 9:30 to 13:30, an hour of life being the default
     assert [read(hour) for hour in (10, 11, 12)] == [("09", "13"), ("09", "13"), ("09", "13")]
     assert read(13) == ("13", "14")
+
+
+priced = st.builds(
+    Record,
+    usd=st.floats(0.01, 100),
+    start=st.integers(-600, 7800),
+    end=st.just(0),
+    replica=st.just(None),
+    pool=st.sampled_from([None, "p1"]),
+    model=st.just("api"),
+)
+
+
+@given(fleet=fleets, models=st.lists(priced, max_size=2), draws=st.randoms())
+@settings(max_examples=40, deadline=None)
+def test_each_source_s_money_is_in_a_bucket_or_displaced_and_buckets_are_the_ledger_s(
+    fleet: Fleet, models: list[Record], draws: Any
+) -> None:
+    bases = ("billing", "allocation", "rate_card", "overhead")
+    models = [replace(record, end=record.start + draws.choice([0, 100, 3000])) for record in models]
+    records = [replace(record, basis=draws.choice(bases)) for record in [*fleet.records, *models]]
+    fleet = replace(fleet, records=records, rates={}, price=None)
+    found = charged(fleet, (0, 1), relation="billed_buckets")
+    billed: dict[tuple[str, str], float] = defaultdict(float)
+    for number, one in enumerate(records):
+        long = one.end - one.start
+        inside = max(0, min(one.end, 7200) - max(one.start, 0)) / long if long else float(0 <= one.start < 7200)
+        billed[f"d{number % 2}", one.basis] += one.usd * inside
+    spent: dict[tuple[str, str], float] = defaultdict(float)
+    by_bucket: dict[str, float] = defaultdict(float)
+    for row in found.iter_rows(named=True):
+        spent[row["dialect"], row["basis"]] += row["usd"]
+        by_bucket[row["bucket"]] += row["usd"]
+    for source in billed.keys() | spent.keys():
+        assert spent[source] == pytest.approx(billed[source], rel=1e-9, abs=1e-9), source
+    by_bucket.pop("displaced", None)
+    ledger: dict[str, float] = defaultdict(float)
+    for row in charged(fleet, (0, 1)).iter_rows(named=True):
+        ledger[row["bucket"]] += row["usd"] or 0
+    for bucket in by_bucket.keys() | ledger.keys():
+        assert by_bucket[bucket] == pytest.approx(ledger[bucket], rel=1e-9, abs=1e-9), bucket

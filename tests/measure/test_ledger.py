@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 
 from by_seconds import Fleet, Record, Try, ledger, samples
 from goodput.measure.cost_ledger import SETTINGS_TABLES, ledger_options
+from goodput.measure.known_replicas import absent
 from goodput.measure.nodes import COST_LEDGER, WASTE
 from goodput.measure.slices import slice_cuts, slices
 from goodput.plumbing.contracts import arrow_schema
@@ -92,6 +93,7 @@ def sample_rows(replica: str, pool: str, start: int, end: int) -> list[Row]:
 def record_row(number: int, record: Record) -> Row:
     return {
         "cost_id": f"c{number}",
+        "dialect": f"d{number % 2}",
         "basis": record.basis,
         "replica": record.replica,
         "pool": record.pool,
@@ -108,6 +110,8 @@ def charged(
     attempts: Sequence[Row] = (),
     extra: Sequence[Row] = (),
     step_s: int = 300,
+    *,
+    relation: str = "cost_ledger",
 ) -> pl.DataFrame:
     """The ledger of the given hours after BEGIN_S; `attempts` and `extra` samples beside those of the fleet."""
     rows = [attempt_row(attempt) for attempt in fleet.tries] + list(attempts)
@@ -129,18 +133,22 @@ def charged(
         rates={pool: Rate(pool=(pool,), usd_per_gpu_hour=usd * 3600) for pool, usd in fleet.rates.items()},
     )
     with connect() as connection:
-        for name in COST_LEDGER.inputs:
+        for name, given in tables.items():
             schema = arrow_schema(name)
             if name == "attempts":
                 schema = schema.append(pa.field("part_hour", pa.int64()))
-            connection.register(name, pa.Table.from_pylist(tables[name], schema=schema))
+            connection.register(name, pa.Table.from_pylist(given, schema=schema))
         connection.register("billed_days", as_rows("billed_days", {"from_s": 0, "until_s": 4 * 10**9}))
-        connection.register("target_hours", as_rows("target_hours", *({"epoch_hour": HOUR + hour} for hour in hours)))
         for name in SETTINGS_TABLES:
             connection.register(name, SETTINGS_TABLES[name](chosen))
-        for relation in COST_LEDGER.relations:
-            compute(connection, relation)
-        return pl.DataFrame(connection.sql("SELECT * FROM cost_ledger").to_arrow_table())
+        with_telemetry = range(HOUR - 30, HOUR + 60)
+        connection.register("target_hours", as_rows("target_hours", *({"epoch_hour": hour} for hour in with_telemetry)))
+        compute(connection, "known_replicas")
+        connection.register("absent_replicas", as_rows("absent_replicas", *absent(connection)))
+        connection.register("target_hours", as_rows("target_hours", *({"epoch_hour": HOUR + hour} for hour in hours)))
+        for name in COST_LEDGER.relations:
+            compute(connection, name)
+        return pl.DataFrame(connection.sql(f"SELECT * FROM {relation}").to_arrow_table())
 
 
 def by_bucket(frame: pl.DataFrame) -> dict[tuple[int, str | None, str], float]:
@@ -545,6 +553,31 @@ def test_what_is_paid_for_a_pool_is_shared_by_those_seen_and_says_how_far_it_may
     rows = {row["bucket"]: row for row in wasted(charged(sampled), 3600).filter(slice="overall").to_dicts()}
     assert (rows["accepted"]["usd"], rows["accepted"]["error_usd"]) == (pytest.approx(4.0), 0)
     assert (rows["idle"]["usd"], rows["idle"]["estimated"]) == (pytest.approx(4.0), False)
+
+
+def test_a_bill_is_that_replicas_which_telemetry_knows_within_a_day() -> None:
+    """x served in the hour before and not in this one, y for ten seconds: what x is billed for is x's idle time."""
+    tries = [Try("a", "accepted", -600, -590, "x", "p"), Try("b", "accepted", 0, 10, "y", "p")]
+    bill = Record(6.0, 0, HOUR_S, "x", "p")
+    frame = charged(Fleet(tries, records=[bill]))
+    assert whole_of(frame.filter(replica="x")) == pytest.approx({"idle": 6.0})
+    assert frame.filter(pl.col("replica") == "y")["usd"].to_list() == [None]
+    beside = charged(Fleet(tries, records=[bill, Record(3.0, 0, HOUR_S, "y", "p")]))
+    assert whole_of(beside.filter(replica="x")) == pytest.approx({"idle": 6.0})
+    assert whole_of(beside) == pytest.approx({"idle": 9.0 - 3.0 / 360, "accepted": 3.0 / 360})
+    # a day and more after it was last seen nobody knows it, nor its pool
+    late = Record(6.0, 25 * HOUR_S, 26 * HOUR_S, "x", "p")
+    assert whole_of(charged(Fleet(tries[:1], records=[late]), (23,))) == {}
+    assert whole_of(charged(Fleet(tries[:1], records=[late]), (25,))) == pytest.approx({"unattributed": 6.0})
+    near = Record(6.0, 23 * HOUR_S, 24 * HOUR_S, "x", "p")
+    assert whole_of(charged(Fleet(tries[:1], records=[near]), (23,))) == pytest.approx({"idle": 6.0})
+
+
+def test_a_pool_is_paid_while_none_of_its_replicas_is_seen() -> None:
+    tries = [Try("a", "accepted", -600, -590, "x", "p")]
+    frame = charged(Fleet(tries, records=[Record(6.0, 0, HOUR_S, pool="p"), Record(1.0, 0, HOUR_S, pool="q")]))
+    assert whole_of(frame) == pytest.approx({"idle": 6.0, "unattributed": 1.0})
+    assert set(frame.filter(bucket="idle").select("pool", "replica").iter_rows()) == {("p", None)}
 
 
 def test_what_an_engine_did_before_its_first_reading_is_not_up() -> None:

@@ -44,7 +44,7 @@ class Ledger:
             for request in requests
             for attempt in request["tries"]
         }
-        self.bought = [attempt for attempt in attempts if not self.replicas.runs(attempt)]
+        self.bought: list[Row] = []  # of a step
 
     def rows(self) -> Iterator[Row]:
         """Rows of every step of the days."""
@@ -57,19 +57,27 @@ class Ledger:
     def _of_replicas(self, span: Span) -> Iterator[Row]:
         step = Step(self.replicas, span)
         usd, unseen = step.charges()
+        self.bought = [a for a in self.attempts if _is_in(a, span) and not self._runs(a, usd, span)]
         for name, pool in self.replicas.pools.items():
-            own = [a for a in self.replicas.attempts.get(name, []) if self.replicas.runs(a) and _is_in(a, span)]
+            here = (a for a in self.replicas.attempts.get(name, []) if _is_in(a, span))
+            own = [a for a in here if self._runs(a, usd, span)]
             up, busy = length(step.up(name)), length(step.busy[name])
             cost = usd[name]
             gpus = self.replicas.rate(name)[1]
             busy_usd = None if cost is None else cost * Fraction(busy, up) if up else cost
-            if up and (name in self.replicas.priced or self.replicas.sampled.get(name)):
+            if up and (cost is not None or self.replicas.is_sampled(name, span[0])):
                 idle = None if cost is None or busy_usd is None else cost - busy_usd
                 gpu_s = gpus * Fraction(up - busy, S)
                 yield _row("idle", idle, gpu_s, 0, pool=pool, replica=name, is_there=up > busy)
             yield from self._shared(own, span, busy_usd, gpus * Fraction(busy, S))
         for pool, amount in unseen.items():
             yield _row("idle", amount, Fraction(0), 0, pool=pool)
+
+    def _runs(self, attempt: Row, usd: dict[str, Fraction | None], span: Span) -> bool:
+        """Whether an attempt takes a replica's time in a step; otherwise it is bought by the token."""
+        name = attempt["replica"]
+        is_on = name is not None and (usd[name] is not None or self.replicas.is_ours(name, span[0]))
+        return bool(attempt["engine_seen"] or is_on)
 
     def _shared(self, own: list[Row], span: Span, usd: Fraction | None, gpu_s: Fraction) -> Iterator[Row]:
         """A replica's busy time among its attempts by work."""
@@ -82,7 +90,7 @@ class Ledger:
 
     def _bought(self, span: Span) -> Iterator[Row]:
         """Attempts that are bought by the token, and what their models are billed."""
-        here = [attempt for attempt in self.bought if _is_in(attempt, span)]
+        here = self.bought
         billed: dict[str, Fraction] = defaultdict(Fraction)
         for record in self.fleet.cost_records:
             if self._is_for_model(record) and overlap(period(record), span):

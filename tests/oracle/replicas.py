@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cached_property
 
-from oracle.fleet import Fleet, Row, S, exact
+from oracle.fleet import HOUR, Fleet, Row, S, exact
 from oracle.spans import Span, overlap, union
 
 RANKS = ("billing", "allocation", "rate_card")
@@ -33,21 +33,20 @@ class Replicas:
         self.seen = {name: union(self._signs(name), pause) for name in self.pools}
 
     @cached_property
-    def priced(self) -> set[str]:
-        """Replicas that a record or a rate prices."""
-        own, pooled, _ = self.charged
-        found = {name for _, name in own} | {name for _, pool in pooled for name in self.of_pool(pool)}
-        return found | {name for name in self.pools if self.rate(name)[0] is not None}
-
-    def runs(self, attempt: Row) -> bool:
-        """Whether an attempt took a replica's time; otherwise it was bought by the token."""
-        name = attempt["replica"]
-        return bool(attempt["engine_seen"] or name in self.priced or self.sampled.get(name))
-
-    @cached_property
     def busy(self) -> dict[str, list[Span]]:
         """When each replica had an attempt in flight."""
-        return {name: union(spans_of(filter(self.runs, self.attempts.get(name, [])))) for name in self.pools}
+        return {name: union(spans_of(self.attempts.get(name, []))) for name in self.pools}
+
+    def is_sampled(self, name: str, at_ns: int) -> bool:
+        """Whether metrics of a replica were read in the hour of a moment."""
+        return any(at // HOUR == at_ns // HOUR for at in self.sampled.get(name, []))
+
+    def is_ours(self, name: str, at_ns: int) -> bool:
+        """Whether an engine itself shows a replica in the hour of a moment, by its metrics or by its records."""
+        shown = spans_of(attempt for attempt in self.attempts.get(name, []) if attempt["engine_seen"])
+        hour = at_ns // HOUR
+        is_recorded = any(begin // HOUR <= hour <= max(end - 1, begin) // HOUR for begin, end in shown)
+        return is_recorded or self.is_sampled(name, at_ns)
 
     def _signs(self, name: str) -> Iterable[Span]:
         yield from spans_of(self.attempts.get(name, []))

@@ -27,10 +27,10 @@ def reconcile(
     config: Config = None,
     lake: LakeRoot = None,
 ) -> None:
-    """Reconcile bills with what is published: billed = counted + displaced + outside, to the dollar.
+    """Reconcile bills with what is published: in which bucket every billed dollar is, or why in none.
 
-    Days without telemetry before the first or after the last that has some are outside. What a better basis displaces
-    is not counted twice: bills before allocations before rate cards. What counts is in the buckets below.
+    billed = counted + displaced + outside. Days before the first with telemetry and after the last are outside. What a
+    better basis displaces is not counted twice: bills come before allocations, these before rate cards.
 
     Example:
       goodput reconcile

@@ -12,6 +12,7 @@ from goodput.measure import (
     disruptions,
     frontier,
     id_hours,
+    known_replicas,
     reconciliation,
     replicas,
     warnings,
@@ -32,6 +33,16 @@ COVERAGE = Node(
     lookaround=coverage.lookaround,
     from_batch={"target_hours": target_hours},
 )
+KNOWN_REPLICAS = Node(
+    "known_replicas",
+    "measure",
+    ("known_replicas",),
+    "Replicas that telemetry shows in an hour.",
+    known_replicas.compute_hours,
+    lookaround=known_replicas.lookaround,
+    from_settings={"ledger_options": cost_ledger.ledger_options},
+    from_batch={"target_hours": target_hours},
+)
 COST_LEDGER = Node(
     "cost_ledger",
     "measure",
@@ -40,8 +51,15 @@ COST_LEDGER = Node(
     cost_ledger.compute_hours,
     lookaround=cost_ledger.lookaround,
     from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
-    from_batch={"target_hours": target_hours, "billed_days": bills.billed_days},
-    beside=cost_ledger.bills_and_prices,
+    from_batch={
+        "target_hours": target_hours,
+        "billed_days": bills.billed_days,
+        "absent_replicas": known_replicas.absent_replicas,
+    },
+    beside=lambda context, hour: (
+        cost_ledger.bills_and_prices(context, hour),
+        known_replicas.absent_in(context, hour),
+    ),
     apart=frozenset({"cost_records", "token_prices"}),
     also=bills.billed_hours,
     span={"requests": bills.request_partitions},
@@ -69,6 +87,15 @@ WASTE = Node(
     from_batch={"grains": grains},
     span={"requests": bills.wasted_request_partitions},
 )
+QUALITY = Node(
+    "quality",
+    "measure",
+    ("quality",),
+    "What evaluators and the quality gate say of delivered answers.",
+    compute_sql,
+    lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
+    from_batch={"grains": grains},
+)
 WINDOWS = Node(
     "windows",
     "measure",
@@ -90,21 +117,25 @@ WINDOWS = Node(
 REPLICAS = Node(
     "replicas",
     "measure",
-    ("cache_by_replica", "replica_histograms", "replica_windows"),
+    ("cache_by_replica", "cache_effect", "replica_histograms", "replica_windows"),
     "Caches, queues, gauges and histograms of each replica.",
     replicas.compute_windows,
     lookaround=replicas.lookaround,
-    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options},
+    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options, **replicas.SETTINGS_TABLES},
     from_batch={"grains": grains, "measured_range": measured_range},
 )
 FRONTIER = Node(
     "frontier",
     "measure",
     ("frontier",),
-    "Goodput by offered load, from the load windows of the last busy week.",
-    compute_sql,
-    from_settings={"workload_rules": workload_rows},
-    span={"load_windows": frontier.last_busy_week, "goodput": frontier.last_busy_week},
+    "Goodput by offered load, and the knee, from the load windows of the last busy week.",
+    frontier.compute_frontier,
+    from_settings={"workload_rules": workload_rows, **frontier.SETTINGS_TABLES},
+    span={
+        "load_windows": frontier.last_busy_week,
+        "goodput": frontier.last_busy_week,
+        "disruptions": frontier.last_busy_days,
+    },
 )
 DISRUPTIONS = Node(
     "disruptions",
@@ -169,9 +200,11 @@ WARNINGS = Node(
 
 NODES = (
     COVERAGE,
+    KNOWN_REPLICAS,
     COST_LEDGER,
     RECONCILIATION,
     WASTE,
+    QUALITY,
     WINDOWS,
     REPLICAS,
     FRONTIER,

@@ -55,6 +55,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "sample_options": _parameter(
         "For how long a reading of a replica's metrics holds; one row.", [("staleness_ns", _INT)]
     ),
+    "cache_options": _parameter(
+        "The least share of a prompt that was found in the cache for a hit; one row.", [("hit_min_ratio", _FLOAT)]
+    ),
     "ledger_options": _parameter(
         "Length of the cost ledger's windows, staleness of readings, how many hours on a request may end, and how long "
         "before the end of a cost record the request that it names may have; one row.",
@@ -79,6 +82,15 @@ PARAMETERS: Mapping[str, Parameter] = {
                 ("load_tolerance_ratio", "from_s", "until_s", "observed_from_s", "observed_until_s"),
                 _FLOAT,
             ),
+        ],
+    ),
+    "frontier_options": _parameter("Whether disrupted windows count; one row.", [("include_disrupted", _FLAG)]),
+    "knee_fits": _parameter(
+        "The knee of each route and pool, requests per second and replica, as it was fitted.",
+        [
+            *_columns(("slice", "name"), _TEXT),
+            *_columns(("knee_rps", "knee_ci_low_rps", "knee_ci_high_rps"), _FLOAT),
+            ("knee_censored", _FLAG),
         ],
     ),
     "disruption_caps": _parameter(
@@ -163,6 +175,10 @@ PARAMETERS: Mapping[str, Parameter] = {
     "declared_models": _parameter(
         "The model of replicas that name none; the first that matches counts.",
         [("ordinal", pa.int32()), *_columns(("pool", "replica"), _TEXTS), ("model", _TEXT)],
+    ),
+    "absent_replicas": _parameter(
+        "Replicas that bills name in hours in which telemetry does not show them, and does within a day.",
+        [("epoch_hour", _INT), *_columns(("replica", "pool"), _TEXT), ("by_engine", _FLAG)],
     ),
     "cost_rules": _parameter(
         "Tags that name what a bill's line is for, and which lines count; one row.",

@@ -1,6 +1,6 @@
 -- description: What the records of each billing source were spent on, hour by hour: the ledger's buckets, and what a better basis displaces (docs/semantics.md#reconciliation)
 -- grain: epoch_hour, dialect, basis, bucket
--- reads: cost_ledger, model_bills, pool_idle, recorded_charges, replica_costs, replica_time
+-- reads: charged_pieces, cost_ledger, model_bills, named_costs, pool_idle, recorded_charges, replica_costs, replica_time
 -- unit: of several sources that pay for one replica, pool or model, each bears its part of every bucket
 WITH pool_paid AS (
     SELECT pool, step_s, rank, sum_usd(usd) AS usd
@@ -54,9 +54,9 @@ replica_buckets AS (
     GROUP BY ALL
 ),
 model_buckets AS (
-    SELECT model, epoch_us(window_start) // 1000000 AS step_s, bucket, sum_usd(usd) AS usd
-    FROM cost_ledger
-    WHERE gpu_s IS NULL AND attempt_id IS NOT NULL AND basis IN ('billing', 'allocation', 'rate_card')
+    SELECT model, step_s, bucket, sum_usd(usd) AS usd
+    FROM charged_pieces
+    WHERE gpu_s IS NULL AND basis IN ('billing', 'allocation', 'rate_card')
     GROUP BY ALL
 ),
 spent AS (
@@ -86,11 +86,11 @@ spent AS (
     WHERE level = 'pool' AND is_pool_known AND NOT lasts AND (pool, step_s) NOT IN (SELECT (pool, step_s) FROM pool_seen)
     UNION ALL
     -- nothing displaces a bill
-    SELECT r.step_s, r.dialect, r.basis, 'displaced', r.usd * (1 - p.part)
+    SELECT r.step_s, r.dialect, r.basis, 'displaced', r.usd * (1 - coalesce(p.part, 0))
     FROM recorded_charges AS r
-    JOIN (SELECT pool, step_s, rank, sum(part) AS part FROM pool_parts GROUP BY ALL) AS p
+    LEFT JOIN (SELECT pool, step_s, rank, sum(part) AS part FROM pool_parts GROUP BY ALL) AS p
         ON p.pool = r.pool AND p.step_s = r.step_s AND p.rank = r.rank
-    WHERE r.level = 'pool' AND r.lasts AND r.rank > 1
+    WHERE r.level = 'pool' AND r.is_pool_known AND r.lasts AND r.rank > 1
     UNION ALL
     SELECT r.step_s, r.dialect, r.basis, b.bucket, r.usd * b.usd / nullif(m.usd, 0)
     FROM recorded_charges AS r
@@ -103,7 +103,9 @@ spent AS (
     LEFT JOIN model_bills AS m ON m.model = r.model AND m.step_s = r.step_s
     WHERE r.level = 'none' OR (r.level = 'pool' AND NOT r.is_pool_known) OR (r.level = 'model' AND (m.model IS NULL OR NOT r.is_best))
     UNION ALL
-    SELECT step_s, dialect, basis, 'overhead', usd FROM recorded_charges WHERE level = 'request'
+    SELECT step_s, dialect, basis, 'overhead', usd FROM recorded_charges WHERE level = 'request' AND NOT is_named
+    UNION ALL
+    SELECT step_s, dialect, basis, bucket, usd FROM named_costs
 )
 SELECT step_s // 3600 AS epoch_hour, dialect, basis, bucket, sum_usd(usd) AS usd
 FROM spent

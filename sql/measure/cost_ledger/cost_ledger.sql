@@ -1,6 +1,6 @@
 -- description: Every dollar once: by attempt, step and bucket, and the costs of no attempt (docs/semantics.md#money)
 -- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, tenant, basis
--- reads: charged_pieces, cost_pieces, ledger_options, ledger_pieces, model_bills, pool_idle, replica_costs, replica_hours
+-- reads: charged_pieces, cost_pieces, ledger_options, ledger_pieces, model_bills, named_costs, pool_idle, replica_costs, replica_hours
 -- kind: view
 -- unit: steps of costs.step_s, so that every window of the settings is a sum of these
 -- identity: M: in every step and pool the rows add up to what its resources cost
@@ -23,7 +23,7 @@ idle AS (
     LEFT JOIN unplaced AS u ON u.pool = c.pool AND u.step_s = c.step_s
 ),
 left_over AS (
-    SELECT c.pool, c.replica, c.model, c.step_s, c.basis, c.usd, c.gpu_s
+    SELECT c.pool, c.replica, c.model, c.workload, c.route, c.tenant, c.step_s, c.basis, c.usd, c.gpu_s
     FROM cost_pieces AS c
     LEFT JOIN model_bills AS b ON b.model = c.model AND b.step_s = c.step_s
     WHERE c.level = 'none'
@@ -35,20 +35,21 @@ entries AS (
         attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
         usd * (1 - recomputing - speculating) AS usd, gpu_s * (1 - recomputing - speculating) AS gpu_s, tokens, basis, estimated,
         usd * (1 - recomputing - speculating) * error_ratio AS error_usd,
-        usd * (1 - recomputing - speculating) * common_ratio AS common_error_usd
+        usd * (1 - recomputing - speculating) * common_ratio AS common_error_usd,
+        input_usd, cached_input_usd, output_usd
     FROM charged_pieces
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'preemption', pool, replica, model, workload, route, tenant,
         usd * recomputing, gpu_s * recomputing, redone_tokens, basis, recomputing_estimated,
-        usd * recomputing * recomputing_error_ratio, usd * recomputing * recomputing_common_ratio
+        usd * recomputing * recomputing_error_ratio, usd * recomputing * recomputing_common_ratio, NULL, NULL, NULL
     FROM charged_pieces
     WHERE redone_tokens > 0
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'speculation', pool, replica, model, workload, route, tenant,
         usd * speculating, gpu_s * speculating, rejected_draft_tokens, basis, speculating_estimated,
-        usd * speculating * speculating_error_ratio, usd * speculating * speculating_common_ratio
+        usd * speculating * speculating_error_ratio, usd * speculating * speculating_common_ratio, NULL, NULL, NULL
     FROM charged_pieces
     WHERE rejected_draft_tokens > 0
     UNION ALL
@@ -56,24 +57,32 @@ entries AS (
         NULL, NULL, step_s, 'idle', pool, replica, NULL, NULL, NULL, NULL,
         idle_usd, idle_gpu_s, 0, basis, NOT sampled OR unplaced_ratio > 0 OR error_ratio > 0,
         CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END,
-        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END
+        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END, NULL, NULL, NULL
     FROM idle
     -- whether a replica without samples and cost was idle, and whose it is, is unknown
     WHERE (usd IS NOT NULL OR sampled) AND (idle_gpu_s > 0 OR idle_usd <> 0)
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'idle', pool, NULL, NULL, NULL, NULL, NULL,
-        usd, NULL, 0, ['billing', 'allocation', 'rate_card'][rank], error_usd > 0, error_usd, error_usd
+        usd, NULL, 0, ['billing', 'allocation', 'rate_card'][rank], error_usd > 0, error_usd, error_usd, NULL, NULL, NULL
     FROM pool_idle
     UNION ALL
-    SELECT NULL, NULL, step_s, 'overhead', pool, NULL, model, NULL, NULL, NULL, sum_usd(usd), NULL, 0, 'overhead', false, 0, 0
-    FROM cost_pieces
-    WHERE level = 'request'
+    SELECT
+        attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
+        sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL
+    FROM named_costs
     GROUP BY ALL
     UNION ALL
     SELECT
-        NULL, NULL, step_s, 'unattributed', pool, replica, model, NULL, NULL, NULL,
-        sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0, 0
+        NULL, NULL, step_s, 'overhead', pool, NULL, model, workload, route, tenant,
+        sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL
+    FROM cost_pieces
+    WHERE level = 'request' AND coalesce(request_key, session_id) IS NULL
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        NULL, NULL, step_s, 'unattributed', pool, replica, model, workload, route, tenant,
+        sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0, 0, NULL, NULL, NULL
     FROM left_over
     GROUP BY ALL
 )

@@ -1,26 +1,10 @@
--- description: Replicas known to telemetry, hour by hour: the pool that they serve and what the settings charge for them
+-- description: Replicas whose cost of an hour is known or asked for: the pool that they serve and what the settings charge for them
 -- grain: replica, epoch_hour
--- reads: ledger_pieces, rates, replica_samples
--- A replica's pool is the one most of its attempts of the hour name, else its samples: so slices agree with those of `goodput`.
-WITH reported AS (
-    SELECT replica, step_s // 3600 AS epoch_hour, pool, count(*) AS times, true AS attempted, bool_or(engine_seen) AS by_engine
-    FROM ledger_pieces
-    WHERE replica IS NOT NULL
-    GROUP BY ALL
+-- reads: absent_replicas, known_replicas, rates
+WITH known AS (
+    SELECT replica, epoch_hour, pool, sampled, by_engine FROM known_replicas
     UNION ALL
-    SELECT replica, sampled_ns // 3600000000000, pool, count(*), false, true
-    FROM replica_samples
-    WHERE layer = 'engine'
-    GROUP BY ALL
-),
-known AS (
-    SELECT
-        replica, epoch_hour,
-        first(pool ORDER BY attempted DESC, times DESC, pool) FILTER (WHERE pool IS NOT NULL) AS pool,
-        bool_or(NOT attempted) AS sampled,
-        bool_or(by_engine) AS by_engine
-    FROM reported
-    GROUP BY replica, epoch_hour
+    SELECT replica, epoch_hour, pool, false, by_engine FROM absent_replicas
 ),
 rated AS (
     SELECT k.replica, k.pool, r.usd_per_s, r.gpus

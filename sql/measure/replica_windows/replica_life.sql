@@ -7,7 +7,7 @@ WITH within_reach AS (
         replica, greatest(started_ns, (part_hour - reach_h) * 3600000000000) AS from_ns, greatest(ended_ns, started_ns) AS until_ns
     FROM attempts
     CROSS JOIN ledger_options
-    WHERE replica IS NOT NULL AND ended_ns IS NOT NULL
+    WHERE replica IS NOT NULL
 ),
 served AS (
     SELECT
