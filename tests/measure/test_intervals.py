@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they promise: a quick form of `make drill-intervals` (docs/semantics.md#intervals)."""
+"""Intervals hold the truth as often as promised: a quick `make drill-intervals` (docs/semantics.md#intervals)."""
 
 from dataclasses import replace
 
