@@ -26,6 +26,8 @@ SELECT
     count(*) FILTER (WHERE verdict = 'unlabelled') AS unlabelled_requests,
     count(*) FILTER (WHERE verdict = 'accepted') AS accepted_requests,
     count(*) FILTER (WHERE needs_label) AS need_label,
+    count(*) FILTER (WHERE pass_quality) AS judged_passed,
+    count(*) FILTER (WHERE NOT pass_quality) AS judged_failed,
     count(sole_failing_gate) AS sole_failing,
     min(sole_failing_gate) AS first_sole_gate,
     max(sole_failing_gate) AS last_sole_gate,

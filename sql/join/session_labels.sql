@@ -13,6 +13,7 @@ SELECT
     subject_id,
     NULL::VARCHAR AS request_key,
     NULL::VARCHAR AS workload,
+    NULL::TIMESTAMPTZ AS request_at,
     evaluator,
     score,
     label,

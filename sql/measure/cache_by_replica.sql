@@ -1,6 +1,6 @@
 -- description: How much of its input each replica found in its cache, by its attempts and by its own counters (docs/semantics.md#cache-and-replicas)
 -- grain: window_start, window_s, replica
--- reads: attempts, grains, replica_counts, replica_grid
+-- reads: attempts, cache_options, grains, replica_counts, replica_grid
 WITH looked_up AS (
     SELECT
         g.window_s, a.ended_ns // 1000000000 // g.window_s * g.window_s AS start_s, a.replica,
@@ -8,11 +8,18 @@ WITH looked_up AS (
         count(*) FILTER (WHERE cached_input_tokens IS NOT NULL AND input_tokens > 0) AS lookups,
         sum(input_tokens) FILTER (WHERE cached_input_tokens IS NOT NULL) AS input_tokens,
         sum(cached_input_tokens) FILTER (WHERE input_tokens IS NOT NULL) AS cached_input_tokens,
-        count(ttft_s) FILTER (WHERE answered AND cached_input_tokens > 0) AS n_ttft_hit,
-        count(ttft_s) FILTER (WHERE answered AND cached_input_tokens = 0) AS n_ttft_miss,
-        quantile_cont(ttft_s, [0.5, 0.95]) FILTER (WHERE answered AND cached_input_tokens > 0) AS q_hit,
-        quantile_cont(ttft_s, [0.5, 0.95]) FILTER (WHERE answered AND cached_input_tokens = 0) AS q_miss
-    FROM (SELECT *, outcome = 'ok' AND input_tokens > 0 AS answered FROM attempts) AS a
+        count(ttft_s) FILTER (WHERE is_hit) AS n_ttft_hit,
+        count(ttft_s) FILTER (WHERE NOT is_hit) AS n_ttft_miss,
+        quantile_cont(ttft_s, [0.5, 0.95]) FILTER (WHERE is_hit) AS q_hit,
+        quantile_cont(ttft_s, [0.5, 0.95]) FILTER (WHERE NOT is_hit) AS q_miss
+    FROM (
+        SELECT
+            t.*,
+            -- a few cached tokens, such as those of a chat template, save nobody any time
+            CASE WHEN outcome = 'ok' THEN ratio(cached_input_tokens, input_tokens) >= o.hit_min_ratio END AS is_hit
+        FROM attempts AS t
+        CROSS JOIN cache_options AS o
+    ) AS a
     CROSS JOIN grains AS g
     WHERE a.replica IS NOT NULL AND a.ended_ns IS NOT NULL
     GROUP BY ALL

@@ -6,6 +6,7 @@ WITH timed AS MATERIALIZED (
     SELECT
         epoch_us(arrived_at) // 1000000 // base_s * base_s AS start_s,
         workload, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route, replica,
+        arrived_at, TRY_CAST(attributes->>'$.offered_rps' AS DOUBLE) AS declared_rps,
         verdict, needs_label, COLUMNS('^pass_'),
         latency_bucket(ttft_s) AS ttft_bucket, latency_bucket(tpot_s) AS tpot_bucket, latency_bucket(e2e_s) AS e2e_bucket
     FROM requests
@@ -20,6 +21,9 @@ arrived AS MATERIALIZED (
         start_s, workload, pool, route,
         row_number() OVER ()::INTEGER AS group_id,
         count(*) AS arrivals,
+        min(arrived_at) AS first_arrived_at,
+        max(arrived_at) AS last_arrived_at,
+        CASE WHEN count(declared_rps) = count(*) AND min(declared_rps) = max(declared_rps) THEN min(declared_rps) END AS declared_rps,
         count(*) FILTER (WHERE verdict <> 'in_flight') AS ended,
         count(*) FILTER (WHERE pass_success) AS succeeded,
         count(*) FILTER (WHERE verdict = 'accepted') AS accepted,

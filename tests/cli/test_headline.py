@@ -113,12 +113,13 @@ def test_replicas_that_only_records_and_only_metrics_show_are_named(
     config.write_text(SETTINGS)
     run_at(config)
     print_headline(config, None)
-    warned = "Replicas in records alone: r; in metrics alone: vllm-0."
-    assert warned in capsys.readouterr().out
+    # r was busy for 50 s, vllm-0 read for 60 s, at a dollar a second
+    warned = "- high: Replicas in records alone: r; in metrics alone: vllm-0. They cost $50.00 and $60.00"
+    assert warned in " ".join(capsys.readouterr().out.split())
     config.write_text(SETTINGS + '[replicas.vllm-0]\nnames = ["r"]\n')
     run_at(config)
     print_headline(config, None)
-    assert warned not in capsys.readouterr().out
+    assert "in metrics alone" not in " ".join(capsys.readouterr().out.split())
 
 
 def test_workloads_without_a_quality_gate_are_named_beside_those_that_have_one() -> None:

@@ -208,6 +208,16 @@ def test_lines_of_json_are_read_by_their_paths(tmp_path: Path) -> None:
     assert columns(first, list(wanted)) == wanted
 
 
+def test_attributes_of_json_lines_are_kept_by_key_or_by_way_inwards(tmp_path: Path) -> None:
+    line = {"kind": "llm.call", "t0": START_NS // 10**6, "model": "m", "meta": {"team": "blue", "size": 3}}
+    dotted = line | {"meta.team": "red", "meta": None}
+    path = put(tmp_path / "calls.log", *(json.dumps(one) for one in (line, dotted, {**line, "meta": {}})))
+    kept = settings(dialects={"calls": LINES}, attributes={"keep": ["meta.team", "meta.size", "absent"]})
+    (block,) = list(open_file(landed(path), kept)[1])
+    found = [row["attributes"] and json.loads(row["attributes"]) for row in block.tables["serving_records"].to_dicts()]
+    assert found == [{"meta.team": "blue", "meta.size": "3"}, {"meta.team": "red"}, None]
+
+
 def test_a_change_of_a_dialect_makes_other_sources_of_the_same_bytes(tmp_path: Path) -> None:
     path = put(tmp_path / "a.jsonl", "{}")
     changed = {**ACME, "fields": {**ACME["fields"], "model": "acme.model"}}

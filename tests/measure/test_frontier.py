@@ -4,7 +4,7 @@ See docs/semantics.md#frontier.
 """
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, log
 from typing import Any
 
 import polars as pl
@@ -12,13 +12,14 @@ import pyarrow as pa
 import pytest
 
 from goodput.join.workloads import workload_rows
+from goodput.measure.frontier import fit_between, options
 from goodput.plumbing.contracts import arrow_schema, contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.lake import write_parquet
 from goodput.plumbing.parameters import register
-from goodput.plumbing.sql_files import compute, connect
-from goodput.settings.model import Quality, Settings, Workload
-from river import START_S, Parts, Row, Stretch, at_ns, judged, measure, one_workload
+from goodput.plumbing.sql_files import connect
+from goodput.settings.model import Disruptions, Quality, Settings, Workload
+from river import START_S, Parts, Row, Stretch, at, at_ns, judged, measure, one_workload
 
 WINDOW_S = 300
 TTFT = one_workload(ttft_s=1.0)
@@ -60,7 +61,7 @@ def frontier(
     cost_usd: float | None = None,
 ) -> pl.DataFrame:
     """Rows of frontier by route, where all requests are of one."""
-    return frontiers(tmp_path, requests, replicas, settings, cost_usd).filter(slice="route")
+    return frontiers(tmp_path, requests, replicas, settings, cost_usd=cost_usd).filter(slice="route")
 
 
 def frontiers(
@@ -68,7 +69,9 @@ def frontiers(
     requests: Sequence[Row],
     replicas: Sequence[str | None] = ("a", "b"),
     settings: Settings = TTFT,
+    *,
     cost_usd: float | None = None,
+    disruptions: Sequence[Row] = (),
 ) -> pl.DataFrame:
     """Rows of frontier; requests without a replica go to these in turn, and each window of a slice costs `cost_usd`."""
     attempts = [
@@ -83,8 +86,9 @@ def frontiers(
         connection.register("load_windows", made.load_windows.to_arrow().cast(arrow_schema("load_windows")))
         connection.register("goodput", made.goodput.with_columns(cost_usd=pl.lit(cost_usd)).to_arrow())
         register(connection, "workload_rules", workload_rows(settings))
-        for name in closure(["frontier"], contract_names()):
-            compute(connection, name)
+        connection.register("disruptions", pa.Table.from_pylist(list(disruptions), schema=arrow_schema("disruptions")))
+        register(connection, "frontier_options", options(settings))
+        fit_between(connection, closure(["frontier"], contract_names()))
         rows = pl.DataFrame(connection.sql("FROM frontier").to_arrow_table())
     return rows.sort("slice", "pool", "route", "load_bin")
 
@@ -108,21 +112,95 @@ def test_load_is_arrivals_per_replica_and_outcomes_are_those_of_the_arrivals(tmp
 
 def test_the_knee_is_the_highest_sustained_load_and_replicas_follow_from_it(tmp_path: Any) -> None:
     found = frontier(tmp_path, load(0, 600) + load(2, 900, slow=9) + load(4, 1200, slow=240))
+    # 9 of 900 are just the 1 % that may fail, 240 of 1200 too many: the line through both meets 1 % at the former
     assert list(found.drop_nulls("load_rps")["is_sustained"]) == [True, True, False]
     row = found.to_dicts()[0]
-    assert (row["knee_rps"], row["knee_is_last"]) == (1.5, False)
+    assert (row["knee_rps"], row["knee_censored"]) == (1.5, False)
     assert (row["observed_min_rps"], row["observed_max_rps"], row["peak_rps"]) == (1.0, 2.0, 4.0)
     assert row["recommended_replicas"] == ceil(4.0 / 1.5 * 1.2)
 
 
 def test_a_knee_at_the_highest_load_may_lie_higher(tmp_path: Any) -> None:
-    assert set(frontier(tmp_path, load(0, 600) + load(2, 900))["knee_is_last"]) == {True}
+    row = frontier(tmp_path, load(0, 600) + load(2, 900)).to_dicts()[0]
+    assert (row["knee_rps"], row["knee_censored"], row["knee_ci_high_rps"]) == (1.5, True, None)
 
 
-def test_a_p99_that_misses_its_gate_is_no_knee(tmp_path: Any) -> None:
-    # 2 % slow is within 0.95 of the unloaded ratio, but not a p99 that holds.
+def log_odds(failing: float, judged: int) -> float:
+    """Of a share, half a request added to either side, so that none is no infinity."""
+    return log((failing + 0.5) / (judged - failing + 0.5))
+
+
+def test_a_p99_that_misses_its_gate_is_beyond_the_knee(tmp_path: Any) -> None:
+    # 2 % slow is within 0.95 of the unloaded ratio, but not a p99 that holds: the knee is where log odds reach 1 %
     found = frontier(tmp_path, load(0, 600) + load(2, 900, slow=18)).to_dicts()[0]
-    assert (found["knee_rps"], found["knee_is_last"]) == (1.0, False)
+    way = (log(0.01 / 0.99) - log_odds(0, 600)) / (log_odds(18, 900) - log_odds(0, 600))
+    assert found["knee_rps"] == pytest.approx(1.0 + 0.5 * way)
+    assert 1.38 < found["knee_rps"] < 1.39
+    assert (found["knee_censored"], found["knee_windows"]) == (False, 2)
+    assert (found["knee_ci_low_rps"], found["knee_ci_high_rps"]) == (
+        None,
+        None,
+    )  # of one window each, no spread is known
+
+
+def test_a_load_that_fares_better_than_a_lower_one_is_pooled_with_it(tmp_path: Any) -> None:
+    # 12 of 600 slow, then 0 of 900: by itself the first would be beyond the knee, pooled 12 of 1500 hold.
+    found = frontier(tmp_path, load(0, 600, slow=12) + load(2, 900) + load(4, 1200, slow=600)).to_dicts()[0]
+    assert 1.0 < found["knee_rps"] < 2.0
+    assert found["knee_censored"] is False
+
+
+def test_without_a_load_that_holds_there_is_no_knee(tmp_path: Any) -> None:
+    row = frontier(tmp_path, load(0, 600, slow=300) + load(2, 900, slow=600)).to_dicts()[0]
+    assert (row["knee_rps"], row["knee_censored"], row["recommended_replicas"]) == (None, None, None)
+    assert row["no_recommendation"] == "no_knee"
+
+
+def test_disrupted_windows_are_left_out_unless_asked(tmp_path: Any) -> None:
+    rows = load(0, 600) + load(2, 900) + load(4, 600, slow=600)
+    event = {
+        "event_id": "e1",
+        "kind": "deployment",
+        "pool": rows[0]["pool"],
+        "occurred_at": at(4 * WINDOW_S + 60),
+        "ended_at": at(5 * WINDOW_S),
+    }
+    found = frontiers(tmp_path, rows, disruptions=[event]).filter(slice="route").to_dicts()[0]
+    assert (found["knee_rps"], found["knee_censored"], found["disrupted_windows"]) == (1.5, True, 1)
+    elsewhere = frontiers(tmp_path, rows, disruptions=[event | {"pool": "another"}]).filter(slice="route").to_dicts()[0]
+    assert (elsewhere["knee_rps"], elsewhere["disrupted_windows"]) == (None, 0)
+    asked = TTFT.model_copy(update={"disruptions": Disruptions(in_frontier=True)})
+    found = frontiers(tmp_path, rows, settings=asked, disruptions=[event]).filter(slice="route").to_dicts()[0]
+    assert (found["knee_rps"], found["disrupted_windows"]) == (None, 0)
+
+
+def test_what_was_asked_for_in_a_disruption_is_a_peak_all_the_same(tmp_path: Any) -> None:
+    event = {"event_id": "e1", "kind": "restart", "occurred_at": at(2 * WINDOW_S), "ended_at": at(3 * WINDOW_S)}
+    found = frontiers(tmp_path, load(0, 600) + load(2, 900), disruptions=[event]).filter(slice="route").to_dicts()[0]
+    assert (found["observed_max_rps"], found["peak_rps"]) == (1.0, 3.0)
+
+
+def test_the_rates_that_a_sweep_declares_are_its_loads(tmp_path: Any) -> None:
+    # Runs of 100 s in windows of 300, of 2 and 3 arrivals a second; what declares nothing is no part of the sweep.
+    def run(window: int, rate: int, slow: int) -> list[Row]:
+        begin, count = window * WINDOW_S, 100 * rate
+        return [
+            judged(
+                f"{window}/{n}",
+                "slow" if n < slow else "accepted",
+                begin + 200.0,
+                start=begin + n / rate,
+                ttft_s=3.0 if n < slow else 0.5,
+                attributes=f'{{"offered_rps": "{rate}"}}',
+            )
+            for n in range(count)
+        ]
+
+    sweep = run(0, 2, 0) + run(2, 3, 30)
+    found = frontier(tmp_path, sweep + load(6, 1200, slow=1200), replicas=("a",)).to_dicts()[0]
+    way = (log(0.01 / 0.99) - log_odds(0, 200)) / (log_odds(30, 300) - log_odds(0, 200))
+    assert found["knee_windows"] == 2
+    assert found["knee_rps"] == pytest.approx(2.0 + way)
 
 
 def test_a_handful_of_requests_shows_nothing(tmp_path: Any) -> None:
@@ -164,8 +242,10 @@ def test_the_load_of_a_route_is_what_its_replicas_carried(tmp_path: Any) -> None
     assert chat["shared_ratio"] == pytest.approx(60 / 2760)
     assert [row["no_recommendation"] for row in (batch, chat, pool)] == ["shared_replicas", "shared_replicas", None]
     assert [row["recommended_replicas"] for row in (batch, chat)] == [None, None]
-    # the pool's knee is at 930 / 300 / 2 a replica, its peak 1830 / 300
-    assert pool["recommended_replicas"] == ceil(6.1 / 1.55 * 1.2)
+    # none of 930 were slow, then 915 of 1830; the peak is 1830 / 300
+    way = (log(0.01 / 0.99) - log_odds(0, 930)) / (log_odds(915, 1830) - log_odds(0, 930))
+    assert pool["knee_rps"] == pytest.approx(1.55 + 1.5 * way)
+    assert pool["recommended_replicas"] == ceil(6.1 / (1.55 + 1.5 * way) * 1.2)
     assert pool["shared_ratio"] == 0
 
 

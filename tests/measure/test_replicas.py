@@ -59,6 +59,7 @@ def rows_of(
         asked = {
             "grains": {"window_s": grain},
             "measured_range": {"from_s": START_S, "until_s": START_S + 3600},
+            "cache_options": {"hit_min_ratio": 0.5},
             "sample_options": {"staleness_ns": staleness_s * 10**9},
             "ledger_options": {
                 "step_ns": 300 * 10**9,
@@ -71,7 +72,7 @@ def rows_of(
             connection.register(name, as_rows(name, row))
         for name in REPLICAS.relations:
             compute(connection, name)
-        found = {name: made(connection, name) for name in REPLICAS.tables}
+        found = {name: made(connection, name) for name in ("cache_by_replica", "replica_windows")}
     return {
         name: {((row["window_start"].timestamp() - START_S) / 60, row["replica"]): row for row in table.to_pylist()}
         for name, table in found.items()
@@ -207,6 +208,50 @@ def test_a_gauge_that_stands_still_while_the_replica_serves_is_stale(
     assert any(row["stale"] for row in rows.values()) is stale
 
 
+def test_one_cached_token_is_no_hit() -> None:
+    """A hit has at least half of its prompt from the cache; what every prompt shares saves nobody's time."""
+    shares = [(0, 1.0), (1, 1.1), (499, 1.2), (500, 0.3), (999, 0.2)]
+    attempts = [
+        attempt(0, 10 + n, attempt_id=str(n), input_tokens=1000, cached_input_tokens=cached, ttft_s=ttft)
+        for n, (cached, ttft) in enumerate(shares)
+    ]
+    attempts.append(attempt(0, 30, input_tokens=1000, ttft_s=7.0))  # reports no cached tokens: neither
+    row = rows_of(attempts)["cache_by_replica"][0, "r"]
+    assert told(row, "n_ttft_hit", "p50_ttft_hit_s", "n_ttft_miss", "p50_ttft_miss_s") == [2, 0.25, 3, 1.1]
+
+
+def test_the_effect_of_the_cache_by_bands_of_what_was_found() -> None:
+    cached = {0: 1.0, 1: 0.9, 250: 0.8, 251: 0.7, 500: 0.6, 501: 0.5, 750: 0.4, 751: 0.3, 1000: 0.2}
+    attempts = [
+        attempt(0, 10, attempt_id=str(tokens), input_tokens=1000, cached_input_tokens=tokens, ttft_s=ttft)
+        for tokens, ttft in cached.items()
+    ]
+    attempts += [
+        attempt(0, 20, attempt_id="no ttft", input_tokens=3000, cached_input_tokens=0),
+        attempt(0, 20, attempt_id="failed", input_tokens=1000, cached_input_tokens=0, ttft_s=9.0, outcome="error"),
+        attempt(0, 20, attempt_id="half told", input_tokens=1000, ttft_s=9.0),
+        attempt(0, 20, attempt_id="nothing asked", input_tokens=0, cached_input_tokens=0, ttft_s=9.0),
+        attempt(0, 4000, attempt_id="later", input_tokens=1000, cached_input_tokens=0, ttft_s=9.0),
+        attempt(0, 301, attempt_id="elsewhere", input_tokens=8, cached_input_tokens=4, ttft_s=0.1, pool=None),
+    ]
+    with connect() as connection:
+        connection.register("attempts", pa.Table.from_pylist(attempts, schema=arrow_schema("attempts")))
+        connection.register("grains", as_rows("grains", {"window_s": 300}))
+        connection.register("measured_range", as_rows("measured_range", {"from_s": START_S, "until_s": START_S + 3600}))
+        compute(connection, "cache_effect")
+        rows = made(connection, "cache_effect").to_pylist()
+    named = ("band", "cached_above_ratio", "cached_up_to_ratio", "attempts", "input_tokens", "n_ttft", "p50_ttft_s")
+    assert [tuple(told(row, *named)) for row in rows if row["pool"] == "p"] == [
+        ("none", 0, 0, 2, 4000, 1, 1.0),
+        ("to 25 %", 0, 0.25, 2, 2000, 2, pytest.approx(0.85)),
+        ("to 50 %", 0.25, 0.5, 2, 2000, 2, pytest.approx(0.65)),
+        ("to 75 %", 0.5, 0.75, 2, 2000, 2, pytest.approx(0.45)),
+        ("to 100 %", 0.75, 1, 2, 2000, 2, pytest.approx(0.25)),
+    ]
+    (other,) = [row for row in rows if row["pool"] != "p"]
+    assert told(other, "pool", "band", "cached_input_tokens", "p99_ttft_s") == ["unknown", "to 50 %", 4, 0.1]
+
+
 def test_time_up_and_busy_is_that_of_the_union() -> None:
     """In flight 0-40 and 100-140; signs of life no further apart than 100 s: up 0-140, then 400-410 again."""
     attempts = [attempt(0, 30), attempt(20, 40), attempt(10, 15), attempt(100, 140), attempt(400, 410)]
@@ -244,7 +289,9 @@ def test_a_random_fleet_by_plain_python(seed: int) -> None:
             cache, window = (found[name][minute, replica] for name in ("cache_by_replica", "replica_windows"))
             asked = sum(a["input_tokens"] for a in both)
             assert cache["hit_ratio"] == pytest.approx(sum(a["cached_input_tokens"] for a in both) / asked)
-            hits = [a["ttft_s"] for a in both if a["outcome"] == "ok" and a["cached_input_tokens"] > 0]
+            hits = [
+                a["ttft_s"] for a in both if a["outcome"] == "ok" and 2 * a["cached_input_tokens"] >= a["input_tokens"]
+            ]
             assert cache["n_ttft_hit"] == len(hits)
             if len(hits) > 1:
                 cuts = quantiles(hits, n=20, method="inclusive")

@@ -42,6 +42,15 @@ class Sample:
         return self.size is not None and self.size < inf
 
 
+@dataclass(frozen=True)
+class Design:
+    """What holds for all strata of a workload: its policy, its pass rate if that is used, and its design effect."""
+
+    policy: str
+    rate: Fraction | None
+    effect: float
+
+
 def estimated(fleet: Fleet, window_s: int, rows: list[Row]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Accepted requests (estimate under "", bounds, interval) and their output tokens."""
     requests, tokens = [], []
@@ -72,15 +81,15 @@ def _of_workload(rows: list[Row], policy: str, window_s: int, has_quality: bool)
     if not needing:
         return
     passed = sum(row["pass_quality"] for row in labelled)
-    effect = _design_effect(needing, labelled, passed)
+    rate = Fraction(passed, len(labelled)) if labelled and policy == "estimate" else None
+    design = Design(policy, rate, _design_effect(needing, labelled, passed))
     strata, differs = _strata(needing, window_s)
     for stratum in strata:
         known = [row for row in stratum if row["pass_quality"] is not None]
         enough = policy == "estimate" and len(known) >= (2 if differs else 1)
-        overall = Fraction(passed, len(labelled)) if labelled and policy == "estimate" else None
         yield (
-            _requests(stratum, known, enough, overall, policy, effect),
-            _token_sample(stratum, known, enough, overall, policy, effect),
+            _requests(stratum, known, design, enough),
+            _token_sample(stratum, known, design, enough),
         )
 
 
@@ -126,27 +135,23 @@ def _design_effect(needing: list[Row], labelled: list[Row], passed: int) -> floa
     return effect * (student(draws - 1) / student(m - 1)) ** 2
 
 
-def _requests(
-    rows: list[Row], known: list[Row], enough: bool, overall: Fraction | None, policy: str, effect: float
-) -> Sample:
+def _requests(rows: list[Row], known: list[Row], design: Design, enough: bool) -> Sample:
     n, m, a = len(rows), len(known), sum(row["pass_quality"] for row in known)
     low, high = Fraction(a), Fraction(a + n - m)
     if not enough:
-        return Sample(Fraction(n), low, high, _unsampled(Fraction(n), low, high, overall, policy))
+        return Sample(Fraction(n), low, high, _unsampled(Fraction(n), low, high, design))
     rate = Fraction(a, m)
-    size = inf if m == n else m * (n - 1) / (n - m) / effect
-    variance = n**2 * rate * (1 - rate) / (m - 1) * (1 - Fraction(m, n)) * Fraction(effect) if m > 1 else 0
+    size = inf if m == n else m * (n - 1) / (n - m) / design.effect
+    variance = n**2 * rate * (1 - rate) / (m - 1) * (1 - Fraction(m, n)) * Fraction(design.effect) if m > 1 else 0
     return Sample(Fraction(n), low, high, n * rate, size, float(variance), rate)
 
 
-def _token_sample(
-    rows: list[Row], known: list[Row], enough: bool, overall: Fraction | None, policy: str, effect: float
-) -> Sample:
+def _token_sample(rows: list[Row], known: list[Row], design: Design, enough: bool) -> Sample:
     total, drawn, passed = (_tokens(of) for of in (rows, known, [row for row in known if row["pass_quality"]]))
     low, high = passed, passed + total - drawn
     n, m = len(rows), len(known)
     if not enough:
-        return Sample(total, low, high, _unsampled(total, low, high, overall, policy))
+        return Sample(total, low, high, _unsampled(total, low, high, design))
     if not drawn:
         point = total * Fraction(sum(row["pass_quality"] for row in known), m)
         return Sample(total, low, high, point)
@@ -156,15 +161,15 @@ def _token_sample(
     if 0 < rate < 1:
         residuals = sum((_tokens([row]) * (row["pass_quality"] - rate)) ** 2 for row in known)
         worth = min(worth, rate * (1 - rate) * drawn**2 / residuals)
-    size = inf if m == n else float(worth) * (n - 1) / (n - m) / effect
-    variance = float(total**2 * rate * (1 - rate) / worth) * m / (m - 1) * (1 - m / n) * effect if m > 1 else 0
+    size = inf if m == n else float(worth) * (n - 1) / (n - m) / design.effect
+    variance = float(total**2 * rate * (1 - rate) / worth) * m / (m - 1) * (1 - m / n) * design.effect if m > 1 else 0
     return Sample(total, low, high, total * rate, size, variance, rate)
 
 
-def _unsampled(total: Fraction, low: Fraction, high: Fraction, overall: Fraction | None, policy: str) -> Fraction:
-    if overall is not None:
-        return min(high, max(low, total * overall))
-    return low if policy == "fail" else high
+def _unsampled(total: Fraction, low: Fraction, high: Fraction, design: Design) -> Fraction:
+    if design.rate is not None:
+        return min(high, max(low, total * design.rate))
+    return low if design.policy == "fail" else high
 
 
 def _tokens(rows: Iterable[Row]) -> Fraction:
@@ -199,18 +204,15 @@ def _together(samples: list[Sample]) -> tuple[float, float]:
     return max(low, sum(s.ends[0] for s in samples)), min(high, sum(s.ends[1] for s in samples))
 
 
-def definition(fleet: Fleet, rows: list[Row], arrived: set[str]) -> str | set[str]:
-    """What is known of the quality of the requests that pass every other gate; `arrived`: workloads with none over."""
-    there = {row["workload"] for row in rows} & {*fleet.workloads}
+def definition(fleet: Fleet, rows: list[Row], workloads: set[str]) -> str:
+    """What is known of the quality of the requests that pass every other gate, among the row's workloads."""
     gated = {name for name, workload in fleet.workloads.items() if workload.get("quality") is not None}
-    if not there:  # by whose idle time and work under way it is
-        return {"full", "latency_constrained"} if arrived else "latency_constrained"
-    if not there & gated:
+    if not workloads & gated:
         return "latency_constrained"
     passing = [row for row in rows if row["needs_label"] or (row["verdict"] == "accepted")]
     judged = sum(row["needs_label"] and row["pass_quality"] is not None for row in passing)
     if judged == len(passing):
-        return "full" if passing or there <= gated else "latency_constrained"
+        return "full"
     return "estimated" if judged else "latency_constrained"
 
 

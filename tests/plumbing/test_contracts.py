@@ -20,6 +20,7 @@ TABLES = (
     *("binding_gate", "blocked_partitions"),
     *(
         "cache_by_replica",
+        "cache_effect",
         "cost_ledger",
         "cost_line_rows",
         "cost_lines",
@@ -29,9 +30,9 @@ TABLES = (
         "disruption_cost",
     ),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
-    "judged_hours",
+    *("judged_hours", "known_replicas"),
     *("label_records", "label_rows", "landed_files", "latest_window", "load_windows", "ops_events"),
-    *("price_lines", "quality_labels"),
+    *("price_lines", "quality", "quality_labels"),
     *(
         "quarantine",
         "reconciliation",
@@ -80,10 +81,10 @@ STORED = {
     },
     "measured": {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings",
-        "hour": "billed_buckets cost_ledger coverage",
+        "hour": "billed_buckets cost_ledger coverage known_replicas",
         "day": "disruptions id_hours reconciliation",
-        "windows": """cache_by_replica gate_failures goodput load_windows replica_histograms replica_windows
-            restatements waste""",
+        "windows": """cache_by_replica cache_effect gate_failures goodput load_windows quality replica_histograms
+            replica_windows restatements waste""",
     },
     "monitored": {"none": "alarm_events alarm_power alarm_series alarms"},
 }
@@ -98,7 +99,7 @@ DERIVED = {
 }  # when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
-    *("billed_buckets", "id_hours"),
+    *("billed_buckets", "id_hours", "known_replicas"),
     *("sample_records", "session_hours", "session_label_records", "span_links"),
 }
 INSIDE = {  # others are derived from these
@@ -196,6 +197,8 @@ KEYS = {
     ),
     "waste": ("window_start", "window_s", "slice", "slice_value", "workload", "model", "pool", "route", "bucket"),
     "disruptions": ("event_id",),
+    "quality": ("window_start", "window_s", "workload", "model", "evaluator", "label"),
+    "cache_effect": ("window_start", "window_s", "pool", "model", "cached_up_to_ratio"),
     "latest_window": ("window_start", "window_s"),
     "warnings": ("kind", "subject"),
     "id_hours": ("id_hash", "epoch_hour"),
@@ -361,7 +364,7 @@ def test_rules_that_follow_from_columns() -> None:
 def test_no_duration_and_no_amount_can_be_negative_or_endless() -> None:
     for table in ("serving_records", "attempts", "requests", "goodput"):
         for column in contract(table).columns:
-            if column.name in {"cost_usd", "direct_cost_usd", "cost_per_accepted_usd"}:
+            if column.name in {"cost_usd", "direct_cost_usd"} or column.name.startswith("cost_per_accepted_"):
                 continue  # a window of credits and corrections may cost less than nothing
             if column.name.endswith(("_s", "_usd", "_rps", "_tps", "_tokens")):
                 assert column.minimum in {0, 1}, (table, column.name)

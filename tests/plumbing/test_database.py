@@ -31,17 +31,10 @@ NO_GATES = GATE_SCHEMA.empty_table()
 ALARMS = ("alarms", "alarm_events", "alarm_series", "alarm_power")
 MEASURED = (  # inside the database, which answers them wherever it is
     *ALARMS,
-    *("blocked_partitions", "cache_by_replica", "cost_records", "coverage", "disruption_cost", "disruption_frequency"),
-    *(
-        "disruptions",
-        "frontier",
-        "gate_failures",
-        "goodput",
-        "latest_window",
-        "ops_events",
-        "quarantine",
-        "reconciliation",
-    ),
+    *("blocked_partitions", "cache_by_replica", "cache_effect", "cost_records", "coverage", "disruption_cost"),
+    "disruption_frequency",
+    *("disruptions", "frontier", "gate_failures", "goodput", "latest_window", "ops_events", "quality"),
+    *("quarantine", "reconciliation"),
     *("replica_histograms", "replica_names", "replica_windows", "restatements", "token_prices", "warnings", "waste"),
 )
 OF_RECORDS = ("attempts", "cost_ledger", "quality_labels", "replica_samples", "requests", "serving_records")
@@ -350,7 +343,7 @@ def test_the_same_label_in_two_files_is_kept_in_one(lake: Lake) -> None:
 def test_a_full_disk_keeps_the_old_database_and_leaves_nothing_torn(lake: Lake, gates: int, more_bytes: int) -> None:
     publish(lake, NO_GATES)
     names = pa.array([f"w{n * 7919}" for n in range(gates)], pa.string())
-    many = pa.table([names, names, pa.nulls(len(names), pa.float64()), names, names], schema=GATE_SCHEMA)
+    many = pa.table([names, names, pa.nulls(len(names), pa.float64()), names, names, names], schema=GATE_SCHEMA)
     put(lake, "goodput", HOUR, [window(accepted=1)])
     before = lake.database.read_bytes()
     folders = sorted(path.name for path in lake.root.iterdir())

@@ -96,9 +96,10 @@ goodput.toml: 27 mistakes
   sources.bench.columns.started_at: 3 is not usable
       right would be: a table of keys and values
   base: no such key
-      right would be: alarms, attributes, channels, costs, dialects, disruptions, events, label_lateness_s, lake, \
-landing, latency_origin, leave_out, limits, max_request_lifetime_s, max_session_s, metric_labels, notify, openslo, \
-prices, rates, receive, replicas, schedule, served_models, slo, sources, staleness_s, windows_s, work, workloads
+      right would be: alarms, attributes, cache_hit_min_ratio, channels, costs, dialects, disruptions, events, \
+label_lateness_s, lake, landing, latency_origin, leave_out, limits, max_request_lifetime_s, max_session_s, \
+metric_labels, notify, openslo, prices, rates, receive, replicas, schedule, served_models, slices, slo, sources, \
+staleness_s, windows_s, work, workloads
   lakes: no such key
       right would be: lake, rates
   sources.runs.constants.poool: attempts has no such column

@@ -42,7 +42,7 @@ COMMANDS = {
     "query": ("goodput.cli.query:query", "Ask the published database a question in SQL; nothing can be changed."),
     "tables": (
         "goodput.cli.tables:tables",
-        "List what can be asked: tables and views, or the columns of one with types, units and meanings.",
+        "List what can be asked: tables, views and functions, or the columns of one with types, units and meanings.",
     ),
     "compare": (
         "goodput.cli.compare:compare",

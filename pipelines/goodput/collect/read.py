@@ -38,7 +38,7 @@ def open_file(
     if is_answer(head.content):
         return replace(file, reader="query_range"), AnswerReading(file, settings, on_bytes, witness)
     return replace(file, reader="objects"), ObjectReading(
-        file, head, settings.limits, on_bytes, object_dialects(settings)
+        file, head, settings.limits, on_bytes, object_dialects(settings), settings.kept_attributes
     )
 
 

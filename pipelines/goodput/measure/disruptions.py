@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.join.workloads import workload_rows
 from goodput.measure.lookback import measured_days
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.compute import load
@@ -131,8 +132,7 @@ def disrupt(connection: duckdb.DuckDBPyConnection, batch: Batch) -> pa.Table:
     for relation in earlier[:before]:
         compute(connection, relation)
     (most,) = connection.sql("SELECT coalesce(max(windows), 0) FROM disruption_baselines").fetchall()[0]
-    longest = int(longest_s(batch.settings) // min(batch.settings.windows_s)) + 3
-    connection.register("draws", _draws(max(int(most), longest)))
+    connection.register("draws", _draws(max(int(most), 1)))
     for relation in (*earlier[before:], last):
         compute(connection, relation)
     columns = ", ".join(f'"{column.name}"' for column in contract(BY_DAY).columns)
@@ -176,7 +176,7 @@ def caps(settings: Settings) -> pa.Table:
     return as_rows("disruption_caps", *rows)
 
 
-SETTINGS_TABLES: Mapping[str, SettingsTable] = {"disruption_caps": caps}
+SETTINGS_TABLES: Mapping[str, SettingsTable] = {"disruption_caps": caps, "workload_rules": workload_rows}
 
 
 def _caps(settings: Settings) -> dict[str, float]:
@@ -185,14 +185,14 @@ def _caps(settings: Settings) -> dict[str, float]:
 
 
 def _draws(windows: int) -> pa.Table:
-    """Uniform numbers that pick windows of the baseline (u) and of the disruption (v); draw 0 takes each window once.
+    """Uniform numbers that pick windows of the baseline; draw 0 takes each window once.
 
     Drawn window by window, so that the numbers of the first windows do not hang on how many there are.
     """
-    u, v = (np.random.default_rng([_SEED, side]).random((windows, _DRAWS + 1)).ravel() for side in (0, 1))
+    u = np.random.default_rng([_SEED, 0]).random((windows, _DRAWS + 1)).ravel()
     picks = np.repeat(np.arange(windows, dtype=np.int64), _DRAWS + 1)
     draws = np.tile(np.arange(_DRAWS + 1, dtype=np.int32), windows)
-    return pa.table({"draw": draws, "pick": picks, "u": u, "v": v})
+    return pa.table({"draw": draws, "pick": picks, "u": u})
 
 
 def _moment(at_s: float) -> datetime:

@@ -1,18 +1,120 @@
-"""Which windows `frontier` is computed from; the arithmetic is sql/measure/frontier/."""
+"""Computes `frontier`: SQL up to the windows that tell where knees lie, the fit of `knee`, and SQL again.
 
-from collections.abc import Collection
+The arithmetic is sql/measure/frontier/ and `knee`.
+"""
 
+from collections.abc import Collection, Iterator, Mapping
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from goodput.measure.criteria import Gate, Goodput, Stratum
+from goodput.measure.crossing import Array
+from goodput.measure.knee import Criterion, Knee, Windows, knee
+from goodput.plumbing.compute import load, write_table
 from goodput.plumbing.hours import day_of, shifted_day
-from goodput.plumbing.node import Context
+from goodput.plumbing.node import Batch, Context, Parts, SettingsTable
+from goodput.plumbing.parameters import as_rows, register
+from goodput.plumbing.sql_files import compute, connect
+from goodput.settings.model import Settings
 
 _DAYS = 7
+_INPUTS = ("knee_windows", "knee_gates", "knee_strata")
+_FITS = "knee_fits"
 
 
 def last_busy_week(context: Context, _partition: str) -> Collection[str]:
     """Partitions of windows of the days around the last week before the newest load window."""
+    return [name for name in context.lake.catalog["goodput"].parts if day_of(name) >= _first_day(context)]
+
+
+def last_busy_days(context: Context, _partition: str) -> Collection[str]:
+    """Days of disruptions in the same time."""
+    return [day for day in context.lake.catalog["disruptions"].parts if day >= _first_day(context)]
+
+
+def _first_day(context: Context) -> str:
     load_windows = context.lake.catalog["load_windows"].parts
     busy = [day_of(name) for name, parts in load_windows.items() if any(part.rows for part in parts)]
-    if not busy:
-        return ()
-    first = shifted_day(max(busy), -_DAYS)
-    return [name for name in context.lake.catalog["goodput"].parts if day_of(name) >= first]
+    return shifted_day(max(busy), -_DAYS) if busy else "9999"
+
+
+def options(settings: Settings) -> pa.Table:
+    """Whether disrupted windows count."""
+    return as_rows("frontier_options", {"include_disrupted": settings.disruptions.in_frontier})
+
+
+SETTINGS_TABLES: Mapping[str, SettingsTable] = {"frontier_options": options}
+
+
+def compute_frontier(batch: Batch) -> Parts:
+    """Make `frontier` (docs/semantics.md#frontier)."""
+    with connect() as connection:
+        load(connection, batch)
+        fit_between(connection, batch.node.relations)
+        return {table: write_table(connection, batch, table) for table in batch.node.tables}
+
+
+def fit_between(connection: duckdb.DuckDBPyConnection, relations: Collection[str]) -> None:
+    """Compute relations in their order, and the knees as soon as what they are fitted to is there."""
+    left = set(_INPUTS)
+    for relation in relations:
+        compute(connection, relation)
+        left.discard(relation)
+        if not left and relation in _INPUTS:
+            register(connection, _FITS, _fits(connection))
+
+
+def _fits(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """The knee of each route and pool."""
+    windows, gates, strata = (
+        pl.DataFrame(connection.sql(f"FROM {name} ORDER BY ALL").to_arrow_table()) for name in _INPUTS
+    )
+    rows = []
+    for (of_slice, name), own in windows.group_by("slice", "name", maintain_order=True):
+        mine = own.select("window_start", pl.int_range(pl.len()).alias("place"))
+        both = {"slice": of_slice, "name": name}
+        fitted = _windows(own)
+        criteria: list[Criterion] = [
+            *_gates(gates.filter(**both).join(mine, on="window_start"), own.height),
+            _goodput(strata.filter(**both).join(mine, on="window_start"), fitted.ended),
+        ]
+        rows.append(both | _columns(knee(fitted, criteria)))
+    return as_rows(_FITS, *rows)
+
+
+def _columns(found: Knee) -> dict[str, object]:
+    ends = {"knee_ci_low_rps": found.low_rps, "knee_ci_high_rps": found.high_rps}
+    return {"knee_rps": found.rps, **ends, "knee_censored": found.censored}
+
+
+def _windows(rows: pl.DataFrame) -> Windows:
+    start_s = rows["window_start"].dt.epoch("us").to_numpy() / 1e6
+    names = ("carried", "replica_time_s", "load_rps", "declared_rps", "ended")
+    return Windows(start_s, float(rows["window_s"][0]), *(_values(rows, name) for name in names))
+
+
+def _values(rows: pl.DataFrame, name: str) -> Array:
+    return rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+def _spread(rows: pl.DataFrame, name: str, count: int) -> Array:
+    """A column by the place of its window; 0 where it has no row."""
+    values = np.zeros(count)
+    values[rows["place"].to_numpy()] = _values(rows, name)
+    return values
+
+
+def _gates(rows: pl.DataFrame, count: int) -> Iterator[Gate]:
+    for _, own in rows.group_by("gate", maintain_order=True):
+        yield Gate(_spread(own, "failing", count), _spread(own, "gated", count))
+
+
+def _goodput(rows: pl.DataFrame, ended: Array) -> Goodput:
+    strata = [
+        Stratum(str(own["policy"][0]), *(_spread(own, name, len(ended)) for name in ("accepted", "need", "labelled")))
+        for _, own in rows.group_by("workload", maintain_order=True)
+    ]
+    return Goodput(ended, strata)

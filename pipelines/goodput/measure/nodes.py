@@ -87,6 +87,15 @@ WASTE = Node(
     from_batch={"grains": grains},
     span={"requests": bills.wasted_request_partitions},
 )
+QUALITY = Node(
+    "quality",
+    "measure",
+    ("quality",),
+    "What evaluators and the quality gate say of delivered answers.",
+    compute_sql,
+    lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
+    from_batch={"grains": grains},
+)
 WINDOWS = Node(
     "windows",
     "measure",
@@ -108,21 +117,25 @@ WINDOWS = Node(
 REPLICAS = Node(
     "replicas",
     "measure",
-    ("cache_by_replica", "replica_histograms", "replica_windows"),
+    ("cache_by_replica", "cache_effect", "replica_histograms", "replica_windows"),
     "Caches, queues, gauges and histograms of each replica.",
     replicas.compute_windows,
     lookaround=replicas.lookaround,
-    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options},
+    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options, **replicas.SETTINGS_TABLES},
     from_batch={"grains": grains, "measured_range": measured_range},
 )
 FRONTIER = Node(
     "frontier",
     "measure",
     ("frontier",),
-    "Goodput by offered load, from the load windows of the last busy week.",
-    compute_sql,
-    from_settings={"workload_rules": workload_rows},
-    span={"load_windows": frontier.last_busy_week, "goodput": frontier.last_busy_week},
+    "Goodput by offered load, and the knee, from the load windows of the last busy week.",
+    frontier.compute_frontier,
+    from_settings={"workload_rules": workload_rows, **frontier.SETTINGS_TABLES},
+    span={
+        "load_windows": frontier.last_busy_week,
+        "goodput": frontier.last_busy_week,
+        "disruptions": frontier.last_busy_days,
+    },
 )
 DISRUPTIONS = Node(
     "disruptions",
@@ -191,6 +204,7 @@ NODES = (
     COST_LEDGER,
     RECONCILIATION,
     WASTE,
+    QUALITY,
     WINDOWS,
     REPLICAS,
     FRONTIER,

@@ -55,6 +55,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "sample_options": _parameter(
         "For how long a reading of a replica's metrics holds; one row.", [("staleness_ns", _INT)]
     ),
+    "cache_options": _parameter(
+        "The least share of a prompt that was found in the cache for a hit; one row.", [("hit_min_ratio", _FLOAT)]
+    ),
     "ledger_options": _parameter(
         "Length of the cost ledger's windows, staleness of readings, how many hours on a request may end, and how long "
         "before the end of a cost record the request that it names may have; one row.",
@@ -81,12 +84,21 @@ PARAMETERS: Mapping[str, Parameter] = {
             ),
         ],
     ),
+    "frontier_options": _parameter("Whether disrupted windows count; one row.", [("include_disrupted", _FLAG)]),
+    "knee_fits": _parameter(
+        "The knee of each route and pool, requests per second and replica, as it was fitted.",
+        [
+            *_columns(("slice", "name"), _TEXT),
+            *_columns(("knee_rps", "knee_ci_low_rps", "knee_ci_high_rps"), _FLOAT),
+            ("knee_censored", _FLAG),
+        ],
+    ),
     "disruption_caps": _parameter(
         "How long a disruption by each kind of operation may last.", [("kind", _TEXT), ("cap_s", _FLOAT)]
     ),
     "draws": _parameter(
         "Uniform numbers that draw bootstrap samples of windows; draw 0 takes each window once.",
-        [("draw", pa.int32()), ("pick", _INT), *_columns(("u", "v"), _FLOAT)],
+        [("draw", pa.int32()), ("pick", _INT), ("u", _FLOAT)],
     ),
     "gates": _parameter(
         "Every gate in the order in which verdicts are decided, and whether replicas may be loaded while it fails.",

@@ -330,6 +330,7 @@ class Disruptions(SettingsModel):
     recovery_tolerance_ratio: float = Field(default=0.10, gt=0, lt=1, allow_inf_nan=False, strict=True)
     cap_s: Seconds = 1200.0
     caps_s: dict[OpsKind, Seconds] = Field(default_factory=dict)
+    in_frontier: bool = Field(default=False, strict=True)
 
 
 class Schedule(SettingsModel):
@@ -349,6 +350,7 @@ class Settings(SettingsModel):
     max_session_s: Seconds = 14400.0
     label_lateness_s: Seconds = 14 * 86400.0
     staleness_s: Annotated[float, Field(gt=0, le=3600, strict=True)] = 300.0
+    cache_hit_min_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)] = 0.5
     attributes: Attributes = Attributes()
     dialects: dict[str, DeclaredDialect] = Field(default_factory=dict)
     leave_out: dict[str, LeaveOut] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
--- description: The baseline of each event (draw 0), and of each bootstrap sample of its windows (docs/semantics.md#disruptions)
+-- description: Hits and latency of the baseline of each event (draw 0), and of each bootstrap sample of its windows (docs/semantics.md#disruptions)
 -- grain: event_id, draw
 -- reads: disruption_baselines, draws
 -- unit: resampled are base windows, with replacement; latencies are medians of the windows' p95
@@ -13,9 +13,7 @@ picked AS (
 SELECT
     event_id, p.draw,
     ratio(sum(b.cached_input_tokens), sum(b.input_tokens)) AS hit_ratio,
-    quantile_cont(b.p95_ttft_s, 0.5) AS p95_ttft_s,
-    ratio(sum(b.accepted_millionths) / 1e6, sum(b.offered)) AS goodput_ratio,
-    ratio(sum(b.cost_nanousd) / 1e9, sum(b.accepted_millionths) FILTER (WHERE b.cost_nanousd IS NOT NULL) / 1e6) AS cost_per_accepted_usd
+    quantile_cont(b.p95_ttft_s, 0.5) AS p95_ttft_s
 FROM picked AS p
 JOIN disruption_baselines AS b USING (event_id, ordinal)
 GROUP BY event_id, p.draw

@@ -1,16 +1,19 @@
 -- description: What each ops event did to its pool compared with undisturbed windows: for how long, how bad, at what cost (docs/semantics.md#disruptions)
 -- grain: event_id
--- reads: disrupting_events, disruption_baselines, disruption_draws
--- unit: intervals are the middle 95 % of bootstrap samples that draw base windows with replacement, of disruption and baseline
+-- reads: baseline_draws, baseline_rates, disrupting_events, disruption_baselines, disruption_ends, disruption_facts
+-- unit: what happened is known but for its labels; intervals of hits, latency and recovery are the middle 95 % of bootstrap samples
 WITH measured AS (
-    SELECT event_id, any_value(COLUMNS(* EXCLUDE (event_id, draw))) FROM disruption_draws WHERE draw = 0 GROUP BY event_id
+    SELECT * FROM disruption_ends WHERE draw = 0
 ),
 intervals AS (
     SELECT
         event_id,
-        quantile_cont(COLUMNS(* EXCLUDE (event_id, draw, until_s, ended_by)), 0.025) AS '\0_low',
-        quantile_cont(COLUMNS(* EXCLUDE (event_id, draw, until_s, ended_by)), 0.975) AS '\0_high'
-    FROM disruption_draws
+        -- a sample that does not recover counts as the longest that it can take
+        quantile_cont(coalesce(e.recovery_s, e.cap_s), [0.025, 0.975]) AS recovery_s,
+        quantile_cont(b.hit_ratio, [0.025, 0.975]) AS hit_ratio,
+        quantile_cont(b.p95_ttft_s, [0.025, 0.975]) AS p95_ttft_s
+    FROM disruption_ends AS e
+    LEFT JOIN baseline_draws AS b USING (event_id, draw)
     WHERE draw > 0
     GROUP BY event_id
 ),
@@ -30,28 +33,37 @@ SELECT
     make_timestamptz((m.until_s * 1e6)::BIGINT) AS ended_at,
     m.ended_by,
     m.until_s - e.occurred_s AS duration_s,
-    m.recovery_s, CASE WHEN b.event_id IS NOT NULL THEN i.recovery_s_low END AS recovery_ci_low_s,
-    CASE WHEN b.event_id IS NOT NULL THEN i.recovery_s_high END AS recovery_ci_high_s,
+    m.recovery_s,
+    CASE WHEN b.event_id IS NOT NULL THEN i.recovery_s[1] END AS recovery_ci_low_s,
+    CASE WHEN b.event_id IS NOT NULL THEN i.recovery_s[2] END AS recovery_ci_high_s,
     coalesce(o.others, 0) AS overlapping_events,
     coalesce(b.baseline, 'none') AS baseline,
     coalesce(b.windows, 0) AS baseline_windows,
-    coalesce(m.offered, 0) AS offered, i.offered_low AS offered_ci_low, i.offered_high AS offered_ci_high,
-    coalesce(m.accepted, 0) AS accepted, i.accepted_low AS accepted_ci_low, i.accepted_high AS accepted_ci_high,
-    m.hit_ratio, i.hit_ratio_low AS hit_ci_low_ratio, i.hit_ratio_high AS hit_ci_high_ratio,
-    m.baseline_hit_ratio, i.baseline_hit_ratio_low AS baseline_hit_ci_low_ratio, i.baseline_hit_ratio_high AS baseline_hit_ci_high_ratio,
-    m.p95_ttft_s, i.p95_ttft_s_low AS p95_ttft_ci_low_s, i.p95_ttft_s_high AS p95_ttft_ci_high_s,
-    m.baseline_p95_ttft_s, i.baseline_p95_ttft_s_low AS baseline_p95_ttft_ci_low_s, i.baseline_p95_ttft_s_high AS baseline_p95_ttft_ci_high_s,
-    m.baseline_goodput_ratio, i.baseline_goodput_ratio_low AS baseline_goodput_ci_low_ratio,
-    i.baseline_goodput_ratio_high AS baseline_goodput_ci_high_ratio,
-    m.cost_usd, i.cost_usd_low AS cost_ci_low_usd, i.cost_usd_high AS cost_ci_high_usd,
-    m.cost_per_accepted_usd, i.cost_per_accepted_usd_low AS cost_per_accepted_ci_low_usd,
-    i.cost_per_accepted_usd_high AS cost_per_accepted_ci_high_usd,
-    m.baseline_cost_per_accepted_usd, i.baseline_cost_per_accepted_usd_low AS baseline_cost_per_accepted_ci_low_usd,
-    i.baseline_cost_per_accepted_usd_high AS baseline_cost_per_accepted_ci_high_usd,
-    m.excess_cost_usd, i.excess_cost_usd_low AS excess_cost_ci_low_usd, i.excess_cost_usd_high AS excess_cost_ci_high_usd,
-    m.lost_accepted, i.lost_accepted_low AS lost_accepted_ci_low, i.lost_accepted_high AS lost_accepted_ci_high
+    coalesce(f.offered, 0) AS offered,
+    coalesce(f.accepted.value, 0) AS accepted, f.accepted.low AS accepted_ci_low, f.accepted.high AS accepted_ci_high,
+    f.hit_ratio,
+    d.hit_ratio AS baseline_hit_ratio, i.hit_ratio[1] AS baseline_hit_ci_low_ratio, i.hit_ratio[2] AS baseline_hit_ci_high_ratio,
+    f.p95_ttft_s,
+    d.p95_ttft_s AS baseline_p95_ttft_s, i.p95_ttft_s[1] AS baseline_p95_ttft_ci_low_s, i.p95_ttft_s[2] AS baseline_p95_ttft_ci_high_s,
+    r.goodput.value AS baseline_goodput_ratio,
+    r.goodput.low AS baseline_goodput_ci_low_ratio, r.goodput.high AS baseline_goodput_ci_high_ratio,
+    f.cost_usd,
+    ratio(f.cost_usd, f.accepted.value) AS cost_per_accepted_usd,
+    ratio(f.cost_usd, f.accepted.high) AS cost_per_accepted_ci_low_usd,
+    ratio(f.cost_usd, f.accepted.low) AS cost_per_accepted_ci_high_usd,
+    r.cost.value AS baseline_cost_per_accepted_usd,
+    r.cost.low AS baseline_cost_per_accepted_ci_low_usd, r.cost.high AS baseline_cost_per_accepted_ci_high_usd,
+    product(f.accepted, r.cost) AS normal_cost, product({value: f.offered, low: f.offered, high: f.offered}, r.goodput) AS normal_accepted,
+    f.cost_usd - (normal_cost).value AS excess_cost_usd,
+    f.cost_usd - (normal_cost).high AS excess_cost_ci_low_usd, f.cost_usd - (normal_cost).low AS excess_cost_ci_high_usd,
+    difference(f.accepted, normal_accepted).value AS lost_accepted,
+    difference(f.accepted, normal_accepted).low AS lost_accepted_ci_low,
+    difference(f.accepted, normal_accepted).high AS lost_accepted_ci_high
 FROM measured AS m
 JOIN disrupting_events AS e USING (event_id)
+LEFT JOIN disruption_facts AS f USING (event_id)
+LEFT JOIN baseline_rates AS r USING (event_id)
+LEFT JOIN (FROM baseline_draws WHERE draw = 0) AS d USING (event_id)
 LEFT JOIN intervals AS i USING (event_id)
 LEFT JOIN based AS b USING (event_id)
 LEFT JOIN crossed AS o USING (event_id)

@@ -1,16 +1,10 @@
 -- description: Whether at most 1 % of the requests of a load bin fail each gate: then every p99 holds
 -- grain: slice, name, load_bin
--- reads: frontier_loads, frontier_windows
-WITH judged AS (
-    SELECT
-        slice, name, load_bin,
-        unnest(gates) AS gate, unnest(gated_counts) AS gated, unnest(failing_counts) AS failing
-    FROM frontier_windows
-    JOIN frontier_loads USING (slice, name, window_start)
-),
-failed AS (
+-- reads: frontier_loads, knee_gates
+WITH failed AS (
     SELECT slice, name, load_bin, gate, ratio(sum(failing), sum(gated)) AS fail_ratio
-    FROM judged
+    FROM knee_gates
+    JOIN frontier_loads USING (slice, name, window_start)
     GROUP BY ALL
 )
 SELECT slice, name, load_bin, max(fail_ratio) <= 0.01 AS p99_gates_hold

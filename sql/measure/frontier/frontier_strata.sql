@@ -1,16 +1,14 @@
 -- description: Labels of each load bin by workload: pass rates are estimated there, as labels are sampled workload by workload
 -- grain: slice, name, load_bin, workload
--- reads: frontier_loads, frontier_windows, workload_rules
+-- reads: frontier_loads, knee_strata
 WITH counted AS (
     SELECT
-        slice, name, load_bin, workload,
-        coalesce(any_value(r.unlabelled), 'estimate') AS policy,
+        slice, name, load_bin, workload, policy,
         sum(need)::BIGINT AS need,
         sum(labelled)::BIGINT AS labelled,
         ratio(sum(accepted), sum(labelled)) AS pass_rate
-    FROM frontier_windows
+    FROM knee_strata
     JOIN frontier_loads USING (slice, name, window_start)
-    LEFT JOIN workload_rules AS r USING (workload)
     GROUP BY ALL
 )
 SELECT

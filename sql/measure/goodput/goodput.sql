@@ -55,6 +55,9 @@ summed AS (
         coalesce(sum(need) FILTER (WHERE has_quality), 0)::BIGINT AS need,
         coalesce(sum(labelled) FILTER (WHERE has_quality), 0)::BIGINT AS labelled,
         ratio(sum(need), sum(passing)) AS quality_gated_ratio,
+        sum(judged)::BIGINT AS quality_judged,
+        ratio(sum(judged_passed), sum(judged)) AS quality_pass_ratio,
+        ratio(sum(accepted) FILTER (WHERE has_quality), sum(labelled)) AS quality_pass_in_bounds_ratio,
         CASE
             -- where nothing passes, it is as sure as its workloads can make it
             WHEN NOT bool_or(has_quality) OR (sum(passing) > 0 AND sum(labelled) = 0) THEN 'latency_constrained'
@@ -104,6 +107,9 @@ SELECT
     w.need AS need_label, w.labelled,
     w.quality_gated_ratio,
     ratio(w.labelled, w.need) AS quality_coverage_ratio,
+    w.quality_judged,
+    w.quality_pass_ratio,
+    w.quality_pass_in_bounds_ratio,
     w.succeeded_tokens / w.window_s AS output_tps,
     CASE WHEN NOT w.unweighted THEN w.estimate_tokens / w.window_s END AS output_token_goodput_tps,
     w.low_tokens / w.window_s AS output_token_goodput_ci_low_tps,

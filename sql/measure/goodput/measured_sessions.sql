@@ -12,11 +12,11 @@ WITH own AS (
 placed AS (
     SELECT
         * EXCLUDE (requests, retries, in_flight_requests, failed_requests, ungated_requests, over_budget_requests,
-            slow_requests, rejected_requests, unevaluable_requests, unlabelled_requests, accepted_requests, need_label,
+            slow_requests, rejected_requests, unevaluable_requests, unlabelled_requests, accepted_requests, need_label, judged_passed, judged_failed,
             sole_failing, first_sole_gate, last_sole_gate, output_tokens),
         coalesce(epoch_hour - lag(epoch_hour) OVER session > session_reach_h, true) AS begins,
         coalesce(lead(epoch_hour) OVER session - epoch_hour > session_reach_h, true) AS ends,
-        sum(COLUMNS('^(requests|retries|.*_requests|need_label|sole_failing|output_tokens)$')) OVER lately,
+        sum(COLUMNS('^(requests|retries|.*_requests|need_label|judged_.*|sole_failing|output_tokens)$')) OVER lately,
         min(first_sole_gate) OVER lately AS first_sole_gate,
         max(last_sole_gate) OVER lately AS last_sole_gate
     FROM own
@@ -52,7 +52,7 @@ SELECT
     retries > 0 AS retried,
     has_quality AND need_label = requests AS needs_label,
     failed_requests = 0 AS pass_success,
-    CASE WHEN rejected_requests > 0 THEN false WHEN unlabelled_requests = 0 THEN true END AS pass_quality
+    CASE WHEN judged_failed > 0 THEN false WHEN judged_passed = requests THEN true END AS pass_quality
 FROM judged
 WHERE ends AND verdict <> 'in_flight'
 UNION ALL BY NAME

@@ -24,6 +24,9 @@ WITH ended AS (
         count(*) FILTER (WHERE tpot_na) AS tpot_na,
         count(*) FILTER (WHERE needs_label) AS need,
         count(pass_quality) FILTER (WHERE needs_label) AS labelled,
+        -- as a judge sees it: of all answers, in time or not
+        count(pass_quality) FILTER (WHERE pass_success) AS judged,
+        count(*) FILTER (WHERE pass_success AND pass_quality) AS judged_passed,
         sum(output_tokens) FILTER (WHERE pass_success) AS succeeded_tokens,
         sum(output_tokens) FILTER (WHERE verdict = 'accepted') AS passed_tokens,
         sum(output_tokens) FILTER (WHERE needs_label) AS need_tokens,

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from goodput.join.workloads import workload_rows
 from goodput.measure.disruptions import caps, disrupt, options
 from goodput.measure.nodes import DISRUPTIONS
 from goodput.plumbing.catalog import ALL
@@ -13,7 +14,7 @@ from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import connect
-from goodput.settings.model import Settings
+from goodput.settings.model import Quality, Settings, Workload
 from measure.interval_drill.line import Lines, Trial, line
 from measure.interval_drill.populations import shaped
 from river import START_S
@@ -59,7 +60,7 @@ class Event:
     def _measured(
         self, cost: np.ndarray, labelled: np.ndarray, accepted: np.ndarray, inside: np.ndarray
     ) -> pl.DataFrame:
-        settings = Settings()
+        settings = Settings(workloads={"qa": Workload(quality=Quality())})
         batch = Batch(Context(Lake(Path("none")), settings), DISRUPTIONS, {ALL: ""})
         start = START_S + np.broadcast_to(np.arange(cost.shape[1]) - self.baseline, cost.shape) * BASE_S
         pool = np.char.add("p", np.broadcast_to(np.arange(POOLS)[:, None], cost.shape).astype(str))
@@ -80,7 +81,7 @@ class Event:
             pl.from_epoch("window_start").dt.cast_time_unit("us").dt.replace_time_zone("UTC"),
             window_s=pl.lit(BASE_S),
             slice=pl.lit("pool"),
-            need=pl.lit(self.requests),
+            need_label=pl.lit(self.requests),
             arrivals=pl.lit(self.requests),
             offered=pl.lit(self.requests),
             p95_ttft_s=pl.lit(1.0),
@@ -108,6 +109,7 @@ class Event:
             (row,) = options(batch).to_pylist()
             connection.register("disruption_options", as_rows("disruption_options", {**row, **asked, **observed}))
             connection.register("disruption_caps", caps(settings))
+            connection.register("workload_rules", workload_rows(settings))
             found = pl.DataFrame(disrupt(connection, batch))
         return found.sort(pl.col("event_id").str.slice(1).cast(pl.Int64))
 

@@ -6,6 +6,7 @@ What the columns mean is the dialects' work.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from operator import and_
 
 import duckdb
@@ -13,9 +14,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from goodput.collect.kept import attributes_json
 from goodput.collect.objects.block import query
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.values import coalesce
+from goodput.settings.dialects import json_path
 
 _FOUND = "SELECT json_extract_string(text, $paths) AS found FROM texts"
 
@@ -35,6 +38,15 @@ def texts_at(objects: pl.Series, paths: Sequence[str], connection: duckdb.DuckDB
     found = query(connection, _FOUND, objects, paths=list(paths))["found"]
     flat = pl.Series(pc.list_flatten(found.combine_chunks()), dtype=pl.String)
     return pl.DataFrame([flat.gather_every(len(paths), place).alias(path) for place, path in enumerate(paths)])
+
+
+def kept_attributes(objects: pl.DataFrame, names: Sequence[str], connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """`line`, `position` and `attributes` of objects: what stands at the names, each a key or a way inwards."""
+    paths = {name: [f'$."{name}"', *filter(None, [json_path(name)])] for name in names}
+    texts = texts_at(objects["text"], list(dict.fromkeys(chain(*paths.values()))), connection)
+    values = {name: pl.coalesce(pl.col(path) for path in found) for name, found in paths.items()}
+    attributes = texts.with_columns(attributes_json(values).alias("attributes"))["attributes"]
+    return objects.select("line", "position").with_columns(attributes)
 
 
 def typed(texts: pl.DataFrame, wanted: Sequence[Wanted], unset: Sequence[str] = ("",)) -> Typed:

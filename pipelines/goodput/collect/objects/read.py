@@ -13,7 +13,7 @@ from goodput.collect.dialect import Dialect, Refused
 from goodput.collect.dialects.registry import OBJECT_DIALECTS
 from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements, members, query, read_ahead
 from goodput.collect.objects.document import DocumentObjects
-from goodput.collect.objects.extract import texts_at, typed
+from goodput.collect.objects.extract import kept_attributes, texts_at, typed
 from goodput.collect.objects.layout import layout_of
 from goodput.collect.objects.lines import LineObjects
 from goodput.collect.objects.tables import CsvObjects, ParquetObjects
@@ -39,19 +39,21 @@ class ObjectReading:
     Iterating raises SourceRefused where no object of the beginning speaks any of the dialects.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  (as every reading of a file, with its dialects)
         self,
         file: LandedFile,
         head: Head,
         limits: FileLimits,
         on_bytes: Callable[[int], None] | None = None,
         dialects: Sequence[Dialect] = OBJECT_DIALECTS,
+        kept: Sequence[str] = (),
     ) -> None:
         self.torn_tail_bytes = 0
         self.stopped: str | None = None
         self._file = file
         self._source = _source(file, head, limits, on_bytes, dialects)
         self._dialects = dialects
+        self._kept = kept
         self._known = False  # whether any row was of a known format
         self._expected: Dialect | None = None  # the next block will speak it too: its paths are read in the same parse
 
@@ -159,14 +161,21 @@ class ObjectReading:
                 mine, said = (rows, texts) if speaks.all() else (rows.filter(speaks), texts.filter(speaks))
                 if any(item.key not in paths for item in dialect.wanted):
                     said = texts_at(mine["text"], [item.key for item in _distinct(dialect.wanted)], connection)
-                self._read(received, dialect, mine, said)
+                self._read(received, dialect, mine, said, connection)
                 self._known, self._expected = True, dialect
                 rows, texts = rows.filter(~speaks), texts.filter(~speaks)
             if not rows.height:
                 break
         return rows
 
-    def _read(self, received: Received, dialect: Dialect, rows: pl.DataFrame, texts: pl.DataFrame) -> None:
+    def _read(
+        self,
+        received: Received,
+        dialect: Dialect,
+        rows: pl.DataFrame,
+        texts: pl.DataFrame,
+        connection: duckdb.DuckDBPyConnection,
+    ) -> None:
         received.rows_read += rows.height
         read = typed(texts, _distinct(dialect.wanted), dialect.unset)
         frame = rows.with_columns(read.columns)
@@ -181,6 +190,9 @@ class ObjectReading:
         if frame.height:
             said = {field.canonical: field.value() for field in dialect.fields}
             finished = dialect.finish(frame.with_columns(dialect=pl.lit(dialect.name), **said))
+            if self._kept and dialect.table == "serving_records":
+                kept = kept_attributes(frame, self._kept, connection)
+                finished = finished.join(kept, on=["line", "position"], how="left", maintain_order="left")
             received.add(dialect.table, finished.select(~cs.starts_with("$", "text")))  # which would be kept for long
 
 

@@ -1,0 +1,17 @@
+-- description: Accepted requests of each base window of a disruption or baseline, by the labels of all of its windows together
+-- grain: event_id, is_baseline, start_s
+-- reads: event_windows
+-- unit: accepted: adds up to the estimate, and varies from window to window as far as its own labels show (Woodruff 1971)
+SELECT
+    event_id, is_baseline, start_s,
+    any_value(offered) AS offered,
+    any_value(cost_nanousd) / 1e9 AS cost_usd,
+    any_value(accepted) + coalesce(sum(
+        CASE
+            WHEN is_estimated THEN need * all_passed / all_labelled
+                + all_need / all_labelled * (passed - labelled * all_passed / all_labelled)
+            WHEN must_pass THEN passed
+            ELSE passed + need - labelled
+        END - passed ORDER BY workload), 0) AS accepted
+FROM event_windows
+GROUP BY event_id, is_baseline, start_s

@@ -1,0 +1,141 @@
+"""Quality as a judge sees it: of all answers, beside the share of those that pass everything else.
+
+See docs/semantics.md#what-evaluators-say.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.parameters import as_rows, register
+from goodput.plumbing.sql_files import compute, connect
+from goodput.settings.model import Quality, Settings, Workload
+from river import Joined, Row, at, join, judged, key, label, made, record, row_of, windows
+
+SETTINGS = Settings(workloads={"qa": Workload(e2e_s=2.0, quality=Quality(evaluators=("judge",)))})
+NAMED = ("evaluator", "label", "answered", "judged", "passed")
+
+
+def quality(joined: Joined, grains: Sequence[int] = (3600,)) -> pl.DataFrame:
+    """Rows of relation `quality` of joined requests."""
+    labels = pa.Table.from_pylist(list(joined.labels.values()), schema=arrow_schema("quality_labels"))
+    with connect() as connection:
+        connection.register("requests", joined.requests_table)
+        connection.register("quality_labels", labels)
+        register(connection, "grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
+        compute(connection, "quality")
+        return pl.DataFrame(made(connection, "quality"))
+
+
+def configuration(model: str, counts: Iterable[tuple[int, float, bool]]) -> tuple[list[Row], list[Row]]:
+    """Calls of a model and the labels of all of them: so many took this long, and passed quality or not."""
+    rows, labels = [], []
+    for count, took_s, passed in counts:
+        for _ in range(count):
+            span = f"{model}{len(rows)}"
+            rows.append(record(span, 10.0, 10.0 + took_s, model=model))
+            labels.append(label("span", key(span), passed=passed))
+    return rows, labels
+
+
+def test_a_slow_good_answer_is_good_and_a_fast_bad_one_is_not(tmp_path: Path) -> None:
+    # of 100 each: 72 and 91 pass quality, and 58 and 85 everything
+    old = configuration("old", [(58, 1.0, True), (14, 9.0, True), (25, 1.0, False), (3, 9.0, False)])
+    new = configuration("new", [(85, 1.0, True), (6, 9.0, True), (5, 1.0, False), (4, 9.0, False)])
+    joined = join(old[0] + new[0], old[1] + new[1], settings=SETTINGS)
+    frame = windows(tmp_path, joined.requests_table, SETTINGS, (3600,))
+    named = ("quality_judged", "quality_pass_ratio", "quality_pass_in_bounds_ratio", "goodput_ratio")
+    found = {model: row_of(frame, 0, 3600, "workload_model", model=model) for model in ("old", "new")}
+    assert [found["old"][name] for name in named] == [100, 0.72, pytest.approx(58 / 83), pytest.approx(0.58)]
+    assert [found["new"][name] for name in named] == [100, 0.91, pytest.approx(85 / 90), pytest.approx(0.85)]
+    both = row_of(frame, 0, 3600)
+    assert [both[name] for name in named] == [200, 163 / 200, pytest.approx(143 / 173), pytest.approx(0.715)]
+    said = {(row["model"], row["evaluator"]): row for row in quality(joined).to_dicts()}
+    assert {who: row["pass_ratio"] for who, row in said.items()} == {
+        **{("old", None): 0.72, ("old", "judge"): 0.72},
+        **{("new", None): 0.91, ("new", "judge"): 0.91},
+    }
+    # every answer was judged: nothing is left to chance
+    assert all(row["pass_ci_low_ratio"] == row["pass_ratio"] == row["pass_ci_high_ratio"] for row in said.values())
+
+
+def test_each_evaluator_and_each_label_has_a_row() -> None:
+    spans = [f"r{n}" for n in range(8)]
+    rows = [record(span, n, n + 1.0, outcome="error" if n == 7 else "ok") for n, span in enumerate(spans)]
+
+    def says(n: int, evaluator: str, **given: object) -> Row:
+        return label("span", key(spans[n]), evaluator=evaluator, **given)
+
+    labels = [
+        *(says(n, "judge", label=text) for n, text in enumerate(["good", "good", "bad", "good"])),
+        says(4, "judge", passed=True),  # without a label
+        says(7, "judge", label="good"),  # of a call that brought no answer
+        says(0, "human", score=0.9),
+        says(1, "human", score=0.2),
+        says(2, "human", score=0.9, withdrawn=True),
+        says(3, "human", label="seen"),  # which passes nothing, and fails where other labels would pass
+    ]
+    gate = Quality(evaluators=("judge",), pass_labels=("good",), min_score=0.5)
+    joined = join(rows, labels, settings=Settings(workloads={"qa": Workload(quality=gate)}))
+    found = quality(joined)
+    assert found.select(NAMED).rows() == [
+        ("human", "seen", 7, 1, 0),
+        ("human", None, 7, 3, 1),
+        ("judge", "bad", 7, 1, 0),
+        ("judge", "good", 7, 3, 3),
+        ("judge", None, 7, 5, 4),
+        (None, None, 7, 5, 4),
+    ]
+    assert found["model"].unique().to_list() == ["unknown"]
+
+
+def test_the_interval_is_that_of_a_share_drawn_without_replacement() -> None:
+    rows, labels = configuration("m", [(60, 1.0, True), (20, 1.0, False), (120, 1.0, True)])
+    joined = join(rows, labels[:80], settings=SETTINGS)
+    row = quality(joined).filter(pl.col("evaluator") == "judge").to_dicts()[0]
+    assert [row[name] for name in ("answered", "judged", "passed", "pass_ratio")] == [200, 80, 60, 0.75]
+    # either end is as far from 0.75 as 80 draws of 200 stray 95 times in 100
+    for end in (row["pass_ci_low_ratio"], row["pass_ci_high_ratio"]):
+        strays = (end * (1 - end) / 80 * (200 - 80) / (200 - 1)) ** 0.5
+        assert abs(end - 0.75) == pytest.approx(1.959963984540054 * strays)
+    assert row["pass_ci_low_ratio"] < 0.75 < row["pass_ci_high_ratio"]
+
+
+def test_answers_count_in_the_window_in_which_they_ended_and_a_key_that_is_used_again_judges_nothing_else() -> None:
+    rows = [
+        record("a", 200.0, 310.0, request_key="K"),
+        record("b", 3 * 3600.0, 3 * 3600.0 + 5, request_key="K"),
+    ]
+    joined = join(rows, [label("span", key("a"), at=400.0)], settings=SETTINGS)
+    found = quality(joined, (300, 86400))
+    assert set(found.select("window_s", "window_start", "answered", "judged").rows()) == {
+        (300, at(300), 1, 1),
+        (86400, at(-9 * 3600), 2, 1),
+    }
+
+
+def test_a_session_is_judged_by_all_of_its_requests(tmp_path: Path) -> None:
+    def of(session: str, name: str, verdict: str, end: float, **given: object) -> Row:
+        return judged(name, verdict, end, session_id=session, gated=True, **given)
+
+    rows = [
+        of("good but slow", "a", "accepted", 10),
+        of("good but slow", "b", "slow", 20, pass_quality=True),
+        of("bad and slow", "c", "slow", 10, pass_quality=False),
+        of("half judged", "d", "accepted", 10),
+        of("half judged", "e", "slow", 20),
+        of("good", "f", "accepted", 10),
+    ]
+    settings = Settings(workloads={"qa": Workload(unit="session", ttft_s=1.0, quality=Quality())})
+    with connect() as connection:
+        connection.register("requests", pa.Table.from_pylist(rows, schema=arrow_schema("requests")))
+        compute(connection, "session_hours")
+        sessions = made(connection, "session_hours")
+    frame = windows(tmp_path, rows, settings, sessions=sessions)
+    row = row_of(frame)
+    named = ("offered", "quality_judged", "quality_pass_ratio", "quality_pass_in_bounds_ratio")
+    assert [row[name] for name in named] == [4, 3, pytest.approx(2 / 3), 1]
