@@ -12,11 +12,13 @@ import pyarrow as pa
 import pytest
 
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.sql_files import connect
 
 Run = Callable[..., Any]
 Row = dict[str, Any]
 START = datetime(2026, 11, 20, 9, tzinfo=UTC)
 WINDOW_S = 10
+T_9 = 2.262157  # Student's t at 97.5 %, of nine degrees of freedom: ten windows
 
 
 def requests(route: str, accepted: Iterable[bool], seconds: float = 5.0, **given: Any) -> list[Row]:
@@ -218,7 +220,7 @@ def test_windows_that_vary_make_cost_less_sure(compare: Run) -> None:
     assert (cost["a"], cost["b"]) == (pytest.approx(0.03), pytest.approx(0.03))
     # A: residuals of cost - 0.03 x accepted are 0.8 twice and -0.2 eight times; B has none, but 100 independent
     # requests of 0.01 - 0.03 each would vary as well
-    a, b = (2 * 0.64 + 8 * 0.04) * 10 / 9, 100 * 0.02**2
+    a, b = (2 * 0.64 + 8 * 0.04) * 10 / 9 * (T_9 / 1.96) ** 2, 100 * 0.02**2
     assert cost["difference_ci_high"] == pytest.approx(1.96 * (a + b) ** 0.5 / 100, rel=1e-3)
 
 
@@ -226,6 +228,29 @@ def test_unknown_cost_is_not_compared(compare: Run) -> None:
     rows = [*WORKED[:-1], WORKED[-1] | {"cost_usd": None}]
     assert metric(compare(rows), "cost_per_accepted_usd")["b"] is None
     assert metric(compare(rows), "cost_per_accepted_usd")["better"] == "not distinguishable"
+
+
+def test_what_reports_no_value_is_the_side_that_the_tables_call_unknown(compare: Run) -> None:
+    # Of 100 requests without a route 85 are good; idle time of a pool that served nobody is on no side.
+    nameless = [row | {"route": None} for row in requests("B", passing(85, 100), cost_usd=0.0145)]
+    spent = [beside("idle", 5.0, pool="elsewhere")]
+    rows = [*requests("A", passing(58, 100), cost_usd=0.0110), *nameless]
+    found = compare(rows, "--by", "route", "A", "unknown", "--format", "json", spent=spent)
+    assert [side["n"] for side in found["sides"]] == [100, 100]
+    assert found["sides"][1]["cost_usd"] == pytest.approx(1.45)
+    assert metric(found, "goodput_rps")["b"] == pytest.approx(8.5)
+    missing = compare(rows, "--by", "route", "A", "C")
+    assert "Of route there is: A, unknown." in missing.stderr
+
+
+def test_a_difference_that_is_rounding_alone_is_none() -> None:
+    with connect() as connection:
+        connection.execute("CREATE TEMP MACRO exactly(x) AS {value: x, low: x, high: x}")
+        ((found,),) = connection.sql("SELECT difference(exactly(0.3::DOUBLE), exactly(0.1::DOUBLE + 0.2))").fetchall()
+        one = "{value: 1.0, low: 0.5, high: 1.5}"
+        ((apart,),) = connection.sql(f"SELECT difference({one}, exactly(2.0))").fetchall()
+    assert found == {"value": 0, "low": 0, "high": 0}
+    assert apart == {"value": 1.0, "low": 0.5, "high": 1.5}
 
 
 def test_what_is_alike_is_not_distinguishable(compare: Run) -> None:
@@ -298,8 +323,9 @@ def test_a_revision_is_what_was_last_deployed_in_the_pool(compare: Run) -> None:
     assert (tail["from_tokens"], tail["better"], tail["difference"]) == (40, "A", pytest.approx(-0.3))
     assert "output_tokens 40..40" in compare(rows, *asked, done=done).stdout
     unknown = compare(rows, "--by", "model_revision", "3.0.0", "3.1.0", done=done)
-    assert "model_revision 3.1.0: no such request was published. Of model_revision there is: 3.0.0, 3.1.0-fp8." in (
-        unknown.stderr.replace("\n", " ")
+    assert (
+        "model_revision 3.1.0: no such request was published. Of model_revision there is: 3.0.0, 3.1.0-fp8, unknown."
+        in (unknown.stderr.replace("\n", " "))
     )
 
 
@@ -310,7 +336,9 @@ def test_windows_that_vary_make_rates_less_sure(compare: Run) -> None:
     rate = metric(found, "throughput_rps")
     assert (rate["a"], rate["b"]) == (pytest.approx(1.0), pytest.approx(1.2))
     # B: 60, eight times 0, 60: the sum of ten windows has variance 10 x 640; A's is that of 100 independent requests
-    assert rate["difference_ci_high"] - rate["difference"] == pytest.approx(1.96 * (6400 + 100) ** 0.5 / 100, rel=1e-3)
+    assert rate["difference_ci_high"] - rate["difference"] == pytest.approx(
+        1.96 * (6400 * (T_9 / 1.96) ** 2 + 100) ** 0.5 / 100, rel=1e-3
+    )
 
 
 def test_periods(compare: Run) -> None:

@@ -202,7 +202,6 @@ KEYS = {
     "latest_window": ("window_start", "window_s"),
     "warnings": ("kind", "subject"),
     "id_hours": ("id_hash", "epoch_hour"),
-    "known_replicas": ("epoch_hour", "replica"),
     "disruption_cost": ("kind", "pool"),
     "disruption_frequency": ("kind", "pool", "events_per_day"),
     "cache_by_replica": ("window_start", "window_s", "replica"),

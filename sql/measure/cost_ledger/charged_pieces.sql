@@ -11,7 +11,7 @@ WITH weighed AS (
         c.usd AS replica_usd, c.gpu_s * c.busy_ratio AS busy_gpu_s, c.usd * c.busy_ratio AS busy_usd, c.basis AS replica_basis,
         CASE WHEN c.usd IS NOT NULL THEN c.error_ratio ELSE 0 END AS cost_error_ratio,
         coalesce(c.pool, p.pool) AS charged_pool,
-        is_bought(c.usd, p.engine_seen, c.sampled) AS is_bought,
+        is_bought(c.usd, p.engine_seen, c.by_engine) AS is_bought,
         w.work AS all_work, w.in_flight_s, w.work_error_ratio, w.recomputing_error_ratio, w.speculating_error_ratio,
         w.work_common_ratio, w.recomputing_common_ratio,
         e.work AS estimated_work, e.error_work, e.common_error_work,
