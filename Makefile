@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check dev bench drill-alarms drill-intervals lock clean
+.PHONY: demo test check dev bench drill-alarms drill-intervals drill-knee drill-oracle lock clean
 
 # Their runs show in the UI of `make dev`; those of the tests do not.
 demo check dev: export DAGSTER_HOME := $(CURDIR)/dagster_home
@@ -31,8 +31,14 @@ bench: $(VENV)/ready ## Speed, each figure as a ratio to its baseline in the sam
 drill-alarms: $(VENV)/ready ## How often trend alarms are wrong, and how soon they are right
 	PYTHONPATH=tests $(BIN)/python -m monitor.drill
 
+drill-knee: $(VENV)/ready ## How far fitted knees are from true ones, and how often their intervals hold them
+	PYTHONPATH=tests $(BIN)/python -m measure.drill_knee
+
 drill-intervals: $(VENV)/ready ## How often each published interval holds the truth, over thousands of simulated windows
 	PYTHONPATH=tests $(BIN)/python -m measure.interval_drill
+
+drill-oracle: $(VENV)/ready ## Every published number of random fleets beside its computation in plain Python
+	PYTHONPATH=tests $(BIN)/python -m oracle.drill
 
 lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

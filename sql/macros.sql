@@ -41,11 +41,13 @@ CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS floor(ln(greatest(late
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
 -- Replicas for a peak of arrivals when each keeps its promises up to the knee; a hair less than a whole one is that one.
 CREATE OR REPLACE TEMP MACRO replicas_needed(peak_rps, knee_rps, headroom) AS ceil(peak_rps / knee_rps * headroom - 1e-9)::BIGINT;
+-- The difference b - a; none where it is no more than the rounding of doubles.
+CREATE OR REPLACE TEMP MACRO gap(b, a) AS CASE WHEN abs(b - a) <= 1e-12 * greatest(abs(a), abs(b)) THEN 0 ELSE b - a END;
 -- The interval of b - a from those of a and b, each {value, low, high}: distances in quadrature (Newcombe's square-and-add).
 CREATE OR REPLACE TEMP MACRO difference(a, b) AS {
-    value: b.value - a.value,
-    low: b.value - a.value - sqrt((b.value - b.low) ** 2 + (a.high - a.value) ** 2),
-    high: b.value - a.value + sqrt((b.high - b.value) ** 2 + (a.value - a.low) ** 2)
+    value: gap(b.value, a.value),
+    low: gap(b.value, a.value) - sqrt((b.value - b.low) ** 2 + (a.high - a.value) ** 2),
+    high: gap(b.value, a.value) + sqrt((b.high - b.value) ** 2 + (a.value - a.low) ** 2)
 };
 -- The interval of a * b from those of a and b, of which neither is negative: distances in quadrature.
 CREATE OR REPLACE TEMP MACRO product(a, b) AS {
@@ -86,9 +88,10 @@ CREATE OR REPLACE TEMP MACRO quantile_within(sorted, p, variance) AS {
 -- Sums that are the same in every order of their rows: of dollars to 1e-18, of weighted tokens and seconds to 1e-12.
 CREATE OR REPLACE TEMP MACRO sum_usd(usd) AS sum(usd::DECIMAL(38, 18))::DOUBLE;
 CREATE OR REPLACE TEMP MACRO sum_steady(value) AS sum(value::DECIMAL(38, 12))::DOUBLE;
--- An attempt is bought by the token where no engine of ours served it and no cost of its replica, if any, is known.
-CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, sampled) AS
-    replica_usd IS NULL AND NOT engine_seen AND NOT coalesce(sampled, false);
+-- An attempt is bought by the token where no engine of ours served it, and its replica, if any, has no known cost and its
+-- engine shows nothing of itself.
+CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, by_engine) AS
+    replica_usd IS NULL AND NOT engine_seen AND NOT coalesce(by_engine, false);
 -- How far in a layer lies: the caller outermost.
 CREATE OR REPLACE TEMP MACRO layer_depth(layer) AS CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END;
 -- Which record's outcome counts, lowest rank first: the status of a whole call only shows that an answer began, and of

@@ -1,30 +1,66 @@
 """`make drill-oracle`: hundreds of random fleets, every published number beside its plain computation."""
 
+import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 
 from oracle.check import check
+from oracle.compare import Comparison
 from oracle.generate import random_fleet
 
 
 def main() -> None:
     """Print what was compared and what differs; exit with 1 where anything does."""
-    first, last = (int(argument) for argument in sys.argv[1:3]) if len(sys.argv) > 2 else (0, 200)
-    compared: Counter[tuple[str, str]] = Counter()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--fleets", type=int, default=200, help="how many fleets")
+    parser.add_argument("--processes", type=int, default=2, help="how many at once")
+    chosen = parser.parse_args()
+    seeds = range(chosen.first, chosen.first + chosen.fleets)
+    with ProcessPoolExecutor(chosen.processes, get_context("spawn"), max_tasks_per_child=20) as pool:
+        running = {pool.submit(_checked, seed): seed for seed in seeds}
+        found = {}
+        for done in as_completed(running):
+            found[running[done]] = done.result()
+            print(f"\r{len(found)} of {len(seeds)} fleets", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    report(found)
+    sys.exit(any(comparison.differences for comparison in found.values()))
+
+
+def _checked(seed: int) -> Comparison:
+    return check(random_fleet(seed))
+
+
+def report(found: dict[int, Comparison]) -> None:
+    """A line for each relation, for each column that differs one more with its first example, and the sums."""
+    compared: Counter[str] = Counter()
     differing: Counter[tuple[str, str]] = Counter()
+    fleets: dict[tuple[str, str], list[int]] = {}
     examples: dict[tuple[str, str], str] = {}
-    for seed in range(first, last):
-        found = check(random_fleet(seed))
-        compared.update(found.compared)
-        for difference in found.differences:
+    for seed, comparison in sorted(found.items()):
+        for (relation, _), count in comparison.compared.items():
+            compared[relation] += count
+        for difference in comparison.differences:
             place = (difference.relation, difference.column)
             differing[place] += 1
-            examples.setdefault(place, f"fleet {seed}: {difference}")
-    for place in sorted(compared.keys() | differing.keys()):
-        print(f"{place[0]:<16} {place[1]:<28} {compared[place]:>9} compared {differing[place]:>7} differ")
-    print(f"{sum(compared.values())} values of {last - first} fleets, {sum(differing.values())} differ")
-    print("\n".join(examples.values()))
-    sys.exit(bool(differing))
+            if seed not in fleets.setdefault(place, []):
+                fleets[place].append(seed)
+            examples.setdefault(place, f"{difference.key}: {difference.published}, computed {difference.computed}")
+    print(f"{'relation':<20}{'compared':>12}{'differences':>14}")
+    for relation in sorted(compared):
+        print(_line(relation, compared[relation], (differing[place] for place in differing if place[0] == relation)))
+    print(_line(f"{len(found)} fleets", sum(compared.values()), differing.values()))
+    for place, count in sorted(differing.items()):
+        print(f"\n{place[0]}.{place[1]}: {count} of fleets {fleets[place]}")
+        print(f"  fleet {fleets[place][0]}, {examples[place]}")
+
+
+def _line(name: str, compared: int, differing: Iterable[int]) -> str:
+    return f"{name:<20}{compared:>12}{sum(differing):>14}"
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ TABLES = (
         "disruption_cost",
     ),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
-    "judged_hours",
+    *("judged_hours", "known_replicas"),
     *("label_records", "label_rows", "landed_files", "latest_window", "load_windows", "ops_events"),
     *("price_lines", "quality", "quality_labels"),
     *(
@@ -81,7 +81,7 @@ STORED = {
     },
     "measured": {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings",
-        "hour": "billed_buckets cost_ledger coverage",
+        "hour": "billed_buckets cost_ledger coverage known_replicas",
         "day": "disruptions id_hours reconciliation",
         "windows": """cache_by_replica cache_effect gate_failures goodput load_windows quality replica_histograms
             replica_windows restatements waste""",
@@ -99,7 +99,7 @@ DERIVED = {
 }  # when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
-    *("billed_buckets", "id_hours"),
+    *("billed_buckets", "id_hours", "known_replicas"),
     *("sample_records", "session_hours", "session_label_records", "span_links"),
 }
 INSIDE = {  # others are derived from these

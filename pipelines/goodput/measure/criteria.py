@@ -9,7 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from goodput.measure.knee import Array, Counts, Sums
+from goodput.measure.crossing import Array
+from goodput.measure.knee import Counts, Sums
 
 _FAILING_RATIO = 0.01  # of the requests on which a gate was measured: beyond it its p99 does not hold
 _KEPT_RATIO = 0.95  # of the unloaded goodput ratio

@@ -11,7 +11,8 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.measure.criteria import Gate, Goodput, Stratum
-from goodput.measure.knee import Array, Criterion, Knee, Windows, knee
+from goodput.measure.crossing import Array
+from goodput.measure.knee import Criterion, Knee, Windows, knee
 from goodput.plumbing.compute import load, write_table
 from goodput.plumbing.hours import day_of, shifted_day
 from goodput.plumbing.node import Batch, Context, Parts, SettingsTable

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from goodput.measure.crossing import NEAR, Array, crossing, monotone
+
 Sums = Callable[[Array], Array]
 Counts = tuple[Array, Array, Array]
 
@@ -18,9 +19,7 @@ _DRAWS = 500
 _SEED = 7
 _ENDED = 100  # fewer requests show no share of a load
 _LEVELS_A_DECADE = 50
-_NEAR = 4.0  # shares within this factor of the bound tell where it is crossed
-_NEWTON_STEPS = 12
-_CELLS = 2_000_000  # of the largest array of one chunk of draws
+_WIDER = 1.1  # drawn windows vary too little where failures are few and come in bursts; `make drill-knee` holds it
 
 
 class Criterion(Protocol):
@@ -138,45 +137,6 @@ def _crossings(windows: Windows, level: NDArray[np.int64], criteria: Sequence[Cr
     return np.stack([crossing(load, *criterion.counts(sums)) for criterion in criteria])
 
 
-def monotone(failing: Array, judged: Array) -> Array:
-    """The shares that fit best among those that never fall with the load: adjacent violators are pooled, by draw."""
-    draws, count = failing.shape
-    fitted = np.empty_like(failing)
-    chunk = max(1, _CELLS // count**2)
-    upper = np.triu(np.ones((count, count), dtype=bool))
-    for begin in range(0, draws, chunk):
-        part = slice(begin, begin + chunk)
-        failed, all_ = (np.pad(np.cumsum(v[part], axis=1), ((0, 0), (1, 0))) for v in (failing, judged))
-        # the mean of levels j to k; of level i the largest over j <= i of the least over k >= i
-        mean = (failed[:, None, 1:] - failed[:, :-1, None]) / np.maximum(all_[:, None, 1:] - all_[:, :-1, None], 1e-12)
-        least = np.minimum.accumulate(np.where(upper, mean, np.inf)[:, :, ::-1], axis=2)[:, :, ::-1]
-        fitted[part] = np.where(upper, least, -np.inf).max(axis=1)
-    return fitted
-
-
-def crossing(load: Array, failing: Array, judged: Array, bound: Array) -> Array:
-    """By draw the load at which the share of failing requests crosses its bound; all but `bound` by draw and level."""
-    fitted, each = monotone(failing, judged), np.arange(len(load))
-    beyond = fitted > bound[:, None] + 1e-12
-    first = beyond.argmax(axis=1)
-    last = np.maximum(first - 1, 0)
-    share = (fitted * judged + 0.5) / (judged + 1)
-    most = np.maximum(0.5, (1 + bound) / 2)
-    near = (share >= bound[:, None] / _NEAR) & (share <= np.minimum(bound * _NEAR, most)[:, None])
-    near[each, first] = near[each, last] = True
-    middle, at, slope = _log_odds(load, (failing + 0.5) / (judged + 1), judged + 1, near)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        target = np.log(bound / (1 - bound))
-        found = middle + (target - at) / slope
-        odds = np.log(share / (1 - share))
-        between = (target - odds[each, last]) / (odds[each, first] - odds[each, last])
-    straight = load[each, last] + (load[each, first] - load[each, last]) * np.clip(between, 0, 1)
-    found = np.where((slope > 0) & np.isfinite(found), found, straight)
-    least, highest = (np.where(near, load, edge) for edge in (np.inf, -np.inf))
-    found = np.clip(found, least.min(axis=1), highest.max(axis=1))
-    return np.where(beyond.any(axis=1), np.where(beyond[:, 0], -np.inf, found), np.inf)
-
-
 def _bracket(level: NDArray[np.int64], criterion: Criterion) -> list[int]:
     """The last level that holds and the first that does not; the highest where all hold."""
     failing, judged, (bound,) = criterion.counts(_summed(level, np.ones((1, len(level)))))
@@ -185,31 +145,13 @@ def _bracket(level: NDArray[np.int64], criterion: Criterion) -> list[int]:
     return [max(first - 1, 0), first] if beyond.any() else [first]
 
 
-def _log_odds(load: Array, share: Array, weight: Array, used: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
-    """The likeliest line through the log odds of the used shares: a load, the height there, and the slope."""
-    odds = np.log(share / (1 - share))
-    by = used * weight * share * (1 - share)
-    middle = np.average(load, axis=1, weights=used * weight)
-    offset = load - middle[:, None]
-    for _ in range(_NEWTON_STEPS):
-        mean_x, mean_y = (np.average(values, axis=1, weights=by) for values in (offset, odds))
-        apart = offset - mean_x[:, None]
-        slope = (by * apart * odds).sum(axis=1) / np.maximum((by * apart**2).sum(axis=1), 1e-300)
-        at = mean_y - slope * mean_x
-        line = np.clip(at[:, None] + slope[:, None] * offset, -30, 30)
-        fitted = 1 / (1 + np.exp(-line))
-        varies = fitted * (1 - fitted)
-        odds, by = line + (share - fitted) / varies, used * weight * varies
-    return middle, at, slope
-
-
 def _widening(windows: Windows, level: NDArray[np.int64], criterion: Criterion) -> float:
     """How much wider the interval is than of windows that know nothing of each other: queues outlast their window."""
     failing, judged, (bound,) = criterion.counts(_summed(level, np.ones((1, len(level)))))
     share = (failing[0] / np.maximum(judged[0], 1e-12))[level]
     expected = share * criterion.judged
-    near = (share >= bound / _NEAR) & (share <= min(0.5, bound * _NEAR))
+    near = (share >= bound / NEAR) & (share <= min(0.5, bound * NEAR))
     apart = np.where(near, (criterion.failing - expected) / np.sqrt(np.maximum(expected * (1 - share), 1e-12)), 0)
     follows = np.diff(windows.start_s) <= windows.window_s + 1e-6
     together = float((apart[:-1] * apart[1:])[follows].sum() / max((apart**2).sum(), 1e-12))
-    return float(np.sqrt(1 + 2 * max(together, 0.0)))
+    return float(_WIDER * np.sqrt(1 + 2 * max(together, 0.0)))

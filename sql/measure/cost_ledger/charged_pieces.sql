@@ -11,7 +11,7 @@ WITH weighed AS (
         c.usd AS replica_usd, c.gpu_s * c.busy_ratio AS busy_gpu_s, c.usd * c.busy_ratio AS busy_usd, c.basis AS replica_basis,
         CASE WHEN c.usd IS NOT NULL THEN c.error_ratio ELSE 0 END AS cost_error_ratio,
         coalesce(c.pool, p.pool) AS charged_pool,
-        is_bought(c.usd, p.engine_seen, c.sampled) AS is_bought,
+        is_bought(c.usd, p.engine_seen, c.by_engine) AS is_bought,
         w.work AS all_work, w.in_flight_s, w.work_error_ratio, w.recomputing_error_ratio, w.speculating_error_ratio,
         w.work_common_ratio, w.recomputing_common_ratio,
         e.work AS estimated_work, e.error_work, e.common_error_work,
@@ -65,9 +65,6 @@ shared AS (
 SELECT
     attempt_id, request_key, step_s, bucket, charged_pool AS pool, replica, model, workload, route, tenant,
     CASE WHEN is_bought THEN coalesce(billed_usd, listed_usd, reported_usd) ELSE busy_usd * part END AS usd,
-    CASE WHEN basis = 'token_price' THEN listed_input_usd END AS input_usd,
-    CASE WHEN basis = 'token_price' THEN listed_cached_input_usd END AS cached_input_usd,
-    CASE WHEN basis = 'token_price' THEN listed_output_usd END AS output_usd,
     CASE WHEN NOT is_bought THEN busy_gpu_s * part END AS gpu_s,
     tokens * share AS tokens,
     CASE WHEN whole THEN 0 ELSE redone_tokens END AS redone_tokens,
@@ -80,6 +77,9 @@ SELECT
         WHEN listed_usd IS NOT NULL THEN 'token_price'
         WHEN reported_usd IS NOT NULL THEN 'reported'
     END AS basis,
+    CASE WHEN basis = 'token_price' THEN listed_input_usd END AS input_usd,
+    CASE WHEN basis = 'token_price' THEN listed_cached_input_usd END AS cached_input_usd,
+    CASE WHEN basis = 'token_price' THEN listed_output_usd END AS output_usd,
     CASE
         WHEN NOT is_bought THEN is_unreported OR estimated_work IS NOT NULL OR cost_error_ratio > 0
         ELSE coalesce(billed_usd IS NULL AND listed_usd IS NOT NULL AND tiered, false)

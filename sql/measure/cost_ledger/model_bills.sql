@@ -15,5 +15,5 @@ SELECT
 FROM bills AS b
 JOIN ledger_pieces AS p ON p.model = b.model AND p.step_s = b.step_s AND p.is_target
 LEFT JOIN replica_costs AS c ON c.replica = p.replica AND c.step_s = p.step_s
-WHERE is_bought(c.usd, p.engine_seen, c.sampled)
+WHERE is_bought(c.usd, p.engine_seen, c.by_engine)
 GROUP BY b.model, b.step_s, b.usd, b.rank

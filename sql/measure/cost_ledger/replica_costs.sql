@@ -5,7 +5,7 @@
 -- usd it may be off, as its pool's cost is shared with replicas that nothing samples
 -- A replica counts as one GPU where no rate gives its number.
 WITH live AS (
-    SELECT t.*, h.sampled, h.usd_per_s, h.gpus
+    SELECT t.*, h.sampled, h.by_engine, h.usd_per_s, h.gpus
     FROM replica_time AS t
     JOIN replica_hours AS h ON h.replica = t.replica AND h.epoch_hour = t.step_s // 3600
 ),
@@ -42,7 +42,7 @@ summed AS (
     GROUP BY replica, step_s
 )
 SELECT
-    l.replica, l.step_s, l.pool, l.sampled,
+    l.replica, l.step_s, l.pool, l.sampled, l.by_engine,
     s.usd,
     ['billing', 'allocation', 'rate_card'][s.rank] AS basis,
     l.up_ns / 1e9 * l.gpus AS gpu_s,
