@@ -45,7 +45,7 @@ class Truth:
 
     @cached_property
     def waste(self) -> dict[tuple[Any, ...], Row]:
-        """Rows of relation waste as measured."""
+        """Rows of relation waste."""
         return waste.waste(self.fleet, self.ledger, self.requests)
 
     @cached_property
