@@ -8,9 +8,7 @@ import pytest
 from oracle.check import check
 from oracle.generate import random_fleet
 
-# of the first fleets those without a known difference: in 13 and 16 ends of intervals differ where label rates differ
-# between strata with few labels
-SEEDS = (3, 4, 5, 15, 21)
+SEEDS = (3, 4, 13, 15, 16)  # small fleets that have sessions, sampled labels, bills and rates of every kind among them
 
 
 @pytest.mark.parametrize("seed", SEEDS)
