@@ -41,11 +41,13 @@ CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS floor(ln(greatest(late
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
 -- Replicas for a peak of arrivals when each keeps its promises up to the knee; a hair less than a whole one is that one.
 CREATE OR REPLACE TEMP MACRO replicas_needed(peak_rps, knee_rps, headroom) AS ceil(peak_rps / knee_rps * headroom - 1e-9)::BIGINT;
+-- The difference b - a; none where it is no more than the rounding of doubles.
+CREATE OR REPLACE TEMP MACRO gap(b, a) AS CASE WHEN abs(b - a) <= 1e-12 * greatest(abs(a), abs(b)) THEN 0 ELSE b - a END;
 -- The interval of b - a from those of a and b, each {value, low, high}: distances in quadrature (Newcombe's square-and-add).
 CREATE OR REPLACE TEMP MACRO difference(a, b) AS {
-    value: b.value - a.value,
-    low: b.value - a.value - sqrt((b.value - b.low) ** 2 + (a.high - a.value) ** 2),
-    high: b.value - a.value + sqrt((b.high - b.value) ** 2 + (a.value - a.low) ** 2)
+    value: gap(b.value, a.value),
+    low: gap(b.value, a.value) - sqrt((b.value - b.low) ** 2 + (a.high - a.value) ** 2),
+    high: gap(b.value, a.value) + sqrt((b.high - b.value) ** 2 + (a.value - a.low) ** 2)
 };
 -- The interval of a * b from those of a and b, of which neither is negative: distances in quadrature.
 CREATE OR REPLACE TEMP MACRO product(a, b) AS {

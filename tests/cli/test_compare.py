@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.sql_files import connect
 
 Run = Callable[..., Any]
 Row = dict[str, Any]
@@ -229,6 +230,29 @@ def test_unknown_cost_is_not_compared(compare: Run) -> None:
     assert metric(compare(rows), "cost_per_accepted_usd")["better"] == "not distinguishable"
 
 
+def test_what_reports_no_value_is_the_side_that_the_tables_call_unknown(compare: Run) -> None:
+    # Of 100 requests without a route 85 are good; idle time of a pool that served nobody is on no side.
+    nameless = [row | {"route": None} for row in requests("B", passing(85, 100), cost_usd=0.0145)]
+    spent = [beside("idle", 5.0, pool="elsewhere")]
+    rows = [*requests("A", passing(58, 100), cost_usd=0.0110), *nameless]
+    found = compare(rows, "--by", "route", "A", "unknown", "--format", "json", spent=spent)
+    assert [side["n"] for side in found["sides"]] == [100, 100]
+    assert found["sides"][1]["cost_usd"] == pytest.approx(1.45)
+    assert metric(found, "goodput_rps")["b"] == pytest.approx(8.5)
+    missing = compare(rows, "--by", "route", "A", "C")
+    assert "Of route there is: A, unknown." in missing.stderr
+
+
+def test_a_difference_that_is_rounding_alone_is_none() -> None:
+    with connect() as connection:
+        connection.execute("CREATE TEMP MACRO exactly(x) AS {value: x, low: x, high: x}")
+        ((found,),) = connection.sql("SELECT difference(exactly(0.3::DOUBLE), exactly(0.1::DOUBLE + 0.2))").fetchall()
+        one = "{value: 1.0, low: 0.5, high: 1.5}"
+        ((apart,),) = connection.sql(f"SELECT difference({one}, exactly(2.0))").fetchall()
+    assert found == {"value": 0, "low": 0, "high": 0}
+    assert apart == {"value": 1.0, "low": 0.5, "high": 1.5}
+
+
 def test_what_is_alike_is_not_distinguishable(compare: Run) -> None:
     found = compare(requests("A", passing(80, 100), ttft_s=0.5) + requests("B", passing(81, 100), ttft_s=0.5))
     assert {row["better"] for row in found["metrics"]} == {"not distinguishable"}
@@ -299,8 +323,9 @@ def test_a_revision_is_what_was_last_deployed_in_the_pool(compare: Run) -> None:
     assert (tail["from_tokens"], tail["better"], tail["difference"]) == (40, "A", pytest.approx(-0.3))
     assert "output_tokens 40..40" in compare(rows, *asked, done=done).stdout
     unknown = compare(rows, "--by", "model_revision", "3.0.0", "3.1.0", done=done)
-    assert "model_revision 3.1.0: no such request was published. Of model_revision there is: 3.0.0, 3.1.0-fp8." in (
-        unknown.stderr.replace("\n", " ")
+    assert (
+        "model_revision 3.1.0: no such request was published. Of model_revision there is: 3.0.0, 3.1.0-fp8, unknown."
+        in (unknown.stderr.replace("\n", " "))
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from by_seconds import Fleet, Record
+from by_seconds import Fleet, Record, Try
 from goodput.measure.bills import request_partitions
 from goodput.measure.cost_ledger import SETTINGS_TABLES
 from goodput.plumbing.contracts import arrow_schema
@@ -22,7 +22,7 @@ from goodput.plumbing.sql_files import compute, connect
 from goodput.plumbing.workspace import Workspace
 from goodput.settings.model import Settings
 from lakes import put
-from measure.test_ledger import charged, fleets
+from measure.test_ledger import attempt_row, charged, fleets
 
 HOUR = 498_657  # 2026-11-20T09, counted from the Unix epoch
 KNOWN = pa.table({"replica": ["r1"], "pool": ["chat"], "epoch_hour": [HOUR], "by_engine": [True]})
@@ -139,3 +139,22 @@ def test_each_source_s_money_is_in_a_bucket_or_displaced_and_buckets_are_the_led
         ledger[row["bucket"]] += row["usd"] or 0
     for bucket in by_bucket.keys() | ledger.keys():
         assert by_bucket[bucket] == pytest.approx(ledger[bucket], rel=1e-9, abs=1e-9), bucket
+
+
+def test_shares_of_a_listed_price_add_up_to_the_cost() -> None:
+    """1,000 input tokens at 2, of them 400 cached at the same price, and 50 output tokens at 8 USD per million."""
+    bought = Try("q", "accepted", 0, 10, None, "api", "api", (1000, 400, 50))
+    row = attempt_row(bought, engine_seen=False, cache_write_tokens=None, reasoning_tokens=20)
+    (found,) = charged(Fleet(price=(2e-6, 8e-6)), attempts=[row]).to_dicts()
+    assert found["basis"] == "token_price"
+    shares = [found[f"{name}_usd"] for name in ("input", "cached_input", "output")]
+    assert shares == [pytest.approx(600 * 2e-6), pytest.approx(400 * 2e-6), pytest.approx(50 * 8e-6)]
+    assert found["usd"] == pytest.approx(sum(shares))
+
+
+def test_costs_without_a_listed_price_have_no_shares() -> None:
+    bill = Record(6.0, 0, 300, model="api")
+    row = attempt_row(Try("q", "accepted", 0, 10, None, "api", "api"), engine_seen=False)
+    (found,) = charged(Fleet(records=[bill], price=(2e-6, 8e-6)), attempts=[row]).to_dicts()
+    assert (found["basis"], found["usd"]) == ("billing", pytest.approx(6.0))
+    assert [found[f"{name}_usd"] for name in ("input", "cached_input", "output")] == [None] * 3

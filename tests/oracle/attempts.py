@@ -80,12 +80,12 @@ def delivering(tries: list[Row]) -> Row:
     """The try that delivered: one that succeeded, of several the one that the user had, else the last.
 
     Of two answers the later supersedes the earlier if it began after the end of that; of hedges the outermost layer's
-    counts, then the first to end.
+    counts, then the first to end, of several at once the last that started.
     """
     succeeded = [attempt for attempt in tries if attempt["outcome"] == "ok"]
     latest = max((attempt["started_at"] for attempt in succeeded), default=0)
     had = [a for a in succeeded if a["ended_at"] is None or a["ended_at"] > latest or a["started_at"] == latest]
-    return min(had, key=lambda a: (a["depth"], a["ended_at"]), default=tries[-1])
+    return min(had[::-1], key=lambda a: (a["depth"], a["ended_at"]), default=tries[-1])
 
 
 def tries_counted(tries: list[Row]) -> int:

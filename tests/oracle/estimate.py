@@ -204,18 +204,15 @@ def _together(samples: list[Sample]) -> tuple[float, float]:
     return max(low, sum(s.ends[0] for s in samples)), min(high, sum(s.ends[1] for s in samples))
 
 
-def definition(fleet: Fleet, rows: list[Row], arrived: set[str]) -> str | set[str]:
-    """What is known of the quality of the requests that pass every other gate; `arrived`: workloads with none over."""
-    there = {row["workload"] for row in rows} & {*fleet.workloads}
+def definition(fleet: Fleet, rows: list[Row], workloads: set[str]) -> str:
+    """What is known of the quality of the requests that pass every other gate, among the row's workloads."""
     gated = {name for name, workload in fleet.workloads.items() if workload.get("quality") is not None}
-    if not there:  # by whose idle time and work under way it is
-        return {"full", "latency_constrained"} if arrived else "latency_constrained"
-    if not there & gated:
+    if not workloads & gated:
         return "latency_constrained"
     passing = [row for row in rows if row["needs_label"] or (row["verdict"] == "accepted")]
     judged = sum(row["needs_label"] and row["pass_quality"] is not None for row in passing)
     if judged == len(passing):
-        return "full" if passing or there <= gated else "latency_constrained"
+        return "full"
     return "estimated" if judged else "latency_constrained"
 
 

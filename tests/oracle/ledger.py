@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 
-from oracle.fleet import DAY, Fleet, Row, S, exact
+from oracle.fleet import DAY, HOUR, Fleet, Row, S, exact
 from oracle.replicas import RANKS, Replicas, names_request, period, usd_in
 from oracle.spans import Span, length, overlap
 from oracle.step import Step
@@ -57,40 +57,40 @@ class Ledger:
     def _of_replicas(self, span: Span) -> Iterator[Row]:
         step = Step(self.replicas, span)
         usd, unseen = step.charges()
-        self.bought = [a for a in self.attempts if _is_in(a, span) and not self._runs(a, usd, span)]
-        for name, pool in self.replicas.pools.items():
+        self.bought = [a for a in self.attempts if _is_in(a, span) and not self._runs(a, usd, step)]
+        for name, known in step.known.items():
             here = (a for a in self.replicas.attempts.get(name, []) if _is_in(a, span))
-            own = [a for a in here if self._runs(a, usd, span)]
+            own = [a for a in here if self._runs(a, usd, step)]
             up, busy = length(step.up(name)), length(step.busy[name])
             cost = usd[name]
-            gpus = self.replicas.rate(name)[1]
+            gpus = self.replicas.rate(name, step.hour)[1]
             busy_usd = None if cost is None else cost * Fraction(busy, up) if up else cost
-            if up and (cost is not None or self.replicas.is_sampled(name, span[0])):
+            if up and (cost is not None or known.is_sampled):
                 idle = None if cost is None or busy_usd is None else cost - busy_usd
                 gpu_s = gpus * Fraction(up - busy, S)
-                yield _row("idle", idle, gpu_s, 0, pool=pool, replica=name, is_there=up > busy)
-            yield from self._shared(own, span, busy_usd, gpus * Fraction(busy, S))
+                yield _row("idle", idle, gpu_s, 0, pool=known.pool, replica=name, is_there=up > busy)
+            yield from self._shared(own, step, busy_usd, gpus * Fraction(busy, S))
         for pool, amount in unseen.items():
             yield _row("idle", amount, Fraction(0), 0, pool=pool)
 
-    def _runs(self, attempt: Row, usd: dict[str, Fraction | None], span: Span) -> bool:
+    def _runs(self, attempt: Row, usd: dict[str, Fraction | None], step: Step) -> bool:
         """Whether an attempt takes a replica's time in a step; otherwise it is bought by the token."""
         name = attempt["replica"]
-        is_on = name is not None and (usd[name] is not None or self.replicas.is_ours(name, span[0]))
+        is_on = name is not None and (usd[name] is not None or step.known[name].by_engine)
         return bool(attempt["engine_seen"] or is_on)
 
-    def _shared(self, own: list[Row], span: Span, usd: Fraction | None, gpu_s: Fraction) -> Iterator[Row]:
+    def _shared(self, own: list[Row], step: Step, usd: Fraction | None, gpu_s: Fraction) -> Iterator[Row]:
         """A replica's busy time among its attempts by work."""
-        shares = shares_of(self.fleet, own, span)
+        shares = shares_of(self.fleet, own, step.span)
         for attempt in own:
             for bucket, (part, tokens) in shares[attempt["attempt_id"]].items():
                 cost = None if usd is None else usd * part
                 where = self.buckets[attempt["attempt_id"]] if bucket == "" else bucket
-                yield _row(where, cost, gpu_s * part, tokens, **_of(attempt, self.replicas), is_there=bucket == "")
+                yield _row(where, cost, gpu_s * part, tokens, **_of(attempt, step), is_there=bucket == "")
 
     def _bought(self, span: Span) -> Iterator[Row]:
         """Attempts that are bought by the token, and what their models are billed."""
-        here = self.bought
+        here, step = self.bought, Step(self.replicas, span)
         billed: dict[str, Fraction] = defaultdict(Fraction)
         for record in self.fleet.cost_records:
             if self._is_for_model(record) and overlap(period(record), span):
@@ -108,7 +108,7 @@ class Ledger:
                     cost = None if whole is None else whole * portion * part_of(attempt, span)
                     cost = billed[model] * part if model in billed else cost
                     where = self.buckets[attempt["attempt_id"]] if bucket == "" else bucket
-                    yield _row(where, cost, Fraction(0), tokens, **_of(attempt, self.replicas), is_there=bucket == "")
+                    yield _row(where, cost, Fraction(0), tokens, **_of(attempt, step), is_there=bucket == "")
 
     def _price(self, attempt: Row) -> Fraction | None:
         price = self.fleet.prices.get(attempt["model"])
@@ -148,7 +148,7 @@ class Ledger:
         for record in self.fleet.cost_records:
             if record["basis"] == "overhead" and not names_request(record) and overlap(period(record), span):
                 yield _row("overhead", usd_in(record, [span]), Fraction(0), 0, **_scope(record))
-        for record in self.replicas.charged[2]:
+        for record in self.replicas.charged(span[0] // HOUR)[2]:
             if not self._is_for_model(record) and overlap(period(record), span):
                 yield _row("unattributed", usd_in(record, [span]), Fraction(0), 0, **_scope(record))
 
@@ -163,9 +163,10 @@ def _scope(record: Row) -> Row:
     return {name: record.get(name) for name in ("pool", "replica", "model", "workload", "route", "tenant")}
 
 
-def _of(attempt: Row, replicas: Replicas) -> Row:
+def _of(attempt: Row, step: Step) -> Row:
     row = {name: attempt[name] for name in ("attempt_id", "request_key", "workload", "model", "route", "replica")}
-    return {**row, "pool": replicas.pools.get(attempt["replica"]) or attempt["pool"], "tenant": attempt["tenant"]}
+    known = step.known.get(attempt["replica"])
+    return {**row, "pool": (known and known.pool) or attempt["pool"], "tenant": attempt["tenant"]}
 
 
 def _row(

@@ -2,14 +2,25 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from functools import cached_property
+from functools import cache
 
 from oracle.fleet import HOUR, Fleet, Row, S, exact
 from oracle.spans import Span, overlap, union
 
+DAY_H = 24
 RANKS = ("billing", "allocation", "rate_card")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What telemetry shows of a replica in an hour."""
+
+    pool: str | None
+    by_engine: bool  # by its metrics or its engine's own records, not by its callers alone
+    is_sampled: bool
 
 
 class Replicas:
@@ -22,66 +33,98 @@ class Replicas:
             if attempt["replica"]:
                 self.attempts[attempt["replica"]].append(attempt)
         self.sampled: dict[str, list[int]] = defaultdict(list)
-        self.pools: dict[str, str | None] = dict.fromkeys(self.attempts)
         for reading in fleet.readings:
             self.sampled[reading["replica"]].append(reading["at"])
-            self.pools[reading["replica"]] = reading["pool"]
-        for name, own in self.attempts.items():
-            told = {attempt["pool"] for attempt in own if attempt["pool"]}
-            self.pools[name] = told.pop() if len(told) == 1 else self.pools[name]
+        self.names = sorted({*self.attempts, *self.sampled})
+        self.shown = {name: self._shown(name) for name in self.names}
         pause = int(exact(fleet.settings.get("staleness_s", 300)) * S)  # type: ignore[operator]
-        self.seen = {name: union(self._signs(name), pause) for name in self.pools}
+        self.seen = {name: union(self._signs(name), pause) for name in self.names}
+        self.busy = {name: union(spans_of(self.attempts.get(name, []))) for name in self.names}
+        self.records = [row for row in fleet.cost_records if row["basis"] in RANKS and not names_request(row)]
 
-    @cached_property
-    def busy(self) -> dict[str, list[Span]]:
-        """When each replica had an attempt in flight."""
-        return {name: union(spans_of(self.attempts.get(name, []))) for name in self.pools}
-
-    def is_sampled(self, name: str, at_ns: int) -> bool:
-        """Whether metrics of a replica were read in the hour of a moment."""
-        return any(at // HOUR == at_ns // HOUR for at in self.sampled.get(name, []))
-
-    def is_ours(self, name: str, at_ns: int) -> bool:
-        """Whether an engine itself shows a replica in the hour of a moment, by its metrics or by its records."""
-        shown = spans_of(attempt for attempt in self.attempts.get(name, []) if attempt["engine_seen"])
-        hour = at_ns // HOUR
-        is_recorded = any(begin // HOUR <= hour <= max(end - 1, begin) // HOUR for begin, end in shown)
-        return is_recorded or self.is_sampled(name, at_ns)
+    def _shown(self, name: str) -> dict[int, Known]:
+        """By hour, what attempts under way in it and readings show of a replica."""
+        signs: dict[int, list[tuple[str | None, bool, bool]]] = defaultdict(list)
+        for attempt in self.attempts.get(name, []):
+            ((begin, end),) = spans_of([attempt])
+            for hour in range(begin // HOUR, max(end - 1, begin) // HOUR + 1):
+                signs[hour].append((attempt["pool"], attempt["engine_seen"], False))
+        for reading in self.fleet.readings:
+            if reading["replica"] == name:
+                signs[reading["at"] // HOUR].append((reading["pool"], True, True))
+        return {hour: _known(of) for hour, of in signs.items()}
 
     def _signs(self, name: str) -> Iterable[Span]:
         yield from spans_of(self.attempts.get(name, []))
         yield from ((at, at) for at in self.sampled.get(name, []))
 
-    def of_pool(self, pool: str | None) -> list[str]:
-        """Names of the replicas of a pool."""
-        return sorted(name for name, own in self.pools.items() if own == pool and pool is not None)
+    @cache  # noqa: B019 - as long as its fleet
+    def known(self, hour: int) -> dict[str, Known]:
+        """Replicas of an hour: those that telemetry shows, and those that bills name and that it shows within a day."""
+        found = {name: of[hour] for name, of in self.shown.items() if hour in of}
+        billed = [row for row in self.records if overlap(period(row), (hour * HOUR, hour * HOUR + HOUR))]
+        for name in {row["replica"] for row in billed if row.get("replica") in self.shown} - found.keys():
+            near = _nearest(self.shown[name], hour)
+            if near is not None:
+                found[name] = near
+        return found
 
-    @cached_property
-    def charged(self) -> tuple[list[tuple[Row, str]], list[tuple[Row, str]], list[Row]]:
-        """Records that are a replica's, records that are a pool's (each with its name), and those of neither."""
-        records = [row for row in self.fleet.cost_records if row["basis"] in RANKS and not names_request(row)]
-        own = [(row, row["replica"]) for row in records if row.get("replica") in self.pools]
-        named = {self.pools[replica] for _, replica in own}
+    def knows_pool(self, pool: str | None, hour: int) -> bool:
+        """Whether telemetry shows a pool within a day of an hour."""
+        return any(
+            known.pool == pool and abs(at - hour) <= DAY_H for of in self.shown.values() for at, known in of.items()
+        )
+
+    def of_pool(self, pool: str | None, hour: int) -> list[str]:
+        """Names of the replicas of a pool in an hour."""
+        return sorted(name for name, known in self.known(hour).items() if known.pool == pool and pool is not None)
+
+    @cache  # noqa: B019 - as long as its fleet
+    def charged(self, hour: int) -> tuple[list[tuple[Row, str]], list[tuple[Row, str]], list[Row]]:
+        """Records of an hour that are a replica's, that are a pool's (each with its name), and those of neither."""
+        records = [row for row in self.records if overlap(period(row), (hour * HOUR, hour * HOUR + HOUR))]
+        own = [(row, row["replica"]) for row in records if self._is_named(row, hour)]
+        named = {row.get("pool") for row, _ in own}
         pooled, others = [], []
         for row in records:
             pool = row.get("pool")
-            is_for_pool = row.get("replica") is None or pool not in named
-            if row.get("replica") in self.pools:
+            if self._is_named(row, hour):
                 continue
-            if pool in self.pools.values() and pool is not None and is_for_pool:
+            if self.knows_pool(pool, hour) and pool is not None and (row.get("replica") is None or pool not in named):
                 pooled.append((row, pool))
             else:
                 others.append(row)
         return own, pooled, others
 
-    def rate(self, name: str) -> tuple[Fraction | None, Fraction]:
+    def _is_named(self, record: Row, hour: int) -> bool:
+        """Whether a record names a replica; where engines of the pool show themselves, callers alone name none."""
+        known = self.known(hour).get(record.get("replica") or "")
+        engines = (self.known(hour)[name].by_engine for name in self.of_pool(record.get("pool"), hour))
+        return known is not None and (known.by_engine or not any(engines))
+
+    def rate(self, name: str, hour: int) -> tuple[Fraction | None, Fraction]:
         """USD per GPU second by the settings, and GPUs, of a replica; a replica is one GPU where no rate matches."""
-        for rate in self.fleet.settings.get("rates", {}).values():
-            named = {"pool": self.pools[name] or "", "replica": name}
+        known = self.known(hour).get(name)
+        named = {"pool": (known and known.pool) or "", "replica": name}
+        for rate in self.fleet.settings.get("rates", {}).values() if known else ():
             if all(any(fnmatchcase(named[key], glob) for glob in rate.get(key, ["*"])) for key in named):
                 gpus = exact(rate.get("gpus_per_replica", 1)) or Fraction(1)
                 return (exact(rate["usd_per_gpu_hour"]) or Fraction(0)) / 3600, gpus
         return None, Fraction(1)
+
+
+def _known(signs: list[tuple[str | None, bool, bool]]) -> Known:
+    """What signs of one hour (pool, whether of the engine, whether a reading) show together."""
+    pool = next((pool for pool, *_ in signs if pool is not None), None)
+    return Known(pool, any(by_engine for _, by_engine, _ in signs), any(reading for *_, reading in signs))
+
+
+def _nearest(shown: dict[int, Known], hour: int) -> Known | None:
+    """What a replica was in the nearest hour before, else after, if any is within a day."""
+    if all(abs(at - hour) > DAY_H for at in shown):
+        return None
+    before, after = [at for at in shown if at <= hour], [at for at in shown if at >= hour]
+    return replace(shown[max(before) if before else min(after)], is_sampled=False)
 
 
 def names_request(record: Row) -> bool:

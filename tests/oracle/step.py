@@ -4,7 +4,7 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import pairwise
 
-from oracle.fleet import S
+from oracle.fleet import HOUR, S
 from oracle.replicas import RANKS, Replicas, period, usd_in
 from oracle.spans import Span, length, overlap, union, within
 
@@ -17,7 +17,9 @@ class Step:
         self.span = span
         self.seen = {name: within(spans, [span]) for name, spans in replicas.seen.items()}
         self.busy = {name: within(spans, [span]) for name, spans in replicas.busy.items()}
-        own, pooled, _ = replicas.charged
+        self.hour = span[0] // HOUR
+        self.known = replicas.known(self.hour)
+        own, pooled, _ = replicas.charged(self.hour)
         self.own = [(row, name) for row, name in own if overlap(period(row), span)]
         self.pooled = [(row, pool) for row, pool in pooled if overlap(period(row), span)]
 
@@ -36,11 +38,11 @@ class Step:
 
     def charges(self) -> tuple[dict[str, Fraction | None], dict[str, Fraction]]:
         """USD of each replica (None: not priced), and USD of pools in which nobody was seen."""
-        rated = {name: self.replicas.rate(name)[0] is not None for name in self.seen}
-        usd: dict[str, Fraction | None] = {name: Fraction(0) if rated[name] else None for name in self.seen}
+        rated = {name: self.replicas.rate(name, self.hour)[0] is not None for name in self.known}
+        usd: dict[str, Fraction | None] = {name: Fraction(0) if rated[name] else None for name in self.known}
         unseen: dict[str, Fraction] = defaultdict(Fraction)
         for moment in self.moments():
-            for name in self.seen:
+            for name in self.known:
                 price = self._price(name, moment)
                 if price is not None:
                     usd[name] = (usd[name] or Fraction(0)) + price
@@ -51,11 +53,11 @@ class Step:
         return usd, unseen
 
     def _there(self, pool: str | None, moment: Span) -> list[str]:
-        return [name for name in self.replicas.of_pool(pool) if within(self.seen[name], [moment])]
+        return [name for name in self.replicas.of_pool(pool, self.hour) if within(self.seen[name], [moment])]
 
     def _price(self, name: str, moment: Span) -> Fraction | None:
         """USD of a replica in a moment by the best basis; None where nothing prices it."""
-        pool = self.replicas.pools[name]
+        pool = self.known[name].pool
         there = self._there(pool, moment)
         for rank in RANKS:
             own = [row for row, of in self.own if of == name and row["basis"] == rank]
@@ -65,7 +67,7 @@ class Step:
                 mine += [usd_in(row, [moment]) / len(there) for row in shared if overlap(period(row), moment)]
             if mine:
                 return sum(mine, Fraction(0))
-        rate, gpus = self.replicas.rate(name)
+        rate, gpus = self.replicas.rate(name, self.hour)
         if rate is None or name not in there:
             return None
         return rate * gpus * Fraction(length([moment]), S)

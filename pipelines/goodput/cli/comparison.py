@@ -19,6 +19,7 @@ from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
 _LOW_N = 100  # fewer evaluable requests: a p99 is no better than the maximum (docs/semantics.md#windows)
 _ANSWERS = ("compared", "compared_slices")
+_UNKNOWN = "unknown"  # as the tables call what was not reported
 _REVISION = "model_revision"  # what `comparable_rows` knows of a request besides its columns
 _COST_CONTAINS = (
     "all that was spent on a side / accepted: its requests with retries, and its part of idle replicas, by GPU time in"
@@ -48,9 +49,15 @@ class Comparison:
 
 
 def between_values(column: str, a: str, b: str) -> Sides:
-    """Sides by the value of a column of `requests`, or by `model_revision`: what was last deployed in their pool."""
+    """Sides by the value of a column of `requests`, or by `model_revision`: what was last deployed in their pool.
+
+    `unknown` is what a request that reports no value has; money that belongs to no request has it for all.
+    """
+    value = f"{_quoted(column)}::VARCHAR"
+    is_unknown = f"({_quoted(column)} IS NULL AND bucket IS NULL)"
     cases = (
-        f"CASE {_quoted(column)}::VARCHAR WHEN getvariable('side_a') THEN 'A' WHEN getvariable('side_b') THEN 'B' END"
+        f"CASE WHEN {value} = getvariable('side_a') OR {is_unknown} AND getvariable('side_a') = '{_UNKNOWN}' THEN 'A' "
+        f"WHEN {value} = getvariable('side_b') OR {is_unknown} AND getvariable('side_b') = '{_UNKNOWN}' THEN 'B' END"
     )
     return Sides(cases, {"side_a": a, "side_b": b}, (f"{column} {a}", f"{column} {b}"), column)
 
@@ -109,10 +116,10 @@ def _known(connection: duckdb.DuckDBPyConnection, column: str | None) -> str:
         asked = "SELECT min(ended_at) AS first, max(ended_at) AS last FROM side_rows WHERE bucket IS NULL AND is_asked"
         ((first, last),) = (row.values() for row in rows(connection, asked))
         return "There is none at all." if last is None else f"What there is ended from {iso(first)} to {iso(last)}."
-    quoted = _quoted(column)
+    value = f"coalesce({_quoted(column)}::VARCHAR, '{_UNKNOWN}')"
     most = rows(
         connection,
-        f"SELECT {quoted}::VARCHAR AS value FROM side_rows WHERE bucket IS NULL AND is_asked AND {quoted} IS NOT NULL "  # noqa: S608
+        f"SELECT {value} AS value FROM side_rows WHERE bucket IS NULL AND is_asked "  # noqa: S608
         "GROUP BY value ORDER BY count(*) DESC, value LIMIT 6",
     )
     return f"Of {column} there is: {', '.join(plain(row['value']) for row in most) or 'nothing'}."

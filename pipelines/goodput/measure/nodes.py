@@ -94,6 +94,7 @@ QUALITY = Node(
     "What evaluators and the quality gate say of delivered answers.",
     compute_sql,
     lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
+    from_settings={"workload_rules": workload_rows},
     from_batch={"grains": grains},
 )
 WINDOWS = Node(

@@ -65,9 +65,6 @@ shared AS (
 SELECT
     attempt_id, request_key, step_s, bucket, charged_pool AS pool, replica, model, workload, route, tenant,
     CASE WHEN is_bought THEN coalesce(billed_usd, listed_usd, reported_usd) ELSE busy_usd * part END AS usd,
-    CASE WHEN basis = 'token_price' THEN listed_input_usd END AS input_usd,
-    CASE WHEN basis = 'token_price' THEN listed_cached_input_usd END AS cached_input_usd,
-    CASE WHEN basis = 'token_price' THEN listed_output_usd END AS output_usd,
     CASE WHEN NOT is_bought THEN busy_gpu_s * part END AS gpu_s,
     tokens * share AS tokens,
     CASE WHEN whole THEN 0 ELSE redone_tokens END AS redone_tokens,
@@ -80,6 +77,9 @@ SELECT
         WHEN listed_usd IS NOT NULL THEN 'token_price'
         WHEN reported_usd IS NOT NULL THEN 'reported'
     END AS basis,
+    CASE WHEN basis = 'token_price' THEN listed_input_usd END AS input_usd,
+    CASE WHEN basis = 'token_price' THEN listed_cached_input_usd END AS cached_input_usd,
+    CASE WHEN basis = 'token_price' THEN listed_output_usd END AS output_usd,
     CASE
         WHEN NOT is_bought THEN is_unreported OR estimated_work IS NOT NULL OR cost_error_ratio > 0
         ELSE coalesce(billed_usd IS NULL AND listed_usd IS NOT NULL AND tiered, false)
