@@ -106,7 +106,7 @@ def outbox_rows(lake: Path) -> list[tuple[Any, ...]]:
 
 def test_a_run_refuses_an_older_lake_and_leaves_it_alone(workspace: Workspace) -> None:
     before = files(workspace.lake.root)
-    with pytest.raises(LakeTooOld, match=r"format 1; this version of Goodput writes format 3\.\n`goodput rebuild`"):
+    with pytest.raises(LakeTooOld, match=r"format 1; this version of Goodput writes format 4\.\n`goodput rebuild`"):
         run(workspace)
     assert files(workspace.lake.root) == before
 

@@ -1,6 +1,6 @@
 -- description: What evaluators, and the quality gate, say of the answers that were delivered, by window, workload and model (docs/semantics.md#what-evaluators-say)
 -- grain: window_start, window_s, workload, model, evaluator, label
--- reads: grains, quality_labels, requests
+-- reads: grains, quality_labels, requests, workload_rules
 -- Rows without an evaluator are of the gate, those without a label of all labels of their evaluator.
 WITH answered AS (
     SELECT
@@ -50,6 +50,8 @@ SELECT
     make_timestamptz(start_s * 1000000) AS window_start, window_s, workload, model, evaluator, label,
     answered, judged, passed,
     pass_ratio,
-    wilson(pass_ratio, n).low AS pass_ci_low_ratio,
-    wilson(pass_ratio, n).high AS pass_ci_high_ratio
+    -- of labels that nobody drew there is no interval
+    CASE WHEN w.sampling IS DISTINCT FROM 'none' THEN wilson(pass_ratio, n).low END AS pass_ci_low_ratio,
+    CASE WHEN w.sampling IS DISTINCT FROM 'none' THEN wilson(pass_ratio, n).high END AS pass_ci_high_ratio
 FROM sampled
+LEFT JOIN (SELECT workload, sampling FROM workload_rules) AS w USING (workload)

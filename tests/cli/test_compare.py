@@ -18,6 +18,7 @@ Run = Callable[..., Any]
 Row = dict[str, Any]
 START = datetime(2026, 11, 20, 9, tzinfo=UTC)
 WINDOW_S = 10
+T_9 = 2.262157  # Student's t at 97.5 %, of nine degrees of freedom: ten windows
 
 
 def requests(route: str, accepted: Iterable[bool], seconds: float = 5.0, **given: Any) -> list[Row]:
@@ -219,7 +220,7 @@ def test_windows_that_vary_make_cost_less_sure(compare: Run) -> None:
     assert (cost["a"], cost["b"]) == (pytest.approx(0.03), pytest.approx(0.03))
     # A: residuals of cost - 0.03 x accepted are 0.8 twice and -0.2 eight times; B has none, but 100 independent
     # requests of 0.01 - 0.03 each would vary as well
-    a, b = (2 * 0.64 + 8 * 0.04) * 10 / 9, 100 * 0.02**2
+    a, b = (2 * 0.64 + 8 * 0.04) * 10 / 9 * (T_9 / 1.96) ** 2, 100 * 0.02**2
     assert cost["difference_ci_high"] == pytest.approx(1.96 * (a + b) ** 0.5 / 100, rel=1e-3)
 
 
@@ -335,7 +336,9 @@ def test_windows_that_vary_make_rates_less_sure(compare: Run) -> None:
     rate = metric(found, "throughput_rps")
     assert (rate["a"], rate["b"]) == (pytest.approx(1.0), pytest.approx(1.2))
     # B: 60, eight times 0, 60: the sum of ten windows has variance 10 x 640; A's is that of 100 independent requests
-    assert rate["difference_ci_high"] - rate["difference"] == pytest.approx(1.96 * (6400 + 100) ** 0.5 / 100, rel=1e-3)
+    assert rate["difference_ci_high"] - rate["difference"] == pytest.approx(
+        1.96 * (6400 * (T_9 / 1.96) ** 2 + 100) ** 0.5 / 100, rel=1e-3
+    )
 
 
 def test_periods(compare: Run) -> None:

@@ -171,19 +171,23 @@ def test_a_restated_bill_restates_hours_after_the_last_that_was_observed(tmp_pat
 
 
 def test_days_without_telemetry_are_outside_and_days_between_are_unattributed(tmp_path: Path) -> None:
-    """10 USD a day on pool chat from the 18th to the 23rd; calls on the 20th and the 22nd."""
+    """10 USD a day on pool chat from the 8th to the 15th; calls on the 10th and the 14th, around 11:00.
+
+    A pool is known for a day around its telemetry: on the 12th nothing is.
+    """
     rng = random.Random(1)
     bills = [
         {
-            **{"id": str(day), "from": f"2026-11-{day}T00:00:00Z", "until": f"2026-11-{day + 1}T00:00:00Z"},
+            **{"id": str(day), "from": f"2026-11-{day:02d}T00:00:00Z", "until": f"2026-11-{day + 1:02d}T00:00:00Z"},
             **{"amount": 10.0, "currency": "USD", "pool": "chat"},
         }
-        for day in range(18, 24)
+        for day in range(8, 16)
     ]
-    files = {"calls-20.csv": calls(rng, 20), "calls-22.csv": calls(rng, 22), "gpu-1.jsonl": lines(*bills)}
+    files = {"calls-10.csv": calls(rng, 10), "calls-14.csv": calls(rng, 14), "gpu-1.jsonl": lines(*bills)}
     at = settle(tmp_path / "lake", [("", files)])
     days = """SELECT day(window_start) AS day, sum(usd), sum(usd) FILTER (WHERE bucket = 'unattributed') AS nobodys
         FROM waste WHERE slice = 'overall' AND window_s = 86400 GROUP BY ALL ORDER BY day"""
-    assert [(day, usd) for day, usd, _ in ask(at, days).rows()] == [(day, pytest.approx(10)) for day in (20, 21, 22)]
+    assert [(day, usd) for day, usd, _ in ask(at, days).rows()] == [(day, pytest.approx(10)) for day in range(10, 15)]
     by_day = {day: nobodys for day, _, nobodys in ask(at, days).rows()}
-    assert by_day[21] == pytest.approx(10)
+    assert by_day[12] == pytest.approx(10)
+    assert by_day[10] is None

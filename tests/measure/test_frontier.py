@@ -265,14 +265,34 @@ def test_a_route_that_hardly_anyone_shares_has_a_recommendation(tmp_path: Any) -
     assert found.filter(route="other")["no_recommendation"][0] == "shared_replicas"
 
 
+def wilson_low(p: float, n: float) -> float:
+    z = 1.959963984540054
+    return (p + z**2 / (2 * n) - z * (p * (1 - p) / n + z**2 / (4 * n * n)) ** 0.5) / (1 + z**2 / n)
+
+
 def test_windows_that_disagree_widen_the_interval(tmp_path: Any) -> None:
-    # Two windows of 600 alike, or all slow and all good: the same ratio, another certainty.
-    alike = frontier(tmp_path, load(0, 600, slow=300) + load(2, 600, slow=300)).to_dicts()[0]
-    apart = frontier(tmp_path, load(0, 600, slow=600) + load(2, 600)).to_dicts()[0]
+    # Three windows of 600 alike, or all slow, half of them, all good: the same ratio, another certainty.
+    alike = frontier(tmp_path, [row for window in (0, 2, 4) for row in load(window, 600, slow=300)]).to_dicts()[0]
+    slow = {0: 600, 2: 300, 4: 0}
+    apart = frontier(tmp_path, [row for window, n in slow.items() for row in load(window, 600, slow=n)]).to_dicts()[0]
     assert alike["goodput_ratio"] == apart["goodput_ratio"] == 0.5
-    assert alike["goodput_ratio_ci_low"] == pytest.approx(0.4718, abs=2e-4)  # Wilson, 600 of 1200
-    # (600 - 300)^2 twice, times 2 / 1, over 1200^2: a standard error of 0.5, as of a single draw
-    assert apart["goodput_ratio_ci_low"] == pytest.approx(0.0546, abs=2e-4)  # Wilson, a half of 1
+    assert alike["goodput_ratio_ci_low"] == pytest.approx(wilson_low(0.5, 1800))
+    # (300^2 + 0 + 300^2) x 3 / 2 over 1800^2 is a squared standard error; t of two degrees of freedom is 4.302653
+    worth = 0.25 / (270_000 / 1800**2 * (4.302653 / 1.959963984540054) ** 2)
+    assert apart["goodput_ratio_ci_low"] == pytest.approx(wilson_low(0.5, worth))
+
+
+def test_a_load_of_one_window_has_the_spread_of_the_others_and_alone_no_interval(tmp_path: Any) -> None:
+    heavy = load(9, 1200, slow=600)
+    alone = frontier(tmp_path, heavy).to_dicts()[0]
+    assert (alone["goodput_ratio_ci_low"], alone["goodput_ratio_ci_high"]) == (None, None)
+    slow = {0: 600, 2: 300, 4: 0}
+    rows = [row for window, n in slow.items() for row in load(window, 600, slow=n)]
+    beside = frontier(tmp_path, rows + heavy).to_dicts()[-1]
+    # windows of 600 vary by (1 + 0 + 1) / 4 / 2 = 0.25, of which 0.25 / 600 is chance; one of 1200 has its own chance
+    variance = 0.25 - 0.25 / 600 + 0.25 / 1200
+    worth = 0.25 / (variance * (4.302653 / 1.959963984540054) ** 2)
+    assert beside["goodput_ratio_ci_low"] == pytest.approx(wilson_low(0.5, worth))
 
 
 def test_unlabelled_requests_count_as_the_labelled_ones_passed(tmp_path: Any) -> None:
@@ -280,16 +300,15 @@ def test_unlabelled_requests_count_as_the_labelled_ones_passed(tmp_path: Any) ->
     verdicts = [("accepted", True)] * 240 + [("rejected", False)] * 60 + [("unlabelled", None)] * 300
     rows = [
         row | {"verdict": verdict, "needs_label": True, "pass_quality": passed}
-        for row, (verdict, passed) in zip(load(0, 600), verdicts, strict=True)
+        for window in (0, 2, 4)
+        for row, (verdict, passed) in zip(load(window, 600), verdicts, strict=True)
     ]
     row = frontier(tmp_path, rows, settings=gated, cost_usd=4.8).to_dicts()[0]
     assert row["goodput_ratio"] == pytest.approx(0.8)
     assert row["cost_per_accepted_usd"] == pytest.approx(4.8 / 480)
-    # 0.8 x 0.2 / 600 of the requests, and of 300 labels drawn from 600 0.8 x 0.2 / 300 x 300 / 599
-    n = 0.16 / (0.16 / 600 + 0.16 / 300 * 300 / 599)
-    z = 1.959963984540054
-    low = (0.8 + z**2 / (2 * n) - z * (0.16 / n + z**2 / (4 * n * n)) ** 0.5) / (1 + z**2 / n)
-    assert row["goodput_ratio_ci_low"] == pytest.approx(low)
+    # windows alike: 0.8 x 0.2 / 1800 of the requests, and of 900 labels drawn from 1800 0.8 x 0.2 / 900 x 900 / 1799
+    worth = 0.16 / (0.16 / 1800 + 0.16 / 900 * 900 / 1799)
+    assert row["goodput_ratio_ci_low"] == pytest.approx(wilson_low(0.8, worth))
 
 
 def test_without_arrivals_there_is_no_frontier(tmp_path: Any) -> None:

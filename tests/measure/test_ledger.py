@@ -1,7 +1,7 @@
 """cost_ledger and waste: Identity M on random fleets against a second-by-second computation, and cases by hand."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from by_seconds import Fleet, Record, Try, ledger, samples
+from goodput.join.workloads import workload_rows
 from goodput.measure.cost_ledger import SETTINGS_TABLES, ledger_options
 from goodput.measure.known_replicas import absent
 from goodput.measure.nodes import COST_LEDGER, WASTE
@@ -23,7 +24,7 @@ from goodput.measure.slices import slice_cuts, slices
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
-from goodput.settings.model import Costs, Rate, Settings, Slices
+from goodput.settings.model import Costs, Quality, Rate, Settings, Slices, Workload
 from river import Parts, Row, Stretch, judged, measure, one_workload
 
 HOUR = 498_671  # since the Unix epoch: the last of its day
@@ -235,7 +236,12 @@ def whole_of(frame: pl.DataFrame) -> dict[str, float]:
 
 
 def wasted(
-    frame: pl.DataFrame, *grains: int, ended: Sequence[Row] = (), step_s: int = 300, sliced: Slices | None = None
+    frame: pl.DataFrame,
+    *grains: int,
+    ended: Sequence[Row] = (),
+    step_s: int = 300,
+    sliced: Slices | None = None,
+    workloads: Mapping[str, Workload] | None = None,
 ) -> pl.DataFrame:
     """Waste of a ledger at the grains; `ended` are the requests that share overhead."""
     names = arrow_schema("cost_ledger").names
@@ -244,7 +250,8 @@ def wasted(
         connection.register("requests", pa.Table.from_pylist(list(ended), schema=arrow_schema("requests")))
         connection.register("ledger_options", ledger_options(Settings(costs=Costs(step_s=step_s))))
         connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
-        asked = Settings(slices=sliced or Slices())
+        asked = Settings(slices=sliced or Slices(), workloads=dict(workloads or {}))
+        connection.register("workload_rules", workload_rows(asked))
         connection.register("slices", slices(asked))
         connection.register("slice_cuts", slice_cuts(asked))
         for relation in WASTE.relations:
@@ -268,7 +275,8 @@ def test_slices_add_up_whatever_windows_are_asked_for(fleet: Fleet, overheads: l
         for row in requests_of([row for row in rows if row["verdict"]])
     ]
     sliced = Slices(by=("tenant", "attributes.team"), max_values=2)
-    frame = wasted(spent, *grains, ended=ended, sliced=sliced)
+    rules = {"x": Workload(quality=Quality()), "y": Workload(quality=Quality(unlabelled="fail"))}
+    frame = wasted(spent, *grains, ended=ended, sliced=sliced, workloads=rules)
     # every dollar of the ledger is in every slice of every length, in its window
     money = spent.with_columns(start_s=pl.col("window_start").dt.epoch("s")).filter(pl.col("usd").is_not_null())
     for (window_s, name), rows_of in frame.filter(pl.col("usd").is_not_null()).group_by("window_s", "slice"):
@@ -277,12 +285,12 @@ def test_slices_add_up_whatever_windows_are_asked_for(fleet: Fleet, overheads: l
         expected = dict(money.group_by(start.alias("window_start")).agg(pl.col("usd").sum()).iter_rows())
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9), (window_s, name)
     keys = ["window_s", "window_start", "bucket"]
-    values = [pl.col(name).sum() for name in ("usd", "direct_usd", "gpu_s", "tokens")]
+    values = [pl.col(name).sum() for name in ("usd", "measured_usd", "direct_usd", "gpu_s", "tokens")]
     overall = frame.filter(slice="overall").group_by(keys).agg(values).sort(keys)
     for _, rows_of in frame.group_by("slice"):
         assert_frame_equal(rows_of.group_by(keys).agg(values).sort(keys), overall, abs_tol=1e-9, rel_tol=1e-9)
     # a window is the same whatever others are asked for
-    alone = pl.concat([wasted(spent, grain, ended=ended, sliced=sliced) for grain in grains])
+    alone = pl.concat([wasted(spent, grain, ended=ended, sliced=sliced, workloads=rules) for grain in grains])
     order = [*keys, "slice", "slice_value", "workload", "model", "pool", "route"]
     assert not frame.select(order).is_duplicated().any()
     assert alone.sort(order).equals(frame.sort(order))
@@ -673,6 +681,55 @@ def test_a_day_carries_its_night_and_its_overhead() -> None:
     night = frame.filter(slice="workload", workload="unknown", window_s=3600)
     spent = {row["bucket"]: row["usd"] for row in night.group_by("bucket").agg(pl.col("usd").sum()).to_dicts()}
     assert spent == pytest.approx({"idle": 28.0, "unattributed": 14.0})
+
+
+LABELLED = ["accepted"] * 3 + ["rejected"] + ["unlabelled"] * 6
+
+
+def judged_by(quality: Quality, verdicts: Sequence[str] = LABELLED) -> dict[str, tuple[float, ...]]:
+    """Of each bucket usd, measured_usd and the interval, where each verdict is of an attempt that costs a dollar."""
+    rows = [attempt_row(Try(f"{n}", verdict, 0, 100, f"r{n}", "p")) for n, verdict in enumerate(verdicts)]
+    ended = [
+        row | {"needs_label": True, "pass_quality": {"accepted": True, "rejected": False}.get(row["verdict"])}
+        for row in requests_of(rows)
+    ]
+    frame = charged(Fleet(rates={"p": 0.01}), attempts=rows)
+    found = wasted(frame, 300, ended=ended, workloads={"qa": Workload(quality=quality)}).filter(slice="workload")
+    columns = ("usd", "measured_usd", "usd_ci_low", "usd_ci_high")
+    return {row["bucket"]: tuple(row[name] for name in columns) for row in found.to_dicts()}
+
+
+def test_unlabelled_cost_is_divided_as_the_labelled_was() -> None:
+    """Of 10 USD 3 were accepted, 1 was rejected and 6 have no label: 4.5 and 1.5 of these.
+
+    Four labels of ten, drawn without replacement, are worth 4 x 9 / 6 = 6: Wilson's interval of 3/4 of 6.
+    """
+    z, p, n = 1.959963984540054, 0.75, 6
+    middle, half = p + z**2 / (2 * n), z * (p * (1 - p) / n + z**2 / (4 * n**2)) ** 0.5
+    low, high = (10 * (middle + sign * half) / (1 + z**2 / n) for sign in (-1, 1))
+    high = min(high, 9)  # a dollar was rejected
+    assert judged_by(Quality()) == {
+        "accepted": pytest.approx((7.5, 3.0, low, high)),
+        "rejected": pytest.approx((2.5, 1.0, 10 - high, 10 - low)),
+        "unlabelled": pytest.approx((0.0, 6.0, 0.0, 0.0)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("quality", "verdicts", "usd"),
+    [
+        (Quality(unlabelled="fail"), LABELLED, {"accepted": 3.0, "rejected": 7.0, "unlabelled": 0.0}),
+        (Quality(unlabelled="pass"), LABELLED, {"accepted": 9.0, "rejected": 1.0, "unlabelled": 0.0}),
+        # labels that nobody drew, or none at all, show nothing of the others
+        (Quality(sampling="none"), LABELLED, {"accepted": 3.0, "rejected": 1.0, "unlabelled": 6.0}),
+        (Quality(), ["unlabelled"] * 6, {"unlabelled": 6.0}),
+        (Quality(), LABELLED[:4], {"accepted": 3.0, "rejected": 1.0}),
+    ],
+)
+def test_unlabelled_cost_by_policy(quality: Quality, verdicts: Sequence[str], usd: dict[str, float]) -> None:
+    found = judged_by(quality, verdicts)
+    assert {bucket: row[0] for bucket, row in found.items()} == pytest.approx(usd)
+    assert sum(row[1] for row in found.values()) == pytest.approx(sum(usd.values()))
 
 
 def test_overhead_is_shared_by_the_requests_that_its_record_is_for() -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from goodput.join.workloads import workload_rows
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
@@ -20,13 +21,14 @@ SETTINGS = Settings(workloads={"qa": Workload(e2e_s=2.0, quality=Quality(evaluat
 NAMED = ("evaluator", "label", "answered", "judged", "passed")
 
 
-def quality(joined: Joined, grains: Sequence[int] = (3600,)) -> pl.DataFrame:
+def quality(joined: Joined, grains: Sequence[int] = (3600,), settings: Settings = SETTINGS) -> pl.DataFrame:
     """Rows of relation `quality` of joined requests."""
     labels = pa.Table.from_pylist(list(joined.labels.values()), schema=arrow_schema("quality_labels"))
     with connect() as connection:
         connection.register("requests", joined.requests_table)
         connection.register("quality_labels", labels)
         register(connection, "grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
+        register(connection, "workload_rules", workload_rows(settings))
         compute(connection, "quality")
         return pl.DataFrame(made(connection, "quality"))
 
@@ -103,6 +105,9 @@ def test_the_interval_is_that_of_a_share_drawn_without_replacement() -> None:
         strays = (end * (1 - end) / 80 * (200 - 80) / (200 - 1)) ** 0.5
         assert abs(end - 0.75) == pytest.approx(1.959963984540054 * strays)
     assert row["pass_ci_low_ratio"] < 0.75 < row["pass_ci_high_ratio"]
+    undrawn = Settings(workloads={"qa": Workload(quality=Quality(sampling="none"))})
+    (_, gate) = quality(joined, settings=undrawn).to_dicts()
+    assert [gate[name] for name in ("pass_ratio", "pass_ci_low_ratio", "pass_ci_high_ratio")] == [0.75, None, None]
 
 
 def test_answers_count_in_the_window_in_which_they_ended_and_a_key_that_is_used_again_judges_nothing_else() -> None:

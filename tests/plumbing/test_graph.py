@@ -187,10 +187,10 @@ def test_the_order_of_the_ledger_is_that_of_its_money() -> None:
     stored = set(contract_names())
     ordered = closure(["cost_ledger"], stored)
     assert ordered[-1] == "cost_ledger"
-    assert ordered.index("model_weights") < ordered.index("ledger_pieces") < ordered.index("busy_steps")
+    assert ordered.index("model_weights") < ordered.index("ledger_pieces") < ordered.index("charged_pieces")
     assert not set(ordered[:-1]) & stored
     tables = inputs_of(["cost_ledger"], stored) & stored
-    assert tables == {"attempts", "cost_records", "replica_samples", "requests", "token_prices"}
+    assert tables == {"attempts", "cost_records", "known_replicas", "replica_samples", "requests", "token_prices"}
 
 
 def test_what_is_joined_together_is_computed_from_landed_records_alone() -> None:

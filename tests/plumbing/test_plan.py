@@ -268,7 +268,10 @@ def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
     }
     assert waiting == {
         *((name, hour) for name in JOINED for hour in (NOON, after)),
-        *((name, DAY) for name in ("goodput", "gate_failures", "id_hours", "load_windows", *REPLICAS.tables)),
+        *(
+            (name, DAY)
+            for name in ("goodput", "gate_failures", "id_hours", "load_windows", "quality", "waste", *REPLICAS.tables)
+        ),
     }
     with pytest.raises(duckdb.Error, match="serving_records"):
         ask(workspace, "FROM serving_records")

@@ -83,7 +83,12 @@ WASTE = Node(
     "Where dollars, GPU time and tokens went, by window, slice and bucket.",
     compute_sql,
     lookaround=lambda _: {"cost_ledger": coverage.OWN_HOURS},
-    from_settings={"ledger_options": cost_ledger.ledger_options, "slices": slices, "slice_cuts": slice_cuts},
+    from_settings={
+        "ledger_options": cost_ledger.ledger_options,
+        "workload_rules": workload_rows,
+        "slices": slices,
+        "slice_cuts": slice_cuts,
+    },
     from_batch={"grains": grains},
     span={"requests": bills.wasted_request_partitions},
 )
@@ -94,6 +99,7 @@ QUALITY = Node(
     "What evaluators and the quality gate say of delivered answers.",
     compute_sql,
     lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
+    from_settings={"workload_rules": workload_rows},
     from_batch={"grains": grains},
 )
 WINDOWS = Node(

@@ -204,7 +204,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`;"
         " `is_known`), and that in the workload that is asked for (`side`), beside their other columns.",
         [
-            *_columns(("request_key", "side", "own_side", "bucket", "verdict"), _TEXT),
+            *_columns(("request_key", "session_id", "side", "own_side", "bucket", "verdict"), _TEXT),
             *_columns((*_DIMENSIONS, "tenant"), _TEXT),
             ("ended_at", _INSTANT),
             *_columns(("is_known", "pass_success", "pass_quality", "needs_label"), _FLAG),

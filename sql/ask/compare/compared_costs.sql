@@ -45,9 +45,9 @@ spread AS (
     SELECT
         side,
         coalesce(sum((w.direct_usd - w.estimate * direct_each) ** 2 ORDER BY w.start_s)
-            * count(*) / nullif(count(*) - 1, 0), 0) AS direct,
+            * count(*) / nullif(count(*) - 1, 0) * (student(count(*) - 1) / 1.959963984540054) ** 2, 0) AS direct,
         coalesce(sum((w.loaded_usd - w.estimate * loaded_each) ** 2 ORDER BY w.start_s)
-            * count(*) / nullif(count(*) - 1, 0), 0) AS loaded
+            * count(*) / nullif(count(*) - 1, 0) * (student(count(*) - 1) / 1.959963984540054) ** 2, 0) AS loaded
     FROM windowed AS w
     JOIN priced AS p USING (side)
     GROUP BY side
@@ -56,10 +56,10 @@ spread AS (
 intervals AS (
     SELECT
         side,
-        around(direct_each, (greatest(direct, square - 2 * direct_each * accepted_usd + direct_each ** 2 * estimate)
-            + direct_each ** 2 * label_variance) / estimate ** 2) AS direct_cost_per_accepted_usd,
-        around(loaded_each, (greatest(loaded, square - 2 * loaded_each * accepted_usd + loaded_each ** 2 * estimate)
-            + loaded_each ** 2 * label_variance) / estimate ** 2) AS cost_per_accepted_usd
+        around(direct_each, greatest(direct, square - 2 * direct_each * accepted_usd + direct_each ** 2 * (estimate + label_variance))
+            / estimate ** 2) AS direct_cost_per_accepted_usd,
+        around(loaded_each, greatest(loaded, square - 2 * loaded_each * accepted_usd + loaded_each ** 2 * (estimate + label_variance))
+            / estimate ** 2) AS cost_per_accepted_usd
     FROM priced
     JOIN spread USING (side)
 )

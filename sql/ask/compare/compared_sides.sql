@@ -1,6 +1,7 @@
 -- description: Each side as a whole: its rates and ratios with their variances
 -- grain: side
--- reads: compared_strata, compared_windows
+-- reads: compared_strata, compared_units, compared_windows
+-- unit: a variance from few windows or sessions is multiplied by (t / z)^2, so that 1.96 of its roots reach as far as Student's t
 WITH totals AS (
     SELECT
         side,
@@ -15,7 +16,9 @@ labels AS (
         sum(need)::BIGINT AS need, sum(labelled)::BIGINT AS labelled, sum(accepted)::BIGINT AS accepted,
         sum(CASE WHEN labelled BETWEEN 1 AND need - 1
             THEN need ** 2 * pass_rate * (1 - pass_rate) / drawn_size(labelled, need) ELSE 0 END ORDER BY workload) AS label_variance,
-        ratio(sum(pass_rate * labelled ORDER BY workload), sum(labelled)) AS quality_ratio
+        sum(weight * pass_rate ORDER BY workload) AS quality_ratio,
+        sum(weight ** 2 * pass_rate * (1 - pass_rate) / labelled ORDER BY workload) AS quality_variance,
+        sum(labelled) FILTER (WHERE weight IS NOT NULL) AS weighed
     FROM compared_strata
     GROUP BY side
 ),
@@ -23,12 +26,31 @@ spread AS (
     SELECT
         side,
         -- of the sum over windows; at least what as many independent requests would have
-        greatest(1, any_value(t.succeeded), coalesce(var_samp(w.succeeded) * count(*), 0)) AS succeeded_variance,
-        greatest(1, any_value(t.estimate), coalesce(var_samp(w.estimate) * count(*), 0)) AS estimate_variance,
-        coalesce(sum((w.estimate - w.n * t.estimate / t.n) ** 2 ORDER BY w.start_s)
-            * count(*) / nullif(count(*) - 1, 0), 0) AS ratio_variance
+        greatest(1, any_value(t.succeeded), coalesce(var_samp(w.succeeded) * count(*) * (student(count(*) - 1) / 1.959963984540054) ** 2, 0))
+            AS succeeded_variance,
+        greatest(1, any_value(t.estimate + l.label_variance),
+            coalesce(var_samp(w.estimate) * count(*) * (student(count(*) - 1) / 1.959963984540054) ** 2, 0)) AS estimate_variance
     FROM compared_windows AS w
     JOIN totals AS t USING (side)
+    JOIN labels AS l USING (side)
+    GROUP BY side
+),
+-- windows vary, and so do sessions: the wider of both
+clustered AS (
+    SELECT side, coalesce(max(ratio_variance), 0) AS ratio_variance, coalesce(max(quality_variance), 0) AS quality_variance
+    FROM (
+        SELECT
+            u.side,
+            sum((u.estimate - u.n * t.estimate / t.n) ** 2 ORDER BY u.unit) * count(*) / nullif(count(*) - 1, 0)
+                * (student(count(*) - 1) / 1.959963984540054) ** 2 AS ratio_variance,
+            sum(u.quality ** 2 ORDER BY u.unit) * count(*) / nullif(count(*) - 1, 0)
+                * (student(count(*) - 1) / 1.959963984540054) ** 2 AS quality_variance
+        FROM compared_units AS u
+        JOIN totals AS t USING (side)
+        GROUP BY u.side, u.kind
+        -- requests that are all by themselves are independent
+        HAVING count(*) < any_value(t.n)
+    )
     GROUP BY side
 )
 SELECT
@@ -37,10 +59,15 @@ SELECT
     t.windows,
     t.windows * t.base_s AS time_s,
     around(t.succeeded / time_s, s.succeeded_variance / time_s ** 2) AS throughput_rps,
-    around(t.estimate / time_s, (s.estimate_variance + l.label_variance) / time_s ** 2) AS goodput_rps,
-    wilson(t.estimate / t.n, effective_size(t.estimate / t.n, t.n,
-        greatest(s.ratio_variance, t.estimate * (1 - t.estimate / t.n)) + l.label_variance)) AS goodput_ratio,
-    CASE WHEN l.labelled > 0 THEN wilson(l.quality_ratio, l.labelled) END AS quality_ratio
+    around(t.estimate / time_s, s.estimate_variance / time_s ** 2) AS goodput_rps,
+    -- where all passed, or none, it is no surer than what was judged
+    wilson(t.estimate / t.n, CASE WHEN t.estimate > 0 AND t.estimate < t.n
+        THEN t.estimate * (t.n - t.estimate) / greatest(c.ratio_variance, t.estimate * (1 - t.estimate / t.n) + l.label_variance)
+        ELSE t.n * coalesce(ratio(l.labelled, l.need), 1) END) AS goodput_ratio,
+    CASE WHEN l.weighed > 0 THEN wilson(l.quality_ratio, CASE WHEN l.quality_variance > 0
+        THEN l.quality_ratio * (1 - l.quality_ratio) / greatest(c.quality_variance, l.quality_variance)
+        ELSE l.weighed END) END AS quality_ratio
 FROM totals AS t
 JOIN labels AS l USING (side)
 JOIN spread AS s USING (side)
+JOIN clustered AS c USING (side)

@@ -1,16 +1,14 @@
 -- description: What each side did in each base window from its first to its last: one window's requests fare alike, so windows are the sample
 -- grain: side, start_s
--- reads: compared_requests, compared_strata, goodput
+-- reads: compared_requests, compared_units, goodput
 WITH windowed AS (
     SELECT
         r.side, r.start_s, any_value(r.base_s) AS base_s,
         count(*) AS n,
         count(*) FILTER (WHERE r.pass_success) AS succeeded,
-        -- a request without a label counts by the share of its workload's labelled ones that passed
-        sum(CASE WHEN r.needs_label AND s.pass_rate IS NOT NULL THEN s.pass_rate ELSE (r.is_accepted OR r.needs_label)::INTEGER END
-            ORDER BY r.workload) AS estimate
+        any_value(u.estimate) AS estimate
     FROM compared_requests AS r
-    JOIN compared_strata AS s USING (side, workload)
+    JOIN compared_units AS u ON u.side = r.side AND u.kind = 'window' AND u.unit = r.start_s::VARCHAR
     GROUP BY r.side, r.start_s
 ),
 ends AS (

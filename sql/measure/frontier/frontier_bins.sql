@@ -1,14 +1,19 @@
 -- description: Each load bin: its load, outcomes, cost per accepted request and how far its goodput ratio can be trusted
 -- grain: slice, name, load_bin
 -- reads: frontier_costs, frontier_gates, frontier_loads, frontier_points, frontier_strata
--- unit: effective_n: the number of independent requests that would give goodput_ratio the same variance
+-- unit: effective_n: the number of independent requests that would give goodput_ratio the same interval; NULL: nothing shows how windows vary
 WITH totals AS (
     SELECT slice, name, load_bin, ratio(sum(estimate ORDER BY window_start), sum(ended)) AS ratio_of_all
     FROM frontier_points
     GROUP BY ALL
 ),
 labels AS (
-    SELECT slice, name, load_bin, sum(label_variance ORDER BY workload) AS label_variance FROM frontier_strata GROUP BY ALL
+    SELECT
+        slice, name, load_bin,
+        sum(label_variance ORDER BY workload) AS label_variance,
+        coalesce(ratio(sum(labelled) FILTER (WHERE policy = 'estimate'), sum(need) FILTER (WHERE policy = 'estimate')), 1) AS label_rate
+    FROM frontier_strata
+    GROUP BY ALL
 ),
 summed AS (
     SELECT
@@ -30,14 +35,41 @@ summed AS (
     JOIN totals USING (slice, name, load_bin)
     LEFT JOIN frontier_costs USING (slice, name, window_start)
     GROUP BY slice, name, load_bin
+),
+-- how much the ratios of windows of one load vary, over all loads of the route or pool
+varied AS (
+    SELECT
+        *,
+        estimate * (1 - ratio(estimate, ended)) AS chance,
+        -- beyond what as many independent requests would
+        greatest(0, sum((windows - 1) * windows * (coalesce(spread, 0) - chance) / ended ** 2 ORDER BY load_bin) OVER of_all
+            / nullif(sum(windows - 1) OVER of_all, 0)) * ended ** 2 / windows + chance AS borrowed,
+        sum(windows - 1) OVER of_all AS df
+    FROM summed
+    WINDOW of_all AS (PARTITION BY slice, name ORDER BY load_bin ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+),
+-- the square of half an interval's width: by the windows' spread with Student's t; of one or two windows by that of all loads
+widened AS (
+    SELECT
+        v.* EXCLUDE (spread, borrowed, df),
+        label_variance, label_rate,
+        CASE
+            WHEN windows >= 3 THEN spread * student(windows - 1) ** 2
+            WHEN df > 0 THEN borrowed * student(df) ** 2
+        END AS reach
+    FROM varied AS v
+    JOIN labels USING (slice, name, load_bin)
 )
 SELECT
-    * EXCLUDE (carried, spread, label_variance, p99_gates_hold),
+    * EXCLUDE (carried, chance, label_variance, label_rate, reach, p99_gates_hold),
     carried / replica_time_s AS load_rps,
     ratio(estimate, ended) AS goodput_ratio,
-    effective_size(goodput_ratio, ended, greatest(coalesce(spread, 0), estimate * (1 - goodput_ratio)) + label_variance)
-        AS effective_n,
+    CASE
+        -- where all passed, or none, windows show no spread of their own
+        WHEN chance = 0 THEN ended * label_rate
+        WHEN reach > 0 THEN effective_size(goodput_ratio, ended, reach / 1.959963984540054 ** 2)
+        WHEN reach = 0 THEN effective_size(goodput_ratio, ended, chance + label_variance)
+    END AS effective_n,
     coalesce(p99_gates_hold, true) AS p99_gates_hold -- without a gate there is none to break
-FROM summed
-JOIN labels USING (slice, name, load_bin)
+FROM widened
 LEFT JOIN frontier_gates USING (slice, name, load_bin)

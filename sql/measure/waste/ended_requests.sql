@@ -1,4 +1,4 @@
--- description: How many requests ended in each step, and the bucket of their verdict: those who share overhead (docs/semantics.md#overhead)
+-- description: How many requests ended in each step, and the bucket of their verdict: those who share overhead, and how many of them have a label (docs/semantics.md#overhead)
 -- grain: step_s, cut, slice_value, workload, model, pool, route, tenant, bucket
 -- reads: ledger_options, requests, slice_cuts, slice_values, step_costs
 -- unit: `tenant` is NULL unless some overhead is a tenant's
@@ -8,16 +8,20 @@ WITH ended AS (
         epoch_us(ended_at) * 1000 // step_ns * step_ns // 1000000000 AS step_s,
         workload, coalesce(model, 'unknown') AS model, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route,
         CASE WHEN EXISTS (FROM step_costs WHERE tenant IS NOT NULL) THEN tenant END AS tenant,
-        CASE WHEN outcome = 'cancelled' THEN 'abandoned' ELSE verdict END AS bucket
+        CASE WHEN outcome = 'cancelled' THEN 'abandoned' ELSE verdict END AS bucket,
+        needs_label,
+        needs_label AND pass_quality IS NOT NULL AS is_labelled
     FROM requests
     CROSS JOIN ledger_options
     WHERE verdict <> 'in_flight'
 )
-SELECT 0 AS cut, NULL::VARCHAR AS slice_value, * EXCLUDE (request_key), count(*) AS requests
+SELECT 0 AS cut, NULL::VARCHAR AS slice_value, * EXCLUDE (request_key, needs_label, is_labelled),
+    count(*) AS requests, count(*) FILTER (WHERE needs_label) AS need, count(*) FILTER (WHERE is_labelled) AS labelled
 FROM ended
 GROUP BY ALL
 UNION ALL BY NAME
-SELECT k.cut, v.cut_values[k.cut] AS slice_value, e.* EXCLUDE (request_key), count(*) AS requests
+SELECT k.cut, v.cut_values[k.cut] AS slice_value, e.* EXCLUDE (request_key, needs_label, is_labelled),
+    count(*) AS requests, count(*) FILTER (WHERE needs_label) AS need, count(*) FILTER (WHERE is_labelled) AS labelled
 FROM ended AS e
 JOIN slice_values AS v USING (request_key)
 CROSS JOIN slice_cuts AS k

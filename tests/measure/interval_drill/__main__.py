@@ -2,20 +2,33 @@
 
 import sys
 import time
+from collections.abc import Iterator
+from itertools import chain
 
-from measure.interval_drill import goodput_windows
-from measure.interval_drill.line import HEADING
+from measure.interval_drill import compared_sides, disruption_events, frontier_points, goodput_windows
+from measure.interval_drill.line import HEADING, Line
+
+
+def lines() -> Iterator[Line]:
+    """Every scenario of every relation."""
+    return chain(
+        goodput_windows.lines(goodput_windows.SCENARIOS),
+        disruption_events.lines(),
+        frontier_points.lines(),
+        compared_sides.lines(),
+    )
 
 
 def main() -> None:
     """Print all lines; exit with 1 where a promise is broken."""
     kept = True
     print(HEADING)
-    for found in goodput_windows.lines(goodput_windows.PAGE):
+    for found in lines():
         kept &= found.kept
         print(found, flush=True)
     print(f"{time.process_time():.0f} s of CPU")
     sys.exit(not kept)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -81,7 +81,10 @@ def register(connection: duckdb.DuckDBPyConnection, side_rows: pl.DataFrame, win
 def shaped_as(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:
     """Rows with the columns of a schema."""
     given = rows.to_arrow()
-    return pa.table({field.name: given[field.name].cast(field.type) for field in schema})
+    names = set(given.column_names)
+    return pa.table(
+        {f.name: given[f.name].cast(f.type) if f.name in names else pa.nulls(given.num_rows, f.type) for f in schema}
+    )
 
 
 SCENARIOS = (

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from goodput.join.workloads import workload_rows
+from goodput.measure.frontier import options
 from goodput.plumbing.contracts import arrow_schema, contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.parameters import register
@@ -87,16 +88,20 @@ class Bins:
             connection.register("load_windows", shaped("load_windows", load_windows))
             connection.register("goodput", arrow_schema("goodput").empty_table())
             register(connection, "workload_rules", workload_rows(settings))
-            for name in closure(["frontier"], contract_names()):
+            connection.register("disruptions", arrow_schema("disruptions").empty_table())
+            register(connection, "frontier_options", options(settings))
+            for name in closure(["frontier_bins"], contract_names()):
                 compute(connection, name)
-            return pl.DataFrame(connection.sql("FROM frontier WHERE slice = 'route' AND windows > 0").to_arrow_table())
+            within = "unnest(wilson(goodput_ratio, effective_n))"
+            bins = f"SELECT name AS route, windows, {within} FROM frontier_bins WHERE slice = 'route'"
+            return pl.DataFrame(connection.sql(bins).to_arrow_table())
 
 
-RATIO = ("goodput_ratio_ci_low", "goodput_ratio_ci_high", "goodput_ratio")
+RATIO = ("low", "high", "value")
 
 SCENARIOS = (
     *(Bins([windows, 6, 8]) for windows in (1, 2, 3, 10, 30)),
-    Bins([2]),
+    Bins([2, 3]),
     Bins([3], spread=0.02, pass_rate=0.97),
     Bins([10, 6], label_rate=0.1),
     Bins([4, 6], spread=0.0),

@@ -165,7 +165,7 @@ def judged_more(bias: float, n: int = 200) -> Scenario:
     return Scenario(name, [Cell(n, 0.8, 0.1, bias=bias)], sampling="none", bound=True)
 
 
-PAGE = (
+SCENARIOS = (
     *(one(n, p, f) for n in (30, 200) for p in (0.5, 0.9, 0.99) for f in (0.05, 0.3)),
     one(600, 0.9, 0.1),
     one(600, 0.999, 0.1),
