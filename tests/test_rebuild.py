@@ -106,7 +106,7 @@ def outbox_rows(lake: Path) -> list[tuple[Any, ...]]:
 
 def test_a_run_refuses_an_older_lake_and_leaves_it_alone(workspace: Workspace) -> None:
     before = files(workspace.lake.root)
-    with pytest.raises(LakeTooOld, match=r"format 1; this version of Goodput writes format 3\.\n`goodput rebuild`"):
+    with pytest.raises(LakeTooOld, match=r"format 1; this version of Goodput writes format 4\.\n`goodput rebuild`"):
         run(workspace)
     assert files(workspace.lake.root) == before
 
@@ -117,7 +117,7 @@ def test_an_older_lake_is_made_anew(workspace: Workspace) -> None:
     kept, blocked = rebuild(workspace)
     assert (kept, blocked) == (lake.with_name("lake.format1"), None)
     assert files(kept) == before
-    assert json.loads((lake / "lake.json").read_text()) == {"format": 3}
+    assert json.loads((lake / "lake.json").read_text()) == {"format": 4}
     assert sorted(path.name for path in lake.parent.iterdir()) == ["goodput.toml", "lake", "lake.format1", "landing"]
     assert ask(lake, ACCEPTED) == [(2,)]
     assert ask(lake, "SELECT count(*) FROM requests") == [(3,)], "views read the lake where it is now"

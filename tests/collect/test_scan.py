@@ -231,7 +231,7 @@ def test_a_dialect_makes_neither_scrapes_nor_declared_tables_read_anew(zone: Zon
 def test_other_gates_and_windows_read_nothing_anew(zone: Zone) -> None:
     zone.put("a.jsonl", "one\n")
     zone.take()
-    zone.given = {"windows_s": [60], "workloads": {"qa": {"ttft_s": 1.0, "match": {"model": "m"}}}}
+    zone.given = {"windows_s": [600], "workloads": {"qa": {"ttft_s": 1.0, "match": {"model": "m"}}}}
     assert new(zone.look()) == []
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from math import ceil, floor, log10
+from math import ceil, floor, log, log10
 
 import pytest
 
@@ -26,6 +26,7 @@ SETTINGS = (
     BENCH_SETTINGS.replace('lake = "lake"', f'lake = "lake"\nwindows_s = [{WINDOW_S}, 86400]').replace(
         'pool = "demo"', 'pool = "demo", replica = "cluster"'
     )
+    + f"[costs]\nstep_s = {WINDOW_S}\n"
     + f"[rates.cluster]\nusd_per_gpu_hour = {USD_PER_GPU_HOUR}\ngpus_per_replica = {GPUS}\n"
 )
 
@@ -37,6 +38,7 @@ class Asked:
     """One request of the benchmark as its file tells it."""
 
     route: str
+    offered_rps: float
     session: str
     arrived_s: float
     ended_s: float
@@ -59,8 +61,10 @@ def _benchmark() -> Iterator[Asked]:
         with path.open(newline="") as lines:
             for row in csv.DictReader(lines):
                 tokens, rest = float(row["generation_tokens"]), float(row["generation_time"])
+                route, _, offered = path.stem.partition("_output_")
                 yield Asked(
-                    path.name.partition("_output_")[0],
+                    route,
+                    float(offered),
                     f"{path.stem}/{row['user_id']}",
                     float(row["launch_time"]),
                     float(row["finish_time"]),
@@ -92,6 +96,60 @@ def spent(windows: Iterable[int]) -> float:
     )
 
 
+def span(run: list[Asked]) -> float:
+    return max(r.arrived_s for r in run) - min(r.arrived_s for r in run)
+
+
+def rate_of(runs: list[list[Asked]]) -> float:
+    """Arrivals per second from the first to the last of each window, over the windows of one declared rate."""
+    return sum(len(run) - 1 for run in runs) / sum(map(span, runs))
+
+
+def pooled(shares: list[tuple[int, int]]) -> list[float]:
+    """Shares that never fall: of two neighbours that do, both have the share of both together."""
+    blocks: list[tuple[int, int, int]] = []
+    for failing, all_ in shares:
+        blocks.append((failing, all_, 1))
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
+            (f, n, count), (before, of, many) = blocks.pop(), blocks.pop()
+            blocks.append((f + before, n + of, count + many))
+    return [f / n for f, n, count in blocks for _ in range(count)]
+
+
+def knee_of(by_rate: list[list[list[Asked]]]) -> float | None:
+    """Where the first of three shares crosses its bound, on a line in log odds between two loads; None: none holds."""
+    levels: list[list[list[Asked]]] = [[]]
+    for runs in by_rate:
+        levels[-1] = levels[-1] + runs
+        if sum(map(len, levels[-1])) >= 100:
+            levels.append([])
+    levels = [*levels[:-2], levels[-2] + levels[-1]]
+    asked = [[r for run in runs for r in run] for runs in levels]
+    good = sum(r.good for r in asked[0]) / len(asked[0])
+    found = []
+    for fails, bound in (
+        (lambda r: not r.fast_first, 0.01),
+        (lambda r: not r.fast_rest, 0.01),
+        (lambda r: not r.good, 1 - 0.95 * good),
+    ):
+        counts = [(sum(map(fails, some)), len(some)) for some in asked]
+        fitted = pooled(counts)
+        beyond = [n for n, share in enumerate(fitted) if share > bound]
+        if not beyond:
+            continue
+        if beyond[0] == 0:
+            return None
+        near = {n for n, share in enumerate(fitted) if bound / 8 <= share <= min(8 * bound, max(0.5, (1 + bound) / 2))}
+        assert near <= {beyond[0] - 1, beyond[0]}, "more than two loads: a curve, which this does not compute"
+        ends = [
+            (rate_of(levels[n]), log((counts[n][0] + 0.5) / (counts[n][1] - counts[n][0] + 0.5)))
+            for n in (beyond[0] - 1, beyond[0])
+        ]
+        (low, under), (high, over) = ends
+        found.append(min(high, max(low, low + (high - low) * (log(bound / (1 - bound)) - under) / (over - under))))
+    return min(found)
+
+
 def frontier_of(route: str) -> tuple[list[str], str]:
     """Golden lines of a route by load, and that of its knee."""
     own = [r for r in benchmark() if r.route == route]
@@ -100,25 +158,37 @@ def frontier_of(route: str) -> tuple[list[str], str]:
     for r in own:
         if window_of(r.arrived_s) >= first and window_of(r.arrived_s) + WINDOW_S <= last:
             windows[window_of(r.arrived_s)].append(r)
+    rates = {window: {r.offered_rps for r in arrived} for window, arrived in windows.items()}
+    runs: dict[float, list[list[Asked]]] = defaultdict(list)
+    for window, arrived in windows.items():
+        if len(rates[window]) == 1:
+            runs[min(rates[window])].append(arrived)
     bins: dict[int, list[int]] = defaultdict(list)
     for window, arrived in windows.items():
-        bins[floor(20 * log10(len(arrived) / WINDOW_S) + 1e-9)].append(window)
+        own_rate = runs[min(rates[window])] if len(rates[window]) == 1 else None
+        load = rate_of(own_rate) if own_rate else len(arrived) / WINDOW_S
+        bins[floor(20 * log10(load) + 1e-9)].append(window)
     arrivals = {b: [r for window in some for r in windows[window]] for b, some in bins.items()}
-    lines, knee, unloaded = [], None, None
+    lines, unloaded = [], None
     for b in sorted(b for b, arrived in arrivals.items() if len(arrived) >= 100):
-        arrived, load = arrivals[b], len(arrivals[b]) / WINDOW_S / len(bins[b])
+        arrived = arrivals[b]
+        in_runs = [windows[window] for window in bins[b] if len(rates[window]) == 1]
+        beside = [windows[window] for window in bins[b] if len(rates[window]) > 1]
+        while_s = sum(span(run) for run in in_runs) + WINDOW_S * len(beside)
+        load = (sum(len(run) - 1 for run in in_runs) + sum(map(len, beside))) / while_s
         good = sum(r.good for r in arrived) / len(arrived)
         unloaded = good if unloaded is None else unloaded
         tails = (sum(not r.fast_first for r in arrived), sum(not r.fast_rest for r in arrived))
         sustained = max(tails) <= 0.01 * len(arrived) and good > 0 and good >= 0.95 * unloaded
-        knee = load if sustained else knee
         # what was accepted for the money ended in these windows, whenever it arrived
         accepted = sum(r.good and window_of(r.ended_s) in bins[b] for r in own)
         usd = f"{spent(bins[b]) / accepted:.5f}" if accepted else "none"
         lines.append(f"{route} {load:.3f} {good:.3f} {'yes' if sustained else 'no'} {usd}")
+    knee = knee_of([runs[rate] for rate in sorted(runs)])
+    loads = [rate_of(runs[min(r)]) if len(r) == 1 else len(windows[w]) / WINDOW_S for w, r in rates.items()]
     most = max(map(len, windows.values())) / WINDOW_S
     clusters = "none none" if knee is None else f"{knee:.3f} {ceil(most / knee * 1.2)}"
-    return lines, f"{route} {clusters.split(maxsplit=1)[0]} {most:.2f} {clusters.split()[1]}"
+    return lines, f"{route} {clusters.split(maxsplit=1)[0]} {max(loads):.2f} {clusters.split()[1]}"
 
 
 def sessions_of(route: str) -> tuple[str, str]:
@@ -223,12 +293,12 @@ def test_what_the_golden_loads_show() -> None:
     good = {(route, load): float(ratio) for route, load, ratio, *_ in golden(LOADS)}
     usd = {(route, load): float(cost) for route, load, *_, cost in golden(LOADS) if cost != "none"}
     # the best route holds up to its knee, then collapses, and what is accepted costs nearly three times as much
-    assert good["aibrix_kvcache_external", "3.625"] == 1.0
-    assert good["aibrix_kvcache_external", "4.537"] < 0.3
-    assert usd["aibrix_kvcache_external", "4.537"] > 2.5 * usd["aibrix_kvcache_external", "3.625"]
+    assert good["aibrix_kvcache_external", "4.102"] == 1.0
+    assert good["aibrix_kvcache_external", "4.564"] < 0.3
+    assert usd["aibrix_kvcache_external", "4.564"] > 2.5 * usd["aibrix_kvcache_external", "4.102"]
     # of two routes the one that is better at low load is the worse at high load
-    assert good["ps_stack", "2.337"] > good["aibrix_kvcache_dram", "2.317"]
-    assert good["ps_stack", "2.750"] < good["aibrix_kvcache_dram", "2.775"]
+    assert good["ps_stack", "2.331"] > good["aibrix_kvcache_dram", "2.321"]
+    assert good["ps_stack", "2.768"] < good["aibrix_kvcache_dram", "2.772"]
     # three routes never kept their promises at any load of which there is enough to judge
     assert [route for route, knee, *_ in golden(KNEES) if knee != "none"] == ["aibrix_kvcache_external", "ps_stack"]
 

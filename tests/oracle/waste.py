@@ -123,6 +123,17 @@ def waste(fleet: Fleet, ledger: list[Row], requests: list[Row]) -> dict[tuple[An
     return found
 
 
+def carriers(found: dict[tuple[Any, ...], Amount]) -> dict[Key, set[str]]:
+    """Workloads that bear GPU time of each window and slice."""
+    workloads: dict[Key, set[str]] = defaultdict(set)
+    for (start, window_s, slice_, *cut, _), amount in found.items():
+        if slice_ == "finest" and amount["gpu_s"] > 0:
+            row = dict(zip(DIMENSIONS, cut, strict=True))
+            for key in slice_keys(row):
+                workloads[start, window_s, *key].add(row["workload"])  # type: ignore[index]
+    return workloads
+
+
 def window_costs(found: dict[tuple[Any, ...], Amount]) -> dict[Key, Amount]:
     """Cost of each window and slice, and the share of it that was wasted."""
     costs: dict[Key, Amount] = {}

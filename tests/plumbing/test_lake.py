@@ -149,7 +149,7 @@ def test_a_lake_of_an_older_version_names_the_command_that_makes_it_anew(tmp_pat
     with pytest.raises(LakeTooOld) as caught:
         Lake(tmp_path).open()
     assert str(caught.value) == (
-        f"{tmp_path}: this lake has format 1; this version of Goodput writes format 3.\n"
+        f"{tmp_path}: this lake has format 1; this version of Goodput writes format 4.\n"
         "`goodput rebuild` makes it anew from the landing files, alarms and deliveries kept; the old one is kept "
         "beside it until the new one is complete."
     )

@@ -40,7 +40,7 @@ def crossing(load: Array, failing: Array, judged: Array, bound: Array) -> Array:
     last = np.maximum(first - 1, 0)
     share = (fitted * judged + 0.5) / (judged + 1)
     most = np.maximum(0.5, (1 + bound) / 2)
-    near = (share >= bound[:, None] / NEAR) & (share <= np.minimum(bound * NEAR, most)[:, None])
+    near = (fitted >= bound[:, None] / NEAR) & (fitted <= np.minimum(bound * NEAR, most)[:, None])
     near[each, first] = near[each, last] = True
     curve = _log_odds(load, (failing + 0.5) / (judged + 1), judged + 1, near)
     with np.errstate(divide="ignore", invalid="ignore"):

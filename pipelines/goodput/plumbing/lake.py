@@ -22,7 +22,7 @@ from goodput.errors import LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable, Lak
 from goodput.plumbing.catalog import Catalog, Part
 from goodput.plumbing.files import write_atomically
 
-FORMAT = 3
+FORMAT = 4
 ROWS_A_GROUP = 2**17  # DuckDB reads the row groups of a file in parallel
 _WRITERS = 2
 _RETRY_S = 0.5

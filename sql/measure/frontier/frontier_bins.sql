@@ -23,7 +23,7 @@ summed AS (
         sum(carried ORDER BY window_start) AS carried,
         sum(ended)::BIGINT AS ended,
         sum(estimate ORDER BY window_start) AS estimate,
-        sum(window_s * greatest(replicas, 1)) AS replica_time_s,
+        sum(replica_time_s ORDER BY window_start) AS replica_time_s,
         CASE WHEN min(replicas) > 0 THEN sum(replicas * window_s) / sum(window_s) END AS replicas,
         sum(succeeded)::BIGINT AS succeeded,
         -- outcomes within a window are correlated: the spread between windows gives the effective sample size
