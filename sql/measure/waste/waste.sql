@@ -17,73 +17,93 @@ WITH loaded AS (
     UNION ALL BY NAME
     SELECT * REPLACE (usd::DECIMAL(38, 18) AS usd), 0 AS direct_usd FROM shared_overhead
 ),
--- unlabelled cost in three parts: what of it is not estimated, and what counts as accepted and as rejected
+-- unlabelled cost in three parts: what it was measured as, and what of it counts as accepted and as rejected
 parts AS (
     SELECT
         l.* EXCLUDE (bucket),
         unnest([
-            {bucket: l.bucket, measured: 1, part: CASE WHEN s.share IS NULL THEN 1.0 ELSE 0.0 END, below: 0.0, above: 0.0},
+            {bucket: l.bucket, measured: 1, part: 0.0, below: 0.0, above: 0.0},
             {bucket: 'accepted', measured: 0, part: s.share, below: s.share - s.low, above: s.high - s.share},
             {bucket: 'rejected', measured: 0, part: 1 - s.share, below: s.high - s.share, above: s.share - s.low}
         ], recursive := true)
     FROM loaded AS l
-    LEFT JOIN unlabelled_shares AS s
-        ON l.bucket = 'unlabelled' AND s.window_s = l.window_s AND s.start_s = l.start_s AND s.workload = l.workload
+    JOIN unlabelled_shares AS s USING (window_s, start_s, workload)
+    WHERE l.bucket = 'unlabelled' AND l.usd <> 0
 ),
 divided AS (
     SELECT
         * EXCLUDE (measured, part) REPLACE (
             (usd * part)::DECIMAL(38, 18) AS usd, (direct_usd * part)::DECIMAL(38, 18) AS direct_usd,
-            gpu_s * measured AS gpu_s, tokens * measured AS tokens, unpriced * measured AS unpriced,
+            (gpu_s * measured)::DECIMAL(38, 12) AS gpu_s, tokens * measured AS tokens, unpriced * measured AS unpriced,
             estimated OR measured = 0 AS estimated,
             variance * part ** 2 AS variance, common_usd * part AS common_usd,
             abs(usd) * below AS below, abs(usd) * above AS above
         ),
-        usd * measured AS measured_usd,
+        (usd * measured)::DECIMAL(38, 18) AS measured_usd,
         is_bounded OR measured = 0 AS is_measure_bounded,
         variance * measured AS measured_variance, common_usd * measured AS measured_common_usd
     FROM parts
-    WHERE measured = 1 OR (part IS NOT NULL AND usd <> 0)
 ),
-of_workloads AS (
+entries AS (
+    SELECT
+        *, usd AS measured_usd, is_bounded AS is_measure_bounded, variance AS measured_variance, common_usd AS measured_common_usd
+    FROM loaded AS l
+    WHERE NOT coalesce(l.bucket = 'unlabelled' AND l.usd <> 0
+        AND (l.window_s, l.start_s, l.workload) IN (SELECT (window_s, start_s, workload) FROM unlabelled_shares), false)
+    UNION ALL BY NAME
+    SELECT * EXCLUDE (below, above) FROM divided
+),
+windowed AS (
     SELECT
         window_s, start_s, s.slice, slice_value,
-        CASE WHEN s.by_workload THEN workload END AS k_workload,
+        CASE WHEN s.by_workload THEN workload END AS workload,
         CASE WHEN s.by_model THEN model END AS model,
         CASE WHEN s.by_pool THEN pool END AS pool,
         CASE WHEN s.by_route THEN route END AS route,
-        bucket, workload AS stratum,
-        sum(usd) AS usd, sum(measured_usd) AS measured_usd,
-        sum(CASE WHEN usd IS NOT NULL THEN direct_usd END) AS direct_usd,
-        sum(gpu_s) AS gpu_s, sum(tokens) AS tokens, sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated,
-        bool_and(is_bounded) AS is_bounded,
-        sum(variance::DECIMAL(38, 18)) AS variance, sum(common_usd::DECIMAL(38, 18)) AS common_usd,
-        bool_and(is_measure_bounded) AS is_measure_bounded,
-        sum(measured_variance::DECIMAL(38, 18)) AS measured_variance, sum(measured_common_usd::DECIMAL(38, 18)) AS measured_common_usd,
+        bucket,
+        sum(usd)::DOUBLE AS usd, sum(measured_usd)::DOUBLE AS measured_usd,
+        sum(CASE WHEN usd IS NOT NULL THEN direct_usd END)::DOUBLE AS direct_usd,
+        coalesce(sum(gpu_s), 0)::DOUBLE AS gpu_s, coalesce(sum(tokens), 0)::DOUBLE AS tokens,
+        coalesce(sum(unpriced), 0)::BIGINT AS unpriced, coalesce(bool_or(estimated), false) AS estimated,
+        CASE WHEN coalesce(bool_and(is_measure_bounded), true)
+            THEN coalesce(sum(measured_common_usd::DECIMAL(38, 18)), 0)::DOUBLE
+                + sqrt(coalesce(sum(measured_variance::DECIMAL(38, 18)), 0)::DOUBLE) END AS error_usd,
+        CASE WHEN coalesce(bool_and(is_bounded), true)
+            THEN coalesce(sum(common_usd::DECIMAL(38, 18)), 0)::DOUBLE + sqrt(coalesce(sum(variance::DECIMAL(38, 18)), 0)::DOUBLE) END
+            AS divided_error_usd
+    FROM entries
+    JOIN slices AS s USING (cut)
+    GROUP BY ALL
+),
+open_of_workloads AS (
+    SELECT
+        window_s, start_s, s.slice, slice_value, workload AS of_workload,
+        CASE WHEN s.by_workload THEN workload END AS workload,
+        CASE WHEN s.by_model THEN model END AS model,
+        CASE WHEN s.by_pool THEN pool END AS pool,
+        CASE WHEN s.by_route THEN route END AS route,
+        bucket,
         sum_usd(below) AS below, sum_usd(above) AS above
     FROM divided
     JOIN slices AS s USING (cut)
     GROUP BY ALL
 ),
-windowed AS (
+left_open AS (
     SELECT
-        window_s, start_s, slice, slice_value, k_workload AS workload, model, pool, route, bucket,
-        sum(usd)::DOUBLE AS usd, sum(measured_usd)::DOUBLE AS measured_usd, sum(direct_usd)::DOUBLE AS direct_usd,
-        coalesce(sum(gpu_s), 0)::DOUBLE AS gpu_s, coalesce(sum(tokens), 0)::DOUBLE AS tokens,
-        coalesce(sum(unpriced), 0)::BIGINT AS unpriced, coalesce(bool_or(estimated), false) AS estimated,
-        CASE WHEN coalesce(bool_and(is_measure_bounded), true)
-            THEN coalesce(sum(measured_common_usd), 0)::DOUBLE + sqrt(coalesce(sum(measured_variance), 0)::DOUBLE) END AS error_usd,
-        CASE WHEN coalesce(bool_and(is_bounded), true)
-            THEN coalesce(sum(common_usd), 0)::DOUBLE + sqrt(coalesce(sum(variance), 0)::DOUBLE) END AS divided_error_usd,
-        coalesce(sum_usd(below ** 2), 0) AS below_squares, coalesce(sum_usd(above ** 2), 0) AS above_squares
-    FROM of_workloads
+        window_s, start_s, slice, slice_value, workload, model, pool, route, bucket,
+        sum_usd(below ** 2) AS below_squares, sum_usd(above ** 2) AS above_squares
+    FROM open_of_workloads
     GROUP BY ALL
 )
 SELECT
-    make_timestamptz(start_s * 1000000) AS window_start,
-    * EXCLUDE (start_s, below_squares, above_squares, divided_error_usd),
-    usd - sqrt(divided_error_usd ** 2 + below_squares) AS usd_ci_low,
-    usd + sqrt(divided_error_usd ** 2 + above_squares) AS usd_ci_high,
-    ratio(usd, sum(usd::DECIMAL(38, 18)) OVER (PARTITION BY window_s, start_s, slice, slice_value, workload, model, pool, route)::DOUBLE)
-        AS share_ratio
-FROM windowed
+    make_timestamptz(w.start_s * 1000000) AS window_start,
+    w.* EXCLUDE (start_s, divided_error_usd),
+    usd - sqrt(divided_error_usd ** 2 + coalesce(o.below_squares, 0)) AS usd_ci_low,
+    usd + sqrt(divided_error_usd ** 2 + coalesce(o.above_squares, 0)) AS usd_ci_high,
+    ratio(usd, sum(usd::DECIMAL(38, 18)) OVER (
+        PARTITION BY w.window_s, w.start_s, w.slice, w.slice_value, w.workload, w.model, w.pool, w.route)::DOUBLE) AS share_ratio
+FROM windowed AS w
+LEFT JOIN left_open AS o
+    ON o.window_s = w.window_s AND o.start_s = w.start_s AND o.slice = w.slice AND o.bucket = w.bucket
+    AND o.slice_value IS NOT DISTINCT FROM w.slice_value AND o.workload IS NOT DISTINCT FROM w.workload
+    AND o.model IS NOT DISTINCT FROM w.model AND o.pool IS NOT DISTINCT FROM w.pool AND o.route IS NOT DISTINCT FROM w.route
