@@ -198,14 +198,14 @@ def test_identity_m_against_the_bill_in_every_window_and_pool(
 
 
 @pytest.fixture(scope="module")
-def spent(published: tuple[Workspace, Truth], demo: tuple[pl.DataFrame, pl.DataFrame]) -> pl.DataFrame:
-    """True USD by window_start, pool and bucket; verdicts are what other tests here hold against the truth."""
+def money(published: tuple[Workspace, Truth], demo: tuple[pl.DataFrame, pl.DataFrame]) -> pl.DataFrame:
+    """True USD of each attempt and step with its bucket; verdicts are what other tests here hold against the truth."""
     requests, truth = demo
-    known = truth.select("request_id", "request_key", "attempts").join(
+    known = truth.select("request_id", "request_key", "attempts", "quality_passed").join(
         requests.select("request_key", "verdict"), on="request_key"
     )
     outcomes = published[1].attempts.select("request_id", "attempt_index", "outcome")
-    money = (
+    return (
         published[1]
         .money.join(known, on="request_id", how="left")
         .join(outcomes, on=["request_id", "attempt_index"], how="left")
@@ -217,6 +217,11 @@ def spent(published: tuple[Workspace, Truth], demo: tuple[pl.DataFrame, pl.DataF
             .otherwise("verdict")
         )
     )
+
+
+@pytest.fixture(scope="module")
+def spent(money: pl.DataFrame) -> pl.DataFrame:
+    """True USD by window_start, pool and bucket."""
     parts = [
         money.filter(pl.col("bucket").is_not_null()).select("window_start", "pool", "bucket", "usd"),
         *(
@@ -232,9 +237,9 @@ def test_every_bucket_costs_what_it_truly_cost(published: tuple[Workspace, Truth
     true = dict(spent.group_by("bucket").agg(pl.col("usd").sum()).filter(pl.col("usd") > 0).iter_rows())
     rows = told.rows_by_key("bucket", named=True, unique=True)
     assert set(rows) == set(true)
-    assert {bucket for bucket, row in rows.items() if row["estimated"]} == ESTIMATED
+    assert {bucket for bucket, row in rows.items() if row["estimated"]} == ESTIMATED | {"accepted", "rejected"}
     for bucket in MEASURED | {"speculation"}:
-        assert rows[bucket]["usd"] == pytest.approx(true[bucket], rel=0.01), bucket
+        assert rows[bucket]["measured_usd"] == pytest.approx(true[bucket], rel=0.01), bucket
     for bucket in set(rows) - MEASURED:
         assert abs(rows[bucket]["usd"] - true[bucket]) <= rows[bucket]["error_usd"], bucket
     # an error as large as the amount would say nothing
@@ -242,10 +247,24 @@ def test_every_bucket_costs_what_it_truly_cost(published: tuple[Workspace, Truth
     assert rows["retry"]["error_usd"] < rows["retry"]["usd"]
 
 
+def test_what_failed_quality_costs_as_much_as_all_labels_would_show(
+    published: tuple[Workspace, Truth], money: pl.DataFrame
+) -> None:
+    rows = ask(published[0], "SELECT * FROM waste WHERE slice = 'overall' AND window_s = 86400")
+    found = rows.rows_by_key("bucket", named=True, unique=True)
+    judged = money.filter(pl.col("bucket").is_in(["accepted", "rejected", "unlabelled"]))
+    true = dict(judged.group_by("quality_passed").agg(pl.col("usd").sum()).iter_rows())
+    for bucket, passed in (("accepted", True), ("rejected", False)):
+        assert found[bucket]["usd_ci_low"] <= true[passed] <= found[bucket]["usd_ci_high"]
+        assert found[bucket]["usd"] == pytest.approx(true[passed], rel=0.1)
+    assert found["rejected"]["measured_usd"] < 0.5 * true[False]
+    assert found["unlabelled"]["usd"] == 0
+
+
 def test_errors_hold_the_truth_19_times_in_20(published: tuple[Workspace, Truth], spent: pl.DataFrame) -> None:
     told = ask(
         published[0],
-        "SELECT window_start, pool, bucket, usd, error_usd FROM waste "
+        "SELECT window_start, pool, bucket, measured_usd AS usd, error_usd FROM waste "
         "WHERE slice = 'pool' AND window_s = 3600 AND bucket <> 'idle'",
     )
     key = ["window_start", "pool", "bucket"]

@@ -39,7 +39,9 @@ divided AS (
             variance * part ** 2 AS variance, common_usd * part AS common_usd,
             abs(usd) * below AS below, abs(usd) * above AS above
         ),
-        usd * measured AS measured_usd
+        usd * measured AS measured_usd,
+        is_bounded OR measured = 0 AS is_measure_bounded,
+        variance * measured AS measured_variance, common_usd * measured AS measured_common_usd
     FROM parts
     WHERE measured = 1 OR (part IS NOT NULL AND usd <> 0)
 ),
@@ -56,6 +58,8 @@ of_workloads AS (
         sum(gpu_s) AS gpu_s, sum(tokens) AS tokens, sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated,
         bool_and(is_bounded) AS is_bounded,
         sum(variance::DECIMAL(38, 18)) AS variance, sum(common_usd::DECIMAL(38, 18)) AS common_usd,
+        bool_and(is_measure_bounded) AS is_measure_bounded,
+        sum(measured_variance::DECIMAL(38, 18)) AS measured_variance, sum(measured_common_usd::DECIMAL(38, 18)) AS measured_common_usd,
         sum_usd(below) AS below, sum_usd(above) AS above
     FROM divided
     JOIN slices AS s USING (cut)
@@ -67,17 +71,19 @@ windowed AS (
         sum(usd)::DOUBLE AS usd, sum(measured_usd)::DOUBLE AS measured_usd, sum(direct_usd)::DOUBLE AS direct_usd,
         coalesce(sum(gpu_s), 0)::DOUBLE AS gpu_s, coalesce(sum(tokens), 0)::DOUBLE AS tokens,
         coalesce(sum(unpriced), 0)::BIGINT AS unpriced, coalesce(bool_or(estimated), false) AS estimated,
+        CASE WHEN coalesce(bool_and(is_measure_bounded), true)
+            THEN coalesce(sum(measured_common_usd), 0)::DOUBLE + sqrt(coalesce(sum(measured_variance), 0)::DOUBLE) END AS error_usd,
         CASE WHEN coalesce(bool_and(is_bounded), true)
-            THEN coalesce(sum(common_usd), 0)::DOUBLE + sqrt(coalesce(sum(variance), 0)::DOUBLE) END AS error_usd,
+            THEN coalesce(sum(common_usd), 0)::DOUBLE + sqrt(coalesce(sum(variance), 0)::DOUBLE) END AS divided_error_usd,
         coalesce(sum_usd(below ** 2), 0) AS below_squares, coalesce(sum_usd(above ** 2), 0) AS above_squares
     FROM of_workloads
     GROUP BY ALL
 )
 SELECT
     make_timestamptz(start_s * 1000000) AS window_start,
-    * EXCLUDE (start_s, below_squares, above_squares),
-    usd - sqrt(error_usd ** 2 + below_squares) AS usd_ci_low,
-    usd + sqrt(error_usd ** 2 + above_squares) AS usd_ci_high,
+    * EXCLUDE (start_s, below_squares, above_squares, divided_error_usd),
+    usd - sqrt(divided_error_usd ** 2 + below_squares) AS usd_ci_low,
+    usd + sqrt(divided_error_usd ** 2 + above_squares) AS usd_ci_high,
     ratio(usd, sum(usd::DECIMAL(38, 18)) OVER (PARTITION BY window_s, start_s, slice, slice_value, workload, model, pool, route)::DOUBLE)
         AS share_ratio
 FROM windowed
