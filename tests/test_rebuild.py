@@ -117,7 +117,7 @@ def test_an_older_lake_is_made_anew(workspace: Workspace) -> None:
     kept, blocked = rebuild(workspace)
     assert (kept, blocked) == (lake.with_name("lake.format1"), None)
     assert files(kept) == before
-    assert json.loads((lake / "lake.json").read_text()) == {"format": 3}
+    assert json.loads((lake / "lake.json").read_text()) == {"format": 4}
     assert sorted(path.name for path in lake.parent.iterdir()) == ["goodput.toml", "lake", "lake.format1", "landing"]
     assert ask(lake, ACCEPTED) == [(2,)]
     assert ask(lake, "SELECT count(*) FROM requests") == [(3,)], "views read the lake where it is now"

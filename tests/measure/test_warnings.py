@@ -132,6 +132,21 @@ def test_labels_that_decide_nothing_and_evaluators_that_never_judge(tmp_path: Pa
     assert warned(tmp_path, mended.replace("ttft_s = 1.0", "min_score = 0.5")) == {}
 
 
+def test_labels_that_are_drawn_at_unlike_rates_are_named_with_the_cell(tmp_path: Path) -> None:
+    settings = f"[workloads.rated.quality]\nmin_score = 0.5\n{LABELS}"
+    # 30 of 40 calls of chat have a label, and 4 of 40 of search: chi-square 34 of one degree of freedom
+    judged = [
+        {"request": f"a{n}", "evaluator": "judge", "score": 1, "at": BEGIN_S + 900}
+        for n in (*range(0, 60, 2), *range(1, 9, 2))
+    ]
+    write(tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "at"), judged)
+    both = calls(80, route=lambda n: "chat" if n % 2 == 0 else "search")
+    (found,) = warned(tmp_path, settings, both)["label_uneven"]
+    assert counts([found]) == [("medium", "rated", 34, 80)]
+    assert "75.0 % have one, of all 42.5 %" in found["message"] or "10.0 % have one, of all 42.5 %" in found["message"]
+    assert "label_uneven" not in warned(tmp_path, settings.replace("min_score", 'sampling = "none"\nmin_score'))
+
+
 def test_a_gate_that_nothing_measures_is_named_with_what_could(tmp_path: Path) -> None:
     found = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0\nitl_p95_s = 0.1\njitter_s = 0.1", calls())
     assert counts(found["gate_never_measured"]) == [("high", f"chat: {gate}", 25, 25) for gate in ("itl_p95", "jitter")]

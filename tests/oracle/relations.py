@@ -45,7 +45,7 @@ class Truth:
 
     @cached_property
     def waste(self) -> dict[tuple[Any, ...], Row]:
-        """Rows of relation waste as measured."""
+        """Rows of relation waste."""
         return waste.waste(self.fleet, self.ledger, self.requests)
 
     @cached_property
@@ -54,9 +54,14 @@ class Truth:
         return waste.window_costs(self.waste)
 
     @cached_property
+    def carriers(self) -> dict[windows.Key, set[str]]:
+        """Workloads that bear GPU time of each window and slice."""
+        return waste.carriers(self.waste)
+
+    @cached_property
     def goodput(self) -> dict[windows.Key, Row]:
         """Rows of relation goodput."""
-        return windows.goodput(self.fleet, self.requests)
+        return windows.goodput(self.fleet, self.requests, self.carriers)
 
 
 def requests(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -80,7 +85,7 @@ def goodput(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     """Relation goodput."""
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM goodput"
     published = keyed(rows(workspace, sql), *CUT)
-    live = {key: windows.empty(truth.fleet, key) for key in published.keys() - truth.goodput.keys()}
+    live = {key: windows.empty(truth.fleet, key, truth.carriers) for key in published.keys() - truth.goodput.keys()}
     found.rows("goodput", published, {**truth.goodput, **live})
     if truth.is_told_everything:
         costs = {key: _cost(truth, key) for key in published}

@@ -1,4 +1,4 @@
-"""Where money went by window, slice and bucket: docs/semantics.md#cost-of-a-window, #idle-time, #overhead."""
+"""Where money went by window, slice and bucket: docs/semantics.md#idle-time, #overhead, #unlabelled-cost."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from oracle.windows import DIMENSIONS, Key, slice_keys, window_of
 
 Amount = dict[str, Any]
 FREE = ("idle", "overhead", "unattributed")
-NOTHING: Amount = {"usd": None, "direct_usd": None, "gpu_s": Fraction(0), "tokens": Fraction(0)}
+NOTHING: Amount = {"usd": None, "measured_usd": None, "direct_usd": None, "gpu_s": Fraction(0), "tokens": Fraction(0)}
 
 
 def loaded(fleet: Fleet, ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, list[Row]]:
@@ -58,6 +58,40 @@ def _part(row: Row, by: Row, part: Fraction) -> Row:
     return {**row, **{name: by[name] for name in DIMENSIONS}, **amounts, "direct_usd": None}
 
 
+def _divided(fleet: Fleet, rows: list[Row]) -> list[Row]:
+    """Rows with unlabelled cost divided into accepted and rejected, as the labelled cost of its workload is."""
+    found = []
+    shares = {name: _share(rows, name, workload) for name, workload in fleet.settings["workloads"].items()}
+    for row in rows:
+        share, usd = shares.get(row["workload"]), row["usd"]
+        measured = row | {"measured_usd": usd}
+        if row["bucket"] != "unlabelled" or share is None or not usd:
+            found.append(measured)
+            continue
+        direct = row.get("direct_usd") or Fraction(0)
+        found.append(measured | {"usd": Fraction(0), "direct_usd": Fraction(0)})
+        for bucket, part in (("accepted", share), ("rejected", 1 - share)):
+            amounts = {"usd": usd * part, "direct_usd": direct * part, "measured_usd": Fraction(0)}
+            found.append({**row, **amounts, "gpu_s": Fraction(0), "tokens": Fraction(0), "bucket": bucket})
+    return found
+
+
+def _share(rows: list[Row], name: str, workload: Row) -> Fraction | None:
+    """Which part of a workload's unlabelled cost counts as accepted; None: nothing shows it."""
+    quality = workload.get("quality")
+    if quality is None:
+        return None
+    policy = quality.get("unlabelled", "estimate")
+    if policy != "estimate":
+        return Fraction(policy == "pass")
+    own = [row for row in rows if row["workload"] == name and row.get("direct_usd") is not None]
+    spent = {bucket: sum(r["direct_usd"] for r in own if r["bucket"] == bucket) for bucket in ("accepted", "rejected")}
+    labelled = sum(spent.values())
+    if quality.get("sampling") == "none" or min(spent.values()) < 0 or not labelled:
+        return None
+    return Fraction(spent["accepted"]) / labelled
+
+
 def by_slice(rows: Iterable[Row]) -> dict[tuple[Any, ...], Amount]:
     """Amounts by slice and bucket; usd is None where no row has any."""
     found: dict[tuple[Any, ...], Amount] = {}
@@ -66,7 +100,7 @@ def by_slice(rows: Iterable[Row]) -> dict[tuple[Any, ...], Amount]:
             amount = found.setdefault((*cut, row["bucket"]), dict(NOTHING))
             for name in ("gpu_s", "tokens"):
                 amount[name] += row[name]
-            for name in ("usd", "direct_usd"):
+            for name in ("usd", "measured_usd", "direct_usd"):
                 amount[name] = plus(amount[name], row.get(name))
     for amount in found.values():
         if amount["usd"] is not None:
@@ -80,13 +114,24 @@ def plus(one: Fraction | None, other: Fraction | None) -> Fraction | None:
 
 
 def waste(fleet: Fleet, ledger: list[Row], requests: list[Row]) -> dict[tuple[Any, ...], Amount]:
-    """Rows of `waste` as measured, before unlabelled cost is estimated, by window, slice and bucket."""
+    """Rows of `waste` by window, slice and bucket."""
     found = {}
     for window_s in fleet.settings["windows_s"]:
         for start, rows in loaded(fleet, ledger, requests, window_s).items():
-            for (slice_, *cut, bucket), amount in by_slice(rows).items():
+            for (slice_, *cut, bucket), amount in by_slice(_divided(fleet, rows)).items():
                 found[start, window_s, slice_, *cut, bucket] = amount
     return found
+
+
+def carriers(found: dict[tuple[Any, ...], Amount]) -> dict[Key, set[str]]:
+    """Workloads that bear GPU time of each window and slice."""
+    workloads: dict[Key, set[str]] = defaultdict(set)
+    for (start, window_s, slice_, *cut, _), amount in found.items():
+        if slice_ == "finest" and amount["gpu_s"] > 0:
+            row = dict(zip(DIMENSIONS, cut, strict=True))
+            for key in slice_keys(row):
+                workloads[start, window_s, *key].add(row["workload"])  # type: ignore[index]
+    return workloads
 
 
 def window_costs(found: dict[tuple[Any, ...], Amount]) -> dict[Key, Amount]:

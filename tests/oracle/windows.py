@@ -35,8 +35,8 @@ def window_of(ns: int, window_s: int) -> int:
     return ns // S // window_s * window_s
 
 
-def goodput(fleet: Fleet, requests: Iterable[Row]) -> dict[Key, Row]:
-    """Every column of `goodput` that follows from requests, by window and slice."""
+def goodput(fleet: Fleet, requests: Iterable[Row], carriers: dict[Key, set[str]]) -> dict[Key, Row]:
+    """Every column of `goodput` that follows from requests, by window and slice; `carriers` bear its cost."""
     ended: dict[Key, list[Row]] = defaultdict(list)
     arrivals: Counter[Key] = Counter()
     workloads: dict[Key, set[str]] = defaultdict(set)
@@ -53,15 +53,14 @@ def goodput(fleet: Fleet, requests: Iterable[Row]) -> dict[Key, Row]:
     keys = ended.keys() | workloads.keys()
     return {
         key: _window(fleet, key[1], ended.get(key, []), arrivals[key])
-        | {"definition": definition(fleet, ended.get(key, []), workloads[key] | {str(key[3])})}
+        | {"definition": definition(fleet, ended.get(key, []), workloads[key] | carriers.get(key, set()))}
         for key in keys
     }
 
 
-def empty(fleet: Fleet, key: Key) -> Row:
+def empty(fleet: Fleet, key: Key, carriers: dict[Key, set[str]]) -> Row:
     """A window in which nothing arrived, ended or was under way, such as one in which a replica was idle."""
-    either = {"full", "latency_constrained"}  # by whose idle time it is
-    return _window(fleet, key[1], [], 0) | {"definition": either}
+    return _window(fleet, key[1], [], 0) | {"definition": definition(fleet, [], carriers.get(key, set()))}
 
 
 def _under_way(fleet: Fleet, requests: Iterable[Row]) -> dict[Key, set[str]]:

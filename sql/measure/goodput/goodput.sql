@@ -59,8 +59,9 @@ summed AS (
         ratio(sum(judged_passed), sum(judged)) AS quality_pass_ratio,
         ratio(sum(accepted) FILTER (WHERE has_quality), sum(labelled)) AS quality_pass_in_bounds_ratio,
         CASE
-            -- where nothing passes, it is as sure as its workloads can make it
-            WHEN NOT bool_or(has_quality) OR (sum(passing) > 0 AND sum(labelled) = 0) THEN 'latency_constrained'
+            -- where nothing passes, it is as sure as its workloads can make it; those that only cost something have no say in it,
+            -- unless nobody else is there
+            WHEN NOT coalesce(bool_or(has_quality) FILTER (WHERE seen > 0), bool_or(has_quality)) OR (sum(passing) > 0 AND sum(labelled) = 0) THEN 'latency_constrained'
             WHEN sum(labelled) < sum(passing) THEN 'estimated'
             ELSE 'full'
         END AS definition

@@ -23,7 +23,8 @@ FROM (
         CASE WHEN counted THEN output_tokens END AS output_tokens,
         counted AND retry_count > 0 AS retried,
         counted AND needs_label AS needs_label,
-        CASE WHEN counted AND needs_label THEN hash(session_id) END AS session_hash,
+        -- the hash of NULL is a number like any other
+        CASE WHEN counted AND needs_label AND session_id IS NOT NULL THEN hash(session_id) END AS session_hash,
         tpot_na,
         COLUMNS('^pass_'),
         -- percentiles are over succeeded requests; NULLs are left out of them

@@ -4,6 +4,7 @@
 WITH ended AS (
     SELECT
         ended_s // step_s * step_s AS step_start_s, cut, slice_value, workload, model, pool, route,
+        count(*) AS seen,
         count(verdict) AS offered,
         count(*) FILTER (WHERE pass_success) AS succeeded,
         count(*) FILTER (WHERE verdict = 'failed') AS failed,
@@ -40,6 +41,7 @@ WITH ended AS (
 arrived AS (
     SELECT
         arrived_s // step_s * step_s AS step_start_s, cut, slice_value, workload, model, pool, route,
+        count(*) AS seen,
         count(verdict) AS arrivals
     FROM cut_requests
     CROSS JOIN measured_range
@@ -69,7 +71,7 @@ windowed AS (
     FROM stepped
     CROSS JOIN grains
     UNION ALL BY NAME
-    SELECT u.* FROM under_way AS u CROSS JOIN measured_range AS p WHERE u.start_s >= p.from_s AND u.start_s < p.until_s
+    SELECT u.*, 1 AS seen FROM under_way AS u CROSS JOIN measured_range AS p WHERE u.start_s >= p.from_s AND u.start_s < p.until_s
     UNION ALL BY NAME
     -- costs of a window in which nothing ended belong to it all the same
     SELECT window_s, start_s, cut, slice_value, workload, model, pool, route FROM window_costs WHERE live

@@ -1,6 +1,6 @@
 -- description: What in settings or telemetry makes published numbers wrong or silent, a row for each subject; one file gives each kind (docs/semantics.md#warnings)
 -- grain: kind, subject
--- reads: attempt_overlong, bound_out_of_proportion, cost_line_unused, evaluator_never_judged, event_without_telemetry, file_without_rows, gate_never_measured, label_without_gate, metric_unknown, path_group_unused, pool_unknown, record_ahead, replica_apart, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, slice_crowded, value_absurd, window_far_apart, work_without_price, workload_without_requests
+-- reads: attempt_overlong, bound_out_of_proportion, cost_line_unused, evaluator_never_judged, event_without_telemetry, file_without_rows, gate_never_measured, label_uneven, label_without_gate, metric_unknown, path_group_unused, pool_unknown, record_ahead, replica_apart, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, slice_crowded, value_absurd, window_far_apart, work_without_price, workload_without_requests
 SELECT
     kind, severity, subject, message,
     affected::BIGINT AS affected, total::BIGINT AS total,
@@ -20,6 +20,8 @@ FROM (
     SELECT 'file_without_rows' AS kind, * FROM file_without_rows
     UNION ALL BY NAME
     SELECT 'gate_never_measured' AS kind, * FROM gate_never_measured
+    UNION ALL BY NAME
+    SELECT 'label_uneven' AS kind, * FROM label_uneven
     UNION ALL BY NAME
     SELECT 'label_without_gate' AS kind, * FROM label_without_gate
     UNION ALL BY NAME
