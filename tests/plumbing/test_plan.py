@@ -183,6 +183,7 @@ def test_a_computation_that_fails_blocks_its_partition_and_what_reads_it(
     workspace = Workspace(project / "goodput.toml")
     blocked = ask(workspace, BLOCKED).rows()
     assert [(name, partition, by) for name, partition, _, by in blocked] == [
+        ("billed_buckets", NOON, f"cost_ledger {NOON}"),
         ("cost_ledger", NOON, None),
         ("gate_failures", DAY, f"goodput {DAY}"),
         ("gate_failures", NOON, f"goodput {NOON}"),
