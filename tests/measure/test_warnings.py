@@ -353,3 +353,13 @@ def test_lines_of_costs_that_cannot_be_read_are_named_until_they_are_mended(tmp_
     assert "line 32" in found["message"]
     write(tmp_path / "landing/gpu.csv", header, [*few, {**period, "invoice": "large", "amount": 1500}])
     assert "cost_line_quarantined" not in warned(tmp_path, settings)
+
+
+def test_a_slice_without_values_and_a_score_that_none_reaches_are_named(tmp_path: Path) -> None:
+    judged = [{"request": f"a{n}", "evaluator": "grounded", "score": 0.9, "at": BEGIN_S + 900} for n in range(20)]
+    write(tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "at"), judged)
+    settings = f'[slices]\nby = ["attributes.taem"]\n[workloads.chat.quality]\nmin_score = 70\n{LABELS}'
+    found = warned(tmp_path, settings, calls())
+    assert counts(found["slice_unknown"]) == [("medium", "attributes.taem", 25, 25)]
+    assert counts(found["quality_never_passed"]) == [("high", "chat", 20, 20)]
+    assert "quality_never_passed" not in warned(tmp_path, settings.replace("70", "0.7"))
