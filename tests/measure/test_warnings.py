@@ -340,3 +340,26 @@ def test_lines_of_costs_in_no_number_are_named(tmp_path: Path) -> None:
     assert [row["amount_usd"] for row in found] == [None, 10.0]  # of 10 and 20.5 the larger counts
     mended = settings.replace('cost_id = "invoice"\n', "") + "[costs.currencies]\nEUR = 1.1\n"
     assert "cost_line_unused" not in warned(tmp_path, mended)
+
+
+def test_lines_of_costs_that_cannot_be_read_are_named_until_they_are_mended(tmp_path: Path) -> None:
+    period = {"from": "2026-11-20T09:00:00Z", "until": "2026-11-20T10:00:00Z", "currency": "USD"}
+    header = ("invoice", "from", "until", "amount", "currency")
+    settings = f"[workloads.chat]\nttft_s = 1.0\n{BILLS}"
+    few = [{**period, "invoice": f"i{n}", "amount": 1} for n in range(30)]
+    write(tmp_path / "landing/gpu.csv", header, [*few, {**period, "invoice": "large", "amount": '"1,500.00"'}])
+    (found,) = warned(tmp_path, settings, calls())["cost_line_quarantined"]
+    assert counts([found]) == [("high", "gpu.csv", 1, None)]
+    assert "line 32" in found["message"]
+    write(tmp_path / "landing/gpu.csv", header, [*few, {**period, "invoice": "large", "amount": 1500}])
+    assert "cost_line_quarantined" not in warned(tmp_path, settings)
+
+
+def test_a_slice_without_values_and_a_score_that_none_reaches_are_named(tmp_path: Path) -> None:
+    judged = [{"request": f"a{n}", "evaluator": "grounded", "score": 0.9, "at": BEGIN_S + 900} for n in range(20)]
+    write(tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "at"), judged)
+    settings = f'[slices]\nby = ["attributes.taem"]\n[workloads.chat.quality]\nmin_score = 70\n{LABELS}'
+    found = warned(tmp_path, settings, calls())
+    assert counts(found["slice_unknown"]) == [("medium", "attributes.taem", 25, 25)]
+    assert counts(found["quality_never_passed"]) == [("high", "chat", 20, 20)]
+    assert "quality_never_passed" not in warned(tmp_path, settings.replace("70", "0.7"))

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from goodput.cli.database import Config, LakeRoot, published
 from goodput.cli.render import console, table, until_reader_leaves
+from goodput.cli.warned import print_warnings
 from goodput.cli.when import instant
 from goodput.errors import UsageError
 from goodput.plumbing.sql_files import MACROS, sql_file
@@ -50,6 +51,7 @@ def reconcile(
         _print(out, connection, "reconciled_buckets")
         for (line,) in connection.execute(sql_file("unused_costs").text).fetchall():
             out.print(line)
+        print_warnings(out, connection, ("cost_line_quarantined",))
 
 
 def _print(out: Console, connection: duckdb.DuckDBPyConnection, relation: str, *, total: bool = False) -> bool:

@@ -83,8 +83,9 @@ def price_rules(settings: Settings) -> pa.Table:
 
 
 def source_files(batch: Batch) -> pa.Table:
-    """Path, content and reader of every source."""
-    return source_ledger.read(batch.context.lake).select(["source_id", "path", "content_hash", "reader"])
+    """Place, content and reader of every source, and when it was read."""
+    columns = ["source_id", "landing", "path", "content_hash", "reader", "ingested_ns"]
+    return source_ledger.read(batch.context.lake).select(columns)
 
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {

@@ -164,8 +164,8 @@ PARAMETERS: Mapping[str, Parameter] = {
         ],
     ),
     "source_files": _parameter(
-        "Where each source file lies, a hash of what it holds, and what read it.",
-        _columns(("source_id", "path", "content_hash", "reader"), _TEXT),
+        "Where each source file lies, a hash of what it holds, what read it, and when.",
+        [*_columns(("source_id", "landing", "path", "content_hash", "reader"), _TEXT), ("ingested_ns", _INT)],
     ),
     "event_subjects": _parameter(
         "Which pool or replica the subject of an ops event is.", _columns(("subject", "pool", "replica"), _TEXT)

@@ -1,10 +1,10 @@
 -- description: Lines of exported bills, and for each that a later export of its billing period replaced a file of that export (FOCUS: a period's rows change until its invoice is closed, corrections come as rows of a later one)
 -- grain: source_id, line, position
--- reads: cost_lines, source_exports
+-- reads: source_exports, standing_lines
 -- Rows of a source of the settings are identified by their cost_id instead: listed_lines.
 WITH billed AS (
     SELECT l.*, x.export, x.export_date
-    FROM cost_lines AS l
+    FROM standing_lines AS l
     JOIN source_exports AS x USING (source_id)
     WHERE l.basis = 'billing' AND l.dialect <> x.reader
 ),

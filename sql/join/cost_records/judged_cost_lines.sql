@@ -1,10 +1,14 @@
 -- description: Every line of costs in US dollars, with what it is for, and why it is in no number where it is in none
 -- grain: source_id, line, position
--- reads: billed_lines, cost_rules, exchange_rates, listed_lines
+-- reads: billed_lines, cost_lines, cost_rules, exchange_rates, listed_lines, overwritten_lines
 WITH known AS (
     SELECT * FROM billed_lines
     UNION ALL BY NAME
     SELECT * FROM listed_lines
+    UNION ALL BY NAME
+    SELECT l.*, 'superseded' AS reason, o.superseded_by_source
+    FROM cost_lines AS l
+    JOIN overwritten_lines AS o USING (source_id, line, position)
 ),
 tagged AS (
     SELECT

@@ -1,6 +1,6 @@
 -- description: Lines that are no export's (allocations, and every row of a source of the settings), and for each that another one replaced which
 -- grain: source_id, line, position
--- reads: cost_lines, source_exports
+-- reads: source_exports, standing_lines
 -- A row of a source of the settings is the line that its cost_id names, whatever else it leaves out; an allocation is that of a
 -- resource in a window. Of one line the last given counts.
 WITH listed AS (
@@ -12,7 +12,7 @@ WITH listed AS (
         END AS identity,
         l.basis = 'allocation' AND l.resource_id IS NOT NULL AND l.window_start_ns IS NOT NULL AND l.window_end_ns IS NOT NULL
             AS has_window
-    FROM cost_lines AS l
+    FROM standing_lines AS l
     JOIN source_exports AS x USING (source_id)
     WHERE l.basis <> 'billing' OR l.dialect = x.reader
 ),

@@ -37,7 +37,7 @@ SELECT
         CASE
             WHEN gate <> 'quality' THEN 'which are unevaluable'
             WHEN unlabelled = 'fail' THEN 'none of which counts as accepted'
-            ELSE 'which count as accepted without any judgement'
+            ELSE 'whose goodput is therefore an upper bound: those that pass all else count in it'
         END,
         CASE
             WHEN gate IN ('itl_p95', 'jitter') THEN format('No dialect reads it for a single request; a declared source that maps '

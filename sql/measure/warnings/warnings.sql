@@ -1,6 +1,6 @@
 -- description: What in settings or telemetry makes published numbers wrong or silent, a row for each subject; one file gives each kind (docs/semantics.md#warnings)
 -- grain: kind, subject
--- reads: attempt_overlong, bound_out_of_proportion, cost_line_unused, evaluator_never_judged, event_without_telemetry, file_without_rows, gate_never_measured, label_uneven, label_without_gate, metric_unknown, path_group_unused, pool_unknown, record_ahead, replica_apart, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, slice_crowded, value_absurd, window_far_apart, work_without_price, workload_without_requests
+-- reads: attempt_overlong, bound_out_of_proportion, cost_line_quarantined, cost_line_unused, evaluator_never_judged, event_without_telemetry, file_without_rows, gate_never_measured, label_uneven, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_passed, record_ahead, replica_apart, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, slice_crowded, slice_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
 SELECT
     kind, severity, subject, message,
     affected::BIGINT AS affected, total::BIGINT AS total,
@@ -10,6 +10,8 @@ FROM (
     SELECT 'attempt_overlong' AS kind, * FROM attempt_overlong
     UNION ALL BY NAME
     SELECT 'bound_out_of_proportion' AS kind, * FROM bound_out_of_proportion
+    UNION ALL BY NAME
+    SELECT 'cost_line_quarantined' AS kind, * FROM cost_line_quarantined
     UNION ALL BY NAME
     SELECT 'cost_line_unused' AS kind, * FROM cost_line_unused
     UNION ALL BY NAME
@@ -31,6 +33,8 @@ FROM (
     UNION ALL BY NAME
     SELECT 'pool_unknown' AS kind, * FROM pool_unknown
     UNION ALL BY NAME
+    SELECT 'quality_never_passed' AS kind, * FROM quality_never_passed
+    UNION ALL BY NAME
     SELECT 'record_ahead' AS kind, * FROM record_ahead
     UNION ALL BY NAME
     SELECT 'replica_apart' AS kind, * FROM replica_apart
@@ -48,6 +52,8 @@ FROM (
     SELECT 'request_without_workload' AS kind, * FROM request_without_workload
     UNION ALL BY NAME
     SELECT 'slice_crowded' AS kind, * FROM slice_crowded
+    UNION ALL BY NAME
+    SELECT 'slice_unknown' AS kind, * FROM slice_unknown
     UNION ALL BY NAME
     SELECT 'value_absurd' AS kind, * FROM value_absurd
     UNION ALL BY NAME
