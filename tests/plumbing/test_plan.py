@@ -195,7 +195,7 @@ def test_a_computation_that_fails_blocks_its_partition_and_what_reads_it(
         ("waste", DAY, f"cost_ledger {NOON}"),
         ("waste", NOON, f"cost_ledger {NOON}"),
     ]
-    assert "no such hour" in blocked[0][2]
+    assert "no such hour" in blocked[1][2]
     assert f"cost_ledger {NOON}" in str(stopped.value)
     assert sorted((item.table, item.partition) for item in stopped.value.blocked) == [row[:2] for row in blocked]
     # all else is there: the other hours with their money, and what does not hang on money
