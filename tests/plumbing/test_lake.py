@@ -131,7 +131,7 @@ def test_a_new_lake_says_its_format_and_opens_again(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     lake.open()
     lake.open()
-    assert json.loads((tmp_path / "lake/lake.json").read_text()) == {"format": 3}
+    assert json.loads((tmp_path / "lake/lake.json").read_text()) == {"format": 4}
 
 
 def test_a_lake_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
