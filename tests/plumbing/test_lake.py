@@ -135,11 +135,11 @@ def test_a_new_lake_says_its_format_and_opens_again(tmp_path: Path) -> None:
 
 
 def test_a_lake_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "lake.json").write_text('{"format": 4}')
+    (tmp_path / "lake.json").write_text('{"format": 5}')
     with pytest.raises(LakeTooNew) as caught:
         Lake(tmp_path).open()
     assert str(caught.value) == (
-        f"{tmp_path}: this lake has format 4; this version of Goodput knows formats up to 3.\n"
+        f"{tmp_path}: this lake has format 5; this version of Goodput knows formats up to 4.\n"
         "Upgrade Goodput, or name another lake with `lake` in goodput.toml or --lake."
     )
 
