@@ -13,6 +13,7 @@ import yaml
 
 from documents import NOT_RUN, PAGES, ROOT, Block, Desk, agree, anchors, blocks, steps
 from goodput.cli.main import app
+from goodput.measure.slices import SLICES
 from goodput.settings.load import load_settings
 from goodput.settings.presets import PRESETS
 from test_traps import TRAPS
@@ -174,12 +175,15 @@ def valid_values(table: str, column: str) -> set[str]:
     ("table", "column", "heading"),
     [
         ("cost_ledger", "bucket", "Buckets"),
-        ("goodput", "slice", "Slices"),
         ("goodput", "definition", "Definition"),
     ],
 )
 def test_every_value_is_explained(table: str, column: str, heading: str) -> None:
     assert valid_values(table, column) <= set(re.findall(r"`(\w+)`", section(SEMANTICS, heading)))
+
+
+def test_every_slice_that_always_exists_is_explained() -> None:
+    assert {row[0] for row in SLICES} <= set(re.findall(r"`(\w+)`", section(SEMANTICS, "Slices")))
 
 
 def test_every_class_of_work_is_listed() -> None:
