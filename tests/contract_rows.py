@@ -48,9 +48,11 @@ GOOD: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("offered", "arrivals", "succeeded", "accepted"), 1),
         **dict.fromkeys(("failed", "ungated", "over_budget", "slow", "rejected", "unevaluable", "unlabelled"), 0),
         **dict.fromkeys(("n_ttft", "n_tpot", "n_e2e", "n_queue", "tpot_na", "binding_gate_requests"), 0),
+        **dict.fromkeys(("need_label", "labelled", "quality_judged", "observed_s"), 0),
         **dict.fromkeys(("throughput_rps", "goodput_rps", "goodput_ci_low_rps", "goodput_ci_high_rps"), 0.5),
         **dict.fromkeys(("goodput_lower_rps", "goodput_upper_rps"), 0.5),
         **dict.fromkeys(("output_tps", "output_token_goodput_tps"), 8.0),
+        **dict.fromkeys(("output_token_goodput_ci_low_tps", "output_token_goodput_ci_high_tps"), 8.0),
     },
 }
 

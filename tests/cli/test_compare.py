@@ -341,6 +341,16 @@ def test_windows_that_vary_make_rates_less_sure(compare: Run) -> None:
     )
 
 
+def test_a_side_of_one_request_in_each_window_is_compared(compare: Run) -> None:
+    alone = [row for n, good in enumerate((True, False, True, True)) for row in requests("A", [good], 10 * n + 5.0)]
+    found = compare(alone + requests("B", passing(50, 100)), windows=4)
+    assert [side["n"] for side in found["sides"]] == [4, 100]
+    # Wilson at 3 of 4, as of independent requests: (3 + 1.92) / (4 + 3.84)
+    ratio = metric(found, "goodput_ratio")
+    assert ratio["a"] == pytest.approx(0.75)
+    assert (ratio["a_ci_low"], ratio["a_ci_high"]) == (pytest.approx(0.3006, abs=1e-4), pytest.approx(0.9544, abs=1e-4))
+
+
 def test_periods(compare: Run) -> None:
     rows = requests("A", passing(90, 100)) + requests("A", passing(50, 100), seconds=15.0)
     limits = ("--before", "2026-11-20T09:00:10", "--after", "2026-11-20T09:00:10")

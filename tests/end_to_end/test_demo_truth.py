@@ -255,7 +255,7 @@ def test_what_failed_quality_costs_as_much_as_all_labels_would_show(
     judged = money.filter(pl.col("bucket").is_in(["accepted", "rejected", "unlabelled"]))
     true = dict(judged.group_by("quality_passed").agg(pl.col("usd").sum()).iter_rows())
     for bucket, passed in (("accepted", True), ("rejected", False)):
-        assert found[bucket]["usd_ci_low"] <= true[passed] <= found[bucket]["usd_ci_high"]
+        assert found[bucket]["ci_low_usd"] <= true[passed] <= found[bucket]["ci_high_usd"]
         assert found[bucket]["usd"] == pytest.approx(true[passed], rel=0.1)
     assert found["rejected"]["measured_usd"] < 0.5 * true[False]
     assert found["unlabelled"]["usd"] == 0

@@ -695,7 +695,7 @@ def judged_by(quality: Quality, verdicts: Sequence[str] = LABELLED) -> dict[str,
     ]
     frame = charged(Fleet(rates={"p": 0.01}), attempts=rows)
     found = wasted(frame, 300, ended=ended, workloads={"qa": Workload(quality=quality)}).filter(slice="workload")
-    columns = ("usd", "measured_usd", "usd_ci_low", "usd_ci_high")
+    columns = ("usd", "measured_usd", "ci_low_usd", "ci_high_usd")
     return {row["bucket"]: tuple(row[name] for name in columns) for row in found.to_dicts()}
 
 

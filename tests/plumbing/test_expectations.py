@@ -19,7 +19,7 @@ NEXT_HOUR = "2026-11-20T10"
 # The key of a row of `goodput` over everything.
 OVERALL = (
     "window_start=datetime.datetime(2026, 11, 20, 9, 0, tzinfo=<UTC>), window_s=300, slice='overall', "
-    "workload=None, model=None, pool=None, route=None"
+    "slice_value=None, workload=None, model=None, pool=None, route=None"
 )
 
 Part = Callable[..., Path]
@@ -103,8 +103,8 @@ CASES: dict[str, dict[str, tuple[list[dict[str, Any]], str | None]]] = {
         ),
         "key twice, NULL in it": (
             [{}, {}],
-            "key: rows of one hour have the same window_start, window_s, slice, workload, model, pool, "
-            "route: "
+            "key: rows of one hour have the same window_start, window_s, slice, slice_value, workload, model, "
+            "pool, route: "
             f"1 row, for example hour='key twice, NULL in it', {OVERALL}, copies=2",
         ),
         "good": ([{}], None),

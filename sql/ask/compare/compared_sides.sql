@@ -37,7 +37,7 @@ spread AS (
 ),
 -- windows vary, and so do sessions: the wider of both
 clustered AS (
-    SELECT side, coalesce(max(ratio_variance), 0) AS ratio_variance, coalesce(max(quality_variance), 0) AS quality_variance
+    SELECT side, max(ratio_variance) AS ratio_variance, max(quality_variance) AS quality_variance
     FROM (
         SELECT
             u.side,
@@ -70,4 +70,4 @@ SELECT
 FROM totals AS t
 JOIN labels AS l USING (side)
 JOIN spread AS s USING (side)
-JOIN clustered AS c USING (side)
+LEFT JOIN clustered AS c USING (side)

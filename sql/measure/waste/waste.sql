@@ -98,8 +98,8 @@ left_open AS (
 SELECT
     make_timestamptz(w.start_s * 1000000) AS window_start,
     w.* EXCLUDE (start_s, divided_error_usd),
-    usd - sqrt(divided_error_usd ** 2 + coalesce(o.below_squares, 0)) AS usd_ci_low,
-    usd + sqrt(divided_error_usd ** 2 + coalesce(o.above_squares, 0)) AS usd_ci_high,
+    usd - sqrt(divided_error_usd ** 2 + coalesce(o.below_squares, 0)) AS ci_low_usd,
+    usd + sqrt(divided_error_usd ** 2 + coalesce(o.above_squares, 0)) AS ci_high_usd,
     ratio(usd, sum(usd::DECIMAL(38, 18)) OVER (
         PARTITION BY w.window_s, w.start_s, w.slice, w.slice_value, w.workload, w.model, w.pool, w.route)::DOUBLE) AS share_ratio
 FROM windowed AS w
