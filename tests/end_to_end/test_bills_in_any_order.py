@@ -12,55 +12,27 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from declared import bills, source
 from goodput.plumbing.workspace import Workspace
 from published import RESTATED, ask, run_at, table
 
+CALLS = {"attempt_id": "id", "started_at": "start", "ended_at": "end", "ttft_s": "ttft", "model": "model"}
+CALLS |= {"input_tokens": "in", "output_tokens": "out", "replica": "replica", "pool": "pool", "session_id": "session"}
+UNITS = {"started_at": "iso8601", "ended_at": "iso8601", "ttft_s": "s"}
+MACHINES = {"cost_id": "id", "amount_usd": "amount", "currency": "currency", "pool": "pool", "replica": "replica"}
+REVIEWS = {"cost_id": "id", "amount_usd": "amount", "workload": "workload", "session_id": "session"}
 SETTINGS = """
 [alarms]
 enabled = false
 [workloads.chat]
 match = { model = "m-*" }
 ttft_s = 1.0
-[sources.calls]
-format = "csv"
-path = "calls-*.csv"
-constants = { layer = "engine", outcome = "ok" }
-[sources.calls.columns]
-attempt_id = "id"
-started_at = { column = "start", unit = "iso8601" }
-ended_at = { column = "end", unit = "iso8601" }
-ttft_s = { column = "ttft", unit = "s" }
-input_tokens = "in"
-output_tokens = "out"
-model = "model"
-replica = "replica"
-pool = "pool"
-session_id = "session"
-[sources.gpu]
-format = "jsonl"
-path = "gpu-*.jsonl"
-table = "cost_records"
-constants = { basis = "billing" }
-[sources.gpu.columns]
-cost_id = "id"
-period_start = { column = "from", unit = "iso8601" }
-period_end = { column = "until", unit = "iso8601" }
-amount_usd = "amount"
-currency = "currency"
-pool = "pool"
-replica = "replica"
-[sources.review]
-format = "jsonl"
-path = "review-*.jsonl"
-table = "cost_records"
-[sources.review.columns]
-cost_id = "id"
-period_start = { column = "from", unit = "iso8601" }
-period_end = { column = "until", unit = "iso8601" }
-amount_usd = "amount"
-workload = "workload"
-session_id = "session"
 """
+SETTINGS += source(
+    "calls", "calls-*.csv", "attempts", units=UNITS, constants='layer = "engine", outcome = "ok"', **CALLS
+)
+SETTINGS += bills("gpu", "gpu-*.jsonl", constants='basis = "billing"', **MACHINES)
+SETTINGS += bills("review", "review-*.jsonl", **REVIEWS)
 COSTS = ("", "[costs.currencies]\nEUR = 1.08\n", "[costs]\nservices = ['*GPU*']\n[costs.currencies]\nEUR = 1.2\n")
 RATES = ("", "[rates.all]\nusd_per_gpu_hour = 2.0\n")
 TABLES = (

@@ -4,35 +4,25 @@ from pathlib import Path
 
 import pytest
 
+from declared import bills
 from published import ask, run_at
 
-SETTINGS = """
-landing = ["landing"]
-lake = "lake"
-[sources.gpu]
-format = "csv"
-path = "gpu.csv"
-table = "cost_records"
-[sources.gpu.columns]
-{cost_id}period_start = {{ column = "from", unit = "iso8601" }}
-period_end = {{ column = "until", unit = "iso8601" }}
-amount_usd = "amount"
-"""
+SETTINGS = 'landing = ["landing"]\nlake = "lake"\n'
 FIRST = [("L1", 9, 100), ("L2", 10, 50)]
 
 
-def billed(root: Path, mapped: str, lines: list[tuple[str, int, float]]) -> tuple[float, int]:
+def billed(root: Path, mapped: dict[str, str], lines: list[tuple[str, int, float]]) -> tuple[float, int]:
     """Dollars that count after a run over these lines (id, hour of 2026-11-20, amount), and how many lines do not."""
     rows = [f"{name},2026-11-20T{hour:02}:00:00Z,2026-11-20T{hour + 1:02}:00:00Z,{usd}" for name, hour, usd in lines]
     (root / "landing").mkdir(exist_ok=True)
     (root / "landing/gpu.csv").write_text("\n".join(["line,from,until,amount", *rows]) + "\n")
-    (root / "goodput.toml").write_text(SETTINGS.format(cost_id=mapped))
+    (root / "goodput.toml").write_text(SETTINGS + bills("gpu", "gpu.csv", amount_usd="amount", **mapped))
     workspace = run_at(root / "goodput.toml")
     total = ask(workspace, "SELECT sum(amount_usd) FROM cost_records").item()
     return total, ask(workspace, "SELECT count(*) FROM unused_cost_lines WHERE reason = 'superseded'").item()
 
 
-@pytest.mark.parametrize("mapped", ["", 'cost_id = "line"\n'])
+@pytest.mark.parametrize("mapped", [{}, {"cost_id": "line"}])
 @pytest.mark.parametrize(
     ("now", "usd", "superseded"),
     [
@@ -43,7 +33,7 @@ def billed(root: Path, mapped: str, lines: list[tuple[str, int, float]]) -> tupl
     ],
 )
 def test_what_the_newer_file_covers_is_replaced(
-    tmp_path: Path, mapped: str, now: list[tuple[str, int, float]], usd: float, superseded: int
+    tmp_path: Path, mapped: dict[str, str], now: list[tuple[str, int, float]], usd: float, superseded: int
 ) -> None:
     assert billed(tmp_path, mapped, FIRST) == (150, 0)
     assert billed(tmp_path, mapped, now) == (usd, superseded)

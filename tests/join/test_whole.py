@@ -12,6 +12,7 @@ import pytest
 
 from collect.test_cost_dialects import ALLOCATION, CHARGE, IDLE, PRICES, Row, as_csv
 from collect.test_event_dialects import APPLICATION, EVENT, POD, cdevent
+from declared import bills, source
 from goodput.conform.ingest import ingest
 from goodput.join.nodes import COST_RECORDS, OPS_EVENTS, RECORD_ROWS, SESSION_LABELS, TOKEN_PRICES
 from goodput.measure.gates import gate_rows
@@ -68,6 +69,17 @@ def accounts(at: Workspace) -> dict[str, tuple[int, ...]]:
     found = {path: tuple(rest) for path, *rest in ask(at, f"SELECT path, {counts} FROM sources").rows()}
     assert all(read == sum(others) for read, *others in found.values())  # identity R
     return found
+
+
+def unused(at: Workspace, shown: str) -> list[tuple[Any, ...]]:
+    """Cost lines that do not count: file, line, a column of theirs, why, and the file and line that count instead."""
+    found = ask(
+        at,
+        f"""SELECT s.path, u.line, u.{shown}, u.reason, b.path AS instead, u.superseded_by_line
+        FROM unused_cost_lines AS u JOIN sources AS s ON s.source_id = u.source
+        LEFT JOIN sources AS b ON b.source_id = u.superseded_by_source ORDER BY ALL""",
+    )
+    return found.rows()
 
 
 def lines(*rows: Row) -> str:
@@ -184,19 +196,8 @@ def test_a_currency_without_a_rate_is_in_no_number_and_a_rate_brings_it_in(
     assert ask(at, left_out).height == 0
 
 
-DECLARED_BILLS = """
-[sources.gpu]
-format = "csv"
-path = "gpu*.csv"
-table = "cost_records"
-constants = { basis = "BASIS" }
-[sources.gpu.columns]
-period_start = { column = "from", unit = "iso8601" }
-period_end = { column = "until", unit = "iso8601" }
-amount_usd = "usd"
-pool = "pool"
-"""
-WITH_IDS = DECLARED_BILLS + 'cost_id = "invoice"\n'
+DECLARED_BILLS = bills("gpu", "gpu*.csv", constants='basis = "BASIS"', amount_usd="usd", pool="pool")
+WITH_IDS = bills("gpu", "gpu*.csv", constants='basis = "BASIS"', amount_usd="usd", pool="pool", cost_id="invoice")
 
 
 def declared(*rows: tuple[str, float], day: int = 20) -> str:
@@ -242,13 +243,7 @@ def test_of_declared_rows_of_one_id_one_counts_and_the_others_say_which(tmp_path
         "gpu-2026-11-22.csv": (1, 1, 0, 0, 0),
         "review.csv": (1, 1, 0, 0, 0),
     }
-    unused = ask(
-        at,
-        """SELECT s.path, u.line, u.cost_id, u.reason, b.path AS instead, u.superseded_by_line
-        FROM unused_cost_lines AS u JOIN sources AS s ON s.source_id = u.source
-        LEFT JOIN sources AS b ON b.source_id = u.superseded_by_source ORDER BY ALL""",
-    )
-    assert unused.rows() == [
+    assert unused(at, "cost_id") == [
         ("gpu-2026-11-20.csv", 3, "b", "superseded", "gpu-2026-11-21.csv", 2),
         ("gpu-2026-11-21.csv", 3, "c", "same_cost_id", "gpu-2026-11-21.csv", 4),
     ]
@@ -272,13 +267,7 @@ def test_sources_keeps_no_line_that_counts_nowhere(tmp_path: Path) -> None:
         "focus-2026-11-03.csv": (2, 0, 1, 0, 1),  # its first line is a copy
         "focus-2026-11-04.csv": (3, 2, 0, 0, 1),
     }
-    unused = ask(
-        at,
-        """SELECT s.path, u.line, u.amount, u.reason, b.path AS instead, u.superseded_by_line
-        FROM unused_cost_lines AS u JOIN sources AS s ON s.source_id = u.source
-        LEFT JOIN sources AS b ON b.source_id = u.superseded_by_source ORDER BY ALL""",
-    )
-    assert unused.rows() == [
+    assert unused(at, "amount") == [
         ("a.jsonl", 1, 3.0, "superseded", "a.jsonl", 2),
         ("focus-2026-11-03.csv", 3, 20.0, "superseded", "focus-2026-11-04.csv", None),
         ("focus-2026-11-04.csv", 4, 7.0, "not_chosen", None, None),
@@ -366,25 +355,14 @@ replicas = { replica-a = "10.0.0.7:8000" }
     assert sorted(found) == [("replica-a", None, "10.0.0.7:8000"), ("search", "rag", None), ("x", "x", None)]
 
 
-DECLARED = """
-[sources.salt]
-format = "csv"
-path = "salt.csv"
-table = "ops_events"
-constants = { kind = "salt_rotation" }
-[sources.salt.columns]
-occurred_at = { column = "rotated", unit = "iso8601" }
-pool = "pool"
-[sources.review]
-format = "jsonl"
-path = "review.jsonl"
-table = "cost_records"
-[sources.review.columns]
-cost_id = "invoice"
-period_start = { column = "from", unit = "iso8601" }
-period_end = { column = "until", unit = "iso8601" }
-amount_usd = "usd"
-"""
+DECLARED = source(
+    "salt",
+    "salt.csv",
+    "ops_events",
+    units={"occurred_at": "iso8601"},
+    constants='kind = "salt_rotation"',
+    **{"occurred_at": "rotated", "pool": "pool"},
+) + bills("review", "review.jsonl", cost_id="invoice", amount_usd="usd")
 REVIEWED = {"invoice": "r-1", "from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", "usd": 40}
 
 

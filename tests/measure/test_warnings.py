@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from declared import bills, source
 from goodput.plumbing.sql_files import connect, sql_file
 from goodput.plumbing.workspace import Workspace
 from published import ask, run_at
@@ -35,28 +36,20 @@ route = "route"
 pool = "pool"
 response_id = "response"
 """
-LABELS = """
-[sources.labels]
-format = "csv"
-path = "labels.csv"
-table = "quality_labels"
-[sources.labels.columns]
-request_key = "request"
-evaluator = "evaluator"
-score = "score"
-labelled_at = { column = "at", unit = "epoch_s" }
-"""
-EVENTS = """
-[sources.events]
-format = "csv"
-path = "events.csv"
-table = "ops_events"
-[sources.events.columns]
-kind = "kind"
-pool = "pool"
-subject = "name"
-occurred_at = { column = "at", unit = "epoch_s" }
-"""
+LABELS = source(
+    "labels",
+    "labels.csv",
+    "quality_labels",
+    units={"labelled_at": "epoch_s"},
+    **{"request_key": "request", "evaluator": "evaluator", "score": "score", "labelled_at": "at"},
+)
+EVENTS = source(
+    "events",
+    "events.csv",
+    "ops_events",
+    units={"occurred_at": "epoch_s"},
+    **{"kind": "kind", "pool": "pool", "subject": "name", "occurred_at": "at"},
+)
 Row = dict[str, Any]
 
 
@@ -314,18 +307,7 @@ def test_every_kind_is_in_the_union_and_in_the_documentation() -> None:
     assert kinds == {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")}
 
 
-BILLS = """
-[sources.gpu]
-format = "csv"
-path = "gpu.csv"
-table = "cost_records"
-[sources.gpu.columns]
-cost_id = "invoice"
-period_start = { column = "from", unit = "iso8601" }
-period_end = { column = "until", unit = "iso8601" }
-amount_usd = "amount"
-currency = "currency"
-"""
+BILLS = bills("gpu", "gpu.csv", cost_id="invoice", amount_usd="amount", currency="currency")
 
 
 def test_lines_of_costs_in_no_number_are_named(tmp_path: Path) -> None:

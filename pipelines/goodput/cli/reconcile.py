@@ -16,9 +16,11 @@ from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.warned import print_warnings
 from goodput.cli.when import instant
 from goodput.errors import UsageError
-from goodput.plumbing.sql_files import MACROS, sql_file
+from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
 _NEGLIGIBLE_USD = 0.005  # less than half a cent is shown as none
+_BY_DAY = "SELECT * EXCLUDE (part, source, basis) FROM reconciled WHERE part = 'day' ORDER BY day"
+_BY_SOURCE = "SELECT * EXCLUDE (part, day) FROM reconciled WHERE part <> 'day' ORDER BY part, source, basis"
 
 
 def reconcile(
@@ -43,19 +45,21 @@ def reconcile(
         for name, value in span.items():
             connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
         out = console()
-        if not _print(out, connection, "reconciled_days" if by_day else "reconciled", total=not by_day):
+        for relation in ("reconciled_days", "reconciled"):
+            compute(connection, relation)
+        if not _print(out, connection, _BY_DAY if by_day else _BY_SOURCE, total=not by_day):
             out.print("No bill covers these days." if since or until else "No bill has been read.")
             return
         out.print()
         out.print("What counts, by bucket of the ledger (relation reconciliation has them by day and source):")
-        _print(out, connection, "reconciled_buckets")
+        _print(out, connection, sql_file("reconciled_buckets").text)
         for (line,) in connection.execute(sql_file("unused_costs").text).fetchall():
             out.print(line)
         print_warnings(out, connection, ("cost_line_quarantined",))
 
 
-def _print(out: Console, connection: duckdb.DuckDBPyConnection, relation: str, *, total: bool = False) -> bool:
-    found = connection.execute(sql_file(relation).text)
+def _print(out: Console, connection: duckdb.DuckDBPyConnection, asked: str, *, total: bool = False) -> bool:
+    found = connection.execute(asked)
     names = [column[0].replace("_", " ") for column in found.description]
     rows = [tuple(_dollars(cell) if isinstance(cell, float) else cell for cell in row) for row in found.fetchall()]
     if rows:

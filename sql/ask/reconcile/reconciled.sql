@@ -1,19 +1,18 @@
--- description: What each billing source charged for some days, what of it lies in days with telemetry and counts, and what does not; the last row adds up
--- grain: source, basis
--- reads: reconciliation
--- unit: dollars; days by the variables reconciled_from and reconciled_until
+-- description: What was charged for some days, what of it lies in days with telemetry and counts, and what does not: by billing source, by UTC day, in all
+-- grain: part (of source, day and total); source, basis or day
+-- reads: reconciled_days
+-- unit: dollars
 SELECT
+    CASE WHEN grouping(dialect) = 0 THEN 'source' WHEN grouping(day_start) = 0 THEN 'day' ELSE 'total' END AS part,
     coalesce(dialect, 'all') AS source,
     coalesce(basis, '') AS basis,
+    strftime(day_start, '%Y-%m-%d') AS day,
     sum_usd(billed_usd) AS billed,
     sum_usd(billed_usd - outside_usd) AS in_observed_days,
     sum_usd(outside_usd) AS outside,
     sum_usd(displaced_usd) AS displaced,
     sum_usd(allocated_usd) AS counted,
     sum_usd(difference_usd) AS difference
-FROM reconciliation
-WHERE day_start >= coalesce(getvariable('reconciled_from')::TIMESTAMPTZ, '-infinity'::TIMESTAMPTZ)
-    AND day_start < coalesce(getvariable('reconciled_until')::TIMESTAMPTZ, 'infinity'::TIMESTAMPTZ)
-GROUP BY GROUPING SETS ((dialect, basis), ())
+FROM reconciled_days
+GROUP BY GROUPING SETS ((dialect, basis), (day_start), ())
 HAVING count(*) > 0
-ORDER BY grouping(dialect), reconciliation.dialect, reconciliation.basis

@@ -1,14 +1,9 @@
 -- description: In which buckets what counts is
 -- grain: bucket
--- reads: reconciliation
--- unit: dollars; days by the variables reconciled_from and reconciled_until
+-- reads: reconciled_days
+-- unit: dollars
 WITH spent AS (
-    UNPIVOT (
-        SELECT COLUMNS('^(.*)_usd$') AS '\1'
-        FROM reconciliation
-        WHERE day_start >= coalesce(getvariable('reconciled_from')::TIMESTAMPTZ, '-infinity'::TIMESTAMPTZ)
-            AND day_start < coalesce(getvariable('reconciled_until')::TIMESTAMPTZ, 'infinity'::TIMESTAMPTZ)
-    )
+    UNPIVOT (SELECT COLUMNS('^(.*)_usd$') AS '\1' FROM reconciled_days)
     ON COLUMNS(* EXCLUDE (billed, outside, displaced, allocated, difference)) INTO NAME bucket VALUE usd
 )
 SELECT bucket, sum_usd(usd) AS counted, format('{:.1f} %', 100 * ratio(sum_usd(usd), sum(sum_usd(usd)) OVER ())) AS share
