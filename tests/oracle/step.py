@@ -46,10 +46,10 @@ class Step:
                 price = self._price(name, moment)
                 if price is not None:
                     usd[name] = (usd[name] or Fraction(0)) + price
-            for rank in RANKS:
-                for row, pool in self.pooled:
-                    if row["basis"] == rank and overlap(period(row), moment) and not self._there(pool, moment):
-                        unseen[pool] += usd_in(row, [moment])
+            for pool in {pool for _, pool in self.pooled if not self._there(pool, moment)}:
+                records = [row for row, of in self.pooled if of == pool and overlap(period(row), moment)]
+                best = next((rank for rank in RANKS if any(row["basis"] == rank for row in records)), None)
+                unseen[pool] += sum(usd_in(row, [moment]) for row in records if row["basis"] == best)
         return usd, unseen
 
     def _there(self, pool: str | None, moment: Span) -> list[str]:
@@ -59,14 +59,15 @@ class Step:
         """USD of a replica in a moment by the best basis; None where nothing prices it."""
         pool = self.known[name].pool
         there = self._there(pool, moment)
+        named = [row for row, of in self.own if of == name and overlap(period(row), moment)]
+        pooled = [row for row, of in self.pooled if of == pool and overlap(period(row), moment)]
         for rank in RANKS:
-            own = [row for row, of in self.own if of == name and row["basis"] == rank]
-            shared = [row for row, of in self.pooled if of == pool and row["basis"] == rank]
-            mine = [usd_in(row, [moment]) for row in own if overlap(period(row), moment)]
-            if name in there:
-                mine += [usd_in(row, [moment]) / len(there) for row in shared if overlap(period(row), moment)]
-            if mine:
-                return sum(mine, Fraction(0))
+            own = [usd_in(row, [moment]) for row in named if row["basis"] == rank]
+            shared = [usd_in(row, [moment]) / len(there or [name]) for row in pooled if row["basis"] == rank]
+            if name in there and (own or shared):
+                return sum([*own, *shared], Fraction(0))
+            if named and (own or shared):  # a record of the pool covers each of its replicas, seen or not
+                return sum(own, Fraction(0))
         rate, gpus = self.replicas.rate(name, self.hour)
         if rate is None or name not in there:
             return None
