@@ -52,6 +52,51 @@ CREATE OR REPLACE TEMP MACRO student_beyond(df, tail) AS CASE
         + (u - 1) * (u - 0.5) / 0.1875 * ln(2 * sqrt(cos(acos(sqrt(4 * tail * (1 - tail))) / 3) / sqrt(4 * tail * (1 - tail)) - 1))
     ))[1]
 END;
+-- Half the 95 % interval of a total over n units drawn from many like them, given their squared residuals' sum; NULL of one.
+CREATE OR REPLACE TEMP MACRO total_half(n, squares) AS student(n - 1) * sqrt(n / nullif(n - 1, 0) * squares);
+-- A number, and no less than the least; NULL stays NULL.
+CREATE OR REPLACE TEMP MACRO at_least(number, least_number) AS CASE WHEN number IS NOT NULL THEN greatest(number, least_number) END;
+-- Squared residuals y - r x about their mean, given {xx, xy, yy}: the sums of squares and products about the means of x and y.
+CREATE OR REPLACE TEMP MACRO residual_squares(moments, r) AS
+    greatest(0, moments.yy - 2 * r * moments.xy + r ** 2 * moments.xx);
+-- What units of work cost together, {units, cost_usd, accepted, moments, sampled, open_below, open_above}: `moments` of cost by
+-- accepted, `sampled` accepted requests that labels leave open, and `open_*` those of which nothing is known. Half the interval of
+-- their cost beside accepted requests at a price, and their own price with its interval: none without an upper end of accepted.
+CREATE OR REPLACE TEMP MACRO cost_half(work, price) AS
+    at_least(total_half(work.units, residual_squares(work.moments, price)), price * work.sampled);
+CREATE OR REPLACE TEMP MACRO unit_cost(work) AS {
+    value: ratio(work.cost_usd, work.accepted),
+    low: at_least(ratio(work.cost_usd, work.accepted + work.open_above)
+        - cost_half(work, ratio(work.cost_usd, work.accepted)) / work.accepted, 0),
+    high: ratio(work.cost_usd, work.accepted - work.open_below)
+        + cost_half(work, ratio(work.cost_usd, work.accepted)) / work.accepted
+};
+-- The same of two kinds of work together, each as often as its weight says.
+CREATE OR REPLACE TEMP MACRO blended_price(a, b, a_weight, b_weight) AS
+    ratio(a_weight * a.cost_usd + b_weight * b.cost_usd, a_weight * a.accepted + b_weight * b.accepted);
+CREATE OR REPLACE TEMP MACRO blended_half(a, b, a_weight, b_weight) AS
+    sqrt((a_weight * cost_half(a, blended_price(a, b, a_weight, b_weight))) ** 2
+        + (b_weight * cost_half(b, blended_price(a, b, a_weight, b_weight))) ** 2)
+    / (a_weight * a.accepted + b_weight * b.accepted);
+CREATE OR REPLACE TEMP MACRO blended_cost(a, b, a_weight, b_weight) AS {
+    value: blended_price(a, b, a_weight, b_weight),
+    low: at_least(ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
+        a_weight * (a.accepted + a.open_above) + b_weight * (b.accepted + b.open_above)) - blended_half(a, b, a_weight, b_weight), 0),
+    high: ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
+        a_weight * (a.accepted - a.open_below) + b_weight * (b.accepted - b.open_below)) + blended_half(a, b, a_weight, b_weight)
+};
+-- The root of a list's squares added up; NULL where one is.
+CREATE OR REPLACE TEMP MACRO in_quadrature(distances) AS CASE WHEN list_count(distances) = len(distances)
+    THEN sqrt(list_sum(list_transform(distances, lambda distance: distance ** 2))) END;
+-- Accepted requests of one window and workload where labels count over many windows together (all_*): they add up to the
+-- estimate over all windows, and vary from window to window as far as its own labels show (Woodruff 1971).
+CREATE OR REPLACE TEMP MACRO accepted_together(is_estimated, must_pass, need, labelled, passed, all_need, all_labelled, all_passed) AS
+    CASE
+        WHEN is_estimated THEN need * all_passed / all_labelled
+            + all_need / all_labelled * (passed - labelled * all_passed / all_labelled)
+        WHEN must_pass THEN passed
+        ELSE passed + need - labelled
+    END;
 -- Latencies in buckets that are 1 % wide: they add up over windows, and a quantile from them is true to half of that.
 CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS floor(ln(greatest(latency_s, 1e-6)) / ln(1.01))::INTEGER;
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
