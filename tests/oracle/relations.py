@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import ledger, sessions, waste, windows
+from oracle import judgements, ledger, reconcile, sessions, waste, windows
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
 from oracle.fleet import LATENCIES, Fleet, Row, S
 from oracle.slices import DIMENSIONS, Key, Slices
@@ -42,9 +42,14 @@ class Truth:
         return True
 
     @cached_property
+    def account(self) -> ledger.Ledger:
+        """The ledger with who paid for it."""
+        return ledger.Ledger(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
+
+    @cached_property
     def ledger(self) -> list[Row]:
         """Rows of the ledger."""
-        return ledger.ledger(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
+        return self.account.rows
 
     @cached_property
     def slices(self) -> Slices:
@@ -117,6 +122,13 @@ def gate_failures(workspace: Workspace, truth: Truth, found: Comparison) -> None
     found.rows("gate_failures", keyed(rows(workspace, sql), *CUT, "gate"), windows.gate_failures(truth.windows))
 
 
+def quality(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation quality."""
+    sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM quality"
+    published = keyed(rows(workspace, sql), "window_at", "window_s", "workload", "model", "evaluator", "label")
+    found.rows("quality", published, judgements.quality(truth.fleet, truth.requests))
+
+
 def cost_ledger(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     """Relation cost_ledger, where nothing is estimated."""
     if not truth.is_told_everything:
@@ -125,6 +137,14 @@ def cost_ledger(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     names = ("step_at", "bucket", "attempt_id", "replica", "workload", "model", "pool", "route")
     computed = [row | {"step_at": row["step_ns"] // S} for row in truth.ledger]
     found.rows("cost_ledger", added(rows(workspace, sql), names), added(computed, names))
+
+
+def reconciliation(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation reconciliation, where nothing is estimated."""
+    if truth.is_told_everything:
+        sql = "SELECT *, epoch(day_start)::BIGINT AS day_at FROM reconciliation"
+        published = keyed(rows(workspace, sql), "day_at", "dialect", "basis")
+        found.rows("reconciliation", published, reconcile.reconciliation(truth.fleet, truth.account))
 
 
 def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -192,7 +212,9 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     requests,
     goodput,
     gate_failures,
+    quality,
     cost_ledger,
+    reconciliation,
     waste_rows,
     session_rows,
     accepted_units,
