@@ -8,6 +8,9 @@ CREATE OR REPLACE TEMP MACRO drawn_size(sample, population) AS
 CREATE OR REPLACE TEMP MACRO wilson_mid(p, n, z := 1.959963984540054) AS (p + z ** 2 / (2 * n)) / (1 + z ** 2 / n);
 CREATE OR REPLACE TEMP MACRO wilson_half(p, n, z := 1.959963984540054) AS
     z / (1 + z ** 2 / n) * sqrt(p * (1 - p) / n + z ** 2 / (4 * n * n));
+-- A rate seen in few labels, drawn towards what is expected as if z^2 labels more had it: towards a half it is Wilson's middle.
+CREATE OR REPLACE TEMP MACRO shrunk(passed, labelled, expected) AS
+    (passed + 1.959963984540054 ** 2 * expected) / (labelled + 1.959963984540054 ** 2);
 -- A short number for an id; different ids may share one.
 CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
 -- One JSON object of several, of which the last that has a name gives its value; NULL of none.

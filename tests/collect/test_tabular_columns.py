@@ -171,6 +171,12 @@ def test_a_label_judges_the_most_exact_of_what_it_names(tmp_path: Path) -> None:
     assert dict(labels.schema) == {name: schema[name] for name in labels.columns}
 
 
+def test_declared_labels_name_the_plan_by_which_their_request_was_drawn(tmp_path: Path) -> None:
+    content = "start,by,request,plan\n1,j,a,plan-1\n2,j,b,\n"
+    labels = read(tmp_path, content, {**LABEL_COLUMNS, "plan_id": "plan"}, table="quality_labels").frame
+    assert labels["plan_id"].to_list() == ["plan-1", None]
+
+
 def test_verdicts_in_words_and_revisions_by_label_id(tmp_path: Path) -> None:
     columns = {
         "labelled_at": START,
