@@ -151,6 +151,41 @@ CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, t) AS list_transform(
         low: d.low - least(b.below, w.b.low) - a.above,
         high: d.high + b.above + least(a.below, w.a.low)
     })[1])[1];
+-- The estimator of labels that are a sample (docs/semantics.md#intervals). Parts of a window in which label rates may differ:
+CREATE OR REPLACE TEMP MACRO window_part(at_s, window_s) AS
+    at_s // greatest(window_s // 24, least(window_s, 300)) * greatest(window_s // 24, least(window_s, 300));
+-- Chi-square of the label rates of cells, given labelled ** 2 / need added up over them; and whether they differ by more than
+-- chance explains in five cases of six: a stratum too many costs little, one too few is a bias.
+CREATE OR REPLACE TEMP MACRO rates_unlike(squares_by_need, labelled, need) AS
+    (squares_by_need - labelled * (labelled / need)) / nullif(labelled / need * (1 - labelled / need), 0);
+CREATE OR REPLACE TEMP MACRO rates_differ(unlike, df) AS coalesce(unlike > df + sqrt(2 * df), false);
+-- How far labels come session by session: 0 where a request's label says nothing about its session's others, 1 where sessions
+-- are labelled wholly or not at all.
+CREATE OR REPLACE TEMP MACRO labels_by_session(sampling, drawn, pairs, labelled_pairs) AS CASE
+    WHEN sampling = 'session' THEN 1
+    WHEN labelled_pairs > 0 AND drawn < 1 THEN least(1, greatest(0, (1 - drawn ** 2 * pairs / labelled_pairs) / (1 - drawn)))
+    ELSE 0
+END;
+-- The residuals' product over the labelled pairs of requests in one session.
+CREATE OR REPLACE TEMP MACRO alike_in_sessions(rate, labelled_pairs, passed_pairs, both_passed_pairs) AS
+    coalesce(both_passed_pairs - 2 * rate * passed_pairs + rate ** 2 * labelled_pairs, 0);
+-- Independent draws that labels are worth, of which `followers` are not the first of their session.
+CREATE OR REPLACE TEMP MACRO label_draws(labelled, followers, by_session) AS
+    labelled / (1 + by_session * (labelled / (labelled - coalesce(followers, 0)) - 1));
+CREATE OR REPLACE TEMP MACRO design_effect(rate, labelled, by_session, alike, draws) AS
+    CASE WHEN rate > 0 AND rate < 1
+        THEN greatest(1, 1 + by_session * alike / (labelled * rate * (1 - rate)))
+        ELSE labelled / draws
+    END * (student(draws - 1) / student(labelled - 1)) ** 2;
+-- Of a share of tokens or dollars: what unequal weights leave (Kish 1965), and no more than the residuals of the ratio show.
+CREATE OR REPLACE TEMP MACRO weighted_size(rate, weight, passed_weight, squares, passed_squares) AS least(
+    weight ** 2 / nullif(squares, 0),
+    CASE WHEN passed_weight > 0 AND passed_weight < weight
+        THEN rate * (1 - rate) * weight ** 2 / nullif(passed_squares * (1 - 2 * rate) + rate ** 2 * squares, 0) END
+);
+-- Variance of a stratum's passing requests, or tokens or dollars of a size that is not the number of labels.
+CREATE OR REPLACE TEMP MACRO stratum_variance(need, rate, size, labelled, population, effect) AS
+    need ** 2 * rate * (1 - rate) / size * ratio(labelled, labelled - 1) * (1 - labelled / population) * effect;
 -- The interval of a sum over sampled strata {size, estimate, variance, low, high, below, above}: of one stratum its own; of
 -- several the wider of the strata's distances in quadrature (below, above) and of Wilson's interval at the size that all are
 -- worth together, but never wider than the ends of all strata at once (low, high).
@@ -160,6 +195,27 @@ CREATE OR REPLACE TEMP MACRO pooled_share(t) AS wilson(t.estimate / t.size, t.es
 CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS {
     low: greatest(t.low, least(t.estimate - t.below, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).low END)),
     high: least(t.high, greatest(t.estimate + t.above, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).high END))
+};
+-- That interval of what several strata hold, an aggregate over them: sampled ones that are not wholly labelled (`is_uncertain`) as
+-- above, of others their ends, which add up linearly. `nth` is an order of the strata, so that sums are the same every time.
+CREATE OR REPLACE TEMP MACRO uncertain_total(is_uncertain, size, point, variance, low, high, nth) AS sampled_total(
+    count(*) FILTER (WHERE is_uncertain),
+    {
+        size: sum(size ORDER BY nth) FILTER (WHERE is_uncertain),
+        estimate: sum(point ORDER BY nth) FILTER (WHERE is_uncertain),
+        variance: sum(variance ORDER BY nth) FILTER (WHERE is_uncertain),
+        low: sum(low ORDER BY nth) FILTER (WHERE is_uncertain),
+        high: sum(high ORDER BY nth) FILTER (WHERE is_uncertain),
+        below: sqrt(sum((point - low) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain)),
+        above: sqrt(sum((high - point) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain))
+    }
+);
+CREATE OR REPLACE TEMP MACRO strata_total(is_uncertain, size, point, variance, low, high, nth) AS {
+    value: sum(point ORDER BY nth),
+    low: coalesce(sum(low ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0)
+        + coalesce(uncertain_total(is_uncertain, size, point, variance, low, high, nth).low, 0),
+    high: coalesce(sum(high ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0)
+        + coalesce(uncertain_total(is_uncertain, size, point, variance, low, high, nth).high, 0)
 };
 -- The quantile at a level of a sorted list, by linear interpolation; NULL beyond either end.
 CREATE OR REPLACE TEMP MACRO at_level(sorted, level) AS CASE WHEN level BETWEEN 0 AND 1 THEN
