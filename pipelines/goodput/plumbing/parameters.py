@@ -128,7 +128,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             ("workload", _TEXT),
             ("gate", _TEXT),
             ("bound", _FLOAT),
-            *_columns(("on_missing", "unit", "unit_label"), _TEXT),
+            *_columns(("on_missing", "unlabelled", "sampling", "unit", "unit_label"), _TEXT),
         ],
     ),
     "slices": _parameter(
