@@ -169,8 +169,13 @@ class Ledger:
         for record in self.records:
             if is_overhead(record) and not names_request(record) and overlap(period(record), span):
                 yield _row("overhead", usd_in(record, [span]), Fraction(0), 0, **_scope(record), record=record)
+        others: dict[tuple[str | None, ...], list[Row]] = defaultdict(list)
         for record in self.replicas.charged(span[0] // HOUR)[2]:
             if not self._is_for_model(record) and overlap(period(record), span):
+                named = tuple(record.get(name) for name in ("replica", "pool", "model"))
+                others[named if any(named) else (record["cost_id"],)].append(record)
+        for records in others.values():
+            for record in best(records):
                 yield _row("unattributed", usd_in(record, [span]), Fraction(0), 0, **_scope(record), record=record)
 
 
