@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
+from oracle import scope
 from oracle.check import check
 from oracle.compare import Comparison
 from oracle.generate import random_fleet
@@ -54,6 +55,9 @@ def report(found: dict[int, Comparison]) -> None:
     for relation in sorted(compared):
         print(_line(relation, compared[relation], (differing[place] for place in differing if place[0] == relation)))
     print(_line(f"{len(found)} fleets", sum(compared.values()), differing.values()))
+    columns = Counter(relation for relation, _ in {place for one in found.values() for place in one.compared})
+    print("\ncolumns compared beside keys: " + ", ".join(f"{name} {count}" for name, count in sorted(columns.items())))
+    print("not compared:", *scope.lines(), sep="\n  ")
     for place, count in sorted(differing.items()):
         print(f"\n{place[0]}.{place[1]}: {count} of fleets {fleets[place]}")
         print(f"  fleet {fleets[place][0]}, {examples[place]}")

@@ -18,7 +18,14 @@ REQUEST = (
     *("workload", "attempts", "retry_count", "delivering_attempt_id", "tenant", "session_id", "model", "replica"),
     *("pool", "route", "ttft_s", "e2e_s", "tpot_s", "queue_s", "itl_p95_s", "jitter_s", "input_tokens", "verdict"),
     *("cached_input_tokens", "output_tokens", "outcome", "pass_success", "pass_retries", "pass_quality", "tpot_na"),
-    *("needs_label", "sole_failing_gate", *(f"pass_{gate}" for gate in LATENCIES)),
+    *(
+        "streamed",
+        "finish_reason",
+        "error_type",
+        "needs_label",
+        "sole_failing_gate",
+        *(f"pass_{gate}" for gate in LATENCIES),
+    ),
 )
 
 
@@ -152,10 +159,33 @@ def unused_cost_lines(workspace: Workspace, truth: Truth, found: Comparison) -> 
     sql = "SELECT * REPLACE (epoch_ns(period_start) AS period_start) FROM unused_cost_lines WHERE dialect = 'focus'"
     names = ("line", "sub_account", "amount", "currency", "service", "period_start")
     computed = {
-        (number, *(line[name] for name in names[1:])): {"reason": reason}
+        (number, *(line[name] for name in names[1:])): {name: line[name] for name in names[1:]} | {"reason": reason}
         for number, line, reason in bills.unused_lines(truth.fleet)
     }
     found.rows("unused_cost_lines", keyed(rows(workspace, sql), *names), computed)
+
+
+def cost_records(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation cost_records: what is paid for the same over the same period."""
+    times = "epoch_us(period_start) AS period_start, epoch_us(period_end) AS period_end"
+    published = rows(workspace, f"SELECT * REPLACE ({times}) FROM cost_records")
+    computed = [
+        record | {name: microseconds(record[name]) for name in ("period_start", "period_end")}
+        for record in truth.account.records
+    ]
+    found.rows("cost_records", _alike(published), _alike(computed))
+
+
+def _alike(records: list[Row]) -> dict[Any, Row]:
+    """What records for one purpose and period come to, and how many they are."""
+    names = ("dialect", "basis", "pool", "replica", "model", "workload", "tenant", "period_start", "period_end")
+    sums: dict[Any, Row] = {}
+    for record in records:
+        known = {name: record.get(name) for name in names}
+        one = sums.setdefault(tuple(known.values()), known | {"amount_usd": 0.0, "lines": 0})
+        one["amount_usd"] += float(Fraction(str(record["amount_usd"])))
+        one["lines"] += 1
+    return sums
 
 
 def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -225,6 +255,7 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     gate_failures,
     quality,
     cost_ledger,
+    cost_records,
     reconciliation,
     unused_cost_lines,
     waste_rows,

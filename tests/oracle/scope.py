@@ -1,0 +1,93 @@
+"""Which published columns the second computation does not have, and why: all others are compared."""
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from goodput.plumbing.contracts import contract, contract_names
+
+ALL = "*"
+ESTIMATES = "what nobody reported is assumed; see accuracy.md and the drills of ledgers"
+OTHERS = {
+    "alarms alarm_events alarm_power alarm_series deliveries": "make drill-alarms",
+    "attempts serving_records": "facts of requests are compared; how records are merged is tested in tests/join",
+    "frontier": "make drill-knee",
+    "disruptions disruption_cost disruption_frequency ops_events": "no operations; make drill-intervals",
+    "quality_labels session_labels unjoined_labels": "the labels that count are compared in requests and quality",
+    "cache_by_replica cache_effect replica_windows coverage": "no counters of engines; tests/measure",
+    "replica_samples replica_histograms": "no counters and histograms of engines; tests/join, tests/measure",
+    "replica_names": "names are learnt from traces; tests/join",
+    "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",
+    "token_prices": "one list; prices are compared in cost_ledger",
+    "warnings latest_window workloads": "words, settings and pointers",
+    "binding_gate": "a view of goodput and gate_failures, which are compared",
+}
+COLUMNS = {
+    "cost_ledger": {
+        "window_s request_key": "follow from the key",
+        "input_usd cached_input_usd output_usd": "shares of usd, which is compared",
+        "estimated error_usd common_error_usd": ESTIMATES,
+    },
+    "cost_records": {
+        "cost_id route request_key session_id": "follow from what is compared in cost_ledger",
+        "billed_usd currency currency_usd billing_account sub_account service resource_id": "as the bill has it",
+        "charge_category charge_class commitment_status": "as the bill has it",
+        "gpu_s tokens placeholder_rate source line": "as the bill has it",
+    },
+    "goodput": {
+        "coverage_ratio unobserved goodput_ratio_low goodput_ratio_high": "no counters of engines",
+        "computed_at revision": "about runs",
+    },
+    "requests": {
+        "attributes": "as an object; its values are compared by slice",
+        "cache_write_tokens reasoning_tokens": "not in these fleets",
+    },
+    "unused_cost_lines": {
+        "source position cost_id dialect basis period_end superseded_by_source superseded_by_line": "about files",
+    },
+    "waste": {"unpriced estimated error_usd": ESTIMATES},
+}
+
+
+def reasons() -> dict[tuple[str, str], str]:
+    """Why a column of a relation is not compared; `*` stands for all of a relation."""
+    whole = {(name, ALL): reason for names, reason in OTHERS.items() for name in names.split()}
+    parts = {
+        (name, column): reason
+        for name, of in COLUMNS.items()
+        for columns, reason in of.items()
+        for column in columns.split()
+    }
+    return whole | parts
+
+
+def unexplained(compared: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Published columns that are neither compared, nor a key, nor named here; of relations without a row none."""
+    found, known = set(compared), reasons()
+    seen = {relation for relation, _ in found}
+    missing = set()
+    for name in contract_names():
+        if contract(name).published in {"no", "inside"} or (name, ALL) in known:
+            continue
+        keys = contract(name).primary_key
+        columns = {column.name for column in contract(name).columns if column.name not in keys}
+        missing |= {(name, column) for column in columns if name in seen} - found - known.keys()
+        missing |= set() if name in seen or name in RELATIONS else {(name, ALL)}
+    return missing
+
+
+RELATIONS = {
+    "requests",
+    "sessions",
+    "goodput",
+    "accepted_units",
+    "gate_failures",
+    "quality",
+    *COLUMNS,
+    "reconciliation",
+}
+
+
+def lines() -> Iterable[str]:
+    """A line for each relation or group of columns that is not compared."""
+    for (relation, reason), of in groupby(sorted(reasons().items()), lambda item: (item[0][0], item[1])):
+        yield f"{relation}.{', '.join(column for (_, column), _ in of)}: {reason}"
