@@ -19,7 +19,7 @@ shared AS (
     SELECT dimension, place, workload, sum(need) AS need_of_all
     FROM counted
     GROUP BY ALL
-    HAVING count(*) FILTER (WHERE labelled > 1) = (SELECT count(DISTINCT side) FROM counted)
+    HAVING count(*) FILTER (WHERE labelled > 1) = 2
 )
 SELECT
     c.*,
