@@ -78,12 +78,19 @@ def passing(good: int, of: int) -> list[bool]:
 def compare(goodput: Run, tmp_path: Path) -> Callable[..., Any]:
     """Publishes requests and windows, and compares routes A and B as JSON, or as asked."""
 
-    def run(rows: list[Row], *asked: str, windows: int = 1, spent: Sequence[Row] = (), done: Sequence[Row] = ()) -> Any:
+    def run(
+        rows: list[Row],
+        *asked: str,
+        windows: int = 1,
+        spent: Sequence[Row] = (),
+        done: Sequence[Row] = (),
+        of_workloads: Sequence[Row] = (),
+    ) -> Any:
         overall = [
             {"window_start": START + timedelta(seconds=n * WINDOW_S), "window_s": WINDOW_S, "slice": "overall"}
             for n in range(windows)
         ]
-        tables = {"requests": rows, "goodput": overall, "cost_ledger": spent, "ops_events": done}
+        tables = {"requests": rows, "goodput": [*overall, *of_workloads], "cost_ledger": spent, "ops_events": done}
         with duckdb.connect(tmp_path / "goodput.duckdb") as connection:
             for name, table in tables.items():
                 connection.register("given", pa.Table.from_pylist(list(table), schema=arrow_schema(name)))
@@ -440,8 +447,20 @@ def test_what_nobody_judged_is_in_the_interval_and_decides_nothing(compare: Run)
     assert ratio["better"] == "not distinguishable"
     assert (ratio["more_labels"], ratio["times_as_long"]) == (None, None)
     assert found["undecided"][0] == (
-        "goodput_ratio: open as long as 50 requests are of workloads with fewer than two labels"
+        "goodput_ratio: open as long as 50 requests are of workloads without a sample of labels"
     )
+
+
+def test_labels_that_nobody_drew_give_bounds_alone(compare: Run) -> None:
+    # 30 of 100 requests have thumbs; A's are all up, B's all down
+    rows = some_judged("A", 30, 30, 100, 10) + some_judged("B", 0, 30, 100, 10)
+    assert metric(compare(rows), "quality_ratio")["better"] == "A"
+    thumbs = {"window_start": START, "window_s": WINDOW_S, "slice": "workload", "workload": "chat"}
+    found = compare(rows, of_workloads=[thumbs | {"definition": "unweighted"}])
+    assert "quality_ratio" not in {row["metric"] for row in found["metrics"]}
+    ratio = metric(found, "goodput_ratio")
+    # B's 70 without a label may all be good: 0 to 70 of 100
+    assert (ratio["b"], ratio["b_ci_low"], ratio["better"]) == (0.7, 0.0, "not distinguishable")
 
 
 def some_judged(route: str, passed: int, labelled: int, of: int, tokens: int) -> list[Row]:

@@ -52,7 +52,7 @@ def _open(row: Row, lasted_s: float, unjudged: int) -> str | None:
         gap = significant(abs(row["difference"]), 3)
         return f"{row['metric']}: a difference of {gap} would show with about {' or '.join(ways)}"
     if unjudged and not _differs(row) and row["metric"] in _DECIDING and row["difference"] is not None:
-        return f"{row['metric']}: open as long as {unjudged:,} requests are of workloads with fewer than two labels"
+        return f"{row['metric']}: open as long as {unjudged:,} requests are of workloads without a sample of labels"
     return None
 
 

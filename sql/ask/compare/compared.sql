@@ -18,6 +18,8 @@ WITH estimates AS (
 paired AS (
     SELECT
         metric, ordinal, a.estimate AS a, b.estimate AS b,
+        student_beyond(a.estimate.df, 0.025) AS t_a,
+        student_beyond(b.estimate.df, 0.025) AS t_b,
         student_beyond(welch_df(a.estimate, b.estimate), 0.025) AS t
     FROM (FROM estimates WHERE side = 'A') AS a
     JOIN (FROM estimates WHERE side = 'B') AS b USING (metric, ordinal)
@@ -26,8 +28,8 @@ paired AS (
 measured AS (
     SELECT
         metric, ordinal,
-        estimated_within(a, student_beyond(a.df, 0.025)) AS a,
-        estimated_within(b, student_beyond(b.df, 0.025)) AS b,
+        estimated_within(a, t_a) AS a,
+        estimated_within(b, t_b) AS b,
         estimates_apart(a, b, t) AS apart,
         CASE WHEN metric IN ('goodput_ratio', 'quality_ratio', 'cost_per_accepted_usd') THEN {
             variance: a.variance + b.variance,
