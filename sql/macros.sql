@@ -8,6 +8,9 @@ CREATE OR REPLACE TEMP MACRO drawn_size(sample, population) AS
 CREATE OR REPLACE TEMP MACRO wilson_mid(p, n, z := 1.959963984540054) AS (p + z ** 2 / (2 * n)) / (1 + z ** 2 / n);
 CREATE OR REPLACE TEMP MACRO wilson_half(p, n, z := 1.959963984540054) AS
     z / (1 + z ** 2 / n) * sqrt(p * (1 - p) / n + z ** 2 / (4 * n * n));
+-- A rate seen in few labels, drawn towards what is expected as if z^2 labels more had it: towards a half it is Wilson's middle.
+CREATE OR REPLACE TEMP MACRO shrunk(passed, labelled, expected) AS
+    (passed + 1.959963984540054 ** 2 * expected) / (labelled + 1.959963984540054 ** 2);
 -- A short number for an id; different ids may share one.
 CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
 -- One JSON object of several, of which the last that has a name gives its value; NULL of none.
@@ -52,6 +55,51 @@ CREATE OR REPLACE TEMP MACRO student_beyond(df, tail) AS CASE
         + (u - 1) * (u - 0.5) / 0.1875 * ln(2 * sqrt(cos(acos(sqrt(4 * tail * (1 - tail))) / 3) / sqrt(4 * tail * (1 - tail)) - 1))
     ))[1]
 END;
+-- Half the 95 % interval of a total over n units drawn from many like them, given their squared residuals' sum; NULL of one.
+CREATE OR REPLACE TEMP MACRO total_half(n, squares) AS student(n - 1) * sqrt(n / nullif(n - 1, 0) * squares);
+-- A number, and no less than the least; NULL stays NULL.
+CREATE OR REPLACE TEMP MACRO at_least(number, least_number) AS CASE WHEN number IS NOT NULL THEN greatest(number, least_number) END;
+-- Squared residuals y - r x about their mean, given {xx, xy, yy}: the sums of squares and products about the means of x and y.
+CREATE OR REPLACE TEMP MACRO residual_squares(moments, r) AS
+    greatest(0, moments.yy - 2 * r * moments.xy + r ** 2 * moments.xx);
+-- What units of work cost together, {units, cost_usd, accepted, moments, sampled, open_below, open_above}: `moments` of cost by
+-- accepted, `sampled` accepted requests that labels leave open, and `open_*` those of which nothing is known. Half the interval of
+-- their cost beside accepted requests at a price, and their own price with its interval: none without an upper end of accepted.
+CREATE OR REPLACE TEMP MACRO cost_half(work, price) AS
+    at_least(total_half(work.units, residual_squares(work.moments, price)), price * work.sampled);
+CREATE OR REPLACE TEMP MACRO unit_cost(work) AS {
+    value: ratio(work.cost_usd, work.accepted),
+    low: at_least(ratio(work.cost_usd, work.accepted + work.open_above)
+        - cost_half(work, ratio(work.cost_usd, work.accepted)) / work.accepted, 0),
+    high: ratio(work.cost_usd, work.accepted - work.open_below)
+        + cost_half(work, ratio(work.cost_usd, work.accepted)) / work.accepted
+};
+-- The same of two kinds of work together, each as often as its weight says.
+CREATE OR REPLACE TEMP MACRO blended_price(a, b, a_weight, b_weight) AS
+    ratio(a_weight * a.cost_usd + b_weight * b.cost_usd, a_weight * a.accepted + b_weight * b.accepted);
+CREATE OR REPLACE TEMP MACRO blended_half(a, b, a_weight, b_weight) AS
+    sqrt((a_weight * cost_half(a, blended_price(a, b, a_weight, b_weight))) ** 2
+        + (b_weight * cost_half(b, blended_price(a, b, a_weight, b_weight))) ** 2)
+    / (a_weight * a.accepted + b_weight * b.accepted);
+CREATE OR REPLACE TEMP MACRO blended_cost(a, b, a_weight, b_weight) AS {
+    value: blended_price(a, b, a_weight, b_weight),
+    low: at_least(ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
+        a_weight * (a.accepted + a.open_above) + b_weight * (b.accepted + b.open_above)) - blended_half(a, b, a_weight, b_weight), 0),
+    high: ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
+        a_weight * (a.accepted - a.open_below) + b_weight * (b.accepted - b.open_below)) + blended_half(a, b, a_weight, b_weight)
+};
+-- The root of a list's squares added up; NULL where one is.
+CREATE OR REPLACE TEMP MACRO in_quadrature(distances) AS CASE WHEN list_count(distances) = len(distances)
+    THEN sqrt(list_sum(list_transform(distances, lambda distance: distance ** 2))) END;
+-- Accepted requests of one window and workload where labels count over many windows together (all_*): they add up to the
+-- estimate over all windows, and vary from window to window as far as its own labels show (Woodruff 1971).
+CREATE OR REPLACE TEMP MACRO accepted_together(is_estimated, must_pass, need, labelled, passed, all_need, all_labelled, all_passed) AS
+    CASE
+        WHEN is_estimated THEN need * all_passed / all_labelled
+            + all_need / all_labelled * (passed - labelled * all_passed / all_labelled)
+        WHEN must_pass THEN passed
+        ELSE passed + need - labelled
+    END;
 -- Latencies in buckets that are 1 % wide: they add up over windows, and a quantile from them is true to half of that.
 CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS floor(ln(greatest(latency_s, 1e-6)) / ln(1.01))::INTEGER;
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
@@ -111,6 +159,41 @@ CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, t) AS list_transform(
         low: d.low - least(b.below, w.b.low) - a.above,
         high: d.high + b.above + least(a.below, w.a.low)
     })[1])[1];
+-- The estimator of labels that are a sample (docs/semantics.md#intervals). Parts of a window in which label rates may differ:
+CREATE OR REPLACE TEMP MACRO window_part(at_s, window_s) AS
+    at_s // greatest(window_s // 24, least(window_s, 300)) * greatest(window_s // 24, least(window_s, 300));
+-- Chi-square of the label rates of cells, given labelled ** 2 / need added up over them; and whether they differ by more than
+-- chance explains in five cases of six: a stratum too many costs little, one too few is a bias.
+CREATE OR REPLACE TEMP MACRO rates_unlike(squares_by_need, labelled, need) AS
+    (squares_by_need - labelled * (labelled / need)) / nullif(labelled / need * (1 - labelled / need), 0);
+CREATE OR REPLACE TEMP MACRO rates_differ(unlike, df) AS coalesce(unlike > df + sqrt(2 * df), false);
+-- How far labels come session by session: 0 where a request's label says nothing about its session's others, 1 where sessions
+-- are labelled wholly or not at all.
+CREATE OR REPLACE TEMP MACRO labels_by_session(sampling, drawn, pairs, labelled_pairs) AS CASE
+    WHEN sampling = 'session' THEN 1
+    WHEN labelled_pairs > 0 AND drawn < 1 THEN least(1, greatest(0, (1 - drawn ** 2 * pairs / labelled_pairs) / (1 - drawn)))
+    ELSE 0
+END;
+-- The residuals' product over the labelled pairs of requests in one session.
+CREATE OR REPLACE TEMP MACRO alike_in_sessions(rate, labelled_pairs, passed_pairs, both_passed_pairs) AS
+    coalesce(both_passed_pairs - 2 * rate * passed_pairs + rate ** 2 * labelled_pairs, 0);
+-- Independent draws that labels are worth, of which `followers` are not the first of their session.
+CREATE OR REPLACE TEMP MACRO label_draws(labelled, followers, by_session) AS
+    labelled / (1 + by_session * (labelled / (labelled - coalesce(followers, 0)) - 1));
+CREATE OR REPLACE TEMP MACRO design_effect(rate, labelled, by_session, alike, draws) AS
+    CASE WHEN rate > 0 AND rate < 1
+        THEN greatest(1, 1 + by_session * alike / (labelled * rate * (1 - rate)))
+        ELSE labelled / draws
+    END * (student(draws - 1) / student(labelled - 1)) ** 2;
+-- Of a share of tokens or dollars: what unequal weights leave (Kish 1965), and no more than the residuals of the ratio show.
+CREATE OR REPLACE TEMP MACRO weighted_size(rate, weight, passed_weight, squares, passed_squares) AS least(
+    weight ** 2 / nullif(squares, 0),
+    CASE WHEN passed_weight > 0 AND passed_weight < weight
+        THEN rate * (1 - rate) * weight ** 2 / nullif(passed_squares * (1 - 2 * rate) + rate ** 2 * squares, 0) END
+);
+-- Variance of a stratum's passing requests, or tokens or dollars of a size that is not the number of labels.
+CREATE OR REPLACE TEMP MACRO stratum_variance(need, rate, size, labelled, population, effect) AS
+    need ** 2 * rate * (1 - rate) / size * ratio(labelled, labelled - 1) * (1 - labelled / population) * effect;
 -- The interval of a sum over sampled strata {size, estimate, variance, low, high, below, above}: of one stratum its own; of
 -- several the wider of the strata's distances in quadrature (below, above) and of Wilson's interval at the size that all are
 -- worth together, but never wider than the ends of all strata at once (low, high).
@@ -120,6 +203,27 @@ CREATE OR REPLACE TEMP MACRO pooled_share(t) AS wilson(t.estimate / t.size, t.es
 CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS {
     low: greatest(t.low, least(t.estimate - t.below, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).low END)),
     high: least(t.high, greatest(t.estimate + t.above, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).high END))
+};
+-- That interval of what several strata hold, an aggregate over them: sampled ones that are not wholly labelled (`is_uncertain`) as
+-- above, of others their ends, which add up linearly. `nth` is an order of the strata, so that sums are the same every time.
+CREATE OR REPLACE TEMP MACRO uncertain_total(is_uncertain, size, point, variance, low, high, nth) AS sampled_total(
+    count(*) FILTER (WHERE is_uncertain),
+    {
+        size: sum(size ORDER BY nth) FILTER (WHERE is_uncertain),
+        estimate: sum(point ORDER BY nth) FILTER (WHERE is_uncertain),
+        variance: sum(variance ORDER BY nth) FILTER (WHERE is_uncertain),
+        low: sum(low ORDER BY nth) FILTER (WHERE is_uncertain),
+        high: sum(high ORDER BY nth) FILTER (WHERE is_uncertain),
+        below: sqrt(sum((point - low) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain)),
+        above: sqrt(sum((high - point) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain))
+    }
+);
+CREATE OR REPLACE TEMP MACRO strata_total(is_uncertain, size, point, variance, low, high, nth) AS {
+    value: sum(point ORDER BY nth),
+    low: coalesce(sum(low ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0)
+        + coalesce(uncertain_total(is_uncertain, size, point, variance, low, high, nth).low, 0),
+    high: coalesce(sum(high ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0)
+        + coalesce(uncertain_total(is_uncertain, size, point, variance, low, high, nth).high, 0)
 };
 -- The quantile at a level of a sorted list, by linear interpolation; NULL beyond either end.
 CREATE OR REPLACE TEMP MACRO at_level(sorted, level) AS CASE WHEN level BETWEEN 0 AND 1 THEN
