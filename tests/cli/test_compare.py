@@ -406,6 +406,25 @@ def test_slices_weigh_workloads_by_need_and_not_by_labels(compare: Run) -> None:
     assert row["difference_ci_low"] == pytest.approx(-math.hypot(sides["b"][0], sides["a"][1]), abs=1e-6)
 
 
+def test_labels_of_other_rates_within_a_workload_are_no_difference(compare: Run) -> None:
+    # As above, but within one workload: A judged its easy pool, B its hard one.
+    rows = [
+        row | {"pool": pool, "request_key": f"{pool}/{row['request_key']}"}
+        for route, counts in (("A", {"easy": (90, 100), "hard": (6, 10)}), ("B", {"easy": (9, 10), "hard": (60, 100)}))
+        for pool, (passed, labelled) in counts.items()
+        for row in some_judged(route, passed, labelled, 100, 40)
+    ]
+    found = compare(rows)
+    for row in (metric(found, "quality_ratio"), metric(found, "goodput_ratio"), *found["slices"]):
+        assert (row["a"], row["b"]) == (pytest.approx(0.75), pytest.approx(0.75))
+        assert row["better"] == "not distinguishable"
+    # A: of its hard pool a label stands for 10 requests: 6 times 10 x 0.4 and 4 times -10 x 0.6 about the pool's 0.6
+    squares = 90 * 0.25**2 + 10 * 0.75**2 + 90 * 0.15**2
+    squares += 6 * (10 * 0.4 * (10 / 9) ** 0.5 - 0.15) ** 2 + 4 * (-10 * 0.6 * (10 / 9) ** 0.5 - 0.15) ** 2
+    size = 0.75 * 0.25 / (squares / 200**2)
+    assert metric(found, "goodput_ratio")["a_ci_low"] == pytest.approx(wilson(0.75, size, 1.959964)[0], abs=2e-3)
+
+
 def test_slices_are_as_sure_as_their_number_and_their_windows_allow(compare: Run) -> None:
     """Of four slices alike, four windows each: A passes 20, 15, 20, 15 of 20, B passes all of them."""
     rows = [

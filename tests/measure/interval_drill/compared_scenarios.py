@@ -38,6 +38,11 @@ APART = (
         [Cell(40, 0.95, 0.05, workload="a"), Cell(40, 0.6, 0.5, workload="b")],
     ),
     Compared(
+        "2 routes in a workload, labels by the other's rate",
+        [Cell(40, 0.95, 0.5), Cell(40, 0.6, 0.1, route="r2")],
+        [Cell(40, 0.95, 0.1), Cell(40, 0.6, 0.5, route="r2")],
+    ),
+    Compared(
         "2 workloads in another mix",
         [Cell(40, 0.95, 0.3, workload="a"), Cell(20, 0.6, 0.3, workload="b")],
         [Cell(20, 0.95, 0.3, workload="a"), Cell(40, 0.6, 0.3, workload="b")],
