@@ -39,6 +39,67 @@ CREATE OR REPLACE TEMP MACRO student(df) AS CASE
     WHEN df < 5 THEN [12.706205, 4.302653, 3.182446, 2.776445][greatest(1, floor(df))::INTEGER]
     ELSE sqrt(df * (exp(1.959963984540054 ** 2 * (df - 1.5) / (df - 1) ** 2) - 1))
 END;
+-- What a normal variable exceeds with this chance, of at most 0.025: Acklam (2003), true to 4e-9.
+CREATE OR REPLACE TEMP MACRO normal_beyond(tail) AS list_transform([sqrt(-2 * ln(tail))], lambda w:
+    (((((0.007784894002430293 * w + 0.3223964580411365) * w + 2.400758277161838) * w + 2.549732539343734) * w
+        - 4.374664141464968) * w - 2.938163982698783)
+    / ((((0.007784695709041462 * w + 0.3224671290700398) * w + 2.445134137142996) * w + 3.754408661907416) * w + 1))[1];
+-- What Student's t exceeds with this chance. Below five degrees of freedom, of which there may be fractions, ln t is the
+-- parabola in 1 / df through the exact values at 1, 2 and 4; from there on Gaver and Kafadar (1984). True to 1.5 %.
+CREATE OR REPLACE TEMP MACRO student_beyond(df, tail) AS CASE
+    WHEN df > 1e6 THEN normal_beyond(tail)
+    WHEN df >= 5 THEN sqrt(df * (exp(normal_beyond(tail) ** 2 * (df - 1.5) / (df - 1) ** 2) - 1))
+    ELSE list_transform([1 / greatest(1, df)], lambda u: exp(
+        (u - 0.5) * (u - 0.25) / 0.375 * ln(1 / tan(pi() * tail))
+        - (u - 1) * (u - 0.25) / 0.125 * ln((1 - 2 * tail) / sqrt(2 * tail * (1 - tail)))
+        + (u - 1) * (u - 0.5) / 0.1875 * ln(2 * sqrt(cos(acos(sqrt(4 * tail * (1 - tail))) / 3) / sqrt(4 * tail * (1 - tail)) - 1))
+    ))[1]
+END;
+-- Half the 95 % interval of a total over n units drawn from many like them, given their squared residuals' sum; NULL of one.
+CREATE OR REPLACE TEMP MACRO total_half(n, squares) AS student(n - 1) * sqrt(n / nullif(n - 1, 0) * squares);
+-- A number, and no less than the least; NULL stays NULL.
+CREATE OR REPLACE TEMP MACRO at_least(number, least_number) AS CASE WHEN number IS NOT NULL THEN greatest(number, least_number) END;
+-- Squared residuals y - r x about their mean, given {xx, xy, yy}: the sums of squares and products about the means of x and y.
+CREATE OR REPLACE TEMP MACRO residual_squares(moments, r) AS
+    greatest(0, moments.yy - 2 * r * moments.xy + r ** 2 * moments.xx);
+-- What units of work cost together, {units, cost_usd, accepted, moments, sampled, open_below, open_above}: `moments` of cost by
+-- accepted, `sampled` accepted requests that labels leave open, and `open_*` those of which nothing is known. Half the interval of
+-- their cost beside accepted requests at a price, and their own price with its interval: none without an upper end of accepted.
+CREATE OR REPLACE TEMP MACRO cost_half(work, price) AS
+    at_least(total_half(work.units, residual_squares(work.moments, price)), price * work.sampled);
+CREATE OR REPLACE TEMP MACRO unit_cost(work) AS {
+    value: ratio(work.cost_usd, work.accepted),
+    low: at_least(ratio(work.cost_usd, work.accepted + work.open_above)
+        - cost_half(work, ratio(work.cost_usd, work.accepted)) / work.accepted, 0),
+    high: ratio(work.cost_usd, work.accepted - work.open_below)
+        + cost_half(work, ratio(work.cost_usd, work.accepted)) / work.accepted
+};
+-- The same of two kinds of work together, each as often as its weight says.
+CREATE OR REPLACE TEMP MACRO blended_price(a, b, a_weight, b_weight) AS
+    ratio(a_weight * a.cost_usd + b_weight * b.cost_usd, a_weight * a.accepted + b_weight * b.accepted);
+CREATE OR REPLACE TEMP MACRO blended_half(a, b, a_weight, b_weight) AS
+    sqrt((a_weight * cost_half(a, blended_price(a, b, a_weight, b_weight))) ** 2
+        + (b_weight * cost_half(b, blended_price(a, b, a_weight, b_weight))) ** 2)
+    / (a_weight * a.accepted + b_weight * b.accepted);
+CREATE OR REPLACE TEMP MACRO blended_cost(a, b, a_weight, b_weight) AS {
+    value: blended_price(a, b, a_weight, b_weight),
+    low: at_least(ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
+        a_weight * (a.accepted + a.open_above) + b_weight * (b.accepted + b.open_above)) - blended_half(a, b, a_weight, b_weight), 0),
+    high: ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
+        a_weight * (a.accepted - a.open_below) + b_weight * (b.accepted - b.open_below)) + blended_half(a, b, a_weight, b_weight)
+};
+-- The root of a list's squares added up; NULL where one is.
+CREATE OR REPLACE TEMP MACRO in_quadrature(distances) AS CASE WHEN list_count(distances) = len(distances)
+    THEN sqrt(list_sum(list_transform(distances, lambda distance: distance ** 2))) END;
+-- Accepted requests of one window and workload where labels count over many windows together (all_*): they add up to the
+-- estimate over all windows, and vary from window to window as far as its own labels show (Woodruff 1971).
+CREATE OR REPLACE TEMP MACRO accepted_together(is_estimated, must_pass, need, labelled, passed, all_need, all_labelled, all_passed) AS
+    CASE
+        WHEN is_estimated THEN need * all_passed / all_labelled
+            + all_need / all_labelled * (passed - labelled * all_passed / all_labelled)
+        WHEN must_pass THEN passed
+        ELSE passed + need - labelled
+    END;
 -- Latencies in buckets that are 1 % wide: they add up over windows, and a quantile from them is true to half of that.
 CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS floor(ln(greatest(latency_s, 1e-6)) / ln(1.01))::INTEGER;
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
@@ -60,11 +121,71 @@ CREATE OR REPLACE TEMP MACRO product(a, b) AS {
 };
 CREATE OR REPLACE TEMP MACRO wilson(p, n, z := 1.959963984540054) AS {
     value: p,
-    low: greatest(0, wilson_mid(p, n, z := z) - wilson_half(p, n, z := z)),
-    high: least(1, wilson_mid(p, n, z := z) + wilson_half(p, n, z := z))
+    -- exact where nothing passed or everything did, which rounding would miss
+    low: CASE WHEN p > 0 THEN greatest(0, wilson_mid(p, n, z := z) - wilson_half(p, n, z := z)) ELSE p END,
+    high: CASE WHEN p < 1 THEN least(1, wilson_mid(p, n, z := z) + wilson_half(p, n, z := z)) ELSE p END
 };
 CREATE OR REPLACE TEMP MACRO around(x, variance) AS
     {value: x, low: x - 1.959963984540054 * sqrt(variance), high: x + 1.959963984540054 * sqrt(variance)};
+-- An estimate {scale, value, variance, df, size, below, above} as {value, low, high}, `t` standard errors wide: a share by
+-- Wilson at the size that it is worth, a cost on the log scale; below and above, by how far what nobody judged may move it.
+CREATE OR REPLACE TEMP MACRO sampled_within(e, t) AS CASE
+    WHEN e.scale = 'share' THEN wilson(e.value, e.size, z := t)
+    WHEN e.scale = 'cost' AND e.value > 0 THEN {
+        value: e.value,
+        low: e.value * exp(-t * sqrt(e.variance) / e.value),
+        high: e.value * exp(t * sqrt(e.variance) / e.value)
+    }
+    ELSE {value: e.value, low: greatest(least(0, e.value), e.value - t * sqrt(e.variance)), high: e.value + t * sqrt(e.variance)}
+END;
+CREATE OR REPLACE TEMP MACRO estimated_within(e, t) AS list_transform([sampled_within(e, t)], lambda w:
+    {value: w.value, low: w.low - least(e.below, w.low), high: w.high + e.above})[1];
+-- Degrees of freedom of a difference of two estimates (Welch 1947).
+CREATE OR REPLACE TEMP MACRO welch_df(a, b) AS
+    (a.variance + b.variance) ** 2 / (a.variance ** 2 / a.df + b.variance ** 2 / b.df);
+-- The interval of b - a from such estimates: by chance in quadrature, what nobody judged linearly.
+CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, t) AS list_transform(
+    [{a: sampled_within(a, t), b: sampled_within(b, t)}],
+    lambda w: list_transform([difference(w.a, w.b)], lambda d: {
+        value: d.value,
+        low: d.low - least(b.below, w.b.low) - a.above,
+        high: d.high + b.above + least(a.below, w.a.low)
+    })[1])[1];
+-- The estimator of labels that are a sample (docs/semantics.md#intervals). Parts of a window in which label rates may differ:
+CREATE OR REPLACE TEMP MACRO window_part(at_s, window_s) AS
+    at_s // greatest(window_s // 24, least(window_s, 300)) * greatest(window_s // 24, least(window_s, 300));
+-- Chi-square of the label rates of cells, given labelled ** 2 / need added up over them; and whether they differ by more than
+-- chance explains in five cases of six: a stratum too many costs little, one too few is a bias.
+CREATE OR REPLACE TEMP MACRO rates_unlike(squares_by_need, labelled, need) AS
+    (squares_by_need - labelled * (labelled / need)) / nullif(labelled / need * (1 - labelled / need), 0);
+CREATE OR REPLACE TEMP MACRO rates_differ(unlike, df) AS coalesce(unlike > df + sqrt(2 * df), false);
+-- How far labels come session by session: 0 where a request's label says nothing about its session's others, 1 where sessions
+-- are labelled wholly or not at all.
+CREATE OR REPLACE TEMP MACRO labels_by_session(sampling, drawn, pairs, labelled_pairs) AS CASE
+    WHEN sampling = 'session' THEN 1
+    WHEN labelled_pairs > 0 AND drawn < 1 THEN least(1, greatest(0, (1 - drawn ** 2 * pairs / labelled_pairs) / (1 - drawn)))
+    ELSE 0
+END;
+-- The residuals' product over the labelled pairs of requests in one session.
+CREATE OR REPLACE TEMP MACRO alike_in_sessions(rate, labelled_pairs, passed_pairs, both_passed_pairs) AS
+    coalesce(both_passed_pairs - 2 * rate * passed_pairs + rate ** 2 * labelled_pairs, 0);
+-- Independent draws that labels are worth, of which `followers` are not the first of their session.
+CREATE OR REPLACE TEMP MACRO label_draws(labelled, followers, by_session) AS
+    labelled / (1 + by_session * (labelled / (labelled - coalesce(followers, 0)) - 1));
+CREATE OR REPLACE TEMP MACRO design_effect(rate, labelled, by_session, alike, draws) AS
+    CASE WHEN rate > 0 AND rate < 1
+        THEN greatest(1, 1 + by_session * alike / (labelled * rate * (1 - rate)))
+        ELSE labelled / draws
+    END * (student(draws - 1) / student(labelled - 1)) ** 2;
+-- Of a share of tokens or dollars: what unequal weights leave (Kish 1965), and no more than the residuals of the ratio show.
+CREATE OR REPLACE TEMP MACRO weighted_size(rate, weight, passed_weight, squares, passed_squares) AS least(
+    weight ** 2 / nullif(squares, 0),
+    CASE WHEN passed_weight > 0 AND passed_weight < weight
+        THEN rate * (1 - rate) * weight ** 2 / nullif(passed_squares * (1 - 2 * rate) + rate ** 2 * squares, 0) END
+);
+-- Variance of a stratum's passing requests, or tokens or dollars of a size that is not the number of labels.
+CREATE OR REPLACE TEMP MACRO stratum_variance(need, rate, size, labelled, population, effect) AS
+    need ** 2 * rate * (1 - rate) / size * ratio(labelled, labelled - 1) * (1 - labelled / population) * effect;
 -- The interval of a sum over sampled strata {size, estimate, variance, low, high, below, above}: of one stratum its own; of
 -- several the wider of the strata's distances in quadrature (below, above) and of Wilson's interval at the size that all are
 -- worth together, but never wider than the ends of all strata at once (low, high).
@@ -74,6 +195,27 @@ CREATE OR REPLACE TEMP MACRO pooled_share(t) AS wilson(t.estimate / t.size, t.es
 CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS {
     low: greatest(t.low, least(t.estimate - t.below, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).low END)),
     high: least(t.high, greatest(t.estimate + t.above, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).high END))
+};
+-- That interval of what several strata hold, an aggregate over them: sampled ones that are not wholly labelled (`is_uncertain`) as
+-- above, of others their ends, which add up linearly. `nth` is an order of the strata, so that sums are the same every time.
+CREATE OR REPLACE TEMP MACRO uncertain_total(is_uncertain, size, point, variance, low, high, nth) AS sampled_total(
+    count(*) FILTER (WHERE is_uncertain),
+    {
+        size: sum(size ORDER BY nth) FILTER (WHERE is_uncertain),
+        estimate: sum(point ORDER BY nth) FILTER (WHERE is_uncertain),
+        variance: sum(variance ORDER BY nth) FILTER (WHERE is_uncertain),
+        low: sum(low ORDER BY nth) FILTER (WHERE is_uncertain),
+        high: sum(high ORDER BY nth) FILTER (WHERE is_uncertain),
+        below: sqrt(sum((point - low) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain)),
+        above: sqrt(sum((high - point) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain))
+    }
+);
+CREATE OR REPLACE TEMP MACRO strata_total(is_uncertain, size, point, variance, low, high, nth) AS {
+    value: sum(point ORDER BY nth),
+    low: coalesce(sum(low ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0)
+        + coalesce(uncertain_total(is_uncertain, size, point, variance, low, high, nth).low, 0),
+    high: coalesce(sum(high ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0)
+        + coalesce(uncertain_total(is_uncertain, size, point, variance, low, high, nth).high, 0)
 };
 -- The quantile at a level of a sorted list, by linear interpolation; NULL beyond either end.
 CREATE OR REPLACE TEMP MACRO at_level(sorted, level) AS CASE WHEN level BETWEEN 0 AND 1 THEN

@@ -89,14 +89,16 @@ def disruptions(
     return {row["event_id"]: row for row in found.to_pylist()}
 
 
-def costs(windows: Sequence[Row], judged: Iterable[Row]) -> dict[str, list[Row]]:
+def costs(windows: Sequence[Row], judged: Iterable[Row], settings: Settings | None = None) -> dict[str, list[Row]]:
     """Rows of the tables by kind for these windows and rows of `disruptions`."""
-    batch = Batch(Context(Lake(Path("none")), Settings()), DISRUPTION_COST, {ALL: ""})
+    chosen = settings or Settings()
+    batch = Batch(Context(Lake(Path("none")), chosen), DISRUPTION_COST, {ALL: ""})
     with connect() as connection:
         _loaded(connection, windows)
         table = pa.Table.from_pylist(list(judged), schema=arrow_schema("disruptions"))
         connection.register("disruptions", table)
         connection.register("disruption_options", options(batch))
+        connection.register("workload_rules", workload_rows(chosen))
         for relation in DISRUPTION_COST.relations:
             compute(connection, relation)
         return {name: made(connection, name).to_pylist() for name in BY_KIND}
@@ -267,6 +269,124 @@ def test_the_published_example() -> None:
     assert {n: row["blended_cost_per_accepted_usd"] for n, row in found.items()} == pytest.approx(expected, abs=5e-8)
     assert [n for n, row in found.items() if row["observed"]] == [2]
     assert found[2]["disrupted_ratio"] == pytest.approx(40 / 1440)
+
+
+def day_with(costs_usd: dict[int, float], varied_usd: float = 0.0, **given: Any) -> list[Row]:
+    """A day of base windows at $1.08, in turn dearer and cheaper by `varied_usd`, but for those at some minutes."""
+    return [
+        window(minute, **{"cost_usd": costs_usd.get(minute, 1.08 + (-1) ** (minute // 5) * varied_usd), **given})
+        for minute in range(0, DAY, 5)
+    ]
+
+
+SEPARATE = [  # of one window each
+    {**event(minute, "deployment"), "ended_at": at(60 * (minute + 5)), "ended_by": "recovered"}
+    for minute in (480, 720, 960)
+]
+
+
+def test_what_such_a_disruption_costs_lies_between_students_ends() -> None:
+    """$1.00, $1.50 and $2.00 beyond $1.08 for as many accepted: $1.50 each, +- 4.302653 x 0.5 / sqrt(3)."""
+    busy = day_with({480: 2.08, 720: 2.58, 960: 3.08})
+    (row,) = [row for row in costs(busy, SEPARATE)["disruption_cost"] if (row["kind"], row["pool"]) == (None, "p")]
+    assert told(row, "disruptions", "events", "no_interval") == [3, 3, None]
+    assert told(row, "excess_cost_usd", "excess_cost_per_disruption_usd") == pytest.approx([4.5, 1.5])
+    half = 4.302653 * 0.5 / math.sqrt(3)
+    ends = told(row, "excess_cost_per_disruption_ci_low_usd", "excess_cost_per_disruption_ci_high_usd")
+    assert ends == pytest.approx([1.5 - half, 1.5 + half], abs=1e-6)
+    # 90 accepted of $2.08, $2.58 and $3.08: the same spread
+    ends = told(row, "disrupted_cost_per_accepted_ci_low_usd", "disrupted_cost_per_accepted_ci_high_usd")
+    assert ends == pytest.approx([(2.58 - half) / 90, (2.58 + half) / 90], abs=1e-8)
+    # nothing was lost, and steady time is the same throughout
+    names = (
+        "lost_accepted_per_disruption",
+        "lost_accepted_per_disruption_ci_low",
+        "lost_accepted_per_disruption_ci_high",
+    )
+    assert told(row, *names) == pytest.approx([0, 0, 0], abs=1e-6)
+    names = ("steady_cost_per_accepted_ci_low_usd", "steady_cost_per_accepted_ci_high_usd")
+    assert told(row, *names) == pytest.approx([0.012, 0.012])
+    # dear windows are 3 of 288: their spread and that of steady ones, of all that was accepted
+    names = ("blended_cost_per_accepted_ci_low_usd", "blended_cost_per_accepted_ci_high_usd")
+    blended = (285 * 1.08 + 7.74) / (288 * 90)
+    assert told(row, *names) == pytest.approx([blended - 3 * half / (288 * 90), blended + 3 * half / (288 * 90)])
+
+
+def test_steady_time_that_varies_leaves_disruptions_less_sure() -> None:
+    """285 windows of $1.08 +- $0.50: t(284) = 1.968 times sqrt(285 / 284 x 285 x 0.25) over all of them."""
+    busy = day_with({480: 2.08, 720: 2.08, 960: 2.08}, varied_usd=0.5)
+    (row,) = [row for row in costs(busy, SEPARATE)["disruption_cost"] if (row["kind"], row["pool"]) == (None, "p")]
+    steady_usd = sum(row["cost_usd"] for row in busy if row["window_start"] not in [e["occurred_at"] for e in SEPARATE])
+    mean_usd = steady_usd / 285
+    squares = sum((sign * 0.5 + 1.08 - mean_usd) ** 2 for sign in [1] * 141 + [-1] * 144)
+    assert steady_usd == pytest.approx(285 * 1.08 - 3 * 0.5)
+    half = 1.968 * math.sqrt(285 / 284 * squares) / 285
+    excess = 2.08 - mean_usd
+    names = (
+        "excess_cost_per_disruption_usd",
+        "excess_cost_per_disruption_ci_low_usd",
+        "excess_cost_per_disruption_ci_high_usd",
+    )
+    assert told(row, *names) == pytest.approx([excess, excess - half, excess + half], rel=1e-3)
+
+
+def test_two_disruptions_do_not_show_what_such_ones_cost() -> None:
+    """Two that overlap are one, and so are those of the fleet in all of its pools."""
+    busy = [*day_with({480: 2.08, 720: 2.58}), *(window(minute, "q") for minute in range(0, DAY, 5))]
+    both = [SEPARATE[0], {**SEPARATE[1], "pool": None}]
+    overlapping = {**event(478, "restart"), "ended_at": at(60 * 484), "ended_by": "recovered"}
+    for row in costs(busy, [*both, overlapping])["disruption_cost"]:
+        assert row["no_interval"] == "few_disruptions"
+        assert row["disruptions"] <= 2
+        missing = [
+            name
+            for name in row
+            if "per_disruption" in name or (name.startswith(("blended", "disr")) and "_ci_" in name)
+        ]
+        assert len(missing) == 10
+        assert {row[name] for name in missing} == {None}
+    (row,) = [row for row in costs(busy, [*both, overlapping])["disruption_cost"] if row["kind"] is row["pool"] is None]
+    assert told(row, "disruptions", "events", "excess_cost_usd") == [2, 3, pytest.approx(1 + 1.5)]
+
+
+def judged_days(labelled: int, passed: int) -> tuple[list[Row], list[Row]]:
+    """A day of windows of 100 requests of one workload that all need a label: so many have one and passed."""
+    shown = {"need_label": 100, "labelled": labelled, "accepted": passed, "unlabelled": 100 - labelled}
+    pools = day_with({480: 2.08, 720: 2.58, 960: 3.08}, **shown)
+    return pools, [{**row, "slice": "workload_pool", "workload": "qa"} for row in pools]
+
+
+def test_windows_without_a_label_are_as_good_as_the_others() -> None:
+    """Of 1 in 100 requests labelled in every other window nine in ten passed: 90 of 100 in every window."""
+    pools, of_qa = judged_days(0, 0)
+    for number, row in enumerate(of_qa):
+        if number % 2 == 0:
+            row |= {"labelled": 10, "accepted": 9, "unlabelled": 90}
+    gated = Settings.model_validate({"workloads": {"qa": {"quality": {}}}})
+    by_pool = [
+        {**row, **{name: of[name] for name in ("labelled", "accepted", "unlabelled")}}
+        for row, of in zip(pools, of_qa, strict=True)
+    ]
+    rows = costs([*by_pool, *[{**row, "hit": None} for row in of_qa]], SEPARATE, gated)["disruption_cost"]
+    (row,) = [row for row in rows if (row["kind"], row["pool"]) == ("deployment", "p")]
+    assert told(row, "steady_accepted", "disrupted_accepted", "no_interval") == [
+        pytest.approx(285 * 90),
+        pytest.approx(3 * 90),
+        None,
+    ]
+    assert row["steady_cost_per_accepted_usd"] == pytest.approx(0.012)
+    low, high = told(row, "steady_cost_per_accepted_ci_low_usd", "steady_cost_per_accepted_ci_high_usd")
+    assert low < 0.012 < high
+    undrawn = Settings.model_validate({"workloads": {"qa": {"quality": {"sampling": "none"}}}})
+    rows = costs([*by_pool, *[{**row, "hit": None} for row in of_qa]], SEPARATE, undrawn)["disruption_cost"]
+    (row,) = [row for row in rows if (row["kind"], row["pool"]) == ("deployment", "p")]
+    # all that was not judged may have failed, and all may have passed
+    steady = [of for of, pool in zip(of_qa, pools, strict=True) if pool["cost_usd"] == 1.08]
+    passed, unjudged = (sum(of[name] for of in steady) for name in ("accepted", "unlabelled"))
+    low, high = told(row, "steady_cost_per_accepted_ci_low_usd", "steady_cost_per_accepted_ci_high_usd")
+    assert row["steady_cost_per_accepted_usd"] == pytest.approx(285 * 1.08 / (passed + unjudged))
+    assert low <= row["steady_cost_per_accepted_usd"]
+    assert high >= 285 * 1.08 / passed
 
 
 def test_overlapping_disruptions_count_once_in_totals() -> None:

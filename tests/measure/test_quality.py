@@ -3,14 +3,17 @@
 See docs/semantics.md#what-evaluators-say.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 
 from goodput.join.workloads import workload_rows
+from goodput.measure.nodes import QUALITY
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
@@ -18,6 +21,7 @@ from goodput.settings.model import Quality, Settings, Workload
 from river import Joined, Row, at, join, judged, key, label, made, record, row_of, windows
 
 SETTINGS = Settings(workloads={"qa": Workload(e2e_s=2.0, quality=Quality(evaluators=("judge",)))})
+RATIO = ("pass_ratio", "pass_ci_low_ratio", "pass_ci_high_ratio")
 NAMED = ("evaluator", "label", "answered", "judged", "passed")
 
 
@@ -29,7 +33,8 @@ def quality(joined: Joined, grains: Sequence[int] = (3600,), settings: Settings 
         connection.register("quality_labels", labels)
         register(connection, "grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
         register(connection, "workload_rules", workload_rows(settings))
-        compute(connection, "quality")
+        for relation in QUALITY.relations:
+            compute(connection, relation)
         return pl.DataFrame(made(connection, "quality"))
 
 
@@ -107,7 +112,61 @@ def test_the_interval_is_that_of_a_share_drawn_without_replacement() -> None:
     assert row["pass_ci_low_ratio"] < 0.75 < row["pass_ci_high_ratio"]
     undrawn = Settings(workloads={"qa": Workload(quality=Quality(sampling="none"))})
     (_, gate) = quality(joined, settings=undrawn).to_dicts()
-    assert [gate[name] for name in ("pass_ratio", "pass_ci_low_ratio", "pass_ci_high_ratio")] == [0.75, None, None]
+    # no share of all answers, but that 60 of 200 passed and 20 failed
+    assert [gate[name] for name in RATIO] == [None, 60 / 200, 180 / 200]
+    assert [gate[name] for name in ("judged", "passed")] == [80, 60]
+
+
+def within(share: float, drawn: float) -> list[float]:
+    """Wilson's ends: where a share lies 1.96 of its own standard errors from the one that was seen."""
+    per_draw = 1.959963984540054**2 / drawn
+    return sorted(np.roots([1 + per_draw, -(2 * share + per_draw), share**2]).real)
+
+
+def test_answers_of_sessions_that_were_judged_whole_are_worth_as_many_sessions() -> None:
+    """Of 20 sessions of 5 eight were judged, 6 of these good: 40 labels are worth 8, and t(7) is wider than t(39).
+
+    By hand: residuals 0.25 and -0.75 make 6 x 20 x 0.0625 + 2 x 20 x 0.5625 = 30 over pairs, beside
+    40 x 0.75 x 0.25 = 7.5, so a design effect of 1 + 4 = 5; t(7) = 2.3646, t(39) = 2.0227.
+    """
+    spans = [(session, f"s{session}-{n}") for session in range(20) for n in range(5)]
+    rows = [record(span, 10.0, 11.0, session_id=f"s{session}") for session, span in spans]
+    labels = [label("span", key(span), passed=session < 6) for session, span in spans if session < 8]
+    joined = join(rows, labels, settings=SETTINGS)
+    drawn = 40 * 99 / 60 / (5 * (2.3646 / 2.0227) ** 2)
+    for row in quality(joined).to_dicts():
+        assert row["pass_ratio"] == 0.75
+        ends = [row["pass_ci_low_ratio"], row["pass_ci_high_ratio"]]
+        # 10 of 100 are known to be bad
+        assert ends == pytest.approx([within(0.75, drawn)[0], 0.9], abs=2e-3)
+    # one label says something: its own session, which nobody else's is
+    alone = join(rows, labels[:1], settings=SETTINGS)
+    (judge, _) = quality(alone).to_dicts()
+    assert judge["pass_ci_high_ratio"] == 1
+    assert judge["pass_ci_low_ratio"] < 0.25
+
+
+def test_routes_that_are_judged_at_rates_of_their_own_count_by_their_answers() -> None:
+    """Of 100 on a route 60 were judged, 30 good; on another 10, 9 good: 50 + 90 of 200, not 39 of 70."""
+    spans = [(route, f"{route}{n}", n) for route in ("a", "b") for n in range(100)]
+    rows = [record(span, 10.0, 11.0, route=route) for route, span, _ in spans]
+    labels = [
+        label("span", key(span), passed=n < {"a": 30, "b": 9}[route], label="seen")
+        for route, span, n in spans
+        if n < {"a": 60, "b": 10}[route]
+    ]
+    for row in quality(join(rows, labels, settings=SETTINGS)).to_dicts():
+        assert [row[name] for name in ("judged", "passed", "pass_ratio")] == [70, 39, pytest.approx(0.7)]
+        ends = [within(0.5, 60 * 99 / 40), within(0.9, 10 * 99 / 90)]
+        apart = [
+            math.hypot(*(100 * abs(end[side] - p) for end, p in zip(ends, (0.5, 0.9), strict=True))) for side in (0, 1)
+        ]
+        variance = 100**2 * (0.25 / 59 * 0.4 + 0.09 / 9 * 0.9)
+        together = within(0.7, 140 * 60 / variance)
+        # the wider of both, within what both routes can hold
+        low, high = ((ends[0][side] + ends[1][side]) / 2 for side in (0, 1))
+        assert row["pass_ci_low_ratio"] == pytest.approx(max(low, min(0.7 - apart[0] / 200, together[0])))
+        assert row["pass_ci_high_ratio"] == pytest.approx(min(high, max(0.7 + apart[1] / 200, together[1])))
 
 
 def test_answers_count_in_the_window_in_which_they_ended_and_a_key_that_is_used_again_judges_nothing_else() -> None:

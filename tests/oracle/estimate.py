@@ -55,9 +55,7 @@ def estimated(fleet: Fleet, window_s: int, rows: list[Row]) -> tuple[dict[str, A
     """Accepted requests (estimate under "", bounds, interval) and their output tokens."""
     requests, tokens = [], []
     for name, own in by_workload(rows).items():
-        quality = fleet.workloads.get(name, {}).get("quality")
-        policy = "estimate" if quality is None else quality.get("unlabelled", "estimate")
-        for sample in _of_workload(own, policy, window_s, quality is not None):
+        for sample in _of_workload(own, fleet.workloads.get(name, {}).get("quality"), window_s):
             requests.append(sample[0])
             tokens.append(sample[1])
     return _total(requests), _total(tokens)
@@ -71,8 +69,8 @@ def by_workload(rows: list[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _of_workload(rows: list[Row], policy: str, window_s: int, has_quality: bool) -> Iterable[tuple[Sample, Sample]]:
-    if not has_quality:
+def _of_workload(rows: list[Row], quality: Row | None, window_s: int) -> Iterable[tuple[Sample, Sample]]:
+    if quality is None:
         accepted = [row for row in rows if row["verdict"] == "accepted"]
         yield tuple(Sample(n, n, n, n) for n in (Fraction(len(accepted)), _tokens(accepted)))  # type: ignore[misc]
         return
@@ -81,12 +79,14 @@ def _of_workload(rows: list[Row], policy: str, window_s: int, has_quality: bool)
     if not needing:
         return
     passed = sum(row["pass_quality"] for row in labelled)
-    rate = Fraction(passed, len(labelled)) if labelled and policy == "estimate" else None
-    design = Design(policy, rate, _design_effect(needing, labelled, passed))
+    policy, sampling = quality.get("unlabelled", "estimate"), quality.get("sampling", "random")
+    is_drawn = policy == "estimate" and sampling != "none"
+    rate = Fraction(passed, len(labelled)) if labelled and is_drawn else None
+    design = Design(policy, rate, _design_effect(needing, labelled, passed, by_session=sampling == "session"))
     strata, differs = _strata(needing, window_s)
     for stratum in strata:
         known = [row for row in stratum if row["pass_quality"] is not None]
-        enough = policy == "estimate" and len(known) >= (2 if differs else 1)
+        enough = is_drawn and len(known) >= (2 if differs else 1)
         yield (
             _requests(stratum, known, design, enough),
             _token_sample(stratum, known, design, enough),
@@ -112,7 +112,17 @@ def _strata(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
     return [*apart, *([rest] if rest else [])], True
 
 
-def _design_effect(needing: list[Row], labelled: list[Row], passed: int) -> float:
+def is_unweighted(fleet: Fleet, rows: list[Row]) -> bool:
+    """Whether a request that needs a label has none, of a workload whose labels nobody drew."""
+    for row in rows:
+        quality = fleet.workloads.get(row["workload"], {}).get("quality") or {}
+        undrawn = quality.get("sampling") == "none" and quality.get("unlabelled", "estimate") == "estimate"
+        if undrawn and row["needs_label"] and row["pass_quality"] is None:
+            return True
+    return False
+
+
+def _design_effect(needing: list[Row], labelled: list[Row], passed: int, *, by_session: bool) -> float:
     """How much less sure labels are than as many drawn one by one, by what goes together within sessions."""
     m, n = len(labelled), len(needing)
     if not m:
@@ -125,13 +135,13 @@ def _design_effect(needing: list[Row], labelled: list[Row], passed: int) -> floa
     pairs = sum(count * (count - 1) for count in sessions.values())
     both = sum(len(of) * (len(of) - 1) for of in residuals.values())
     share = m / n
-    by_session = 0.0
-    if both and m < n:
-        by_session = min(1.0, max(0.0, (1 - share**2 * pairs / both) / (1 - share)))
+    drawn_together = float(by_session)
+    if both and m < n and not by_session:
+        drawn_together = min(1.0, max(0.0, (1 - share**2 * pairs / both) / (1 - share)))
     together = sum(sum(of) ** 2 - sum(one**2 for one in of) for of in residuals.values())
-    draws = m / (1 + by_session * (m / len(residuals) - 1))
+    draws = m / (1 + drawn_together * (m / len(residuals) - 1))
     spread = m * rate * (1 - rate)
-    effect = max(1.0, 1 + by_session * together / spread) if 0 < passed < m else m / draws
+    effect = max(1.0, 1 + drawn_together * together / spread) if 0 < passed < m else m / draws
     return effect * (student(draws - 1) / student(m - 1)) ** 2
 
 
@@ -206,6 +216,8 @@ def _together(samples: list[Sample]) -> tuple[float, float]:
 
 def definition(fleet: Fleet, rows: list[Row], workloads: set[str]) -> str:
     """What is known of the quality of the requests that pass every other gate, among the row's workloads."""
+    if is_unweighted(fleet, rows):
+        return "unweighted"
     gated = {name for name, workload in fleet.workloads.items() if workload.get("quality") is not None}
     if not workloads & gated:
         return "latency_constrained"

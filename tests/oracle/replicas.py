@@ -37,6 +37,8 @@ class Replicas:
             self.sampled[reading["replica"]].append(reading["at"])
         self.names = sorted({*self.attempts, *self.sampled})
         self.shown = {name: self._shown(name) for name in self.names}
+        hours = [hour for of in self.shown.values() for hour in of]
+        self.observed = range(min(hours, default=0), max(hours, default=-1) + 1)
         pause = int(exact(fleet.settings.get("staleness_s", 300)) * S)  # type: ignore[operator]
         self.seen = {name: union(self._signs(name), pause) for name in self.names}
         self.busy = {name: union(spans_of(self.attempts.get(name, []))) for name in self.names}
@@ -65,13 +67,13 @@ class Replicas:
         billed = [row for row in self.records if overlap(period(row), (hour * HOUR, hour * HOUR + HOUR))]
         for name in {row["replica"] for row in billed if row.get("replica") in self.shown} - found.keys():
             near = _nearest(self.shown[name], hour)
-            if near is not None:
+            if near is not None and hour in self.observed:
                 found[name] = near
         return found
 
     def knows_pool(self, pool: str | None, hour: int) -> bool:
-        """Whether telemetry shows a pool within a day of an hour."""
-        return any(
+        """Whether telemetry shows a pool within a day of an hour, and something before and after it."""
+        return hour in self.observed and any(
             known.pool == pool and abs(at - hour) <= DAY_H for of in self.shown.values() for at, known in of.items()
         )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from oracle.fleet import Fleet, Row
+from oracle.fleet import ATTRIBUTES, Fleet, Row
 
 RECORDS = (
     *("attempt_id", "layer", "instrumentation", "trace_id", "span_id", "parent_span_id", "request_key", "response_id"),
@@ -103,6 +103,7 @@ def _source(name: str, rows: list[Row]) -> Row:
     columns |= {column: {"column": column, "unit": "epoch_ns"} for column in times}
     if name == "records":
         columns |= {column: {"column": column, "unit": "s"} for column in DURATIONS}
+        columns |= {f"attributes.{column}": column for column in ATTRIBUTES if column in used}
     return {"format": "jsonl", "path": f"{name}/*.jsonl", "table": table, "columns": columns}
 
 

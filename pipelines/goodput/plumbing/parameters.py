@@ -64,12 +64,12 @@ PARAMETERS: Mapping[str, Parameter] = {
         _columns(("step_ns", "staleness_ns", "reach_h", "lateness_ns"), _INT),
     ),
     "window_options": _parameter(
-        "Step and base length of windows, reach of a session, and when telemetry was observed (Unix seconds); one row.",
+        "Step and base length of windows, reach of a session, and when telemetry was observed; one row.",
         [
             ("step_s", _INT),
             ("base_s", pa.int32()),
             ("session_reach_h", _INT),
-            *_columns(("observed_from_s", "observed_until_s"), _FLOAT),
+            *_columns(("observed_from_ns", "observed_until_ns"), _INT),
         ],
     ),
     "disruption_options": _parameter(

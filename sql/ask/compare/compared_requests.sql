@@ -4,6 +4,7 @@
 SELECT
     side,
     workload,
+    request_key,
     session_id,
     epoch_us(ended_at) // 1000000 // base_s * base_s AS start_s,
     base_s,

@@ -19,10 +19,9 @@ totals AS (
 spread AS (
     SELECT
         event_id,
-        student(count(*) - 1) / any_value(offered_in_all) * sqrt(count(*) / nullif(count(*) - 1, 0)
-            * sum((accepted - offered * goodput_ratio) ** 2 ORDER BY start_s)) AS goodput_half,
-        student(count(cost_usd) - 1) / any_value(paid_accepted) * sqrt(count(cost_usd) / nullif(count(cost_usd) - 1, 0)
-            * sum((cost_usd - accepted * cost_per_accepted_usd) ** 2 ORDER BY start_s)) AS cost_half
+        total_half(count(*), sum((accepted - offered * goodput_ratio) ** 2 ORDER BY start_s)) / any_value(offered_in_all) AS goodput_half,
+        total_half(count(cost_usd), sum((cost_usd - accepted * cost_per_accepted_usd) ** 2 ORDER BY start_s))
+            / any_value(paid_accepted) AS cost_half
     FROM windows
     JOIN (SELECT * EXCLUDE (offered, accepted), offered AS offered_in_all FROM totals) USING (event_id)
     GROUP BY event_id
@@ -31,16 +30,16 @@ SELECT
     event_id,
     {
         value: goodput_ratio,
-        low: greatest(0, goodput_ratio - greatest(goodput_half, coalesce(below, 0) / offered) - coalesce(open_below, 0) / offered),
-        high: least(1, goodput_ratio + greatest(goodput_half, coalesce(above, 0) / offered) + coalesce(open_above, 0) / offered)
+        low: greatest(0, goodput_ratio - at_least(goodput_half, coalesce(below, 0) / offered) - coalesce(open_below, 0) / offered),
+        high: least(1, goodput_ratio + at_least(goodput_half, coalesce(above, 0) / offered) + coalesce(open_above, 0) / offered)
     } AS goodput,
     {
         value: cost_per_accepted_usd,
         low: greatest(0, cost_per_accepted_usd * accepted / (accepted + coalesce(open_above, 0))
-            - greatest(cost_half, cost_per_accepted_usd * coalesce(above, 0) / accepted)),
+            - at_least(cost_half, cost_per_accepted_usd * coalesce(above, 0) / accepted)),
         -- where all of it may have failed there is no upper end
         high: CASE WHEN accepted > coalesce(open_below, 0) THEN cost_per_accepted_usd * accepted / (accepted - coalesce(open_below, 0))
-            + greatest(cost_half, cost_per_accepted_usd * coalesce(below, 0) / accepted) END
+            + at_least(cost_half, cost_per_accepted_usd * coalesce(below, 0) / accepted) END
     } AS cost
 FROM totals
 JOIN spread USING (event_id)

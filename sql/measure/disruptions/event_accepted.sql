@@ -7,11 +7,7 @@ SELECT
     any_value(offered) AS offered,
     any_value(cost_nanousd) / 1e9 AS cost_usd,
     any_value(accepted) + coalesce(sum(
-        CASE
-            WHEN is_estimated THEN need * all_passed / all_labelled
-                + all_need / all_labelled * (passed - labelled * all_passed / all_labelled)
-            WHEN must_pass THEN passed
-            ELSE passed + need - labelled
-        END - passed ORDER BY workload), 0) AS accepted
+        accepted_together(is_estimated, must_pass, need, labelled, passed, all_need, all_labelled, all_passed) - passed
+        ORDER BY workload), 0) AS accepted
 FROM event_windows
 GROUP BY event_id, is_baseline, start_s

@@ -17,8 +17,7 @@ cached AS (
 served AS (
     SELECT
         pool, epoch_us(window_start) // 1000000 AS start_s, o.base_s, arrivals, offered, accepted, p95_ttft_s, NOT partial AS whole,
-        -- integers add up to the same sum in any order; where only a sample is labelled, accepted requests are estimated
-        round(goodput_rps * window_s * 1e6)::BIGINT AS accepted_millionths,
+        -- integers add up to the same sum in any order
         round(cost_usd * 1e9)::BIGINT AS cost_nanousd
     FROM goodput
     JOIN disruption_options AS o ON window_s = base_s

@@ -6,7 +6,7 @@ SELECT
     window_s,
     ended_s // window_s * window_s AS start_s,
     cut, slice_value, workload, model, pool, route,
-    ended_s // greatest(window_s // 24, least(window_s, 300)) * greatest(window_s // 24, least(window_s, 300)) AS part_s,
+    window_part(ended_s, window_s) AS part_s,
     count(*) AS need,
     count(pass_quality) AS labelled,
     count(*) FILTER (WHERE pass_quality) AS passed,

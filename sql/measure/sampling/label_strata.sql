@@ -19,10 +19,7 @@ WITH cells AS (
 rated AS (
     SELECT
         *,
-        sum(labelled) OVER of_workload / sum(need) OVER of_workload AS label_rate,
-        -- chi-square of the label rates
-        (sum_steady(labelled ** 2 / need) OVER of_workload - sum(labelled) OVER of_workload * label_rate)
-            / nullif(label_rate * (1 - label_rate), 0) AS unlike,
+        rates_unlike(sum_steady(labelled ** 2 / need) OVER of_workload, sum(labelled) OVER of_workload, sum(need) OVER of_workload) AS unlike,
         count(*) OVER of_workload - 1 AS df
     FROM cells
     WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
@@ -30,8 +27,7 @@ rated AS (
 placed AS (
     SELECT
         *,
-        -- more than chance explains in five cases of six: a stratum too many costs little, one too few is a bias
-        coalesce(unlike > df + sqrt(2 * df), false) AS differs,
+        rates_differ(unlike, df) AS differs,
         differs AND labelled >= 2 AS apart
     FROM rated
 )

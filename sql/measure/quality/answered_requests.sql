@@ -1,0 +1,11 @@
+-- description: Requests that were delivered with a complete answer, by where and when they were served
+-- grain: request_key, ended_at
+-- reads: requests
+SELECT
+    request_key, ended_at, epoch_us(ended_at) // 1000000 AS ended_s,
+    workload, coalesce(model, 'unknown') AS model, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route,
+    -- the hash of NULL is a number like any other
+    CASE WHEN session_id IS NOT NULL THEN hash(session_id) END AS session_hash,
+    pass_quality
+FROM requests
+WHERE pass_success

@@ -1,0 +1,37 @@
+-- description: How judgements and passes go together within sessions: sums over pairs of answers of one session
+-- grain: window_s, start_s, workload, model, evaluator, label
+-- reads: answered_requests, grains, judgements
+-- unit: as in label_clusters; pairs are of all answers
+WITH answers AS (
+    SELECT window_s, ended_s // window_s * window_s AS start_s, workload, model, session_hash, count(*) AS answered
+    FROM answered_requests
+    CROSS JOIN grains
+    WHERE session_hash IS NOT NULL
+    GROUP BY ALL
+    HAVING count(*) > 1
+),
+counted AS (
+    SELECT
+        window_s, ended_s // window_s * window_s AS start_s, workload, model, evaluator, label, session_hash,
+        count(*) AS judged,
+        count(*) FILTER (WHERE passed) AS passed
+    FROM judgements
+    CROSS JOIN grains
+    WHERE session_hash IS NOT NULL
+    GROUP BY ALL
+),
+paired AS (
+    SELECT
+        window_s, start_s, workload, model, evaluator, label,
+        sum(judged * (judged - 1))::BIGINT AS labelled_pairs,
+        sum(passed * (judged - 1))::BIGINT AS passed_pairs,
+        sum(passed * (passed - 1))::BIGINT AS both_passed_pairs,
+        sum(judged - 1)::BIGINT AS followers
+    FROM counted
+    GROUP BY ALL
+)
+SELECT p.*, coalesce(a.pairs, 0) AS pairs
+FROM paired AS p
+LEFT JOIN (
+    SELECT window_s, start_s, workload, model, sum(answered * (answered - 1))::BIGINT AS pairs FROM answers GROUP BY ALL
+) AS a USING (window_s, start_s, workload, model)

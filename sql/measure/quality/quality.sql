@@ -1,0 +1,72 @@
+-- description: What evaluators, and the quality gate, say of the answers that were delivered, by window, workload and model (docs/semantics.md#what-evaluators-say)
+-- grain: window_start, window_s, workload, model, evaluator, label
+-- reads: judged_clusters, judged_strata, workload_rules
+-- Rows without an evaluator are of the gate, those without a label of all labels of their evaluator.
+WITH counted AS (
+    SELECT
+        s.* REPLACE (CASE WHEN s.label IS NULL THEN s.answered ELSE coalesce(s.need, 0) END AS need),
+        w.sampling,
+        sum(need) OVER of_row AS all_need,
+        sum(judged) OVER of_row AS all_judged,
+        sum(passed) OVER of_row AS all_passed
+    FROM judged_strata AS s
+    LEFT JOIN (SELECT workload, sampling FROM workload_rules) AS w USING (workload)
+    WINDOW of_row AS (PARTITION BY window_s, start_s, workload, model, evaluator, label)
+),
+designed AS (
+    SELECT
+        c.*,
+        all_passed / all_judged AS rate,
+        -- as far as labels of any kind come by session
+        first_value(labels_by_session(sampling, all_judged / all_need, p.pairs, p.labelled_pairs)) OVER of_evaluator AS by_session,
+        alike_in_sessions(rate, p.labelled_pairs, p.passed_pairs, p.both_passed_pairs) AS alike,
+        label_draws(all_judged, p.followers, by_session) AS draws,
+        design_effect(rate, all_judged, by_session, alike, draws) AS effect,
+        judged >= CASE WHEN differs THEN 2 ELSE 1 END AS sampled
+    FROM counted AS c
+    LEFT JOIN judged_clusters AS p
+        ON p.window_s = c.window_s AND p.start_s = c.start_s AND p.workload = c.workload AND p.model = c.model
+        AND p.evaluator IS NOT DISTINCT FROM c.evaluator AND p.label IS NOT DISTINCT FROM c.label
+    WINDOW of_evaluator AS (PARTITION BY c.window_s, c.start_s, c.workload, c.model, c.evaluator ORDER BY c.label NULLS FIRST)
+),
+bounded AS (
+    SELECT
+        *,
+        ratio(passed, judged) AS pass_rate,
+        wilson(pass_rate, drawn_size(judged, need) / effect) AS share,
+        stratum_variance(need, pass_rate, judged, judged, need, effect) AS variance,
+        passed AS lower, passed + need - judged AS upper,
+        CASE WHEN sampled THEN need * pass_rate ELSE least(upper, greatest(lower, need * rate)) END AS point,
+        CASE WHEN sampled THEN greatest(lower, need * (share).low) ELSE lower END AS low,
+        CASE WHEN sampled THEN least(upper, need * (share).high) ELSE upper END AS high,
+        sampled AND judged < need AS is_uncertain,
+        row_number() OVER (
+            PARTITION BY window_s, start_s, workload, model, evaluator, label ORDER BY pool, route, part_s) AS nth
+    FROM designed
+),
+summed AS (
+    SELECT
+        window_s, start_s, workload, model, evaluator, label,
+        any_value(sampling) IS NOT DISTINCT FROM 'none' AS unweighted,
+        sum(judged)::BIGINT AS judged, sum(passed)::BIGINT AS passed,
+        sum(need ORDER BY nth) AS need,
+        strata_total(is_uncertain, need, point, variance, low, high, nth) AS total
+    FROM bounded
+    GROUP BY ALL
+),
+opened AS (
+    SELECT
+        *,
+        -- of one label any answer that nobody judged may be
+        max(need - judged) FILTER (WHERE label IS NULL) OVER (PARTITION BY window_s, start_s, workload, model, evaluator) AS unjudged,
+        max(need) FILTER (WHERE label IS NULL) OVER (PARTITION BY window_s, start_s, workload, model, evaluator) AS answered
+    FROM summed
+)
+SELECT
+    make_timestamptz(start_s * 1000000) AS window_start, window_s, workload, model, evaluator, label,
+    answered::BIGINT AS answered, judged, passed,
+    -- of labels that nobody drew there are bounds and no estimate
+    CASE WHEN NOT unweighted THEN total.value / need END AS pass_ratio,
+    CASE WHEN unweighted THEN passed / (judged + unjudged) ELSE least(total.low / need, pass_ratio) END AS pass_ci_low_ratio,
+    CASE WHEN unweighted THEN (passed + unjudged) / (judged + unjudged) ELSE greatest(total.high / need, pass_ratio) END AS pass_ci_high_ratio
+FROM opened
