@@ -21,10 +21,10 @@ summed AS (
         sum(need - 1) AS followers,
         sum(greatest(labelled - 1, 0)) AS labelled_followers,
         ratio(sum(passed), sum(labelled)) AS rate,
-        both_passed_pairs - 2 * rate * passed_pairs + rate ** 2 * labelled_pairs AS together,
+        alike_in_sessions(rate, labelled_pairs, passed_pairs, both_passed_pairs) AS alike,
         labelled_pairs / avg(need * (need - 1)) AS labelled_sessions,
         -- where all or none pass, labels say nothing of likeness
-        coalesce(ratio(together, labelled_pairs * rate * (1 - rate)), 1) AS seen
+        coalesce(ratio(alike, labelled_pairs * rate * (1 - rate)), 1) AS seen
     FROM sessions
     GROUP BY workload
 )
