@@ -116,9 +116,7 @@ def _true(metric: str, cells: Sequence[Cell], mix: Sequence[Cell]) -> float:
     if metric == "goodput_ratio":
         return good / sum(cell.requests for cell in cells)
     if metric == "cost_per_accepted_usd":
-        tokens = sum(
-            cell.requests * (cell.pass_rate + (1 - cell.pass_rate) * cell.tokens_if_failed) for cell in cells
-        )
+        tokens = sum(cell.requests * (cell.pass_rate + (1 - cell.pass_rate) * cell.tokens_if_failed) for cell in cells)
         return tokens * MEAN_TOKENS * USD_PER_TOKEN / good
     rates = {cell.workload: cell.pass_rate for cell in cells}
     return sum(cell.requests * rates[cell.workload] for cell in mix) / sum(cell.requests for cell in mix)
@@ -150,7 +148,9 @@ def shaped_as(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:
     )
 
 
-def _workloads(label_rates: tuple[float, float, float], pass_rates: tuple[float, float, float] = (0.97, 0.85, 0.6)) -> list[Cell]:
+def _workloads(
+    label_rates: tuple[float, float, float], pass_rates: tuple[float, float, float] = (0.97, 0.85, 0.6)
+) -> list[Cell]:
     return [
         Cell(40, pass_rate, label_rate, workload=name)
         for name, pass_rate, label_rate in zip("abc", pass_rates, label_rates, strict=True)
@@ -188,7 +188,9 @@ SCENARIOS = (
         [Cell(50, 0.7, 0.3, spread=0.1, tokens_if_failed=3)],
     ),
     Compared(
-        "B is worse in one of three workloads", _workloads((0.6, 0.2, 0.1)), _workloads((0.3, 0.3, 0.3), (0.97, 0.7, 0.6))
+        "B is worse in one of three workloads",
+        _workloads((0.6, 0.2, 0.1)),
+        _workloads((0.3, 0.3, 0.3), (0.97, 0.7, 0.6)),
     ),
 )
 
