@@ -14,7 +14,7 @@ GATES = [
     {"workload": "qa", "gate": "retries", "bound": 1.0},
     {"workload": "qa", "gate": "ttft", "bound": 1.0},
     {"workload": "qa", "gate": "tpot", "bound": 0.05},
-    {"workload": "qa", "gate": "quality", "bound": 0.5},
+    {"workload": "qa", "gate": "quality", "bound": 0.5, "unlabelled": "estimate", "sampling": "random"},
     {"workload": "chat", "gate": "ttft", "bound": 0.3},
     {"workload": "chat", "gate": "tpot", "bound": 0.05},
     {"workload": "chat", "gate": "e2e", "bound": 2.0},
