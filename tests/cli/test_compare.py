@@ -485,7 +485,7 @@ def test_how_many_more_labels_would_decide(compare: Run) -> None:
     assert quality["times_as_long"] == pytest.approx(times, rel=1e-4)
     assert quality["more_labels"] == math.ceil(more)
     line = next(line for line in found["undecided"] if line.startswith("quality_ratio"))
-    assert f"would show with about {math.ceil(more):,} more labels or 1.7 times as long (0.0002 days" in line
+    assert f"would show with about {math.ceil(more):,} more labels or 1.7 times as long (0.0048 hours" in line
     # as promised: so many labels more, and a few, of which as many pass, decide; a few less do not
     for labels, better in ((200 + more / 2 + 4, "B"), (200 + more / 2 - 8, "not distinguishable")):
         n = 20 * round(labels / 20)

@@ -8,7 +8,7 @@ from goodput.cli.database import Row
 _DECIDING = ("goodput_ratio", "cost_per_accepted_usd")
 _BESIDE = {"idle_usd": "idle time", "overhead_usd": "overhead", "unattributed_usd": "unattributed money"}
 _COUNTS = 0.1  # of what drives costs apart: a smaller part is not named as a cause
-_DAY_S = 86400.0
+_HOUR_S, _DAY_S = 3600.0, 86400.0
 
 
 def verdict(metrics: Sequence[Row], slices: Sequence[Row], sides: Mapping[str, Row], names: tuple[str, str]) -> str:
@@ -47,13 +47,17 @@ def _open(row: Row, lasted_s: float, unjudged: int) -> str | None:
     times = row["times_as_long"]
     if times is not None:
         ways = [f"{row['more_labels']:,} more labels"] if row["more_labels"] else []
-        days = significant(times * lasted_s / _DAY_S, 2)
-        ways.append(f"{significant(times, 2)} times as long ({days} days of such traffic)")
+        ways.append(f"{significant(times, 2)} times as long ({_duration(times * lasted_s)} of such traffic)")
         gap = significant(abs(row["difference"]), 3)
         return f"{row['metric']}: a difference of {gap} would show with about {' or '.join(ways)}"
     if unjudged and not _differs(row) and row["metric"] in _DECIDING and row["difference"] is not None:
         return f"{row['metric']}: open as long as {unjudged:,} requests are of workloads without a sample of labels"
     return None
+
+
+def _duration(seconds: float) -> str:
+    unit_s, unit = (_DAY_S, "days") if seconds >= _DAY_S else (_HOUR_S, "hours")
+    return f"{significant(seconds / unit_s, 2)} {unit}"
 
 
 def _differs(row: Row) -> bool:
