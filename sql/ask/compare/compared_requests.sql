@@ -3,7 +3,7 @@
 -- reads: goodput, side_rows
 SELECT
     side,
-    workload,
+    coalesce(workload, 'unknown') AS workload,
     request_key,
     session_id,
     epoch_us(ended_at) // 1000000 // base_s * base_s AS start_s,

@@ -5,6 +5,7 @@
 WITH strata AS (
     SELECT
         *,
+        sum(n) OVER (PARTITION BY side, dimension, place) AS total_n,
         CASE WHEN unjudged > 0 THEN accepted + unjudged ELSE accepted - passed + need * coalesce(pass_rate, 0) END AS estimate,
         need ** 2 * pass_rate * (1 - pass_rate) / labelled AS drawn,
         weight ** 2 * pass_rate * (1 - pass_rate) / labelled AS quality_drawn
@@ -27,6 +28,8 @@ SELECT
     coalesce(sum(quality_drawn * (1 - labelled / need) ORDER BY workload), 0) AS quality_label_variance,
     coalesce(sum(quality_drawn ORDER BY workload) FILTER (WHERE labelled < need), 0) AS quality_drawn_variance,
     -- labels that a weighted mean of strata is worth (Kish 1965)
-    1 / sum(weight ** 2 / labelled ORDER BY workload) AS weighted_labels
+    1 / sum(weight ** 2 / labelled ORDER BY workload) AS weighted_labels,
+    list({part: need / total_n, value: pass_rate, size: labelled::DOUBLE} ORDER BY workload) FILTER (WHERE labelled > 0 AND unjudged = 0) AS strata,
+    list({part: weight, value: pass_rate, size: labelled::DOUBLE} ORDER BY workload) FILTER (WHERE weight IS NOT NULL) AS quality_strata
 FROM strata
 GROUP BY side, dimension, place
