@@ -15,17 +15,41 @@ def cost_records(fleet: Fleet) -> list[Row]:
     """Lines of every source that count, with `dialect`, `basis` and `amount_usd`."""
     rows = (row | {"dialect": "bills"} for bill in fleet.bills for row in bill)
     found = [row for row in rows if row["basis"] != "billing" or _is_chosen(fleet, row)]
-    unused = unused_lines(fleet)
-    for path, number, line in _lines(fleet):
-        if (path, number) not in unused:
+    for (path, number), (line, reason) in _judged(fleet).items():
+        if reason is None:
             usd = (exact(line["amount"]) or Fraction(0)) * (_rate(fleet, line) or Fraction(0))
             charge = {"dialect": "focus", "basis": "billing", "cost_id": f"{path}:{number}", "amount_usd": usd}
             found.append(line | charge)
     return found
 
 
-def unused_lines(fleet: Fleet) -> dict[Place, str]:
-    """Lines of exported bills that are in no number, and why."""
+def unused_lines(fleet: Fleet) -> list[tuple[int, Row, str]]:
+    """Lines of exported bills that are in no number, by their number, and why; copies of what counts are not listed."""
+    judged = [(number, line, reason) for (_, number), (line, reason) in _judged(fleet).items()]
+    counted = [(number, line) for number, line, reason in judged if reason is None]
+    unused = [(number, line, reason) for number, line, reason in judged if reason and (number, line) not in counted]
+    # of copies the last export's reason holds
+    return sorted(unused, key=lambda row: row[2], reverse=True)
+
+
+def _judged(fleet: Fleet) -> dict[Place, tuple[Row, str | None]]:
+    """Every line with the reason why it does not count, if it does not; files of one content are one."""
+    unused = _unused_by_place(fleet)
+    lying: dict[Place, list[str | None]] = defaultdict(list)
+    lines: dict[Place, Row] = {}
+    for path, number, line in _lines(fleet):
+        lying[_home(fleet, path), number].append(unused.get((path, number)))
+        lines[_home(fleet, path), number] = line
+    # superseded comes last by name: it holds only where every export of the line is
+    return {place: (lines[place], min(map(str, reasons)) if all(reasons) else None) for place, reasons in lying.items()}
+
+
+def _home(fleet: Fleet, path: str) -> str:
+    """The first file of the same content."""
+    return min(other for other, lines in fleet.exports.items() if lines == fleet.exports[path])
+
+
+def _unused_by_place(fleet: Fleet) -> dict[Place, str]:
     found: dict[Place, str] = {}
     exports = _exports(fleet)
     for path, number, line in _lines(fleet):

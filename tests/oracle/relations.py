@@ -148,10 +148,14 @@ def reconciliation(workspace: Workspace, truth: Truth, found: Comparison) -> Non
 
 
 def unused_cost_lines(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation unused_cost_lines: which lines of exported bills, and why."""
-    sql = "SELECT s.path, u.line, u.reason FROM unused_cost_lines AS u JOIN sources AS s ON s.source_id = u.source"
-    computed = {place: {"reason": reason} for place, reason in bills.unused_lines(truth.fleet).items()}
-    found.rows("unused_cost_lines", keyed(rows(workspace, sql), "path", "line"), computed)
+    """Relation unused_cost_lines: which lines of exported bills, each once however often it was exported, and why."""
+    sql = "SELECT * REPLACE (epoch_ns(period_start) AS period_start) FROM unused_cost_lines WHERE dialect = 'focus'"
+    names = ("line", "sub_account", "amount", "currency", "service", "period_start")
+    computed = {
+        (number, *(line[name] for name in names[1:])): {"reason": reason}
+        for number, line, reason in bills.unused_lines(truth.fleet)
+    }
+    found.rows("unused_cost_lines", keyed(rows(workspace, sql), *names), computed)
 
 
 def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:

@@ -164,8 +164,12 @@ PARAMETERS: Mapping[str, Parameter] = {
         ],
     ),
     "source_files": _parameter(
-        "Where each source file lies, a hash of what it holds, what read it, and when.",
-        [*_columns(("source_id", "landing", "path", "content_hash", "reader"), _TEXT), ("ingested_ns", _INT)],
+        "Where each source file lies, what it holds, what read it, and when; and where else the same content lies.",
+        [
+            *_columns(("source_id", "landing", "path", "content_hash", "reader"), _TEXT),
+            ("ingested_ns", _INT),
+            ("is_copy", _FLAG),
+        ],
     ),
     "event_subjects": _parameter(
         "Which pool or replica the subject of an ops event is.", _columns(("subject", "pool", "replica"), _TEXT)
