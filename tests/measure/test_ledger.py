@@ -598,6 +598,18 @@ def test_money_of_hours_before_and_after_all_telemetry_is_nobodys(named: str | N
     assert found["accepted"] + found["slow"] == pytest.approx(2 * 20 / 3600)
 
 
+def test_of_a_replica_that_telemetry_does_not_know_the_best_basis_counts() -> None:
+    """Its bill and its allocation are the same money; two bills without a resource are not."""
+    known = Try("a", "accepted", 0, 10, "x", "p")
+    twice = [
+        Record(6.0, 0, HOUR_S, "ghost", "q", basis="billing"),
+        Record(5.0, 0, HOUR_S, "ghost", "q", basis="allocation"),
+    ]
+    loose = [Record(1.0, 0, HOUR_S, basis="billing"), Record(2.0, 0, HOUR_S, basis="allocation")]
+    found = whole_of(charged(Fleet([known], records=[*twice, *loose])))
+    assert found["unattributed"] == pytest.approx(6.0 + 1.0 + 2.0)
+
+
 def test_a_pool_is_paid_while_none_of_its_replicas_is_seen() -> None:
     tries = [Try("a", "accepted", -600, -590, "x", "p"), Try("b", "accepted", 2 * HOUR_S, 2 * HOUR_S, "z", "r")]
     frame = charged(Fleet(tries, records=[Record(6.0, 0, HOUR_S, pool="p"), Record(1.0, 0, HOUR_S, pool="q")]))

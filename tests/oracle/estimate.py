@@ -58,7 +58,7 @@ def estimated(fleet: Fleet, window_s: int, rows: list[Row]) -> tuple[dict[str, A
         for sample in _of_workload(own, fleet.workloads.get(name, {}).get("quality"), window_s):
             requests.append(sample[0])
             tokens.append(sample[1])
-    return _total(requests), _total(tokens)
+    return total(requests), total(tokens)
 
 
 def by_workload(rows: list[Row]) -> dict[str, list[Row]]:
@@ -82,18 +82,19 @@ def _of_workload(rows: list[Row], quality: Row | None, window_s: int) -> Iterabl
     policy, sampling = quality.get("unlabelled", "estimate"), quality.get("sampling", "random")
     is_drawn = policy == "estimate" and sampling != "none"
     rate = Fraction(passed, len(labelled)) if labelled and is_drawn else None
-    design = Design(policy, rate, _design_effect(needing, labelled, passed, by_session=sampling == "session"))
-    strata, differs = _strata(needing, window_s)
+    together = drawn_together(needing, labelled, sampling)
+    design = Design(policy, rate, design_effect(labelled, passed, together))
+    strata, differs = strata_of(needing, window_s)
     for stratum in strata:
         known = [row for row in stratum if row["pass_quality"] is not None]
         enough = is_drawn and len(known) >= (2 if differs else 1)
         yield (
-            _requests(stratum, known, design, enough),
+            share_of(Fraction(len(stratum)), known, design, enough=enough),
             _token_sample(stratum, known, design, enough),
         )
 
 
-def _strata(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
+def strata_of(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
     """A workload's cells where their label rates differ, and whether they do."""
     cells: dict[Hashable, list[Row]] = defaultdict(list)
     part_s = max(window_s // 24, min(window_s, 300))
@@ -122,22 +123,30 @@ def is_unweighted(fleet: Fleet, rows: list[Row]) -> bool:
     return False
 
 
-def _design_effect(needing: list[Row], labelled: list[Row], passed: int, *, by_session: bool) -> float:
+def drawn_together(needing: list[Row], labelled: list[Row], sampling: str) -> float:
+    """How far labels come session by session: 0 where request by request, 1 where by whole sessions."""
+    if sampling == "session":
+        return 1.0
+    both = _pairs(labelled)
+    share = len(labelled) / len(needing)
+    return min(1.0, max(0.0, (1 - share**2 * _pairs(needing) / both) / (1 - share))) if both and share < 1 else 0.0
+
+
+def _pairs(rows: list[Row]) -> int:
+    """Ordered pairs of requests in one session."""
+    sessions = Counter(row["session_id"] for row in rows if row["session_id"] is not None)
+    return sum(count * (count - 1) for count in sessions.values())
+
+
+def design_effect(labelled: list[Row], passed: int, drawn_together: float) -> float:
     """How much less sure labels are than as many drawn one by one, by what goes together within sessions."""
-    m, n = len(labelled), len(needing)
+    m = len(labelled)
     if not m:
         return 1.0
     rate = passed / m
-    sessions = Counter(row["session_id"] for row in needing if row["session_id"] is not None)
     residuals: dict[Hashable, list[float]] = defaultdict(list)
     for number, row in enumerate(labelled):
         residuals[row["session_id"] or number].append(row["pass_quality"] - rate)
-    pairs = sum(count * (count - 1) for count in sessions.values())
-    both = sum(len(of) * (len(of) - 1) for of in residuals.values())
-    share = m / n
-    drawn_together = float(by_session)
-    if both and m < n and not by_session:
-        drawn_together = min(1.0, max(0.0, (1 - share**2 * pairs / both) / (1 - share)))
     together = sum(sum(of) ** 2 - sum(one**2 for one in of) for of in residuals.values())
     draws = m / (1 + drawn_together * (m / len(residuals) - 1))
     spread = m * rate * (1 - rate)
@@ -145,15 +154,16 @@ def _design_effect(needing: list[Row], labelled: list[Row], passed: int, *, by_s
     return effect * (student(draws - 1) / student(m - 1)) ** 2
 
 
-def _requests(rows: list[Row], known: list[Row], design: Design, enough: bool) -> Sample:
-    n, m, a = len(rows), len(known), sum(row["pass_quality"] for row in known)
-    low, high = Fraction(a), Fraction(a + n - m)
+def share_of(n: Fraction, known: list[Row], design: Design, *, enough: bool) -> Sample:
+    """What labels show of a stratum of `n` requests."""
+    m, a = len(known), sum(row["pass_quality"] for row in known)
+    low, high = Fraction(a), a + n - m
     if not enough:
-        return Sample(Fraction(n), low, high, _unsampled(Fraction(n), low, high, design))
+        return Sample(n, low, high, _unsampled(n, low, high, design))
     rate = Fraction(a, m)
-    size = inf if m == n else m * (n - 1) / (n - m) / design.effect
-    variance = n**2 * rate * (1 - rate) / (m - 1) * (1 - Fraction(m, n)) * Fraction(design.effect) if m > 1 else 0
-    return Sample(Fraction(n), low, high, n * rate, size, float(variance), rate)
+    size = inf if m >= n else m * float(n - 1) / float(n - m) / design.effect
+    variance = n**2 * rate * (1 - rate) / (m - 1) * (1 - m / n) * Fraction(design.effect) if m > 1 else 0
+    return Sample(n, low, high, n * rate, size, float(variance), rate)
 
 
 def _token_sample(rows: list[Row], known: list[Row], design: Design, enough: bool) -> Sample:
@@ -186,7 +196,7 @@ def _tokens(rows: Iterable[Row]) -> Fraction:
     return Fraction(sum(row["output_tokens"] or 0 for row in rows))
 
 
-def _total(samples: list[Sample]) -> dict[str, Any]:
+def total(samples: list[Sample]) -> dict[str, Any]:
     """Estimate, bounds and interval of a sum of strata."""
     unsure = [sample for sample in samples if sample.uncertain]
     sure = [sample.ends for sample in samples if not sample.uncertain]

@@ -30,12 +30,8 @@ class Fleet:
     labels: list[Row] = field(default_factory=list)
     readings: list[Row] = field(default_factory=list)
     bills: list[list[Row]] = field(default_factory=list)  # file by file
+    exports: dict[str, list[Row]] = field(default_factory=dict)  # lines of each exported bill by file
     prices: dict[str, dict[str, str]] = field(default_factory=dict)  # model -> USD per input, cached, output token
-
-    @property
-    def cost_records(self) -> list[Row]:
-        """Every line of every bill."""
-        return [row for bill in self.bills for row in bill]
 
     @property
     def workloads(self) -> Row:

@@ -8,6 +8,7 @@ from typing import Any
 
 from oracle.emit import Replica, Stage, request_on
 from oracle.fleet import HOUR, MIDNIGHT_NS, Fleet, Row, S
+from oracle.invoice import invoice
 from oracle.judge import EVALUATORS, labels_of
 from oracle.spend import spend
 
@@ -22,6 +23,7 @@ def random_fleet(seed: int) -> Fleet:
         fleet.records += [record for records in tries for record in records]
         fleet.labels += labels_of(chance, tries)
     spend(chance, stage, fleet)
+    invoice(chance, stage, fleet)
     _sample(chance, stage, fleet)
     return fleet
 

@@ -3,28 +3,33 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
-from math import inf
 from typing import Any
 
+from oracle.estimate import Design, Sample, design_effect, drawn_together, share_of, strata_of, total
 from oracle.fleet import Fleet, Row
 from oracle.labels import label_passed
-from oracle.quantiles import wilson
 from oracle.slices import window_of
 
 Key = tuple[Any, ...]  # window in Unix seconds, its length, workload, model, evaluator, label
+Judged = dict[str, bool]  # by request key, whether it passed
 
 
 def quality(fleet: Fleet, requests: list[Row]) -> dict[Key, Row]:
     """Rows of relation `quality`."""
-    answers: dict[Key, int] = defaultdict(int)
-    judged: dict[Key, list[bool]] = defaultdict(list)
+    answers: dict[Key, list[Row]] = defaultdict(list)
+    judged: dict[Key, Judged] = defaultdict(dict)
     for row in requests:
         for window_s in fleet.settings["windows_s"] if row["pass_success"] else ():
             of = (window_of(row["ended_at"], window_s), window_s, row["workload"], row["model"] or "unknown")
-            answers[of] += 1
+            answers[of].append(row)
             for evaluator, label, passed in _judgements(fleet, row):
-                judged[*of, evaluator, label].append(passed)
-    return {key: _row(fleet, key, passed, answers[key[:4]], judged) for key, passed in judged.items()}
+                judged[*of, evaluator, label][row["request_key"]] = passed
+    found = {}
+    for key, own in judged.items():
+        settings = fleet.workloads.get(key[2], {}).get("quality") or {}
+        of_all = judged[*key[:5], None]
+        found[key] = _row(answers[key[:4]], own, of_all, key[1], settings.get("sampling", "random"))
+    return found
 
 
 def _judgements(fleet: Fleet, request: Row) -> Iterator[tuple[str | None, str | None, bool]]:
@@ -40,12 +45,35 @@ def _judgements(fleet: Fleet, request: Row) -> Iterator[tuple[str | None, str | 
                 yield evaluator, label["label"], passed
 
 
-def _row(fleet: Fleet, key: Key, passed: list[bool], answered: int, judged: dict[Key, list[bool]]) -> Row:
-    drawn, of_evaluator = len(passed), len(judged[*key[:5], None])
-    population = Fraction(answered * drawn, of_evaluator)
-    size = inf if population <= drawn else float(drawn * (population - 1) / (population - drawn))
-    rate = Fraction(sum(passed), drawn)
-    settings = fleet.workloads.get(key[2], {}).get("quality") or {}
-    ends = (None, None) if settings.get("sampling") == "none" else wilson(float(rate), size)
-    counts = {"answered": answered, "judged": drawn, "passed": sum(passed), "pass_ratio": rate}
-    return {**counts, "pass_ci_low_ratio": ends[0], "pass_ci_high_ratio": ends[1]}
+def _row(answers: list[Row], own: Judged, of_all: Judged, window_s: int, sampling: str) -> Row:
+    """`own` are an evaluator's judgements with one label, or all that it made, `of_all`."""
+    counts = {"answered": len(answers), "judged": len(own), "passed": sum(own.values())}
+    if sampling == "none":
+        ends = (sum(own.values()), sum(own.values()) + len(answers) - len(of_all))
+        low, high = (Fraction(end, len(own) + len(answers) - len(of_all)) for end in ends)
+        return {**counts, "pass_ratio": None, "pass_ci_low_ratio": low, "pass_ci_high_ratio": high}
+    samples = _samples(answers, own, of_all, window_s, sampling)
+    population = float(sum(sample.population for sample in samples))
+    found = total(samples)
+    ratio = float(found[""]) / population
+    low, high = min(ratio, found["ci_low"] / population), max(ratio, found["ci_high"] / population)
+    return {**counts, "pass_ratio": ratio, "pass_ci_low_ratio": low, "pass_ci_high_ratio": high}
+
+
+def _samples(answers: list[Row], own: Judged, of_all: Judged, window_s: int, sampling: str) -> list[Sample]:
+    """Strata are those of all that the evaluator judged, and so is how far its labels come by session."""
+    marked = [row | {"pass_quality": of_all.get(row["request_key"])} for row in answers]
+    judged = [row for row in marked if row["pass_quality"] is not None]
+    mine = [row for row in judged if row["request_key"] in own]
+    rate = Fraction(sum(own.values()), len(own))
+    effect = design_effect(mine, sum(own.values()), drawn_together(marked, judged, sampling))
+    strata, differs = strata_of(marked, window_s)
+    samples = []
+    for stratum in strata:
+        drawn = sum(row["pass_quality"] is not None for row in stratum)
+        known = [row for row in stratum if row["request_key"] in own]
+        if own is of_all or known:
+            n = Fraction(len(stratum)) if own is of_all else Fraction(len(stratum) * len(known), drawn)
+            enough = len(known) >= (2 if differs else 1)
+            samples.append(share_of(n, known, Design("estimate", rate, effect), enough=enough))
+    return samples

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 
+from oracle.bills import cost_records
 from oracle.fleet import DAY, HOUR, Fleet, Row, S, exact
-from oracle.replicas import RANKS, Replicas, names_request, period, usd_in
+from oracle.replicas import RANKS, Replicas, is_overhead, names_request, period, usd_in
 from oracle.spans import Span, length, overlap
 from oracle.step import Step, best
 from oracle.work import part_of, shares_of
@@ -41,7 +42,8 @@ class Ledger:
 
     def __init__(self, fleet: Fleet, attempts: list[Row], requests: list[Row], observed: Span) -> None:
         self.fleet, self.attempts, self.requests = fleet, attempts, requests
-        self.replicas = Replicas(fleet, attempts)
+        self.records = cost_records(fleet)
+        self.replicas = Replicas(fleet, attempts, self.records)
         self.step_ns = fleet.settings.get("costs", {}).get("step_s", 300) * S
         self.days = (observed[0] // DAY * DAY, observed[1] // DAY * DAY + DAY)
         self.buckets = {
@@ -100,7 +102,7 @@ class Ledger:
         """Attempts that are bought by the token, and what their models are billed."""
         here = [a for a in self.attempts if _is_in(a, step.span) and not self._runs(a, step)]
         billed: dict[str, list[Row]] = defaultdict(list)
-        for record in self.fleet.cost_records:
+        for record in self.records:
             if self._is_for_model(record) and overlap(period(record), step.span):
                 billed[record["model"]].append(record)
         for model, records in billed.items():
@@ -144,7 +146,7 @@ class Ledger:
 
     def _named(self, span: Span) -> Iterator[Row]:
         """Records that name a request or a session, in the bucket of each verdict."""
-        for record in self.fleet.cost_records:
+        for record in self.records:
             if not names_request(record) or not overlap(period(record), span):
                 continue
             usd, found = usd_in(record, [span]), self._judged(record)
@@ -164,11 +166,16 @@ class Ledger:
 
     def _of_nobody(self, span: Span) -> Iterator[Row]:
         """Overhead, which windows share, and what is billed to nothing that telemetry knows."""
-        for record in self.fleet.cost_records:
-            if record["basis"] == "overhead" and not names_request(record) and overlap(period(record), span):
+        for record in self.records:
+            if is_overhead(record) and not names_request(record) and overlap(period(record), span):
                 yield _row("overhead", usd_in(record, [span]), Fraction(0), 0, **_scope(record), record=record)
+        others: dict[tuple[str | None, ...], list[Row]] = defaultdict(list)
         for record in self.replicas.charged(span[0] // HOUR)[2]:
             if not self._is_for_model(record) and overlap(period(record), span):
+                named = tuple(record.get(name) for name in ("replica", "pool", "model"))
+                others[named if any(named) else (record["cost_id"],)].append(record)
+        for records in others.values():
+            for record in best(records):
                 yield _row("unattributed", usd_in(record, [span]), Fraction(0), 0, **_scope(record), record=record)
 
 

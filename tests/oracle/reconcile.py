@@ -3,7 +3,7 @@
 from collections import defaultdict
 from fractions import Fraction
 
-from oracle.fleet import DAY, Fleet, Row, S
+from oracle.fleet import DAY, Row, S
 from oracle.ledger import Ledger
 from oracle.replicas import period, usd_in
 
@@ -14,10 +14,10 @@ BUCKETS = (
 Key = tuple[int, str, str]  # day in Unix seconds, source, basis
 
 
-def reconciliation(fleet: Fleet, account: Ledger) -> dict[Key, Row]:
+def reconciliation(account: Ledger) -> dict[Key, Row]:
     """Rows of relation `reconciliation`."""
     billed: dict[Key, Fraction] = defaultdict(Fraction)
-    for record in fleet.cost_records:
+    for record in account.records:
         begin, end = period(record)
         for day in range(begin // DAY, (end - 1) // DAY + 1):
             billed[_key(record, day * DAY)] += usd_in(record, [(day * DAY, (day + 1) * DAY)])
@@ -26,7 +26,7 @@ def reconciliation(fleet: Fleet, account: Ledger) -> dict[Key, Row]:
 
 
 def _key(record: Row, ns: int) -> Key:
-    return ns // DAY * DAY // S, record.get("dialect", "bills"), record["basis"]
+    return ns // DAY * DAY // S, record["dialect"], record["basis"]
 
 
 def _spent(account: Ledger) -> dict[tuple[Key, str], Fraction]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import judgements, ledger, reconcile, sessions, waste, windows
+from oracle import bills, judgements, ledger, reconcile, sessions, waste, windows
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
 from oracle.fleet import LATENCIES, Fleet, Row, S
 from oracle.slices import DIMENSIONS, Key, Slices
@@ -144,7 +144,18 @@ def reconciliation(workspace: Workspace, truth: Truth, found: Comparison) -> Non
     if truth.is_told_everything:
         sql = "SELECT *, epoch(day_start)::BIGINT AS day_at FROM reconciliation"
         published = keyed(rows(workspace, sql), "day_at", "dialect", "basis")
-        found.rows("reconciliation", published, reconcile.reconciliation(truth.fleet, truth.account))
+        found.rows("reconciliation", published, reconcile.reconciliation(truth.account))
+
+
+def unused_cost_lines(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation unused_cost_lines: which lines of exported bills, each once however often it was exported, and why."""
+    sql = "SELECT * REPLACE (epoch_ns(period_start) AS period_start) FROM unused_cost_lines WHERE dialect = 'focus'"
+    names = ("line", "sub_account", "amount", "currency", "service", "period_start")
+    computed = {
+        (number, *(line[name] for name in names[1:])): {"reason": reason}
+        for number, line, reason in bills.unused_lines(truth.fleet)
+    }
+    found.rows("unused_cost_lines", keyed(rows(workspace, sql), *names), computed)
 
 
 def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -215,6 +226,7 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     quality,
     cost_ledger,
     reconciliation,
+    unused_cost_lines,
     waste_rows,
     session_rows,
     accepted_units,

@@ -26,7 +26,7 @@ class Known:
 class Replicas:
     """The replicas that telemetry knows, by their names."""
 
-    def __init__(self, fleet: Fleet, attempts: list[Row]) -> None:
+    def __init__(self, fleet: Fleet, attempts: list[Row], records: list[Row]) -> None:
         self.fleet = fleet
         self.attempts: dict[str, list[Row]] = defaultdict(list)
         for attempt in attempts:
@@ -42,7 +42,7 @@ class Replicas:
         pause = int(exact(fleet.settings.get("staleness_s", 300)) * S)  # type: ignore[operator]
         self.seen = {name: union(self._signs(name), pause) for name in self.names}
         self.busy = {name: union(spans_of(self.attempts.get(name, []))) for name in self.names}
-        self.records = [row for row in fleet.cost_records if row["basis"] in RANKS and not names_request(row)]
+        self.records = [row for row in records if not is_overhead(row) and not names_request(row)]
 
     def _shown(self, name: str) -> dict[int, Known]:
         """By hour, what attempts under way in it and readings show of a replica."""
@@ -132,6 +132,14 @@ def _nearest(shown: dict[int, Known], hour: int) -> Known | None:
 def names_request(record: Row) -> bool:
     """Whether a cost record names a request or a session."""
     return bool(record.get("request_key") or record.get("session_id"))
+
+
+def is_overhead(record: Row) -> bool:
+    """Whether a cost record that names no request is for requests, not for what serves them."""
+    serves = any(record.get(name) for name in ("replica", "pool", "model"))
+    return record["basis"] == "overhead" or (
+        not serves and any(record.get(name) for name in ("workload", "route", "tenant"))
+    )
 
 
 def spans_of(attempts: Iterable[Row]) -> Iterable[Span]:
