@@ -127,10 +127,18 @@ CREATE OR REPLACE TEMP MACRO wilson(p, n, z := 1.959963984540054) AS {
 };
 CREATE OR REPLACE TEMP MACRO around(x, variance) AS
     {value: x, low: x - 1.959963984540054 * sqrt(variance), high: x + 1.959963984540054 * sqrt(variance)};
--- An estimate {scale, value, variance, df, size, below, above} as {value, low, high}, `t` standard errors wide: a share by
--- Wilson at the size that it is worth, a cost on the log scale; below and above, by how far what nobody judged may move it.
+-- A share by Wilson at the size that it is worth; over several strata {part, value, size} at least by square-and-add of theirs.
+CREATE OR REPLACE TEMP MACRO share_within(e, t) AS list_transform([wilson(e.value, e.size, z := t)], lambda w: {
+    value: e.value,
+    low: least(w.low, greatest(0, e.value - sqrt(coalesce(list_sum(list_transform(e.strata,
+        lambda s: (s.part * (s.value - wilson(s.value, s.size, z := t).low)) ** 2)), 0)))),
+    high: greatest(w.high, least(1, e.value + sqrt(coalesce(list_sum(list_transform(e.strata,
+        lambda s: (s.part * (wilson(s.value, s.size, z := t).high - s.value)) ** 2)), 0))))
+})[1];
+-- An estimate {scale, value, variance, df, size, strata, below, above} as {value, low, high}, `t` standard errors wide: a cost
+-- on the log scale, a rate around itself; below and above, by how far what nobody judged may move it.
 CREATE OR REPLACE TEMP MACRO sampled_within(e, t) AS CASE
-    WHEN e.scale = 'share' THEN wilson(e.value, e.size, z := t)
+    WHEN e.scale = 'share' THEN share_within(e, t)
     WHEN e.scale = 'cost' AND e.value > 0 THEN {
         value: e.value,
         low: e.value * exp(-t * sqrt(e.variance) / e.value),

@@ -110,7 +110,7 @@ def fleet(seed: int, workloads: int, groups: Sequence[Group], labelled: float, s
     return Fleet(joined, passed, is_labelled, sampling)
 
 
-def _part(  # noqa: PLR0913, PLR0917
+def _part(  # noqa: PLR0917
     random: np.random.Generator, workload: str, name: str, group: Group, hour: int, labelled: float, sampling: str
 ) -> dict[str, np.ndarray]:
     number = np.arange(group.requests)

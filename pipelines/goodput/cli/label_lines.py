@@ -29,7 +29,7 @@ def print_plan(made: Plan, output: Path | None, lateness: timedelta, out: Consol
     out.print("width: of the 95 % interval of goodput_ratio, from end to end")
     out.print()
     for row in made.provenance:
-        for line in _remarks(row, made.drawn[row["workload"]]):
+        for line in _remarks(row, made.drawn[row["workload"]], asked.part_s // 3600):
             out.print(f"{plain(row['workload'])}: {line}")
     if not drawn:
         out.print("Nothing is to be judged: the intervals are as narrow as that.")
@@ -51,8 +51,8 @@ def _line(row: Row) -> Iterator[object]:
     yield from (row[name] for name in ("need_label", "labelled", "width_now", "to_draw", "expected_width"))
 
 
-def _remarks(row: Row, drawn: Drawn) -> Iterator[str]:
-    yield _strata(row, drawn)
+def _remarks(row: Row, drawn: Drawn, part_h: int) -> Iterator[str]:
+    yield _strata(drawn, "hour" if part_h == 1 else f"{part_h} hours")
     yield _labels(row)
     if row["unlabelled"] != "estimate":
         yield f'unlabelled = "{row["unlabelled"]}" publishes bounds, so that only what is judged narrows them'
@@ -63,15 +63,18 @@ def _remarks(row: Row, drawn: Drawn) -> Iterator[str]:
         )
 
 
-def _strata(row: Row, drawn: Drawn) -> str:
+def _strata(drawn: Drawn, part: str) -> str:
+    """What the strata are, and why no finer ones."""
     whole, cells = drawn.to_draw[WHOLE], drawn.to_draw.get(CELL)
     if cells is None:
-        return "whole sessions are drawn; they pass through routes and hours, so all of them are one stratum"
+        return "whole sessions are drawn; they pass through routes and hours, so that all of them are one stratum"
     if drawn.design == CELL:
-        return f"drawn by model, pool, route and time, more where labels vary more: as one stratum it would be {whole}"
+        return (
+            f"drawn by model, pool, route and {part}, more where labels vary more; as one stratum it would take {whole}"
+        )
     if not whole:
         return "as narrow as that already"
-    return f"drawn as one stratum: by model, pool, route and time it would be {cells} instead of {whole}"
+    return f"drawn as one stratum, which takes {whole} labels; by model, pool, route and {part} it would take {cells}"
 
 
 def _labels(row: Row) -> str:

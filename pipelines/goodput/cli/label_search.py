@@ -16,7 +16,7 @@ _TRIALS = 24  # shares that are tried at once
 _ROUNDS = 4  # each looks closer between two of the shares before: to 1 in 25,000
 _LEAST_SHARE = 1e-6
 _REDRAWN = 12  # times at most
-_LEAST_MORE = 1.01
+_LEAST_MORE = 0.01  # a step, each larger than the one before: together they draw twice as many
 _ROUNDING = 1e-12
 _ESTIMATED = ("label_strata", "estimated_strata", "estimated_windows", "supposed_widths")
 # What the estimator reads beside labels. How labels of a plan are drawn is known, whatever others were.
@@ -55,12 +55,12 @@ class Drawn:
 def draw(connection: duckdb.DuckDBPyConnection, width: float) -> dict[str, Drawn]:
     """Draw of each workload the fewest labels that keep a width.
 
-    Makes `drawn_units`, and `supposed_widths` with them (trial 1) and without (trial 0). The connection has `plan_cells`,
-    `plan_draws`, `plan_pairs`, `plan_rules` and `plan_units`.
+    Makes `drawn_units`, and `supposed_widths` with them (trial 1) and without (trial 0). The connection has
+    `plan_cells`, `plan_draws`, `plan_pairs`, `plan_rules` and `plan_units`.
     """
     connection.execute(_GIVEN)
     drawn = _fewest(connection, width)
-    for _ in range(_REDRAWN):
+    for step in range(1, _REDRAWN + 1):
         _suppose(connection, [(name, each.design, 1, each.share) for name, each in drawn.items()])
         for relation in ("drawn_units", "planned_cells"):
             compute(connection, relation)
@@ -68,13 +68,13 @@ def draw(connection: duckdb.DuckDBPyConnection, width: float) -> dict[str, Drawn
         wide = {row["workload"]: row["width"] for row in rows(connection, _WIDER, {"width": width + _ROUNDING})}
         if not wide:
             break
-        drawn |= {name: _more(drawn[name], found / width) for name, found in wide.items()}
+        drawn |= {name: _more(drawn[name], max(1 + _LEAST_MORE * step, found / width)) for name, found in wide.items()}
     return drawn
 
 
-def _more(drawn: Drawn, wider: float) -> Drawn:
+def _more(drawn: Drawn, times: float) -> Drawn:
     """A larger share, where cells came out so unlike by chance that the estimator will take them for strata."""
-    return replace(drawn, share=min(1.0, drawn.share * max(_LEAST_MORE, wider)))
+    return replace(drawn, share=min(1.0, drawn.share * times))
 
 
 def _fewest(connection: duckdb.DuckDBPyConnection, width: float) -> dict[str, Drawn]:

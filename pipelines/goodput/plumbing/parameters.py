@@ -204,6 +204,18 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("first_at", "last_at"), _INSTANT),
         ],
     ),
+    "plan_trials": _parameter(
+        "Shares of what a sampling plan can draw, each tried for a workload as one stratum (whole) or by cell (cell).",
+        [("workload", _TEXT), ("slice", _TEXT), ("trial", _INT), ("share", _FLOAT)],
+    ),
+    "supposed_cells": _parameter(
+        "Labels that a sampling plan supposes: the cells of one trial or plan, with how many labels each is to have.",
+        [
+            *_columns(("slice", *_DIMENSIONS), _TEXT),
+            *_columns(("trial", "start_s", "part_s", "offered", "need", "labelled", "passed"), _INT),
+            *_columns(("rate", "taken"), _FLOAT),
+        ],
+    ),
     "side_rows": _parameter(
         "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`;"
         " `is_known`), and that in the workload that is asked for (`side`), beside their other columns.",

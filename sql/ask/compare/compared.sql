@@ -18,6 +18,8 @@ WITH estimates AS (
 paired AS (
     SELECT
         metric, ordinal, a.estimate AS a, b.estimate AS b,
+        student_beyond(a.estimate.df, 0.025) AS t_a,
+        student_beyond(b.estimate.df, 0.025) AS t_b,
         student_beyond(welch_df(a.estimate, b.estimate), 0.025) AS t
     FROM (FROM estimates WHERE side = 'A') AS a
     JOIN (FROM estimates WHERE side = 'B') AS b USING (metric, ordinal)
@@ -26,14 +28,14 @@ paired AS (
 measured AS (
     SELECT
         metric, ordinal,
-        estimated_within(a, student_beyond(a.df, 0.025)) AS a,
-        estimated_within(b, student_beyond(b.df, 0.025)) AS b,
+        estimated_within(a, t_a) AS a,
+        estimated_within(b, t_b) AS b,
         estimates_apart(a, b, t) AS apart,
         CASE WHEN metric IN ('goodput_ratio', 'quality_ratio', 'cost_per_accepted_usd') THEN {
             variance: a.variance + b.variance,
             label_variance: a.label_variance + b.label_variance,
             drawn_variance: a.drawn_variance + b.drawn_variance,
-            is_judged: a.below + b.below + a.above + b.above = 0
+            is_judged: coalesce(a.below + a.above + b.below + b.above = 0, false)
         } END AS sampled
     FROM paired
     UNION ALL
@@ -48,8 +50,18 @@ decided AS (
             WHEN apart.low > 0 THEN CASE WHEN ordinal < 5 THEN 'B' ELSE 'A' END
             WHEN apart.high < 0 THEN CASE WHEN ordinal < 5 THEN 'A' ELSE 'B' END
             ELSE 'not distinguishable'
-        END AS better
+        END AS better,
+        -- how far the interval reaches from the difference to 0 and beyond
+        CASE WHEN better = 'not distinguishable' AND sampled IS NOT NULL
+            THEN CASE WHEN apart.value > 0 THEN apart.value - apart.low ELSE apart.high - apart.value END END AS reach,
+        abs(apart.value) <= 0.01 * reach AS is_alike,
+        CASE WHEN NOT is_alike AND sampled.is_judged THEN (reach / apart.value) ** 2 END AS times_as_long,
+        -- the part of the variance that has to go; labels that are not there yet have no more than label_variance of it
+        (1 - 1 / times_as_long) * sampled.variance AS excess
     FROM measured
+),
+judged AS (
+    SELECT sum(labelled) AS labelled, sum(need - labelled) AS unlabelled FROM compared_sides
 )
 SELECT
     metric,
@@ -58,6 +70,11 @@ SELECT
     apart.value AS difference,
     apart.low AS difference_ci_low,
     apart.high AS difference_ci_high,
-    better
+    better,
+    CASE WHEN is_alike THEN greatest(-apart.low, apart.high) END AS alike_within,
+    CASE WHEN excess <= sampled.label_variance
+        THEN least(unlabelled, ceil(labelled * excess / (sampled.drawn_variance - excess)))::BIGINT END AS more_labels,
+    times_as_long
 FROM decided
+CROSS JOIN judged
 ORDER BY ordinal, split_part(metric, '_', 2) <> 'ttft', split_part(metric, '_', 2) <> 'tpot', metric

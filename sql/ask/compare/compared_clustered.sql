@@ -14,7 +14,7 @@ summed AS (
         any_value(t.n) AS n,
         count(*) FILTER (WHERE u.is_judged) AS draws,
         sum_steady((u.estimate - u.n * t.estimate / t.n) ** 2) AS estimate_squares,
-        sum_steady(u.quality ** 2) / any_value(t.need_of_all) ** 2 AS quality_squares
+        sum_steady(u.quality ** 2) / any_value(t.mixed) ** 2 AS quality_squares
     FROM units AS u
     JOIN compared_totals AS t USING (side, dimension, place)
     GROUP BY ALL

@@ -63,10 +63,12 @@ varied AS (
         UNION ALL
         SELECT side, kind, 'loaded', loaded_units, loaded_squares FROM spread
     )
-    WHERE kind = 'request' OR units > 1
+    JOIN (SELECT side, n FROM compared_sides) USING (side)
+    -- requests that are all by themselves in their sessions are independent
+    WHERE kind = 'request' OR units > 1 AND (kind = 'window' OR units < n)
 ),
 widest AS (
-    SELECT side, metric, arg_max({variance: variance, df: df}, variance * student_beyond(df, 0.025) ** 2) AS wide
+    SELECT side, metric, arg_max({variance: variance, df: df}, [variance * student_beyond(df, 0.025) ** 2, df]) AS wide
     FROM varied
     GROUP BY side, metric
 ),
@@ -75,7 +77,7 @@ estimates AS (
         p.side, w.metric,
         CASE w.metric WHEN 'direct' THEN p.direct_each ELSE p.loaded_each END AS each,
         {
-            scale: 'cost', value: each, variance: w.wide.variance / p.estimate ** 2, df: w.wide.df, size: NULL::DOUBLE,
+            scale: 'cost', value: each, variance: w.wide.variance / p.estimate ** 2, df: w.wide.df, size: NULL, strata: [],
             below: 0,
             -- what nobody judged counts as accepted, and may not be
             above: CASE WHEN p.unjudged = 0 THEN 0 ELSE each * ratio(p.unjudged, p.estimate - p.unjudged) END,

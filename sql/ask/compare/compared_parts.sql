@@ -11,12 +11,12 @@ bounds AS (
     SELECT dimension, list_distinct(quantile_disc(tokens, [0.25, 0.5, 0.75, 0.95])) AS bounds FROM sized GROUP BY dimension
 )
 SELECT
-    side, workload, request_key, session_id, start_s, is_accepted, needs_label, passed, cost_usd,
+    side, workload, cell, request_key, session_id, start_s, is_accepted, needs_label, passed, cost_usd,
     'all' AS dimension, 0 AS place, NULL AS tokens
 FROM compared_requests
 UNION ALL
 SELECT
-    side, workload, request_key, session_id, start_s, is_accepted, needs_label, passed, cost_usd,
+    side, workload, cell, request_key, session_id, start_s, is_accepted, needs_label, passed, cost_usd,
     dimension, len(list_filter(bounds, lambda bound: bound < tokens)), tokens
 FROM sized
 JOIN bounds USING (dimension)

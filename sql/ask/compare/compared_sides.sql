@@ -29,13 +29,13 @@ SELECT
         scale: 'rate', value: succeeded / time_s,
         variance: CASE WHEN succeeded_variance * widening > succeeded_floor THEN succeeded_variance ELSE succeeded_floor END / time_s ** 2,
         df: CASE WHEN succeeded_variance * widening > succeeded_floor THEN windows - 1 ELSE 'infinity'::DOUBLE END,
-        size: NULL::DOUBLE, below: 0, above: 0, label_variance: 0, drawn_variance: 0
+        size: NULL, strata: [], below: 0, above: 0, label_variance: 0, drawn_variance: 0
     } AS throughput_rps,
     {
         scale: 'rate', value: estimate / time_s,
         variance: CASE WHEN estimate_variance * widening > estimate_floor THEN estimate_variance ELSE estimate_floor END / time_s ** 2,
         df: CASE WHEN estimate_variance * widening > estimate_floor THEN windows - 1 ELSE 'infinity'::DOUBLE END,
-        size: NULL::DOUBLE, below: unjudged / time_s, above: 0,
+        size: NULL, strata: [], below: unjudged / time_s, above: 0,
         label_variance: label_variance / time_s ** 2, drawn_variance: drawn_variance / time_s ** 2
     } AS goodput_rps
 FROM floors

@@ -18,13 +18,21 @@ paired AS (
     JOIN (FROM estimates WHERE side = 'B') AS b USING (dimension, place, metric)
     WHERE dimension <> 'all' AND a.estimate IS NOT NULL AND b.estimate IS NOT NULL
 ),
+wide AS (
+    SELECT
+        *,
+        student_beyond(a.df, tail) AS t_a,
+        student_beyond(b.df, tail) AS t_b,
+        student_beyond(welch_df(a, b), tail) AS t
+    FROM paired
+),
 measured AS (
     SELECT
         *,
-        estimated_within(a, student_beyond(a.df, tail)) AS within_a,
-        estimated_within(b, student_beyond(b.df, tail)) AS within_b,
-        estimates_apart(a, b, student_beyond(welch_df(a, b), tail)) AS apart
-    FROM paired
+        estimated_within(a, t_a) AS within_a,
+        estimated_within(b, t_b) AS within_b,
+        estimates_apart(a, b, t) AS apart
+    FROM wide
 )
 SELECT
     dimension, from_tokens, to_tokens,

@@ -15,18 +15,20 @@ summed AS (
         workload,
         sum(need * (need - 1)) AS pairs,
         sum(labelled * (labelled - 1)) AS labelled_pairs,
+        sum(passed * (labelled - 1)) AS passed_pairs,
+        sum(passed * (passed - 1)) AS both_passed_pairs,
         sum(2 * labelled * (need - labelled)) AS half_labelled_pairs,
         sum(need - 1) AS followers,
         sum(greatest(labelled - 1, 0)) AS labelled_followers,
         ratio(sum(passed), sum(labelled)) AS rate,
-        sum(passed * (passed - 1)) - 2 * rate * sum(passed * (labelled - 1)) + rate ** 2 * labelled_pairs AS together,
+        alike_in_sessions(rate, labelled_pairs, passed_pairs, both_passed_pairs) AS alike,
         labelled_pairs / avg(need * (need - 1)) AS labelled_sessions,
         -- where all or none pass, labels say nothing of likeness
-        coalesce(ratio(together, labelled_pairs * rate * (1 - rate)), 1) AS seen
+        coalesce(ratio(alike, labelled_pairs * rate * (1 - rate)), 1) AS seen
     FROM sessions
     GROUP BY workload
 )
 SELECT
-    workload, pairs, labelled_pairs, half_labelled_pairs, followers, labelled_followers,
+    workload, pairs, labelled_pairs, passed_pairs, both_passed_pairs, half_labelled_pairs, followers, labelled_followers,
     least(1, greatest(0, shrunk(labelled_sessions * seen, labelled_sessions, 1))) AS likeness
 FROM summed

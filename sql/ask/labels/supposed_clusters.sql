@@ -13,13 +13,13 @@ WITH counted AS (
 ),
 paired AS (
     SELECT
-        c.* EXCLUDE (drawn), p.pairs, p.likeness,
+        c.* EXCLUDE (drawn), p.pairs, p.labelled_pairs, p.passed_pairs, p.both_passed_pairs, p.likeness,
         p.labelled_followers + CASE WHEN r.by_session THEN coalesce(drawn, 0) * (p.followers - p.labelled_followers) ELSE 0 END
             AS followers,
-        p.labelled_pairs + coalesce(CASE
+        coalesce(CASE
             WHEN r.by_session THEN drawn * (p.pairs - p.labelled_pairs)
             ELSE drawn * p.half_labelled_pairs + drawn ** 2 * (p.pairs - p.labelled_pairs - p.half_labelled_pairs)
-        END, 0) AS labelled_pairs
+        END, 0) AS more_pairs
     FROM counted AS c
     JOIN plan_pairs AS p USING (workload)
     JOIN plan_rules AS r USING (workload)
@@ -27,7 +27,8 @@ paired AS (
 SELECT
     slice, slice_value, window_s, start_s,
     workload AS k_workload, NULL::VARCHAR AS k_model, NULL::VARCHAR AS k_pool, NULL::VARCHAR AS k_route,
-    workload, pairs, labelled_pairs, followers,
-    rate * labelled_pairs AS passed_pairs,
-    labelled_pairs * (rate ** 2 + likeness * rate * (1 - rate)) AS both_passed_pairs
+    workload, pairs, followers,
+    labelled_pairs + more_pairs AS labelled_pairs,
+    passed_pairs + rate * more_pairs AS passed_pairs,
+    both_passed_pairs + (rate ** 2 + likeness * rate * (1 - rate)) * more_pairs AS both_passed_pairs
 FROM paired

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from itertools import chain
 
-from measure.interval_drill import compared_sides, disruption_events, frontier_points, goodput_windows
+from measure.interval_drill import compared_scenarios, disruption_events, frontier_points, goodput_windows
 from measure.interval_drill.line import HEADING, Line
 
 
@@ -15,7 +15,7 @@ def lines() -> Iterator[Line]:
         goodput_windows.lines(goodput_windows.SCENARIOS),
         disruption_events.lines(),
         frontier_points.lines(),
-        compared_sides.lines(),
+        compared_scenarios.lines(),
     )
 
 
