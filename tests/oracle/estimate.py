@@ -83,8 +83,8 @@ def _of_workload(rows: list[Row], policy: str, window_s: int, has_quality: bool)
     passed = sum(row["pass_quality"] for row in labelled)
     rate = Fraction(passed, len(labelled)) if labelled and policy == "estimate" else None
     design = Design(policy, rate, _design_effect(needing, labelled, passed))
-    strata, differs = _strata(needing, window_s)
-    for stratum in strata:
+    found, differs = strata(needing, window_s)
+    for stratum in found:
         known = [row for row in stratum if row["pass_quality"] is not None]
         enough = policy == "estimate" and len(known) >= (2 if differs else 1)
         yield (
@@ -93,12 +93,16 @@ def _of_workload(rows: list[Row], policy: str, window_s: int, has_quality: bool)
         )
 
 
-def _strata(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
+def cell_of(row: Row, at_s: int, window_s: int) -> Hashable:
+    """Where and in which part of the window something was."""
+    return row["model"], row["pool"], row["route"], at_s // max(window_s // 24, min(window_s, 300))
+
+
+def strata(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
     """A workload's cells where their label rates differ, and whether they do."""
     cells: dict[Hashable, list[Row]] = defaultdict(list)
-    part_s = max(window_s // 24, min(window_s, 300))
     for row in needing:
-        cells[row["model"], row["pool"], row["route"], row["ended_at"] // S // part_s].append(row)
+        cells[cell_of(row, row["ended_at"] // S, window_s)].append(row)
     counts = [(len(cell), sum(row["pass_quality"] is not None for row in cell)) for cell in cells.values()]
     need, labelled = (sum(numbers) for numbers in zip(*counts, strict=True))
     if labelled in {0, need}:

@@ -1,11 +1,12 @@
 """Where money went by window, slice and bucket: docs/semantics.md#idle-time, #overhead, #unlabelled-cost."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from oracle.fleet import Fleet, Row
+from oracle.estimate import cell_of, strata
+from oracle.fleet import Fleet, Row, S
 from oracle.ledger import bucket_of
 from oracle.windows import DIMENSIONS, Key, slice_keys, window_of
 
@@ -14,15 +15,11 @@ FREE = ("idle", "overhead", "unattributed")
 NOTHING: Amount = {"usd": None, "measured_usd": None, "direct_usd": None, "gpu_s": Fraction(0), "tokens": Fraction(0)}
 
 
-def loaded(fleet: Fleet, ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, list[Row]]:
+def loaded(fleet: Fleet, ledger: list[Row], ended: dict[int, list[Row]], window_s: int) -> dict[int, list[Row]]:
     """The ledger of each window with its idle time and overhead on those who carry them."""
     by_window: dict[int, list[Row]] = defaultdict(list)
     for row in ledger:
         by_window[window_of(row["step_ns"], window_s)].append(row)
-    ended: dict[int, list[Row]] = defaultdict(list)
-    for request in requests:
-        if request["ended_at"] is not None:
-            ended[window_of(request["ended_at"], window_s)].append(request)
     return {start: _carried(rows, ended.get(start, [])) for start, rows in by_window.items()}
 
 
@@ -58,38 +55,67 @@ def _part(row: Row, by: Row, part: Fraction) -> Row:
     return {**row, **{name: by[name] for name in DIMENSIONS}, **amounts, "direct_usd": None}
 
 
-def _divided(fleet: Fleet, rows: list[Row]) -> list[Row]:
+def _divided(fleet: Fleet, rows: list[Row], ended: list[Row], window_s: int) -> list[Row]:
     """Rows with unlabelled cost divided into accepted and rejected, as the labelled cost of its workload is."""
     found = []
-    shares = {name: _share(rows, name, workload) for name, workload in fleet.settings["workloads"].items()}
+    workloads = fleet.settings["workloads"]
+    gated = {name: workload["quality"] for name, workload in workloads.items() if workload.get("quality") is not None}
+    shares = {name: _share(rows, name, quality, ended, window_s) for name, quality in gated.items()}
     for row in rows:
-        share, usd = shares.get(row["workload"]), row["usd"]
+        usd = row["usd"]
         measured = row | {"measured_usd": usd}
-        if row["bucket"] != "unlabelled" or share is None or not usd:
+        if row["bucket"] != "unlabelled" or row["workload"] not in gated or not usd:
             found.append(measured)
             continue
+        share = shares[row["workload"]]
         direct = row.get("direct_usd") or Fraction(0)
-        found.append(measured | {"usd": Fraction(0), "direct_usd": Fraction(0)})
-        for bucket, part in (("accepted", share), ("rejected", 1 - share)):
+        found.append(measured if share is None else measured | {"usd": Fraction(0), "direct_usd": Fraction(0)})
+        # what nothing shows stays where it is, with bounds of both
+        for bucket, part in (("accepted", share or Fraction(0)), ("rejected", 0 if share is None else 1 - share)):
             amounts = {"usd": usd * part, "direct_usd": direct * part, "measured_usd": Fraction(0)}
             found.append({**row, **amounts, "gpu_s": Fraction(0), "tokens": Fraction(0), "bucket": bucket})
     return found
 
 
-def _share(rows: list[Row], name: str, workload: Row) -> Fraction | None:
+def _share(rows: list[Row], name: str, quality: Row, ended: list[Row], window_s: int) -> Fraction | None:
     """Which part of a workload's unlabelled cost counts as accepted; None: nothing shows it."""
-    quality = workload.get("quality")
-    if quality is None:
-        return None
     policy = quality.get("unlabelled", "estimate")
     if policy != "estimate":
         return Fraction(policy == "pass")
-    own = [row for row in rows if row["workload"] == name and row.get("direct_usd") is not None]
-    spent = {bucket: sum(r["direct_usd"] for r in own if r["bucket"] == bucket) for bucket in ("accepted", "rejected")}
-    labelled = sum(spent.values())
-    if quality.get("sampling") == "none" or min(spent.values()) < 0 or not labelled:
+    if quality.get("sampling") == "none":
         return None
-    return Fraction(spent["accepted"]) / labelled
+    own = [row for row in rows if row["workload"] == name and row.get("direct_usd") is not None]
+    of_all = _accepted_part(own)
+    needing = [row for row in ended if row["workload"] == name and row["needs_label"]]
+    cells, differs = strata(needing, window_s) if needing else ([], False)
+    spent = sum((row["direct_usd"] for row in own if row["bucket"] == "unlabelled"), Fraction(0))
+    if of_all is None or not differs or spent <= 0:
+        return of_all
+    apart = {cell_of(rows_[0], rows_[0]["ended_at"] // S, window_s) for rows_ in cells if _is_apart(rows_, window_s)}
+    found: dict[Hashable, list[Row]] = defaultdict(list)
+    for row in own:
+        cell = cell_of(row, row["step_ns"] // S, window_s)
+        found[cell if cell in apart else None].append(row)
+    rest = sum(row["pass_quality"] is not None for rows_ in cells if not _is_apart(rows_, window_s) for row in rows_)
+    accepted = Fraction(0)
+    for cell, costs in found.items():
+        part = None if cell is None and rest < 2 else _accepted_part(costs)
+        unlabelled = sum((row["direct_usd"] for row in costs if row["bucket"] == "unlabelled"), Fraction(0))
+        accepted += unlabelled * (of_all if part is None else part)
+    return min(Fraction(1), max(Fraction(0), accepted / spent))
+
+
+def _is_apart(rows: list[Row], window_s: int) -> bool:
+    """Whether a stratum is a cell with two labels or more."""
+    cells = {cell_of(row, row["ended_at"] // S, window_s) for row in rows}
+    return len(cells) == 1 and sum(row["pass_quality"] is not None for row in rows) >= 2
+
+
+def _accepted_part(rows: list[Row]) -> Fraction | None:
+    """Accepted cost of that which was judged."""
+    spent = {bucket: sum(r["direct_usd"] for r in rows if r["bucket"] == bucket) for bucket in ("accepted", "rejected")}
+    judged = sum(spent.values())
+    return Fraction(spent["accepted"]) / judged if min(spent.values()) >= 0 and judged else None
 
 
 def by_slice(rows: Iterable[Row]) -> dict[tuple[Any, ...], Amount]:
@@ -117,8 +143,13 @@ def waste(fleet: Fleet, ledger: list[Row], requests: list[Row]) -> dict[tuple[An
     """Rows of `waste` by window, slice and bucket."""
     found = {}
     for window_s in fleet.settings["windows_s"]:
-        for start, rows in loaded(fleet, ledger, requests, window_s).items():
-            for (slice_, *cut, bucket), amount in by_slice(_divided(fleet, rows)).items():
+        ended: dict[int, list[Row]] = defaultdict(list)
+        for request in requests:
+            if request["ended_at"] is not None:
+                ended[window_of(request["ended_at"], window_s)].append(request)
+        for start, rows in loaded(fleet, ledger, ended, window_s).items():
+            divided = _divided(fleet, rows, ended.get(start, []), window_s)
+            for (slice_, *cut, bucket), amount in by_slice(divided).items():
                 found[start, window_s, slice_, *cut, bucket] = amount
     return found
 
