@@ -29,40 +29,53 @@ rated AS (
     FROM ruled
     WINDOW of_workload AS (PARTITION BY window_s, start_s, workload)
 ),
-designed AS (
+clustered AS (
     SELECT
         r.*,
         labels_by_session(sampling, all_labelled / all_need, c.pairs, c.labelled_pairs) AS by_session,
         alike_in_sessions(rate, c.labelled_pairs, c.passed_pairs, c.both_passed_pairs) AS alike,
-        label_draws(all_labelled, c.followers, by_session) AS draws,
-        design_effect(rate, all_labelled, by_session, alike, draws) AS effect,
-        weighted_size(cost_rate, labelled_usd, accepted_usd, squares, accepted_squares) AS size
+        c.followers,
+        weighted_size(cost_rate, labelled_usd, accepted_usd, squares, accepted_squares) AS size,
+        CASE WHEN all_accepted_usd >= 0 AND all_rejected_usd >= 0 THEN ratio(all_accepted_usd, all_accepted_usd + all_rejected_usd) END
+            AS all_rate,
+        labelled_usd + unlabelled_usd AS usd
     FROM rated AS r
     LEFT JOIN ended_sessions AS c USING (window_s, start_s, workload)
+),
+drawn AS (
+    SELECT *, label_draws(all_labelled, followers, by_session) AS draws FROM clustered
+),
+designed AS (
+    SELECT *, design_effect(rate, all_labelled, by_session, alike, draws) AS effect FROM drawn
+),
+shared AS (
+    SELECT
+        *,
+        sampled AND labelled < need AS is_uncertain,
+        accepted_usd + unlabelled_usd * CASE WHEN sampled THEN cost_rate ELSE all_rate END AS point,
+        size * drawn_size(labelled, need) / labelled / effect AS n,
+        accepted_usd + greatest(0, unlabelled_usd) AS upper,
+        stratum_variance(usd, cost_rate, size, labelled, need, effect) AS variance
+    FROM designed
 ),
 bounded AS (
     SELECT
         *,
-        labelled_usd + unlabelled_usd AS usd,
-        sampled AND labelled < need AS is_uncertain,
-        CASE WHEN all_accepted_usd >= 0 AND all_rejected_usd >= 0 THEN ratio(all_accepted_usd, all_accepted_usd + all_rejected_usd) END
-            AS all_rate,
-        accepted_usd + unlabelled_usd * CASE WHEN sampled THEN cost_rate ELSE all_rate END AS point,
-        wilson(cost_rate, size * drawn_size(labelled, need) / labelled / effect) AS within,
-        accepted_usd + greatest(0, unlabelled_usd) AS upper,
-        CASE WHEN sampled THEN least(point, greatest(accepted_usd, usd * (within).low)) ELSE accepted_usd END AS low,
-        CASE WHEN sampled THEN greatest(point, least(upper, usd * (within).high)) ELSE upper END AS high,
-        stratum_variance(usd, cost_rate, size, labelled, need, effect) AS variance
-    FROM designed
+        CASE WHEN sampled THEN least(point, greatest(accepted_usd, usd * wilson(cost_rate, n).low)) ELSE accepted_usd END AS low,
+        CASE WHEN sampled THEN greatest(point, least(upper, usd * wilson(cost_rate, n).high)) ELSE upper END AS high
+    FROM shared
 ),
 summed AS (
     SELECT
         window_s, start_s, workload, any_value(policy) AS policy, any_value(is_estimated) AS is_estimated,
         any_value(all_rate) AS all_rate, any_value(all_accepted_usd) AS accepted_usd,
         sum(unlabelled_usd ORDER BY nth) AS unlabelled_usd,
-        strata_total(is_uncertain, usd, point, variance, low, high, nth) AS total
+        strata_sums(is_uncertain, usd, point, variance, low, high, nth) AS sums
     FROM bounded
     GROUP BY ALL
+),
+totalled AS (
+    SELECT *, strata_total(sums) AS total FROM summed
 )
 SELECT
     window_s, start_s, workload,
@@ -76,4 +89,4 @@ SELECT
     policy <> 'estimate' OR share IS NULL AS is_bound,
     CASE WHEN NOT is_bound AND unlabelled_usd > 0 THEN least(share, greatest(0, (total.low - accepted_usd) / unlabelled_usd)) ELSE 0 END AS low,
     CASE WHEN NOT is_bound AND unlabelled_usd > 0 THEN greatest(share, least(1, (total.high - accepted_usd) / unlabelled_usd)) ELSE 1 END AS high
-FROM summed
+FROM totalled
