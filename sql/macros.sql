@@ -8,6 +8,9 @@ CREATE OR REPLACE TEMP MACRO drawn_size(sample, population) AS
 CREATE OR REPLACE TEMP MACRO wilson_mid(p, n, z := 1.959963984540054) AS (p + z ** 2 / (2 * n)) / (1 + z ** 2 / n);
 CREATE OR REPLACE TEMP MACRO wilson_half(p, n, z := 1.959963984540054) AS
     z / (1 + z ** 2 / n) * sqrt(p * (1 - p) / n + z ** 2 / (4 * n * n));
+-- A rate seen in few labels, drawn towards what is expected as if z^2 labels more had it: towards a half it is Wilson's middle.
+CREATE OR REPLACE TEMP MACRO shrunk(passed, labelled, expected) AS
+    (passed + 1.959963984540054 ** 2 * expected) / (labelled + 1.959963984540054 ** 2);
 -- A short number for an id; different ids may share one.
 CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
 -- One JSON object of several, of which the last that has a name gives its value; NULL of none.
@@ -35,6 +38,22 @@ CREATE OR REPLACE TEMP MACRO effective_size(p, n, variance) AS
 CREATE OR REPLACE TEMP MACRO student(df) AS CASE
     WHEN df < 5 THEN [12.706205, 4.302653, 3.182446, 2.776445][greatest(1, floor(df))::INTEGER]
     ELSE sqrt(df * (exp(1.959963984540054 ** 2 * (df - 1.5) / (df - 1) ** 2) - 1))
+END;
+-- What a normal variable exceeds with this chance, of at most 0.025: Acklam (2003), true to 4e-9.
+CREATE OR REPLACE TEMP MACRO normal_beyond(tail) AS list_transform([sqrt(-2 * ln(tail))], lambda w:
+    (((((0.007784894002430293 * w + 0.3223964580411365) * w + 2.400758277161838) * w + 2.549732539343734) * w
+        - 4.374664141464968) * w - 2.938163982698783)
+    / ((((0.007784695709041462 * w + 0.3224671290700398) * w + 2.445134137142996) * w + 3.754408661907416) * w + 1))[1];
+-- What Student's t exceeds with this chance. Below five degrees of freedom, of which there may be fractions, ln t is the
+-- parabola in 1 / df through the exact values at 1, 2 and 4; from there on Gaver and Kafadar (1984). True to 1.5 %.
+CREATE OR REPLACE TEMP MACRO student_beyond(df, tail) AS CASE
+    WHEN df > 1e6 THEN normal_beyond(tail)
+    WHEN df >= 5 THEN sqrt(df * (exp(normal_beyond(tail) ** 2 * (df - 1.5) / (df - 1) ** 2) - 1))
+    ELSE list_transform([1 / greatest(1, df)], lambda u: exp(
+        (u - 0.5) * (u - 0.25) / 0.375 * ln(1 / tan(pi() * tail))
+        - (u - 1) * (u - 0.25) / 0.125 * ln((1 - 2 * tail) / sqrt(2 * tail * (1 - tail)))
+        + (u - 1) * (u - 0.5) / 0.1875 * ln(2 * sqrt(cos(acos(sqrt(4 * tail * (1 - tail))) / 3) / sqrt(4 * tail * (1 - tail)) - 1))
+    ))[1]
 END;
 -- Half the 95 % interval of a total over n units drawn from many like them, given their squared residuals' sum; NULL of one.
 CREATE OR REPLACE TEMP MACRO total_half(n, squares) AS student(n - 1) * sqrt(n / nullif(n - 1, 0) * squares);
@@ -98,11 +117,44 @@ CREATE OR REPLACE TEMP MACRO product(a, b) AS {
 };
 CREATE OR REPLACE TEMP MACRO wilson(p, n, z := 1.959963984540054) AS {
     value: p,
-    low: greatest(0, wilson_mid(p, n, z := z) - wilson_half(p, n, z := z)),
-    high: least(1, wilson_mid(p, n, z := z) + wilson_half(p, n, z := z))
+    -- exact where nothing passed or everything did, which rounding would miss
+    low: CASE WHEN p > 0 THEN greatest(0, wilson_mid(p, n, z := z) - wilson_half(p, n, z := z)) ELSE p END,
+    high: CASE WHEN p < 1 THEN least(1, wilson_mid(p, n, z := z) + wilson_half(p, n, z := z)) ELSE p END
 };
 CREATE OR REPLACE TEMP MACRO around(x, variance) AS
     {value: x, low: x - 1.959963984540054 * sqrt(variance), high: x + 1.959963984540054 * sqrt(variance)};
+-- A share by Wilson at the size that it is worth; over several strata {part, value, size} at least by square-and-add of theirs.
+CREATE OR REPLACE TEMP MACRO share_within(e, t) AS list_transform([wilson(e.value, e.size, z := t)], lambda w: {
+    value: e.value,
+    low: least(w.low, greatest(0, e.value - sqrt(coalesce(list_sum(list_transform(e.strata,
+        lambda s: (s.part * (s.value - wilson(s.value, s.size, z := t).low)) ** 2)), 0)))),
+    high: greatest(w.high, least(1, e.value + sqrt(coalesce(list_sum(list_transform(e.strata,
+        lambda s: (s.part * (wilson(s.value, s.size, z := t).high - s.value)) ** 2)), 0))))
+})[1];
+-- An estimate {scale, value, variance, df, size, strata, below, above} as {value, low, high}, `t` standard errors wide: a cost
+-- on the log scale, a rate around itself; below and above, by how far what nobody judged may move it.
+CREATE OR REPLACE TEMP MACRO sampled_within(e, t) AS CASE
+    WHEN e.scale = 'share' THEN share_within(e, t)
+    WHEN e.scale = 'cost' AND e.value > 0 THEN {
+        value: e.value,
+        low: e.value * exp(-t * sqrt(e.variance) / e.value),
+        high: e.value * exp(t * sqrt(e.variance) / e.value)
+    }
+    ELSE {value: e.value, low: greatest(least(0, e.value), e.value - t * sqrt(e.variance)), high: e.value + t * sqrt(e.variance)}
+END;
+CREATE OR REPLACE TEMP MACRO estimated_within(e, t) AS list_transform([sampled_within(e, t)], lambda w:
+    {value: w.value, low: w.low - least(e.below, w.low), high: w.high + e.above})[1];
+-- Degrees of freedom of a difference of two estimates (Welch 1947).
+CREATE OR REPLACE TEMP MACRO welch_df(a, b) AS
+    (a.variance + b.variance) ** 2 / (a.variance ** 2 / a.df + b.variance ** 2 / b.df);
+-- The interval of b - a from such estimates: by chance in quadrature, what nobody judged linearly.
+CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, t) AS list_transform(
+    [{a: sampled_within(a, t), b: sampled_within(b, t)}],
+    lambda w: list_transform([difference(w.a, w.b)], lambda d: {
+        value: d.value,
+        low: d.low - least(b.below, w.b.low) - a.above,
+        high: d.high + b.above + least(a.below, w.a.low)
+    })[1])[1];
 -- The estimator of labels that are a sample (docs/semantics.md#intervals). Parts of a window in which label rates may differ:
 CREATE OR REPLACE TEMP MACRO window_part(at_s, window_s) AS
     at_s // greatest(window_s // 24, least(window_s, 300)) * greatest(window_s // 24, least(window_s, 300));

@@ -201,8 +201,8 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         "step_s": math.gcd(*grains),
         "base_s": base_s,
         "session_reach_h": session_reach_h(settings),
-        "observed_from_s": stretch.observed_ns[0] / 1e9,
-        "observed_until_s": stretch.observed_ns[1] / 1e9,
+        "observed_from_ns": stretch.observed_ns[0],
+        "observed_until_ns": stretch.observed_ns[1],
     }
     with connect() as connection:
         for name, files in vars(parts).items():

@@ -157,7 +157,7 @@ def test_the_next_run_goes_on_from_the_new_lake(workspace: Workspace) -> None:
     again = run(Workspace(workspace.config))
     assert (again.ingested.read, again.ingested.unchanged, again.hours_computed) == (0, 1, 0)
     assert ask(lake, ACCEPTED) == [(2,)]
-    with pytest.raises(NothingToRebuild, match=r"no lake of a format older than 3 is here\.\nUse `goodput run`"):
+    with pytest.raises(NothingToRebuild, match=r"no lake of a format older than 4 is here\.\nUse `goodput run`"):
         rebuild(Workspace(workspace.config))
 
 

@@ -14,7 +14,7 @@ from goodput.plumbing import graph
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.database import publish
 from goodput.plumbing.garbage import delete_replaced, note_replaced
-from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label
+from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label, is_hour
 from goodput.plumbing.node import Context, Node
 from goodput.plumbing.pandas_apart import leave_pandas_out
 from goodput.plumbing.plan import Outcome, execute, in_order
@@ -33,8 +33,8 @@ class Ran:
 
     @property
     def hours_computed(self) -> int:
-        """Hours whose requests were joined."""
-        return sum(len(outcome.computed) for outcome in self.outcomes if outcome.node.name == "join")
+        """Hours of which any table was computed anew, be it requests or what they cost."""
+        return len({part for outcome in self.outcomes for part in outcome.computed if is_hour(part)})
 
 
 def run(

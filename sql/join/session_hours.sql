@@ -10,7 +10,7 @@ SELECT
     arg_max(coalesce(pool, 'unknown'), last_first) AS pool,
     arg_max(coalesce(route, 'unknown'), last_first) AS route,
     arg_max(tenant, last_first) AS tenant,
-    arg_max(attributes, last_first) AS attributes,
+    merged_attributes(list(attributes ORDER BY last_first) FILTER (WHERE attributes IS NOT NULL)) AS attributes,
     min(arrived_at) AS started_at,
     max(coalesce(ended_at, arrived_at)) AS ended_at,
     count(*) AS requests,

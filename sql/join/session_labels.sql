@@ -18,6 +18,7 @@ SELECT
     score,
     label,
     passed,
+    plan_id,
     at_utc(labelled_ns) AS labelled_at,
     withdrawn,
     NOT withdrawn AND row_number() OVER (

@@ -2,12 +2,16 @@
 -- grain: replica, epoch_hour
 -- reads: cost_records, known_replicas
 -- As it was in the nearest hour before, else in the nearest after. Of a pool that is billed in an hour without telemetry of it
--- one of its replicas stands for the pool.
-WITH billed AS (
+-- one of its replicas stands for the pool. Before the first hour of all telemetry and after its last nobody knows what idled.
+WITH observed AS (
+    SELECT min(epoch_hour) AS first_hour, max(epoch_hour) AS last_hour FROM known_replicas
+),
+billed AS (
     SELECT DISTINCT replica, pool, unnest(range(
-        epoch_us(period_start) // 3600000000,
-        greatest(epoch_us(period_end) - 1, epoch_us(period_start)) // 3600000000 + 1)) AS epoch_hour
+        greatest(epoch_us(period_start) // 3600000000, first_hour),
+        least(greatest(epoch_us(period_end) - 1, epoch_us(period_start)) // 3600000000, last_hour) + 1)) AS epoch_hour
     FROM cost_records
+    CROSS JOIN observed
     WHERE basis <> 'overhead' AND coalesce(replica, pool) IS NOT NULL
 ),
 named AS (

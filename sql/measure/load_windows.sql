@@ -14,7 +14,7 @@ WITH timed AS MATERIALIZED (
     CROSS JOIN window_options
     -- the load of a window that was not wholly observed is unknown
     WHERE start_s >= from_s AND start_s < until_s
-        AND start_s >= observed_from_s AND start_s + base_s <= observed_until_s
+        AND start_s * 1000000000 >= observed_from_ns AND (start_s + base_s) * 1000000000 <= observed_until_ns
 ),
 arrived AS MATERIALIZED (
     SELECT

@@ -10,11 +10,12 @@ START_NS = 1_795_165_200 * 10**9
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 SHARED_TRACE = "0af7651916cd43dd8448eb211c80319c"
 TABLES = ("goodput", "sources", "quarantine", "restatements", "ops_events")
+LABELS = {"unlabelled": "estimate", "sampling": "random"}
 GATES = [
     {"workload": "qa", "gate": "retries", "bound": 1.0},
     {"workload": "qa", "gate": "ttft", "bound": 1.0},
     {"workload": "qa", "gate": "tpot", "bound": 0.05},
-    {"workload": "qa", "gate": "quality", "bound": 0.5},
+    {"workload": "qa", "gate": "quality", "bound": 0.5, "unit": "request", **LABELS},
     {"workload": "chat", "gate": "ttft", "bound": 0.3},
     {"workload": "chat", "gate": "tpot", "bound": 0.05},
     {"workload": "chat", "gate": "e2e", "bound": 2.0},

@@ -1,15 +1,18 @@
 """`goodput compare`: differences with their intervals, an honest verdict, and tails that means hide."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pytest
+from scipy.stats import t as student_t
 
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect
@@ -18,7 +21,6 @@ Run = Callable[..., Any]
 Row = dict[str, Any]
 START = datetime(2026, 11, 20, 9, tzinfo=UTC)
 WINDOW_S = 10
-T_9 = 2.262157  # Student's t at 97.5 %, of nine degrees of freedom: ten windows
 
 
 def requests(route: str, accepted: Iterable[bool], seconds: float = 5.0, **given: Any) -> list[Row]:
@@ -76,12 +78,19 @@ def passing(good: int, of: int) -> list[bool]:
 def compare(goodput: Run, tmp_path: Path) -> Callable[..., Any]:
     """Publishes requests and windows, and compares routes A and B as JSON, or as asked."""
 
-    def run(rows: list[Row], *asked: str, windows: int = 1, spent: Sequence[Row] = (), done: Sequence[Row] = ()) -> Any:
+    def run(
+        rows: list[Row],
+        *asked: str,
+        windows: int = 1,
+        spent: Sequence[Row] = (),
+        done: Sequence[Row] = (),
+        of_workloads: Sequence[Row] = (),
+    ) -> Any:
         overall = [
             {"window_start": START + timedelta(seconds=n * WINDOW_S), "window_s": WINDOW_S, "slice": "overall"}
             for n in range(windows)
         ]
-        tables = {"requests": rows, "goodput": overall, "cost_ledger": spent, "ops_events": done}
+        tables = {"requests": rows, "goodput": [*overall, *of_workloads], "cost_ledger": spent, "ops_events": done}
         with duckdb.connect(tmp_path / "goodput.duckdb") as connection:
             for name, table in tables.items():
                 connection.register("given", pa.Table.from_pylist(list(table), schema=arrow_schema(name)))
@@ -91,6 +100,17 @@ def compare(goodput: Run, tmp_path: Path) -> Callable[..., Any]:
         return json.loads(ended.stdout) if "json" in arguments else ended
 
     return run
+
+
+def student(df: float, comparisons: int = 1) -> float:
+    """Two-sided 95 %, of so many comparisons at once."""
+    return float(student_t.isf(0.025 / comparisons, df))
+
+
+def wilson(p: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's (1927) interval, by the roots of its quadratic equation."""
+    middle, root = p + z**2 / (2 * n), z * (p * (1 - p) / n + z**2 / (4 * n**2)) ** 0.5
+    return (middle - root) / (1 + z**2 / n), (middle + root) / (1 + z**2 / n)
 
 
 def metric(found: Any, name: str) -> Row:
@@ -117,13 +137,18 @@ def test_the_worked_example(compare: Run) -> None:
 
 
 def test_the_interval_of_cost_per_accepted_is_that_of_a_ratio(compare: Run) -> None:
-    # Delta method by hand, as every request costs the same: (cost per accepted)^2 x n p (1 - p) / accepted^2.
+    # Delta method by hand on the log scale, as every request costs the same: variance n p (1 - p) / accepted^2.
     cost = metric(compare(WORKED), "cost_per_accepted_usd")
-    a = (1.10 / 58) ** 2 * 100 * 0.58 * 0.42 / 58**2
-    b = (1.45 / 85) ** 2 * 100 * 0.85 * 0.15 / 85**2
-    half = 1.96 * (a + b) ** 0.5
-    assert cost["difference_ci_low"] == pytest.approx(1.45 / 85 - 1.10 / 58 - half, rel=0.01)
-    assert cost["difference_ci_high"] == pytest.approx(1.45 / 85 - 1.10 / 58 + half, rel=0.01)
+    a, b = 1.10 / 58, 1.45 / 85
+    a_factor, b_factor = (math.exp(1.96 * (100 * p * (1 - p)) ** 0.5 / (100 * p)) for p in (0.58, 0.85))
+    assert (cost["a_ci_low"], cost["a_ci_high"]) == (
+        pytest.approx(a / a_factor, rel=1e-3),
+        pytest.approx(a * a_factor, rel=1e-3),
+    )
+    below = math.hypot(b - b / b_factor, a * a_factor - a)
+    above = math.hypot(b * b_factor - b, a - a / a_factor)
+    assert cost["difference_ci_low"] == pytest.approx(b - a - below, rel=1e-3)
+    assert cost["difference_ci_high"] == pytest.approx(b - a + above, rel=1e-3)
     assert cost["better"] == "not distinguishable"
 
 
@@ -220,8 +245,10 @@ def test_windows_that_vary_make_cost_less_sure(compare: Run) -> None:
     assert (cost["a"], cost["b"]) == (pytest.approx(0.03), pytest.approx(0.03))
     # A: residuals of cost - 0.03 x accepted are 0.8 twice and -0.2 eight times; B has none, but 100 independent
     # requests of 0.01 - 0.03 each would vary as well
-    a, b = (2 * 0.64 + 8 * 0.04) * 10 / 9 * (T_9 / 1.96) ** 2, 100 * 0.02**2
-    assert cost["difference_ci_high"] == pytest.approx(1.96 * (a + b) ** 0.5 / 100, rel=1e-3)
+    a, b = (2 * 0.64 + 8 * 0.04) * 10 / 9, 100 * 0.02**2
+    t = student(9 * (a + b) ** 2 / a**2)
+    above = math.hypot(math.exp(t * b**0.5 / 3) - 1, 1 - math.exp(-t * a**0.5 / 3))
+    assert cost["difference_ci_high"] == pytest.approx(0.03 * above, rel=2e-3)
 
 
 def test_unknown_cost_is_not_compared(compare: Run) -> None:
@@ -336,9 +363,12 @@ def test_windows_that_vary_make_rates_less_sure(compare: Run) -> None:
     rate = metric(found, "throughput_rps")
     assert (rate["a"], rate["b"]) == (pytest.approx(1.0), pytest.approx(1.2))
     # B: 60, eight times 0, 60: the sum of ten windows has variance 10 x 640; A's is that of 100 independent requests
+    # of the difference Welch (1947) gives it more degrees of freedom than the nine of B
     assert rate["difference_ci_high"] - rate["difference"] == pytest.approx(
-        1.96 * (6400 * (T_9 / 1.96) ** 2 + 100) ** 0.5 / 100, rel=1e-3
+        student(9 * 6500**2 / 6400**2) * 6500**0.5 / 100, rel=2e-3
     )
+    assert rate["b_ci_high"] == pytest.approx(1.2 + student(9) * 80 / 100, rel=2e-3)
+    assert rate["b_ci_low"] == 0
 
 
 def test_a_side_of_one_request_in_each_window_is_compared(compare: Run) -> None:
@@ -349,6 +379,212 @@ def test_a_side_of_one_request_in_each_window_is_compared(compare: Run) -> None:
     ratio = metric(found, "goodput_ratio")
     assert ratio["a"] == pytest.approx(0.75)
     assert (ratio["a_ci_low"], ratio["a_ci_high"]) == (pytest.approx(0.3006, abs=1e-4), pytest.approx(0.9544, abs=1e-4))
+
+
+def test_slices_weigh_workloads_by_need_and_not_by_labels(compare: Run) -> None:
+    # Each side has 100 easy requests of which 90 % pass and 100 hard ones of which 60 % do; A judged the easy ones.
+    rows = [
+        row | {"workload": workload, "request_key": f"{workload}/{row['request_key']}"}
+        for route, counts in (("A", {"easy": (90, 100), "hard": (6, 10)}), ("B", {"easy": (9, 10), "hard": (60, 100)}))
+        for workload, (passed, labelled) in counts.items()
+        for row in some_judged(route, passed, labelled, 100, 40)
+    ]
+    found = compare(rows)
+    (row,) = [row for row in found["slices"] if row["metric"] == "quality_ratio"]
+    # one dimension, one slice, two metrics: two comparisons
+    z = NormalDist().inv_cdf(1 - 0.025 / 2)
+    assert (row["a"], row["b"], row["difference"]) == (pytest.approx(0.75), pytest.approx(0.75), pytest.approx(0))
+    sides = {}
+    for side, (easy, hard) in {"a": (100, 10), "b": (10, 100)}.items():
+        size = 0.75 * 0.25 / (0.25 * (0.9 * 0.1 / easy + 0.6 * 0.4 / hard))
+        whole, strata = wilson(0.75, size, z), (wilson(0.9, easy, z), wilson(0.6, hard, z))
+        below = max(0.75 - whole[0], 0.5 * math.hypot(0.9 - strata[0][0], 0.6 - strata[1][0]))
+        above = max(whole[1] - 0.75, 0.5 * math.hypot(strata[0][1] - 0.9, strata[1][1] - 0.6))
+        sides[side] = below, above
+        assert row[f"{side}_ci_low"] == pytest.approx(0.75 - below, abs=1e-6)
+        assert row[f"{side}_ci_high"] == pytest.approx(0.75 + above, abs=1e-6)
+    assert row["difference_ci_low"] == pytest.approx(-math.hypot(sides["b"][0], sides["a"][1]), abs=1e-6)
+
+
+def test_labels_of_other_rates_within_a_workload_are_no_difference(compare: Run) -> None:
+    # As above, but within one workload: A judged its easy pool, B its hard one.
+    rows = [
+        row | {"pool": pool, "request_key": f"{pool}/{row['request_key']}"}
+        for route, counts in (("A", {"easy": (90, 100), "hard": (6, 10)}), ("B", {"easy": (9, 10), "hard": (60, 100)}))
+        for pool, (passed, labelled) in counts.items()
+        for row in some_judged(route, passed, labelled, 100, 40)
+    ]
+    found = compare(rows)
+    for row in (metric(found, "quality_ratio"), metric(found, "goodput_ratio"), *found["slices"]):
+        assert (row["a"], row["b"]) == (pytest.approx(0.75), pytest.approx(0.75))
+        assert row["better"] == "not distinguishable"
+    # A: of its hard pool a label stands for 10 requests: 6 times 10 x 0.4 and 4 times -10 x 0.6 about the pool's 0.6
+    squares = 90 * 0.25**2 + 10 * 0.75**2 + 90 * 0.15**2
+    squares += 6 * (10 * 0.4 * (10 / 9) ** 0.5 - 0.15) ** 2 + 4 * (-10 * 0.6 * (10 / 9) ** 0.5 - 0.15) ** 2
+    size = 0.75 * 0.25 / (squares / 200**2)
+    assert metric(found, "goodput_ratio")["a_ci_low"] == pytest.approx(wilson(0.75, size, 1.959964)[0], abs=2e-3)
+
+
+def test_slices_are_as_sure_as_their_number_and_their_windows_allow(compare: Run) -> None:
+    """Of four slices alike, four windows each: A passes 20, 15, 20, 15 of 20, B passes all of them."""
+    rows = [
+        row | {"request_key": f"{n}/{row['request_key']}"}
+        for tokens in (10, 20, 30, 40)
+        for n, passed in enumerate((20, 15, 20, 15))
+        for row in [
+            *requests("A", passing(passed, 20), 10 * n + 5.0, output_tokens=tokens),
+            *requests("B", passing(20, 20), 10 * n + 5.0, output_tokens=tokens),
+        ]
+    ]
+    found = compare(rows, windows=4)
+    assert len(found["slices"]) == 4
+    for row in found["slices"]:
+        # residuals of 20, 15, 20, 15 about 17.5; c / (c - 1); three degrees of freedom, which the difference has too
+        variance = 4 * 2.5**2 * 4 / 3 / 80**2
+        low, _ = wilson(0.875, 0.875 * 0.125 / variance, student(3, comparisons=4))
+        assert row["a_ci_low"] == pytest.approx(low, rel=0.01)
+        assert (row["b"], row["b_ci_high"]) == (1.0, 1.0)
+    # sessions of a side that fare alike are its draws, windows apart
+    alike = [row | {"session_id": f"{row['route']}{row['request_key'].split('/')[-1]}"} for row in rows]
+    (whole,) = [row for row in compare(alike, windows=1)["metrics"] if row["metric"] == "goodput_ratio"]
+    # B: 20 sessions of 16 requests each, all good: worth 20
+    assert whole["b_ci_low"] == pytest.approx(wilson(1.0, 20, 1.959964)[0], abs=1e-6)
+
+
+def test_what_nobody_judged_is_in_the_interval_and_decides_nothing(compare: Run) -> None:
+    # Of A's 100 requests 60 pass; of B's 50 other ones nobody knows, the 50 known pass as A's do.
+    known = judged("A", passing(60, 100), 10) + judged("B", passing(30, 50), 10)
+    unknown = [
+        row | {"workload": "new", "request_key": f"new/{row['request_key']}"} for row in some_judged("B", 0, 0, 50, 10)
+    ]
+    found = compare(known + unknown)
+    ratio = metric(found, "goodput_ratio")
+    # counted as accepted 80 of 100, and by 50 of 100 too many at most
+    variance = (0.8 * 0.2) / 100
+    assert ratio["b"] == pytest.approx(0.8)
+    assert ratio["b_ci_low"] == pytest.approx(wilson(0.8, 0.8 * 0.2 / variance, 1.959964)[0] - 0.5, abs=0.02)
+    assert ratio["better"] == "not distinguishable"
+    assert (ratio["more_labels"], ratio["times_as_long"]) == (None, None)
+    assert found["undecided"][0] == (
+        "goodput_ratio: open as long as 50 requests are of workloads without a sample of labels"
+    )
+
+
+def test_labels_that_nobody_drew_give_bounds_alone(compare: Run) -> None:
+    # 30 of 100 requests have thumbs; A's are all up, B's all down
+    rows = some_judged("A", 30, 30, 100, 10) + some_judged("B", 0, 30, 100, 10)
+    assert metric(compare(rows), "quality_ratio")["better"] == "A"
+    thumbs = {"window_start": START, "window_s": WINDOW_S, "slice": "workload", "workload": "chat"}
+    found = compare(rows, of_workloads=[thumbs | {"definition": "unweighted"}])
+    assert "quality_ratio" not in {row["metric"] for row in found["metrics"]}
+    ratio = metric(found, "goodput_ratio")
+    # B's 70 without a label may all be good: 0 to 70 of 100
+    assert (ratio["b"], ratio["b_ci_low"], ratio["better"]) == (0.7, 0.0, "not distinguishable")
+
+
+def some_judged(route: str, passed: int, labelled: int, of: int, tokens: int) -> list[Row]:
+    """Requests that need a label, of which only the first have one."""
+    rows = judged(route, passing(passed, of), tokens)
+    return [
+        row if n < labelled else row | {"pass_quality": None, "verdict": "unlabelled"} for n, row in enumerate(rows)
+    ]
+
+
+def test_how_many_more_labels_would_decide(compare: Run) -> None:
+    # 200 of 4,000 are labelled on each side; 170 and 180 of them pass.
+    rows = some_judged("A", 170, 200, 4000, 10) + some_judged("B", 180, 200, 4000, 10)
+    found = compare(rows)
+    quality = metric(found, "quality_ratio")
+    (_, a_high), (b_low, _) = wilson(0.85, 200, 1.959964), wilson(0.9, 200, 1.959964)
+    reach = math.hypot(0.9 - b_low, a_high - 0.85)
+    times = (reach / 0.05) ** 2
+    # what is drawn has variance p q / 200 on each side, of which 1 - 1 / times must go
+    more = 400 * (times - 1)
+    assert quality["better"] == "not distinguishable"
+    assert quality["times_as_long"] == pytest.approx(times, rel=1e-4)
+    assert quality["more_labels"] == math.ceil(more)
+    line = next(line for line in found["undecided"] if line.startswith("quality_ratio"))
+    assert f"would show with about {math.ceil(more):,} more labels or 1.7 times as long (0.0048 hours" in line
+    # as promised: so many labels more, and a few, of which as many pass, decide; a few less do not
+    for labels, better in ((200 + more / 2 + 4, "B"), (200 + more / 2 - 8, "not distinguishable")):
+        n = 20 * round(labels / 20)
+        if (n > labels) == (better == "B"):
+            again = compare(some_judged("A", n * 85 // 100, n, 4000, 10) + some_judged("B", n * 9 // 10, n, 4000, 10))
+            assert metric(again, "quality_ratio")["better"] == better
+
+
+def test_how_much_longer_would_decide(compare: Run) -> None:
+    # Everything is known: 80 and 85 of 100 in 10 s are good; no label would help.
+    found = compare(requests("A", passing(80, 100)) + requests("B", passing(85, 100)))
+    ratio = metric(found, "goodput_ratio")
+    (_, a_high), (b_low, _) = wilson(0.8, 100, 1.959964), wilson(0.85, 100, 1.959964)
+    times = (math.hypot(0.85 - b_low, a_high - 0.8) / 0.05) ** 2
+    assert (ratio["more_labels"], ratio["times_as_long"]) == (None, pytest.approx(times, rel=1e-4))
+    longer = math.ceil(times)
+    grown = compare(
+        requests("A", passing(80 * longer, 100 * longer)) + requests("B", passing(85 * longer, 100 * longer))
+    )
+    assert metric(grown, "goodput_ratio")["better"] == "B"
+    assert any(
+        line.startswith("goodput_ratio: a difference of 0.05 would show with about 4.5 times")
+        for line in found["undecided"]
+    )
+
+
+def test_nothing_is_promised_where_there_is_no_difference(compare: Run) -> None:
+    found = compare(requests("A", passing(80, 100)) + requests("B", passing(80, 100)))
+    ratio = metric(found, "goodput_ratio")
+    low, high = wilson(0.8, 100, 1.959964)
+    assert (ratio["more_labels"], ratio["times_as_long"]) == (None, None)
+    assert ratio["alike_within"] == pytest.approx(math.hypot(0.8 - low, high - 0.8), abs=1e-6)
+    assert found["undecided"] == ["goodput_ratio: the sides are alike to within 0.111"]
+
+
+def test_the_verdict_names_what_makes_costs_differ(compare: Run) -> None:
+    rows = [row for route in "AB" for row in requests(route, passing(90, 100), cost_usd=0.01)]
+    for_a = {"overhead": "overhead", "unattributed": "unattributed money"}
+    for bucket, name in for_a.items():
+        spent = [served(route, 1.0, route) for route in "AB"] + [
+            beside(bucket, 2.0, route="A"),
+            beside("idle", 0.1, pool="B"),
+        ]
+        found = compare(rows, spent=spent)
+        assert metric(found, "cost_per_accepted_usd")["better"] == "B"
+        assert found["verdict"].startswith(f"Verdict: not distinguishable but for {name};")
+        assert found["verdict"].endswith(f"by {name}, not by its requests.")
+    both = [served(route, 1.0, route) for route in "AB"] + [
+        beside("overhead", 2.0, route="A"),
+        beside("idle", 1.0, pool="A"),
+    ]
+    assert compare(rows, spent=both)["verdict"].endswith("by overhead and idle time, not by its requests.")
+
+
+def test_ends_are_0_and_1_where_nothing_or_everything_passed(compare: Run) -> None:
+    found = compare(requests("A", passing(0, 97), cost_usd=0.01) + requests("B", passing(97, 97), cost_usd=0.01))
+    ratio = metric(found, "goodput_ratio")
+    assert (ratio["a_ci_low"], ratio["b_ci_high"]) == (0.0, 1.0)
+    with connect() as connection:
+        asked = "SELECT n, wilson(0.0, n).low AS low, wilson(1.0, n).high AS high FROM range(1, 5000) AS r (n)"
+        assert connection.sql(f"FROM ({asked}) WHERE low <> 0 OR high <> 1").fetchall() == []
+
+
+def test_a_cost_is_never_less_than_nothing(compare: Run) -> None:
+    # Two of 40 accepted: their number is so unsure that a symmetric interval would reach below 0.
+    found = compare(requests("A", passing(2, 40), cost_usd=0.01) + requests("B", passing(2, 40), cost_usd=0.01))
+    cost = metric(found, "cost_per_accepted_usd")
+    factor = math.exp(1.959964 * (0.95 / 2) ** 0.5)
+    assert (cost["a_ci_low"], cost["a_ci_high"]) == (pytest.approx(0.2 / factor), pytest.approx(0.2 * factor))
+
+
+def test_students_t_at_every_level_that_slices_need() -> None:
+    degrees, comparisons = (1, 1.5, 2, 2.5, 3, 4, 4.9, 5, 7.3, 11, 22, 60, 1e7), (1, 2, 8, 16, 20, 32)
+    with connect() as connection:
+        for df in degrees:
+            for k in comparisons:
+                ((found,),) = connection.sql(f"SELECT student_beyond({df}::DOUBLE, 0.025 / {k})").fetchall()
+                assert found == pytest.approx(student(df, k), rel=0.025 if df < 5 else 0.015), (df, k)
+        ((z,),) = connection.sql("SELECT normal_beyond(0.025)").fetchall()
+    assert z == pytest.approx(NormalDist().inv_cdf(0.975), rel=1e-8)
 
 
 def test_periods(compare: Run) -> None:

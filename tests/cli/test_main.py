@@ -19,7 +19,7 @@ from goodput.run import Ran
 
 Run = Callable[..., Any]
 ONLY_FOR_RUNS = {"dagster", "great_expectations", "polars", "pyarrow", "sqlalchemy", "pandas", "numpy"}
-ASKING = ("query", "tables", "compare", "explain", "sources", "alarms", "init")
+ASKING = ("query", "tables", "compare", "explain", "sources", "labels", "alarms", "init")
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
@@ -165,6 +165,7 @@ def lake_with_alarms(tmp_path: Path) -> Path:
         ["explain", "req-slow"],
         ["sources"],
         ["compare", "--by", "verdict", "slow", "accepted"],
+        ["labels", "plan", "--width", "0.1"],
     ],
 )
 def test_a_question_imports_nothing_that_only_runs_need(lake: Path, asked: list[str]) -> None:

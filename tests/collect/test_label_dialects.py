@@ -126,6 +126,20 @@ def test_langfuse_exports_write_the_same_in_snake_case(tmp_path: Path) -> None:
     assert (one["labelled_ns"], one["revised_ns"]) == (other["labelled_ns"], other["revised_ns"])
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {**SCORE, "metadata": {"plan_id": "plan-1"}},
+        {**ANNOTATION, "metadata": {"plan_id": "plan-1"}},
+        {**ASSESSMENT, "metadata": {"plan_id": "plan-1"}},
+    ],
+    ids=["langfuse", "phoenix", "mlflow"],
+)
+def test_labels_name_the_plan_by_which_their_request_was_drawn(tmp_path: Path, row: Row) -> None:
+    assert label(tmp_path, row)["plan_id"] == "plan-1"
+    assert label(tmp_path, {**row, "metadata": {}}).get("plan_id") is None
+
+
 def test_what_is_no_judgement_is_counted(tmp_path: Path) -> None:
     correction = {**SCORE, "value": 0, "stringValue": "better", "dataType": "CORRECTION"}
     text = {**SCORE, "value": 0, "stringValue": "well, well", "dataType": "TEXT"}

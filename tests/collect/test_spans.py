@@ -438,6 +438,11 @@ def test_older_emitters_name_the_event_in_an_attribute_and_the_time_as_observed(
     assert (label["evaluator"], label["labelled_ns"]) == ("groundedness", START_NS)
 
 
+def test_an_evaluation_names_the_plan_by_which_its_request_was_drawn(tmp_path: Path) -> None:
+    drawn = {**EVALUATION, "goodput.plan_id": "plan-1"}
+    assert Reading(put(tmp_path / "logs.jsonl", logs_line(log(drawn, traceId=TRACE)))).label["plan_id"] == "plan-1"
+
+
 def test_trap_1_log_records_have_no_id_so_the_same_one_is_one_row_wherever_it_stands(tmp_path: Path) -> None:
     again = [log(EVALUATION, traceId=TRACE), log(EVALUATION, traceId=TRACE)]
     revised = log({**EVALUATION, "gen_ai.evaluation.score.value": 0.5}, traceId=TRACE)

@@ -48,6 +48,12 @@ def test_a_label_finds_its_request(kind: str, subject: str) -> None:
     assert (joined.request["pass_quality"], joined.request["verdict"]) == (True, "accepted")
 
 
+def test_a_label_keeps_the_plan_by_which_its_request_was_drawn() -> None:
+    drawn, other = label("request", key("c"), label_id="L", plan_id="plan-1"), label("trace", TRACE, label_id="M")
+    joined = joined_with([drawn, other])
+    assert {name: row["plan_id"] for name, row in joined.labels.items()} == {"L": "plan-1", "M": None}
+
+
 def test_a_label_on_any_attempt_judges_the_request() -> None:
     rows = [record("a", 0, 1, request_key="K", outcome="error"), record("b", 2, 3, request_key="K")]
     settings = one_workload(quality={})

@@ -125,6 +125,18 @@ def test_trap_21_a_correction_comes_in_a_later_billing_period_and_counts_where_i
     [
         # exports of single days stand beside each other
         ({"a/2026-11-02.csv": (day(1, 10),), "a/2026-11-03.csv": (day(2, 20),)}, [(1, 10), (2, 20)]),
+        # a part that did not change belongs to both exports
+        (
+            {
+                "run=20261103T020000Z/part_0_0001.csv": (day(1, 10),),
+                "run=20261103T020000Z/part_1_0001.csv": (day(1, 5), day(2, 19)),
+                "run=20261104T020000Z/part_0_0001.csv": (day(1, 10),),
+                "run=20261104T020000Z/part_1_0001.csv": (day(1, 6), day(2, 20)),
+            },
+            [(1, 6), (1, 10), (2, 20)],
+        ),
+        # so does a whole bill whose correction was taken back
+        ({"2026-11-03.csv": (day(1, 10),), "2026-11-04.csv": (day(1, 9),), "2026-11-05.csv": (day(1, 10),)}, [(1, 10)]),
         # parts of one export belong together
         (
             {
@@ -318,6 +330,30 @@ def test_trap_22_prices_hold_from_the_date_of_their_list_until_they_change(tmp_p
     hashes = {source["path"]: source["content_hash"] for source in ledger}
     lists = [hashes["model_prices_and_context_window.json"], hashes["prices-2026-11-01.json"]]
     assert [row[1] for row in made(at, "token_prices", "model", "source_hash") if row[0] == "gpt-x"] == lists
+
+
+def test_trap_22_a_price_that_comes_back_holds_again(tmp_path: Path) -> None:
+    at = workspace(tmp_path)
+    dearer = {**PRICES, "gpt-x": {**PRICES["gpt-x"], "input_cost_per_token": 3e-06}}
+    lists = {"2026-09-01": PRICES, "2026-10-01": dearer, "2026-11-01": PRICES}
+    land(at, {f"prices-{date}.json": json.dumps(prices) for date, prices in lists.items()})
+    found = made(at, "token_prices", "model", "valid_from::DATE::VARCHAR", "input_token_usd")
+    assert [row[1:] for row in found if row[0] == "gpt-x"] == [
+        ("2026-09-01", 2.5e-06),
+        ("2026-10-01", 3e-06),
+        ("2026-11-01", 2.5e-06),
+    ]
+
+
+def test_a_part_of_a_bill_that_a_later_export_repeats_is_computed_again_once_it_is_there(tmp_path: Path) -> None:
+    at = workspace(tmp_path)
+    first = {"run=20261103/part_0_0001.csv": as_csv(day(1, 10)), "run=20261103/part_1_0001.csv": as_csv(day(1, 5))}
+    land(at, first)
+    assert sorted(made(at, "cost_records", "amount_usd")) == [(5,), (10,)]
+    land(at, {**first, "run=20261104/part_1_0001.csv": as_csv(day(1, 6))})
+    assert sorted(made(at, "cost_records", "amount_usd")) == [(6,)]
+    land(at, {"run=20261104/part_0_0001.csv": as_csv(day(1, 10))})
+    assert sorted(made(at, "cost_records", "amount_usd")) == [(6,), (10,)]
 
 
 # Trap 26: ops events change in place, are sent again, and are called as their emitter likes

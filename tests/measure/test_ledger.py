@@ -221,6 +221,8 @@ fleets = st.builds(
 @given(fleet=fleets)
 @settings(max_examples=10, deadline=None)
 def test_identity_m_on_random_fleets(fleet: Fleet) -> None:
+    around = [Try(name, "accepted", at, at, "z", "p8") for name, at in (("before", -90_000), ("after", 90_000))]
+    fleet = replace(fleet, tries=[*fleet.tries, *around])
     batch = charged(fleet, (0, 1))
     expected, found = ledger(fleet, 2), by_bucket(batch)
     for key in expected.keys() | found.keys():
@@ -579,11 +581,38 @@ def test_a_bill_is_that_replicas_which_telemetry_knows_within_a_day() -> None:
     assert whole_of(charged(Fleet(tries[:1], records=[late]), (23,))) == {}
     assert whole_of(charged(Fleet(tries[:1], records=[late]), (25,))) == pytest.approx({"unattributed": 6.0})
     near = Record(6.0, 23 * HOUR_S, 24 * HOUR_S, "x", "p")
-    assert whole_of(charged(Fleet(tries[:1], records=[near]), (23,))) == pytest.approx({"idle": 6.0})
+    later = Try("c", "accepted", 30 * HOUR_S, 30 * HOUR_S + 10, "z", "q")
+    assert whole_of(charged(Fleet([tries[0], later], records=[near]), (23,))) == pytest.approx({"idle": 6.0})
+
+
+@pytest.mark.parametrize(("named", "pool"), [("x", "p"), (None, "p")])
+def test_money_of_hours_before_and_after_all_telemetry_is_nobodys(named: str | None, pool: str) -> None:
+    """Telemetry of two hours of a day whose bill covers all of it: what stood idle in the rest nobody saw."""
+    tries = [
+        Try("a", "accepted", 10 * HOUR_S, 10 * HOUR_S + 10, "x", "p"),
+        Try("b", "slow", 12 * HOUR_S - 10, 12 * HOUR_S, "x", "p"),
+    ]
+    frame = charged(Fleet(tries, records=[Record(48.0, 0, 24 * HOUR_S, named, pool)]), tuple(range(24)))
+    found = whole_of(frame)
+    assert found["unattributed"] == pytest.approx(44.0)
+    assert sum(found.values()) == pytest.approx(48.0)
+    assert found["accepted"] + found["slow"] == pytest.approx(2 * 20 / 3600)
+
+
+def test_of_a_replica_that_telemetry_does_not_know_the_best_basis_counts() -> None:
+    """Its bill and its allocation are the same money; two bills without a resource are not."""
+    known = Try("a", "accepted", 0, 10, "x", "p")
+    twice = [
+        Record(6.0, 0, HOUR_S, "ghost", "q", basis="billing"),
+        Record(5.0, 0, HOUR_S, "ghost", "q", basis="allocation"),
+    ]
+    loose = [Record(1.0, 0, HOUR_S, basis="billing"), Record(2.0, 0, HOUR_S, basis="allocation")]
+    found = whole_of(charged(Fleet([known], records=[*twice, *loose])))
+    assert found["unattributed"] == pytest.approx(6.0 + 1.0 + 2.0)
 
 
 def test_a_pool_is_paid_while_none_of_its_replicas_is_seen() -> None:
-    tries = [Try("a", "accepted", -600, -590, "x", "p")]
+    tries = [Try("a", "accepted", -600, -590, "x", "p"), Try("b", "accepted", 2 * HOUR_S, 2 * HOUR_S, "z", "r")]
     frame = charged(Fleet(tries, records=[Record(6.0, 0, HOUR_S, pool="p"), Record(1.0, 0, HOUR_S, pool="q")]))
     assert whole_of(frame) == pytest.approx({"idle": 6.0, "unattributed": 1.0})
     assert set(frame.filter(bucket="idle").select("pool", "replica").iter_rows()) == {("p", None)}

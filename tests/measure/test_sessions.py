@@ -15,7 +15,7 @@ import pytest
 
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect, sql_file
-from goodput.settings.model import Quality, Settings, Workload
+from goodput.settings.model import Quality, Settings, Slices, Workload
 from river import START_S, VERDICTS, Parts, Row, Stretch, at, at_ns, judged, measure, row_of, session_hours
 
 HOUR = 3600.0
@@ -146,6 +146,21 @@ def test_a_session_that_rests_for_too_long_is_counted_as_two(tmp_path: Path) -> 
         5: (1, 0),
     }
     assert [told[hour]["arrivals"] for hour in told] == [1, 0, 0, 1]
+
+
+def test_a_session_has_the_tenant_and_each_attribute_that_it_reported_last(tmp_path: Path) -> None:
+    settings = BY_SESSION.model_copy(update={"slices": Slices(by=("tenant", "attributes.team", "attributes.tier"))})
+    rows = [
+        of("s", "a", "accepted", 10, tenant="t1", attributes='{"team":"red","tier":"gold"}'),
+        of("s", "b", "accepted", 20, tenant="t2", attributes='{"team":"blue"}'),
+        of("s", "c", "accepted", HOUR + 10),
+    ]
+    frame = measured(tmp_path, rows, settings, hours=2).filter(pl.col("slice_value").is_not_null(), offered=1)
+    assert set(frame.select("slice", "slice_value").rows()) == {
+        ("tenant", "t2"),
+        ("attributes.team", "blue"),
+        ("attributes.tier", "gold"),
+    }
 
 
 def test_random_sessions_over_a_day_end(tmp_path: Path) -> None:

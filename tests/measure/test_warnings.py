@@ -14,7 +14,7 @@ from goodput.plumbing.workspace import Workspace
 from published import ask, run_at
 
 BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
-HEADER = ("id", "model", "route", "pool", "start", "end", "ttft", "out", "response")
+HEADER = ("id", "model", "route", "pool", "start", "end", "ttft", "out", "response", "replica")
 SETTINGS = """
 landing = ["landing"]
 lake = "lake"
@@ -35,6 +35,7 @@ model = "model"
 route = "route"
 pool = "pool"
 response_id = "response"
+replica = "replica"
 """
 LABELS = source(
     "labels",
@@ -335,6 +336,31 @@ def test_lines_of_costs_that_cannot_be_read_are_named_until_they_are_mended(tmp_
     assert "line 32" in found["message"]
     write(tmp_path / "landing/gpu.csv", header, [*few, {**period, "invoice": "large", "amount": 1500}])
     assert "cost_line_quarantined" not in warned(tmp_path, settings)
+
+
+def test_money_that_nobody_carries_and_files_that_were_refused_are_named_until_they_are_mended(tmp_path: Path) -> None:
+    """Of 240 USD over a day, telemetry saw one hour: 10 USD of it are spent on what it knows."""
+    named = bills("gpu", "gpu.csv", 'basis = "billing"', cost_id="invoice", amount_usd="amount", pool="pool")
+    settings = f"[workloads.chat]\nttft_s = 1.0\n{named}"
+    header = ("invoice", "from", "until", "amount", "pool")
+    day = {"from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", "pool": "blue"}
+    write(tmp_path / "landing/gpu.csv", header, [{**day, "invoice": "i1", "amount": 240}])
+    (found,) = warned(tmp_path, settings, calls(replica="r1"))["cost_unattributed"]
+    assert (found["subject"], found["amount_usd"]) == ("gpu", pytest.approx(230))
+    assert "$230.00 of the $240.00 that gpu bills are unattributed" in found["message"]
+    hour = {"from": "2026-11-20T09:00:00Z", "until": "2026-11-20T10:00:00Z", "pool": "blue"}
+    write(
+        tmp_path / "landing/gpu.csv",
+        header,
+        [{**hour, "invoice": "i1", "amount": 10}, {**day, "invoice": "i2", "amount": 0}],
+    )
+    assert "cost_unattributed" not in warned(tmp_path, settings)
+    write(tmp_path / "landing/gpu.csv", header[1:], [{**hour, "amount": 10}])
+    (refused,) = warned(tmp_path, settings)["file_refused"]
+    assert (refused["severity"], refused["affected"]) == ("high", 1)
+    assert "invoice" in refused["message"]
+    write(tmp_path / "landing/gpu.csv", header, [{**hour, "invoice": "i1", "amount": 10}])
+    assert "file_refused" not in warned(tmp_path, settings)
 
 
 def test_a_slice_without_values_and_a_score_that_none_reaches_are_named(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from collections import defaultdict
 from math import prod
 from typing import Any
 
-from oracle.fleet import HOUR, Row
+from oracle.fleet import ATTRIBUTES, HOUR, Row
 
 LAYERS = ("client", "gateway", "engine")
 OUTERMOST = (
     *("finish_reason", "error_type", "http_status", "started_at", "ended_at", "first_token_at", "itl_p95_s"),
     *("jitter_s", "streamed", "session_id", "tenant", "model", "route", "pool", "reported_cost_usd", "response_id"),
+    *ATTRIBUTES,
 )
 FROM_ENGINE = (
     *("replica", "queue_s", "prefill_s", "decode_s", "input_tokens", "cached_input_tokens", "cache_write_tokens"),

@@ -6,7 +6,7 @@ Values lie on the grid of the bounds, so that they often equal them.
 from dataclasses import dataclass
 from random import Random
 
-from oracle.fleet import MS, Row
+from oracle.fleet import MS, US, Row
 
 GRID = 50 * MS
 
@@ -38,23 +38,27 @@ class Moment:
     trace: str
     number: int
     start: int
+    session: str | None
 
 
 def request_on(stage: Stage, trace: str) -> list[list[Row]]:
     """Tries of one request: alone, retried after failures, or hedged."""
     chance = stage.chance
     start = stage.begins_ns + chance.randrange(stage.lasts_ns // GRID) * GRID
+    session = chance.choice([None, None, *(f"s{n}" for n in range(8))])
+    if session:
+        start += int(trace, 16) * US  # no two requests of a session end at once
     shape = chance.choice(["alone"] * 6 + ["retried", "hedged", "unended"])
     if shape == "alone":
-        return [_try(stage, Moment(trace, 0, start), _outcome(chance))]
+        return [_try(stage, Moment(trace, 0, start, session), _outcome(chance))]
     if shape == "unended":
-        client = _try(stage, Moment(trace, 0, start), "unknown")[0]
+        client = _try(stage, Moment(trace, 0, start, session), "unknown")[0]
         return [[{k: v for k, v in client.items() if k not in ("ended_at", "first_token_at")}]]
     count, tries = chance.randint(2, 3), []
     for n in range(count):
         failed = shape == "retried" and n < count - 1
         outcome = chance.choice(["error", "timeout", "cancelled"]) if failed else _outcome(chance)
-        records = _try(stage, Moment(f"{n + 1}{trace[1:]}", n, start), outcome)
+        records = _try(stage, Moment(f"{n + 1}{trace[1:]}", n, start, session), outcome)
         tries.append([{**records[0], "request_key": f"key-{trace}"}, *records[1:]])
         start = records[0]["ended_at"] + chance.randint(0, 9) * GRID if shape == "retried" else start + 7 * GRID
     return tries
@@ -82,9 +86,10 @@ def _try(stage: Stage, moment: Moment, outcome: str) -> list[Row]:
         "ended_at": start + length,
         "outcome": outcome,
         "model": on.model,
-        "session_id": chance.choice([None, None, *(f"s{n}" for n in range(8))]),
+        "session_id": moment.session and chance.choice([moment.session, moment.session, "s0", None]),
         "tenant": chance.choice(["t1", "t2", None]),
         "route": chance.choice(["blue", "green", None]),
+        "team": chance.choice(["red", "red", "amber", "violet", None]),
         "streamed": streamed,
         "itl_p95_s": chance.choice([None, 0.05, 0.1, 0.15]),
         "jitter_s": chance.choice([None, 0.2, 0.3, 0.4]),
@@ -109,6 +114,7 @@ def _try(stage: Stage, moment: Moment, outcome: str) -> list[Row]:
         "replica": on.name,
         "pool": on.pool,
         "queue_s": chance.choice([None, 0.05, 0.1, 0.75]),
+        "team": chance.choice(["amber", None, None]),
         **_tokens(stage, outcome),
         **_waste(chance),
     }

@@ -55,12 +55,10 @@ def estimated(fleet: Fleet, window_s: int, rows: list[Row]) -> tuple[dict[str, A
     """Accepted requests (estimate under "", bounds, interval) and their output tokens."""
     requests, tokens = [], []
     for name, own in by_workload(rows).items():
-        quality = fleet.workloads.get(name, {}).get("quality")
-        policy = "estimate" if quality is None else quality.get("unlabelled", "estimate")
-        for sample in _of_workload(own, policy, window_s, quality is not None):
+        for sample in _of_workload(own, fleet.workloads.get(name, {}).get("quality"), window_s):
             requests.append(sample[0])
             tokens.append(sample[1])
-    return _total(requests), _total(tokens)
+    return total(requests), total(tokens)
 
 
 def by_workload(rows: list[Row]) -> dict[str, list[Row]]:
@@ -71,8 +69,8 @@ def by_workload(rows: list[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _of_workload(rows: list[Row], policy: str, window_s: int, has_quality: bool) -> Iterable[tuple[Sample, Sample]]:
-    if not has_quality:
+def _of_workload(rows: list[Row], quality: Row | None, window_s: int) -> Iterable[tuple[Sample, Sample]]:
+    if quality is None:
         accepted = [row for row in rows if row["verdict"] == "accepted"]
         yield tuple(Sample(n, n, n, n) for n in (Fraction(len(accepted)), _tokens(accepted)))  # type: ignore[misc]
         return
@@ -81,28 +79,27 @@ def _of_workload(rows: list[Row], policy: str, window_s: int, has_quality: bool)
     if not needing:
         return
     passed = sum(row["pass_quality"] for row in labelled)
-    rate = Fraction(passed, len(labelled)) if labelled and policy == "estimate" else None
-    design = Design(policy, rate, _design_effect(needing, labelled, passed))
-    found, differs = strata(needing, window_s)
-    for stratum in found:
+    policy, sampling = quality.get("unlabelled", "estimate"), quality.get("sampling", "random")
+    is_drawn = policy == "estimate" and sampling != "none"
+    rate = Fraction(passed, len(labelled)) if labelled and is_drawn else None
+    together = drawn_together(needing, labelled, sampling)
+    design = Design(policy, rate, design_effect(labelled, passed, together))
+    strata, differs = strata_of(needing, window_s)
+    for stratum in strata:
         known = [row for row in stratum if row["pass_quality"] is not None]
-        enough = policy == "estimate" and len(known) >= (2 if differs else 1)
+        enough = is_drawn and len(known) >= (2 if differs else 1)
         yield (
-            _requests(stratum, known, design, enough),
+            share_of(Fraction(len(stratum)), known, design, enough=enough),
             _token_sample(stratum, known, design, enough),
         )
 
 
-def cell_of(row: Row, at_s: int, window_s: int) -> Hashable:
-    """Where and in which part of the window something was."""
-    return row["model"], row["pool"], row["route"], at_s // max(window_s // 24, min(window_s, 300))
-
-
-def strata(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
+def strata_of(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
     """A workload's cells where their label rates differ, and whether they do."""
     cells: dict[Hashable, list[Row]] = defaultdict(list)
+    part_s = max(window_s // 24, min(window_s, 300))
     for row in needing:
-        cells[cell_of(row, row["ended_at"] // S, window_s)].append(row)
+        cells[row["model"], row["pool"], row["route"], row["ended_at"] // S // part_s].append(row)
     counts = [(len(cell), sum(row["pass_quality"] is not None for row in cell)) for cell in cells.values()]
     need, labelled = (sum(numbers) for numbers in zip(*counts, strict=True))
     if labelled in {0, need}:
@@ -116,38 +113,57 @@ def strata(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
     return [*apart, *([rest] if rest else [])], True
 
 
-def _design_effect(needing: list[Row], labelled: list[Row], passed: int) -> float:
+def is_unweighted(fleet: Fleet, rows: list[Row]) -> bool:
+    """Whether a request that needs a label has none, of a workload whose labels nobody drew."""
+    for row in rows:
+        quality = fleet.workloads.get(row["workload"], {}).get("quality") or {}
+        undrawn = quality.get("sampling") == "none" and quality.get("unlabelled", "estimate") == "estimate"
+        if undrawn and row["needs_label"] and row["pass_quality"] is None:
+            return True
+    return False
+
+
+def drawn_together(needing: list[Row], labelled: list[Row], sampling: str) -> float:
+    """How far labels come session by session: 0 where request by request, 1 where by whole sessions."""
+    if sampling == "session":
+        return 1.0
+    both = _pairs(labelled)
+    share = len(labelled) / len(needing)
+    return min(1.0, max(0.0, (1 - share**2 * _pairs(needing) / both) / (1 - share))) if both and share < 1 else 0.0
+
+
+def _pairs(rows: list[Row]) -> int:
+    """Ordered pairs of requests in one session."""
+    sessions = Counter(row["session_id"] for row in rows if row["session_id"] is not None)
+    return sum(count * (count - 1) for count in sessions.values())
+
+
+def design_effect(labelled: list[Row], passed: int, drawn_together: float) -> float:
     """How much less sure labels are than as many drawn one by one, by what goes together within sessions."""
-    m, n = len(labelled), len(needing)
+    m = len(labelled)
     if not m:
         return 1.0
     rate = passed / m
-    sessions = Counter(row["session_id"] for row in needing if row["session_id"] is not None)
     residuals: dict[Hashable, list[float]] = defaultdict(list)
     for number, row in enumerate(labelled):
         residuals[row["session_id"] or number].append(row["pass_quality"] - rate)
-    pairs = sum(count * (count - 1) for count in sessions.values())
-    both = sum(len(of) * (len(of) - 1) for of in residuals.values())
-    share = m / n
-    by_session = 0.0
-    if both and m < n:
-        by_session = min(1.0, max(0.0, (1 - share**2 * pairs / both) / (1 - share)))
     together = sum(sum(of) ** 2 - sum(one**2 for one in of) for of in residuals.values())
-    draws = m / (1 + by_session * (m / len(residuals) - 1))
+    draws = m / (1 + drawn_together * (m / len(residuals) - 1))
     spread = m * rate * (1 - rate)
-    effect = max(1.0, 1 + by_session * together / spread) if 0 < passed < m else m / draws
+    effect = max(1.0, 1 + drawn_together * together / spread) if 0 < passed < m else m / draws
     return effect * (student(draws - 1) / student(m - 1)) ** 2
 
 
-def _requests(rows: list[Row], known: list[Row], design: Design, enough: bool) -> Sample:
-    n, m, a = len(rows), len(known), sum(row["pass_quality"] for row in known)
-    low, high = Fraction(a), Fraction(a + n - m)
+def share_of(n: Fraction, known: list[Row], design: Design, *, enough: bool) -> Sample:
+    """What labels show of a stratum of `n` requests."""
+    m, a = len(known), sum(row["pass_quality"] for row in known)
+    low, high = Fraction(a), a + n - m
     if not enough:
-        return Sample(Fraction(n), low, high, _unsampled(Fraction(n), low, high, design))
+        return Sample(n, low, high, _unsampled(n, low, high, design))
     rate = Fraction(a, m)
-    size = inf if m == n else m * (n - 1) / (n - m) / design.effect
-    variance = n**2 * rate * (1 - rate) / (m - 1) * (1 - Fraction(m, n)) * Fraction(design.effect) if m > 1 else 0
-    return Sample(Fraction(n), low, high, n * rate, size, float(variance), rate)
+    size = inf if m >= n else m * float(n - 1) / float(n - m) / design.effect
+    variance = n**2 * rate * (1 - rate) / (m - 1) * (1 - m / n) * Fraction(design.effect) if m > 1 else 0
+    return Sample(n, low, high, n * rate, size, float(variance), rate)
 
 
 def _token_sample(rows: list[Row], known: list[Row], design: Design, enough: bool) -> Sample:
@@ -180,7 +196,7 @@ def _tokens(rows: Iterable[Row]) -> Fraction:
     return Fraction(sum(row["output_tokens"] or 0 for row in rows))
 
 
-def _total(samples: list[Sample]) -> dict[str, Any]:
+def total(samples: list[Sample]) -> dict[str, Any]:
     """Estimate, bounds and interval of a sum of strata."""
     unsure = [sample for sample in samples if sample.uncertain]
     sure = [sample.ends for sample in samples if not sample.uncertain]
@@ -210,6 +226,8 @@ def _together(samples: list[Sample]) -> tuple[float, float]:
 
 def definition(fleet: Fleet, rows: list[Row], workloads: set[str]) -> str:
     """What is known of the quality of the requests that pass every other gate, among the row's workloads."""
+    if is_unweighted(fleet, rows):
+        return "unweighted"
     gated = {name for name, workload in fleet.workloads.items() if workload.get("quality") is not None}
     if not workloads & gated:
         return "latency_constrained"

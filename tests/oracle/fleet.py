@@ -1,6 +1,6 @@
 """A random fleet as plain data: its settings in the shape of goodput.toml and what its emitters wrote, row by row.
 
-Times are whole Unix nanoseconds on a grid of milliseconds. Nothing here computes or knows files.
+Times are whole Unix nanoseconds. Nothing here computes or knows files.
 """
 
 from dataclasses import dataclass, field
@@ -9,11 +9,13 @@ from typing import Any
 
 Row = dict[str, Any]
 
+US = 10**3
 MS = 10**6
 S = 10**9
 HOUR = 3600 * S
 DAY = 24 * HOUR
 MIDNIGHT_NS = 1_795_132_800 * S  # 2026-11-20T00:00:00Z
+ATTRIBUTES = ("team",)  # kept as such: no column has them
 LATENCIES = ("ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline")
 GATES = ("success", "retries", *LATENCIES, "quality")
 VERDICTS = ("failed", "ungated", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
@@ -28,12 +30,8 @@ class Fleet:
     labels: list[Row] = field(default_factory=list)
     readings: list[Row] = field(default_factory=list)
     bills: list[list[Row]] = field(default_factory=list)  # file by file
+    exports: dict[str, list[Row]] = field(default_factory=dict)  # lines of each exported bill by file
     prices: dict[str, dict[str, str]] = field(default_factory=dict)  # model -> USD per input, cached, output token
-
-    @property
-    def cost_records(self) -> list[Row]:
-        """Every line of every bill."""
-        return [row for bill in self.bills for row in bill]
 
     @property
     def workloads(self) -> Row:

@@ -8,6 +8,7 @@ from typing import Any
 
 from oracle.emit import Replica, Stage, request_on
 from oracle.fleet import HOUR, MIDNIGHT_NS, Fleet, Row, S
+from oracle.invoice import invoice
 from oracle.judge import EVALUATORS, labels_of
 from oracle.spend import spend
 
@@ -22,6 +23,7 @@ def random_fleet(seed: int) -> Fleet:
         fleet.records += [record for records in tries for record in records]
         fleet.labels += labels_of(chance, tries)
     spend(chance, stage, fleet)
+    invoice(chance, stage, fleet)
     _sample(chance, stage, fleet)
     return fleet
 
@@ -55,6 +57,11 @@ def _settings(chance: Random) -> Row:
         "latency_origin": chance.choice(["request", "request", "attempt"]),
         "max_request_lifetime_s": 1800.0,
         "label_lateness_s": 7200.0,
+        "max_session_s": chance.choice([1800.0, 3600.0, 14400.0]),
+        "slices": {
+            "by": chance.choice([[], [], ["tenant"], ["attributes.team"], ["attributes.team", "tenant"]]),
+            "max_values": chance.choice([1000, 1000, 1, 2]),
+        },
         "workloads": {f"w{n}": _workload(chance, n) for n in range(chance.randint(1, 3))},
     }
 
@@ -63,7 +70,8 @@ def _workload(chance: Random, number: int) -> Row:
     def maybe(**given: Any) -> Row:
         return {name: chance.choice(values) for name, values in given.items() if chance.random() < 0.5}
 
-    match: Row = chance.choice([{}, {"model": ["llama-*"]}, {"model": ["gpt*", "*70b"]}, {"tenant": ["t1"]}])
+    matches: list[Row] = [{}, {"model": ["llama-*"]}, {"model": ["gpt*", "*70b"]}, {"tenant": ["t1"]}]
+    match = chance.choice([*matches, {"attributes": {"team": ["red", "v*"]}}])
     match |= chance.choice([{}, {}, {"route": ["blue"]}, {"pool": ["p0", "p1"]}]) if number < 2 else {}
     missing = {gate: "pass" for gate in ("ttft", "tpot", "itl_p95", "jitter") if chance.random() < 0.4}
     workload = maybe(
@@ -79,5 +87,9 @@ def _workload(chance: Random, number: int) -> Row:
         "evaluators": chance.sample(EVALUATORS, chance.choice([0, 1, 1, 2])),
         "min_score": 0.5,
         "unlabelled": chance.choice(["estimate", "estimate", "estimate", "fail", "pass"]),
+        "sampling": chance.choice(["random", "random", "random", "session", "none"]),
     }
-    return {**workload, "match": match, "on_missing": missing} | ({"quality": quality} if chance.random() < 0.7 else {})
+    unit = chance.choice([{}, {}, {"unit": "session"}, {"unit": "session", "unit_label": "task"}])
+    return {**workload, **unit, "match": match, "on_missing": missing} | (
+        {"quality": quality} if chance.random() < 0.7 else {}
+    )

@@ -54,10 +54,12 @@ def _revision(label: Row) -> int:
     return int(label.get("revised_at") or label["labelled_at"])
 
 
-def label_passed(label: Row, quality: Row) -> bool | None:
-    """The label's own verdict, else by its score, else by its word."""
+def label_passed(label: Row, quality: Row | None) -> bool | None:
+    """The label's own verdict, else by its score, else by its word; without a quality gate its own verdict alone."""
     if label.get("passed") is not None:
         return bool(label["passed"])
+    if quality is None:
+        return None
     least = exact(quality.get("min_score"))
     if label.get("score") is not None and least is not None:
         return exact(label["score"]) >= least  # type: ignore[operator]

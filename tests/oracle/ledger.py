@@ -6,20 +6,28 @@ and of nobody. Sharing is the window's work.
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
+from oracle.bills import cost_records
 from oracle.fleet import DAY, HOUR, Fleet, Row, S, exact
-from oracle.replicas import RANKS, Replicas, names_request, period, usd_in
+from oracle.replicas import RANKS, Replicas, is_overhead, names_request, period, usd_in
 from oracle.spans import Span, length, overlap
-from oracle.step import Step
+from oracle.step import Step, best
 from oracle.work import part_of, shares_of
 
 NOBODY: Row = dict.fromkeys(("attempt_id", "request_key", "workload", "model", "pool", "route", "replica", "tenant"))
 
 
-def ledger(fleet: Fleet, attempts: list[Row], requests: list[Row], observed: Span) -> list[Row]:
-    """Every row of the ledger with `step_ns`, `bucket`, usd (None: not known), gpu_s and tokens."""
-    return list(Ledger(fleet, attempts, requests, observed).rows())
+@dataclass(frozen=True)
+class Payment:
+    """What a record pays in a step for a replica or model."""
+
+    step_ns: int
+    payer: str
+    record: Row
+    usd: Fraction
 
 
 def bucket_of(request: Row) -> str:
@@ -30,11 +38,12 @@ def bucket_of(request: Row) -> str:
 
 
 class Ledger:
-    """A fleet's ledger while it is computed."""
+    """A fleet's ledger: rows with `step_ns`, `bucket`, usd (None: not known), gpu_s, tokens; and who paid for them."""
 
     def __init__(self, fleet: Fleet, attempts: list[Row], requests: list[Row], observed: Span) -> None:
         self.fleet, self.attempts, self.requests = fleet, attempts, requests
-        self.replicas = Replicas(fleet, attempts)
+        self.records = cost_records(fleet)
+        self.replicas = Replicas(fleet, attempts, self.records)
         self.step_ns = fleet.settings.get("costs", {}).get("step_s", 300) * S
         self.days = (observed[0] // DAY * DAY, observed[1] // DAY * DAY + DAY)
         self.buckets = {
@@ -44,39 +53,39 @@ class Ledger:
             for request in requests
             for attempt in request["tries"]
         }
-        self.bought: list[Row] = []  # of a step
+        self.paid: list[Payment] = []
+        self.rows = list(self._rows())
 
-    def rows(self) -> Iterator[Row]:
-        """Rows of every step of the days."""
+    def _rows(self) -> Iterator[Row]:
         for begin in range(*self.days, self.step_ns):
-            span = (begin, begin + self.step_ns)
-            for row in (*self._of_replicas(span), *self._bought(span), *self._named(span), *self._of_nobody(span)):
+            step = Step(self.replicas, (begin, begin + self.step_ns))
+            self.paid += [Payment(begin, name, record, usd) for name, record, usd in step.paid]
+            found = (self._of_replicas(step), self._bought(step), self._named(step.span), self._of_nobody(step.span))
+            for row in chain(*found):
                 if any(row[name] for name in ("usd", "gpu_s", "tokens")) or row["is_there"]:
                     yield {**NOBODY, **row, "step_ns": begin}
 
-    def _of_replicas(self, span: Span) -> Iterator[Row]:
-        step = Step(self.replicas, span)
-        usd, unseen = step.charges()
-        self.bought = [a for a in self.attempts if _is_in(a, span) and not self._runs(a, usd, step)]
+    def _of_replicas(self, step: Step) -> Iterator[Row]:
+        span = step.span
         for name, known in step.known.items():
             here = (a for a in self.replicas.attempts.get(name, []) if _is_in(a, span))
-            own = [a for a in here if self._runs(a, usd, step)]
+            own = [a for a in here if self._runs(a, step)]
             up, busy = length(step.up(name)), length(step.busy[name])
-            cost = usd[name]
+            cost = step.usd[name]
             gpus = self.replicas.rate(name, step.hour)[1]
             busy_usd = None if cost is None else cost * Fraction(busy, up) if up else cost
             if up and (cost is not None or known.is_sampled):
                 idle = None if cost is None or busy_usd is None else cost - busy_usd
                 gpu_s = gpus * Fraction(up - busy, S)
-                yield _row("idle", idle, gpu_s, 0, pool=known.pool, replica=name, is_there=up > busy)
+                yield _row("idle", idle, gpu_s, 0, pool=known.pool, replica=name, is_there=up > busy, payer=name)
             yield from self._shared(own, step, busy_usd, gpus * Fraction(busy, S))
-        for pool, amount in unseen.items():
-            yield _row("idle", amount, Fraction(0), 0, pool=pool)
+        for pool, record, amount in step.unseen:
+            yield _row("idle", amount, Fraction(0), 0, pool=pool, record=record)
 
-    def _runs(self, attempt: Row, usd: dict[str, Fraction | None], step: Step) -> bool:
+    def _runs(self, attempt: Row, step: Step) -> bool:
         """Whether an attempt takes a replica's time in a step; otherwise it is bought by the token."""
         name = attempt["replica"]
-        is_on = name is not None and (usd[name] is not None or step.known[name].by_engine)
+        is_on = name is not None and (step.usd[name] is not None or step.known[name].by_engine)
         return bool(attempt["engine_seen"] or is_on)
 
     def _shared(self, own: list[Row], step: Step, usd: Fraction | None, gpu_s: Fraction) -> Iterator[Row]:
@@ -86,29 +95,41 @@ class Ledger:
             for bucket, (part, tokens) in shares[attempt["attempt_id"]].items():
                 cost = None if usd is None else usd * part
                 where = self.buckets[attempt["attempt_id"]] if bucket == "" else bucket
-                yield _row(where, cost, gpu_s * part, tokens, **_of(attempt, step), is_there=bucket == "")
+                cut = _of(attempt, step)
+                yield _row(where, cost, gpu_s * part, tokens, **cut, is_there=bucket == "", payer=attempt["replica"])
 
-    def _bought(self, span: Span) -> Iterator[Row]:
+    def _bought(self, step: Step) -> Iterator[Row]:
         """Attempts that are bought by the token, and what their models are billed."""
-        here, step = self.bought, Step(self.replicas, span)
-        billed: dict[str, Fraction] = defaultdict(Fraction)
-        for record in self.fleet.cost_records:
-            if self._is_for_model(record) and overlap(period(record), span):
-                billed[record["model"]] += usd_in(record, [span])
-        for model, usd in billed.items():
+        here = [a for a in self.attempts if _is_in(a, step.span) and not self._runs(a, step)]
+        billed: dict[str, list[Row]] = defaultdict(list)
+        for record in self.records:
+            if self._is_for_model(record) and overlap(period(record), step.span):
+                billed[record["model"]].append(record)
+        for model, records in billed.items():
             if not any(attempt["model"] == model for attempt in here):
-                yield _row("unattributed", usd, Fraction(0), 0, model=model)
+                for record in best(records):
+                    usd = usd_in(record, [step.span])
+                    yield _row("unattributed", usd, Fraction(0), 0, model=model, record=record)
         for model in {attempt["model"] for attempt in here}:
             own = [attempt for attempt in here if attempt["model"] == model]
-            shares = shares_of(self.fleet, own, span)
-            for attempt in own:
-                whole = self._price(attempt)
-                for bucket, (part, tokens) in shares[attempt["attempt_id"]].items():
-                    portion = shares_of(self.fleet, [attempt], span)[attempt["attempt_id"]][bucket][0]
-                    cost = None if whole is None else whole * portion * part_of(attempt, span)
-                    cost = billed[model] * part if model in billed else cost
-                    where = self.buckets[attempt["attempt_id"]] if bucket == "" else bucket
-                    yield _row(where, cost, Fraction(0), tokens, **_of(attempt, step), is_there=bucket == "")
+            yield from self._of_model(own, step, best(billed[model]))
+
+    def _of_model(self, own: list[Row], step: Step, records: list[Row]) -> Iterator[Row]:
+        """Attempts of one model in a step, and the records that bill it."""
+        name = f"model {own[0]['model']}"
+        paid = [Payment(step.span[0], name, record, usd_in(record, [step.span])) for record in records]
+        billed = sum((payment.usd for payment in paid), Fraction(0))
+        self.paid += paid
+        shares = shares_of(self.fleet, own, step.span)
+        for attempt in own:
+            whole = self._price(attempt)
+            for bucket, (part, tokens) in shares[attempt["attempt_id"]].items():
+                portion = shares_of(self.fleet, [attempt], step.span)[attempt["attempt_id"]][bucket][0]
+                cost = None if whole is None else whole * portion * part_of(attempt, step.span)
+                cost = billed * part if records else cost
+                where = self.buckets[attempt["attempt_id"]] if bucket == "" else bucket
+                cut, payer = _of(attempt, step), name if records else None
+                yield _row(where, cost, Fraction(0), tokens, **cut, is_there=bucket == "", payer=payer)
 
     def _price(self, attempt: Row) -> Fraction | None:
         price = self.fleet.prices.get(attempt["model"])
@@ -125,16 +146,16 @@ class Ledger:
 
     def _named(self, span: Span) -> Iterator[Row]:
         """Records that name a request or a session, in the bucket of each verdict."""
-        for record in self.fleet.cost_records:
+        for record in self.records:
             if not names_request(record) or not overlap(period(record), span):
                 continue
             usd, found = usd_in(record, [span]), self._judged(record)
             for request in found:
                 row = {name: request[name] for name in ("workload", "model", "pool", "route", "tenant", "request_key")}
                 row["attempt_id"] = request["delivering_attempt_id"]
-                yield _row(bucket_of(request), usd / len(found), Fraction(0), 0, **row)
+                yield _row(bucket_of(request), usd / len(found), Fraction(0), 0, **row, record=record)
             if not found:
-                yield _row("unattributed", usd, Fraction(0), 0, **_scope(record))
+                yield _row("unattributed", usd, Fraction(0), 0, **_scope(record), record=record)
 
     def _judged(self, record: Row) -> list[Row]:
         """Requests that a record names and that ended no longer before its period's end than labels may be late."""
@@ -145,12 +166,17 @@ class Ledger:
 
     def _of_nobody(self, span: Span) -> Iterator[Row]:
         """Overhead, which windows share, and what is billed to nothing that telemetry knows."""
-        for record in self.fleet.cost_records:
-            if record["basis"] == "overhead" and not names_request(record) and overlap(period(record), span):
-                yield _row("overhead", usd_in(record, [span]), Fraction(0), 0, **_scope(record))
+        for record in self.records:
+            if is_overhead(record) and not names_request(record) and overlap(period(record), span):
+                yield _row("overhead", usd_in(record, [span]), Fraction(0), 0, **_scope(record), record=record)
+        others: dict[tuple[str | None, ...], list[Row]] = defaultdict(list)
         for record in self.replicas.charged(span[0] // HOUR)[2]:
             if not self._is_for_model(record) and overlap(period(record), span):
-                yield _row("unattributed", usd_in(record, [span]), Fraction(0), 0, **_scope(record))
+                named = tuple(record.get(name) for name in ("replica", "pool", "model"))
+                others[named if any(named) else (record["cost_id"],)].append(record)
+        for records in others.values():
+            for record in best(records):
+                yield _row("unattributed", usd_in(record, [span]), Fraction(0), 0, **_scope(record), record=record)
 
 
 def _is_named(record: Row, request: Row) -> bool:
@@ -176,9 +202,13 @@ def _row(
     tokens: Fraction | int,
     *,
     is_there: bool = False,
+    payer: str | None = None,
+    record: Row | None = None,
     **cut: str | None,
 ) -> Row:
-    return {"bucket": bucket, "usd": usd, "gpu_s": gpu_s, "tokens": tokens, "is_there": is_there, **cut}
+    """A row with who pays for it: the records that pay for a replica or model, or one record alone."""
+    amounts = {"bucket": bucket, "usd": usd, "gpu_s": gpu_s, "tokens": tokens}
+    return {**amounts, "is_there": is_there, "payer": payer, "record": record, **cut}
 
 
 def _is_in(attempt: Row, span: Span) -> bool:

@@ -1,16 +1,19 @@
 """Each published relation beside its computation."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import ledger, sessions, waste, windows
+from oracle import bills, judgements, ledger, reconcile, sessions, waste, windows
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
 from oracle.fleet import LATENCIES, Fleet, Row, S
+from oracle.slices import DIMENSIONS, Key, Slices
+from oracle.units import counts_sessions
 from oracle.verdicts import judged_requests
 
-CUT = ("window_at", "window_s", "slice", *windows.DIMENSIONS)
+CUT = ("window_at", "window_s", "slice", "slice_value", *DIMENSIONS)
 REQUEST = (
     *("workload", "attempts", "retry_count", "delivering_attempt_id", "tenant", "session_id", "model", "replica"),
     *("pool", "route", "ttft_s", "e2e_s", "tpot_s", "queue_s", "itl_p95_s", "jitter_s", "input_tokens", "verdict"),
@@ -39,29 +42,38 @@ class Truth:
         return True
 
     @cached_property
+    def account(self) -> ledger.Ledger:
+        """The ledger with who paid for it."""
+        return ledger.Ledger(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
+
+    @cached_property
     def ledger(self) -> list[Row]:
         """Rows of the ledger."""
-        return ledger.ledger(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
+        return self.account.rows
 
     @cached_property
-    def waste(self) -> dict[tuple[Any, ...], Row]:
-        """Rows of relation waste."""
-        return waste.waste(self.fleet, self.ledger, self.requests)
+    def slices(self) -> Slices:
+        """To which slices rows belong."""
+        return Slices(self.fleet, self.requests)
 
     @cached_property
-    def window_costs(self) -> dict[windows.Key, Row]:
-        """Cost of each window and slice."""
-        return waste.window_costs(self.waste)
+    def waste(self) -> waste.Waste:
+        """What relation waste holds."""
+        return waste.Waste(self.fleet, self.ledger, self.requests, self.slices)
 
     @cached_property
-    def carriers(self) -> dict[windows.Key, set[str]]:
-        """Workloads that bear GPU time of each window and slice."""
-        return waste.carriers(self.waste)
+    def windows(self) -> dict[Key, windows.Window]:
+        """What each window and slice counts."""
+        return windows.windows(self.fleet, self.requests, self.slices)
 
     @cached_property
-    def goodput(self) -> dict[windows.Key, Row]:
-        """Rows of relation goodput."""
-        return windows.goodput(self.fleet, self.requests, self.carriers)
+    def goodput(self) -> dict[Key, Row]:
+        """Rows of relation goodput, also of windows in which a replica was live and nothing else was."""
+        observed, carriers = (self.from_ns, self.until_ns), self.waste.carriers
+        return {
+            key: windows.goodput(self.fleet, key, self.windows.get(key, windows.Window()), carriers[key], observed)
+            for key in self.windows.keys() | carriers.keys()
+        }
 
 
 def requests(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -82,30 +94,39 @@ def requests(workspace: Workspace, truth: Truth, found: Comparison) -> None:
 
 
 def goodput(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation goodput."""
+    """Relation goodput; its cost where nothing is estimated."""
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM goodput"
     published = keyed(rows(workspace, sql), *CUT)
-    live = {key: windows.empty(truth.fleet, key, truth.carriers) for key in published.keys() - truth.goodput.keys()}
-    found.rows("goodput", published, {**truth.goodput, **live})
+    found.rows("goodput", published, truth.goodput)
     if truth.is_told_everything:
-        costs = {key: _cost(truth, key) for key in published}
-        found.rows("goodput", published, costs)
+        found.rows("goodput", published, {key: _cost(truth, key) for key in truth.goodput})
 
 
-def _cost(truth: Truth, key: windows.Key) -> Row:
+def _cost(truth: Truth, key: Key) -> Row:
     """Cost columns of a row of goodput."""
-    cost = truth.window_costs.get(key, dict.fromkeys(("cost_usd", "direct_cost_usd", "wasted_ratio")))
-    units = truth.goodput[key]["goodput_rps"] * key[1] if key in truth.goodput else 0
-    per_unit = None if cost["cost_usd"] is None or not units else cost["cost_usd"] / units
-    return cost | {"cost_per_accepted_usd": per_unit}
+    cost, row = truth.waste.costs(key), truth.goodput[key]
+    ends = {"cost_per_accepted_usd": "goodput_rps"}
+    ends |= {
+        "cost_per_accepted_ci_low_usd": "goodput_ci_high_rps",
+        "cost_per_accepted_ci_high_usd": "goodput_ci_low_rps",
+    }
+    for name, rate in ends.items():
+        units = (row[rate] or 0) * key[1]
+        cost[name] = None if cost["cost_usd"] is None or units <= 0 else cost["cost_usd"] / Fraction(units)
+    return cost
 
 
 def gate_failures(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     """Relation gate_failures."""
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM gate_failures"
-    computed = windows.gate_failures(truth.fleet, truth.requests)
-    flat = {(*key, gate): row for (key, gate), row in computed.items()}
-    found.rows("gate_failures", keyed(rows(workspace, sql), *CUT, "gate"), flat)
+    found.rows("gate_failures", keyed(rows(workspace, sql), *CUT, "gate"), windows.gate_failures(truth.windows))
+
+
+def quality(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation quality."""
+    sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM quality"
+    published = keyed(rows(workspace, sql), "window_at", "window_s", "workload", "model", "evaluator", "label")
+    found.rows("quality", published, judgements.quality(truth.fleet, truth.requests))
 
 
 def cost_ledger(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -118,11 +139,38 @@ def cost_ledger(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     found.rows("cost_ledger", added(rows(workspace, sql), names), added(computed, names))
 
 
-def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation waste, where nothing is estimated."""
+def reconciliation(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation reconciliation, where nothing is estimated."""
     if truth.is_told_everything:
-        sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM waste"
-        found.rows("waste", keyed(rows(workspace, sql), *CUT, "bucket"), truth.waste)
+        sql = "SELECT *, epoch(day_start)::BIGINT AS day_at FROM reconciliation"
+        published = keyed(rows(workspace, sql), "day_at", "dialect", "basis")
+        found.rows("reconciliation", published, reconcile.reconciliation(truth.account))
+
+
+def unused_cost_lines(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation unused_cost_lines: which lines of exported bills, each once however often it was exported, and why."""
+    sql = "SELECT * REPLACE (epoch_ns(period_start) AS period_start) FROM unused_cost_lines WHERE dialect = 'focus'"
+    names = ("line", "sub_account", "amount", "currency", "service", "period_start")
+    computed = {
+        (number, *(line[name] for name in names[1:])): {"reason": reason}
+        for number, line, reason in bills.unused_lines(truth.fleet)
+    }
+    found.rows("unused_cost_lines", keyed(rows(workspace, sql), *names), computed)
+
+
+def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
+    """Relation waste, where nothing is estimated; intervals where the slice has no stated error either."""
+    if not truth.is_told_everything:
+        return
+    sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM waste"
+    published = keyed(rows(workspace, sql), *CUT, "bucket")
+    unsure = {key[:-1] for key, row in published.items() if row["error_usd"] != 0}
+    ends = ("ci_low_usd", "ci_high_usd")
+    computed = {
+        key: {name: value for name, value in row.items() if name not in ends or key[:-1] not in unsure}
+        for key, row in truth.waste.rows().items()
+    }
+    found.rows("waste", published, computed)
 
 
 def added(found: list[Row], names: tuple[str, ...]) -> dict[Any, Row]:
@@ -154,22 +202,31 @@ def accepted_units(workspace: Workspace, truth: Truth, found: Comparison) -> Non
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM accepted_units"
     published = keyed(rows(workspace, sql), "window_at", "window_s", "workload")
     computed = {}
-    for (start, window_s, slice_, workload, *_), row in truth.goodput.items():
-        if slice_ == "workload" and workload in truth.fleet.workloads:
-            settings = truth.fleet.workloads[workload]
+    for key, row in truth.goodput.items():
+        start, window_s, slice_, _, workload, *_ = key
+        if slice_ == "workload":
+            unit = "session" if counts_sessions(truth.fleet, workload) else "request"
             computed[start, window_s, workload] = {
-                "unit": settings.get("unit", "request"),
-                **{name: row[name] for name in ("offered", "accepted", "goodput_ratio", "definition")},
-                "accepted_per_hour": row["goodput_rps"] * 3600,
+                "unit": unit,
+                "unit_label": truth.fleet.workloads.get(workload, {}).get("unit_label", unit),
+                **{name: row[name] for name in ("offered", "accepted", "goodput_ratio", "definition", "partial")},
+                "accepted_per_hour": row["goodput_rps"] and row["goodput_rps"] * 3600,
             }
-    found.rows("accepted_units", {key: published[key] for key in published.keys() & computed.keys()}, computed)
+            if truth.is_told_everything:
+                cost = _cost(truth, key)
+                names = ("cost_usd", "direct_cost_usd", "cost_per_accepted_usd")
+                computed[start, window_s, workload] |= {name: cost[name] for name in names}
+    found.rows("accepted_units", published, computed)
 
 
 RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     requests,
     goodput,
     gate_failures,
+    quality,
     cost_ledger,
+    reconciliation,
+    unused_cost_lines,
     waste_rows,
     session_rows,
     accepted_units,

@@ -26,7 +26,7 @@ class Known:
 class Replicas:
     """The replicas that telemetry knows, by their names."""
 
-    def __init__(self, fleet: Fleet, attempts: list[Row]) -> None:
+    def __init__(self, fleet: Fleet, attempts: list[Row], records: list[Row]) -> None:
         self.fleet = fleet
         self.attempts: dict[str, list[Row]] = defaultdict(list)
         for attempt in attempts:
@@ -37,10 +37,12 @@ class Replicas:
             self.sampled[reading["replica"]].append(reading["at"])
         self.names = sorted({*self.attempts, *self.sampled})
         self.shown = {name: self._shown(name) for name in self.names}
+        hours = [hour for of in self.shown.values() for hour in of]
+        self.observed = range(min(hours, default=0), max(hours, default=-1) + 1)
         pause = int(exact(fleet.settings.get("staleness_s", 300)) * S)  # type: ignore[operator]
         self.seen = {name: union(self._signs(name), pause) for name in self.names}
         self.busy = {name: union(spans_of(self.attempts.get(name, []))) for name in self.names}
-        self.records = [row for row in fleet.cost_records if row["basis"] in RANKS and not names_request(row)]
+        self.records = [row for row in records if not is_overhead(row) and not names_request(row)]
 
     def _shown(self, name: str) -> dict[int, Known]:
         """By hour, what attempts under way in it and readings show of a replica."""
@@ -65,13 +67,13 @@ class Replicas:
         billed = [row for row in self.records if overlap(period(row), (hour * HOUR, hour * HOUR + HOUR))]
         for name in {row["replica"] for row in billed if row.get("replica") in self.shown} - found.keys():
             near = _nearest(self.shown[name], hour)
-            if near is not None:
+            if near is not None and hour in self.observed:
                 found[name] = near
         return found
 
     def knows_pool(self, pool: str | None, hour: int) -> bool:
-        """Whether telemetry shows a pool within a day of an hour."""
-        return any(
+        """Whether telemetry shows a pool within a day of an hour, and something before and after it."""
+        return hour in self.observed and any(
             known.pool == pool and abs(at - hour) <= DAY_H for of in self.shown.values() for at, known in of.items()
         )
 
@@ -130,6 +132,14 @@ def _nearest(shown: dict[int, Known], hour: int) -> Known | None:
 def names_request(record: Row) -> bool:
     """Whether a cost record names a request or a session."""
     return bool(record.get("request_key") or record.get("session_id"))
+
+
+def is_overhead(record: Row) -> bool:
+    """Whether a cost record that names no request is for requests, not for what serves them."""
+    serves = any(record.get(name) for name in ("replica", "pool", "model"))
+    return record["basis"] == "overhead" or (
+        not serves and any(record.get(name) for name in ("workload", "route", "tenant"))
+    )
 
 
 def spans_of(attempts: Iterable[Row]) -> Iterable[Span]:

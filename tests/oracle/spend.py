@@ -54,7 +54,8 @@ def _for_what(chance: Random, stage: Stage, fleet: Fleet, pools: list[str]) -> R
     if kind == "model":
         return {"basis": basis, "model": chance.choice(["gpt-4o", "never-called"])}
     if kind == "request":
-        key = chance.choice(fleet.records).get("request_key")
-        return {"basis": "overhead", "request_key": key or fleet.records[0]["attempt_id"]}
+        key, session = chance.choice(fleet.records).get("request_key"), f"s{chance.randrange(8)}"
+        named = {"request_key": key or fleet.records[0]["attempt_id"]}
+        return {"basis": chance.choice(["overhead", basis])} | chance.choice([named, {"session_id": session}])
     scope = chance.choice([{}, {"pool": known.pool}, {"model": known.model}, {"workload": "w0"}, {"route": "blue"}])
     return {"basis": "overhead", **scope, **chance.choice([{}, {}, {"tenant": "t1"}])}

@@ -1,10 +1,9 @@
 """What replicas were and cost in one step of the ledger: docs/semantics.md#what-a-replica-costs."""
 
-from collections import defaultdict
 from fractions import Fraction
 from itertools import pairwise
 
-from oracle.fleet import HOUR, S
+from oracle.fleet import HOUR, Row, S
 from oracle.replicas import RANKS, Replicas, period, usd_in
 from oracle.spans import Span, length, overlap, union, within
 
@@ -22,6 +21,11 @@ class Step:
         own, pooled, _ = replicas.charged(self.hour)
         self.own = [(row, name) for row, name in own if overlap(period(row), span)]
         self.pooled = [(row, pool) for row, pool in pooled if overlap(period(row), span)]
+        rated = (name for name in self.known if replicas.rate(name, self.hour)[0] is not None)
+        self.usd: dict[str, Fraction | None] = {**dict.fromkeys(self.known), **dict.fromkeys(rated, Fraction(0))}
+        self.paid: list[tuple[str, Row, Fraction]] = []  # replica, record that pays for it, USD
+        self.unseen: list[tuple[str, Row, Fraction]] = []  # pool of which no replica was seen, record, USD
+        self._charge()
 
     def up(self, name: str) -> list[Span]:
         """Time in which a replica was seen or a record names it."""
@@ -36,38 +40,38 @@ class Step:
         inside = sorted(at for at in edges if self.span[0] <= at <= self.span[1])
         return list(pairwise(inside))
 
-    def charges(self) -> tuple[dict[str, Fraction | None], dict[str, Fraction]]:
-        """USD of each replica (None: not priced), and USD of pools in which nobody was seen."""
-        rated = {name: self.replicas.rate(name, self.hour)[0] is not None for name in self.known}
-        usd: dict[str, Fraction | None] = {name: Fraction(0) if rated[name] else None for name in self.known}
-        unseen: dict[str, Fraction] = defaultdict(Fraction)
+    def _charge(self) -> None:
         for moment in self.moments():
             for name in self.known:
-                price = self._price(name, moment)
-                if price is not None:
-                    usd[name] = (usd[name] or Fraction(0)) + price
-            for rank in RANKS:
-                for row, pool in self.pooled:
-                    if row["basis"] == rank and overlap(period(row), moment) and not self._there(pool, moment):
-                        unseen[pool] += usd_in(row, [moment])
-        return usd, unseen
+                for record, usd in self._price(name, moment):
+                    self.usd[name] = (self.usd[name] or Fraction(0)) + usd
+                    self.paid += [] if record is None else [(name, record, usd)]
+            for pool in {pool for _, pool in self.pooled if not self._there(pool, moment)}:
+                records = [row for row, of in self.pooled if of == pool and overlap(period(row), moment)]
+                for record in best(records):
+                    self.unseen.append((pool, record, usd_in(record, [moment])))
 
     def _there(self, pool: str | None, moment: Span) -> list[str]:
         return [name for name in self.replicas.of_pool(pool, self.hour) if within(self.seen[name], [moment])]
 
-    def _price(self, name: str, moment: Span) -> Fraction | None:
-        """USD of a replica in a moment by the best basis; None where nothing prices it."""
+    def _price(self, name: str, moment: Span) -> list[tuple[Row | None, Fraction]]:
+        """USD of a replica in a moment by the best basis, each with its record, or None: a rate; empty: no price."""
         pool = self.known[name].pool
         there = self._there(pool, moment)
-        for rank in RANKS:
-            own = [row for row, of in self.own if of == name and row["basis"] == rank]
-            shared = [row for row, of in self.pooled if of == pool and row["basis"] == rank]
-            mine = [usd_in(row, [moment]) for row in own if overlap(period(row), moment)]
-            if name in there:
-                mine += [usd_in(row, [moment]) / len(there) for row in shared if overlap(period(row), moment)]
-            if mine:
-                return sum(mine, Fraction(0))
+        named = [row for row, of in self.own if of == name and overlap(period(row), moment)]
+        pooled = [row for row, of in self.pooled if of == pool and overlap(period(row), moment)]
+        if named or (pooled and name in there):
+            of_pool = best([*named, *pooled])
+            # a record of the pool covers each of its replicas, seen or not
+            shares = {
+                row["cost_id"]: Fraction(row in named) or Fraction(name in there, len(there) or 1) for row in of_pool
+            }
+            return [(row, usd_in(row, [moment]) * shares[row["cost_id"]]) for row in of_pool]
         rate, gpus = self.replicas.rate(name, self.hour)
-        if rate is None or name not in there:
-            return None
-        return rate * gpus * Fraction(length([moment]), S)
+        return [] if rate is None or name not in there else [(None, rate * gpus * Fraction(length([moment]), S))]
+
+
+def best(records: list[Row]) -> list[Row]:
+    """Records of the best basis among some."""
+    rank = next((rank for rank in RANKS if any(row["basis"] == rank for row in records)), None)
+    return [row for row in records if row["basis"] == rank]

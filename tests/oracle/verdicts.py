@@ -4,7 +4,7 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 
 from oracle.attempts import attempts_of, delivering, requests_of, tries_counted
-from oracle.fleet import LATENCIES, Fleet, Row, S, bound_of, exact, seconds
+from oracle.fleet import ATTRIBUTES, LATENCIES, Fleet, Row, S, bound_of, exact, seconds
 from oracle.labels import current, labels_by_request, pass_quality
 
 COPIED = (
@@ -33,7 +33,9 @@ def workload_of(fleet: Fleet, tries: list[Row]) -> str:
         return any(fnmatchcase(asked, glob) for glob in globs)
 
     for name, workload in fleet.workloads.items():
-        if all(matches(globs, column) for column, globs in workload.get("match", {}).items()):
+        asked = dict(workload.get("match", {}))
+        asked |= asked.pop("attributes", {})
+        if all(matches(globs, column) for column, globs in asked.items()):
             return str(name)
     return "unassigned"
 
@@ -58,6 +60,7 @@ def _request(fleet: Fleet, key: str, tries: list[Row], labels: list[Row], until_
         "retry_count": tries_counted(tries) - 1,
         "delivering_attempt_id": attempt["attempt_id"],
         "tenant": attempt["tenant"] or next((a["tenant"] for a in tries if a["tenant"]), None),
+        **{name: next((a[name] for a in tries if a[name] is not None), None) for name in ATTRIBUTES},
         "session_id": attempt["session_id"] or next((a["session_id"] for a in tries if a["session_id"]), None),
         "outcome": "timeout" if timed_out else attempt["outcome"],
     }

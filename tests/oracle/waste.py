@@ -1,26 +1,30 @@
 """Where money went by window, slice and bucket: docs/semantics.md#idle-time, #overhead, #unlabelled-cost."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
 from fractions import Fraction
+from math import hypot
 from typing import Any
 
-from oracle.estimate import cell_of, strata
-from oracle.fleet import Fleet, Row, S
+from oracle.divide import divided
+from oracle.fleet import Fleet, Row
 from oracle.ledger import bucket_of
-from oracle.windows import DIMENSIONS, Key, slice_keys, window_of
+from oracle.slices import DIMENSIONS, Key, Slices, window_of
 
 Amount = dict[str, Any]
 FREE = ("idle", "overhead", "unattributed")
-NOTHING: Amount = {"usd": None, "measured_usd": None, "direct_usd": None, "gpu_s": Fraction(0), "tokens": Fraction(0)}
+USD = ("usd", "measured_usd", "direct_usd")
 
 
-def loaded(fleet: Fleet, ledger: list[Row], ended: dict[int, list[Row]], window_s: int) -> dict[int, list[Row]]:
-    """The ledger of each window with its idle time and overhead on those who carry them."""
+def loaded(ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, tuple[list[Row], list[Row]]]:
+    """The ledger of each window with its idle time and overhead on those who carry them; requests that ended in it."""
     by_window: dict[int, list[Row]] = defaultdict(list)
     for row in ledger:
         by_window[window_of(row["step_ns"], window_s)].append(row)
-    return {start: _carried(rows, ended.get(start, [])) for start, rows in by_window.items()}
+    ended: dict[int, list[Row]] = defaultdict(list)
+    for request in requests:
+        if request["ended_at"] is not None:
+            ended[window_of(request["ended_at"], window_s)].append(request)
+    return {start: (_carried(rows, ended[start]), ended[start]) for start, rows in by_window.items()}
 
 
 def _carried(rows: list[Row], ended: list[Row]) -> list[Row]:
@@ -52,134 +56,79 @@ def _by_request(overhead: Row, ended: list[Row]) -> list[Row]:
 
 def _part(row: Row, by: Row, part: Fraction) -> Row:
     amounts = {name: None if row[name] is None else row[name] * part for name in ("usd", "gpu_s", "tokens")}
-    return {**row, **{name: by[name] for name in DIMENSIONS}, **amounts, "direct_usd": None}
+    return {**row, **{name: by[name] for name in (*DIMENSIONS, "request_key")}, **amounts, "direct_usd": None}
 
 
-def _divided(fleet: Fleet, rows: list[Row], ended: list[Row], window_s: int) -> list[Row]:
-    """Rows with unlabelled cost divided into accepted and rejected, as the labelled cost of its workload is."""
-    found = []
-    workloads = fleet.settings["workloads"]
-    gated = {name: workload["quality"] for name, workload in workloads.items() if workload.get("quality") is not None}
-    shares = {name: _share(rows, name, quality, ended, window_s) for name, quality in gated.items()}
-    for row in rows:
-        usd = row["usd"]
-        measured = row | {"measured_usd": usd}
-        if row["bucket"] != "unlabelled" or row["workload"] not in gated or not usd:
-            found.append(measured)
-            continue
-        share = shares[row["workload"]]
-        direct = row.get("direct_usd") or Fraction(0)
-        found.append(measured if share is None else measured | {"usd": Fraction(0), "direct_usd": Fraction(0)})
-        # what nothing shows stays where it is, with bounds of both
-        for bucket, part in (("accepted", share or Fraction(0)), ("rejected", 0 if share is None else 1 - share)):
-            amounts = {"usd": usd * part, "direct_usd": direct * part, "measured_usd": Fraction(0)}
-            found.append({**row, **amounts, "gpu_s": Fraction(0), "tokens": Fraction(0), "bucket": bucket})
-    return found
+class Waste:
+    """Money, GPU time and tokens of each window, slice and bucket."""
+
+    def __init__(self, fleet: Fleet, ledger: list[Row], requests: list[Row], slices: Slices) -> None:
+        self.amounts: dict[Key, dict[str, Amount]] = defaultdict(dict)  # by window and slice, then bucket
+        self.carriers: dict[Key, set[str]] = defaultdict(set)  # workloads that bear GPU time, by window and slice
+        for window_s in fleet.settings["windows_s"]:
+            for start, (rows, ended) in loaded(ledger, requests, window_s).items():
+                for row in divided(fleet, rows, ended, window_s):
+                    for key in slices.keys(row, start, window_s):
+                        self._add(key, row)
+        for buckets in self.amounts.values():
+            for amount in buckets.values():
+                _settle(amount)
+            _shares(buckets)
+
+    def rows(self) -> dict[Key, Amount]:
+        """Rows of relation waste."""
+        return {(*key, bucket): amount for key, of in self.amounts.items() for bucket, amount in of.items()}
+
+    def costs(self, key: Key) -> Amount:
+        """Cost of a window and slice, and the share of it that was wasted."""
+        found: Amount = {"cost_usd": None, "direct_cost_usd": None}
+        wasted = Fraction(0)
+        for bucket, amount in self.amounts.get(key, {}).items():
+            found["cost_usd"] = plus(found["cost_usd"], amount["usd"])
+            found["direct_cost_usd"] = plus(found["direct_cost_usd"], amount["direct_usd"])
+            if bucket not in {"accepted", "unlabelled"}:
+                wasted += amount["usd"] or 0
+        usd = found["cost_usd"]
+        return found | {"wasted_ratio": wasted / usd if usd and usd > 0 else None}
+
+    def _add(self, key: Key, row: Row) -> None:
+        nothing = {**dict.fromkeys(USD), "gpu_s": Fraction(0), "tokens": Fraction(0), "open": {}}
+        amount = self.amounts[key].setdefault(row["bucket"], nothing)
+        for name in ("gpu_s", "tokens"):
+            amount[name] += row[name]
+        for name in USD:
+            amount[name] = plus(amount[name], row.get(name))
+        if row.get("open"):
+            sides = amount["open"].setdefault((row["workload"], row["is_bound"]), [Fraction(0), Fraction(0)])
+            sides[:] = [one + more for one, more in zip(sides, row["open"], strict=True)]
+        if row["gpu_s"] > 0:
+            self.carriers[key].add(row["workload"] or "unknown")
 
 
-def _share(rows: list[Row], name: str, quality: Row, ended: list[Row], window_s: int) -> Fraction | None:
-    """Which part of a workload's unlabelled cost counts as accepted; None: nothing shows it."""
-    policy = quality.get("unlabelled", "estimate")
-    if policy != "estimate":
-        return Fraction(policy == "pass")
-    if quality.get("sampling") == "none":
-        return None
-    own = [row for row in rows if row["workload"] == name and row.get("direct_usd") is not None]
-    of_all = _accepted_part(own)
-    needing = [row for row in ended if row["workload"] == name and row["needs_label"]]
-    cells, differs = strata(needing, window_s) if needing else ([], False)
-    spent = sum((row["direct_usd"] for row in own if row["bucket"] == "unlabelled"), Fraction(0))
-    if of_all is None or not differs or spent <= 0:
-        return of_all
-    apart = {cell_of(rows_[0], rows_[0]["ended_at"] // S, window_s) for rows_ in cells if _is_apart(rows_, window_s)}
-    found: dict[Hashable, list[Row]] = defaultdict(list)
-    for row in own:
-        cell = cell_of(row, row["step_ns"] // S, window_s)
-        found[cell if cell in apart else None].append(row)
-    rest = sum(row["pass_quality"] is not None for rows_ in cells if not _is_apart(rows_, window_s) for row in rows_)
-    accepted = Fraction(0)
-    for cell, costs in found.items():
-        part = None if cell is None and rest < 2 else _accepted_part(costs)
-        unlabelled = sum((row["direct_usd"] for row in costs if row["bucket"] == "unlabelled"), Fraction(0))
-        accepted += unlabelled * (of_all if part is None else part)
-    return min(Fraction(1), max(Fraction(0), accepted / spent))
+def _settle(amount: Amount) -> None:
+    """The interval: what labels leave open adds up within a workload and in quadrature over them; bounds linearly."""
+    below, above = (
+        hypot(*(float(sides[side]) for (_, is_bound), sides in amount["open"].items() if not is_bound))
+        + float(sum(sides[side] for (_, is_bound), sides in amount["open"].items() if is_bound))
+        for side in (0, 1)
+    )
+    del amount["open"]
+    usd = amount["usd"]
+    if usd is not None:
+        amount["direct_usd"] = amount["direct_usd"] or Fraction(0)
+    amount["ci_low_usd"] = None if usd is None else float(usd) - below
+    amount["ci_high_usd"] = None if usd is None else float(usd) + above
 
 
-def _is_apart(rows: list[Row], window_s: int) -> bool:
-    """Whether a stratum is a cell with two labels or more."""
-    cells = {cell_of(row, row["ended_at"] // S, window_s) for row in rows}
-    return len(cells) == 1 and sum(row["pass_quality"] is not None for row in rows) >= 2
-
-
-def _accepted_part(rows: list[Row]) -> Fraction | None:
-    """Accepted cost of that which was judged."""
-    spent = {bucket: sum(r["direct_usd"] for r in rows if r["bucket"] == bucket) for bucket in ("accepted", "rejected")}
-    judged = sum(spent.values())
-    return Fraction(spent["accepted"]) / judged if min(spent.values()) >= 0 and judged else None
-
-
-def by_slice(rows: Iterable[Row]) -> dict[tuple[Any, ...], Amount]:
-    """Amounts by slice and bucket; usd is None where no row has any."""
-    found: dict[tuple[Any, ...], Amount] = {}
-    for row in rows:
-        for cut in slice_keys(row):
-            amount = found.setdefault((*cut, row["bucket"]), dict(NOTHING))
-            for name in ("gpu_s", "tokens"):
-                amount[name] += row[name]
-            for name in ("usd", "measured_usd", "direct_usd"):
-                amount[name] = plus(amount[name], row.get(name))
-    for amount in found.values():
-        if amount["usd"] is not None:
-            amount["direct_usd"] = amount["direct_usd"] or Fraction(0)
-    return found
+def _shares(buckets: dict[str, Amount]) -> None:
+    total = sum(amount["usd"] or 0 for amount in buckets.values())
+    for amount in buckets.values():
+        amount["share_ratio"] = amount["usd"] / total if amount["usd"] is not None and total > 0 else None
 
 
 def plus(one: Fraction | None, other: Fraction | None) -> Fraction | None:
     """The sum of what is known; None where nothing is."""
     return other if one is None else one if other is None else one + other
-
-
-def waste(fleet: Fleet, ledger: list[Row], requests: list[Row]) -> dict[tuple[Any, ...], Amount]:
-    """Rows of `waste` by window, slice and bucket."""
-    found = {}
-    for window_s in fleet.settings["windows_s"]:
-        ended: dict[int, list[Row]] = defaultdict(list)
-        for request in requests:
-            if request["ended_at"] is not None:
-                ended[window_of(request["ended_at"], window_s)].append(request)
-        for start, rows in loaded(fleet, ledger, ended, window_s).items():
-            divided = _divided(fleet, rows, ended.get(start, []), window_s)
-            for (slice_, *cut, bucket), amount in by_slice(divided).items():
-                found[start, window_s, slice_, *cut, bucket] = amount
-    return found
-
-
-def carriers(found: dict[tuple[Any, ...], Amount]) -> dict[Key, set[str]]:
-    """Workloads that bear GPU time of each window and slice."""
-    workloads: dict[Key, set[str]] = defaultdict(set)
-    for (start, window_s, slice_, *cut, _), amount in found.items():
-        if slice_ == "finest" and amount["gpu_s"] > 0:
-            row = dict(zip(DIMENSIONS, cut, strict=True))
-            for key in slice_keys(row):
-                workloads[start, window_s, *key].add(row["workload"])  # type: ignore[index]
-    return workloads
-
-
-def window_costs(found: dict[tuple[Any, ...], Amount]) -> dict[Key, Amount]:
-    """Cost of each window and slice, and the share of it that was wasted."""
-    costs: dict[Key, Amount] = {}
-    for (*key, bucket), amount in found.items():
-        cost = costs.setdefault(tuple(key), dict.fromkeys(("cost_usd", "direct_cost_usd", "wasted")))  # type: ignore[arg-type]
-        cost["cost_usd"] = plus(cost["cost_usd"], amount["usd"])
-        cost["direct_cost_usd"] = plus(cost["direct_cost_usd"], amount["direct_usd"])
-        if bucket not in {"accepted", "unlabelled"}:
-            cost["wasted"] = plus(cost["wasted"], amount["usd"])
-    return {key: _with_ratio(cost) for key, cost in costs.items()}
-
-
-def _with_ratio(cost: Amount) -> Amount:
-    wasted, usd = cost.pop("wasted") or 0, cost["cost_usd"]
-    return cost | {"wasted_ratio": wasted / usd if usd else None}
 
 
 def request_costs(ledger: list[Row]) -> dict[str, Fraction]:

@@ -1,11 +1,14 @@
 """A fleet as landing files and goodput.toml, the rows in any number of files."""
 
+import csv
+import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from oracle.fleet import Fleet, Row
+from oracle.fleet import ATTRIBUTES, Fleet, Row, S
 
 RECORDS = (
     *("attempt_id", "layer", "instrumentation", "trace_id", "span_id", "parent_span_id", "request_key", "response_id"),
@@ -60,7 +63,39 @@ def files(fleet: Fleet, shuffle: Random | None = None) -> dict[str, str]:
         found["prices/model_prices_and_context_window.json"] = json.dumps(_price_list(fleet.prices))
     for n, bill in enumerate(fleet.bills):
         found[f"bills/{n}.jsonl"] = "".join(json.dumps(row) + "\n" for row in bill)
+    found |= {path: _focus(lines) for path, lines in fleet.exports.items()}
     return found
+
+
+def _focus(lines: list[Row]) -> str:
+    """Lines of a bill as FOCUS has them in CSV."""
+    text = io.StringIO()
+    charges = [_charge(line) for line in lines]
+    writer = csv.DictWriter(text, list(charges[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(charges)
+    return text.getvalue()
+
+
+def _charge(line: Row) -> Row:
+    used = {name: line[name] for name in ("replica", "pool", "model", "tenant") if line.get(name)}
+    tags = used | ({"cost-center": line["workload"]} if line.get("workload") else {})
+    return {
+        "BillingAccountId": line["account"],
+        "SubAccountId": line["sub_account"],
+        "BillingPeriodStart": _iso(line["billed_from"]),
+        "ChargePeriodStart": _iso(line["period_start"]),
+        "ChargePeriodEnd": _iso(line["period_end"]),
+        "EffectiveCost": str(line["amount"]),
+        "BillingCurrency": line["currency"],
+        "ServiceName": line["service"],
+        "ChargeCategory": "Usage",
+        "Tags": json.dumps(tags),
+    }
+
+
+def _iso(ns: int) -> str:
+    return f"{datetime.fromtimestamp(ns // S, UTC):%Y-%m-%dT%H:%M:%S}.{ns % S:09d}Z"
 
 
 def _parts(rows: list[Row], shuffle: Random | None) -> list[list[Row]]:
@@ -103,6 +138,7 @@ def _source(name: str, rows: list[Row]) -> Row:
     columns |= {column: {"column": column, "unit": "epoch_ns"} for column in times}
     if name == "records":
         columns |= {column: {"column": column, "unit": "s"} for column in DURATIONS}
+        columns |= {f"attributes.{column}": column for column in ATTRIBUTES if column in used}
     return {"format": "jsonl", "path": f"{name}/*.jsonl", "table": table, "columns": columns}
 
 

@@ -55,6 +55,7 @@ TABLES = (
     ),
     *(
         "source_ledger",
+        "source_places",
         "source_rows",
         "sources",
         "span_links",
@@ -68,7 +69,7 @@ TABLES = (
 )
 # How the lake stores each: its layer, then its tables by the partitions that they have.
 STORED = {
-    "collected": {"none": "landed_files source_ledger"},
+    "collected": {"none": "landed_files source_ledger source_places"},
     "conformed": {
         "none": "cost_lines event_records price_lines quarantine",
         "hour": "label_records sample_records serving_records span_links",
@@ -100,7 +101,7 @@ DERIVED = {
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
     *("billed_buckets", "id_hours", "known_replicas"),
-    *("sample_records", "session_hours", "session_label_records", "span_links"),
+    *("sample_records", "session_hours", "session_label_records", "source_places", "span_links"),
 }
 INSIDE = {  # others are derived from these
     *("cost_line_rows", "label_rows", "record_rows", "sample_rows", "source_ledger", "source_rows"),

@@ -112,6 +112,8 @@ def _print(found: Comparison, out: Console) -> None:
         out.print("The longest prompts and answers, and slices by length that differ:")
         out.print(table(("slice", "n A", "n B", *measures), [_slice_line(row) for row in shown], out.width))
         out.print()
+    for line in found.undecided:
+        out.print(line)
     out.print(found.verdict)
 
 

@@ -1,6 +1,6 @@
-"""What `goodput compare` finds: both sides, every measure, every slice, and the verdict in words.
+"""What `goodput compare` finds: both sides, every measure, every slice, and what follows.
 
-The arithmetic is sql/ask/compare/; printing is `compare`'s work.
+The arithmetic is sql/ask/compare/, the words are `verdict`'s, printing is `compare`'s work.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,9 @@ from difflib import get_close_matches
 
 import duckdb
 
-from goodput.cli.cells import iso, plain, shown, significant
+from goodput.cli.cells import iso, plain, shown
 from goodput.cli.database import Row, rows
+from goodput.cli.verdict import undecided, verdict
 from goodput.errors import UsageError
 from goodput.plumbing.contracts import contract_names
 from goodput.plumbing.graph import closure
@@ -39,12 +40,13 @@ class Sides:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both sides, what their cost contains, rows of `compared` and `compared_slices`, and the verdict."""
+    """Both sides, what their cost contains, rows of `compared` and `compared_slices`, what would decide, verdict."""
 
     sides: list[Row]
     cost_contains: str
     metrics: list[Row]
     slices: list[Row]
+    undecided: list[str]
     verdict: str
 
 
@@ -102,7 +104,8 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
             )
     described = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
     metrics, slices = (rows(connection, sql_file(answer).text) for answer in _ANSWERS)
-    return Comparison(described, _COST_CONTAINS, metrics, slices, _verdict(metrics, slices, sides.names))
+    words = verdict(metrics, slices, found, sides.names)
+    return Comparison(described, _COST_CONTAINS, metrics, slices, undecided(metrics, found), words)
 
 
 def _bounded(bounds: Mapping[str, object]) -> str:
@@ -145,41 +148,3 @@ def _side(row: Row, name: str) -> Row:
         *("cost_usd", "idle_usd", "overhead_usd", "unattributed_usd"),
     )
     return {"name": name, "low_n": row["succeeded"] < _LOW_N, **{key: row[key] for key in kept}}
-
-
-def _verdict(metrics: list[Row], slices: list[Row], names: tuple[str, str]) -> str:
-    by_name = {row["metric"]: row for row in metrics}
-    deciding = [by_name[name] for name in ("goodput_ratio", "cost_per_accepted_usd") if name in by_name]
-    idle = [row for row in deciding if _differs(row) and _is_idle(row, by_name)]
-    better = {row["better"] for row in deciding if _differs(row) and row not in idle}
-    if len(better) == 1:
-        (side,) = better
-        parts = [f"{side} is better ({names['AB'.index(side)]})"]
-    elif better:
-        parts = ["neither is better in all: a trade-off"]
-    else:
-        parts = ["not distinguishable" + (" but for idle time" if idle else "")]
-    parts += [_described(row) + (", by idle time, which goes with the load" if row in idle else "") for row in deciding]
-    worse = [row for row in slices if _differs(row) and {row["better"]} != better]
-    if worse:
-        most = max(worse, key=lambda row: abs(row["difference"]))
-        where = f"{most['dimension']} {most['from_tokens']}..{most['to_tokens']}"
-        parts.append(f"yet slices differ, most of all {where}: {_described(most)}")
-    return "Verdict: " + "; ".join(parts) + "."
-
-
-def _differs(row: Row) -> bool:
-    return row["better"] in {"A", "B"}
-
-
-def _is_idle(row: Row, by_name: Mapping[str, Row]) -> bool:
-    """Whether a cost differs by idle time alone: it does not decide between sides with different loads."""
-    direct = by_name.get(f"direct_{row['metric']}", row)
-    return bool(direct["better"] != row["better"])
-
-
-def _described(row: Row) -> str:
-    low, high = row["difference_ci_low"], row["difference_ci_high"]
-    if not _differs(row):
-        return f"{row['metric']} not distinguishable"
-    return f"{row['metric']} B - A {significant(row['difference'])} ({significant(low)} .. {significant(high)})"

@@ -60,6 +60,7 @@ COMMANDS = {
         "goodput.cli.sources:sources",
         "Account for every row of every source file: read = kept + duplicate + quarantined + ignored.",
     ),
+    "labels": ("goodput.cli.labels:app", "Plan which requests to judge, so that labels are a sample by design."),
     "alarms": (
         "goodput.cli.alarms:app",
         "List alarms, explain one, replay what they can see; silence one, or accept a shift as the new normal.",

@@ -16,7 +16,7 @@ from goodput.collect.landing import Beginnings, FileIdentity, claimed, identify,
 from goodput.collect.listing import landed_file, list_landing
 from goodput.collect.received import LandedFile
 from goodput.errors import SourceRefused
-from goodput.plumbing import source_ledger
+from goodput.plumbing import source_ledger, source_places
 from goodput.plumbing.contracts import polars_schema
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
@@ -103,8 +103,14 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     absent = sources.join(present, on="source_id", how="anti")
     found.mended = set(absent.filter(pl.col("status") == "refused")["source_id"])
     found.superseded_by = _superseded(found.new, absent.filter(pl.col("status") == "read"), reread)
+    homes = [(identity.source_id, str(file.landing), file.relative_path) for file, identity in found.new]
+    home = pl.concat(
+        [sources.select(source_places.KEY), pl.DataFrame(homes, schema=source_places.SCHEMA, orient="row")]
+    )
+    lie = pl.concat([rows.select(source_places.KEY) for rows in (known, looked)])
+    found.removed = source_places.add(lake, lie.join(home, on=source_places.KEY, how="anti"))
     others = index.filter(~pl.col("row").is_in(known["row"].implode())).drop("row")
-    found.removed = _remember(lake, others, looked)
+    found.removed += _remember(lake, others, looked)
     return found
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from goodput.join.judged_hours import judge_hours, judging_sources, label_partitions
-from goodput.join.options import SETTINGS_TABLES, observed, source_files
+from goodput.join.options import SETTINGS_TABLES, observed, places, source_files
 from goodput.plumbing.compute import compute_sql
 from goodput.plumbing.hours import HOUR_NS, epoch_hour
 from goodput.plumbing.node import Context, Lookaround, Node
@@ -104,6 +104,7 @@ COST_RECORDS = Node(
     compute_sql,
     from_settings=SETTINGS_TABLES,
     from_batch={"source_files": source_files},
+    beside=places,
 )
 TOKEN_PRICES = Node(
     "token_prices",
@@ -113,6 +114,7 @@ TOKEN_PRICES = Node(
     compute_sql,
     from_settings=SETTINGS_TABLES,
     from_batch={"source_files": source_files},
+    beside=places,
 )
 SESSION_LABELS = Node("session_labels", "join", ("session_labels",), "Labels that judge whole sessions.", compute_sql)
 

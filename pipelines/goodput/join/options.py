@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, time
 
+import polars as pl
 import pyarrow as pa
 
 from goodput.join.workloads import workload_rows
-from goodput.plumbing import source_ledger
-from goodput.plumbing.node import Batch, SettingsTable
+from goodput.plumbing import source_ledger, source_places
+from goodput.plumbing.node import Batch, Context, SettingsTable
 from goodput.plumbing.parameters import COST_SCOPES, as_rows
 from goodput.settings.model import Settings
 
@@ -83,9 +84,26 @@ def price_rules(settings: Settings) -> pa.Table:
 
 
 def source_files(batch: Batch) -> pa.Table:
-    """Place, content and reader of every source, and when it was read."""
+    """Place, content and reader of every source, and when it was read; `is_copy`: it lies in another place too."""
     columns = ["source_id", "landing", "path", "content_hash", "reader", "ingested_ns"]
-    return source_ledger.read(batch.context.lake).select(columns)
+    lake = batch.context.lake
+    home = source_ledger.read_frame(lake, columns).with_columns(is_copy=pl.lit(value=False))
+    copies = (
+        source_places.read(lake)
+        .join(home.drop("landing", "path"), on="source_id")
+        .with_columns(is_copy=pl.lit(value=True))
+    )
+    return pl.concat([home, copies.select(home.columns)]).to_arrow()
+
+
+def places(context: Context, _partition: str) -> object:
+    """Where else files lie whose paths say what they are: bills and price lists."""
+    copies = source_places.read(context.lake)
+    meant = source_ledger.partitions_of(context.lake, copies["source_id"].unique())
+    sources = {
+        source for table in ("cost_lines", "price_lines") for of in meant.get(table, {}).values() for source in of
+    }
+    return sorted(row for row in copies.iter_rows() if row[0] in sources)
 
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {

@@ -20,7 +20,7 @@ from goodput.measure.lookback import measured_days
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.compute import load
 from goodput.plumbing.contracts import arrow_schema, contract
-from goodput.plumbing.hours import day_of
+from goodput.plumbing.hours import day_of, is_hour
 from goodput.plumbing.node import Batch, Context, Parts, SettingsTable
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
@@ -57,7 +57,7 @@ def _base_partitions(context: Context, from_s: float, until_s: float) -> list[st
     first, last = (_moment(at_s).strftime("%Y-%m-%d") for at_s in (from_s, until_s))
     hourly = min(context.settings.windows_s) <= 3600
     found = context.lake.catalog["goodput"].parts
-    return [cell for cell in found if first <= day_of(cell) <= last and ("T" in cell) is hourly]
+    return [cell for cell in found if first <= day_of(cell) <= last and is_hour(cell) is hourly]
 
 
 def event_days(context: Context) -> Collection[str]:

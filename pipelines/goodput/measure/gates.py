@@ -27,6 +27,8 @@ def gate_rows(settings: Settings) -> pa.Table:
             "gate": gate,
             "bound": bound,
             "on_missing": _on_missing(workload).get(gate) if gate else None,
+            "unlabelled": workload.quality.unlabelled if workload.quality and gate == "quality" else None,
+            "sampling": workload.quality.sampling if workload.quality and gate == "quality" else None,
             "unit": workload.unit,
             "unit_label": workload.unit_label,
         }

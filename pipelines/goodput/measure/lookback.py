@@ -6,7 +6,7 @@ there are metrics alone, nothing bounds it.
 
 from collections.abc import Collection
 
-from goodput.plumbing.hours import HOUR_NS, HOUR_S, day_of, hour_label
+from goodput.plumbing.hours import HOUR_NS, HOUR_S, day_of, hour_label, is_hour
 from goodput.plumbing.node import Context, Span
 
 DAYS = 7
@@ -32,7 +32,7 @@ def longest_windows(days: int) -> Span:
     def span(context: Context, _partition: str) -> Collection[str]:
         is_hourly, wanted = max(context.settings.windows_s) <= HOUR_S, measured_days(context, days)
         cells = context.lake.catalog["goodput"].parts
-        return [cell for cell in cells if ("T" in cell) is is_hourly and day_of(cell) in wanted]
+        return [cell for cell in cells if is_hour(cell) is is_hourly and day_of(cell) in wanted]
 
     return span
 

@@ -178,7 +178,7 @@ def window_options(batch: Batch) -> pa.Table:
             "step_s": math.gcd(*batch.grains),
             "base_s": min(batch.settings.windows_s),
             "session_reach_h": session_reach_h(batch.settings),
-            "observed_from_s": first_ns / 1e9,
-            "observed_until_s": last_ns / 1e9,
+            "observed_from_ns": first_ns,
+            "observed_until_ns": last_ns,
         },
     )

@@ -13,6 +13,7 @@ from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_AS
 from goodput.plumbing.contracts import contract, contract_names
 from goodput.plumbing.dagster_events import Events
 from goodput.plumbing.dagster_partitions import HOURS, update_hours
+from goodput.plumbing.hours import is_hour
 from goodput.plumbing.node import Context
 from goodput.plumbing.plan import Outcome
 from goodput.plumbing.stored_assets import StoredAsset, hours_of
@@ -70,7 +71,7 @@ def step_assets(
 def _unknown_hours(instance: dg.DagsterInstance, assets: Sequence[StoredAsset], context: Context) -> set[str]:
     """Hours that nobody could ask for, as what calls for them was computed in this very run: they come along."""
     called = set().union(*(asset.called(context) for asset in assets if asset.is_hourly and asset.node))
-    return {hour for hour in called if "T" in hour} - set(instance.get_dynamic_partitions(HOURS.name or ""))
+    return {hour for hour in called if is_hour(hour)} - set(instance.get_dynamic_partitions(HOURS.name or ""))
 
 
 def _results(assets: Sequence[StoredAsset], events: Events, computed: Collection[str]) -> Results:

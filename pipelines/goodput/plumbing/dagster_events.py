@@ -20,7 +20,7 @@ from dagster._core.definitions.data_version import (  # the tags have no public 
 
 from goodput.errors import BlockedPartition
 from goodput.plumbing.blocked import Blocked
-from goodput.plumbing.hours import day_of
+from goodput.plumbing.hours import day_of, is_hour
 from goodput.plumbing.node import Context
 from goodput.plumbing.stored_assets import DATABASE, Held, StoredAsset
 
@@ -100,7 +100,7 @@ class Events:
         return {
             asset.name
             for asset in hourly
-            if any("T" in hour and asset.held(lake, hour) is None for hour in self._called(asset))
+            if any(is_hour(hour) and asset.held(lake, hour) is None for hour in self._called(asset))
         }
 
     def _called(self, asset: StoredAsset) -> set[str]:

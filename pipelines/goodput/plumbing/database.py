@@ -49,6 +49,8 @@ _WORKLOAD_COLUMNS = {
     "gate": f"A gate that is set: {', '.join(GATES[1:-1])} or {GATES[-1]}",
     "bound": "Largest value that passes, seconds or retries; of quality the least score, NULL where none is set",
     "on_missing": "Of a gate on a time, what a request without the measurement does: fail (it is unevaluable) or pass",
+    "unlabelled": "Of the gate quality, how requests without a label count: estimate, fail or pass",
+    "sampling": "Of the gate quality, how labelled requests were drawn: random, session (whole sessions) or none",
     "unit": "What goodput counts of the workload: request or session",
     "unit_label": "What an accepted one is called",
 }
@@ -250,7 +252,7 @@ def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake, unreadable: Mapp
 def _lay_out_workloads(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
         "CREATE TABLE workloads (workload VARCHAR, gate VARCHAR, bound DOUBLE, on_missing VARCHAR, "
-        "unit VARCHAR, unit_label VARCHAR)"
+        "unlabelled VARCHAR, sampling VARCHAR, unit VARCHAR, unit_label VARCHAR)"
     )
     connection.execute(f"COMMENT ON TABLE workloads IS {quoted(_WORKLOADS)}")
     for column, comment in _WORKLOAD_COLUMNS.items():

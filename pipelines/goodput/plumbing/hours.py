@@ -22,6 +22,11 @@ def epoch_hour(label: str) -> int:
     return int(datetime.strptime(label, HOUR_FORMAT).replace(tzinfo=UTC).timestamp()) // 3600
 
 
+def is_hour(label: str) -> bool:
+    """Whether a label is that of an hour, not of a day or of a whole table."""
+    return "T" in label
+
+
 def day_of(hour: str) -> str:
     """Label of the UTC day of an hour."""
     return hour[:10]

@@ -17,7 +17,7 @@ from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
 from goodput.plumbing.graph import closure, inputs_of
-from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours_of_day
+from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours_of_day, is_hour
 from goodput.plumbing.lake import Lake, PartWriter
 from goodput.plumbing.sql_files import sql_names
 from goodput.plumbing.workspace import Progress, Silence
@@ -60,8 +60,7 @@ class Context:
 
     def grains(self, partition: str) -> tuple[int, ...]:
         """Lengths in seconds of the windows that a partition of windows holds."""
-        is_hour = "T" in partition
-        return tuple(w for w in self.settings.windows_s if (w <= HOUR_S) is is_hour)
+        return tuple(w for w in self.settings.windows_s if (w <= HOUR_S) is is_hour(partition))
 
 
 @dataclass(frozen=True)
@@ -206,7 +205,7 @@ class Node:
 
 def hours_in(partition: str) -> Sequence[str]:
     """The hours that an hour or a day covers."""
-    return (partition,) if "T" in partition else hours_of_day(partition)
+    return (partition,) if is_hour(partition) else hours_of_day(partition)
 
 
 def partitions_of(node: Node, context: Context) -> set[str]:
@@ -231,7 +230,7 @@ def _called_hours(node: Node, context: Context) -> set[str]:
         if around.calls is not None:
             # one that is blocked before it had a part is waited for like one that has been published
             known = context.lake.catalog[table].parts.keys() | blocked.of_table(table).keys()
-            hours = {epoch_hour(p) for p in known if "T" in p}
+            hours = {epoch_hour(p) for p in known if is_hour(p)}
             earlier, later = around.calls
             called |= {hour_label(h + shift) for h in hours for shift in range(-earlier, later + 1)}
     return called

@@ -64,12 +64,12 @@ PARAMETERS: Mapping[str, Parameter] = {
         _columns(("step_ns", "staleness_ns", "reach_h", "lateness_ns"), _INT),
     ),
     "window_options": _parameter(
-        "Step and base length of windows, reach of a session, and when telemetry was observed (Unix seconds); one row.",
+        "Step and base length of windows, reach of a session, and when telemetry was observed; one row.",
         [
             ("step_s", _INT),
             ("base_s", pa.int32()),
             ("session_reach_h", _INT),
-            *_columns(("observed_from_s", "observed_until_s"), _FLOAT),
+            *_columns(("observed_from_ns", "observed_until_ns"), _INT),
         ],
     ),
     "disruption_options": _parameter(
@@ -128,7 +128,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             ("workload", _TEXT),
             ("gate", _TEXT),
             ("bound", _FLOAT),
-            *_columns(("on_missing", "unit", "unit_label"), _TEXT),
+            *_columns(("on_missing", "unlabelled", "sampling", "unit", "unit_label"), _TEXT),
         ],
     ),
     "slices": _parameter(
@@ -164,8 +164,12 @@ PARAMETERS: Mapping[str, Parameter] = {
         ],
     ),
     "source_files": _parameter(
-        "Where each source file lies, a hash of what it holds, what read it, and when.",
-        [*_columns(("source_id", "landing", "path", "content_hash", "reader"), _TEXT), ("ingested_ns", _INT)],
+        "Where each source file lies, what it holds, what read it, and when; and where else the same content lies.",
+        [
+            *_columns(("source_id", "landing", "path", "content_hash", "reader"), _TEXT),
+            ("ingested_ns", _INT),
+            ("is_copy", _FLAG),
+        ],
     ),
     "event_subjects": _parameter(
         "Which pool or replica the subject of an ops event is.", _columns(("subject", "pool", "replica"), _TEXT)
@@ -198,6 +202,18 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("first", "second", "sign"), _TEXT),
             *_columns(("calls", "requests"), _INT),
             *_columns(("first_at", "last_at"), _INSTANT),
+        ],
+    ),
+    "plan_trials": _parameter(
+        "Shares of what a sampling plan can draw, each tried for a workload as one stratum (whole) or by cell (cell).",
+        [("workload", _TEXT), ("slice", _TEXT), ("trial", _INT), ("share", _FLOAT)],
+    ),
+    "supposed_cells": _parameter(
+        "Labels that a sampling plan supposes: the cells of one trial or plan, with how many labels each is to have.",
+        [
+            *_columns(("slice", *_DIMENSIONS), _TEXT),
+            *_columns(("trial", "start_s", "part_s", "offered", "need", "labelled", "passed"), _INT),
+            *_columns(("rate", "taken"), _FLOAT),
         ],
     ),
     "side_rows": _parameter(

@@ -17,7 +17,7 @@ from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
-from goodput.plumbing.hours import day_of, epoch_hour
+from goodput.plumbing.hours import day_of, epoch_hour, is_hour
 from goodput.plumbing.node import Batch, Context, Node, Parts, hours_in, partitions_of
 
 _MOST_OF_A_DAY = 12  # hours
@@ -199,7 +199,7 @@ def _windows_together(partitions: Iterable[str]) -> Iterator[list[str]]:
     """Hours of a day, and the day: with most hours due, reading it once outweighs measuring hours that are not due."""
     for _, group in groupby(sorted(partitions), key=day_of):
         cells = list(group)
-        hours = [cell for cell in cells if "T" in cell]
+        hours = [cell for cell in cells if is_hour(cell)]
         days = [cell for cell in cells if "T" not in cell]
         yield from [cells] if len(hours) >= _MOST_OF_A_DAY else [batch for batch in (hours, days) if batch]
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from goodput.plumbing.catalog import Part, digest_sum
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.fingerprint import fingerprint
-from goodput.plumbing.hours import day_of
+from goodput.plumbing.hours import day_of, is_hour
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import STORED, Context, Node, partitions_of
 from goodput.plumbing.plan import meaning
@@ -130,7 +130,7 @@ def hours_of(assets: Sequence[StoredAsset], context: Context) -> list[str]:
             for asset in hourly
         )
 
-    hours = {partition for partitions in called.values() for partition in partitions if "T" in partition}
+    hours = {partition for partitions in called.values() for partition in partitions if is_hour(partition)}
     return sorted(hour for hour in hours if counts(hour))
 
 

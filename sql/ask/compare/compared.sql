@@ -1,32 +1,67 @@
--- description: Two sides, measure by measure: both values and their difference, each with its 95 % interval, and which side is better where it can be estimate
+-- description: Two sides, measure by measure: both values and their difference, each with its 95 % interval, which side is better where it can be estimated, and else what would decide
 -- grain: metric
--- reads: compared_costs, compared_quantiles, compared_sides
-WITH measures AS (
-    SELECT
-        side,
-        unnest([
-            {metric: 'throughput_rps', ordinal: 1, more_is_better: true, estimate: throughput_rps},
-            {metric: 'goodput_rps', ordinal: 2, more_is_better: true, estimate: goodput_rps},
-            {metric: 'goodput_ratio', ordinal: 3, more_is_better: true, estimate: goodput_ratio},
-            {metric: 'quality_ratio', ordinal: 4, more_is_better: true, estimate: quality_ratio}
-        ], max_depth := 2)
-    FROM compared_sides
+-- reads: compared_costs, compared_quantiles, compared_ratios, compared_sides
+WITH estimates AS (
+    SELECT side, 'throughput_rps' AS metric, 1 AS ordinal, throughput_rps AS estimate FROM compared_sides
     UNION ALL
-    SELECT side, 'cost_per_accepted_usd', 5, false, cost_per_accepted_usd FROM compared_costs
+    SELECT side, 'goodput_rps', 2, goodput_rps FROM compared_sides
     UNION ALL
-    SELECT side, 'direct_cost_per_accepted_usd', 6, false, direct_cost_per_accepted_usd FROM compared_costs
+    SELECT side, 'goodput_ratio', 3, goodput_ratio FROM compared_ratios WHERE dimension = 'all'
+    UNION ALL
+    SELECT side, 'quality_ratio', 4, quality_ratio FROM compared_ratios WHERE dimension = 'all'
+    UNION ALL
+    SELECT side, 'cost_per_accepted_usd', 5, cost_per_accepted_usd FROM compared_costs
+    UNION ALL
+    SELECT side, 'direct_cost_per_accepted_usd', 6, direct_cost_per_accepted_usd FROM compared_costs
     WHERE EXISTS (FROM compared_costs WHERE idle_usd <> 0 OR overhead_usd <> 0 OR unattributed_usd <> 0)
-    UNION ALL
-    SELECT side, metric, 7 AS ordinal, false AS more_is_better, estimate FROM compared_quantiles
 ),
 paired AS (
     SELECT
-        metric, a.ordinal, a.more_is_better,
-        a.estimate AS a, b.estimate AS b,
-        difference(a.estimate, b.estimate) AS apart
-    FROM (FROM measures WHERE side = 'A') AS a
-    JOIN (FROM measures WHERE side = 'B') AS b USING (metric)
-    WHERE a.estimate.value IS NOT NULL OR b.estimate.value IS NOT NULL
+        metric, ordinal, a.estimate AS a, b.estimate AS b,
+        student_beyond(a.estimate.df, 0.025) AS t_a,
+        student_beyond(b.estimate.df, 0.025) AS t_b,
+        student_beyond(welch_df(a.estimate, b.estimate), 0.025) AS t
+    FROM (FROM estimates WHERE side = 'A') AS a
+    JOIN (FROM estimates WHERE side = 'B') AS b USING (metric, ordinal)
+    WHERE a.estimate IS NOT NULL OR b.estimate IS NOT NULL
+),
+measured AS (
+    SELECT
+        metric, ordinal,
+        estimated_within(a, t_a) AS a,
+        estimated_within(b, t_b) AS b,
+        estimates_apart(a, b, t) AS apart,
+        CASE WHEN metric IN ('goodput_ratio', 'quality_ratio', 'cost_per_accepted_usd') THEN {
+            variance: a.variance + b.variance,
+            label_variance: a.label_variance + b.label_variance,
+            drawn_variance: a.drawn_variance + b.drawn_variance,
+            is_judged: coalesce(a.below + a.above + b.below + b.above = 0, false)
+        } END AS sampled
+    FROM paired
+    UNION ALL
+    SELECT metric, 7, a.estimate, b.estimate, difference(a.estimate, b.estimate), NULL
+    FROM (FROM compared_quantiles WHERE side = 'A') AS a
+    JOIN (FROM compared_quantiles WHERE side = 'B') AS b USING (metric)
+),
+decided AS (
+    SELECT
+        *,
+        CASE
+            WHEN apart.low > 0 THEN CASE WHEN ordinal < 5 THEN 'B' ELSE 'A' END
+            WHEN apart.high < 0 THEN CASE WHEN ordinal < 5 THEN 'A' ELSE 'B' END
+            ELSE 'not distinguishable'
+        END AS better,
+        -- how far the interval reaches from the difference to 0 and beyond
+        CASE WHEN better = 'not distinguishable' AND sampled IS NOT NULL
+            THEN CASE WHEN apart.value > 0 THEN apart.value - apart.low ELSE apart.high - apart.value END END AS reach,
+        abs(apart.value) <= 0.01 * reach AS is_alike,
+        CASE WHEN NOT is_alike AND sampled.is_judged THEN (reach / apart.value) ** 2 END AS times_as_long,
+        -- the part of the variance that has to go; labels that are not there yet have no more than label_variance of it
+        (1 - 1 / times_as_long) * sampled.variance AS excess
+    FROM measured
+),
+judged AS (
+    SELECT sum(labelled) AS labelled, sum(need - labelled) AS unlabelled FROM compared_sides
 )
 SELECT
     metric,
@@ -35,10 +70,11 @@ SELECT
     apart.value AS difference,
     apart.low AS difference_ci_low,
     apart.high AS difference_ci_high,
-    CASE
-        WHEN apart.low > 0 THEN CASE WHEN more_is_better THEN 'B' ELSE 'A' END
-        WHEN apart.high < 0 THEN CASE WHEN more_is_better THEN 'A' ELSE 'B' END
-        ELSE 'not distinguishable'
-    END AS better
-FROM paired
+    better,
+    CASE WHEN is_alike THEN greatest(-apart.low, apart.high) END AS alike_within,
+    CASE WHEN excess <= sampled.label_variance
+        THEN least(unlabelled, ceil(labelled * excess / (sampled.drawn_variance - excess)))::BIGINT END AS more_labels,
+    times_as_long
+FROM decided
+CROSS JOIN judged
 ORDER BY ordinal, split_part(metric, '_', 2) <> 'ttft', split_part(metric, '_', 2) <> 'tpot', metric

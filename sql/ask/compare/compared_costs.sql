@@ -1,75 +1,101 @@
 -- description: What each side cost: its requests, and the money beside them that it carries; loaded cost per accepted (docs/semantics.md#comparison)
 -- grain: side
--- reads: compared_beside, compared_requests, compared_sides, compared_windows
+-- reads: compared_beside, compared_residuals, compared_sides, compared_units, compared_windows
 -- unit: cost_usd is NULL where the cost of some request is unknown
-WITH own AS (
-    SELECT
-        side, start_s,
-        sum(cost_usd ORDER BY cost_usd) AS requests_usd,
-        sum(cost_usd ** 2 ORDER BY cost_usd) AS square,
-        sum(cost_usd ORDER BY cost_usd) FILTER (WHERE is_accepted) AS accepted_usd,
-        count(*) FILTER (WHERE cost_usd IS NULL) AS unknown
-    FROM compared_requests
-    GROUP BY side, start_s
+WITH served AS (
+    SELECT side, unit::BIGINT AS start_s, estimate, cost_usd FROM compared_units WHERE dimension = 'all' AND kind = 'window'
 ),
+-- a side also carries windows before its first request and after its last
 windowed AS (
     SELECT
-        side, start_s, coalesce(w.estimate, 0) AS estimate,
-        idle_usd, overhead_usd, unattributed_usd, square, accepted_usd, unknown,
-        coalesce(requests_usd, 0) AS direct_usd,
+        side, start_s, u.start_s IS NOT NULL AS is_served,
+        coalesce(u.estimate, 0) AS estimate,
+        coalesce(u.cost_usd, 0) AS direct_usd,
+        idle_usd, overhead_usd, unattributed_usd,
         direct_usd + coalesce(idle_usd, 0) + coalesce(overhead_usd, 0) + coalesce(unattributed_usd, 0) AS loaded_usd
     FROM compared_windows AS w
-    LEFT JOIN own USING (side, start_s)
-    -- a side also carries windows before its first request and after its last
-    FULL JOIN compared_beside USING (side, start_s)
+    LEFT JOIN served AS u USING (side, start_s)
+    FULL JOIN compared_beside AS b USING (side, start_s)
 ),
 totals AS (
-    SELECT
-        side,
-        sum(unknown) = 0 AS known,
-        sum(COLUMNS('^(square|accepted_usd|(idle|overhead|unattributed|direct|loaded)_usd)$') ORDER BY start_s)
+    SELECT side, sum(COLUMNS('^(idle|overhead|unattributed|direct|loaded)_usd$') ORDER BY start_s)
     FROM windowed
     GROUP BY side
 ),
+requested AS (
+    SELECT side, count(*) = count(cost_usd) AS is_known FROM compared_residuals WHERE dimension = 'all' GROUP BY side
+),
 priced AS (
     SELECT
-        t.side, t.square, s.estimate, s.label_variance,
-        coalesce(t.accepted_usd * ratio(s.estimate, s.accepted), 0) AS accepted_usd,
-        t.direct_usd / s.estimate AS direct_each,
-        t.loaded_usd / s.estimate AS loaded_each
+        t.*, r.is_known, s.estimate, s.label_variance, s.drawn_variance, s.unjudged,
+        CASE WHEN r.is_known THEN ratio(t.direct_usd, s.estimate) END AS direct_each,
+        CASE WHEN r.is_known THEN ratio(t.loaded_usd, s.estimate) END AS loaded_each
     FROM totals AS t
     JOIN compared_sides AS s USING (side)
-    WHERE s.estimate > 0 AND t.known
+    JOIN requested AS r USING (side)
+),
+-- the money beside requests is of windows; over requests and sessions it is taken to stay as it was
+charged AS (
+    SELECT side, 'window' AS kind, is_served, estimate, direct_usd, loaded_usd FROM windowed
+    UNION ALL
+    SELECT side, 'session', true, estimate, cost_usd, cost_usd FROM compared_units WHERE dimension = 'all' AND kind = 'session'
+    UNION ALL
+    SELECT side, 'request', true, estimate, cost_usd, cost_usd FROM compared_residuals WHERE dimension = 'all'
 ),
 spread AS (
     SELECT
-        side,
-        coalesce(sum((w.direct_usd - w.estimate * direct_each) ** 2 ORDER BY w.start_s)
-            * count(*) / nullif(count(*) - 1, 0) * (student(count(*) - 1) / 1.959963984540054) ** 2, 0) AS direct,
-        coalesce(sum((w.loaded_usd - w.estimate * loaded_each) ** 2 ORDER BY w.start_s)
-            * count(*) / nullif(count(*) - 1, 0) * (student(count(*) - 1) / 1.959963984540054) ** 2, 0) AS loaded
-    FROM windowed AS w
+        c.side, c.kind,
+        count(*) FILTER (WHERE c.is_served) AS direct_units,
+        count(*) AS loaded_units,
+        sum_usd((c.direct_usd - c.estimate * p.direct_each) ** 2) AS direct_squares,
+        sum_usd((c.loaded_usd - c.estimate * p.loaded_each) ** 2) AS loaded_squares
+    FROM charged AS c
     JOIN priced AS p USING (side)
-    GROUP BY side
+    GROUP BY c.side, c.kind
 ),
--- a ratio of two sums: its variance by the delta method, over windows, at least that over independent requests
-intervals AS (
+-- a ratio of two sums: its variance by the delta method
+varied AS (
     SELECT
-        side,
-        around(direct_each, greatest(direct, square - 2 * direct_each * accepted_usd + direct_each ** 2 * (estimate + label_variance))
-            / estimate ** 2) AS direct_cost_per_accepted_usd,
-        around(loaded_each, greatest(loaded, square - 2 * loaded_each * accepted_usd + loaded_each ** 2 * (estimate + label_variance))
-            / estimate ** 2) AS cost_per_accepted_usd
-    FROM priced
-    JOIN spread USING (side)
+        side, metric, squares * CASE kind WHEN 'request' THEN 1 ELSE units / (units - 1) END AS variance,
+        CASE kind WHEN 'request' THEN 'infinity'::DOUBLE ELSE units - 1 END AS df
+    FROM (
+        SELECT side, kind, 'direct' AS metric, direct_units AS units, direct_squares AS squares FROM spread
+        UNION ALL
+        SELECT side, kind, 'loaded', loaded_units, loaded_squares FROM spread
+    )
+    JOIN (SELECT side, n FROM compared_sides) USING (side)
+    -- requests that are all by themselves in their sessions are independent
+    WHERE kind = 'request' OR units > 1 AND (kind = 'window' OR units < n)
+),
+widest AS (
+    SELECT side, metric, arg_max({variance: variance, df: df}, [variance * student_beyond(df, 0.025) ** 2, df]) AS wide
+    FROM varied
+    GROUP BY side, metric
+),
+estimates AS (
+    SELECT
+        p.side, w.metric,
+        CASE w.metric WHEN 'direct' THEN p.direct_each ELSE p.loaded_each END AS each,
+        {
+            scale: 'cost', value: each, variance: w.wide.variance / p.estimate ** 2, df: w.wide.df, size: NULL, strata: [],
+            below: 0,
+            -- what nobody judged counts as accepted, and may not be
+            above: CASE WHEN p.unjudged = 0 THEN 0 ELSE each * ratio(p.unjudged, p.estimate - p.unjudged) END,
+            label_variance: each ** 2 * p.label_variance / p.estimate ** 2,
+            drawn_variance: each ** 2 * p.drawn_variance / p.estimate ** 2
+        } AS estimate
+    FROM priced AS p
+    JOIN widest AS w USING (side)
+    WHERE each IS NOT NULL
 )
 SELECT
     side,
-    CASE WHEN known THEN loaded_usd END AS cost_usd,
-    coalesce(idle_usd, 0) AS idle_usd,
-    coalesce(overhead_usd, 0) AS overhead_usd,
-    coalesce(unattributed_usd, 0) AS unattributed_usd,
-    i.cost_per_accepted_usd,
-    i.direct_cost_per_accepted_usd
-FROM totals
-LEFT JOIN intervals AS i USING (side)
+    CASE WHEN p.is_known THEN p.loaded_usd END AS cost_usd,
+    coalesce(p.idle_usd, 0) AS idle_usd,
+    coalesce(p.overhead_usd, 0) AS overhead_usd,
+    coalesce(p.unattributed_usd, 0) AS unattributed_usd,
+    l.estimate AS cost_per_accepted_usd,
+    d.estimate AS direct_cost_per_accepted_usd
+FROM priced AS p
+LEFT JOIN (FROM estimates WHERE metric = 'loaded') AS l USING (side)
+LEFT JOIN (FROM estimates WHERE metric = 'direct') AS d USING (side)

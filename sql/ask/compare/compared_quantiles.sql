@@ -33,7 +33,8 @@ varied AS (
         side, latency, p,
         greatest(
             p * (1 - p) / sum(n),
-            coalesce(sum((below - p * n) ** 2 ORDER BY start_s) * count(*) / nullif(count(*) - 1, 0) / sum(n) ** 2, 0)) AS variance
+            coalesce(sum((below - p * n) ** 2 ORDER BY start_s) * count(*) / nullif(count(*) - 1, 0) / sum(n) ** 2
+                * (student_beyond(count(*) - 1, 0.025) / normal_beyond(0.025)) ** 2, 0)) AS variance
     FROM windowed
     WHERE n > 0
     GROUP BY side, latency, p

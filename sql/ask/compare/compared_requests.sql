@@ -1,12 +1,15 @@
 -- description: The requests of the two sides that `goodput compare` sets against each other, with what it needs of them
 -- grain: request
+-- unit: cell: parts of the comparison in which label rates may differ
 -- reads: goodput, side_rows
 SELECT
     side,
-    workload,
+    coalesce(workload, 'unknown') AS workload,
+    request_key,
     session_id,
     epoch_us(ended_at) // 1000000 // base_s * base_s AS start_s,
     base_s,
+    {model: model, pool: pool, route: route, part_s: window_part(epoch_us(ended_at) // 1000000, span_s)} AS cell,
     pass_success,
     verdict = 'accepted' AS is_accepted,
     needs_label,
@@ -19,4 +22,9 @@ SELECT
     cost_usd
 FROM side_rows
 CROSS JOIN (SELECT min(window_s) AS base_s FROM goodput)
+CROSS JOIN (
+    SELECT greatest(300, epoch(max(ended_at) - min(ended_at))::BIGINT) AS span_s
+    FROM side_rows
+    WHERE verdict <> 'in_flight' AND side IS NOT NULL
+)
 WHERE verdict <> 'in_flight' AND side IS NOT NULL

@@ -8,7 +8,7 @@ WITH windowed AS (
         count(*) FILTER (WHERE r.pass_success) AS succeeded,
         any_value(u.estimate) AS estimate
     FROM compared_requests AS r
-    JOIN compared_units AS u ON u.side = r.side AND u.kind = 'window' AND u.unit = r.start_s::VARCHAR
+    JOIN compared_units AS u ON u.side = r.side AND u.dimension = 'all' AND u.kind = 'window' AND u.unit = r.start_s::VARCHAR
     GROUP BY r.side, r.start_s
 ),
 ends AS (

@@ -17,8 +17,8 @@ SELECT
         WHEN 'abandoned' THEN 'work for clients that had gone away'
         WHEN 'preemption' THEN 'prompts computed again after a preemption'
         WHEN 'speculation' THEN 'draft tokens that were rejected'
-        WHEN 'idle' THEN 'replicas that were up with nothing in flight'
-        WHEN 'unattributed' THEN 'bills for nothing that telemetry knows'
+        WHEN 'idle' THEN 'replicas that were paid for with nothing in flight'
+        WHEN 'unattributed' THEN 'bills for what telemetry did not see, or when it saw nothing'
     END || CASE WHEN w.estimated THEN ' (in part estimated)' ELSE '' END AS what
 FROM waste AS w
 JOIN latest_window USING (window_s, window_start)

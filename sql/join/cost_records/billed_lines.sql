@@ -17,7 +17,7 @@ exports AS (
 ),
 ranked AS (
     SELECT
-        b.* EXCLUDE (export, export_date),
+        b.*,
         dense_rank() OVER (of_day ORDER BY e.export_date DESC, e.reaches_ns DESC, e.lines DESC, e.export DESC) AS place,
         first_value(b.source_id) OVER (
             of_day ORDER BY e.export_date DESC, e.reaches_ns DESC, e.lines DESC, e.export DESC, b.source_id
@@ -33,8 +33,9 @@ ranked AS (
     )
 )
 SELECT
-    * EXCLUDE (place, last_source) REPLACE (source_id || ':' || line || ':' || position AS cost_id),
+    * EXCLUDE (export, export_date, place, last_source) REPLACE (source_id || ':' || line || ':' || position AS cost_id),
     CASE WHEN place > 1 THEN 'superseded' END AS reason,
     CASE WHEN place > 1 THEN last_source END AS superseded_by_source,
     NULL::BIGINT AS superseded_by_line
 FROM ranked
+QUALIFY row_number() OVER (PARTITION BY source_id, line, position ORDER BY place, export) = 1

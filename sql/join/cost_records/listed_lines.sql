@@ -13,7 +13,7 @@ WITH listed AS (
         l.basis = 'allocation' AND l.resource_id IS NOT NULL AND l.window_start_ns IS NOT NULL AND l.window_end_ns IS NOT NULL
             AS has_window
     FROM standing_lines AS l
-    JOIN source_exports AS x USING (source_id)
+    JOIN (SELECT source_id, reader, max(export_date) AS export_date FROM source_exports GROUP BY ALL) AS x USING (source_id)
     WHERE l.basis <> 'billing' OR l.dialect = x.reader
 ),
 ranked AS (

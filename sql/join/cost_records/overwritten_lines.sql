@@ -6,6 +6,7 @@ WITH covered AS (
     SELECT f.source_id, f.landing, f.path, f.ingested_ns, min(l.period_start_ns) AS from_ns, max(l.period_end_ns) AS until_ns
     FROM cost_lines AS l
     JOIN source_files AS f USING (source_id)
+    WHERE NOT f.is_copy
     GROUP BY ALL
 )
 SELECT l.source_id, l.line, l.position, max_by(n.source_id, (n.ingested_ns, n.source_id)) AS superseded_by_source

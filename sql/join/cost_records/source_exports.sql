@@ -1,8 +1,9 @@
--- description: The export that each source file belongs to, the date in its path, and who read it
--- grain: source_id
+-- description: The exports that each source file belongs to, the date in their paths, and who read it
+-- grain: source_id, export
 -- reads: source_files
 -- kind: view
-SELECT
+-- What did not change from one export to the next, such as a part of it, is one source and belongs to both.
+SELECT DISTINCT
     source_id,
     content_hash,
     reader,

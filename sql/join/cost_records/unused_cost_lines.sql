@@ -1,7 +1,7 @@
 -- description: Lines of costs that are in no number, each with the reason and the line that counts instead (docs/semantics.md#bills)
 -- grain: source, line, position
 -- reads: judged_cost_lines
--- a copy of a line that counts, or of one that is listed here, is a duplicate of it
+-- a copy of a line that counts, or of one that is listed here, is a duplicate of it; why the last export's does not count comes first
 SELECT
     source_id AS source, line, position,
     cost_id, dialect, basis,
@@ -12,4 +12,4 @@ SELECT
     reason, superseded_by_source, superseded_by_line
 FROM judged_cost_lines
 QUALIFY reason IS NOT NULL
-    AND row_number() OVER (PARTITION BY record_id ORDER BY reason IS NOT NULL, source_id, line, position) = 1
+    AND row_number() OVER (PARTITION BY record_id ORDER BY reason IS NOT NULL, reason = 'superseded', source_id, line, position) = 1

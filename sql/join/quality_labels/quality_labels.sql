@@ -82,6 +82,7 @@ SELECT
         l.score >= w.min_score,
         CASE WHEN w.has_quality THEN list_contains(w.pass_labels, lower(l.label)) END
     ) AS passed,
+    l.plan_id,
     at_utc(l.labelled_ns) AS labelled_at,
     l.withdrawn,
     NOT l.withdrawn AND row_number() OVER (

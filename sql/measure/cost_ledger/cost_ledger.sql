@@ -26,7 +26,7 @@ left_over AS (
     SELECT c.pool, c.replica, c.model, c.workload, c.route, c.tenant, c.step_s, c.basis, c.usd, c.gpu_s
     FROM cost_pieces AS c
     LEFT JOIN model_bills AS b ON b.model = c.model AND b.step_s = c.step_s
-    WHERE c.level = 'none'
+    WHERE (c.level = 'none' AND c.is_best)
         OR (c.level = 'pool' AND c.is_best AND (c.pool, c.step_s // 3600) NOT IN (SELECT (pool, epoch_hour) FROM replica_hours))
         OR (c.level = 'model' AND c.is_best AND b.model IS NULL)
 ),

@@ -71,6 +71,7 @@ placed AS (
 )
 SELECT
     *,
-    -- where nothing shares the cost of a pool or model, only its best basis counts
-    level NOT IN ('pool', 'model') OR rank = min(rank) OVER (PARTITION BY level, pool, model, step_s) AS is_best
+    -- where nothing shares the cost of a replica, pool or model, only its best basis counts
+    level NOT IN ('pool', 'model') AND NOT (level = 'none' AND replica IS NOT NULL)
+        OR rank = min(rank) OVER (PARTITION BY level, CASE WHEN level = 'none' THEN replica END, pool, model, step_s) AS is_best
 FROM placed

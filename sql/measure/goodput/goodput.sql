@@ -137,10 +137,11 @@ SELECT
     ratio(goodput_requests + w.unobserved, w.offered + w.unobserved) AS goodput_ratio_high,
     -- a p99 of fewer than 100 values is no better than their maximum
     least(w.succeeded, w.offered - w.unevaluable) < 100 AS low_n,
-    greatest(0, least(w.start_s + w.window_s, p.observed_until_s) - greatest(w.start_s, p.observed_from_s)) AS observed_s,
+    greatest(0, least((w.start_s + w.window_s) * 1000000000, p.observed_until_ns) - greatest(w.start_s * 1000000000, p.observed_from_ns)) / 1e9
+        AS observed_s,
     ratio(w.succeeded, observed_s) AS throughput_observed_rps,
     ratio(goodput_requests, observed_s) AS goodput_observed_rps,
-    w.start_s < p.observed_from_s OR w.start_s + w.window_s > p.observed_until_s AS partial
+    w.start_s * 1000000000 < p.observed_from_ns OR (w.start_s + w.window_s) * 1000000000 > p.observed_until_ns AS partial
 FROM estimated AS w
 JOIN slice_quantiles AS s USING (slice)
 CROSS JOIN window_options AS p

@@ -13,12 +13,15 @@ placed AS (
     SELECT
         * EXCLUDE (requests, retries, in_flight_requests, failed_requests, ungated_requests, over_budget_requests,
             slow_requests, rejected_requests, unevaluable_requests, unlabelled_requests, accepted_requests, need_label, judged_passed, judged_failed,
-            sole_failing, first_sole_gate, last_sole_gate, output_tokens),
+            sole_failing, first_sole_gate, last_sole_gate, output_tokens, tenant, attributes),
         coalesce(epoch_hour - lag(epoch_hour) OVER session > session_reach_h, true) AS begins,
         coalesce(lead(epoch_hour) OVER session - epoch_hour > session_reach_h, true) AS ends,
         sum(COLUMNS('^(requests|retries|.*_requests|need_label|judged_.*|sole_failing|output_tokens)$')) OVER lately,
         min(first_sole_gate) OVER lately AS first_sole_gate,
-        max(last_sole_gate) OVER lately AS last_sole_gate
+        max(last_sole_gate) OVER lately AS last_sole_gate,
+        -- what it had last: a request that reports none takes none away
+        last_value(tenant IGNORE NULLS) OVER lately AS tenant,
+        merged_attributes(list(attributes) FILTER (WHERE attributes IS NOT NULL) OVER lately) AS attributes
     FROM own
     WINDOW
         session AS (PARTITION BY session_id, workload ORDER BY epoch_hour),

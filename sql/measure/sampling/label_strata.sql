@@ -38,7 +38,7 @@ SELECT
     CASE WHEN apart THEN route END AS route,
     CASE WHEN apart THEN part_s END AS part_s,
     any_value(differs) AS differs,
-    sum(need)::BIGINT AS need, sum(labelled)::BIGINT AS labelled, sum(passed)::BIGINT AS passed,
+    sum(need)::BIGINT AS need, sum(labelled)::BIGINT AS labelled, sum(passed)::DOUBLE AS passed,
     sum(COLUMNS('_(tokens|squares)$'))
 FROM placed
 GROUP BY ALL

@@ -3,9 +3,9 @@
 -- reads: recent_windows
 WITH medians AS (
     SELECT window_start, unnest([
-        {measure: 'ttft_s', n: n_ttft, median: p50_ttft_s, least: 1e-5, most: 1000},
-        {measure: 'tpot_s', n: n_tpot, median: p50_tpot_s, least: 1e-6, most: 10},
-        {measure: 'e2e_s', n: n_e2e, median: p50_e2e_s, least: 1e-5, most: 100000},
+        {measure: 'ttft_s', n: n_ttft, median: p50_ttft_s, least: 1e-3, most: 1000},
+        {measure: 'tpot_s', n: n_tpot, median: p50_tpot_s, least: 5e-5, most: 10},
+        {measure: 'e2e_s', n: n_e2e, median: p50_e2e_s, least: 1e-3, most: 100000},
         {measure: 'queue_s', n: n_queue, median: p50_queue_s, least: 0, most: 10000}
     ], max_depth := 2)
     FROM recent_windows

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from measure.interval_drill import (
-    compared_sides,
+    compared_scenarios,
     disruption_events,
     frontier_points,
     goodput_windows,
@@ -24,7 +24,7 @@ def lines() -> Iterator[Line]:
         disruption_events.lines(),
         kinds_of_operations.lines(),
         frontier_points.lines(),
-        compared_sides.lines(),
+        compared_scenarios.lines(),
     )
 
 

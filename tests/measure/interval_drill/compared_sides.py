@@ -1,69 +1,168 @@
-"""Scenarios of `goodput compare`: two sides with the same truth, or none, compared hundreds of times."""
+"""`goodput compare` of two sides whose truth is known, a thousand times over: how often its intervals hold that."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from scipy.stats import t
 
 from goodput.plumbing.contracts import contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.sql_files import compute, connect
-from measure.interval_drill.line import Line, Lines
+from measure.interval_drill.line import HELD, Line, Lines, exact_interval
 from measure.interval_drill.populations import Cell, population, shaped
 from river import START_S
 
-RUNS = 500
+RUNS = 1000
 WINDOW_S = 300
-AT_MOST = 0.07  # of comparisons of a side with itself that may find a difference
+USD_PER_TOKEN = 1e-5
+MEAN_TOKENS = float(np.exp(5 + 0.8**2 / 2)) + 0.5  # of `populations`, rounded up
+METRICS = {
+    "quality_ratio": "(FROM compared_ratios WHERE dimension = 'all')",
+    "goodput_ratio": "(FROM compared_ratios WHERE dimension = 'all')",
+    "cost_per_accepted_usd": "compared_costs",
+}
+
+_INTERVALS = """
+    WITH paired AS (
+        SELECT a.{metric} AS a, b.{metric} AS b, student_beyond(welch_df(a.{metric}, b.{metric}), 0.025) AS t
+        FROM (FROM {relation} WHERE starts_with(side, 'A')) AS a
+        JOIN (FROM {relation} WHERE starts_with(side, 'B')) AS b ON substr(a.side, 2) = substr(b.side, 2)
+        WHERE a.{metric} IS NOT NULL AND b.{metric} IS NOT NULL
+    )
+    SELECT unnest(estimates_apart(a, b, t)) FROM paired
+"""
+_SLICES = """
+    WITH metrics AS (
+        SELECT side[1] AS side, side[2:]::INTEGER AS run, dimension, place, unnest([
+            {metric: 'quality', estimate: quality_ratio}, {metric: 'goodput', estimate: goodput_ratio}], max_depth := 2)
+        FROM compared_ratios WHERE dimension <> 'all'
+    ),
+    paired AS (
+        SELECT
+            run, a.estimate AS a, b.estimate AS b,
+            student_beyond(welch_df(a.estimate, b.estimate), 0.025 / count(*) OVER (PARTITION BY run)) AS t
+        FROM (FROM metrics WHERE side = 'A') AS a
+        JOIN (FROM metrics WHERE side = 'B') AS b USING (run, dimension, place, metric)
+        WHERE a.estimate IS NOT NULL AND b.estimate IS NOT NULL
+    ),
+    apart AS (SELECT run, estimates_apart(a, b, t) AS apart FROM paired)
+    SELECT run, count_if(apart.low > 0 OR apart.high < 0) AS different, avg(apart.high - apart.low) AS width
+    FROM apart GROUP BY run
+"""
 
 
 @dataclass(frozen=True)
-class Same:
-    """Two sides of the same cells, over so many base windows."""
+class Compared:
+    """Two sides, of the same cells unless side B has others, over so many base windows."""
 
     name: str
     cells: Sequence[Cell]
-    other: Sequence[Cell] | None = None  # of side B, where its mix or labels differ
+    other: Sequence[Cell] | None = None
     windows: int = 12
+    few_failures: bool = False  # so few that an exact interval of the counts is the measure
 
-    def run(self, seed: int, metric: str) -> Line:
-        """How often the interval of B - A of a metric holds 0."""
+    @property
+    def sides(self) -> Mapping[str, Sequence[Cell]]:
+        """Cells of both sides."""
+        return {"A": self.cells, "B": self.cells if self.other is None else self.other}
+
+    def run(self, seed: int) -> Lines:
+        """How often each metric's interval of B - A holds the truth and, of equal sides, how often no slice differs."""
+        calibration, _ = self.intervals(seed + 5)
+        test, slices = self.intervals(seed)
+        for metric, found in test.items():
+            truth = self.truth(metric)
+            slack = 1e-9 * abs(truth)
+            held = int(((found["low"] <= truth + slack) & (found["high"] >= truth - slack)).sum())
+            valid = self.valid_width(calibration[metric]["value"].to_numpy() - truth)
+            if self.few_failures and metric != "cost_per_accepted_usd":
+                valid = self.exact_width(seed)
+            yield Line("compare", f"{metric}: {self.name}", held, found.height, _width(found), valid)
+        if self.other is None:
+            held = int((slices["different"] == 0).sum())
+            width = float(slices["width"].to_numpy().mean())
+            yield Line("compare", f"no slice: {self.name}", held, slices.height, width, None, (HELD[0], 1.0))
+
+    def intervals(self, seed: int) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+        """Each metric's interval of B - A, one row a run, and how many slices differ in each run."""
         with connect() as connection:
             register(connection, self.side_rows(seed), self.windows)
-            for name in closure(["compared_sides"], contract_names()):
+            for name in closure(["compared_ratios", "compared_costs"], contract_names()):
                 compute(connection, name)
-            apart = connection.sql(
-                f"""SELECT difference(a.{metric}, b.{metric}) AS d FROM compared_sides AS a JOIN compared_sides AS b
-                ON a.side LIKE 'A%' AND b.side = 'B' || substr(a.side, 2)"""
-            ).to_arrow_table()
-        found = pl.DataFrame(apart).unnest("d")
-        held = int(((found["low"] <= 0) & (found["high"] >= 0)).sum())
-        valid = 2 * float(np.quantile(np.abs(found["value"].to_numpy()), 0.95))
-        width = float((found["high"] - found["low"]).mean())  # type: ignore[arg-type, operator]
-        return Line("compare", f"{metric}: {self.name}", held, found.height, width, valid)
+            asked = {
+                metric: _INTERVALS.format(metric=metric, relation=relation) for metric, relation in METRICS.items()
+            }
+            return {metric: connection.sql(text).pl() for metric, text in asked.items()}, connection.sql(_SLICES).pl()
+
+    def valid_width(self, errors: np.ndarray) -> float:
+        """Width of an interval that just holds, where the spread is known from as many windows and no better."""
+        df = 2 * (self.windows - 1)
+        spread = np.sqrt(np.random.default_rng(1).chisquare(df, 100_000) / df).mean()
+        return float(2 * np.quantile(np.abs(errors), 0.95) * spread * t.ppf(0.975, df) / 1.96)
+
+    def exact_width(self, seed: int) -> float:
+        """Mean width from exact (Clopper and Pearson's) intervals of both sides' labels, distances in quadrature."""
+        counts = (
+            self.side_rows(seed)
+            .filter(pl.col("pass_quality").is_not_null())
+            .group_by(side=pl.col("side").str.head(1), run=pl.col("side").str.tail(-1))
+            .agg(pl.len(), passed=pl.col("pass_quality").sum())
+        )
+        ends = [exact_interval(passed, drawn) for drawn, passed in counts.select("len", "passed").iter_rows()]
+        share = counts["passed"] / counts["len"]
+        arms = counts.with_columns(
+            below=share - pl.Series([low for low, _ in ends]), above=pl.Series([high for _, high in ends]) - share
+        )
+        a, b = (arms.filter(side=side).sort("run") for side in "AB")
+        widths = (a["above"] ** 2 + b["below"] ** 2).sqrt() + (a["below"] ** 2 + b["above"] ** 2).sqrt()
+        return float(widths.to_numpy().mean())
+
+    def truth(self, metric: str) -> float:
+        """B - A, of windows like these without end."""
+        mix = [cell for cells in self.sides.values() for cell in cells]
+        a, b = (_true(metric, cells, mix) for cells in self.sides.values())
+        return b - a
 
     def side_rows(self, seed: int) -> pl.DataFrame:
         """Requests of both sides of every comparison, all in the same windows."""
-        sides = {"A": self.cells, "B": self.cells if self.other is None else self.other}
         frames = []
-        for offset, (side, cells) in enumerate(sides.items()):
+        for offset, (side, cells) in enumerate(self.sides.items()):
             drawn = population(seed + offset, RUNS * self.windows, WINDOW_S, cells)
             run, window = np.divmod(drawn.window, self.windows)
             ended = pl.from_epoch(pl.Series(START_S + window * WINDOW_S + 1)).dt.cast_time_unit("us")
+            lengths = np.random.default_rng(seed + offset).geometric(0.01, drawn.tokens.size)
             frames.append(
                 pl.DataFrame(drawn.requests).with_columns(
                     side=pl.concat_str(pl.lit(side), pl.Series(run).cast(pl.String)),
+                    # what both sides share is compared: each comparison has workloads of its own
+                    workload=pl.concat_str("workload", pl.Series(run).cast(pl.String)),
                     ended_at=ended.dt.replace_time_zone("UTC"),
-                    cost_usd=pl.lit(0.01),
-                    input_tokens=pl.Series(drawn.tokens).cast(pl.Int64),
+                    cost_usd=pl.Series(drawn.tokens * USD_PER_TOKEN),
+                    input_tokens=pl.Series(lengths),
                     bucket=pl.lit(None, pl.String),
                 )
             )
         return pl.concat(frames)
+
+
+def _true(metric: str, cells: Sequence[Cell], mix: Sequence[Cell]) -> float:
+    good = sum(cell.requests * cell.pass_rate for cell in cells)
+    if metric == "goodput_ratio":
+        return good / sum(cell.requests for cell in cells)
+    if metric == "cost_per_accepted_usd":
+        tokens = sum(cell.requests * (cell.pass_rate + (1 - cell.pass_rate) * cell.tokens_if_failed) for cell in cells)
+        return tokens * MEAN_TOKENS * USD_PER_TOKEN / good
+    rates = {cell.workload: cell.pass_rate for cell in cells}
+    return sum(cell.requests * rates[cell.workload] for cell in mix) / sum(cell.requests for cell in mix)
+
+
+def _width(found: pl.DataFrame) -> float:
+    return float((found["high"] - found["low"]).to_numpy().mean())
 
 
 def register(connection: duckdb.DuckDBPyConnection, side_rows: pl.DataFrame, windows: int) -> None:
@@ -76,6 +175,7 @@ def register(connection: duckdb.DuckDBPyConnection, side_rows: pl.DataFrame, win
         slice=pl.lit("overall"),
     )
     connection.register("goodput", shaped("goodput", overall))
+    connection.register("cost_ledger", shaped("cost_ledger", pl.DataFrame()))
 
 
 def shaped_as(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:
@@ -85,29 +185,3 @@ def shaped_as(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:
     return pa.table(
         {f.name: given[f.name].cast(f.type) if f.name in names else pa.nulls(given.num_rows, f.type) for f in schema}
     )
-
-
-SCENARIOS = (
-    Same("random labels 30 %", [Cell(50, 0.85, 0.3)]),
-    Same("sessions alike, all labelled", [Cell(50, 0.85, 1.0, session=5)]),
-    Same("sessions alike, labels by session 30 %", [Cell(50, 0.85, 0.3, session=5, by_session=True)]),
-    Same("windows alike, all labelled", [Cell(50, 0.85, 1.0, spread=0.1)]),
-    Same(
-        "two workloads, labels by the other's rate",
-        [Cell(40, 0.95, 0.5, workload="a"), Cell(40, 0.6, 0.05, workload="b")],
-        [Cell(40, 0.95, 0.05, workload="a"), Cell(40, 0.6, 0.5, workload="b")],
-    ),
-    Same(
-        "two workloads in another mix",
-        [Cell(40, 0.95, 0.3, workload="a"), Cell(20, 0.6, 0.3, workload="b")],
-        [Cell(20, 0.95, 0.3, workload="a"), Cell(40, 0.6, 0.3, workload="b")],
-    ),
-)
-
-
-def lines() -> Lines:
-    """Every scenario, for quality and for goodput where the mix is the same."""
-    for number, same in enumerate(SCENARIOS):
-        yield same.run(7000 + 10 * number, "quality_ratio")
-        if "mix" not in same.name:
-            yield same.run(7005 + 10 * number, "goodput_ratio")

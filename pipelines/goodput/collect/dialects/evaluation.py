@@ -13,6 +13,7 @@ FIELDS = (
     Field("score", "float", ("gen_ai.evaluation.score.value",)),
     Field("label", "string", ("gen_ai.evaluation.score.label",)),
     Field("response_id", "string", ("gen_ai.response.id",)),
+    Field("plan_id", "string", ("goodput.plan_id",)),
 )
 _IDENTITY = ("trace_id", "span_id", "response_id", "evaluator", "score", "label", "time_ns")
 

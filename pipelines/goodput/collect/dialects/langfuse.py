@@ -25,6 +25,7 @@ FIELDS = (
     Field("observation", "string", ("$.observationId", "$.observation_id")),
     Field("session", "string", ("$.sessionId", "$.session_id")),
     Field("beside", "float", ("$.metadata.score", "$.details.metadata.score")),  # a number beside a verdict
+    Field("plan_id", "string", ("$.metadata.plan_id", "$.details.metadata.plan_id")),
     Field("judged", "string", ("$.timestamp", "$.createdAt", "$.created_at")),
     Field("updated", "string", ("$.updatedAt", "$.updated_at", "$.event_ts")),
     Field("deleted", "string", ("$.is_deleted", "$.isDeleted")),

@@ -19,6 +19,7 @@ FIELDS = (
     Field("given", "string", ("$.feedback.value",)),
     Field("trace", "string", ("$.trace_id",)),
     Field("span", "string", ("$.span_id",)),
+    Field("plan_id", "string", ("$.metadata.plan_id",)),
     Field("created", "string", ("$.create_time",)),
     Field("created_ms", "string", ("$.create_time_ms",)),
     Field("updated", "string", ("$.last_update_time",)),

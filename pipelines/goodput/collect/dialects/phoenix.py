@@ -21,6 +21,7 @@ FIELDS = (
     Field("trace", "string", ("$.trace_id",)),
     Field("session", "string", ("$.session_id",)),
     Field("identifier", "string", ("$.identifier",)),
+    Field("plan_id", "string", ("$.metadata.plan_id", '$."metadata.plan_id"')),
     Field("created", "string", ("$.created_at",)),
     Field("updated", "string", ("$.updated_at",)),
 )
