@@ -29,7 +29,8 @@ rated AS (
     FROM ruled
     WINDOW of_workload AS (PARTITION BY window_s, start_s, workload)
 ),
-clustered AS (
+-- materialized: inlined, its expressions are planned over and over
+clustered AS MATERIALIZED (
     SELECT
         r.*,
         labels_by_session(sampling, all_labelled / all_need, c.pairs, c.labelled_pairs) AS by_session,
