@@ -67,26 +67,22 @@ CREATE OR REPLACE TEMP MACRO residual_squares(moments, r) AS
 -- their cost beside accepted requests at a price, and their own price with its interval: none without an upper end of accepted.
 CREATE OR REPLACE TEMP MACRO cost_half(work, price) AS
     at_least(total_half(work.units, residual_squares(work.moments, price)), price * work.sampled);
-CREATE OR REPLACE TEMP MACRO unit_cost(work) AS {
-    value: ratio(work.cost_usd, work.accepted),
-    low: at_least(ratio(work.cost_usd, work.accepted + work.open_above)
-        - cost_half(work, ratio(work.cost_usd, work.accepted)) / work.accepted, 0),
-    high: ratio(work.cost_usd, work.accepted - work.open_below)
-        + cost_half(work, ratio(work.cost_usd, work.accepted)) / work.accepted
+CREATE OR REPLACE TEMP MACRO unit_cost(work, price) AS {
+    value: price,
+    low: at_least(ratio(work.cost_usd, work.accepted + work.open_above) - cost_half(work, price) / work.accepted, 0),
+    high: ratio(work.cost_usd, work.accepted - work.open_below) + cost_half(work, price) / work.accepted
 };
 -- The same of two kinds of work together, each as often as its weight says.
 CREATE OR REPLACE TEMP MACRO blended_price(a, b, a_weight, b_weight) AS
     ratio(a_weight * a.cost_usd + b_weight * b.cost_usd, a_weight * a.accepted + b_weight * b.accepted);
-CREATE OR REPLACE TEMP MACRO blended_half(a, b, a_weight, b_weight) AS
-    sqrt((a_weight * cost_half(a, blended_price(a, b, a_weight, b_weight))) ** 2
-        + (b_weight * cost_half(b, blended_price(a, b, a_weight, b_weight))) ** 2)
-    / (a_weight * a.accepted + b_weight * b.accepted);
-CREATE OR REPLACE TEMP MACRO blended_cost(a, b, a_weight, b_weight) AS {
-    value: blended_price(a, b, a_weight, b_weight),
+CREATE OR REPLACE TEMP MACRO blended_half(a, b, a_weight, b_weight, price) AS
+    sqrt((a_weight * cost_half(a, price)) ** 2 + (b_weight * cost_half(b, price)) ** 2) / (a_weight * a.accepted + b_weight * b.accepted);
+CREATE OR REPLACE TEMP MACRO blended_cost(a, b, a_weight, b_weight, price, half) AS {
+    value: price,
     low: at_least(ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
-        a_weight * (a.accepted + a.open_above) + b_weight * (b.accepted + b.open_above)) - blended_half(a, b, a_weight, b_weight), 0),
+        a_weight * (a.accepted + a.open_above) + b_weight * (b.accepted + b.open_above)) - half, 0),
     high: ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
-        a_weight * (a.accepted - a.open_below) + b_weight * (b.accepted - b.open_below)) + blended_half(a, b, a_weight, b_weight)
+        a_weight * (a.accepted - a.open_below) + b_weight * (b.accepted - b.open_below)) + half
 };
 -- The root of a list's squares added up; NULL where one is.
 CREATE OR REPLACE TEMP MACRO in_quadrature(distances) AS CASE WHEN list_count(distances) = len(distances)
@@ -204,26 +200,25 @@ CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS {
     low: greatest(t.low, least(t.estimate - t.below, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).low END)),
     high: least(t.high, greatest(t.estimate + t.above, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).high END))
 };
--- That interval of what several strata hold, an aggregate over them: sampled ones that are not wholly labelled (`is_uncertain`) as
--- above, of others their ends, which add up linearly. `nth` is an order of the strata, so that sums are the same every time.
-CREATE OR REPLACE TEMP MACRO uncertain_total(is_uncertain, size, point, variance, low, high, nth) AS sampled_total(
-    count(*) FILTER (WHERE is_uncertain),
-    {
-        size: sum(size ORDER BY nth) FILTER (WHERE is_uncertain),
-        estimate: sum(point ORDER BY nth) FILTER (WHERE is_uncertain),
-        variance: sum(variance ORDER BY nth) FILTER (WHERE is_uncertain),
-        low: sum(low ORDER BY nth) FILTER (WHERE is_uncertain),
-        high: sum(high ORDER BY nth) FILTER (WHERE is_uncertain),
-        below: sqrt(sum((point - low) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain)),
-        above: sqrt(sum((high - point) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain))
-    }
-);
-CREATE OR REPLACE TEMP MACRO strata_total(is_uncertain, size, point, variance, low, high, nth) AS {
+-- What is added up over strata for that, an aggregate: sampled ones that are not wholly labelled (`is_uncertain`) as above, of others
+-- their ends, which add up linearly. `nth` is an order of the strata, so that sums are the same every time.
+CREATE OR REPLACE TEMP MACRO strata_sums(is_uncertain, size, point, variance, low, high, nth) AS {
     value: sum(point ORDER BY nth),
-    low: coalesce(sum(low ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0)
-        + coalesce(uncertain_total(is_uncertain, size, point, variance, low, high, nth).low, 0),
-    high: coalesce(sum(high ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0)
-        + coalesce(uncertain_total(is_uncertain, size, point, variance, low, high, nth).high, 0)
+    sure_low: coalesce(sum(low ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0),
+    sure_high: coalesce(sum(high ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0),
+    strata: count(*) FILTER (WHERE is_uncertain),
+    size: sum(size ORDER BY nth) FILTER (WHERE is_uncertain),
+    estimate: sum(point ORDER BY nth) FILTER (WHERE is_uncertain),
+    variance: sum(variance ORDER BY nth) FILTER (WHERE is_uncertain),
+    low: sum(low ORDER BY nth) FILTER (WHERE is_uncertain),
+    high: sum(high ORDER BY nth) FILTER (WHERE is_uncertain),
+    below: sqrt(sum((point - low) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain)),
+    above: sqrt(sum((high - point) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain))
+};
+CREATE OR REPLACE TEMP MACRO strata_total(sums) AS {
+    value: sums.value,
+    low: sums.sure_low + coalesce(sampled_total(sums.strata, sums).low, 0),
+    high: sums.sure_high + coalesce(sampled_total(sums.strata, sums).high, 0)
 };
 -- The quantile at a level of a sorted list, by linear interpolation; NULL beyond either end.
 CREATE OR REPLACE TEMP MACRO at_level(sorted, level) AS CASE WHEN level BETWEEN 0 AND 1 THEN

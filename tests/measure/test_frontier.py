@@ -5,7 +5,7 @@ See docs/semantics.md#frontier.
 
 from collections.abc import Sequence
 from math import ceil, log
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 import pyarrow as pa
@@ -309,6 +309,23 @@ def test_unlabelled_requests_count_as_the_labelled_ones_passed(tmp_path: Any) ->
     # windows alike: 0.8 x 0.2 / 1800 of the requests, and of 900 labels drawn from 1800 0.8 x 0.2 / 900 x 900 / 1799
     worth = 0.16 / (0.16 / 1800 + 0.16 / 900 * 900 / 1799)
     assert row["goodput_ratio_ci_low"] == pytest.approx(wilson_low(0.8, worth))
+
+
+@pytest.mark.parametrize(("sampling", "labels"), [("random", 0), ("none", 240)])
+def test_what_no_label_shows_may_have_failed(tmp_path: Any, sampling: Literal["random", "none"], labels: int) -> None:
+    """All 600 of each window pass every other gate; labels there are none, or none that anybody drew."""
+    gated = Settings(workloads={"qa": Workload(quality=Quality(sampling=sampling))})
+    rows = [
+        row | {"needs_label": True} | ({"pass_quality": True} if n < labels else {"verdict": "unlabelled"})
+        for window in (0, 2, 4)
+        for n, row in enumerate(load(window, 600))
+    ]
+    row = frontier(tmp_path, rows, settings=gated, cost_usd=4.8).to_dicts()[0]
+    assert row["goodput_ratio"] == row["goodput_ratio_ci_high"] == 1
+    known = wilson_low(1, 1800) - 1 + labels / 600
+    assert row["goodput_ratio_ci_low"] == pytest.approx(max(0, known))
+    # nobody knows what an accepted one costs where nothing estimates them
+    assert (row["cost_per_accepted_usd"] is None) == (sampling == "none")
 
 
 def test_without_arrivals_there_is_no_frontier(tmp_path: Any) -> None:

@@ -11,10 +11,14 @@ from measure.interval_drill import (
     disruption_events,
     frontier_points,
     goodput_windows,
+    judged_answers,
+    kinds_of_operations,
 )
 from measure.interval_drill.disruption_events import Event
 from measure.interval_drill.frontier_points import Bins
 from measure.interval_drill.goodput_windows import Scenario
+from measure.interval_drill.judged_answers import Judged
+from measure.interval_drill.kinds_of_operations import Kind
 from measure.interval_drill.line import line
 
 QUICK = (
@@ -45,6 +49,26 @@ def test_what_a_disruption_cost(event: Event, monkeypatch: pytest.MonkeyPatch) -
     found = line("disruptions", event.name, event.run(21), event.run(22))
     assert found.coverage >= 0.915, found
     assert found.coverage <= 0.985, found
+
+
+@pytest.mark.parametrize("kind", [Kind(3), Kind(4, windows=1, label_rate=0.05)], ids=lambda kind: kind.name)
+def test_what_one_such_disruption_costs(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds_of_operations, "POOLS", 300)
+    found = line("disruption_cost", kind.name, kind.run(51), kind.run(52))
+    assert found.coverage >= 0.915, found
+    assert found.coverage <= 0.985, found
+
+
+JUDGED = [one for one in judged_answers.SCENARIOS if "sessions" in one.name or "routes" in one.name]
+
+
+@pytest.mark.parametrize("judged", JUDGED, ids=lambda judged: judged.name)
+def test_quality_and_divided_cost_of_a_window(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judged_answers, "WINDOWS", 300)
+    for name, widths, held in zip(("quality", "waste"), judged.run(61), judged.run(62), strict=True):
+        found = line(name, judged.name, widths, held)
+        assert found.coverage >= 0.915, found
+        assert found.coverage <= 0.97 or found.wider is None or found.wider < 1.35, found
 
 
 @pytest.mark.parametrize("bins", [Bins([1, 6, 8]), Bins([3, 6, 8])], ids=lambda bins: bins.name)

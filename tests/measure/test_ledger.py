@@ -1,5 +1,6 @@
 """cost_ledger and waste: Identity M on random fleets against a second-by-second computation, and cases by hand."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -717,10 +718,20 @@ LABELLED = ["accepted"] * 3 + ["rejected"] + ["unlabelled"] * 6
 
 def judged_by(quality: Quality, verdicts: Sequence[str] = LABELLED) -> dict[str, tuple[float, ...]]:
     """Of each bucket usd, measured_usd and the interval, where each verdict is of an attempt that costs a dollar."""
-    rows = [attempt_row(Try(f"{n}", verdict, 0, 100, f"r{n}", "p")) for n, verdict in enumerate(verdicts)]
+    return divided(quality, [Try(f"{n}", verdict, 0, 100, f"r{n}", "p") for n, verdict in enumerate(verdicts)])
+
+
+def divided(quality: Quality, tries: Sequence[Try], **columns: Sequence[Any]) -> dict[str, tuple[float, ...]]:
+    """The same of attempts at a cent a second; `columns` are theirs (route) or of their requests (session_id)."""
+    rows = [
+        attempt_row(given, **({"route": columns["route"][n]} if "route" in columns else {}))
+        for n, given in enumerate(tries)
+    ]
     ended = [
-        row | {"needs_label": True, "pass_quality": {"accepted": True, "rejected": False}.get(row["verdict"])}
-        for row in requests_of(rows)
+        row
+        | {"needs_label": True, "pass_quality": {"accepted": True, "rejected": False}.get(row["verdict"])}
+        | ({"session_id": columns["session_id"][n]} if "session_id" in columns else {})
+        for n, row in enumerate(requests_of(rows))
     ]
     frame = charged(Fleet(rates={"p": 0.01}), attempts=rows)
     found = wasted(frame, 300, ended=ended, workloads={"qa": Workload(quality=quality)}).filter(slice="workload")
@@ -751,7 +762,7 @@ def test_unlabelled_cost_is_divided_as_the_labelled_was() -> None:
         (Quality(unlabelled="pass"), LABELLED, {"accepted": 9.0, "rejected": 1.0, "unlabelled": 0.0}),
         # labels that nobody drew, or none at all, show nothing of the others
         (Quality(sampling="none"), LABELLED, {"accepted": 3.0, "rejected": 1.0, "unlabelled": 6.0}),
-        (Quality(), ["unlabelled"] * 6, {"unlabelled": 6.0}),
+        (Quality(), ["unlabelled"] * 6, {"accepted": 0.0, "rejected": 0.0, "unlabelled": 6.0}),
         (Quality(), LABELLED[:4], {"accepted": 3.0, "rejected": 1.0}),
     ],
 )
@@ -759,6 +770,57 @@ def test_unlabelled_cost_by_policy(quality: Quality, verdicts: Sequence[str], us
     found = judged_by(quality, verdicts)
     assert {bucket: row[0] for bucket, row in found.items()} == pytest.approx(usd)
     assert sum(row[1] for row in found.values()) == pytest.approx(sum(usd.values()))
+
+
+def test_what_no_label_shows_may_be_all_of_it() -> None:
+    undrawn = judged_by(Quality(sampling="none"))
+    assert undrawn == {
+        "accepted": pytest.approx((3.0, 3.0, 3.0, 9.0)),
+        "rejected": pytest.approx((1.0, 1.0, 1.0, 7.0)),
+        "unlabelled": pytest.approx((6.0, 6.0, 6.0, 6.0)),
+    }
+    assert judged_by(Quality(), ["unlabelled"] * 6)["rejected"] == pytest.approx((0.0, 0.0, 0.0, 6.0))
+
+
+def wilson(share: float, drawn: float) -> tuple[float, float]:
+    """Where a share lies 1.96 of its own standard errors from the one that was seen."""
+    per_draw = 1.959963984540054**2 / drawn
+    middle, half = share + per_draw / 2, (per_draw * share * (1 - share) + per_draw**2 / 4) ** 0.5
+    return (middle - half) / (1 + per_draw), (middle + half) / (1 + per_draw)
+
+
+def test_unlabelled_cost_is_divided_route_by_route_where_routes_are_judged_at_rates_of_their_own() -> None:
+    """A dollar each: of route x 3 of 6 labelled passed, 4 have no label; of y 2 of 2, 8 have none: 2 + 8 of 12."""
+    verdicts = ["accepted"] * 3 + ["rejected"] * 3 + ["unlabelled"] * 4 + ["accepted"] * 2 + ["unlabelled"] * 8
+    tries = [Try(f"{n}", verdict, 0, 100, f"r{n}", "p") for n, verdict in enumerate(verdicts)]
+    found = divided(Quality(), tries, route=["x"] * 10 + ["y"] * 10)
+    of_x, of_y = wilson(0.5, 6 * 9 / 4), wilson(1, 2 * 9 / 8)
+    # the wider of distances in quadrature and of 15 of 20 at the variance of both, within what both can hold
+    together = wilson(0.75, 15 * 5 / (100 * 0.25 / 5 * 0.4))
+    least = (max(3, 10 * of_x[0]), max(2, 10 * of_y[0]))
+    low = max(sum(least), min(15 - math.hypot(5 - least[0], 10 - least[1]), 20 * together[0]))
+    high = min(max(15 + 10 * of_x[1] - 5, 20 * together[1]), 10 * min(0.7, of_x[1]) + 10)
+    assert found["accepted"] == pytest.approx((15.0, 5.0, low, high))
+    assert found["rejected"] == pytest.approx((5.0, 3.0, 20 - high, 20 - low))
+
+
+def test_labels_of_dear_requests_and_of_one_session_are_worth_fewer() -> None:
+    """Of 4 labelled requests one cost $2, two of the rest are of one session; all others cost $0.50.
+
+    Weights 4, 1, 1, 1 are worth 49 / 19 labels; 5 of 7 parts were accepted; $3 have no label.
+    """
+    verdicts = ["accepted", "accepted", "rejected", "rejected", *["unlabelled"] * 6]
+    tries = [Try(f"{n}", verdict, 0, 200 if n == 0 else 50, f"r{n}", "p") for n, verdict in enumerate(verdicts)]
+    alone = divided(Quality(), tries)
+    p, worth = 5 / 7, 49 / 19
+    worth = min(worth, p * (1 - p) * 49 / (17 * (1 - 2 * p) + p**2 * 19))
+    low, high = wilson(p, worth * 9 / 6)
+    assert alone["accepted"] == pytest.approx((2.5 + 3 * p, 2.5, max(2.5, 6.5 * low), min(5.5, 6.5 * high)))
+    together = divided(Quality(sampling="session"), tries, session_id=["a", "b", "c", "c", *"defghi"])
+    assert together["accepted"][0] == alone["accepted"][0]
+    # residuals of c: (-0.5)^2 twice beside 4 x 0.25: 1.5; three draws: t(2) = 4.303 for t(3) = 3.182
+    low, high = wilson(p, worth * 9 / 6 / (1.5 * (4.302653 / 3.182446) ** 2))
+    assert together["accepted"][2:] == pytest.approx((max(2.5, 6.5 * low), min(5.5, 6.5 * high)))
 
 
 def test_overhead_is_shared_by_the_requests_that_its_record_is_for() -> None:

@@ -67,7 +67,7 @@ class Waste:
         self.carriers: dict[Key, set[str]] = defaultdict(set)  # workloads that bear GPU time, by window and slice
         for window_s in fleet.settings["windows_s"]:
             for start, (rows, ended) in loaded(ledger, requests, window_s).items():
-                for row in divided(fleet, rows, ended):
+                for row in divided(fleet, rows, ended, window_s):
                     for key in slices.keys(row, start, window_s):
                         self._add(key, row)
         for buckets in self.amounts.values():
@@ -99,15 +99,19 @@ class Waste:
         for name in USD:
             amount[name] = plus(amount[name], row.get(name))
         if row.get("open"):
-            sides = amount["open"].setdefault(row["workload"], [Fraction(0), Fraction(0)])
+            sides = amount["open"].setdefault((row["workload"], row["is_bound"]), [Fraction(0), Fraction(0)])
             sides[:] = [one + more for one, more in zip(sides, row["open"], strict=True)]
         if row["gpu_s"] > 0:
             self.carriers[key].add(row["workload"] or "unknown")
 
 
 def _settle(amount: Amount) -> None:
-    """The interval: what labels leave open adds up within a workload and in quadrature over workloads."""
-    below, above = (hypot(*(float(sides[side]) for sides in amount["open"].values())) for side in (0, 1))
+    """The interval: what labels leave open adds up within a workload and in quadrature over them; bounds linearly."""
+    below, above = (
+        hypot(*(float(sides[side]) for (_, is_bound), sides in amount["open"].items() if not is_bound))
+        + float(sum(sides[side] for (_, is_bound), sides in amount["open"].items() if is_bound))
+        for side in (0, 1)
+    )
     del amount["open"]
     usd = amount["usd"]
     if usd is not None:

@@ -15,13 +15,19 @@ rates AS (
     SELECT
         d.*, n.events, p.from_s, p.until_s, o.base_s,
         coalesce(s.windows, 0) AS steady_windows, s.work AS steady, s.cost AS steady_cost,
-        blended_cost(s.work, d.work, 1, 1) AS blended,
+        blended_price(s.work, d.work, 1, 1) AS price,
         disruptions >= 3 AS is_enough
     FROM kind_rates AS d
     JOIN counted AS n ON n.kind IS NOT DISTINCT FROM d.kind AND n.pool IS NOT DISTINCT FROM d.pool
     CROSS JOIN period AS p
     CROSS JOIN disruption_options AS o
     LEFT JOIN steady_rates AS s ON s.pool IS NOT DISTINCT FROM d.pool
+),
+halved AS (
+    SELECT *, blended_half(steady, work, 1, 1, price) AS half FROM rates
+),
+blends AS (
+    SELECT *, blended_cost(steady, work, 1, 1, price, half) AS blended FROM halved
 )
 SELECT
     kind, pool,
@@ -52,4 +58,4 @@ SELECT
         WHEN steady.cost_usd IS NULL OR work.cost_usd IS NULL THEN 'cost_unknown'
         WHEN excess.low IS NULL OR blended.high IS NULL THEN 'nothing_judged'
     END AS no_interval
-FROM rates
+FROM blends

@@ -10,21 +10,31 @@ WITH frequencies AS (
 shared AS (
     SELECT *, at_events_per_day * disrupted_per_event_s / 86400 AS disrupted_ratio FROM frequencies
 ),
-priced AS (
+weighed AS (
     SELECT
         f.kind, f.pool,
         f.at_events_per_day AS events_per_day,
         f.at_events_per_day = f.events_per_day AS observed,
         f.disrupted_ratio,
-        blended_cost(s.work, d.work, (1 - f.disrupted_ratio) / f.steady_s, f.disrupted_ratio / f.disrupted_s) AS cost
+        s.work AS steady, d.work AS disrupted,
+        (1 - f.disrupted_ratio) / f.steady_s AS steady_weight, f.disrupted_ratio / f.disrupted_s AS disrupted_weight
     FROM shared AS f
     JOIN steady_rates AS s ON s.pool = f.pool
     JOIN kind_rates AS d ON d.pool = f.pool AND d.kind IS NOT DISTINCT FROM f.kind
     WHERE f.disrupted_ratio <= 1
+),
+priced AS (
+    SELECT *, blended_price(steady, disrupted, steady_weight, disrupted_weight) AS price FROM weighed
+),
+halved AS (
+    SELECT *, blended_half(steady, disrupted, steady_weight, disrupted_weight, price) AS half FROM priced
+),
+blends AS (
+    SELECT *, blended_cost(steady, disrupted, steady_weight, disrupted_weight, price, half) AS cost FROM halved
 )
 SELECT
-    * EXCLUDE (cost),
+    kind, pool, events_per_day, observed, disrupted_ratio,
     cost.value AS blended_cost_per_accepted_usd,
     cost.low AS blended_cost_per_accepted_ci_low_usd,
     cost.high AS blended_cost_per_accepted_ci_high_usd
-FROM priced
+FROM blends

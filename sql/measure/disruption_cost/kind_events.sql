@@ -15,10 +15,17 @@ events AS (
         p.*
     FROM disruptions AS d
     JOIN period AS p ON epoch_us(d.occurred_at) / 1e6 >= p.period_from_s AND epoch_us(d.occurred_at) / 1e6 < p.period_until_s
+),
+windows AS (
+    SELECT pool, start_s, base_s FROM pool_windows WHERE pool IS NOT NULL
+),
+-- one that names no pool concerns all
+concerned AS (
+    SELECT e.*, w.* FROM events AS e JOIN windows AS w ON w.pool = e.of_pool
+    UNION ALL
+    SELECT e.*, w.* FROM events AS e CROSS JOIN windows AS w WHERE e.of_pool IS NULL
 )
-SELECT e.event_id, e.kind, e.of_pool, e.period_from_s, e.period_until_s, w.pool, w.start_s, w.base_s
-FROM events AS e
-JOIN pool_windows AS w
-    ON w.pool IS NOT NULL AND (e.of_pool IS NULL OR e.of_pool = w.pool)
-    AND w.start_s >= e.period_from_s AND w.start_s < e.period_until_s
-    AND w.start_s + w.base_s > e.occurred_s AND (w.start_s < e.until_s OR w.start_s <= e.occurred_s)
+SELECT event_id, kind, of_pool, period_from_s, period_until_s, pool, start_s, base_s
+FROM concerned
+WHERE start_s >= period_from_s AND start_s < period_until_s
+    AND start_s + base_s > occurred_s AND (start_s < until_s OR start_s <= occurred_s)

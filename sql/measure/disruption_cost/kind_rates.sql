@@ -19,23 +19,31 @@ WITH totals AS (
         } AS moments
     FROM kind_disruptions
     GROUP BY ALL
+),
+worked AS (
+    SELECT
+        t.* EXCLUDE (cost_usd, accepted, moments, excess_half, lost_half),
+        {
+            units: CASE WHEN disruptions >= 3 THEN disruptions END, cost_usd: cost_usd, accepted: accepted, moments: moments,
+            sampled: coalesce(greatest(s.below, s.above), 0),
+            open_below: coalesce(s.open_below, 0), open_above: coalesce(s.open_above, 0)
+        } AS work,
+        ratio(cost_usd, accepted) AS price,
+        r.cost, r.lost,
+        at_least(excess_half, r.cost.sampled) AS excess_half, at_least(lost_half, r.lost.sampled) AS lost_half
+    FROM totals AS t
+    JOIN kind_reaches AS r ON r.kind IS NOT DISTINCT FROM t.kind AND r.pool IS NOT DISTINCT FROM t.pool
+    LEFT JOIN (FROM kind_samples WHERE NOT is_steady) AS s ON s.kind IS NOT DISTINCT FROM t.kind AND s.pool IS NOT DISTINCT FROM t.pool
 )
 SELECT
-    t.kind, t.pool, disruptions, windows, offered, excess_cost_usd, lost_accepted,
-    {
-        units: CASE WHEN disruptions >= 3 THEN disruptions END, cost_usd: cost_usd, accepted: accepted, moments: moments,
-        sampled: coalesce(greatest(s.below, s.above), 0),
-        open_below: coalesce(s.open_below, 0), open_above: coalesce(s.open_above, 0)
-    } AS work,
-    unit_cost(work) AS cost,
+    kind, pool, disruptions, windows, offered, excess_cost_usd, lost_accepted, work,
+    unit_cost(work, price) AS cost,
     CASE WHEN disruptions >= 3 THEN {
-        low: excess_cost_usd - in_quadrature([at_least(excess_half, r.cost.sampled), r.cost.low]) - r.cost.open_low,
-        high: excess_cost_usd + in_quadrature([at_least(excess_half, r.cost.sampled), r.cost.high]) + r.cost.open_high
+        low: excess_cost_usd - sqrt(excess_half ** 2 + w.cost.low ** 2) - w.cost.open_low,
+        high: excess_cost_usd + sqrt(excess_half ** 2 + w.cost.high ** 2) + w.cost.open_high
     } END AS excess,
     CASE WHEN disruptions >= 3 THEN {
-        low: lost_accepted - in_quadrature([at_least(lost_half, r.lost.sampled), r.lost.low]) - r.lost.open_low,
-        high: lost_accepted + in_quadrature([at_least(lost_half, r.lost.sampled), r.lost.high]) + r.lost.open_high
+        low: lost_accepted - sqrt(lost_half ** 2 + w.lost.low ** 2) - w.lost.open_low,
+        high: lost_accepted + sqrt(lost_half ** 2 + w.lost.high ** 2) + w.lost.open_high
     } END AS lost
-FROM totals AS t
-JOIN kind_reaches AS r ON r.kind IS NOT DISTINCT FROM t.kind AND r.pool IS NOT DISTINCT FROM t.pool
-LEFT JOIN (FROM kind_samples WHERE NOT is_steady) AS s ON s.kind IS NOT DISTINCT FROM t.kind AND s.pool IS NOT DISTINCT FROM t.pool
+FROM worked AS w

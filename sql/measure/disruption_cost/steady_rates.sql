@@ -37,17 +37,23 @@ labelled AS (
         at_least(total_half(units, residual_squares(share_moments, goodput_ratio)), coalesce(greatest(s.below, s.above), 0)) AS half
     FROM totals AS t
     LEFT JOIN (FROM kind_samples WHERE is_steady) AS s ON s.pool IS NOT DISTINCT FROM t.pool
+),
+worked AS (
+    SELECT
+        * EXCLUDE (cost_usd, accepted, moments, sampled),
+        {
+            units: units, cost_usd: cost_usd, accepted: accepted, moments: moments,
+            sampled: sampled, open_below: open_below, open_above: open_above
+        } AS work,
+        ratio(cost_usd, accepted) AS price
+    FROM labelled
 )
 SELECT
-    pool, windows,
-    {
-        units: units, cost_usd: cost_usd, accepted: accepted, moments: moments,
-        sampled: sampled, open_below: open_below, open_above: open_above
-    } AS work,
-    unit_cost(work) AS cost,
+    pool, windows, work,
+    unit_cost(work, price) AS cost,
     {
         value: goodput_ratio,
         low: CASE WHEN half IS NOT NULL THEN greatest(0, goodput_ratio - (half + open_below) / offered) END,
         high: CASE WHEN half IS NOT NULL THEN least(1, goodput_ratio + (half + open_above) / offered) END
     } AS goodput
-FROM labelled
+FROM worked

@@ -1,7 +1,7 @@
 -- description: Each load bin: its load, outcomes, cost per accepted request and how far its goodput ratio can be trusted
 -- grain: slice, name, load_bin
 -- reads: frontier_costs, frontier_gates, frontier_loads, frontier_points, frontier_strata
--- unit: effective_n: the number of independent requests that would give goodput_ratio the same interval; NULL: nothing shows how windows vary
+-- unit: goodput_ratio_ci_*: Wilson's interval at as many independent requests as the windows' spread is worth; NULL: nothing shows how windows vary
 WITH totals AS (
     SELECT slice, name, load_bin, ratio(sum(estimate ORDER BY window_start), sum(ended)) AS ratio_of_all
     FROM frontier_points
@@ -11,7 +11,9 @@ labels AS (
     SELECT
         slice, name, load_bin,
         sum(label_variance ORDER BY workload) AS label_variance,
-        coalesce(ratio(sum(labelled) FILTER (WHERE policy = 'estimate'), sum(need) FILTER (WHERE policy = 'estimate')), 1) AS label_rate
+        sum(open_below)::BIGINT AS open_below, sum(open_above)::BIGINT AS open_above,
+        coalesce(ratio(sum(labelled) FILTER (WHERE policy = 'estimate'), sum(need) FILTER (WHERE policy = 'estimate' AND labelled > 0)), 1)
+            AS label_rate
     FROM frontier_strata
     GROUP BY ALL
 ),
@@ -52,24 +54,32 @@ varied AS (
 widened AS (
     SELECT
         v.* EXCLUDE (spread, borrowed, df),
-        label_variance, label_rate,
+        label_variance, label_rate, open_below, open_above,
         CASE
             WHEN windows >= 3 THEN spread * student(windows - 1) ** 2
             WHEN df > 0 THEN borrowed * student(df) ** 2
         END AS reach
     FROM varied AS v
     JOIN labels USING (slice, name, load_bin)
+),
+sized AS (
+    SELECT
+        * EXCLUDE (carried, chance, label_variance, label_rate, reach, p99_gates_hold),
+        carried / replica_time_s AS load_rps,
+        ratio(estimate, ended) AS goodput_ratio,
+        CASE
+            -- where all passed, or none, windows show no spread of their own
+            WHEN chance = 0 THEN ended * label_rate
+            WHEN reach > 0 THEN effective_size(goodput_ratio, ended, reach / 1.959963984540054 ** 2)
+            WHEN reach = 0 THEN effective_size(goodput_ratio, ended, chance + label_variance)
+        END AS effective_n,
+        coalesce(p99_gates_hold, true) AS p99_gates_hold -- without a gate there is none to break
+    FROM widened
+    LEFT JOIN frontier_gates USING (slice, name, load_bin)
 )
 SELECT
-    * EXCLUDE (carried, chance, label_variance, label_rate, reach, p99_gates_hold),
-    carried / replica_time_s AS load_rps,
-    ratio(estimate, ended) AS goodput_ratio,
-    CASE
-        -- where all passed, or none, windows show no spread of their own
-        WHEN chance = 0 THEN ended * label_rate
-        WHEN reach > 0 THEN effective_size(goodput_ratio, ended, reach / 1.959963984540054 ** 2)
-        WHEN reach = 0 THEN effective_size(goodput_ratio, ended, chance + label_variance)
-    END AS effective_n,
-    coalesce(p99_gates_hold, true) AS p99_gates_hold -- without a gate there is none to break
-FROM widened
-LEFT JOIN frontier_gates USING (slice, name, load_bin)
+    * EXCLUDE (effective_n, open_below, open_above),
+    -- what has no label adds its bounds
+    CASE WHEN effective_n > 0 THEN greatest(0, wilson(goodput_ratio, effective_n).low - open_below / ended) END AS goodput_ratio_ci_low,
+    CASE WHEN effective_n > 0 THEN least(1, wilson(goodput_ratio, effective_n).high + open_above / ended) END AS goodput_ratio_ci_high
+FROM sized

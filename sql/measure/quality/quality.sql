@@ -13,36 +13,49 @@ WITH counted AS (
     LEFT JOIN (SELECT workload, sampling FROM workload_rules) AS w USING (workload)
     WINDOW of_row AS (PARTITION BY window_s, start_s, workload, model, evaluator, label)
 ),
-designed AS (
+paired AS (
     SELECT
         c.*,
         all_passed / all_judged AS rate,
         -- as far as labels of any kind come by session
         first_value(labels_by_session(sampling, all_judged / all_need, p.pairs, p.labelled_pairs)) OVER of_evaluator AS by_session,
-        alike_in_sessions(rate, p.labelled_pairs, p.passed_pairs, p.both_passed_pairs) AS alike,
-        label_draws(all_judged, p.followers, by_session) AS draws,
-        design_effect(rate, all_judged, by_session, alike, draws) AS effect,
-        judged >= CASE WHEN differs THEN 2 ELSE 1 END AS sampled
+        p.labelled_pairs, p.passed_pairs, p.both_passed_pairs, p.followers
     FROM counted AS c
     LEFT JOIN judged_clusters AS p
         ON p.window_s = c.window_s AND p.start_s = c.start_s AND p.workload = c.workload AND p.model = c.model
         AND p.evaluator IS NOT DISTINCT FROM c.evaluator AND p.label IS NOT DISTINCT FROM c.label
     WINDOW of_evaluator AS (PARTITION BY c.window_s, c.start_s, c.workload, c.model, c.evaluator ORDER BY c.label NULLS FIRST)
 ),
+clustered AS (
+    SELECT
+        *,
+        alike_in_sessions(rate, labelled_pairs, passed_pairs, both_passed_pairs) AS alike,
+        label_draws(all_judged, followers, by_session) AS draws,
+        judged >= CASE WHEN differs THEN 2 ELSE 1 END AS sampled,
+        ratio(passed, judged) AS pass_rate,
+        row_number() OVER (
+            PARTITION BY window_s, start_s, workload, model, evaluator, label ORDER BY pool, route, part_s) AS nth
+    FROM paired
+),
+designed AS (
+    SELECT *, design_effect(rate, all_judged, by_session, alike, draws) AS effect FROM clustered
+),
+shared AS (
+    SELECT
+        *,
+        drawn_size(judged, need) / effect AS n,
+        stratum_variance(need, pass_rate, judged, judged, need, effect) AS variance,
+        passed AS lower, passed + need - judged AS upper
+    FROM designed
+),
 bounded AS (
     SELECT
         *,
-        ratio(passed, judged) AS pass_rate,
-        wilson(pass_rate, drawn_size(judged, need) / effect) AS share,
-        stratum_variance(need, pass_rate, judged, judged, need, effect) AS variance,
-        passed AS lower, passed + need - judged AS upper,
         CASE WHEN sampled THEN need * pass_rate ELSE least(upper, greatest(lower, need * rate)) END AS point,
-        CASE WHEN sampled THEN greatest(lower, need * (share).low) ELSE lower END AS low,
-        CASE WHEN sampled THEN least(upper, need * (share).high) ELSE upper END AS high,
-        sampled AND judged < need AS is_uncertain,
-        row_number() OVER (
-            PARTITION BY window_s, start_s, workload, model, evaluator, label ORDER BY pool, route, part_s) AS nth
-    FROM designed
+        CASE WHEN sampled THEN greatest(lower, need * wilson(pass_rate, n).low) ELSE lower END AS low,
+        CASE WHEN sampled THEN least(upper, need * wilson(pass_rate, n).high) ELSE upper END AS high,
+        sampled AND judged < need AS is_uncertain
+    FROM shared
 ),
 summed AS (
     SELECT
@@ -50,13 +63,14 @@ summed AS (
         any_value(sampling) IS NOT DISTINCT FROM 'none' AS unweighted,
         sum(judged)::BIGINT AS judged, sum(passed)::BIGINT AS passed,
         sum(need ORDER BY nth) AS need,
-        strata_total(is_uncertain, need, point, variance, low, high, nth) AS total
+        strata_sums(is_uncertain, need, point, variance, low, high, nth) AS sums
     FROM bounded
     GROUP BY ALL
 ),
 opened AS (
     SELECT
         *,
+        strata_total(sums) AS total,
         -- of one label any answer that nobody judged may be
         max(need - judged) FILTER (WHERE label IS NULL) OVER (PARTITION BY window_s, start_s, workload, model, evaluator) AS unjudged,
         max(need) FILTER (WHERE label IS NULL) OVER (PARTITION BY window_s, start_s, workload, model, evaluator) AS answered

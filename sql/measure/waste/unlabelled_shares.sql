@@ -1,46 +1,93 @@
 -- description: Which part of a workload's unlabelled cost counts as accepted, window by window (docs/semantics.md#unlabelled-cost)
 -- grain: window_s, start_s, workload
--- reads: ended_requests, grains, unloaded_costs, workload_rules
--- unit: share, with its 95 % interval low to high; the rest counts as rejected. No row: nothing shows it, it stays unlabelled.
--- As the labelled cost was divided; Wilson's interval at the number of labels, drawn without replacement.
-WITH spent AS (
+-- reads: cost_strata, ended_sessions, workload_rules
+-- unit: share, with its 95 % interval low to high; the rest counts as rejected. NULL: nothing shows it, it stays unlabelled, from none to all
+-- As tokens are divided in estimated_strata, with dollars for tokens.
+WITH ruled AS (
     SELECT
-        window_s, start_s, workload,
-        coalesce(sum(usd) FILTER (WHERE bucket = 'accepted'), 0)::DOUBLE AS accepted_usd,
-        coalesce(sum(usd) FILTER (WHERE bucket = 'rejected'), 0)::DOUBLE AS rejected_usd,
-        coalesce(sum(usd) FILTER (WHERE bucket = 'unlabelled'), 0)::DOUBLE AS unlabelled_usd
-    FROM unloaded_costs
-    WHERE cut = 0 AND bucket IN ('accepted', 'rejected', 'unlabelled')
-    GROUP BY ALL
-),
-counted AS (
-    SELECT g.window_s, e.step_s // g.window_s * g.window_s AS start_s, e.workload, sum(need)::BIGINT AS need, sum(labelled)::BIGINT AS labelled
-    FROM ended_requests AS e
-    CROSS JOIN grains AS g
-    WHERE cut = 0
-    GROUP BY ALL
-),
-ruled AS (
-    SELECT
-        s.*, w.unlabelled AS policy, c.need, c.labelled,
+        s.*,
+        w.unlabelled AS policy,
+        w.unlabelled = 'estimate' AND w.sampling <> 'none' AS is_estimated,
+        w.sampling,
         accepted_usd + rejected_usd AS labelled_usd,
-        CASE policy
-            WHEN 'pass' THEN 1.0
-            WHEN 'fail' THEN 0.0
-            ELSE CASE WHEN w.sampling <> 'none' AND accepted_usd >= 0 AND rejected_usd >= 0 THEN ratio(accepted_usd, labelled_usd) END
-        END AS share,
-        -- of all that needs a label
-        wilson(share, drawn_size(c.labelled, c.need)) AS of_all
-    FROM spent AS s
-    JOIN workload_rules AS w USING (workload)
-    LEFT JOIN counted AS c USING (window_s, start_s, workload)
+        ratio(accepted_usd, labelled_usd) AS cost_rate,
+        is_estimated AND accepted_usd >= 0 AND rejected_usd >= 0 AND labelled_usd > 0 AND labelled >= CASE WHEN differs THEN 2 ELSE 1 END AS sampled,
+        sum(need) OVER of_workload AS all_need,
+        sum(labelled) OVER of_workload AS all_labelled,
+        ratio(sum(passed) OVER of_workload, all_labelled) AS rate,
+        row_number() OVER (PARTITION BY window_s, start_s, workload ORDER BY model, pool, route, part_s) AS nth
+    FROM cost_strata AS s
+    JOIN (SELECT workload, has_quality, unlabelled, sampling FROM workload_rules) AS w USING (workload)
     WHERE w.has_quality
+    WINDOW of_workload AS (PARTITION BY window_s, start_s, workload)
+),
+rated AS (
+    SELECT
+        *,
+        sum(accepted_usd ORDER BY nth) OVER of_workload AS all_accepted_usd,
+        sum(rejected_usd ORDER BY nth) OVER of_workload AS all_rejected_usd
+    FROM ruled
+    WINDOW of_workload AS (PARTITION BY window_s, start_s, workload)
+),
+-- materialized: inlined, its expressions are planned over and over
+clustered AS MATERIALIZED (
+    SELECT
+        r.*,
+        labels_by_session(sampling, all_labelled / all_need, c.pairs, c.labelled_pairs) AS by_session,
+        alike_in_sessions(rate, c.labelled_pairs, c.passed_pairs, c.both_passed_pairs) AS alike,
+        c.followers,
+        weighted_size(cost_rate, labelled_usd, accepted_usd, squares, accepted_squares) AS size,
+        CASE WHEN all_accepted_usd >= 0 AND all_rejected_usd >= 0 THEN ratio(all_accepted_usd, all_accepted_usd + all_rejected_usd) END
+            AS all_rate,
+        labelled_usd + unlabelled_usd AS usd
+    FROM rated AS r
+    LEFT JOIN ended_sessions AS c USING (window_s, start_s, workload)
+),
+drawn AS (
+    SELECT *, label_draws(all_labelled, followers, by_session) AS draws FROM clustered
+),
+designed AS (
+    SELECT *, design_effect(rate, all_labelled, by_session, alike, draws) AS effect FROM drawn
+),
+shared AS (
+    SELECT
+        *,
+        sampled AND labelled < need AS is_uncertain,
+        accepted_usd + unlabelled_usd * CASE WHEN sampled THEN cost_rate ELSE all_rate END AS point,
+        size * drawn_size(labelled, need) / labelled / effect AS n,
+        accepted_usd + greatest(0, unlabelled_usd) AS upper,
+        stratum_variance(usd, cost_rate, size, labelled, need, effect) AS variance
+    FROM designed
+),
+bounded AS (
+    SELECT
+        *,
+        CASE WHEN sampled THEN least(point, greatest(accepted_usd, usd * wilson(cost_rate, n).low)) ELSE accepted_usd END AS low,
+        CASE WHEN sampled THEN greatest(point, least(upper, usd * wilson(cost_rate, n).high)) ELSE upper END AS high
+    FROM shared
+),
+summed AS (
+    SELECT
+        window_s, start_s, workload, any_value(policy) AS policy, any_value(is_estimated) AS is_estimated,
+        any_value(all_rate) AS all_rate, any_value(all_accepted_usd) AS accepted_usd,
+        sum(unlabelled_usd ORDER BY nth) AS unlabelled_usd,
+        strata_sums(is_uncertain, usd, point, variance, low, high, nth) AS sums
+    FROM bounded
+    GROUP BY ALL
+),
+totalled AS (
+    SELECT *, strata_total(sums) AS total FROM summed
 )
 SELECT
-    window_s, start_s, workload, share,
-    CASE WHEN policy = 'estimate' AND labelled > 0 AND unlabelled_usd > 0
-        THEN greatest(0, least(share, ((labelled_usd + unlabelled_usd) * of_all.low - accepted_usd) / unlabelled_usd)) ELSE 0 END AS low,
-    CASE WHEN policy = 'estimate' AND labelled > 0 AND unlabelled_usd > 0
-        THEN least(1, greatest(share, ((labelled_usd + unlabelled_usd) * of_all.high - accepted_usd) / unlabelled_usd)) ELSE 1 END AS high
-FROM ruled
-WHERE share IS NOT NULL
+    window_s, start_s, workload,
+    CASE
+        WHEN policy = 'pass' THEN 1.0
+        WHEN policy = 'fail' THEN 0.0
+        WHEN is_estimated AND all_rate IS NOT NULL AND unlabelled_usd > 0
+            THEN least(1, greatest(0, (total.value - accepted_usd) / unlabelled_usd))
+        WHEN is_estimated THEN all_rate
+    END AS share,
+    policy <> 'estimate' OR share IS NULL AS is_bound,
+    CASE WHEN NOT is_bound AND unlabelled_usd > 0 THEN least(share, greatest(0, (total.low - accepted_usd) / unlabelled_usd)) ELSE 0 END AS low,
+    CASE WHEN NOT is_bound AND unlabelled_usd > 0 THEN greatest(share, least(1, (total.high - accepted_usd) / unlabelled_usd)) ELSE 1 END AS high
+FROM totalled

@@ -4,7 +4,7 @@
 -- unit: usd is NULL where no cost is known; `unpriced` counts the entries without a known cost
 -- identity: M: over buckets the rows of a slice add up to what the resources cost in the window; rows of a slice to those of `overall`
 -- Errors that all rows share add up; the rest, of different replicas or steps, is independent. What labels leave open adds up within
--- a workload, which has one share of accepted cost, and in quadrature over workloads.
+-- a workload, which has one share of accepted cost, and in quadrature over workloads; what no label shows adds up linearly.
 WITH loaded AS (
     SELECT
         window_s, start_s, cut, slice_value, workload, model, pool, route, bucket,
@@ -22,10 +22,17 @@ parts AS (
     SELECT
         l.* EXCLUDE (bucket),
         unnest([
-            {bucket: l.bucket, measured: 1, part: 0.0, below: 0.0, above: 0.0},
-            {bucket: 'accepted', measured: 0, part: s.share, below: s.share - s.low, above: s.high - s.share},
-            {bucket: 'rejected', measured: 0, part: 1 - s.share, below: s.high - s.share, above: s.share - s.low}
-        ], recursive := true)
+            {bucket: l.bucket, measured: 1, part: CASE WHEN s.share IS NULL THEN 1.0 ELSE 0.0 END, below: 0.0, above: 0.0},
+            {
+                bucket: 'accepted', measured: 0, part: coalesce(s.share, 0),
+                below: coalesce(s.share - s.low, 0), above: coalesce(s.high - s.share, 1)
+            },
+            {
+                bucket: 'rejected', measured: 0, part: coalesce(1 - s.share, 0),
+                below: coalesce(s.high - s.share, 0), above: coalesce(s.share - s.low, 1)
+            }
+        ], recursive := true),
+        s.is_bound
     FROM loaded AS l
     JOIN unlabelled_shares AS s USING (window_s, start_s, workload)
     WHERE l.bucket = 'unlabelled' AND l.usd <> 0
@@ -51,7 +58,7 @@ entries AS (
     WHERE NOT coalesce(l.bucket = 'unlabelled' AND l.usd <> 0
         AND (l.window_s, l.start_s, l.workload) IN (SELECT (window_s, start_s, workload) FROM unlabelled_shares), false)
     UNION ALL BY NAME
-    SELECT * EXCLUDE (below, above) FROM divided
+    SELECT * EXCLUDE (below, above, is_bound) FROM divided
 ),
 windowed AS (
     SELECT
@@ -82,7 +89,7 @@ open_of_workloads AS (
         CASE WHEN s.by_model THEN model END AS model,
         CASE WHEN s.by_pool THEN pool END AS pool,
         CASE WHEN s.by_route THEN route END AS route,
-        bucket,
+        bucket, is_bound,
         sum_usd(below) AS below, sum_usd(above) AS above
     FROM divided
     JOIN slices AS s USING (cut)
@@ -91,15 +98,18 @@ open_of_workloads AS (
 left_open AS (
     SELECT
         window_s, start_s, slice, slice_value, workload, model, pool, route, bucket,
-        sum_usd(below ** 2) AS below_squares, sum_usd(above ** 2) AS above_squares
+        coalesce(sum_usd(CASE WHEN NOT is_bound THEN below ** 2 END), 0) AS below_squares,
+        coalesce(sum_usd(CASE WHEN NOT is_bound THEN above ** 2 END), 0) AS above_squares,
+        coalesce(sum_usd(CASE WHEN is_bound THEN below END), 0) AS bound_below,
+        coalesce(sum_usd(CASE WHEN is_bound THEN above END), 0) AS bound_above
     FROM open_of_workloads
     GROUP BY ALL
 )
 SELECT
     make_timestamptz(w.start_s * 1000000) AS window_start,
     w.* EXCLUDE (start_s, divided_error_usd),
-    usd - sqrt(divided_error_usd ** 2 + coalesce(o.below_squares, 0)) AS ci_low_usd,
-    usd + sqrt(divided_error_usd ** 2 + coalesce(o.above_squares, 0)) AS ci_high_usd,
+    usd - sqrt(divided_error_usd ** 2 + coalesce(o.below_squares, 0)) - coalesce(o.bound_below, 0) AS ci_low_usd,
+    usd + sqrt(divided_error_usd ** 2 + coalesce(o.above_squares, 0)) + coalesce(o.bound_above, 0) AS ci_high_usd,
     ratio(usd, sum(usd::DECIMAL(38, 18)) OVER (
         PARTITION BY w.window_s, w.start_s, w.slice, w.slice_value, w.workload, w.model, w.pool, w.route)::DOUBLE) AS share_ratio
 FROM windowed AS w

@@ -5,7 +5,14 @@ import time
 from collections.abc import Iterator
 from itertools import chain
 
-from measure.interval_drill import compared_scenarios, disruption_events, frontier_points, goodput_windows
+from measure.interval_drill import (
+    compared_scenarios,
+    disruption_events,
+    frontier_points,
+    goodput_windows,
+    judged_answers,
+    kinds_of_operations,
+)
 from measure.interval_drill.line import HEADING, Line
 
 
@@ -13,7 +20,9 @@ def lines() -> Iterator[Line]:
     """Every scenario of every relation."""
     return chain(
         goodput_windows.lines(goodput_windows.SCENARIOS),
+        judged_answers.lines(),
         disruption_events.lines(),
+        kinds_of_operations.lines(),
         frontier_points.lines(),
         compared_scenarios.lines(),
     )

@@ -92,7 +92,7 @@ class Bins:
             register(connection, "frontier_options", options(settings))
             for name in closure(["frontier_bins"], contract_names()):
                 compute(connection, name)
-            within = "unnest(wilson(goodput_ratio, effective_n))"
+            within = "goodput_ratio_ci_low AS low, goodput_ratio_ci_high AS high, goodput_ratio AS value"
             bins = f"SELECT name AS route, windows, {within} FROM frontier_bins WHERE slice = 'route'"
             return pl.DataFrame(connection.sql(bins).to_arrow_table())
 

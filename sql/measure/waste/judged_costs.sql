@@ -1,0 +1,28 @@
+-- description: What labelled requests cost by where and when it was spent, and the same squared: the weights of their labels
+-- grain: window_s, start_s, workload, model, pool, route, part_s
+-- reads: cost_ledger, grains, workload_rules
+WITH spent AS (
+    SELECT
+        epoch_us(l.window_start) // 1000000 AS step_s, l.workload,
+        coalesce(l.model, 'unknown') AS model, coalesce(l.pool, 'unknown') AS pool, coalesce(l.route, 'unknown') AS route,
+        l.request_key, l.bucket = 'accepted' AS is_accepted, l.usd
+    FROM cost_ledger AS l
+    JOIN workload_rules AS w ON w.workload = l.workload AND w.has_quality AND w.unlabelled = 'estimate' AND w.sampling <> 'none'
+    WHERE l.bucket IN ('accepted', 'rejected') AND l.usd IS NOT NULL
+),
+by_request AS (
+    SELECT
+        window_s, step_s // window_s * window_s AS start_s, window_part(step_s, window_s) AS part_s,
+        workload, model, pool, route, request_key, is_accepted, sum(usd::DECIMAL(38, 18))::DOUBLE AS usd
+    FROM spent
+    CROSS JOIN grains
+    GROUP BY ALL
+)
+SELECT
+    window_s, start_s, workload, model, pool, route, part_s,
+    coalesce(sum(usd::DECIMAL(38, 18)) FILTER (WHERE is_accepted), 0) AS accepted_usd,
+    coalesce(sum(usd::DECIMAL(38, 18)) FILTER (WHERE NOT is_accepted), 0) AS rejected_usd,
+    sum((usd ** 2)::DECIMAL(38, 18)) AS squares,
+    coalesce(sum((usd ** 2)::DECIMAL(38, 18)) FILTER (WHERE is_accepted), 0) AS accepted_squares
+FROM by_request
+GROUP BY ALL

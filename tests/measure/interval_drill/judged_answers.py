@@ -1,0 +1,144 @@
+"""Scenarios of `quality` and of divided cost in `waste`: windows whose every outcome and cost is known."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from goodput.join.workloads import workload_rows
+from goodput.measure.cost_ledger import ledger_options
+from goodput.measure.nodes import QUALITY, WASTE
+from goodput.measure.slices import slice_cuts, slices
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.parameters import as_rows
+from goodput.plumbing.sql_files import compute, connect
+from goodput.settings.model import Quality, Settings, Workload
+from measure.interval_drill.goodput_windows import KISH, Run, Scenario
+from measure.interval_drill.line import Lines, Trial, line
+from measure.interval_drill.populations import Cell, Population, population, shaped
+
+WINDOWS = 1000
+WINDOW_S = 300
+USD_PER_TOKEN = 1e-4
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What each window holds, and how its labels are declared to be drawn."""
+
+    name: str
+    cells: Sequence[Cell]
+    sampling: Literal["random", "session", "none"] = "random"
+    bound: bool = False
+
+    def run(self, seed: int) -> tuple[Trial, Trial]:
+        """Intervals of the share of answers that pass, and of what accepted ones cost."""
+        drawn = population(seed, WINDOWS, WINDOW_S, self.cells)
+        named = {cell.workload: Workload(quality=Quality(sampling=self.sampling)) for cell in self.cells}
+        settings = Settings(workloads=named)
+        tables = {
+            "requests": drawn.requests,
+            "quality_labels": arrow_schema("quality_labels").empty_table(),
+            "cost_ledger": _ledger(drawn),
+            "grains": as_rows("grains", {"window_s": WINDOW_S}),
+            "workload_rules": workload_rows(settings),
+            "ledger_options": ledger_options(settings),
+            "slices": slices(settings),
+            "slice_cuts": slice_cuts(settings),
+        }
+        with connect() as connection:
+            for name, table in tables.items():
+                connection.register(name, table)
+            for relation in (*QUALITY.relations, *WASTE.relations):
+                compute(connection, relation)
+            said = pl.DataFrame(connection.sql("FROM quality WHERE evaluator IS NULL").to_arrow_table())
+            spent = pl.DataFrame(
+                connection.sql("FROM waste WHERE slice = 'overall' AND bucket = 'accepted'").to_arrow_table()
+            )
+        return self._shares(drawn, said), self._costs(drawn, spent)
+
+    def _shares(self, drawn: Population, said: pl.DataFrame) -> Trial:
+        found = said.sort("window_start")
+        at = _number(found)
+        each = sum(cell.requests for cell in self.cells)
+        truth = drawn.truth(WINDOWS)[at] / each
+        low, high = (ends[at] / each for ends in self._exact(drawn, 1.0))
+        return Trial(
+            *_columns(found, "pass_ci_low_ratio", "pass_ci_high_ratio", "pass_ratio"), truth, exact=(low, high)
+        )
+
+    def _costs(self, drawn: Population, spent: pl.DataFrame) -> Trial:
+        found = spent.sort("window_start")
+        at = _number(found)
+        truth = drawn.token_truth(WINDOWS)[at] * USD_PER_TOKEN
+        scale = float(drawn.tokens.sum()) / WINDOWS * USD_PER_TOKEN
+        mean = float(drawn.tokens.mean()) * USD_PER_TOKEN
+        low, high = (ends[at] * mean for ends in self._exact(drawn, KISH))
+        return Trial(*_columns(found, "ci_low_usd", "ci_high_usd", "usd"), truth, scale, (low, high))
+
+    def _exact(self, drawn: Population, unequal: float) -> tuple[np.ndarray, np.ndarray]:
+        return Run(Scenario(self.name, self.cells, WINDOW_S, WINDOWS), drawn, pl.DataFrame()).exact(unequal)
+
+
+def _number(found: pl.DataFrame) -> np.ndarray:
+    """Which window each row is of."""
+    start = found["window_start"].dt.epoch("s").to_numpy()
+    return (start - start.min()) // WINDOW_S
+
+
+def _columns(found: pl.DataFrame, *names: str) -> list[np.ndarray]:
+    return [found[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in names]
+
+
+def _ledger(drawn: Population) -> pa.Table:
+    """Every request bought for as much as its answer is long."""
+    requests = pl.DataFrame(drawn.requests)
+    rows = requests.select(
+        window_start=(pl.col("ended_at").dt.epoch("s") // WINDOW_S * WINDOW_S * 1_000_000).cast(
+            pl.Datetime("us", "UTC")
+        ),
+        window_s=pl.lit(WINDOW_S),
+        attempt_id="request_key",
+        request_key="request_key",
+        bucket="verdict",
+        basis=pl.lit("token_price"),
+        workload="workload",
+        model="model",
+        pool="pool",
+        route="route",
+        usd=pl.Series(drawn.tokens * USD_PER_TOKEN),
+        gpu_s=pl.lit(0.0),
+        tokens=pl.Series(drawn.tokens),
+        estimated=pl.lit(False),
+        error_usd=pl.lit(0.0),
+        common_error_usd=pl.lit(0.0),
+    )
+    return shaped("cost_ledger", rows)
+
+
+SCENARIOS = (
+    Judged("n 30, p 0.9, labels 30 %", [Cell(30, 0.9, 0.3)]),
+    Judged("n 200, p 0.5, labels 30 %", [Cell(200, 0.5, 0.3)]),
+    Judged("n 200, p 0.9, labels 10 %", [Cell(200, 0.9, 0.1)]),
+    Judged("n 600, p 0.999, labels 10 %", [Cell(600, 0.999, 0.1)]),
+    Judged("n 200, p 0.8, labels 30 %, failures cost thrice", [Cell(200, 0.8, 0.3, tokens_if_failed=3.0)]),
+    Judged(
+        "n 200, sessions of 5 alike, labels by session 30 %",
+        [Cell(200, 0.8, 0.3, session=5, by_session=True)],
+        "session",
+    ),
+    Judged("n 200, sessions of 5 alike, labels by request 30 %", [Cell(200, 0.8, 0.3, session=5)]),
+    Judged("n 200, two routes, labels (0.6, 0.1)", [Cell(100, 0.6, 0.6), Cell(100, 0.95, 0.1, route="r2")]),
+    Judged("n 200, failures judged 3 x as often, sampling none", [Cell(200, 0.8, 0.1, bias=3)], "none", bound=True),
+)
+
+
+def lines() -> Lines:
+    """Every scenario of both relations."""
+    for number, judged in enumerate(SCENARIOS):
+        calibration, test = judged.run(8000 + 2 * number), judged.run(8001 + 2 * number)
+        for name, widths, held in zip(("quality", "waste"), calibration, test, strict=True):
+            yield line(name, judged.name, widths, held, bound=judged.bound)
