@@ -227,8 +227,10 @@ def test_few_requests_are_said_to_be_few(tmp_path: Path) -> None:
         return [judged(f"{minute}/{verdict}/{i}", verdict, end=60.0 * minute + 10) for i in range(n)]
 
     rows = some(99, "accepted", 0) + some(100, "accepted", 5) + some(99, "accepted", 10) + some(50, "unevaluable", 10)
+    # 105 succeeded, 80 of them with all measurements; what failed makes these no more
+    rows += some(80, "accepted", 15) + some(25, "unevaluable", 15) + some(30, "failed", 15)
     frame = windows(tmp_path, rows, one_workload())
-    assert [row_of(frame, minute)["low_n"] for minute in (0, 5, 10)] == [True, False, True]
+    assert [row_of(frame, minute)["low_n"] for minute in (0, 5, 10, 15)] == [True, False, True, True]
 
 
 def test_the_binding_gate_is_the_one_whose_removal_accepts_most(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ SELECT
     ratio(goodput_requests, w.offered + w.unobserved) AS goodput_ratio_low,
     ratio(goodput_requests + w.unobserved, w.offered + w.unobserved) AS goodput_ratio_high,
     -- a p99 of fewer than 100 values is no better than their maximum
-    least(w.succeeded, w.offered - w.unevaluable) < 100 AS low_n,
+    w.succeeded - w.unevaluable < 100 AS low_n,
     greatest(0, least((w.start_s + w.window_s) * 1000000000, p.observed_until_ns) - greatest(w.start_s * 1000000000, p.observed_from_ns)) / 1e9
         AS observed_s,
     ratio(w.succeeded, observed_s) AS throughput_observed_rps,
