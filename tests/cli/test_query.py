@@ -144,7 +144,7 @@ def test_the_row_cap_of_a_table_is_said(goodput: Run) -> None:
     [
         ("select nosuch from requests", 'Referenced column "nosuch" not found'),
         ("selec 1", "syntax error"),
-        ("drop table goodput", "read-only"),
+        ("drop table goodput", "only SELECT is answered"),
         ("", "There is no SQL in this question."),
     ],
 )
@@ -217,3 +217,29 @@ def _drawn(names: list[str], rows: list[tuple[object, ...]], width: int) -> list
     out.print(table(names, rows, width))
     assert isinstance(out.file, io.StringIO)
     return [line.rstrip() for line in out.file.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "copy (select 1) to '{file}' (format csv)",
+        "select 1; copy (select 1) to '{file}'",
+        "explain analyze copy (select 1) to '{file}'",
+        "/* EXPLAIN */ explain (analyze) copy (select 1) to '{file}'",
+        "attach '{file}' as other",
+        "export database '{file}'",
+        "set memory_limit = '1 GB'",
+    ],
+)
+def test_a_question_writes_no_file_and_changes_no_setting(goodput: Run, tmp_path: Path, sql: str) -> None:
+    kept = tmp_path / "kept.csv"
+    kept.write_text("kept")
+    failed = goodput("query", sql.format(file=kept))
+    assert failed.returncode == 1
+    assert "only SELECT is answered" in failed.stderr
+    assert kept.read_text() == "kept"
+
+
+@pytest.mark.parametrize("sql", ["describe requests", "explain select 1", "summarize workloads", "values (1)"])
+def test_questions_of_other_words_are_answered(goodput: Run, sql: str) -> None:
+    assert goodput("query", sql).returncode == 0

@@ -122,6 +122,16 @@ def test_trap_21_credits_and_what_a_commitment_leaves_unused_are_charges(tmp_pat
     assert len({row["record_id"] for row in found}) == 4  # equal lines are charged twice
 
 
+@pytest.mark.parametrize("empty", ["BillingCurrency", "BillingPeriodStart", "ChargePeriodStart", "EffectiveCost"])
+def test_a_charge_with_an_empty_cell_is_a_charge_for_the_contract_to_judge(tmp_path: Path, empty: str) -> None:
+    reading = Reading(put(tmp_path / "focus.csv", as_csv({**CHARGE, empty: ""}, CHARGE)))
+    assert (reading.rows_read, reading.ignored) == (2, {})
+    kept = reading.tables["cost_lines"]
+    assert [row["line"] for row in kept] == [2, 3]
+    # a month of use is its own billing period
+    assert {row["billing_period_start_ns"] for row in kept} == {NINE_NS - 19 * 24 * HOUR_NS - 9 * HOUR_NS}
+
+
 def test_versions_of_focus_name_the_provider_differently(tmp_path: Path) -> None:
     newer = {**CHARGE, "ServiceProviderName": "AWS", "HostProviderName": "AWS"}
     del newer["ProviderName"]

@@ -346,8 +346,12 @@ def test_money_that_nobody_carries_and_files_that_were_refused_are_named_until_t
     day = {"from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", "pool": "blue"}
     write(tmp_path / "landing/gpu.csv", header, [{**day, "invoice": "i1", "amount": 240}])
     (found,) = warned(tmp_path, settings, calls(replica="r1"))["cost_unattributed"]
-    assert (found["subject"], found["amount_usd"]) == ("gpu", pytest.approx(230))
-    assert "$230.00 of the $240.00 that gpu bills are unattributed" in found["message"]
+    assert (found["subject"], found["amount_usd"]) == ("costs", pytest.approx(230))
+    assert "$230.00 of $240.00 are unattributed" in found["message"]
+    # overhead of a tenant whom nobody served is nobody's too
+    tenants = bills("gpu", "gpu.csv", cost_id="invoice", amount_usd="amount", tenant="pool")
+    (found,) = warned(tmp_path, f"[workloads.chat]\nttft_s = 1.0\n{tenants}")["cost_unattributed"]
+    assert found["amount_usd"] == pytest.approx(240)
     hour = {"from": "2026-11-20T09:00:00Z", "until": "2026-11-20T10:00:00Z", "pool": "blue"}
     write(
         tmp_path / "landing/gpu.csv",

@@ -1,6 +1,7 @@
 """`goodput query`: one SQL question to the published database."""
 
 import io
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
@@ -16,6 +17,8 @@ from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 from goodput.errors import QueryFailed
 
 _NOTHING = "There is no SQL in this question."
+_ANSWERED = {duckdb.StatementType.SELECT, duckdb.StatementType.MULTI, duckdb.StatementType.EXPLAIN}  # MULTI: PIVOT
+_ANALYZE = re.compile(r"\banaly[sz]e\b", re.IGNORECASE)  # EXPLAIN ANALYZE runs what it explains
 
 
 def query(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
@@ -48,6 +51,7 @@ def query(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     if written is Format.parquet and output is None and sys.stdout.isatty():
         raise typer.BadParameter("parquet is not for a terminal: name a file with --output", param_hint="--format")
     with until_reader_leaves(), published(config, lake) as connection:
+        _check(connection, text)
         if written is Format.table and output is None:
             _print_table(connection, text, max_rows, console())
             return
@@ -58,6 +62,17 @@ def query(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
                 stream.write(drawn.getvalue().encode())
             else:
                 _write(connection, text, written, stream)
+
+
+def _check(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Refuse statements that could write: a database that is open for reading still writes other files."""
+    for statement in connection.extract_statements(sql):
+        is_run = statement.type is duckdb.StatementType.EXPLAIN and _ANALYZE.search(statement.query)
+        if statement.type not in _ANSWERED or is_run:
+            kind = statement.type.name
+            raise QueryFailed(
+                f"{kind} is no question: only SELECT is answered. --output FILE writes an answer to a file."
+            )
 
 
 def _by_name(output: Path | None) -> Format:

@@ -108,7 +108,8 @@ left_open AS (
 SELECT
     make_timestamptz(w.start_s * 1000000) AS window_start,
     w.* EXCLUDE (start_s, divided_error_usd),
-    usd - sqrt(divided_error_usd ** 2 + coalesce(o.below_squares, 0)) - coalesce(o.bound_below, 0) AS ci_low_usd,
+    -- a bucket that nothing was credited to cost no less than nothing
+    at_least(usd - sqrt(divided_error_usd ** 2 + coalesce(o.below_squares, 0)) - coalesce(o.bound_below, 0), least(usd, 0)) AS ci_low_usd,
     usd + sqrt(divided_error_usd ** 2 + coalesce(o.above_squares, 0)) + coalesce(o.bound_above, 0) AS ci_high_usd,
     ratio(usd, sum(usd::DECIMAL(38, 18)) OVER (
         PARTITION BY w.window_s, w.start_s, w.slice, w.slice_value, w.workload, w.model, w.pool, w.route)::DOUBLE) AS share_ratio

@@ -42,7 +42,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     charged = frame.with_columns(
         basis=pl.lit("billing"),
         billing_account=pl.concat_str("provider", "account", separator="/", ignore_nulls=True),
-        billing_period_start_ns=iso_ns("billed_from"),
+        billing_period_start_ns=iso_ns("billed_from").fill_null(_month_ns(iso_ns("used_from"))),
         period_start_ns=iso_ns("used_from"),
         period_end_ns=iso_ns("used_until"),
         tokens=pl.coalesce(_tokens("consumed", "consumed_unit"), _tokens("priced", "priced_unit")),
@@ -51,6 +51,11 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     # Two equal lines of a bill are two charges: the place tells them apart.
     said = ("line", "position", "amount_usd", "billing_account", "used_from", "used_until", "resource_id", "tags")
     return charged.with_columns(record_id=row_ids(charged.select(said))).with_columns(cost_id="record_id")
+
+
+def _month_ns(at_ns: pl.Expr) -> pl.Expr:
+    """Start of the calendar month: the billing period of a line that names none."""
+    return pl.from_epoch(at_ns, time_unit="ns").dt.truncate("1mo").dt.epoch("ns")
 
 
 def _tokens(quantity: str, unit: str) -> pl.Expr:
@@ -65,7 +70,8 @@ _SHOWN = ("$.EffectiveCost", "$.ChargePeriodStart", "$.BillingPeriodStart", "$.B
 FOCUS = Dialect(
     name="focus",
     table="cost_lines",
-    matches=pl.all_horizontal(pl.col(_SHOWN[1:]).is_not_null()),
+    # A line with an empty cell is a line of a bill all the same: it counts, or stands in quarantine.
+    matches=pl.sum_horizontal(pl.col(_SHOWN).is_not_null()) >= 2,
     fields=FIELDS,
     finish=_finish,
     signature=tuple(Wanted(path, "string") for path in _SHOWN),
