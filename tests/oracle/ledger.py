@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
+from math import ceil
 
 from oracle.bills import cost_records
 from oracle.fleet import DAY, HOUR, Fleet, Row, S, exact
@@ -158,11 +159,12 @@ class Ledger:
                 yield _row("unattributed", usd, Fraction(0), 0, **_scope(record), record=record)
 
     def _judged(self, record: Row) -> list[Row]:
-        """Requests that a record names and that ended no longer before its period's end than labels may be late."""
+        """Requests that a record names: its period ended after them as labels may, or before them by a lifetime."""
         last = record["period_end"]
         since = last - int(exact(self.fleet.settings["label_lateness_s"]) * S)  # type: ignore[operator]
         named = [row for row in self.requests if _is_named(record, row) and row["ended_at"] is not None]
-        return [row for row in named if since <= row["ended_at"]]
+        until = last + ceil(self.fleet.settings["max_request_lifetime_s"] / 3600) * HOUR
+        return [row for row in named if since <= row["ended_at"] < until]
 
     def _of_nobody(self, span: Span) -> Iterator[Row]:
         """Overhead, which windows share, and what is billed to nothing that telemetry knows."""
