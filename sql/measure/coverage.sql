@@ -49,9 +49,14 @@ seen AS (
     FROM ended
     GROUP BY epoch_hour, replica
 ),
--- an attempt is counted by the first reading after it ended, even if that is in the next hour
+-- an attempt is counted by the first reading after it ended, even if that is in the next hour; a web server counts a stream
+-- when it sends its headers, before the first token
 comparable AS (
-    SELECT replica, ended_ns, engine_seen, outcome
+    SELECT
+        replica, engine_seen, outcome,
+        CASE WHEN (streamed OR first_token_ns IS NOT NULL)
+                AND replica IN (SELECT replica FROM readings WHERE counter = 'http_requests')
+            THEN started_ns ELSE ended_ns END AS counted_ns
     FROM attempts
     WHERE ended_ns IS NOT NULL AND replica IN (SELECT replica FROM readings)
 ),
@@ -62,8 +67,8 @@ compared AS (
         -- of a caller's attempts that failed, only a server's count of all that was sent to it is sure to have them
         count(*) FILTER (WHERE engine_seen OR r.counter = 'http_requests' OR outcome = 'ok') AS attempts_observed
     FROM comparable AS a
-    ASOF JOIN readings AS r ON r.replica = a.replica AND r.sampled_ns >= a.ended_ns
-    WHERE a.ended_ns > r.since_ns
+    ASOF JOIN readings AS r ON r.replica = a.replica AND r.sampled_ns >= a.counted_ns
+    WHERE a.counted_ns > r.since_ns
     GROUP BY ALL
 ),
 live AS (
@@ -112,7 +117,8 @@ unplaced AS (
     SELECT
         ended_ns // 3600000000000 AS epoch_hour,
         count(*) FILTER (WHERE outcome = 'ok') AS answered,
-        count(*) FILTER (WHERE outcome IN ('ok', 'cancelled', 'timeout')) AS sent
+        -- a stream that broke was answered with 200, and counted, before it did
+        count(*) FILTER (WHERE outcome IN ('ok', 'cancelled', 'timeout') OR http_status = 200) AS sent
     FROM attempts
     WHERE ended_ns IS NOT NULL AND NOT coalesce(engine_seen, false)
         AND (replica IS NULL OR replica NOT IN (SELECT replica FROM replica_samples WHERE layer = 'engine'))

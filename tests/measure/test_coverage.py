@@ -107,6 +107,24 @@ def test_the_counter_that_counted_the_most_is_the_one_that_counts() -> None:
     assert json.loads(row["counted_by_reason"]) == {"2xx": 9, "5xx": 1}
 
 
+def test_a_web_server_counts_a_stream_when_it_begins() -> None:
+    """Read at 0 and 100 s: a stream from 98 to 103 s is in that count, an answer in one piece is not."""
+    http = {"layer": "process", "metric": "http_requests", "series_id": "http", "reason": "2xx"}
+    samples = [sample(0, None, None, **http), sample(100, 2, **http), sample(50, None, None)]
+    streams = [attempt(end, started_ns=at_ns(begin), streamed=True) for begin, end in ((10, 20), (98, 103))]
+    whole = attempt(104, started_ns=at_ns(97), streamed=False)
+    row = coverage([*streams, whole], samples)[0, "r"]
+    assert (row["attempts_compared"], row["requests_unobserved"]) == (2, 0)
+
+
+def test_a_callers_stream_that_broke_after_its_headers_is_not_unobserved() -> None:
+    http = {"layer": "process", "metric": "http_requests", "series_id": "http", "reason": "2xx"}
+    samples = [sample(0, None, None, **http), sample(100, 3, **http), sample(50, None, None)]
+    broken = [attempt(end, replica=None, engine_seen=False, outcome="error", http_status=200) for end in (20, 30)]
+    refused = attempt(40, replica=None, engine_seen=False, outcome="error", http_status=503)
+    assert coverage([*broken, refused], samples)[0, "r"]["requests_unobserved"] == 1
+
+
 def test_an_engine_that_finished_more_than_its_web_server_took_in_counts_itself() -> None:
     """Prompts in one request, or another frontend beside the web server."""
     row = coverage([attempt(150.0)], [sample(200, 6), served(200, 2)])[0, "r"]
