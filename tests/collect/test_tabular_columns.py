@@ -173,7 +173,8 @@ def test_a_label_judges_the_most_exact_of_what_it_names(tmp_path: Path) -> None:
 
 def test_declared_labels_name_the_plan_by_which_their_request_was_drawn(tmp_path: Path) -> None:
     content = "start,by,request,plan\n1,j,a,plan-1\n2,j,b,\n"
-    labels = read(tmp_path, content, {**LABEL_COLUMNS, "plan_id": "plan"}, table="quality_labels").frame
+    columns = {"labelled_at": START, "evaluator": "by", "request_key": "request", "plan_id": "plan"}
+    labels = read(tmp_path, content, columns, table="quality_labels").frame
     assert labels["plan_id"].to_list() == ["plan-1", None]
 
 
