@@ -145,7 +145,8 @@ def test_a_restated_bill_restates_hours_after_the_last_that_was_observed(tmp_pat
 def test_days_without_telemetry_are_outside_and_days_between_are_unattributed(tmp_path: Path) -> None:
     """10 USD a day on pool chat from the 8th to the 15th; calls on the 10th and the 14th, around 11:00.
 
-    A pool is known for a day around its telemetry: on the 12th nothing is.
+    A pool is known for a day around its telemetry: on the 12th nothing is. Nobody saw the hours before 11:00 on the
+    10th and after 12:00 on the 14th.
     """
     rng = random.Random(1)
     bills = [
@@ -162,4 +163,5 @@ def test_days_without_telemetry_are_outside_and_days_between_are_unattributed(tm
     assert [(day, usd) for day, usd, _ in ask(at, days).rows()] == [(day, pytest.approx(10)) for day in range(10, 15)]
     by_day = {day: nobodys for day, _, nobodys in ask(at, days).rows()}
     assert by_day[12] == pytest.approx(10)
-    assert by_day[10] is None
+    assert by_day[10] == pytest.approx(11 * 10 / 24)
+    assert by_day[14] == pytest.approx(12 * 10 / 24)

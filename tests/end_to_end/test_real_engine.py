@@ -93,18 +93,22 @@ def value(text: str, line: str) -> float:
 def test_coverage_knows_what_left_no_span(tmp_path: Path) -> None:
     """Clients left or timed out 64 of 618 requests: vLLM writes no span of most of these and counts them in no success.
 
-    Four answers ended in the second in which the last scrape was taken, whose name is cut to it.
+    Three answers began in the second in which the last scrape was taken, whose name is cut to it. Of nine clients that left,
+    the engine finished the answer all the same: its own telemetry cannot show more than what its own counter has.
     """
     workspace = run_over(tmp_path / "E", "main", LAYERS["E"], "prometheus", settings=BY_POD)
     (row,) = ask(workspace, "SELECT * FROM coverage").to_dicts()
     sent = int(value(scrapes("main")[-1][1], 'http_requests_total{handler="/v1/chat/completions"'))
     assert (row["counter"], row["requests_counted"], sent) == ("http_requests", 618, 618)
     spans = ask(workspace, "SELECT count(*) FROM attempts").item()
-    assert sent - spans <= row["requests_unobserved"] <= sent - spans + 5
+    assert sent - spans <= row["requests_unobserved"] <= sent - spans + 3
     assert row["coverage_ratio"] == pytest.approx(spans / sent, abs=0.01)
     (day,) = ask(workspace, "SELECT * FROM goodput WHERE slice = 'overall' AND window_s = 86400").to_dicts()
+    last = scrapes("main")[-1][1].splitlines()
+    finished = sum(float(line.rsplit(" ", 1)[1]) for line in last if line.startswith("vllm:request_success_total"))
     answered = sum(row["outcome"] == "ok" for row in truth("main"))
-    assert day["goodput_ratio_low"] <= answered / len(truth("main")) + 0.01 <= day["goodput_ratio"]
+    assert answered <= finished <= answered + 9
+    assert day["goodput_ratio_low"] <= finished / sent <= day["goodput_ratio"]
     assert day["unobserved"] == pytest.approx(row["requests_unobserved"], abs=0.001)
 
 
