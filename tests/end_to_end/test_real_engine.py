@@ -93,8 +93,8 @@ def value(text: str, line: str) -> float:
 def test_coverage_knows_what_left_no_span(tmp_path: Path) -> None:
     """Clients left or timed out 64 of 618 requests: vLLM writes no span of most of these and counts them in no success.
 
-    Three answers began in the second in which the last scrape was taken, whose name is cut to it. Of nine clients that left,
-    the engine finished the answer all the same: its own telemetry cannot show more than what its own counter has.
+    Three answers began in the second in which the last scrape was taken, whose name is cut to it. Of nine clients that
+    left, the engine finished the answer all the same: its telemetry cannot show more than its own counter has.
     """
     workspace = run_over(tmp_path / "E", "main", LAYERS["E"], "prometheus", settings=BY_POD)
     (row,) = ask(workspace, "SELECT * FROM coverage").to_dicts()
