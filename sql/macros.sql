@@ -34,10 +34,12 @@ CREATE OR REPLACE TEMP MACRO accepted_estimate(policy, accepted, need, labelled,
 -- How many independent draws a proportion p of n is worth whose count has this variance.
 CREATE OR REPLACE TEMP MACRO effective_size(p, n, variance) AS
     CASE WHEN p > 0 AND p < 1 AND variance > 0 THEN n ** 2 * p * (1 - p) / variance ELSE n END;
+-- Student's t, from five degrees of freedom on, that is exceeded as often as z by a normal variable: Gaver and Kafadar (1984).
+CREATE OR REPLACE TEMP MACRO gaver_kafadar(df, z) AS sqrt(df * (exp(z ** 2 * (df - 1.5) / (df - 1) ** 2) - 1));
 -- Student's t at 97.5 %, from one degree of freedom on: exact to four, then by Gaver and Kafadar (1984), true to 0.3 %.
 CREATE OR REPLACE TEMP MACRO student(df) AS CASE
     WHEN df < 5 THEN [12.706205, 4.302653, 3.182446, 2.776445][greatest(1, floor(df))::INTEGER]
-    ELSE sqrt(df * (exp(1.959963984540054 ** 2 * (df - 1.5) / (df - 1) ** 2) - 1))
+    ELSE gaver_kafadar(df, 1.959963984540054)
 END;
 -- What a normal variable exceeds with this chance, of at most 0.025: Acklam (2003), true to 4e-9.
 CREATE OR REPLACE TEMP MACRO normal_beyond(tail) AS list_transform([sqrt(-2 * ln(tail))], lambda w:
@@ -48,7 +50,7 @@ CREATE OR REPLACE TEMP MACRO normal_beyond(tail) AS list_transform([sqrt(-2 * ln
 -- parabola in 1 / df through the exact values at 1, 2 and 4; from there on Gaver and Kafadar (1984). True to 1.5 %.
 CREATE OR REPLACE TEMP MACRO student_beyond(df, tail) AS CASE
     WHEN df > 1e6 THEN normal_beyond(tail)
-    WHEN df >= 5 THEN sqrt(df * (exp(normal_beyond(tail) ** 2 * (df - 1.5) / (df - 1) ** 2) - 1))
+    WHEN df >= 5 THEN gaver_kafadar(df, normal_beyond(tail))
     ELSE list_transform([1 / greatest(1, df)], lambda u: exp(
         (u - 0.5) * (u - 0.25) / 0.375 * ln(1 / tan(pi() * tail))
         - (u - 1) * (u - 0.25) / 0.125 * ln((1 - 2 * tail) / sqrt(2 * tail * (1 - tail)))
@@ -170,6 +172,15 @@ CREATE OR REPLACE TEMP MACRO labels_by_session(sampling, drawn, pairs, labelled_
     WHEN labelled_pairs > 0 AND drawn < 1 THEN least(1, greatest(0, (1 - drawn ** 2 * pairs / labelled_pairs) / (1 - drawn)))
     ELSE 0
 END;
+-- Over sessions: ordered pairs of requests of one session, of labelled ones, of those the first of which passed, or both; and
+-- labelled requests beyond the first of their session.
+CREATE OR REPLACE TEMP MACRO pairs_in_sessions(need, labelled, passed) AS {
+    pairs: sum(need * (need - 1))::BIGINT,
+    labelled_pairs: sum(labelled * (labelled - 1))::BIGINT,
+    passed_pairs: sum(passed * (labelled - 1))::BIGINT,
+    both_passed_pairs: sum(passed * (passed - 1))::BIGINT,
+    followers: sum(greatest(labelled - 1, 0))::BIGINT
+};
 -- The residuals' product over the labelled pairs of requests in one session.
 CREATE OR REPLACE TEMP MACRO alike_in_sessions(rate, labelled_pairs, passed_pairs, both_passed_pairs) AS
     coalesce(both_passed_pairs - 2 * rate * passed_pairs + rate ** 2 * labelled_pairs, 0);

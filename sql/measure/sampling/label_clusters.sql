@@ -23,11 +23,6 @@ WITH sessions AS (
 )
 SELECT
     slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
-    sum(need * (need - 1))::BIGINT AS pairs,
-    sum(labelled * (labelled - 1))::BIGINT AS labelled_pairs,
-    sum(passed * (labelled - 1))::BIGINT AS passed_pairs,
-    sum(passed * (passed - 1))::BIGINT AS both_passed_pairs,
-    -- labelled requests beyond the first of their session
-    sum(greatest(labelled - 1, 0))::BIGINT AS followers
+    unnest(pairs_in_sessions(need, labelled, passed))
 FROM sessions
-GROUP BY ALL
+GROUP BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload

@@ -15,10 +15,6 @@ WITH sessions AS (
 )
 SELECT
     window_s, start_s, workload,
-    sum(need * (need - 1))::BIGINT AS pairs,
-    sum(labelled * (labelled - 1))::BIGINT AS labelled_pairs,
-    sum(passed * (labelled - 1))::BIGINT AS passed_pairs,
-    sum(passed * (passed - 1))::BIGINT AS both_passed_pairs,
-    sum(greatest(labelled - 1, 0))::BIGINT AS followers
+    unnest(pairs_in_sessions(need, labelled, passed))
 FROM sessions
-GROUP BY ALL
+GROUP BY window_s, start_s, workload
