@@ -34,13 +34,15 @@ _Key = tuple[str, str]
 class Scan:
     """What a look at the landing zone found.
 
-    `superseded_by` has what each new source supersedes; `mended` are sources that were refused and lie nowhere as they
-    were read then; `removed` are parts that the landing index no longer has.
+    `superseded_by` has what each new source supersedes; `returned` are sources that took their old path back from one
+    that was read there since; `mended` are sources that were refused and lie nowhere as they were read then; `removed`
+    are parts that the landing index no longer has.
     """
 
     new: list[tuple[LandedFile, FileIdentity]] = field(default_factory=list)
     refused: list[tuple[LandedFile, str]] = field(default_factory=list)
     superseded_by: dict[str, set[str]] = field(default_factory=dict)
+    returned: set[str] = field(default_factory=set)
     mended: set[str] = field(default_factory=set)
     unchanged: int = 0
     removed: list[Path] = field(default_factory=list)
@@ -82,7 +84,7 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     if known.height == index.height == listing.files.height:
         return found
 
-    sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes", "status"])
+    sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes", "status", "ingested_ns"])
     reread = {(landing, path): rest for landing, path, *rest in _of_other_readings(lying, reading)}
     fresh = listing.files.join(known, on=_KEY, how="anti").sort("path", "landing")
     looks: list[_Look] = []
@@ -99,6 +101,7 @@ def scan(lake: Lake, settings: Settings) -> Scan:
 
     looked = _index_rows(kept_rows, looks, reading)
     _take_new(found, looks, set(looked.join(ids, on="source_id", how="semi")["source_id"]))
+    found.returned = _returned(sources, looked)
     present = pl.concat([known.select("source_id"), looked.select("source_id")])
     absent = sources.join(present, on="source_id", how="anti")
     found.mended = set(absent.filter(pl.col("status") == "refused")["source_id"])
@@ -159,6 +162,13 @@ def _take_new(found: Scan, looks: list[_Look], in_ledger: set[str]) -> None:
         else:
             found.new.append((look.file, look.identity))
             taken.add(look.source_id)
+
+
+def _returned(sources: pl.DataFrame, looked: pl.DataFrame) -> set[str]:
+    """Sources found again where they were read, though another one was read there after them."""
+    last = sources.filter(pl.col("ingested_ns") == pl.col("ingested_ns").max().over(_KEY))
+    found = sources.join(looked, on=["source_id", *_KEY], how="semi").join(last, on="source_id", how="anti")
+    return set(found["source_id"])
 
 
 def _superseded(

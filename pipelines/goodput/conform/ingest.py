@@ -55,11 +55,13 @@ def ingest(workspace: Workspace) -> Ingested:
         refused=len(found.refused),
         unchanged=found.unchanged,
         superseded=len(found.superseded),
-        changed=bool(undone or found.new or unreadable or gone),
+        changed=bool(undone or found.new or found.returned or unreadable or gone),
         removed=undone + found.removed,
     )
     if found.new:
         _read_new(workspace, found, done)
+    if found.returned:
+        done.removed += source_ledger.renew(lake, found.returned, time.time_ns())
     if unreadable or gone:
         done.removed += source_ledger.change(lake, unreadable, gone)
     done.rows_quarantined = source_ledger.rows_quarantined(lake)
