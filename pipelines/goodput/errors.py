@@ -168,7 +168,7 @@ class TokenUnusable(UsageError):
 class SourceRefused(GoodputError):
     """One source file cannot be used as a whole; the ledger says why and the run goes on."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: object, reason: str) -> None:
         self.path = path
         self.reason = reason
         super().__init__(f"{path}: refused: {reason}")
