@@ -58,11 +58,13 @@ def run_command(
 
 def _tell_remedy(console: Console, workspace: Workspace, ran: "Ran") -> None:
     found = ran.ingested
-    if not (found.read or found.unchanged or found.refused):
+    if found.moved:
+        console.print(f"{found.moved} file(s) changed while they were read: the next run reads them.")
+    elif not (found.read or found.unchanged or found.refused):
         looked = ", ".join(map(str, workspace.settings.landing_paths))
         remedy = "let telemetry be written there, or name the right folder under `landing` in goodput.toml or --landing"
         console.print(f"No file lies in {looked}: {remedy}.")
-    elif found.refused or found.rows_quarantined:
+    if found.refused or found.rows_quarantined:
         console.print(
             f"{found.rows_quarantined} row(s) in quarantine; `goodput sources --problems` has all that went wrong."
         )
