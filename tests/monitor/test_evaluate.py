@@ -179,7 +179,7 @@ def latencies(rows: pl.DataFrame, tpot_after_h: int, hours: Sequence[int] = (ONS
 
 
 def test_one_drift_of_all_latencies_is_one_page(rows: pl.DataFrame) -> None:
-    """The first to be found is reported, ttft of those found at once; what follows within hours is in its explanation."""
+    """The first to be found is reported, ttft of those found at once; its explanation names those that follow."""
     assert latencies(rows, 0, range(ONSET + 16, ONSET + 30, 2)) == [
         ("p99_e2e_s_page", "inhibited", "p99_ttft_s_page"),
         ("p99_tpot_s_page", "inhibited", "p99_ttft_s_page"),
