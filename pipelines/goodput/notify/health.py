@@ -18,15 +18,15 @@ _UNDELIVERED = """
 SELECT * FROM deliveries WHERE state IN ('pending', 'dead') ORDER BY severity = 'page' DESC, sequence
 """
 _TODO = (
-    ((401, 403), "mend the secret or token that the receiver expects"),
-    ((404, 405), "mend the url: the receiver knows no such path"),
+    ((401, 403), "fix the secret or token that the receiver expects"),
+    ((404, 405), "fix the url: the receiver knows no such path"),
     ((410,), "the receiver is gone: remove the channel or give it another url"),
     ((429,), "the receiver wants less: fewer alarms by `match`, or larger groups by `group_by`"),
 )
 _TODO_BY_ERROR = (
-    ("refused to connect", "mend the url, or set allow_private = true where the receiver is your own"),
-    ("certificate", "mend the receiver's certificate, or name your own authority in ca_file"),
-    ("Mend the environment", "mend the environment variable or file that the settings name"),
+    ("refused to connect", "fix the url, or set allow_private = true where the receiver is your own"),
+    ("certificate", "fix the receiver's certificate, or name your own authority in ca_file"),
+    ("Fix the environment", "fix the environment variable or file that the settings name"),
     ("redirects", "give the final url in the settings"),
 )
 
