@@ -1,4 +1,4 @@
-"""One run of the pipeline in this process: ingest, every node of the plan, publish, judge the alarms, tell of them."""
+"""One run of the pipeline in this process: ingest, every node of the plan, publish, judge the alarms, send them."""
 
 import os
 from collections.abc import Collection

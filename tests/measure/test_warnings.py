@@ -1,4 +1,4 @@
-"""Every kind of warning, from a small fleet in which it is true, and gone when its cause is mended."""
+"""Every kind of warning, from a small fleet in which it is true, and gone when its cause is fixed."""
 
 import time
 from collections.abc import Mapping, Sequence

@@ -38,7 +38,7 @@ def run_command(
     console = Console(stderr=True)
     with on_terminal(console) as progress:
         workspace = Workspace(config, tuple(landing or ()), lake, progress)
-        workspace.settings  # noqa: B018  (bad settings are told before the slow imports)
+        workspace.settings  # noqa: B018  (bad settings are reported before the slow imports)
         from goodput.run import run  # noqa: PLC0415  (slow to import; only this command needs it)
 
         with ended_plainly(workspace.lake):
@@ -52,13 +52,13 @@ def run_command(
         console.print(f"Made again: {damage.part.path}, which {damage.reason}")
     if ran.undelivered:
         console.print(f"Alarms are not delivered: {ran.undelivered}\n`goodput notify --status` lists what waits.")
-    _tell_remedy(console, workspace, ran)
+    _print_remedy(console, workspace, ran)
     print_headline(config, lake)
     if found.failed:
         raise SourcesFailed(found.failed)
 
 
-def _tell_remedy(console: Console, workspace: Workspace, ran: "Ran") -> None:
+def _print_remedy(console: Console, workspace: Workspace, ran: "Ran") -> None:
     found = ran.ingested
     if found.moved:
         console.print(f"{found.moved} file(s) changed while they were read: the next run reads them.")
