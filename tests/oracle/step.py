@@ -47,7 +47,7 @@ class Step:
                 for record, usd in self._price(name, moment):
                     self.usd[name] = (self.usd[name] or Fraction(0)) + usd
                     self.paid += [] if record is None else [(name, record, usd)]
-                    if record is not None and all(record is not row for row, _ in self.own):
+                    if usd and record is not None and all(record is not row for row, _ in self.own):
                         self.doubt[name] += abs(usd) * (1 - self._seen_part(self.known[name].pool, moment))
             for pool in {pool for _, pool in self.pooled if not self._there(pool, moment)}:
                 records = [row for row, of in self.pooled if of == pool and overlap(period(row), moment)]
