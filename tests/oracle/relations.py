@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import bills, judgements, ledger, reconcile, sessions, waste, windows
+from oracle import bills, engine_relations, judgements, reconcile, sessions, waste, windows
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
-from oracle.fleet import LATENCIES, Fleet, Row, S
-from oracle.slices import DIMENSIONS, Key, Slices
+from oracle.fleet import LATENCIES, Row, S
+from oracle.slices import DIMENSIONS, Key
+from oracle.truth import Truth
 from oracle.units import counts_sessions
-from oracle.verdicts import judged_requests
 
 CUT = ("window_at", "window_s", "slice", "slice_value", *DIMENSIONS)
 REQUEST = (
@@ -27,60 +26,6 @@ REQUEST = (
         *(f"pass_{gate}" for gate in LATENCIES),
     ),
 )
-
-
-class Truth:
-    """What a fleet amounts to, computed once."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        self.fleet = fleet
-        starts = [record["started_at"] for record in fleet.records]
-        self.until_ns = max([*starts, *(record["ended_at"] for record in fleet.records if record.get("ended_at"))])
-        self.from_ns = min(starts)
-        self.attempts, self.requests = judged_requests(fleet, self.until_ns)
-
-    @cached_property
-    def is_told_everything(self) -> bool:
-        """Whether every attempt on a replica reports its tokens, so that no cost is estimated."""
-        for attempt in self.attempts:
-            names = ("input_tokens", "cached_input_tokens", "output_tokens")
-            if attempt["replica"] and any(attempt[name] is None for name in names):
-                return False
-        return True
-
-    @cached_property
-    def account(self) -> ledger.Ledger:
-        """The ledger with who paid for it."""
-        return ledger.Ledger(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
-
-    @cached_property
-    def ledger(self) -> list[Row]:
-        """Rows of the ledger."""
-        return self.account.rows
-
-    @cached_property
-    def slices(self) -> Slices:
-        """To which slices rows belong."""
-        return Slices(self.fleet, self.requests)
-
-    @cached_property
-    def waste(self) -> waste.Waste:
-        """What relation waste holds."""
-        return waste.Waste(self.fleet, self.ledger, self.requests, self.slices)
-
-    @cached_property
-    def windows(self) -> dict[Key, windows.Window]:
-        """What each window and slice counts."""
-        return windows.windows(self.fleet, self.requests, self.slices)
-
-    @cached_property
-    def goodput(self) -> dict[Key, Row]:
-        """Rows of relation goodput, also of windows in which a replica was live and nothing else was."""
-        observed, carriers = (self.from_ns, self.until_ns), self.waste.carriers
-        return {
-            key: windows.goodput(self.fleet, key, self.windows.get(key, windows.Window()), carriers[key], observed)
-            for key in self.windows.keys() | carriers.keys()
-        }
 
 
 def requests(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -274,4 +219,9 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     waste_rows,
     session_rows,
     accepted_units,
+    engine_relations.replica_samples,
+    engine_relations.replica_windows,
+    engine_relations.replica_histograms,
+    engine_relations.cache_effect,
+    engine_relations.coverage_rows,
 )
