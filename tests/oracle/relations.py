@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import bills, judgements, ledger, reconcile, sessions, waste, windows
+from oracle import bills, engine_relations, judgements, reconcile, sessions, waste, windows
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
-from oracle.fleet import LATENCIES, Fleet, Row, S
-from oracle.slices import DIMENSIONS, Key, Slices
+from oracle.fleet import LATENCIES, Row, S
+from oracle.slices import DIMENSIONS, Key
+from oracle.truth import Truth
 from oracle.units import counts_sessions
-from oracle.verdicts import judged_requests
 
 CUT = ("window_at", "window_s", "slice", "slice_value", *DIMENSIONS)
 REQUEST = (
@@ -27,60 +26,6 @@ REQUEST = (
         *(f"pass_{gate}" for gate in LATENCIES),
     ),
 )
-
-
-class Truth:
-    """What a fleet amounts to, computed once."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        self.fleet = fleet
-        starts = [record["started_at"] for record in fleet.records]
-        self.until_ns = max([*starts, *(record["ended_at"] for record in fleet.records if record.get("ended_at"))])
-        self.from_ns = min(starts)
-        self.attempts, self.requests = judged_requests(fleet, self.until_ns)
-
-    @cached_property
-    def is_told_everything(self) -> bool:
-        """Whether every attempt on a replica reports its tokens, so that no cost is estimated."""
-        for attempt in self.attempts:
-            names = ("input_tokens", "cached_input_tokens", "output_tokens")
-            if attempt["replica"] and any(attempt[name] is None for name in names):
-                return False
-        return True
-
-    @cached_property
-    def account(self) -> ledger.Ledger:
-        """The ledger with who paid for it."""
-        return ledger.Ledger(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
-
-    @cached_property
-    def ledger(self) -> list[Row]:
-        """Rows of the ledger."""
-        return self.account.rows
-
-    @cached_property
-    def slices(self) -> Slices:
-        """To which slices rows belong."""
-        return Slices(self.fleet, self.requests)
-
-    @cached_property
-    def waste(self) -> waste.Waste:
-        """What relation waste holds."""
-        return waste.Waste(self.fleet, self.ledger, self.requests, self.slices)
-
-    @cached_property
-    def windows(self) -> dict[Key, windows.Window]:
-        """What each window and slice counts."""
-        return windows.windows(self.fleet, self.requests, self.slices)
-
-    @cached_property
-    def goodput(self) -> dict[Key, Row]:
-        """Rows of relation goodput, also of windows in which a replica was live and nothing else was."""
-        observed, carriers = (self.from_ns, self.until_ns), self.waste.carriers
-        return {
-            key: windows.goodput(self.fleet, key, self.windows.get(key, windows.Window()), carriers[key], observed)
-            for key in self.windows.keys() | carriers.keys()
-        }
 
 
 def requests(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -108,7 +53,15 @@ def goodput(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     sure = truth.goodput.keys() if truth.is_told_everything else truth.windows.keys() | published.keys()
     found.rows("goodput", published, {key: row for key, row in truth.goodput.items() if key in sure})
     if truth.is_told_everything:
-        found.rows("goodput", published, {key: _cost(truth, key) for key in truth.goodput})
+        of_waste = rows(workspace, "SELECT *, epoch(window_start)::BIGINT AS window_at FROM waste WHERE error_usd <> 0")
+        unsure = {tuple(row[name] for name in CUT) for row in of_waste}
+        ends = ("wasted_ci_low_ratio", "wasted_ci_high_ratio")
+        costs = {key: _cost(truth, key) for key in truth.goodput}
+        computed = {
+            key: {name: value for name, value in cost.items() if name not in ends or key not in unsure}
+            for key, cost in costs.items()
+        }
+        found.rows("goodput", published, computed)
 
 
 def _cost(truth: Truth, key: Key) -> Row:
@@ -197,7 +150,7 @@ def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM waste"
     published = keyed(rows(workspace, sql), *CUT, "bucket")
     unsure = {key[:-1] for key, row in published.items() if row["error_usd"] != 0}
-    ends = ("ci_low_usd", "ci_high_usd")
+    ends = ("ci_low_usd", "ci_high_usd", "share_ci_low_ratio", "share_ci_high_ratio")
     computed = {
         key: {name: value for name, value in row.items() if name not in ends or key[:-1] not in unsure}
         for key, row in truth.waste.rows().items()
@@ -243,10 +196,13 @@ def accepted_units(workspace: Workspace, truth: Truth, found: Comparison) -> Non
                 "unit_label": truth.fleet.workloads.get(workload, {}).get("unit_label", unit),
                 **{name: row[name] for name in ("offered", "accepted", "goodput_ratio", "definition", "partial")},
                 "accepted_per_hour": row["goodput_rps"] and row["goodput_rps"] * 3600,
+                **{f"accepted_per_hour_ci_{end}": row[f"goodput_ci_{end}_rps"] * 3600 for end in ("low", "high")},
+                **{f"goodput_ratio_ci_{end}": row[f"goodput_ratio_ci_{end}"] for end in ("low", "high")},
             }
             if truth.is_told_everything:
                 cost = _cost(truth, key)
-                names = ("cost_usd", "direct_cost_usd", "cost_per_accepted_usd")
+                prices = (f"cost_per_accepted{end}_usd" for end in ("", "_ci_low", "_ci_high"))
+                names = ("cost_usd", "direct_cost_usd", *prices)
                 computed[start, window_s, workload] |= {name: cost[name] for name in names}
     found.rows("accepted_units", published, computed)
 
@@ -263,4 +219,9 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     waste_rows,
     session_rows,
     accepted_units,
+    engine_relations.replica_samples,
+    engine_relations.replica_windows,
+    engine_relations.replica_histograms,
+    engine_relations.cache_effect,
+    engine_relations.coverage_rows,
 )

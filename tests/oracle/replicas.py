@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cache
 
+from oracle.counters import Samples
 from oracle.fleet import HOUR, Fleet, Row, S, exact
 from oracle.spans import Span, overlap, union
 
@@ -40,7 +41,8 @@ class Replicas:
         hours = [hour for of in self.shown.values() for hour in of]
         self.observed = range(min(hours, default=0), max(hours, default=-1) + 1)
         pause = int(exact(fleet.settings.get("staleness_s", 300)) * S)  # type: ignore[operator]
-        self.seen = {name: union(self._signs(name), pause) for name in self.names}
+        self.samples = Samples(fleet)
+        self.seen = {name: self._life(name, pause) for name in self.names}
         self.busy = {name: union(spans_of(self.attempts.get(name, []))) for name in self.names}
         self.records = [row for row in records if not is_overhead(row) and not names_request(row)]
 
@@ -55,6 +57,18 @@ class Replicas:
             if reading["replica"] == name:
                 signs[reading["at"] // HOUR].append((reading["pool"], True, True))
         return {hour: _known(of) for hour, of in signs.items()}
+
+    def _life(self, name: str, pause_ns: int) -> list[Span]:
+        """When it was up: between signs of life, unless its process began anew between two of them."""
+        outages = self.samples.outages.get(name, [])
+        found: list[Span] = []
+        for begin, end in union(self._signs(name)):
+            gap = (found[-1][1], begin) if found else None
+            if gap is None or gap[1] - gap[0] > pause_ns or any(overlap(gap, outage) for outage in outages):
+                found.append((begin, end))
+            else:
+                found[-1] = (found[-1][0], end)
+        return found
 
     def _signs(self, name: str) -> Iterable[Span]:
         yield from spans_of(self.attempts.get(name, []))

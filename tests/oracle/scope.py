@@ -13,8 +13,6 @@ OTHERS = {
     "frontier": "make drill-knee",
     "disruptions disruption_cost disruption_frequency ops_events": "no operations; make drill-intervals",
     "quality_labels session_labels unjoined_labels": "the labels that count are compared in requests and quality",
-    "cache_by_replica cache_effect replica_windows coverage": "no counters of engines; tests/measure",
-    "replica_samples replica_histograms": "no counters and histograms of engines; tests/join, tests/measure",
     "replica_names": "names are learnt from traces; tests/join",
     "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",
     "token_prices": "one list; prices are compared in cost_ledger",
@@ -33,9 +31,13 @@ COLUMNS = {
         "charge_category charge_class commitment_status": "as the bill has it",
         "gpu_s tokens placeholder_rate source line": "as the bill has it",
     },
+    "coverage": {"window_s": "always an hour"},
     "goodput": {
-        "coverage_ratio unobserved goodput_ratio_low goodput_ratio_high": "no counters of engines",
         "computed_at revision": "about runs",
+    },
+    "replica_samples": {
+        "metric reason replica pool model sampled_at bucket_bounds labels emitted": "as the reading has it",
+        "dialect version source": "as the file has it",
     },
     "requests": {
         "attributes": "as an object; its values are compared by slice",
@@ -84,6 +86,10 @@ RELATIONS = {
     "quality",
     *COLUMNS,
     "reconciliation",
+    "replica_windows",
+    "cache_by_replica",
+    "cache_effect",
+    "replica_histograms",
 }
 
 

@@ -64,7 +64,7 @@ class OtlpReading:
         of_resource += resource_keys((*LOG_DIALECTS, *self._span_dialects))
         limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
         self._reader = OtlpReader(
-            file.path,
+            file.content,
             span_keys=_distinct([w for w in of_spans if not w.key.startswith(_RESOURCE)] + strings),
             resource_keys=_distinct(of_resource),
             log_keys=_distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),

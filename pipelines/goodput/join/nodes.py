@@ -105,6 +105,7 @@ COST_RECORDS = Node(
     from_settings=SETTINGS_TABLES,
     from_batch={"source_files": source_files},
     beside=places,
+    consults=("source_ledger", "source_places"),
 )
 TOKEN_PRICES = Node(
     "token_prices",
@@ -115,6 +116,7 @@ TOKEN_PRICES = Node(
     from_settings=SETTINGS_TABLES,
     from_batch={"source_files": source_files},
     beside=places,
+    consults=("source_ledger", "source_places"),
 )
 SESSION_LABELS = Node("session_labels", "join", ("session_labels",), "Labels that judge whole sessions.", compute_sql)
 

@@ -1,6 +1,6 @@
 """Where the series of each metric come from: a table of rules over published relations.
 
-A relation, or a column, that is not there gives no series. How a series is judged is said elsewhere.
+A relation, or a column, that is not there gives no series. How a series is judged is defined elsewhere.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Empties the outbox: each channel in a thread of its own, so that one that hangs delays no other.
 
-Any number of processes may drain at once. A delivery is held while it is sent; a process that dies lets go in time.
+Any number of processes may drain at once. A delivery is leased while it is sent; leases of a process that dies expire.
 """
 
 import random

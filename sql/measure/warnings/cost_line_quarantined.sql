@@ -1,7 +1,7 @@
 -- description: Files with lines of costs that could not be read: their money is in no number, and in no reconciliation
 -- grain: subject
 -- reads: quarantine, source_ledger
--- A file that was overwritten since is mended.
+-- A file that was overwritten since is fixed.
 WITH current AS (
     SELECT source_id, path
     FROM source_ledger

@@ -209,10 +209,10 @@ def _source(
         case "csv":
             return CsvObjects(file, limits, on_bytes)
         case "document":
-            return DocumentObjects(file.path, limits, on_bytes)
+            return DocumentObjects(file.content, limits, on_bytes)
         case "lines":
             patterns = [dialect.pattern for dialect in dialects if dialect.pattern]
-            return LineObjects(file.path, patterns, limits, on_bytes)
+            return LineObjects(file.content, patterns, limits, on_bytes)
 
 
 def _unreadable(dialect: Dialect, rows: pl.DataFrame) -> list[RefusedRow]:

@@ -37,7 +37,7 @@ class _WholeFile:
         self._witness = witness
 
     def _content(self) -> str:
-        path, most = self._file.path, self._settings.limits.max_line_bytes
+        path, most = self._file.content, self._settings.limits.max_line_bytes
         limits = Limits(most, self._settings.limits.max_decompressed_bytes)
         try:
             with path.open("rb") as file:

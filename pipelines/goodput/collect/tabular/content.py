@@ -4,10 +4,10 @@ What the bytes mean is the work of the row readers.
 """
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pyarrow as pa
 
+from goodput.collect.held import Readable
 from goodput.errors import SourceRefused
 from goodput.settings.model import FileLimits
 
@@ -25,7 +25,7 @@ class Content:
     cannot be opened.
     """
 
-    def __init__(self, path: Path, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(self, path: Readable, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
         self.path = path
         self.stopped: str | None = None
         self._limit = limits.max_decompressed_bytes
