@@ -31,10 +31,10 @@ class Field:
 
     def value(self) -> pl.Expr:
         """The column's value; an empty text says nothing."""
-        said = [pl.col(name) for name in self.emitted]
+        emitted = [pl.col(name) for name in self.emitted]
         if self.type == "string":
-            said = [pl.when(one != "").then(one) for one in said]
-        return pl.coalesce(said).alias(self.canonical)
+            emitted = [pl.when(one != "").then(one) for one in emitted]
+        return pl.coalesce(emitted).alias(self.canonical)
 
 
 def texts(*names: str) -> tuple[Wanted, ...]:

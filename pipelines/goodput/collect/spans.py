@@ -29,7 +29,7 @@ from goodput.settings.model import Attributes, Settings
 OF_THE_PROCESS = (
     "replica",
     "pool",
-)  # said of an engine by its resource; a caller's resource says it of the caller
+)  # stated of an engine by its resource; a caller's resource states it of the caller
 _RESOURCE = "resource."  # in front of a name in the settings: of the resource, whatever the span says
 _ANYWHERE = ("request_key", "tenant", "session_id", "route")
 
@@ -133,19 +133,19 @@ class OtlpReading:
         return configured(self._leave_out, lambda name: _first_text([name, f"{_RESOURCE}{name}"], rows))
 
     def _add(self, received: Received, dialect: Dialect, rows: pl.DataFrame) -> None:
-        said: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}
+        columns: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}
         if dialect.table == "serving_records":
             for canonical, value in _configured(self._attributes, rows, of_the_process=dialect.from_engine).items():
-                said[canonical] = pl.coalesce(value, said[canonical]) if canonical in said else value
-            if dialect.from_engine and "model" in said:
-                said["model"] = pl.coalesce(said["model"], _first_text(list(self._attributes.model), rows))
+                columns[canonical] = pl.coalesce(value, columns[canonical]) if canonical in columns else value
+            if dialect.from_engine and "model" in columns:
+                columns["model"] = pl.coalesce(columns["model"], _first_text(list(self._attributes.model), rows))
             if "start_ns" in rows.columns:  # of a log record its dialect says what it is and when it began
-                said["instrumentation"] = pl.col("scope_name")
-                said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
-                said["started_ns"] = pl.col("start_ns")
-            said["attributes"] = _kept_attributes(self._kept, rows)
+                columns["instrumentation"] = pl.col("scope_name")
+                columns["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
+                columns["started_ns"] = pl.col("start_ns")
+            columns["attributes"] = _kept_attributes(self._kept, rows)
         # All at once: an attribute may be called as a canonical column is.
-        received.add(dialect.table, dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **said)))
+        received.add(dialect.table, dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **columns)))
 
 
 def _frame(rows: pa.Table) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """Argo CD applications, as the API gives them or as a webhook's body holds them (pkg/apis/application/v1alpha1).
 
 A sync that succeeded is a deployment. Webhooks are sent again on errors, and every look at an application repeats its
-last sync: application, revision, phase and start tell one from another.
+last sync: application, revision, phase and start identify it.
 """
 
 from dataclasses import replace
@@ -32,13 +32,13 @@ _PHASE = pl.coalesce(*_both(f"{_STATE}.phase"))
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     parts = [pl.col(name).fill_null("") for name in ("subject", "revision", "phase", "begun")]
-    told = frame.with_columns(
+    records = frame.with_columns(
         event_id=pl.concat_str(pl.lit("argocd"), *parts, separator="/"),
         kind=pl.lit("deployment"),
         occurred_ns=iso_ns("over", "begun"),
         pool=pl.col("subject"),
     )
-    return told.with_columns(record_id=row_ids(told.select("event_id", "over", "detail")))
+    return records.with_columns(record_id=row_ids(records.select("event_id", "over", "detail")))
 
 
 ARGO_CD = Dialect(

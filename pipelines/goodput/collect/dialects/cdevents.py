@@ -42,13 +42,13 @@ _IDENTITY = ("event_id", "detail", "occurred", "subject", "revision")
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     within = pl.concat_str(pl.col("emitter").fill_null(""), "id", separator="#")  # ids need only differ within a source
-    told = frame.with_columns(
+    records = frame.with_columns(
         event_id=pl.when(pl.col("id").str.contains(_UUID)).then("id").otherwise(within),
         kind=_OPERATION.replace_strict(_KINDS, default=None, return_dtype=pl.String),
         occurred_ns=iso_ns("occurred"),
         pool=pl.when(~_OPERATION.str.starts_with("environment")).then("subject"),
     )
-    return told.with_columns(record_id=row_ids(told.select(_IDENTITY)))
+    return records.with_columns(record_id=row_ids(records.select(_IDENTITY)))
 
 
 CDEVENTS = Dialect(

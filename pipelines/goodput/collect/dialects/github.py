@@ -20,13 +20,13 @@ FIELDS = (
 
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
-    told = frame.with_columns(
+    records = frame.with_columns(
         event_id=pl.concat_str(pl.lit("github"), "id", separator="/"),
         kind=pl.lit("deployment"),
         occurred_ns=iso_ns("occurred"),
         pool=pl.col("subject"),
     )
-    return told.with_columns(record_id=row_ids(told.select("event_id", "occurred", "revision", "detail")))
+    return records.with_columns(record_id=row_ids(records.select("event_id", "occurred", "revision", "detail")))
 
 
 GITHUB = Dialect(

@@ -1,7 +1,7 @@
 """LiteLLM's price map, model_prices_and_context_window.json: one object of models, in US dollars per single token.
 
-It has no date: when its prices begin is said by its path or the settings. `sample_spec` explains the keys and is no
-model; models that are priced by anything but tokens are left out.
+It has no date: when its prices begin is stated by its path or the settings. `sample_spec` explains the keys and is no
+model; models that are priced by anything but tokens are ignored.
 """
 
 import polars as pl

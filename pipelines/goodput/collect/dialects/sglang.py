@@ -61,9 +61,9 @@ def _instant(name: str) -> pl.Expr:
 
 def _finish_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     given = pl.col("$.request_parameters")  # JSON within a text
-    said = given.str.json_path_match("$.stream")
+    stream = given.str.json_path_match("$.stream")
     session = given.str.json_path_match("$.session_params.id")
-    return _finish(frame.with_columns(streamed=said == "true", session_id=session))
+    return _finish(frame.with_columns(streamed=stream == "true", session_id=session))
 
 
 def _wanted(root: str) -> tuple[str, ...]:

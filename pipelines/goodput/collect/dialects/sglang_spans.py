@@ -1,7 +1,7 @@
 """SGLang's root span of a request (sglang/srt/observability/trace.py and managers/tokenizer_manager.py).
 
 Its name holds the request's id, and below it stand the stages of each process, which are no requests. SGLang counts
-prefill from the dispatch, queue included, which is not what others call prefill; it never tells queue, decode or e2e.
+prefill from the dispatch, queue included, which is not what others call prefill; it never records queue, decode or e2e.
 With prefill and decode on different replicas each has a root span, and the decoding one is the request.
 """
 

@@ -90,7 +90,7 @@ class ObjectReading:
         received = Received(rows_read=len(block.refused), refused=list(block.refused))
         rest = self._take(received, block.objects, None, connection)
         containers = dict.fromkeys(dialect.rows for dialect in self._dialects if dialect.rows)
-        for path in sorted(containers, key=lambda path: "*" not in path):  # what is told more exactly first
+        for path in sorted(containers, key=lambda path: "*" not in path):  # what is named more exactly first
             if rest.height and "*" in path:
                 rest = self._open_maps(received, rest, path, connection)
             elif rest.height:
@@ -158,10 +158,10 @@ class ObjectReading:
             read = typed(texts, _distinct(dialect.signature), dialect.unset).columns
             speaks = rows.with_columns(read).select(dialect.matches.fill_null(value=False).alias("speaks"))["speaks"]
             if speaks.any():
-                mine, said = (rows, texts) if speaks.all() else (rows.filter(speaks), texts.filter(speaks))
+                mine, values = (rows, texts) if speaks.all() else (rows.filter(speaks), texts.filter(speaks))
                 if any(item.key not in paths for item in dialect.wanted):
-                    said = texts_at(mine["text"], [item.key for item in _distinct(dialect.wanted)], connection)
-                self._read(received, dialect, mine, said, connection)
+                    values = texts_at(mine["text"], [item.key for item in _distinct(dialect.wanted)], connection)
+                self._read(received, dialect, mine, values, connection)
                 self._known, self._expected = True, dialect
                 rows, texts = rows.filter(~speaks), texts.filter(~speaks)
             if not rows.height:
@@ -188,8 +188,8 @@ class ObjectReading:
             received.refused += _refused(dialect, rule, frame.filter(holds))
             frame = frame.filter(~holds)
         if frame.height:
-            said = {field.canonical: field.value() for field in dialect.fields}
-            finished = dialect.finish(frame.with_columns(dialect=pl.lit(dialect.name), **said))
+            columns = {field.canonical: field.value() for field in dialect.fields}
+            finished = dialect.finish(frame.with_columns(dialect=pl.lit(dialect.name), **columns))
             if self._kept and dialect.table == "serving_records":
                 kept = kept_attributes(frame, self._kept, connection)
                 finished = finished.join(kept, on=["line", "position"], how="left", maintain_order="left")
