@@ -208,10 +208,37 @@ class LakeUnreadable(GoodputError):
     """A file that the lake cannot do without is damaged."""
 
     def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
         super().__init__(
             f"{path}: cannot be read: {reason}.\n"
             "Restore the file from a backup, or name another lake with `lake` in goodput.toml or --lake."
         )
+
+
+class LakeDamaged(GoodputError):
+    """Parts of the lake are not what was written."""
+
+    def __init__(self, count: int, *, is_due: bool) -> None:
+        remedy = (
+            "the next `goodput run` makes them again" if is_due else "`goodput verify --repair` has them made again"
+        )
+        super().__init__(f"{count} part(s) of the lake are damaged: {remedy}.")
+
+
+class SourceLies(UsageError):
+    """A file that is to be forgotten still lies in the landing zone, where the next run would read it again."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        lines = [f"  {path}" for path in paths]
+        super().__init__("\n".join(["These files still lie in the landing zone; move them away first:", *lines]))
+
+
+class SourceUnknown(UsageError):
+    """No source file is called so."""
+
+    def __init__(self, names: Sequence[str], near: Sequence[str]) -> None:
+        nearest = f"; the nearest are {', '.join(near)}" if near else ""
+        super().__init__(f"no source file is called {', '.join(names)}{nearest}. `goodput sources` lists them.")
 
 
 class LakeBusy(GoodputError):

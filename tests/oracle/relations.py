@@ -53,7 +53,15 @@ def goodput(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     sure = truth.goodput.keys() if truth.is_told_everything else truth.windows.keys() | published.keys()
     found.rows("goodput", published, {key: row for key, row in truth.goodput.items() if key in sure})
     if truth.is_told_everything:
-        found.rows("goodput", published, {key: _cost(truth, key) for key in truth.goodput})
+        of_waste = rows(workspace, "SELECT *, epoch(window_start)::BIGINT AS window_at FROM waste WHERE error_usd <> 0")
+        unsure = {tuple(row[name] for name in CUT) for row in of_waste}
+        ends = ("wasted_ci_low_ratio", "wasted_ci_high_ratio")
+        costs = {key: _cost(truth, key) for key in truth.goodput}
+        computed = {
+            key: {name: value for name, value in cost.items() if name not in ends or key not in unsure}
+            for key, cost in costs.items()
+        }
+        found.rows("goodput", published, computed)
 
 
 def _cost(truth: Truth, key: Key) -> Row:
@@ -142,7 +150,7 @@ def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM waste"
     published = keyed(rows(workspace, sql), *CUT, "bucket")
     unsure = {key[:-1] for key, row in published.items() if row["error_usd"] != 0}
-    ends = ("ci_low_usd", "ci_high_usd")
+    ends = ("ci_low_usd", "ci_high_usd", "share_ci_low_ratio", "share_ci_high_ratio")
     computed = {
         key: {name: value for name, value in row.items() if name not in ends or key[:-1] not in unsure}
         for key, row in truth.waste.rows().items()
@@ -188,10 +196,13 @@ def accepted_units(workspace: Workspace, truth: Truth, found: Comparison) -> Non
                 "unit_label": truth.fleet.workloads.get(workload, {}).get("unit_label", unit),
                 **{name: row[name] for name in ("offered", "accepted", "goodput_ratio", "definition", "partial")},
                 "accepted_per_hour": row["goodput_rps"] and row["goodput_rps"] * 3600,
+                **{f"accepted_per_hour_ci_{end}": row[f"goodput_ci_{end}_rps"] * 3600 for end in ("low", "high")},
+                **{f"goodput_ratio_ci_{end}": row[f"goodput_ratio_ci_{end}"] for end in ("low", "high")},
             }
             if truth.is_told_everything:
                 cost = _cost(truth, key)
-                names = ("cost_usd", "direct_cost_usd", "cost_per_accepted_usd")
+                prices = (f"cost_per_accepted{end}_usd" for end in ("", "_ci_low", "_ci_high"))
+                names = ("cost_usd", "direct_cost_usd", *prices)
                 computed[start, window_s, workload] |= {name: cost[name] for name in names}
     found.rows("accepted_units", published, computed)
 

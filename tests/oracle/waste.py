@@ -89,7 +89,14 @@ class Waste:
             if bucket not in {"accepted", "unlabelled"}:
                 wasted += amount["usd"] or 0
         usd = found["cost_usd"]
-        return found | {"wasted_ratio": wasted / usd if usd and usd > 0 else None}
+        if not usd or usd < 0:
+            return found | dict.fromkeys(("wasted_ratio", "wasted_ci_low_ratio", "wasted_ci_high_ratio"))
+        accepted = self.amounts[key].get("accepted", {})
+        rest = [float(usd) - (accepted.get(end) or 0.0) for end in ("ci_high_usd", "ci_low_usd")]
+        least, most = (float(end / float(usd)) for end in rest) if accepted else (float(wasted / usd),) * 2
+        ratio = wasted / usd
+        ends = {"wasted_ci_low_ratio": min(float(ratio), least), "wasted_ci_high_ratio": max(float(ratio), most)}
+        return found | {"wasted_ratio": ratio, **ends}
 
     def _add(self, key: Key, row: Row) -> None:
         nothing = {**dict.fromkeys(USD), "gpu_s": Fraction(0), "tokens": Fraction(0), "open": {}}
@@ -123,7 +130,9 @@ def _settle(amount: Amount) -> None:
 def _shares(buckets: dict[str, Amount]) -> None:
     total = sum(amount["usd"] or 0 for amount in buckets.values())
     for amount in buckets.values():
-        amount["share_ratio"] = amount["usd"] / total if amount["usd"] is not None and total > 0 else None
+        for name, of in (("ratio", "usd"), ("ci_low_ratio", "ci_low_usd"), ("ci_high_ratio", "ci_high_usd")):
+            known = amount[of] is not None and total > 0
+            amount[f"share_{name}"] = Fraction(amount[of]) / total if known else None
 
 
 def plus(one: Fraction | None, other: Fraction | None) -> Fraction | None:

@@ -48,6 +48,8 @@ def run_command(
         f"{found.read} source(s) read, {found.unchanged} unchanged, {found.refused} refused; "
         f"{ran.hours_computed} hour(s) computed; published {workspace.lake.database}"
     )
+    for damage in ran.remade:
+        console.print(f"Made again: {damage.part.path}, which {damage.reason}")
     if ran.undelivered:
         console.print(f"Alarms are not delivered: {ran.undelivered}\n`goodput notify --status` lists what waits.")
     _print_remedy(console, workspace, ran)

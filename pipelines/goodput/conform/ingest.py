@@ -42,6 +42,18 @@ class Ingested:
     removed: list[Path] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
 
+    def add(self, later: "Ingested") -> None:
+        """What another look in the same run found as well."""
+        self.read += later.read
+        self.superseded += later.superseded
+        self.unchanged = max(self.unchanged, later.unchanged)
+        self.refused, self.moved = later.refused, later.moved
+        self.rows_quarantined, self.failed = later.rows_quarantined, later.failed
+        self.changed |= later.changed
+        self.removed += later.removed
+        for table, sources in later.new_sources.items():
+            self.new_sources.setdefault(table, []).extend(sources)
+
 
 def ingest(workspace: Workspace) -> Ingested:
     """Read every source of the landing zone that the source ledger does not know (docs/semantics.md#sources).

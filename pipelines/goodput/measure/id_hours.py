@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import pyarrow as pa
 
+from goodput.measure.part_hours import with_part_hour
 from goodput.plumbing.compute import load
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import day_of, epoch_hour
@@ -23,6 +24,7 @@ def index_days(batch: Batch) -> Parts:
     """Write the index of each day of the batch."""
     with connect() as connection:
         load(connection, batch)
+        with_part_hour(connection, batch.files("attempts"))
         compute(connection, TABLE)
         found = connection.sql(f"FROM {TABLE} ORDER BY {contract(TABLE).order}").to_arrow_table()
     hours = found.column("epoch_hour").to_numpy()

@@ -146,7 +146,7 @@ def _collect_of(node: Mapping[str, Any], ctes: frozenset[str], into: _Parsed) ->
         _collect(common["value"], ctes, into)  # sees those before it, and not itself
         ctes |= {common["key"].lower()}
     for key, value in node.items():
-        if key != "cte_map":
+        if isinstance(value, (dict, list)) and key != "cte_map":  # most members are words and numbers
             _collect(value, ctes | {node["cte_name"].lower()} if _is_recursion(node, key) else ctes, into)
 
 

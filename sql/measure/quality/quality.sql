@@ -63,7 +63,7 @@ summed AS (
         any_value(sampling) IS NOT DISTINCT FROM 'none' AS unweighted,
         sum(judged)::BIGINT AS judged, sum(passed)::BIGINT AS passed,
         sum(need ORDER BY nth) AS need,
-        strata_sums(is_uncertain, need, point, variance, low, high, nth) AS sums
+        strata_sums(is_uncertain, need, point, variance, judged, low, high, nth) AS sums
     FROM bounded
     GROUP BY ALL
 ),

@@ -8,7 +8,8 @@ provider, no replica failed.
 import polars as pl
 
 from goodput.collect.dialect import Dialect, Field, Left, below, texts
-from goodput.collect.dialects.litellm_spans import GENERATING_CALL, HEALTH_CHECK, counted
+from goodput.collect.dialects import genai
+from goodput.collect.dialects.litellm_spans import GENERATING_CALL, HEALTH_CHECK
 from goodput.collect.tabular.units import time_ns
 
 _WRAPPERS = ("$", "$.standard_logging_object")  # a payload alone, or as callbacks that add their own fields write it
@@ -87,7 +88,7 @@ def _finish_payload(frame: pl.DataFrame) -> pl.DataFrame:
         ended_ns=time_ns(pl.col(_ENDED), "epoch_s", "UTC"),
         model=_model(refused),
         address=pl.when(~refused & ~_from_cache()).then(_deployment()),
-        **counted(~failed),
+        **genai.counted(~failed, "reported_cost_usd"),
         http_status=pl.col("$.error_information.error_code").cast(pl.Int64, strict=False),
         outcome=pl.when((pl.col("$.status") == "success") & pl.col("error_type").is_null()).then(pl.lit("ok")),
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
@@ -142,7 +143,7 @@ def _finish_spend(frame: pl.DataFrame) -> pl.DataFrame:
         ended_ns=ended,
         model=pl.coalesce(pl.col(_SENT).str.strip_prefix(pl.concat_str(pl.col(_PROVIDER), pl.lit("/"))), _SENT),
         address=pl.when(~_from_cache() & ~failed).then(_deployment()),
-        **counted(~failed & ~billed),
+        **genai.counted(~failed & ~billed, "reported_cost_usd"),
         streamed=pl.when(streamed).then(statement=True),
         cached_input_tokens=_additional("cache_read_input_tokens"),
         cache_write_tokens=_additional("cache_creation_input_tokens"),

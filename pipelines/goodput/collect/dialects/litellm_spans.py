@@ -54,19 +54,13 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
         route=pl.coalesce("route", "litellm.model_group", pl.when(_second_generation()).then("gen_ai.request.model")),
         tenant=pl.coalesce("tenant", pl.when(end_user != "").then(end_user)),
         address=_upstream(),
-        **counted(~failed.fill_null(value=False)),
+        **genai.counted(~failed.fill_null(value=False), "reported_cost_usd"),
         cached_input_tokens=pl.coalesce("cached_input_tokens", pl.col(_USAGE).str.extract(_CACHED).cast(pl.Int64)),
         streamed=_streamed(failed),
         finish_reason=pl.col("gen_ai.response.finish_reasons").list.first(),
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
         outcome=pl.when(pl.col("status_code") == OK).then(pl.lit("ok")),  # the first generation sets it on success
     )
-
-
-def counted(answered: pl.Expr) -> dict[str, pl.Expr]:
-    """Tokens and price of a call. LiteLLM writes 0 where an answered stream had no usage: no prompt has no token."""
-    uncounted = (answered & (pl.col("input_tokens") == 0) & (pl.col("output_tokens") == 0)).fill_null(value=False)
-    return {name: pl.when(~uncounted).then(name) for name in ("input_tokens", "output_tokens", "reported_cost_usd")}
 
 
 def _second_generation() -> pl.Expr:
