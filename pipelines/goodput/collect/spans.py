@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.collect.declared import resource_keys, span_dialects
-from goodput.collect.dialect import Dialect, Left
+from goodput.collect.dialect import Dialect, Ignore
 from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY
 from goodput.collect.kept import attributes_json
 from goodput.collect.leave_out import configured
@@ -117,7 +117,7 @@ class OtlpReading:
                 show(name, some)
         for dialect, mine in shares:
             readable = _readable(received, mine, dialect.table)
-            readable = dialect.leave_out(readable, received.ignore, self._left_out(readable))
+            readable = dialect.kept(readable, received.ignore, self._ignored(readable))
             if readable.height:
                 self._add(received, dialect, readable)
         if dialects is not self._span_dialects:
@@ -129,7 +129,7 @@ class OtlpReading:
         if rest.height or tries:
             received.tables["span_links"] = _links(pl.concat([others, *tries]))
 
-    def _left_out(self, rows: pl.DataFrame) -> tuple[Left, ...]:
+    def _ignored(self, rows: pl.DataFrame) -> tuple[Ignore, ...]:
         return configured(self._leave_out, lambda name: _first_text([name, f"{_RESOURCE}{name}"], rows))
 
     def _add(self, received: Received, dialect: Dialect, rows: pl.DataFrame) -> None:

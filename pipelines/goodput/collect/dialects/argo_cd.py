@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects.instants import iso_ns
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.row_id import row_ids
@@ -48,6 +48,6 @@ ARGO_CD = Dialect(
     fields=FIELDS,
     finish=_finish,
     signature=tuple(Wanted(name, "string") for name in (*_both(f"{_STATE}.phase"), *_both("metadata.name"))),
-    left_out=(Left("event_is_no_operation", _PHASE != "Succeeded"),),
+    ignored=(Ignore("event_is_no_operation", _PHASE != "Succeeded"),),
 )
 ARGO_CD_LIST = replace(ARGO_CD, rows="$.items")

@@ -6,7 +6,7 @@ no operation of its own; nor is the end of an incident.
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects.instants import iso_ns
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.row_id import row_ids
@@ -58,5 +58,5 @@ CDEVENTS = Dialect(
     fields=FIELDS,
     finish=_finish,
     signature=tuple(Wanted(name, "string") for name in (*_both("context.type"), "$.type")),
-    left_out=(Left("event_is_no_operation", ~_OPERATION.is_in(list(_KINDS)).fill_null(value=False)),),
+    ignored=(Ignore("event_is_no_operation", ~_OPERATION.is_in(list(_KINDS)).fill_null(value=False)),),
 )

@@ -5,7 +5,7 @@ A record carries trace and span id of the span of the request, where Envoy trace
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, texts
 from goodput.collect.dialects import envoy
 from goodput.collect.dialects.http_routes import asks_to_generate
 from goodput.collect.row_id import row_ids
@@ -55,5 +55,5 @@ ENVOY_LOG = Dialect(
     finish=_finish,
     also_wanted=texts(*_keys((*envoy.PATH, *envoy.METHOD, *envoy.CONTENT_TYPE))),
     signature=texts(*_SIGNATURE, *_OF_ENVOY),
-    left_out=(Left("http_not_generating", ~asks_to_generate(_PATH, _METHOD)),),
+    ignored=(Ignore("http_not_generating", ~asks_to_generate(_PATH, _METHOD)),),
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects.instants import iso_ns
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.row_id import row_ids
@@ -100,7 +100,7 @@ def _json(within: str, name: str, listed: str | None = None) -> Dialect:
         fields=(*fields, Field("occurrences", "int", _paths(within, _COUNT))),
         finish=lambda frame: _finish(frame.with_columns(occurred_ns=iso_ns("last"))),
         signature=tuple(Wanted(path, "string") for path in shown),
-        left_out=(Left("event_is_no_operation", operation.is_null()),),
+        ignored=(Ignore("event_is_no_operation", operation.is_null()),),
         rows=listed,
     )
 
@@ -124,8 +124,8 @@ EVENTS_RECEIVER = Dialect(
         Field("object_uid", "string", _OF_OBJECT[2:]),
     ),
     finish=lambda frame: _finish(frame.with_columns(message=pl.col("body_text"), occurred_ns=pl.col("time_ns"))),
-    left_out=(
-        Left(
+    ignored=(
+        Ignore(
             "event_is_no_operation",
             kind_of(pl.col(_REASON), pl.col("body_text"), pl.col("k8s.event.count")).is_null(),
         ),
@@ -152,8 +152,8 @@ OBJECTS_RECEIVER = Dialect(
     fields=(),
     finish=_from_body,
     also_wanted=(Wanted("k8s.resource.name", "string"),),
-    left_out=(
-        Left(
+    ignored=(
+        Ignore(
             "event_is_no_operation",
             kind_of(
                 _in_body(_PATHS_OF["reason"]),

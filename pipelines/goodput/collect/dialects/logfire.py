@@ -8,7 +8,7 @@ the call began, so both are records, and `join` makes one of them by the instant
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Left, documents, texts
+from goodput.collect.dialect import Dialect, Ignore, documents, texts
 from goodput.collect.dialects import genai
 
 _SPAN_TYPE = "logfire.span_type"
@@ -78,5 +78,5 @@ LOGFIRE = Dialect(
     finish=_call,
     also_wanted=_ALSO,
     signature=texts(_SPAN_TYPE),
-    left_out=(Left("logfire_pending_span", pl.col(_SPAN_TYPE) == "pending_span"),),
+    ignored=(Ignore("logfire_pending_span", pl.col(_SPAN_TYPE) == "pending_span"),),
 )

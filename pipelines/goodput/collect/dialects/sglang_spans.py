@@ -7,7 +7,7 @@ With prefill and decode on different replicas each has a root span, and the deco
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, texts
 from goodput.collect.dialects import engine_spans
 
 _ROOT = r"^(prefill|decode|unified)? ?Req [^ ]"
@@ -34,9 +34,9 @@ SGLANG = Dialect(
     finish=_finish,
     also_wanted=(engine_spans.FINISH_REASONS,),
     signature=texts("rid"),
-    left_out=(
-        Left("sglang_health_check", pl.any_horizontal(pl.col(name).str.starts_with(_PROBE) for name in _IDS)),
-        Left("sglang_prefill_half", pl.col("name").str.starts_with("prefill ")),
+    ignored=(
+        Ignore("sglang_health_check", pl.any_horizontal(pl.col(name).str.starts_with(_PROBE) for name in _IDS)),
+        Ignore("sglang_prefill_half", pl.col("name").str.starts_with("prefill ")),
     ),
     from_engine=True,
 )

@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 import polars.selectors as cs
 
-from goodput.collect.dialect import Dialect, Refused
+from goodput.collect.dialect import Dialect, Reject
 from goodput.collect.dialects.registry import OBJECT_DIALECTS
 from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements, members, query, read_ahead
 from goodput.collect.objects.document import DocumentObjects
@@ -182,8 +182,8 @@ class ObjectReading:
         if read.unreadable.null_count() < rows.height:
             received.refused += _unreadable(dialect, rows.with_columns(unreadable=read.unreadable))
             frame = frame.filter(read.unreadable.is_null())
-        frame = dialect.leave_out(frame, received.ignore)
-        for rule in dialect.refused:
+        frame = dialect.kept(frame, received.ignore)
+        for rule in dialect.rejected:
             holds = rule.holds.fill_null(value=False)
             received.refused += _refused(dialect, rule, frame.filter(holds))
             frame = frame.filter(~holds)
@@ -230,7 +230,7 @@ def _unreadable(dialect: Dialect, rows: pl.DataFrame) -> list[RefusedRow]:
     ]
 
 
-def _refused(dialect: Dialect, rule: Refused, rows: pl.DataFrame) -> list[RefusedRow]:
+def _refused(dialect: Dialect, rule: Reject, rows: pl.DataFrame) -> list[RefusedRow]:
     return [
         RefusedRow(line, position, dialect.table, rule.rule, rule.reason, text[:EXCERPT_CHARACTERS])
         for line, position, text in rows.select(*_PLACE).iter_rows()
