@@ -33,9 +33,12 @@ COMMANDS = {
     ),
     "verify": (
         "goodput.cli.verify:verify",
-        "Compare every part of the lake with its checksum, and with its recomputation; have damaged parts made again.",
+        "Compare every part of the lake with the checksum that was taken when it was written.",
     ),
-    "forget": ("goodput.cli.forget:forget", "Take back source files that should not have been read."),
+    "forget": (
+        "goodput.cli.forget:forget",
+        "Take back source files that should not have been read: their rows leave the lake.",
+    ),
     "demo": (
         "goodput.cli.demo:demo",
         "Simulate a day of an LLM fleet, write its telemetry and bills, run the pipeline on them and show the result.",

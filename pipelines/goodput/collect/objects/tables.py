@@ -14,6 +14,7 @@ from goodput.collect.objects.block import ObjectBlock
 from goodput.collect.received import LandedFile
 from goodput.collect.tabular.content import OnBytes
 from goodput.collect.tabular.csv_rows import CsvRows
+from goodput.collect.tabular.parquet_rows import opened
 from goodput.errors import SourceRefused
 from goodput.settings.model import FileLimits, TableSource
 
@@ -62,11 +63,7 @@ class ParquetObjects:
         self._on_bytes = on_bytes
 
     def __iter__(self) -> Iterator[ObjectBlock]:
-        try:
-            file = pq.ParquetFile(self._content.open("rb"))
-        except (OSError, pa.ArrowException) as error:
-            raise SourceRefused(self._path, f"is no whole Parquet file: {error}") from error
-        with file, duckdb.connect() as connection:
+        with opened(self._path, self._content) as file, duckdb.connect() as connection:
             connection.execute("SET TimeZone = 'UTC'")
             self._check(file)
             first_row = 1

@@ -1,11 +1,14 @@
 """Parquet to cells as text: numbers in their shortest exact form, times as ISO 8601, structs by dots."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.collect.held import Readable
 from goodput.collect.received import LandedFile
 from goodput.collect.tabular.block import TextBlock, also_kept, mapped_columns, require_columns
 from goodput.collect.tabular.content import OnBytes
@@ -38,11 +41,7 @@ class ParquetRows:
         self._on_bytes = on_bytes
 
     def __iter__(self) -> Iterator[TextBlock]:
-        try:
-            file = pq.ParquetFile(self._content.open("rb"))
-        except (OSError, pa.ArrowException) as error:
-            raise SourceRefused(self._path, f"is no whole Parquet file: {error}") from error
-        with file:
+        with opened(self._path, self._content) as file:
             self._check(file)
             first_row = 1
             for batch in self._batches(file):
@@ -88,6 +87,17 @@ class ParquetRows:
             received=cells.select(pl.struct(pl.all()).struct.json_encode()).to_series(),
             units={name: unit for name, column in columns.items() if (unit := _own_unit(column.dtype))},
         )
+
+
+@contextmanager
+def opened(path: Path, content: Readable) -> Iterator[pq.ParquetFile]:
+    """A Parquet file of some content. Raises SourceRefused with its `path` where it is none, or not a whole one."""
+    with ExitStack() as stack:
+        try:
+            file = pq.ParquetFile(stack.enter_context(content.open("rb")))
+        except (OSError, pa.ArrowException) as error:
+            raise SourceRefused(path, f"is no whole Parquet file: {error}") from error
+        yield stack.enter_context(file)
 
 
 def _columns(schema: pl.Schema) -> dict[str, tuple[pl.Expr, pl.DataType]]:
