@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check dev bench drill-alarms drill-intervals drill-knee drill-oracle lock clean
+.PHONY: demo test check dev bench drill-alarms drill-intervals drill-knee drill-landing drill-oracle lock clean
 
 # Their runs show in the UI of `make dev`; those of the tests do not.
 demo check dev: export DAGSTER_HOME := $(CURDIR)/dagster_home
@@ -36,6 +36,9 @@ drill-knee: $(VENV)/ready ## How far fitted knees are from true ones, and how of
 
 drill-intervals: $(VENV)/ready ## How often each published interval holds the truth, over thousands of simulated windows
 	PYTHONPATH=tests $(BIN)/python -m measure.interval_drill
+
+drill-landing: $(VENV)/ready ## Whether a row is lost when writers rotate, truncate or compress their files while runs loop
+	PYTHONPATH=tests $(BIN)/python -m conform.rotation_drill
 
 drill-oracle: $(VENV)/ready ## Every published number of random fleets beside its computation in plain Python
 	PYTHONPATH=tests $(BIN)/python -m oracle.drill

@@ -192,28 +192,42 @@ CREATE OR REPLACE TEMP MACRO design_effect(rate, labelled, by_session, alike, dr
         THEN greatest(1, 1 + by_session * alike / (labelled * rate * (1 - rate)))
         ELSE labelled / draws
     END * (student(draws - 1) / student(labelled - 1)) ** 2;
--- Of a share of tokens or dollars: what unequal weights leave (Kish 1965), and no more than the residuals of the ratio show.
-CREATE OR REPLACE TEMP MACRO weighted_size(rate, weight, passed_weight, squares, passed_squares) AS least(
-    weight ** 2 / nullif(squares, 0),
-    CASE WHEN passed_weight > 0 AND passed_weight < weight
-        THEN rate * (1 - rate) * weight ** 2 / nullif(passed_squares * (1 - 2 * rate) + rate ** 2 * squares, 0) END
-);
+-- Labelled requests of one outcome that count by tokens or dollars: how many, their weight and its squares, with one more that
+-- weighs what the request of a token or dollar drawn from all of the stratum does: of few, the heaviest are mostly unseen. Its
+-- square is larger by the root of what all are worth one of equal weight: half of their spread on the log scale.
+CREATE OR REPLACE TEMP MACRO outcome_weights(requests, weight, squares, all_requests, all_weight, all_squares) AS {
+    requests: requests + 1,
+    weight: weight + all_squares / all_weight,
+    squares: squares + (all_squares / all_weight) ** 2 * sqrt(all_requests * all_squares) / all_weight
+};
+-- How many labelled requests it takes to be worth one of equal weight, where this share of the weight passes: m labels have the
+-- variance share * (1 - share) * effect / m, as passing and failing requests weigh what those of their outcome do.
+CREATE OR REPLACE TEMP MACRO weight_effect(share, passed, failed) AS
+    ((1 - share) * passed.squares / passed.weight + share * failed.squares / failed.weight)
+    * (share * passed.requests / passed.weight + (1 - share) * failed.requests / failed.weight);
+-- Wilson's interval of such a share at each end's own effect, if that is larger: `near` is the interval at that of the share.
+CREATE OR REPLACE TEMP MACRO weighted_wilson(share, n, effect, near, passed, failed) AS {
+    low: wilson(share, n / greatest(effect, weight_effect(near.low, passed, failed))).low,
+    high: wilson(share, n / greatest(effect, weight_effect(near.high, passed, failed))).high
+};
 -- Variance of a stratum's passing requests, or tokens or dollars of a size that is not the number of labels.
 CREATE OR REPLACE TEMP MACRO stratum_variance(need, rate, size, labelled, population, effect) AS
     need ** 2 * rate * (1 - rate) / size * ratio(labelled, labelled - 1) * (1 - labelled / population) * effect;
--- The interval of a sum over sampled strata {size, estimate, variance, low, high, below, above}: of one stratum its own; of
+-- The interval of a sum over sampled strata {size, estimate, variance, df, low, high, below, above}: of one stratum its own; of
 -- several the wider of the strata's distances in quadrature (below, above) and of Wilson's interval at the size that all are
--- worth together, but never wider than the ends of all strata at once (low, high).
+-- worth together with Student's t, as few labels in each make its variance unsure, but never wider than the ends of all strata at
+-- once (low, high).
 CREATE OR REPLACE TEMP MACRO is_pooled(strata, t) AS
     strata > 1 AND t.variance > 0 AND t.estimate > 0 AND t.estimate < t.size;
-CREATE OR REPLACE TEMP MACRO pooled_share(t) AS wilson(t.estimate / t.size, t.estimate * (t.size - t.estimate) / t.variance);
+CREATE OR REPLACE TEMP MACRO pooled_share(t) AS
+    wilson(t.estimate / t.size, t.estimate * (t.size - t.estimate) / t.variance, z := student(t.df));
 CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS {
     low: greatest(t.low, least(t.estimate - t.below, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).low END)),
     high: least(t.high, greatest(t.estimate + t.above, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).high END))
 };
 -- What is added up over strata for that, an aggregate: sampled ones that are not wholly labelled (`is_uncertain`) as above, of others
 -- their ends, which add up linearly. `nth` is an order of the strata, so that sums are the same every time.
-CREATE OR REPLACE TEMP MACRO strata_sums(is_uncertain, size, point, variance, low, high, nth) AS {
+CREATE OR REPLACE TEMP MACRO strata_sums(is_uncertain, size, point, variance, labelled, low, high, nth) AS {
     value: sum(point ORDER BY nth),
     sure_low: coalesce(sum(low ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0),
     sure_high: coalesce(sum(high ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0),
@@ -221,6 +235,7 @@ CREATE OR REPLACE TEMP MACRO strata_sums(is_uncertain, size, point, variance, lo
     size: sum(size ORDER BY nth) FILTER (WHERE is_uncertain),
     estimate: sum(point ORDER BY nth) FILTER (WHERE is_uncertain),
     variance: sum(variance ORDER BY nth) FILTER (WHERE is_uncertain),
+    df: sum(labelled - 1) FILTER (WHERE is_uncertain),
     low: sum(low ORDER BY nth) FILTER (WHERE is_uncertain),
     high: sum(high ORDER BY nth) FILTER (WHERE is_uncertain),
     below: sqrt(sum((point - low) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain)),
@@ -265,6 +280,9 @@ CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS
     CASE WHEN first THEN coalesce(one, other) ELSE coalesce(other, one) END;
 -- The variance with which the next of n draws lies about their mean, given theirs about it (n may be fractional).
 CREATE OR REPLACE TEMP MACRO spread(variance, n) AS CASE WHEN n > 1 THEN greatest(0, variance) * (n + 1) / (n - 1) END;
+-- Squares about a mean or a line, from sums of squares; nothing where rounding may leave as much.
+CREATE OR REPLACE TEMP MACRO squares_about(squares, explained) AS
+    CASE WHEN squares - explained > 1e-9 * squares THEN squares - explained WHEN squares IS NOT NULL THEN 0 END;
 -- Dollars in words: to the cent from a dollar on, and never so few digits that two that count are lost.
 CREATE OR REPLACE TEMP MACRO dollars(usd, least_digits := 2) AS
     CASE WHEN usd < 0 THEN '-' ELSE '' END || format(

@@ -74,7 +74,7 @@ def log_failure(context: dg.HookContext) -> None:
     error = context.op_exception
     context.log.error(
         f"{context.step_key} failed in {context.job_name}: {error}. What was published before stays as it is; "
-        "mend the cause and run again: only what is missing is computed."
+        "fix the cause and run again: only what is missing is computed."
     )
 
 

@@ -5,6 +5,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── SettingsError       every mistake of a settings file at once
 │   ├── LandingMissing      a landing path that is not there
 │   ├── NotPublished        asked before anything was published
+│   ├── NothingToRebuild    a lake that has the format of this version, or none at all
 │   ├── UnknownRelation     no such table or view is published
 │   ├── UnknownAlarm        a key that names no alarm, or several
 │   ├── SeveralRequests     a key that names more than one request
@@ -29,6 +30,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── ReceiverBusy            another process receives into the folder
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
 ├── PartitionsBlocked       partitions that could not be computed, or that break their contract, are not published
+├── SourcesFailed           files that were refused, or have too many rows in quarantine
 ├── NothingReadable         `goodput connect` found nothing that could be read
 ├── QueryFailed             the database refused the SQL
 ├── RuleTestsFailed         alarms are not in the states that a user's tests expect
@@ -125,8 +127,8 @@ class UnknownAlarm(UsageError):
     def __init__(self, key: str, found: Sequence[str]) -> None:
         self.found = tuple(found)
         lines = [f"  {name}" for name in found[: self.SHOWN]]
-        said = f"{key!r} names {len(found)} alarms:" if found else f"no alarm is called {key!r}."
-        super().__init__("\n".join([said, *lines, "`goodput alarms list --all` shows them all."]))
+        first_line = f"{key!r} names {len(found)} alarms:" if found else f"no alarm is called {key!r}."
+        super().__init__("\n".join([first_line, *lines, "`goodput alarms list --all` shows them all."]))
 
 
 class FileExists(UsageError):
@@ -168,7 +170,7 @@ class TokenUnusable(UsageError):
 class SourceRefused(GoodputError):
     """One source file cannot be used as a whole; the ledger says why and the run goes on."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: object, reason: str) -> None:
         self.path = path
         self.reason = reason
         super().__init__(f"{path}: refused: {reason}")
@@ -206,10 +208,37 @@ class LakeUnreadable(GoodputError):
     """A file that the lake cannot do without is damaged."""
 
     def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
         super().__init__(
             f"{path}: cannot be read: {reason}.\n"
             "Restore the file from a backup, or name another lake with `lake` in goodput.toml or --lake."
         )
+
+
+class LakeDamaged(GoodputError):
+    """Parts of the lake are not what was written."""
+
+    def __init__(self, count: int, *, is_due: bool) -> None:
+        remedy = (
+            "the next `goodput run` makes them again" if is_due else "`goodput verify --repair` has them made again"
+        )
+        super().__init__(f"{count} part(s) of the lake are damaged: {remedy}.")
+
+
+class SourceLies(UsageError):
+    """A file that is to be forgotten still lies in the landing zone, where the next run would read it again."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        lines = [f"  {path}" for path in paths]
+        super().__init__("\n".join(["These files still lie in the landing zone; move them away first:", *lines]))
+
+
+class SourceUnknown(UsageError):
+    """No source file is called so."""
+
+    def __init__(self, names: Sequence[str], near: Sequence[str]) -> None:
+        nearest = f"; the nearest are {', '.join(near)}" if near else ""
+        super().__init__(f"no source file is called {', '.join(names)}{nearest}. `goodput sources` lists them.")
 
 
 class LakeBusy(GoodputError):
@@ -220,16 +249,16 @@ class LakeBusy(GoodputError):
 
 
 class RunCrashed(GoodputError):
-    """An error that nobody foresaw ended a run; `told` ends its message: where the traceback is, or the traceback."""
+    """An error that nobody foresaw ended a run; `traceback` ends its message: where it is kept, or the traceback."""
 
     SHOWN = 300  # characters of an error that may bring a stack trace of its own
 
-    def __init__(self, step: str, error: Exception, told: str) -> None:
-        said = next(iter(str(error).splitlines()), "")[: self.SHOWN]
+    def __init__(self, step: str, error: Exception, traceback: str) -> None:
+        first_line = next(iter(str(error).splitlines()), "")[: self.SHOWN]
         super().__init__(
-            f"the run stopped in {step} at an error that it did not expect: {type(error).__name__}: {said}\n"
+            f"the run stopped in {step} at an error that it did not expect: {type(error).__name__}: {first_line}\n"
             "What was published before is untouched and what was finished is kept: another run goes on from there.\n"
-            f"Should it stop there again, report it with the traceback{told}"
+            f"Should it stop there again, report it with the traceback{traceback}"
         )
 
 
@@ -240,7 +269,7 @@ class LakeUnwritable(GoodputError):
         reason = cause.strerror or str(cause)
         super().__init__(
             f"{path}: cannot write: {reason}.\n"
-            "Free some space or mend the permissions, then run again: what was finished is kept."
+            "Free some space or fix the permissions, then run again: what was finished is kept."
         )
 
 
@@ -250,7 +279,7 @@ class LandingUnwritable(GoodputError):
     def __init__(self, path: Path, cause: OSError) -> None:
         super().__init__(
             f"{path}: cannot write: {cause.strerror or cause}.\n"
-            "Mend the permissions, or name another folder under `landing` in goodput.toml or with --landing."
+            "Fix the permissions, or name another folder under `landing` in goodput.toml or with --landing."
         )
 
 
@@ -270,7 +299,7 @@ class OutboxUnusable(GoodputError):
     def __init__(self, path: Path, cause: object) -> None:
         super().__init__(
             f"{path}: cannot use the outbox: {cause}.\n"
-            "Free space or mend permissions. A damaged outbox may be moved away: alarms that still fire are told again."
+            "Free space or fix permissions. A damaged outbox may be moved away: alarms that still fire are sent again."
         )
 
 
@@ -369,7 +398,7 @@ class SourcesFailed(GoodputError):
                     f"{len(failed)} file(s) refused or largely in quarantine, all others are published:",
                     *lines,
                     *more,
-                    "Mend or remove them, or the settings that read them, then run again; `goodput sources --problems` "
+                    "Fix or remove them, or the settings that read them, then run again; `goodput sources --problems` "
                     "shows their rows.",
                 ]
             )
@@ -395,7 +424,7 @@ class PartitionsBlocked(GoodputError):
                     *lines,
                     *more,
                     *waits,
-                    "Mend the source that `goodput sources` names, then run again; "
+                    "Fix the source that `goodput sources` names, then run again; "
                     '`goodput query "from blocked_partitions"` lists them all.',
                 ]
             )

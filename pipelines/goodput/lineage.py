@@ -34,7 +34,7 @@ DELIVER = [
         "deliver",
         "notify",
         ("alarm_events", DATABASE),
-        "What became of each alarm that the channels of the settings were to be told.",
+        "What became of each alarm that was to be sent to the channels of the settings.",
         kinds=("sqlite", "parquet"),
         look=held_in_deliveries,
     )

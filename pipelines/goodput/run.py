@@ -1,4 +1,4 @@
-"""One run of the pipeline in this process: ingest, every node of the plan, publish, judge the alarms, tell of them."""
+"""One run of the pipeline in this process: ingest, every node of the plan, publish, judge the alarms, send them."""
 
 import os
 from collections.abc import Collection
@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 
 from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
-from goodput.errors import PartitionsBlocked
+from goodput.conform.remake import remake
+from goodput.errors import LakeUnreadable, PartitionsBlocked
 from goodput.measure.gates import gate_rows
 from goodput.nodes import NODES
 from goodput.plumbing import graph
 from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.catalog import Part
 from goodput.plumbing.database import publish
 from goodput.plumbing.garbage import delete_replaced, note_replaced
 from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label, is_hour
@@ -19,6 +21,7 @@ from goodput.plumbing.node import Context, Node
 from goodput.plumbing.pandas_apart import leave_pandas_out
 from goodput.plumbing.plan import Outcome, execute, in_order
 from goodput.plumbing.settled import Settled
+from goodput.plumbing.verify import Damage, damages, parts_of
 from goodput.plumbing.workspace import Workspace
 
 
@@ -26,8 +29,9 @@ from goodput.plumbing.workspace import Workspace
 class Ran:
     """What a run did."""
 
-    ingested: Ingested
+    ingested: Ingested = field(default_factory=Ingested)
     outcomes: list[Outcome] = field(default_factory=list)
+    remade: list[Damage] = field(default_factory=list)  # parts of the lake that were damaged and are made again
     changed: bool = False  # whether anything new was published
     undelivered: str = ""  # why alarms could not be delivered
 
@@ -48,8 +52,8 @@ def run(
     lake = workspace.lake
     lake.open()
     with lake.lock():
-        ran = Ran(ingest_sources(workspace))
-        _compute(workspace, ran, _hours(since, until))
+        ran = Ran()
+        _bring_up_to_date(workspace, ran, _hours(since, until))
         measured = publish_database(workspace)
         judge_alarms(workspace)
         ran.changed = publish_database(workspace) or measured
@@ -130,6 +134,42 @@ def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
             finished.append(node)
     settled.remember(finished)
     graph.remember(parsed)
+
+
+def _bring_up_to_date(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
+    """Ingest and compute, and once more where parts of the lake turn out to be damaged and can be made again."""
+    try:
+        _ingest_and_compute(workspace, ran, forced)
+        suspects = _read_by_blocked(workspace, ran)
+    except LakeUnreadable as error:
+        suspects = [(table, part) for table, part in parts_of(workspace.lake) if part.path == error.path]
+        if not suspects:
+            raise
+    done = remake(workspace.lake, damages(suspects, by_content=True))
+    note_replaced(workspace.lake, done.removed)
+    ran.remade = done.due
+    if done.due:
+        _ingest_and_compute(workspace, ran, forced)
+
+
+def _ingest_and_compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
+    ran.ingested.add(ingest_sources(workspace))
+    _compute(workspace, ran, forced)
+
+
+def _read_by_blocked(workspace: Workspace, ran: Ran) -> list[tuple[str, Part]]:
+    """Parts that partitions are made from whose computation broke, with their tables."""
+    context = Context(workspace.lake, workspace.settings)
+    found = {
+        (table, part)
+        for outcome in ran.outcomes
+        for blocked in outcome.blocked
+        if blocked.blocked_by is None and not blocked.inputs  # an audit's verdict stands
+        for table in outcome.node.inputs
+        for name in outcome.node.input_partitions(context, table, blocked.partition)
+        for part in workspace.lake.catalog[table].parts.get(name, ())
+    }
+    return sorted(found)
 
 
 def _report(workspace: Workspace, ran: Ran) -> None:

@@ -30,11 +30,16 @@ SELECT
     coalesce(l.lookups, 0) AS lookups,
     l.input_tokens::BIGINT AS input_tokens,
     l.cached_input_tokens::BIGINT AS cached_input_tokens,
-    ratio(l.cached_input_tokens, l.input_tokens) AS hit_ratio,
+    ratio(l.cached_input_tokens, l.input_tokens) AS attempts_hit_ratio,
     round(c.queried_tokens)::BIGINT AS engine_queried_tokens,
     round(c.hit_tokens)::BIGINT AS engine_hit_tokens,
     c.hit_ratio AS engine_hit_ratio,
-    ratio(l.cached_input_tokens, l.input_tokens) - c.hit_ratio AS reconciliation_gap,
+    -- attempts are those that somebody traced with their cached tokens; the counters have seen every lookup
+    coalesce(engine_hit_ratio, attempts_hit_ratio) AS hit_ratio,
+    CASE WHEN engine_hit_ratio IS NOT NULL THEN 'counters' WHEN attempts_hit_ratio IS NOT NULL THEN 'attempts' END AS hit_ratio_from,
+    CASE WHEN engine_hit_ratio IS NOT NULL THEN coalesce(engine_queried_tokens, l.input_tokens) ELSE l.input_tokens END::BIGINT
+        AS looked_up_tokens,
+    attempts_hit_ratio - engine_hit_ratio AS reconciliation_gap,
     l.q_hit[1] AS p50_ttft_hit_s, l.q_hit[2] AS p95_ttft_hit_s, coalesce(l.n_ttft_hit, 0) AS n_ttft_hit,
     l.q_miss[1] AS p50_ttft_miss_s, l.q_miss[2] AS p95_ttft_miss_s, coalesce(l.n_ttft_miss, 0) AS n_ttft_miss
 FROM replica_grid AS r

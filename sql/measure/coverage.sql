@@ -1,12 +1,20 @@
 -- description: How many of the requests that an engine counted have been seen as attempts, by replica and hour (docs/semantics.md#coverage)
 -- grain: window_start, replica
 -- reads: attempts, replica_samples
-WITH counters AS (
+WITH live AS (
+    SELECT
+        sampled_ns // 3600000000000 AS epoch_hour, replica,
+        list(DISTINCT pool) AS pools, list(DISTINCT model) AS models
+    FROM replica_samples
+    WHERE layer = 'engine'
+    GROUP BY ALL
+),
+counters AS (
     -- each reading of a replica's counts of requests, by the counter and why they ended
     SELECT replica, metric AS counter, sampled_ns, reason, increase, interval_s
     FROM replica_samples
     WHERE metric IN ('finished_requests', 'http_requests') AND increase IS NOT NULL AND interval_s IS NOT NULL
-        AND (layer = 'engine' OR layer = 'process' AND replica IN (SELECT replica FROM replica_samples WHERE layer = 'engine'))
+        AND (layer = 'engine' OR layer = 'process' AND (replica, sampled_ns // 3600000000000) IN (SELECT (replica, epoch_hour) FROM live))
 ),
 -- the counter that counted the most misses the fewest: an engine's own may leave out what its client gave up
 best AS (
@@ -53,12 +61,12 @@ seen AS (
 -- when it sends its headers, before the first token
 comparable AS (
     SELECT
-        replica, engine_seen, outcome,
-        CASE WHEN (streamed OR first_token_ns IS NOT NULL)
-                AND replica IN (SELECT replica FROM readings WHERE counter = 'http_requests')
-            THEN started_ns ELSE ended_ns END AS counted_ns
-    FROM attempts
-    WHERE ended_ns IS NOT NULL AND replica IN (SELECT replica FROM readings)
+        a.replica, r.counter, a.engine_seen, a.outcome,
+        CASE WHEN r.counter = 'http_requests' AND coalesce(a.streamed, a.first_token_ns IS NOT NULL)
+            THEN a.started_ns ELSE a.ended_ns END AS counted_ns
+    FROM attempts AS a
+    JOIN (SELECT DISTINCT replica, counter FROM readings) AS r USING (replica)
+    WHERE a.ended_ns IS NOT NULL
 ),
 compared AS (
     SELECT
@@ -67,16 +75,8 @@ compared AS (
         -- of a caller's attempts that failed, only a server's count of all that was sent to it is sure to have them
         count(*) FILTER (WHERE engine_seen OR r.counter = 'http_requests' OR outcome = 'ok') AS attempts_observed
     FROM comparable AS a
-    ASOF JOIN readings AS r ON r.replica = a.replica AND r.sampled_ns >= a.counted_ns
+    ASOF JOIN readings AS r ON r.replica = a.replica AND r.counter = a.counter AND r.sampled_ns >= a.counted_ns
     WHERE a.counted_ns > r.since_ns
-    GROUP BY ALL
-),
-live AS (
-    SELECT
-        sampled_ns // 3600000000000 AS epoch_hour, replica,
-        list(DISTINCT pool) AS pools, list(DISTINCT model) AS models
-    FROM replica_samples
-    WHERE layer = 'engine'
     GROUP BY ALL
 ),
 counted AS (
@@ -121,7 +121,7 @@ unplaced AS (
         count(*) FILTER (WHERE outcome IN ('ok', 'cancelled', 'timeout') OR http_status = 200) AS sent
     FROM attempts
     WHERE ended_ns IS NOT NULL AND NOT coalesce(engine_seen, false)
-        AND (replica IS NULL OR replica NOT IN (SELECT replica FROM replica_samples WHERE layer = 'engine'))
+        AND (replica IS NULL OR (replica, ended_ns // 3600000000000) NOT IN (SELECT (replica, epoch_hour) FROM live))
     GROUP BY ALL
 ),
 missing AS (

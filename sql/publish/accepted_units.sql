@@ -8,9 +8,11 @@ SELECT
     coalesce(w.unit_label, 'request') AS unit_label,
     g.offered, g.accepted,
     g.goodput_rps * 3600 AS accepted_per_hour,
-    g.goodput_ratio,
+    g.goodput_ci_low_rps * 3600 AS accepted_per_hour_ci_low,
+    g.goodput_ci_high_rps * 3600 AS accepted_per_hour_ci_high,
+    g.goodput_ratio, g.goodput_ratio_ci_low, g.goodput_ratio_ci_high,
     g.definition,
-    g.cost_usd, g.direct_cost_usd, g.cost_per_accepted_usd,
+    g.cost_usd, g.direct_cost_usd, g.cost_per_accepted_usd, g.cost_per_accepted_ci_low_usd, g.cost_per_accepted_ci_high_usd,
     g.partial
 FROM goodput AS g
 LEFT JOIN (SELECT DISTINCT workload, unit, unit_label FROM workloads) AS w USING (workload)

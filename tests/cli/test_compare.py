@@ -605,7 +605,7 @@ def test_a_table_for_people(compare: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "expected"),
     [
         (("A", "B"), "Name two sides"),
         (("--by", "route", "A"), "Name two sides"),
@@ -622,7 +622,7 @@ def test_a_table_for_people(compare: Run) -> None:
         (("--by", "route", "A", "B", "--since", "2026-11-20T10", "--until", "2026-11-20T09"), "nothing lies between"),
     ],
 )
-def test_what_cannot_be_compared_is_said(compare: Run, asked: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_compared_is_refused(compare: Run, asked: tuple[str, ...], expected: str) -> None:
     failed = compare(WORKED, *asked)
     assert failed.returncode == 2
-    assert said in failed.stderr
+    assert expected in failed.stderr

@@ -18,8 +18,8 @@ GOLDEN = Path(__file__).parent / "golden"
 
 @pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.txt")), ids=lambda path: path.stem)
 def test_each_verdict_is_explained_word_for_word(goodput: Run, golden: Path) -> None:
-    said = goodput("explain", golden.stem).stdout
-    assert [line.rstrip() for line in said.splitlines()] == golden.read_text().splitlines()
+    printed = goodput("explain", golden.stem).stdout
+    assert [line.rstrip() for line in printed.splitlines()] == golden.read_text().splitlines()
 
 
 def test_there_is_a_golden_text_for_every_verdict() -> None:
@@ -65,16 +65,16 @@ def test_an_unknown_key_ends_with_1(goodput: Run) -> None:
 
 
 def test_json_carries_what_the_text_says(goodput: Run) -> None:
-    told = json.loads(goodput("explain", "req-accepted", "--format", "json").stdout)
-    assert told["verdict"] == "accepted"
-    assert told["gates"][3] == {
+    printed = json.loads(goodput("explain", "req-accepted", "--format", "json").stdout)
+    assert printed["verdict"] == "accepted"
+    assert printed["gates"][3] == {
         "gate": "tpot",
         "measured": 0.04,
         "bound": 0.05,
         "result": "pass",
         "decided": False,
     }
-    [tried] = told["attempts"]
+    [tried] = printed["attempts"]
     assert [record["layer"] for record in tried["records"]] == ["client", "gateway", "engine"]
     assert tried["records"][0]["path"] == "spans.jsonl"
     assert (tried["records"][0]["line"], tried["records"][0]["position"]) == (7, 2)
@@ -88,14 +88,14 @@ def test_json_carries_what_the_text_says(goodput: Run) -> None:
         "others": [{"layer": "client", "value": 100, "place": "spans.jsonl:7 #2"}],
     }
     assert facts["replica"]["others"] == [{"layer": "gateway", "value": "10.0.0.7", "place": "spans.jsonl:3 #1"}]
-    assert [label["state"] for label in told["labels"]] == ["superseded", "current", "withdrawn"]
+    assert [label["state"] for label in printed["labels"]] == ["superseded", "current", "withdrawn"]
 
 
 def test_what_telemetry_says_cannot_steer_the_terminal(goodput: Run) -> None:
-    said = goodput("explain", "[red]evil\x1b[2J").stdout
-    assert said.startswith("ungated: no workload of the settings selects it, so no gate judged the answer")
-    assert "request  [red]evil\\x1b[2J, workload unassigned" in said
-    assert "\x1b" not in said
+    printed = goodput("explain", "[red]evil\x1b[2J").stdout
+    assert printed.startswith("ungated: no workload of the settings selects it, so no gate judged the answer")
+    assert "request  [red]evil\\x1b[2J, workload unassigned" in printed
+    assert "\x1b" not in printed
 
 
 def test_a_gate_between_tokens_points_to_the_window_where_no_request_has_it() -> None:
@@ -105,9 +105,9 @@ def test_a_gate_between_tokens_points_to_the_window_where_no_request_has_it() ->
     }
     for bounds, points in (({"itl_p95": 0.05}, True), ({"ttft": 0.5}, False)):
         record = RequestRecord(request, bounds, frozenset(), [], {}, [])
-        said = headline(record, gates(record))
-        assert said.startswith(f"unevaluable: no source measured {next(iter(bounds))}, for which a bound is set")
-        assert ("itl_s in relation replica_histograms" in said) == points
+        printed = headline(record, gates(record))
+        assert printed.startswith(f"unevaluable: no source measured {next(iter(bounds))}, for which a bound is set")
+        assert ("itl_s in relation replica_histograms" in printed) == points
 
 
 def test_a_gate_that_passes_unmeasured_decides_nothing() -> None:

@@ -89,15 +89,15 @@ def test_requests_that_no_workload_selects_are_named_and_cost_apart(
     (tmp_path / "goodput.toml").write_text(selecting + 'model = "model"\n')
     run_at(tmp_path / "goodput.toml")
     print_headline(tmp_path / "goodput.toml", None)
-    said = capsys.readouterr().out
+    out = capsys.readouterr().out
     # one accepted, two ungated, one failed: it stays failed
-    assert next(line.split() for line in said.splitlines() if line.startswith("all"))[:4] == ["all", "4", "25.0", "%"]
-    assert [line.split()[:2] for line in said.splitlines() if line.startswith(("ungated", "failed"))] == [
+    assert next(line.split() for line in out.splitlines() if line.startswith("all"))[:4] == ["all", "4", "25.0", "%"]
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith(("ungated", "failed"))] == [
         ["ungated", "$20.00"],
         ["failed", "$10.00"],
     ]
-    assert "2 request(s) match no workload of the settings" in said
-    assert "(2 of model gpt-x, route main)" in said
+    assert "2 request(s) match no workload of the settings" in out
+    assert "(2 of model gpt-x, route main)" in out
 
 
 def test_replicas_that_only_records_and_only_metrics_show_are_named(

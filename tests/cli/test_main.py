@@ -121,18 +121,18 @@ def _raising(error: BaseException) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize(
-    ("read", "quarantined", "said"),
+    ("read", "quarantined", "expected"),
     [(0, 0, "No file lies in {landing}: "), (1, 3, "3 row(s) in quarantine; `goodput sources --problems`"), (1, 0, "")],
 )
 def test_a_run_says_what_to_look_at(  # noqa: PLR0917
-    goodput: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int, quarantined: int, said: str
+    goodput: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int, quarantined: int, expected: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
     monkeypatch.setattr("goodput.run.run", lambda *_: Ran(Ingested(read, rows_quarantined=quarantined)))
     monkeypatch.setattr("goodput.cli.run.print_headline", lambda *_, **__: None)
-    told = goodput("run", ask=False).stderr.partition("goodput.duckdb\n")[2]
-    assert told.startswith(said.format(landing=tmp_path / "landing"))
-    assert bool(told) == bool(said)
+    remedy = goodput("run", ask=False).stderr.partition("goodput.duckdb\n")[2]
+    assert remedy.startswith(expected.format(landing=tmp_path / "landing"))
+    assert bool(remedy) == bool(expected)
 
 
 def test_a_run_names_the_step_that_failed(goodput: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def test_the_row_cap_of_a_table_is_said(goodput: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "said"),
+    ("sql", "expected"),
     [
         ("select nosuch from requests", 'Referenced column "nosuch" not found'),
         ("selec 1", "syntax error"),
@@ -148,10 +148,10 @@ def test_the_row_cap_of_a_table_is_said(goodput: Run) -> None:
         ("", "There is no SQL in this question."),
     ],
 )
-def test_a_refused_question_says_why_and_ends_with_1(goodput: Run, sql: str, said: str) -> None:
+def test_a_refused_question_says_why_and_ends_with_1(goodput: Run, sql: str, expected: str) -> None:
     failed = goodput("query", sql)
     assert failed.returncode == 1
-    assert said in failed.stderr
+    assert expected in failed.stderr
     assert "`goodput tables` lists the relations" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert failed.stdout == ""

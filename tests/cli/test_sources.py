@@ -152,9 +152,9 @@ def test_what_is_not_used_is_listed_once(goodput: Run, tmp_path: Path) -> None:
             connection.execute(f'CREATE TABLE "{name}" AS FROM given')
     metrics = ["Metrics that no dialect knows:", "metric         readings  sources", "novel_seconds        12        3"]
     labels = ["Labels that judge no request:", "judge      span   several_requests       2"]
-    for asked, told in ((["sources"], metrics), (["sources", "--problems"], [*metrics, *labels])):
+    for asked, expected in ((["sources"], metrics), (["sources", "--problems"], [*metrics, *labels])):
         lines = [line.rstrip() for line in goodput(*asked, "--lake", str(lake), ask=False).stdout.splitlines()]
-        assert set(told) <= set(lines)
+        assert set(expected) <= set(lines)
         assert ("Labels that judge no request:" in lines) == ("--problems" in asked)
 
 

@@ -210,6 +210,21 @@ def test_openinference_without_a_flag_and_a_first_token_says_nothing_of_streamin
     assert read(tmp_path, span("ChatCompletion", OPENINFERENCE)).record["streamed"] is None
 
 
+@pytest.mark.parametrize(
+    ("status", "tokens"),
+    [
+        ({"code": 1}, [None, None]),  # AutoGen asks for no usage of streams and writes 0: no prompt has no token
+        ({"code": 2, "message": "refused"}, [0, 0]),
+    ],
+)
+def test_an_answer_without_a_token_was_not_counted(
+    tmp_path: Path, status: dict[str, object], tokens: list[int]
+) -> None:
+    nothing = {**OPENINFERENCE, "llm.token_count.prompt": 0, "llm.token_count.completion": 0}
+    record = read(tmp_path, span("OpenAIChatCompletionClient.create_stream", nothing, status=status)).record
+    assert [record["input_tokens"], record["output_tokens"]] == tokens
+
+
 def test_a_stream_that_outlives_its_span_has_no_end(tmp_path: Path) -> None:
     stream = {key: value for key, value in OPENINFERENCE.items() if key != "output.value"}
     answered = {**stream, "llm.finish_reason": "stop", "llm.token_count.completion": 23}

@@ -207,7 +207,17 @@ def test_the_span_of_sglangs_gateway(tmp_path: Path, said: Row, outcome: str | N
     assert columns(reading.record, list(expected)) == expected
 
 
-@pytest.mark.parametrize("uri", ["/v1/models", "/health", "/v1/embeddings"])
-def test_trap_30_other_requests_to_sglangs_gateway_are_left_out(tmp_path: Path, uri: str) -> None:
-    reading = read_scope(tmp_path, "smg", span("http_request", {**ROUTED, "uri": uri}))
+def test_sglangs_gateway_ends_its_span_with_the_answer_since_it_names_a_path(tmp_path: Path) -> None:
+    """Version 1.13: `latency` of a stream is still that of its headers, 133 ms; the span lasts as the answer does."""
+    told = {"path" if key == "uri" else key: value for key, value in ROUTED.items()}
+    reading = read_scope(tmp_path, "smg", span("http_request", told, kind="internal", events=sent("w1:80")))
+    expected = {"outcome": "unknown", "e2e_s": None, "started_ns": START_NS, "ended_ns": START_NS + 2_000_000_000}
+    assert columns(reading.record, list(expected)) == expected
+
+
+@pytest.mark.parametrize("name", ["uri", "path"])
+@pytest.mark.parametrize("path", ["/v1/models", "/health", "/v1/embeddings"])
+def test_trap_30_other_requests_to_sglangs_gateway_are_left_out(tmp_path: Path, name: str, path: str) -> None:
+    told = {key: value for key, value in ROUTED.items() if key != "uri"}
+    reading = read_scope(tmp_path, "smg", span("http_request", {**told, name: path}))
     assert reading.ignored == {"http_not_generating": 1}

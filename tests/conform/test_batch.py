@@ -116,7 +116,7 @@ def test_a_source_that_is_refused_half_way_leaves_nothing(config: Path, monkeypa
                 raise SourceRefused(self.path, "breaks off")
             yield block
 
-    monkeypatch.setattr(OtlpReading, "path", property(lambda self: self._reader._path), raising=False)
+    monkeypatch.setattr(OtlpReading, "path", property(lambda self: self._reader._path.path), raising=False)
     monkeypatch.setattr(OtlpReading, "__iter__", breaking_off)
     backwards = span(said=CHAT, endTimeUnixNano=str(START_NS - 1))
     put(config.parent / "landing/a.jsonl", *(spans_line(chat(n)) for n in range(1, 3)))

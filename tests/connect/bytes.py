@@ -51,12 +51,12 @@ def scoped(scope: str, version: str, *spans: Row, resource: Mapping[str, object]
     return json.dumps({"resourceSpans": [whole]})
 
 
-def call(number: int, said: Mapping[str, object], name: str = "chat m", **given: object) -> Row:
+def call(number: int, attributes: Mapping[str, object], name: str = "chat m", **given: object) -> Row:
     """A span of its own trace, a second after the one before."""
     begin = START_NS + number * 10**9
     return span(
         name,
-        said,
+        attributes,
         **{
             "traceId": f"{number + 1:032x}",
             "spanId": f"{number + 1:016x}",

@@ -53,7 +53,7 @@ def test_settings_that_are_there_are_used(goodput: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         (None, "0 files of 0 looked at"),  # an empty folder
         (b"\x00\x01\xfe\xff" * 5000, "neither OTLP nor any format"),
@@ -63,14 +63,14 @@ def test_settings_that_are_there_are_used(goodput: Run, tmp_path: Path) -> None:
     ],
     ids=["empty folder", "binary", "damaged gzip", "empty file", "huge line"],
 )
-def test_nothing_readable_ends_with_1(goodput: Run, tmp_path: Path, content: bytes | None, said: str) -> None:
+def test_nothing_readable_ends_with_1(goodput: Run, tmp_path: Path, content: bytes | None, expected: str) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "goodput.toml").write_text("[limits]\nmax_line_bytes = 1000\n[receive]\nmax_body_bytes = 1000\n")
     if content is not None:
         (tmp_path / "in/file").write_bytes(content)
     ended = goodput("connect", "in")
     assert ended.returncode == 1
-    assert said in ended.stdout
+    assert expected in ended.stdout
     assert "in: nothing in it can be read." in ended.stderr
 
 
@@ -90,9 +90,9 @@ def test_what_is_not_there_is_bad_usage(goodput: Run) -> None:
 
 def test_names_cannot_steer_the_terminal(goodput: Run, tmp_path: Path) -> None:
     hostile = "\x1b]0;owned\x07\x9b2J"
-    said = {f"llm.{hostile}tokens": 1, "session_id": "x", f"{hostile}.user.id": "x"}
+    attributes = {f"llm.{hostile}tokens": 1, "session_id": "x", f"{hostile}.user.id": "x"}
     known = call(1, {**CHAT, "gen_ai.request.model": f"m{hostile}", f"{hostile}.session_id": "x"})
-    write(tmp_path / "in/a.jsonl", scoped(f"s{hostile}", hostile, call(0, said, name=f"n{hostile}"), known))
+    write(tmp_path / "in/a.jsonl", scoped(f"s{hostile}", hostile, call(0, attributes, name=f"n{hostile}"), known))
     write(tmp_path / f"in/{hostile[:2]}.jsonl", json.dumps({hostile: 1}))
     ended = goodput("connect", "in")
     assert ended.returncode == 0
@@ -167,7 +167,7 @@ def test_addresses_inside_are_refused_unless_they_are_allowed(goodput: Run, serv
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "said"),
+    ("status", "headers", "expected"),
     [
         (404, None, "answered 404"),
         (302, {"Location": "http://127.0.0.1:1/"}, "answered 302 (redirects are not followed: give the final url)"),
@@ -176,16 +176,16 @@ def test_addresses_inside_are_refused_unless_they_are_allowed(goodput: Run, serv
         (200, {}, "answers more than 20 bytes"),
     ],
 )
-def test_an_answer_that_is_none_is_told(  # noqa: PLR0917
+def test_an_answer_that_is_none_is_refused(  # noqa: PLR0917
     goodput: Run,
     served: Callable[..., str],
     monkeypatch: pytest.MonkeyPatch,
     status: int,
     headers: dict[str, str] | None,
-    said: str,
+    expected: str,
 ) -> None:
     monkeypatch.setattr(fetch, "LIMITS", Timeouts(0.3, 0.3))
     monkeypatch.setattr(fetch, "MAX_BYTES", 20 if headers == {} else 2000)
     ended = goodput("connect", "--allow-private", served(b"x" * 30, status, headers))
     assert ended.returncode == 2
-    assert said in ended.stderr
+    assert expected in ended.stderr

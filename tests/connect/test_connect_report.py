@@ -66,8 +66,8 @@ def test_what_is_missing_has_its_reason(tmp_path: Path) -> None:
 
 def test_what_lies_beside_is_listed_or_its_absence_explained(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", scoped("x", "1", *FOUR))
-    said: dict[str, object] = {"gen_ai.evaluation.name": "e", "gen_ai.evaluation.score.value": 1.0}
-    write(tmp_path / "b.jsonl", logs_line(log({**said, "gen_ai.response.id": "r0"}), log({}, eventName="other")))
+    columns: dict[str, object] = {"gen_ai.evaluation.name": "e", "gen_ai.evaluation.score.value": 1.0}
+    write(tmp_path / "b.jsonl", logs_line(log({**columns, "gen_ai.response.id": "r0"}), log({}, eventName="other")))
     write(tmp_path / "vllm-0/1795165200.prom", "vllm:num_requests_running 3", "acme_depth 1", 'acme_s_bucket{le="1"} 2',
           "acme_s_count 2", "acme_s_sum 1")  # fmt: skip
     found = looked_at(tmp_path)
@@ -161,7 +161,7 @@ def test_spans_that_count_as_tries_are_proposed_as_no_calls(tmp_path: Path) -> N
     assert not looked_at(tmp_path).calls
 
 
-def test_agents_and_spans_around_calls_that_are_read_are_told_apart(tmp_path: Path) -> None:
+def test_agents_and_spans_around_calls_that_are_read_are_separated(tmp_path: Path) -> None:
     read_ = call(0, {**CHAT, **USAGE}, parentSpanId="f" * 16)
     around = call(0, {"ai.prompt": "x"}, name="ai.wrap", spanId="f" * 16)
     agent = call(5, {"gen_ai.operation.name": "invoke_agent", "gen_ai.request.model": "m"}, name="invoke_agent x")

@@ -88,7 +88,17 @@ class Evidence:
             at = int(call.first_ns) / 1e9
             instants = self._instants[call.rid].items()
             return {key for key, values in instants if any(abs(value - at) < _CLOCK_S for value in values)}
+        if column == "replica":
+            return self._naming(call)
         return self._equal_to(call, getattr(call, column))
+
+    def _naming(self, call: Line) -> set[str]:
+        """Keys that hold the host's address, by itself or in a URL, or its port."""
+        if call.replica is None:
+            return set()
+        port = int(call.replica.rpartition(":")[2])
+        facts = self._facts[call.rid].items()
+        return {key for key, values in facts if any(v == port or call.replica in str(v) for v in values)}
 
     def _equal_to(self, call: Line, true: Any) -> set[str]:
         facts = self._facts[call.rid].items()

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from collect.test_cost_dialects import CHARGE, as_csv
 from declared import bills, source
 from goodput.plumbing.workspace import Workspace
 from published import RESTATED, ask, run_at, table
@@ -165,3 +166,43 @@ def test_days_without_telemetry_are_outside_and_days_between_are_unattributed(tm
     assert by_day[12] == pytest.approx(10)
     assert by_day[10] == pytest.approx(11 * 10 / 24)
     assert by_day[14] == pytest.approx(12 * 10 / 24)
+
+
+def test_content_that_comes_back_to_its_path_counts_again(tmp_path: Path) -> None:
+    """24 USD for a day are overwritten with 48, and that is taken back: 1 USD an hour, as before."""
+    day = {
+        "id": "a",
+        "from": "2026-11-20T00:00:00Z",
+        "until": "2026-11-21T00:00:00Z",
+        "currency": "USD",
+        "pool": "chat",
+    }
+    first, wrong = ({"gpu-1.jsonl": lines({**day, "amount": usd})} for usd in (24.0, 48.0))
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    spent = "SELECT sum(usd) FROM waste WHERE slice = 'overall' AND window_s = 86400"
+    for number, (steps, usd) in enumerate((([first], 24), ([first, wrong], 48), ([first, wrong, first], 24))):
+        at = settle(tmp_path / str(number), [("", telemetry), *(("", step) for step in steps)])
+        assert ask(at, spent).item() == pytest.approx(usd)
+    at = settle(tmp_path / "2", [("", {"calls-21.csv": calls(random.Random(2), 21)})])  # unlike a run with nothing new
+    assert ask(at, "SELECT amount_usd FROM cost_records").rows() == [(24.0,)]
+
+
+def test_exports_that_charge_for_other_resources_displace_each_other_with_a_warning(tmp_path: Path) -> None:
+    """Of 30 and 12 USD of two teams' files of one account and day the 30 with more lines count; the 12 are named."""
+    chat = [{**CHARGE, "ResourceId": name, "EffectiveCost": "10"} for name in ("i-1", "i-2", "i-3")]
+    code = [{**CHARGE, "ResourceId": name, "EffectiveCost": "6"} for name in ("i-8", "i-9")]
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    bills = {"chat-focus.csv": as_csv(*chat), "code-focus.csv": as_csv(*code)}
+    at = settle(tmp_path / "two", [("", {**telemetry, **bills})])
+    warned = "SELECT subject, affected, total, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 30
+    assert ask(at, warned).rows() == [("code-focus.csv", 2, 2, 12.0)]
+    restated = [{**charge, "EffectiveCost": "11"} for charge in chat]
+    at = settle(
+        tmp_path / "one", [("", telemetry | {f"{n}.csv": as_csv(*of) for n, of in (("1", chat), ("2", restated))})]
+    )
+    assert ask(at, warned).rows() == []
+    parts = {"focus-part-1.csv": bills["chat-focus.csv"], "focus-part-2.csv": bills["code-focus.csv"]}
+    at = settle(tmp_path / "parts", [("", {**telemetry, **parts})])
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 42
+    assert ask(at, warned).rows() == []

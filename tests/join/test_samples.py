@@ -74,6 +74,16 @@ def increases(rows: Sequence[Row], **given: Any) -> list[float | None]:
     return [row["increase"] for row in sampled(rows, **given)]
 
 
+def test_a_gauge_covers_no_interval() -> None:
+    rows = [
+        reading(0, 5, kind="gauge"),
+        reading(10, 6, kind="gauge"),
+        reading(0, 5, series="t"),
+        reading(10, 8, series="t"),
+    ]
+    assert [row["interval_s"] for row in sampled(rows)] == [None, None, None, 10.0]
+
+
 @pytest.mark.parametrize(
     ("rows", "told"),
     [

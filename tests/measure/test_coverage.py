@@ -112,9 +112,23 @@ def test_a_web_server_counts_a_stream_when_it_begins() -> None:
     http = {"layer": "process", "metric": "http_requests", "series_id": "http", "reason": "2xx"}
     samples = [sample(0, None, None, **http), sample(100, 2, **http), sample(50, None, None)]
     streams = [attempt(end, started_ns=at_ns(begin), streamed=True) for begin, end in ((10, 20), (98, 103))]
-    whole = attempt(104, started_ns=at_ns(97), streamed=False)
+    whole = attempt(104, started_ns=at_ns(97), streamed=False, first_token_ns=at_ns(104))
     row = coverage([*streams, whole], samples)[0, "r"]
     assert (row["attempts_compared"], row["requests_unobserved"]) == (2, 0)
+
+
+def test_an_hour_has_the_same_coverage_alone_and_beside_others() -> None:
+    """In the first hour a client's call goes to q, which metrics show in the second alone: it is placed nowhere.
+
+    In the second r's web server counts the most, in the first its engine: a stream is counted there when it ends.
+    """
+    samples = [sample(200, 3), served(4000, 9), sample(4100, 0, replica="q")]
+    attempts = [attempt(150, "q", engine_seen=False, outcome="ok")]
+    attempts.append(attempt(190, started_ns=at_ns(90), streamed=True, first_token_ns=at_ns(120)))
+    own = [row for row in samples if row["sampled_ns"] < at_ns(3600)]
+    alone, beside = (coverage(attempts, of)[0, "r"] for of in (own, samples))
+    assert (alone["attempts_compared"], alone["requests_unobserved"]) == (1, 1)
+    assert alone == beside
 
 
 def test_a_callers_stream_that_broke_after_its_headers_is_not_unobserved() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import t as student
 
 from goodput.settings.model import Quality, Settings, Workload
 from river import Row, judged, row_of, windows
@@ -146,7 +147,7 @@ def test_a_total_is_surer_than_its_parts_and_as_sure_as_the_sample_of_all(tmp_pa
     overall = row_of(windows(tmp_path, rows, Settings(workloads={"a": GATED, "b": GATED})))
     variance = sum(n**2 * 0.9 * 0.1 / (m - 1) * (1 - m / n) for m, n in ((40, 80), (30, 60)))
     worth = 140**2 * 0.9 * 0.1 / variance
-    per_draw = 1.959963984540054**2 / worth
+    per_draw = student.ppf(0.975, 39 + 29) ** 2 / worth
     low, high = np.sort(np.roots([1 + per_draw, -(1.8 + per_draw), 0.81]).real)
     arms = [
         (n * 0.9 - n * bound[0], n * bound[1] - n * 0.9)
@@ -154,8 +155,8 @@ def test_a_total_is_surer_than_its_parts_and_as_sure_as_the_sample_of_all(tmp_pa
         for bound in [wilson(round(0.9 * m), m, n)]
     ]
     below, above = (float(np.hypot(*pair)) for pair in zip(*arms, strict=True))
-    assert overall["goodput_ci_low_rps"] * WINDOW_S == pytest.approx(min(126 - below, 140 * low))
-    assert overall["goodput_ci_high_rps"] * WINDOW_S == pytest.approx(max(126 + above, 140 * high))
+    assert overall["goodput_ci_low_rps"] * WINDOW_S == pytest.approx(min(126 - below, 140 * low), rel=1e-5)
+    assert overall["goodput_ci_high_rps"] * WINDOW_S == pytest.approx(max(126 + above, 140 * high), rel=1e-5)
 
 
 def test_what_has_no_label_adds_all_that_may_pass_to_the_interval_of_a_total(tmp_path: Path) -> None:

@@ -326,6 +326,42 @@ def test_what_no_label_shows_may_have_failed(tmp_path: Any, sampling: Literal["r
     assert row["goodput_ratio_ci_low"] == pytest.approx(max(0, known))
     # nobody knows what an accepted one costs where nothing estimates them
     assert (row["cost_per_accepted_usd"] is None) == (sampling == "none")
+    assert row["no_cost_interval"] == ("labels_not_drawn" if sampling == "none" else None)
+    # without a label none may be accepted: a lower end alone
+    assert row["cost_per_accepted_ci_high_usd"] is None
+
+
+def test_an_accepted_one_costs_more_or_less_as_windows_vary(tmp_path: Any) -> None:
+    rows = [row for window, slow in ((0, 30), (2, 0), (4, 60)) for row in load(window, 600, slow=slow)]
+    row = frontier(tmp_path, rows, cost_usd=4.8).to_dicts()[0]
+    # 570, 600 and 540 accepted for $4.80 each
+    price = 14.4 / 1710
+    squares = sum((4.8 - price * accepted) ** 2 for accepted in (570, 600, 540))
+    half = 4.302653 * (3 / 2 * squares) ** 0.5 / 1710
+    found = [row[f"cost_per_accepted{end}_usd"] for end in ("_ci_low", "", "_ci_high")]
+    assert found == pytest.approx([price - half, price, price + half])
+    assert (row["no_interval"], row["no_cost_interval"]) == (None, None)
+
+
+def test_a_load_of_one_window_says_why_its_price_has_no_interval(tmp_path: Any) -> None:
+    row = frontier(tmp_path, load(0, 600, slow=3), cost_usd=4.8).to_dicts()[0]
+    assert (row["cost_per_accepted_ci_low_usd"], row["cost_per_accepted_ci_high_usd"]) == (None, None)
+    assert row["cost_per_accepted_usd"] == pytest.approx(4.8 / 597)
+    assert (row["no_interval"], row["no_cost_interval"]) == ("single_windows", "single_window")
+    unpriced = frontier(tmp_path, load(0, 600, slow=3)).to_dicts()[0]
+    assert (unpriced["cost_per_accepted_usd"], unpriced["no_cost_interval"]) == (None, "cost_unknown")
+
+
+def test_labels_of_one_window_price_the_windows_of_its_load(tmp_path: Any) -> None:
+    gated = Settings(workloads={"qa": Workload(quality=Quality())})
+    verdicts = [("accepted", True)] * 240 + [("rejected", False)] * 60 + [("unlabelled", None)] * 300
+    rows = [
+        row | {"verdict": verdict, "needs_label": True, "pass_quality": passed}
+        for window, given in ((0, verdicts), (2, [("unlabelled", None)] * 600), (4, [("unlabelled", None)] * 600))
+        for row, (verdict, passed) in zip(load(window, 600), given, strict=True)
+    ]
+    row = frontier(tmp_path, rows, settings=gated, cost_usd=4.8).to_dicts()[0]
+    assert row["cost_per_accepted_usd"] == pytest.approx(3 * 4.8 / (0.8 * 1800))
 
 
 def test_without_arrivals_there_is_no_frontier(tmp_path: Any) -> None:

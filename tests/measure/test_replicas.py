@@ -99,7 +99,8 @@ def test_a_hit_ratio_is_of_attempts_that_report_both() -> None:
     ]
     row = rows_of(attempts, samples)["cache_by_replica"][0, "r"]
     assert told(row, "attempts", "lookups", "input_tokens", "cached_input_tokens") == [5, 2, 1500, 900]
-    assert told(row, "hit_ratio", "engine_hit_ratio") == [0.6, 0.5]
+    assert told(row, "attempts_hit_ratio", "engine_hit_ratio") == [0.6, 0.5]
+    assert told(row, "hit_ratio", "hit_ratio_from", "looked_up_tokens") == [0.5, "counters", 2000]
     assert row["reconciliation_gap"] == pytest.approx(0.1)
     assert told(row, "p50_ttft_hit_s", "n_ttft_hit", "p95_ttft_miss_s", "n_ttft_miss") == [0.2, 1, 1.0, 1]
 
@@ -111,9 +112,24 @@ def test_a_starved_replica_has_no_hit_ratio() -> None:
         for name in ("prefix_cache_queried_tokens", "prefix_cache_hit_tokens")
     ]
     row = rows_of([attempt(0, 9, input_tokens=10, cached_input_tokens=0)], samples)["cache_by_replica"]
-    names = ("attempts", "lookups", "hit_ratio", "engine_hit_ratio", "reconciliation_gap", "pool")
-    assert told(row[0, "idle"], *names) == [0, 0, None, None, None, "p"]
-    assert told(row[0, "r"], *names) == [1, 1, 0.0, None, None, "p"]
+    names = ("attempts", "lookups", "hit_ratio", "hit_ratio_from", "engine_hit_ratio", "reconciliation_gap", "pool")
+    assert told(row[0, "idle"], *names) == [0, 0, None, None, None, None, "p"]
+    assert told(row[0, "r"], *names) == [1, 1, 0.0, "attempts", None, None, "p"]
+
+
+def test_a_replica_whose_attempts_report_nothing_has_the_ratio_of_its_counters() -> None:
+    """Spans of vLLM have no cached tokens; its blocks are no tokens, so that they weigh nothing beside tokens."""
+    read = [
+        reading(10, "prefix_cache_hit_tokens", increase=30),
+        reading(10, "prefix_cache_queried_tokens", increase=40),
+    ]
+    blocks = [
+        reading(10, f"prefix_cache_{word}_blocks", increase=n, replica="b") for word, n in (("hit", 1), ("queried", 4))
+    ]
+    rows = rows_of([attempt(0, 20, input_tokens=40)], read + blocks)["cache_by_replica"]
+    names = ("attempts_hit_ratio", "hit_ratio", "hit_ratio_from", "looked_up_tokens")
+    assert told(rows[0, "r"], *names) == [None, 0.75, "counters", 40]
+    assert told(rows[0, "b"], *names) == [None, 0.25, "counters", None]
 
 
 @pytest.mark.parametrize(
@@ -288,7 +304,7 @@ def test_a_random_fleet_by_plain_python(seed: int) -> None:
             both = [a for a in ended if a["input_tokens"] is not None and a["cached_input_tokens"] is not None]
             cache, window = (found[name][minute, replica] for name in ("cache_by_replica", "replica_windows"))
             asked = sum(a["input_tokens"] for a in both)
-            assert cache["hit_ratio"] == pytest.approx(sum(a["cached_input_tokens"] for a in both) / asked)
+            assert cache["attempts_hit_ratio"] == pytest.approx(sum(a["cached_input_tokens"] for a in both) / asked)
             hits = [
                 a["ttft_s"] for a in both if a["outcome"] == "ok" and 2 * a["cached_input_tokens"] >= a["input_tokens"]
             ]
@@ -334,3 +350,19 @@ def test_a_counter_that_fell_shows_an_outage_too_and_work_in_it_that_it_was_up()
     assert up_s([], counters) == 90
     # an answer that ended after the last reading before, and one that began before the first after
     assert up_s([attempt(50, 70), attempt(110, 130)], counters) == 70 + 40
+
+
+@pytest.mark.parametrize(
+    ("engine_seen", "outcome", "expected"),
+    [
+        (False, "timeout", 60 + 30),  # its client waited for a process that was gone
+        (False, "ok", 150),  # somebody answered
+        (True, "timeout", 150),  # the engine itself wrote so
+    ],
+)
+def test_who_waits_in_vain_shows_no_life_of_a_replica(engine_seen: bool, outcome: str, expected: float) -> None:
+    """Readings to 60 s and from 120 s on, with a restart between; a call from 40 to 140 s, one refused at 70 s."""
+    counters = [reading(when, "output_tokens", increase=1, reset=when == 120) for when in (0, 30, 60, 120, 150)]
+    waits = attempt(40, 140, engine_seen=engine_seen, outcome=outcome)
+    refused = attempt(70, 70, engine_seen=False, outcome="error")
+    assert up_s([waits, refused], counters) == expected

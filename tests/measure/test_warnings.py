@@ -1,4 +1,4 @@
-"""Every kind of warning, from a small fleet in which it is true, and gone when its cause is mended."""
+"""Every kind of warning, from a small fleet in which it is true, and gone when its cause is fixed."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -264,25 +264,33 @@ def test_a_record_ahead_of_time_ends_no_hour_and_no_request(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("unobserved", "entries", "usd", "said"),
+    ("unobserved", "low", "entries", "usd", "said"),
     [
-        (60.2, 0, 0.5, ["Engines counted 60 request(s) more than any telemetry shows: goodput is 65.0 % if none"]),
-        (2.9, 7, 0.5, ["7 part(s) of the work have no known cost: costs leave them out, and are too low."]),
-        (None, 7, None, []),  # nothing has a cost: none is shown
+        (
+            60.2,
+            0.65,
+            0,
+            0.5,
+            ["Engines counted 60 request(s) more than any telemetry shows: goodput is 65.0 % if none"],
+        ),
+        # labels that nobody drew: there is no goodput to say it of
+        (60.2, None, 0, 0.5, ["Engines counted 60 request(s) more than any telemetry shows. Relation coverage has"]),
+        (2.9, 0.65, 7, 0.5, ["7 part(s) of the work have no known cost: costs leave them out, and are too low."]),
+        (None, None, 7, None, []),  # nothing has a cost: none is shown
     ],
 )
 def test_what_no_telemetry_shows_and_what_has_no_price(
-    unobserved: float | None, entries: int, usd: float | None, said: list[str]
+    unobserved: float | None, low: float | None, entries: int, usd: float | None, said: list[str]
 ) -> None:
     with connect() as connection:
         connection.execute(
             """
             CREATE TEMP TABLE recent_windows AS
             SELECT TIMESTAMPTZ '2026-11-20 00:00Z' AS window_start, 86400 AS window_s,
-                'overall' AS slice, 600 AS offered, $unobserved::DOUBLE AS unobserved, 0.65 AS goodput_ratio_low,
-                0.75 AS goodput_ratio_high, true AS is_latest
+                'overall' AS slice, 600 AS offered, $unobserved::DOUBLE AS unobserved,
+                $low::DOUBLE AS goodput_ratio_low, $low::DOUBLE + 0.1 AS goodput_ratio_high, true AS is_latest
             """,
-            {"unobserved": unobserved},
+            {"unobserved": unobserved, "low": low},
         )
         connection.execute(
             """

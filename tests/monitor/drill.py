@@ -73,7 +73,7 @@ def speed_of_all() -> Line:
     rows = goodput_rows(*hourly_p99(np.random.default_rng(2), 143, 28))
     began = time.perf_counter()
     evaluation = Evaluation(Evidence({"goodput": rows}, Settings()), MONDAY + timedelta(days=28))
-    alarms, _ = evaluation.alarms(), evaluation.news([])
+    alarms, _ = evaluation.alarms(), evaluation.new_events([])
     took = time.perf_counter() - began
     what = f"the same from rows to events ({len(alarms):,} alarms of 1,001 series)"
     return Line(what, f"{took:.2f} s", "< 5 s", took < 5)
@@ -123,15 +123,15 @@ def false_alarms_of_kv() -> Line:
 
 
 def silences() -> Iterator[Line]:
-    """Pools of which hours are empty by chance, of which no silence is to be told."""
+    """Pools of which hours are empty by chance, of which no silence is to be reported."""
     for what, share, sticky, most in (
         ("a sixth of the hours empty", EVENLY, 1.0, 1.0),
         ("a fifth of the night's hours empty", AT_NIGHT, 1.0, 1.0),
         ("empty hours in clusters", EVENLY, 2.0, 3.0),
     ):
-        told = watched(traffic(share, sticky))
-        false = sum(episode.firing is not None for one in told for episode in one.episodes)
-        yield _rate(f"false silences, {what}", false, len(told) * (SILENT_DAYS - LEARNING), most)
+        judged = watched(traffic(share, sticky))
+        false = sum(episode.firing is not None for one in judged for episode in one.episodes)
+        yield _rate(f"false silences, {what}", false, len(judged) * (SILENT_DAYS - LEARNING), most)
 
 
 def _rate(what: str, events: int, days: int, most: float) -> Line:
@@ -233,8 +233,8 @@ def shapes() -> Line:
     ):
         residual = score(Inputs(grid, calendar(grid), values + change, 0.02)).residual
         pairs = zip(residual, fired(values + change, PAGE), onset, strict=True)
-        told = [(row, [e for e in known if e.firing >= at]) for row, known, at in pairs]
-        named = [shape_of(row[: known[0].firing + 1], 1).kind for row, known in told if known]
+        since_onset = [(row, [e for e in known if e.firing >= at]) for row, known, at in pairs]
+        named = [shape_of(row[: known[0].firing + 1], 1).kind for row, known in since_onset if known]
         right.append(100 * float(np.mean([name == kind for name in named])))
     figure = f"ramps {right[0]:.0f} %, steps {right[1]:.0f} %"
     return Line("shapes called by their name at the alarm", figure, ">= 60 %", min(right) >= 60)

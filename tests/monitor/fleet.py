@@ -25,7 +25,7 @@ _PEAK = ArrivalRate(peak_at=0.55, width=0.17, height=0.8)
 
 @dataclass(frozen=True)
 class Fault:
-    """What was put in, and what must be told of it: a page of this metric of this pool that names this operation."""
+    """What was put in, and what must be reported: a page of this metric of this pool that names this operation."""
 
     name: str
     metric: str

@@ -1,4 +1,4 @@
-"""Three faults of known truth in the demo's fleet, and what is told of them: after how long, and of which cause."""
+"""Three faults of known truth in the demo's fleet, and what is reported of them: after how long, and of which cause."""
 
 import gc
 import json
@@ -43,7 +43,7 @@ class Page:
 
 
 def pages_of(events: Sequence[Event]) -> list[Page]:
-    """Every page of a trend, a bound or an objective, told or held back, by when it began."""
+    """Every page of a trend, a bound or an objective, reported or suppressed, by when it began."""
     found = {}
     for event in events:
         if event["severity"] == "page" and event["transition"] == "firing" and event["metric"]:
@@ -76,7 +76,7 @@ def judged(story: Story, served: Served, step_s: int) -> list[Event]:
     """Events of one evaluation at the end of the story, by rows reckoned from what was served."""
     settings = Settings.model_validate({"windows_s": [300, 900, 3600], "alarms": {"window_s": step_s}})
     evidence = Evidence(relations(served, step_s), settings, operations=operations(fleet(story)))
-    return Evaluation(evidence, START + timedelta(days=story.days)).news([])
+    return Evaluation(evidence, START + timedelta(days=story.days)).new_events([])
 
 
 def fleet_lines() -> Iterator[Line]:

@@ -38,7 +38,7 @@ def relations(served: Served, step_s: int) -> dict[str, pl.DataFrame]:
         .group_by("window_start", "pool", "replica")
         .agg(
             hit_ratio=pl.col("cached").sum() / pl.col("input").sum(),
-            input_tokens=pl.col("input").sum(),
+            looked_up_tokens=pl.col("input").sum(),
             p95_ttft_miss_s=pl.col("ttft_s").filter(pl.col("cached") == 0).quantile(0.95, "linear"),
             n_ttft_miss=pl.col("ttft_s").filter(pl.col("cached") == 0).count(),
         ),

@@ -1,4 +1,4 @@
-"""Silences: those of chance are not told, the others soon; whatever the series' own history of empty hours is."""
+"""Silences: those of chance are not reported, the others soon; whatever the series' own history of empty hours is."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Alarms from the rows of published relations to their events: what is told, when, why not, and never twice."""
+"""Alarms from the rows of published relations to their events: what is reported, when, why not, and never twice."""
 
 import json
 from collections.abc import Sequence
@@ -61,21 +61,21 @@ def evaluation(rows: pl.DataFrame, hour: float, given: Settings | None = None, *
 
 def run_through(rows: pl.DataFrame, hours: Sequence[int], given: Settings | None = None, **more: Any) -> list[Any]:
     """The events of runs at these hours, one after the other."""
-    told: list[Any] = []
+    recorded: list[Any] = []
     for hour in hours:
-        told += evaluation(rows, hour, given, **more).news(told)
-    return told
+        recorded += evaluation(rows, hour, given, **more).new_events(recorded)
+    return recorded
 
 
 def brief(events: list[Any], *transitions: str) -> list[tuple[str, str, Any, Any]]:
     wanted = transitions or ("firing", "resolved", "corrected")
-    told = [e for e in events if e["transition"] in wanted]
-    return [(e["transition"], e["rule"], e["occurred_at"], e["suppressed"]) for e in told]
+    recorded = [e for e in events if e["transition"] in wanted]
+    return [(e["transition"], e["rule"], e["occurred_at"], e["suppressed"]) for e in recorded]
 
 
 def test_the_drifting_pool_pages_within_25_hours_and_no_other_does(rows: pl.DataFrame) -> None:
-    told = run_through(rows, range(ONSET, ONSET + 40, 4))
-    pages = [e for e in told if e["severity"] == "page"]
+    recorded = run_through(rows, range(ONSET, ONSET + 40, 4))
+    pages = [e for e in recorded if e["severity"] == "page"]
     assert [(e["pool"], e["transition"], e["suppressed"]) for e in pages] == [("pool-0", "firing", None)]
     assert pages[0]["occurred_at"] <= at(ONSET + 25)
     assert pages[0]["workload"] == "chat"
@@ -83,7 +83,7 @@ def test_the_drifting_pool_pages_within_25_hours_and_no_other_does(rows: pl.Data
 
 def test_one_run_and_many_runs_find_the_same_alarms(rows: pl.DataFrame) -> None:
     many = run_through(rows, range(ONSET - 4, DAYS * A_DAY, 10))
-    once = evaluation(rows, DAYS * A_DAY).news([])
+    once = evaluation(rows, DAYS * A_DAY).new_events([])
     live = {(e["alarm_id"], e["transition"], e["starts_at"]) for e in many if e["kind"] == "trend"}
     late = {(e["alarm_id"], e["transition"], e["starts_at"]) for e in once if e["kind"] == "trend"}
     assert live == late
@@ -91,35 +91,39 @@ def test_one_run_and_many_runs_find_the_same_alarms(rows: pl.DataFrame) -> None:
 
 
 def test_the_order_of_rows_and_another_run_tell_nothing_new(rows: pl.DataFrame) -> None:
-    told = evaluation(rows, DAYS * A_DAY).news([])
+    recorded = evaluation(rows, DAYS * A_DAY).new_events([])
     shuffled = evaluation(rows.sample(fraction=1.0, shuffle=True, seed=3), DAYS * A_DAY)
-    assert shuffled.news([]) == told
-    assert shuffled.news(told) == []
-    assert len({e["event_id"] for e in told}) == len(told)
+    assert shuffled.new_events([]) == recorded
+    assert shuffled.new_events(recorded) == []
+    assert len({e["event_id"] for e in recorded}) == len(recorded)
 
 
 def test_rows_have_the_columns_of_their_contracts(rows: pl.DataFrame) -> None:
     seen = evaluation(rows, DAYS * A_DAY)
-    for table, found in (("alarms", seen.alarms()), ("alarm_events", seen.news([])), ("alarm_power", seen.power())):
+    for table, found in (
+        ("alarms", seen.alarms()),
+        ("alarm_events", seen.new_events([])),
+        ("alarm_power", seen.power()),
+    ):
         assert found
         assert {name for row in found for name in row} <= set(arrow_schema(table).names)
 
 
 def test_what_is_long_past_is_recorded_and_what_is_still_on_is_told_once(rows: pl.DataFrame) -> None:
-    first = evaluation(rows, ONSET + 60).news([])
+    first = evaluation(rows, ONSET + 60).new_events([])
     page = [e for e in first if e["rule"] == "p99_ttft_s_page"]
     assert [(e["transition"], e["suppressed"]) for e in page] == [("firing", "backfill"), ("firing", None)]
     assert page[1]["occurred_at"] == at(ONSET + 60)
     assert page[1]["starts_at"] == page[0]["starts_at"] == page[0]["occurred_at"]
-    again = evaluation(rows, ONSET + 63).news(first)
+    again = evaluation(rows, ONSET + 63).new_events(first)
     assert not brief(again)
 
 
 def test_nothing_of_an_old_archive_is_told(rows: pl.DataFrame) -> None:
     seen = evaluation(rows, DAYS * A_DAY)
     years_later = Evaluation(seen.evidence, seen.now + timedelta(days=1000))
-    told = [e for e in years_later.news([]) if e["suppressed"] is None]
-    assert [e["rule"] for e in told] == ["watchdog"]
+    recorded = [e for e in years_later.new_events([]) if e["suppressed"] is None]
+    assert [e["rule"] for e in recorded] == ["watchdog"]
 
 
 def test_the_explanation_says_what_happened(rows: pl.DataFrame) -> None:
@@ -149,8 +153,8 @@ def test_what_was_over_before_is_no_part_of_what_happens_now() -> None:
     p99[0, first : first + 20] *= 3
     p99[0, second:] *= 1.8
     done = [{"kind": "deployment", "occurred_at": at(hour), "pool": "pool-0"} for hour in (first, second)]
-    told = evaluation(goodput_rows(p99, requests), 33 * A_DAY, operations=done).news([])
-    facts = {e["starts_at"]: json.loads(e["explanation"]) for e in told if e["rule"] == TTFT[0]}
+    recorded = evaluation(goodput_rows(p99, requests), 33 * A_DAY, operations=done).new_events([])
+    facts = {e["starts_at"]: json.loads(e["explanation"]) for e in recorded if e["rule"] == TTFT[0]}
     for since, onset in zip(sorted(facts), (first, second), strict=True):
         assert abs(datetime.fromisoformat(facts[since]["onset_at"]) - at(onset)) <= timedelta(hours=3)
     causes = [facts[since]["likely_cause"]["occurred_at"] for since in sorted(facts)]
@@ -159,10 +163,10 @@ def test_what_was_over_before_is_no_part_of_what_happens_now() -> None:
 
 def test_a_page_holds_its_ticket_back(rows: pl.DataFrame) -> None:
     fixed = rows.filter((pl.col("pool") != "pool-0") | (pl.col("window_start") < at(ONSET + 40)))
-    told = run_through(fixed, range(ONSET + 4, ONSET + 40, 5))
+    recorded = run_through(fixed, range(ONSET + 4, ONSET + 40, 5))
     ticket = next(a for a in evaluation(fixed, ONSET + 40).alarms() if a["rule"] == TTFT[1] and a["pool"] == "pool-0")
     assert (ticket["state"], ticket["suppressed"], ticket["suppressed_by"]) == ("firing", "inhibited", TTFT[0])
-    assert [(e[0], e[1], e[3]) for e in brief(told)] == [("firing", TTFT[1], None), ("firing", TTFT[0], None)]
+    assert [(e[0], e[1], e[3]) for e in brief(recorded)] == [("firing", TTFT[1], None), ("firing", TTFT[0], None)]
 
 
 def latencies(rows: pl.DataFrame, tpot_after_h: int, hours: Sequence[int] = (ONSET + 64,), **given: Any) -> list[Any]:
@@ -170,12 +174,12 @@ def latencies(rows: pl.DataFrame, tpot_after_h: int, hours: Sequence[int] = (ONS
     late = rows.filter(pl.col("pool") == "pool-0").with_columns(p99_tpot_s=pl.col("p99_ttft_s").shift(tpot_after_h))
     others = {f"p99_{name}_s_{of}": {} for name in ("tpot", "e2e") for of in ("page", "ticket")}
     watched = settings(rules=others, alarms={"max_age_s": 9e9})
-    told = run_through(late, hours, watched, **given)
-    return sorted((e["rule"], e["suppressed"], e["suppressed_by"]) for e in told if e["severity"] == "page")
+    recorded = run_through(late, hours, watched, **given)
+    return sorted((e["rule"], e["suppressed"], e["suppressed_by"]) for e in recorded if e["severity"] == "page")
 
 
 def test_one_drift_of_all_latencies_is_one_page(rows: pl.DataFrame) -> None:
-    """The first to be found is told: of those found at once ttft; what follows within hours is in its explanation."""
+    """The first to be found is reported, ttft of those found at once; its explanation names those that follow."""
     assert latencies(rows, 0, range(ONSET + 16, ONSET + 30, 2)) == [
         ("p99_e2e_s_page", "inhibited", "p99_ttft_s_page"),
         ("p99_tpot_s_page", "inhibited", "p99_ttft_s_page"),
@@ -184,8 +188,8 @@ def test_one_drift_of_all_latencies_is_one_page(rows: pl.DataFrame) -> None:
 
 
 def test_a_latency_that_drifts_a_day_later_pages_too(rows: pl.DataFrame) -> None:
-    told = latencies(rows, 24)
-    assert {(rule, held) for rule, held, _ in told} == {
+    recorded = latencies(rows, 24)
+    assert {(rule, suppressed) for rule, suppressed, _ in recorded} == {
         ("p99_ttft_s_page", None),
         ("p99_e2e_s_page", "inhibited"),
         ("p99_tpot_s_page", None),
@@ -216,13 +220,13 @@ def test_history_that_is_out_of_reach_changes_nothing_that_was_told() -> None:
     p99[1, 80 * A_DAY : 80 * A_DAY + 30] *= 1.6
     p99[1, 150 * A_DAY : 150 * A_DAY + 30] *= 1.6
     rows = goodput_rows(p99, requests)
-    told = evaluation(rows, 156 * A_DAY, settings(alarms={"max_age_s": 9e9})).news([])
-    fixed = [e for e in told if e["pool"] == "pool-1"]
-    for before, days in ((told, 160 - 30), (fixed, 92)):
+    recorded = evaluation(rows, 156 * A_DAY, settings(alarms={"max_age_s": 9e9})).new_events([])
+    fixed = [e for e in recorded if e["pool"] == "pool-1"]
+    for before, days in ((recorded, 160 - 30), (fixed, 92)):
         looks = lookback(at(160 * A_DAY - 1), before)
         assert timedelta(days=days) <= at(160 * A_DAY) - looks.since <= timedelta(days=days + 40)
         near = rows.filter(pl.col("window_start") >= looks.since, pl.col("pool").is_in([e["pool"] for e in before]))
-        again = evaluation(near, 160 * A_DAY, settled=looks.settled).news(before)
+        again = evaluation(near, 160 * A_DAY, settled=looks.settled).new_events(before)
         assert [e["rule"] for e in again] == ["watchdog"]
     assert len({e["starts_at"] for e in fixed if e["rule"] == TTFT[0]}) == 2
 
@@ -241,8 +245,8 @@ def test_replica_windows_that_are_not_over_yet_are_not_judged() -> None:
     assert Evaluation(Evidence(rows, settings()), at(40)).until == 39
 
 
-def accepted(since: int, said: int) -> Action:
-    return Action("a1", "accept", {"metric": "p99_ttft_s", "pool": "pool-0"}, at(said), at(since))
+def accepted(since: int, accepted_at: int) -> Action:
+    return Action("a1", "accept", {"metric": "p99_ttft_s", "pool": "pool-0"}, at(accepted_at), at(since))
 
 
 def test_accepting_a_step_ends_the_alarm_at_once_and_another_step_is_found() -> None:
@@ -250,15 +254,15 @@ def test_accepting_a_step_ends_the_alarm_at_once_and_another_step_is_found() -> 
     p99[0, 30 * A_DAY :] *= 1.6
     p99[0, 60 * A_DAY :] *= 1.6
     rows = goodput_rows(p99, requests)
-    said = 31 * A_DAY
-    told = evaluation(rows, 70 * A_DAY, actions=[accepted(30 * A_DAY, said)]).news([])
-    page = [e for e in told if e["rule"] == TTFT[0] and e["occurred_at"] < at(70 * A_DAY)]
+    accepted_at = 31 * A_DAY
+    recorded = evaluation(rows, 70 * A_DAY, actions=[accepted(30 * A_DAY, accepted_at)]).new_events([])
+    page = [e for e in recorded if e["rule"] == TTFT[0] and e["occurred_at"] < at(70 * A_DAY)]
     assert [(e["transition"], e["reason"]) for e in page] == [
         ("firing", None),
         ("resolved", "accepted"),
         ("firing", None),
     ]
-    assert page[0]["starts_at"] < page[1]["occurred_at"] == at(said)
+    assert page[0]["starts_at"] < page[1]["occurred_at"] == at(accepted_at)
     assert at(60 * A_DAY) < page[2]["starts_at"] <= at(60 * A_DAY + 8)
 
 
@@ -267,35 +271,35 @@ def test_a_silence_holds_back_and_what_is_still_on_when_it_expires_is_told(rows:
     before = run_through(rows, range(ONSET + 4, ONSET + 40, 5), actions=[silence])
     assert {e[3] for e in brief(before)} == {"silenced"}
     assert {e["suppressed_by"] for e in before if e["transition"] == "firing"} == {"s1"}
-    after = evaluation(rows, ONSET + 42, actions=[silence]).news(before)
+    after = evaluation(rows, ONSET + 42, actions=[silence]).new_events(before)
     assert brief(after) == [("firing", TTFT[0], at(ONSET + 40), None)]
 
 
 def test_late_data_that_undo_an_alarm_correct_it_and_change_no_event(rows: pl.DataFrame) -> None:
-    told = run_through(rows, range(ONSET + 4, ONSET + 40, 5))
+    recorded = run_through(rows, range(ONSET + 4, ONSET + 40, 5))
     mended = rows.with_columns(
         p99_ttft_s=pl.when((pl.col("pool") == "pool-0") & (pl.col("window_start") >= at(ONSET)))
         .then(0.9)
         .otherwise("p99_ttft_s")
     )
-    news = evaluation(mended, ONSET + 41).news(told)
-    firing = {e["event_id"] for e in told if e["transition"] == "firing"}
-    corrected = [e for e in news if e["transition"] == "corrected"]
+    added = evaluation(mended, ONSET + 41).new_events(recorded)
+    firing = {e["event_id"] for e in recorded if e["transition"] == "firing"}
+    corrected = [e for e in added if e["transition"] == "corrected"]
     assert {e["corrects"] for e in corrected} == firing
     assert {e["suppressed"] for e in corrected} == {None}
-    back = evaluation(rows, ONSET + 42).news(told + news)  # and the first data come again
+    back = evaluation(rows, ONSET + 42).new_events(recorded + added)  # and the first data come again
     assert len(brief(back, "firing")) >= 1
-    assert not {e["event_id"] for e in back} & {e["event_id"] for e in told + news}
+    assert not {e["event_id"] for e in back} & {e["event_id"] for e in recorded + added}
 
 
 def test_another_threshold_ends_what_fires_and_corrects_nothing(rows: pl.DataFrame) -> None:
-    told = run_through(rows, range(ONSET + 4, ONSET + 40, 5))
+    recorded = run_through(rows, range(ONSET + 4, ONSET + 40, 5))
     off = settings(rules={TTFT[0]: {"enabled": False}, TTFT[1]: {"enabled": False}})
-    news = evaluation(rows, ONSET + 41, off).news(told)
-    assert sorted((e["transition"], e["rule"], e["reason"], e["suppressed"]) for e in news if e["kind"] == "trend") == [
-        ("resolved", rule, "settings", None) for rule in TTFT
-    ]
-    assert not brief(evaluation(rows, ONSET + 42, off).news(told + news))
+    added = evaluation(rows, ONSET + 41, off).new_events(recorded)
+    assert sorted(
+        (e["transition"], e["rule"], e["reason"], e["suppressed"]) for e in added if e["kind"] == "trend"
+    ) == [("resolved", rule, "settings", None) for rule in TTFT]
+    assert not brief(evaluation(rows, ONSET + 42, off).new_events(recorded + added))
 
 
 def test_a_trend_that_pages_too_often_pages_no_more() -> None:
@@ -303,7 +307,7 @@ def test_a_trend_that_pages_too_often_pages_no_more() -> None:
     for day in (29, 33, 37, 41, 45):
         p99[0, day * A_DAY : day * A_DAY + 12] *= 2
     seen = evaluation(goodput_rows(p99, requests), 49 * A_DAY, settings(alarms={"max_age_s": 9e9}))
-    page = [e for e in seen.news([]) if e["rule"] == TTFT[0]]
+    page = [e for e in seen.new_events([]) if e["rule"] == TTFT[0]]
     assert [e["suppressed"] for e in page if e["transition"] == "firing"] == [None] * 3 + ["over_budget"] * 2
     power = next(row for row in seen.power() if row["rule"] == TTFT[0])
     assert (power["fired"], power["budget"], power["armed"]) == (5, 3, False)
@@ -393,8 +397,8 @@ def test_little_traffic_is_watched_by_its_p95(fleet: tuple[np.ndarray, np.ndarra
 def test_a_pool_that_falls_silent_while_others_speak(rows: pl.DataFrame) -> None:
     gone = rows.filter((pl.col("pool") != "pool-2") | (pl.col("window_start") < at(ONSET)))
     back = pl.concat([gone, rows.filter((pl.col("pool") == "pool-2") & (pl.col("window_start") >= at(ONSET + 10)))])
-    told = run_through(back, [ONSET, ONSET + 1, ONSET + 2, ONSET + 3, ONSET + 11])
-    silent = [e for e in told if e["rule"] == "pool_silent"]
+    recorded = run_through(back, [ONSET, ONSET + 1, ONSET + 2, ONSET + 3, ONSET + 11])
+    silent = [e for e in recorded if e["rule"] == "pool_silent"]
     assert [(e["transition"], e["pool"], e["occurred_at"]) for e in silent] == [
         ("firing", "pool-2", at(ONSET + 2)),
         ("resolved", "pool-2", at(ONSET + 11)),
@@ -403,8 +407,8 @@ def test_a_pool_that_falls_silent_while_others_speak(rows: pl.DataFrame) -> None
 
 def test_silent_telemetry_pages_by_the_clock_and_is_over_when_it_speaks_again(rows: pl.DataFrame) -> None:
     seen = evaluation(rows, ONSET, seen_live=True)
-    quiet = [Evaluation(seen.evidence, at(ONSET + hours)).news([]) for hours in (1.9, 2.1)]
-    assert [len([e for e in told if e["rule"] == "telemetry_silent"]) for told in quiet] == [0, 1]
+    quiet = [Evaluation(seen.evidence, at(ONSET + hours)).new_events([]) for hours in (1.9, 2.1)]
+    assert [len([e for e in recorded if e["rule"] == "telemetry_silent"]) for recorded in quiet] == [0, 1]
     alarm = next(e for e in quiet[1] if e["rule"] == "telemetry_silent")
     assert (alarm["severity"], alarm["suppressed"], alarm["starts_at"]) == ("page", None, at(ONSET + 2))
     states = []
@@ -412,7 +416,7 @@ def test_silent_telemetry_pages_by_the_clock_and_is_over_when_it_speaks_again(ro
         later = Evaluation(seen.evidence, at(ONSET) + timedelta(days=days, hours=1)).alarms()
         states.append(next(a["state"] for a in later if a["rule"] == "telemetry_silent"))
     assert states == ["inactive", "firing", "inactive"]  # what was silent for a month is an archive
-    over = evaluation(rows, ONSET + 4, seen_live=True).news(quiet[1])
+    over = evaluation(rows, ONSET + 4, seen_live=True).new_events(quiet[1])
     assert [(e["transition"], e["reason"]) for e in over if e["rule"] == "telemetry_silent"] == [
         ("resolved", "cleared")
     ]
@@ -420,11 +424,11 @@ def test_silent_telemetry_pages_by_the_clock_and_is_over_when_it_speaks_again(ro
 
 def test_the_watchdog_barks_once_an_hour(rows: pl.DataFrame) -> None:
     seen = evaluation(rows, ONSET)
-    told = seen.news([])
-    assert [e["transition"] for e in told if e["rule"] == "watchdog"] == ["heartbeat"]
-    soon, later = (Evaluation(seen.evidence, seen.now + timedelta(minutes=m)).news(told) for m in (20, 60))
-    assert [[e["rule"] for e in news if e["rule"] == "watchdog"] for news in (soon, later)] == [[], ["watchdog"]]
-    assert [e["rule"] for e in Evaluation(Evidence({}, settings()), seen.now).news([])] == ["watchdog"]
+    recorded = seen.new_events([])
+    assert [e["transition"] for e in recorded if e["rule"] == "watchdog"] == ["heartbeat"]
+    soon, later = (Evaluation(seen.evidence, seen.now + timedelta(minutes=m)).new_events(recorded) for m in (20, 60))
+    assert [[e["rule"] for e in added if e["rule"] == "watchdog"] for added in (soon, later)] == [[], ["watchdog"]]
+    assert [e["rule"] for e in Evaluation(Evidence({}, settings()), seen.now).new_events([])] == ["watchdog"]
 
 
 def test_evidence_that_was_judged_before_is_judged_again_by_the_clock_alone(
@@ -466,7 +470,7 @@ def test_a_database_gives_what_the_rows_give_and_no_more(rows: pl.DataFrame) -> 
         found = read_evidence(connection, settings(), now)
     assert set(found.rows) == {"goodput"}
     expected = Evaluation(Evidence({"goodput": rows}, settings()), now)
-    assert Evaluation(found, now).news([]) == expected.news([])
+    assert Evaluation(found, now).new_events([]) == expected.new_events([])
     columns = found.rows["goodput"].columns
     assert found.rows["goodput"].equals(rows.select(columns).sort("window_s", "window_start", "workload", "pool"))
     with connect() as connection:

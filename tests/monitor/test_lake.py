@@ -95,11 +95,11 @@ def evaluated(workspace: Workspace) -> dict[str, Any]:
 
 def test_a_second_evaluation_adds_no_event_and_edits_none(workspace: Workspace) -> None:
     first = evaluate(workspace, NOW)
-    told = rows_of(workspace.lake, "alarm_events")
+    recorded = rows_of(workspace.lake, "alarm_events")
     second = evaluate(workspace, NOW + timedelta(minutes=20))
-    assert first["new_events"] == first["alarm_events"] == len(told) > 3
+    assert first["new_events"] == first["alarm_events"] == len(recorded) > 3
     assert second["new_events"] == 0
-    assert rows_of(workspace.lake, "alarm_events") == told
+    assert rows_of(workspace.lake, "alarm_events") == recorded
 
 
 def test_all_relations_are_published(workspace: Workspace) -> None:
@@ -157,10 +157,10 @@ def test_a_run_ends_with_what_to_expect_of_alarms(
     publish(workspace)
     monkeypatch.setenv("COLUMNS", "200")
     print_headline(workspace.config, None)
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     left = expected - power.filter(often)["false_alarms_per_week"].sum()
-    assert f"{left:.2g} false alarms a week expected" in said
-    assert "2 page(s) not armed: fired more often in 28 days than page_budget" in said
+    assert f"{left:.2g} false alarms a week expected" in printed
+    assert "2 page(s) not armed: fired more often in 28 days than page_budget" in printed
 
 
 @pytest.mark.usefixtures("evaluated")
@@ -172,9 +172,9 @@ def test_replay_says_what_is_expected(say: Say) -> None:
 
 @pytest.mark.usefixtures("evaluated")
 def test_a_silence_is_kept_and_expires(workspace: Workspace, say: Say) -> None:
-    said = say("silence", "--match", "pool=pool-0", "--for", "4h", "--reason", "load test")
-    assert "silenced until" in said
-    assert re.search(r"[1-9]\d* alarm\(s\) of now match", said)
+    printed = say("silence", "--match", "pool=pool-0", "--for", "4h", "--reason", "load test")
+    assert "silenced until" in printed
+    assert re.search(r"[1-9]\d* alarm\(s\) of now match", printed)
     (silence,) = read_actions(workspace.lake.root)
     assert (silence.kind, silence.match, silence.reason) == ("silence", {"pool": "pool-0"}, "load test")
     assert silence.ends is not None
@@ -218,8 +218,8 @@ def test_silence_is_what_follows_on_speech(workspace: Workspace) -> None:
     def clock(hours: float) -> tuple[str, int]:
         evaluate(workspace, NOW + timedelta(hours=hours))
         row = next(row for row in rows_of(workspace.lake, "alarms") if row["rule"] == "telemetry_silent")
-        told = [e for e in rows_of(workspace.lake, "alarm_events") if e["rule"] == "telemetry_silent"]
-        return row["state"], len(told)
+        recorded = [e for e in rows_of(workspace.lake, "alarm_events") if e["rule"] == "telemetry_silent"]
+        return row["state"], len(recorded)
 
     assert clock(20) == ("learning", 0)  # a folder of old telemetry, read for the first time
     assert clock(1) == ("inactive", 0)

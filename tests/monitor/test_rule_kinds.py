@@ -100,7 +100,7 @@ def test_a_module_more_is_a_kind_more(tmp_path: Path) -> None:
     (alarm,) = (row for row in seen.alarms() if row["rule"] == "jump")
     assert (alarm["kind"], alarm["state"], alarm["threshold"]) == ("level_shift", "resolved", 1.5)
     assert alarm["summary"] == "p99_ttft_s jumped 2 times"
-    events = [event for event in seen.news([]) if event["rule"] == "jump"]
+    events = [event for event in seen.new_events([]) if event["rule"] == "jump"]
     assert [(event["transition"], event["occurred_at"].hour) for event in events] == [("firing", 4), ("resolved", 5)]
     assert not contract("alarms")["kind"].valid_values  # the contract lists no kinds either
     assert "ratio" in settings.model_dump()["alarms"]["rules"]["jump"]  # what is replayed again is decided by it

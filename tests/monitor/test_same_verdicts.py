@@ -1,4 +1,4 @@
-"""Whatever the order, the number and the times of runs: the same alarms, each told once, firing before resolved."""
+"""Whatever the order, the number and the times of runs: the same alarms, each reported once, firing before resolved."""
 
 from datetime import timedelta
 from typing import Any
@@ -26,14 +26,14 @@ def rows(levels: list[float]) -> pl.DataFrame:
     return goodput_rows(np.nan_to_num(values, nan=1.0), np.where(np.isnan(values), 0, 1000))
 
 
-def run(told: list[Any], frame: pl.DataFrame, hour: int) -> list[Any]:
+def run(recorded: list[Any], frame: pl.DataFrame, hour: int) -> list[Any]:
     seen = frame.filter(pl.col("window_start") < MONDAY + timedelta(hours=hour))
     now = MONDAY + timedelta(hours=hour, minutes=5)
-    return told + Evaluation(Evidence({"goodput": seen}, ONLY_BOUND), now).news(told)
+    return recorded + Evaluation(Evidence({"goodput": seen}, ONLY_BOUND), now).new_events(recorded)
 
 
-def alarms(told: list[Any]) -> list[Any]:
-    return [e for e in told if e["kind"] == "absolute"]
+def alarms(recorded: list[Any]) -> list[Any]:
+    return [e for e in recorded if e["kind"] == "absolute"]
 
 
 def by_hand(levels: list[float]) -> list[tuple[str, int]]:
@@ -53,29 +53,29 @@ def by_hand(levels: list[float]) -> list[tuple[str, int]]:
 @given(LEVELS, st.sets(st.integers(1, HOURS), max_size=6), st.randoms())
 def test_any_runs_tell_what_one_run_tells(levels: list[float], hours: set[int], random: Any) -> None:
     frame = rows(levels)
-    told: list[Any] = []
+    recorded: list[Any] = []
     for hour in sorted(hours | {HOURS}):
         shuffled = frame.sample(fraction=1.0, shuffle=True, seed=random.randrange(1000))
-        told = run(told, shuffled, hour)
-        assert run(told, frame, hour) == told
+        recorded = run(recorded, shuffled, hour)
+        assert run(recorded, frame, hour) == recorded
     past = {
         (e["transition"], round((e["occurred_at"] - MONDAY).total_seconds() / 3600))
-        for e in alarms(told)
+        for e in alarms(recorded)
         if e["transition"] == "resolved" or e["occurred_at"] == e["starts_at"]
     }
     assert past == set(by_hand(levels))
-    assert len({e["event_id"] for e in told}) == len(told)
-    assert "corrected" not in {e["transition"] for e in told}
+    assert len({e["event_id"] for e in recorded}) == len(recorded)
+    assert "corrected" not in {e["transition"] for e in recorded}
 
 
 @settings(max_examples=25, deadline=None)
 @given(LEVELS, LEVELS)
 def test_after_late_data_the_events_that_stand_are_those_of_the_new_history(old: list[float], new: list[float]) -> None:
-    told = run(run([], rows(old), HOURS), rows(new), HOURS)
-    corrected = {e["corrects"] for e in alarms(told)}
+    recorded = run(run([], rows(old), HOURS), rows(new), HOURS)
+    corrected = {e["corrects"] for e in alarms(recorded)}
     standing = {
         (e["transition"], round((e["occurred_at"] - MONDAY).total_seconds() / 3600))
-        for e in alarms(told)
+        for e in alarms(recorded)
         if e["transition"] in {"firing", "resolved"} and e["event_id"] not in corrected
         if e["transition"] == "resolved" or e["occurred_at"] == e["starts_at"]
     }
@@ -85,11 +85,11 @@ def test_after_late_data_the_events_that_stand_are_those_of_the_new_history(old:
 @settings(max_examples=25, deadline=None)
 @given(LEVELS)
 def test_who_is_told_of_a_resolve_was_told_of_its_firing(levels: list[float]) -> None:
-    told: list[Any] = []
+    recorded: list[Any] = []
     for hour in range(6, HOURS + 1, 22):
-        told = run(told, rows(levels), hour)
+        recorded = run(recorded, rows(levels), hour)
     fired: set[Any] = set()
-    for event in alarms(told):
+    for event in alarms(recorded):
         if event["transition"] == "firing" and event["suppressed"] is None:
             assert event["starts_at"] not in fired  # once
             fired.add(event["starts_at"])

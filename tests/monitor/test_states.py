@@ -10,14 +10,14 @@ from goodput.monitor.states import Debounce, Episode, episodes
 TWO_AND_THREE = Debounce(2, 3)
 
 
-def seen(told: str, patience: Debounce = TWO_AND_THREE) -> list[tuple[int, int | None, int | None]]:
-    flags = np.array(list(told))
+def seen(verdicts: str, patience: Debounce = TWO_AND_THREE) -> list[tuple[int, int | None, int | None]]:
+    flags = np.array(list(verdicts))
     found = episodes(flags == "f", flags == "c", flags != " ", patience)
     return [(e.pending, e.firing, e.resolved) for e in found]
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("verdicts", "expected"),
     [
         ("cccc", []),
         ("cfcc", []),  # pending, and over before it fired
@@ -33,18 +33,18 @@ def seen(told: str, patience: Debounce = TWO_AND_THREE) -> list[tuple[int, int |
         ("", []),
     ],
 )
-def test_by_hand(told: str, expected: list[tuple[int, int | None, int | None]]) -> None:
-    assert seen(told) == expected
+def test_by_hand(verdicts: str, expected: list[tuple[int, int | None, int | None]]) -> None:
+    assert seen(verdicts) == expected
 
 
 def test_one_window_fires_and_clears_where_patience_is_one() -> None:
     assert seen("cfcfc", Debounce(1, 1)) == [(1, 1, 2), (3, 3, 4)]
 
 
-def stepwise(told: str, patience: Debounce) -> list[tuple[int, int | None, int | None]]:
+def stepwise(verdicts: str, patience: Debounce) -> list[tuple[int, int | None, int | None]]:
     """The same machine, one window after the other."""
     found, state, pending, fired, row = [], "inactive", 0, 0, 0
-    for at, word in enumerate(told):
+    for at, word in enumerate(verdicts):
         if word == " ":
             continue
         if state == "inactive" and word == "f":
@@ -66,13 +66,13 @@ def stepwise(told: str, patience: Debounce) -> list[tuple[int, int | None, int |
 
 
 @given(st.text("ffc- ", max_size=60), st.integers(1, 4), st.integers(1, 4))
-def test_it_is_the_machine_that_goes_window_by_window(told: str, fire: int, clear: int) -> None:
-    assert seen(told, Debounce(fire, clear)) == stepwise(told, Debounce(fire, clear))
+def test_it_is_the_machine_that_goes_window_by_window(verdicts: str, fire: int, clear: int) -> None:
+    assert seen(verdicts, Debounce(fire, clear)) == stepwise(verdicts, Debounce(fire, clear))
 
 
 @given(st.text("fffccc- ", max_size=80))
-def test_firing_and_resolved_alternate(told: str) -> None:
-    flags = np.array(list(told))
+def test_firing_and_resolved_alternate(verdicts: str) -> None:
+    flags = np.array(list(verdicts))
     found: list[Episode] = list(episodes(flags == "f", flags == "c", flags != " ", Debounce()))
     times = [at for e in found for at in (e.pending, e.firing, e.resolved) if at is not None]
     assert times == sorted(times)

@@ -17,7 +17,7 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NS = 1_000_000_000
 
 
-def event(event_id: str, transition: str = "firing", *, after_h: float = 0, **said: Any) -> dict[str, Any]:
+def event(event_id: str, transition: str = "firing", *, after_h: float = 0, **columns: Any) -> dict[str, Any]:
     """One row of alarm_events: by default p99 of TTFT of pool chat fires at noon, recorded in the same minute."""
     at = NOON + timedelta(hours=after_h)
     return {
@@ -42,7 +42,7 @@ def event(event_id: str, transition: str = "firing", *, after_h: float = 0, **sa
         "usual": 0.6,
         "score": 3.1,
         "threshold": 2.8,
-        **said,
+        **columns,
     }
 
 
@@ -78,7 +78,7 @@ def settings_of(folder: Path, text: str) -> Settings:
 
 
 class Clock:
-    """A clock that stands at noon until it is told otherwise."""
+    """A clock that stands at noon until it is set."""
 
     def __init__(self) -> None:
         self.ns = int(NOON.timestamp()) * NS

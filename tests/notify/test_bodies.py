@@ -15,8 +15,8 @@ from notify.alarms import NOON, event
 HOSTILE = '<!channel> & "quoted" \x00 ✓ ' + "x" * 5000
 
 
-def transition(transition_: str = "firing", **said: Any) -> Transition:
-    ((one,),) = histories([event("e1", transition_, **said)]).values()
+def transition(transition_: str = "firing", **columns: Any) -> Transition:
+    ((one,),) = histories([event("e1", transition_, **columns)]).values()
     return one
 
 
@@ -38,8 +38,8 @@ RESOLVED = Alert(transition("resolved", ends_at=NOON + timedelta(hours=2)), Fals
 
 
 def test_a_webhook_has_the_fields_of_alertmanagers_version_4() -> None:
-    said = body("webhook", FIRING, RESOLVED)
-    assert {name: type(value).__name__ for name, value in said.items()} == {
+    sent = body("webhook", FIRING, RESOLVED)
+    assert {name: type(value).__name__ for name, value in sent.items()} == {
         "version": "str",
         "groupKey": "str",
         "truncatedAlerts": "int",
@@ -52,13 +52,13 @@ def test_a_webhook_has_the_fields_of_alertmanagers_version_4() -> None:
         "notification_reason": "str",
         "alerts": "list",
     }
-    assert (said["version"], said["status"], said["receiver"]) == ("4", "firing", "ops")
-    firing, resolved = said["alerts"]
+    assert (sent["version"], sent["status"], sent["receiver"]) == ("4", "firing", "ops")
+    firing, resolved = sent["alerts"]
     assert set(firing) == {
         *("status", "labels", "annotations", "startsAt", "endsAt", "generatorURL", "fingerprint"),
     }
     labels = {"alertname": "ttft-p99-trend", "severity": "page", "metric": "p99_ttft_s", "pool": "chat"}
-    assert firing["labels"] == labels == said["commonLabels"]
+    assert firing["labels"] == labels == sent["commonLabels"]
     assert (firing["status"], firing["startsAt"], firing["endsAt"]) == (
         *("firing", "2026-11-21T12:00:00Z"),
         "0001-01-01T00:00:00Z",
@@ -98,37 +98,37 @@ def test_pagerduty_opens_and_closes_one_incident_per_alarm() -> None:
 
 
 def test_slack_gets_text_and_blocks() -> None:
-    said = body("slack", FIRING, RESOLVED)
-    assert set(said) == {"text", "blocks"}
-    assert [block["type"] for block in said["blocks"]] == ["header", "section", "header", "section", "context"]
-    assert said["blocks"][0]["text"]["text"] == "[page] p99 of ttft of chat is 49 % above its usual 0.6 s"
-    assert said["blocks"][2]["text"]["text"].startswith("Resolved: ")
-    assert "After deployment r2" in said["blocks"][1]["text"]["text"]
+    sent = body("slack", FIRING, RESOLVED)
+    assert set(sent) == {"text", "blocks"}
+    assert [block["type"] for block in sent["blocks"]] == ["header", "section", "header", "section", "context"]
+    assert sent["blocks"][0]["text"]["text"] == "[page] p99 of ttft of chat is 49 % above its usual 0.6 s"
+    assert sent["blocks"][2]["text"]["text"].startswith("Resolved: ")
+    assert "After deployment r2" in sent["blocks"][1]["text"]["text"]
 
 
 @pytest.mark.parametrize("kind", ["webhook", "alertmanager", "pagerduty", "slack", "file", "stdout"])
 def test_what_telemetry_says_can_neither_break_nor_swell_a_message(kind: str) -> None:
     """Limits: Slack 150, 3000 and 50 blocks; PagerDuty 1024 of summary and 512 KB; no label is empty."""
     bad = Alert(transition(summary=HOSTILE, explanation=HOSTILE, pool=HOSTILE, rule=HOSTILE, replica=""), True)
-    said = body(kind, *[bad] * (1 if kind == "pagerduty" else 40))
-    assert len(json.dumps(said)) < 250_000
+    sent = body(kind, *[bad] * (1 if kind == "pagerduty" else 40))
+    assert len(json.dumps(sent)) < 250_000
     if kind == "slack":
-        assert len(said["blocks"]) <= 50
-        texts = [block["text"]["text"] for block in said["blocks"] if "text" in block]
+        assert len(sent["blocks"]) <= 50
+        texts = [block["text"]["text"] for block in sent["blocks"] if "text" in block]
         assert all(len(text) <= (150 if index % 2 == 0 else 3000) for index, text in enumerate(texts))
-        assert "<!channel>" not in said["text"] + texts[1]
+        assert "<!channel>" not in sent["text"] + texts[1]
     if kind == "pagerduty":
-        assert len(said["payload"]["summary"]) <= 1024
+        assert len(sent["payload"]["summary"]) <= 1024
     if kind == "webhook":
-        assert (len(said["alerts"]), said["truncatedAlerts"]) == (20, 20)
-        assert "replica" not in said["alerts"][0]["labels"]
+        assert (len(sent["alerts"]), sent["truncatedAlerts"]) == (20, 20)
+        assert "replica" not in sent["alerts"][0]["labels"]
 
 
 def test_the_settings_own_texts() -> None:
     templates = {"title": "$status: ${pool} is slow, $value s", "text": "since $starts_at costs $$5"}
-    said = body("webhook", FIRING, templates=templates)["alerts"][0]["annotations"]
-    assert said["summary"] == "firing: chat is slow, 0.894 s"
-    assert said["description"] == "since 2026-11-21T12:00:00Z costs $5"
+    sent = body("webhook", FIRING, templates=templates)["alerts"][0]["annotations"]
+    assert sent["summary"] == "firing: chat is slow, 0.894 s"
+    assert sent["description"] == "since 2026-11-21T12:00:00Z costs $5"
 
 
 def test_an_explanation_that_is_no_json_stands_as_it_is() -> None:
@@ -141,8 +141,8 @@ def test_what_is_cut_of_a_long_explanation_is_not_its_sql() -> None:
     cause = {"kind": "salt_rotation", "occurred_at": "2026-11-21T11:30:00Z", "pool": "chat", "revision": None}
     peers = [f"p99_ttft_s workload={'w' * 200} pool=pool-{n}" for n in range(10)]
     facts = {"likely_cause": cause, "peers_firing": peers, "slope_per_hour": 0.05, "sql": sql}
-    said = body("webhook", Alert(transition(explanation=json.dumps(facts)), True))["alerts"][0]["annotations"]
-    lines = said["description"].split("\n")
+    sent = body("webhook", Alert(transition(explanation=json.dumps(facts)), True))["alerts"][0]["annotations"]
+    lines = sent["description"].split("\n")
     assert lines[:3] == [
         "likely cause: salt_rotation, 2026-11-21T11:30:00Z, chat",
         "slope per hour: 0.05",

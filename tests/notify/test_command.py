@@ -58,21 +58,21 @@ def channels(folder: Path, port: int = 9) -> None:
 
 def test_what_would_be_sent_where_and_then_what_became_of_it(notify: Notify, lake: Lake, tmp_path: Path) -> None:
     channels(tmp_path)
-    code, said, _ = notify("--dry-run")
+    code, printed, _ = notify("--dry-run")
     assert code == 0
-    assert "ops -> http://127.0.0.1:9: page, firing: p99 of ttft of chat is 49 % above its usual 0.6 s" in said
-    assert said.rstrip().endswith("2 message(s) would be sent.")
-    assert "\x1b" not in said
+    assert "ops -> http://127.0.0.1:9: page, firing: p99 of ttft of chat is 49 % above its usual 0.6 s" in printed
+    assert printed.rstrip().endswith("2 message(s) would be sent.")
+    assert "\x1b" not in printed
     assert not outbox_file(lake).exists()
     assert notify("--once") == (
         *(0, ""),
         "2 new, 1 delivered, 1 failed; 1 pending, 0 dead: goodput notify --status shows why\n",
     )
-    code, said, _ = notify("--status")
+    code, printed, _ = notify("--status")
     assert code == 0, "it has not waited for long"
-    assert "ops: pending page, firing: p99 of ttft of chat is 49 % above its usual 0.6 s" in said
-    assert "why: ConnectionRefusedError: Connection refused" in said
-    assert "to do: nothing: it is tried again" in said
+    assert "ops: pending page, firing: p99 of ttft of chat is 49 % above its usual 0.6 s" in printed
+    assert "why: ConnectionRefusedError: Connection refused" in printed
+    assert "to do: nothing: it is tried again" in printed
     assert (tmp_path / "log.jsonl").read_text().count("\n") == 1
 
 
@@ -80,16 +80,16 @@ def test_a_dead_letter_is_a_fault_until_it_is_sent_again(notify: Notify, lake: L
     with receiving(Script([410])) as port:
         channels(tmp_path, port)
         assert notify()[2].startswith("2 new, 1 delivered, 1 failed; 0 pending, 1 dead")
-        code, said, _ = notify("--status")
+        code, printed, _ = notify("--status")
         assert code == 1
         assert (
             "to do: the receiver is gone: remove the channel or give it another url, then: goodput notify --requeue ops"
-            in said
+            in printed
         )
         assert notify("--requeue", "ops")[2].startswith("1 dead letter(s) of ops are due again")
         assert notify()[2] == "0 new, 1 delivered, 0 failed; 0 pending, 0 dead\n"
-    code, said, _ = notify("--status")
-    assert (code, "Nothing is undelivered." in said) == (0, True)
+    code, printed, _ = notify("--status")
+    assert (code, "Nothing is undelivered." in printed) == (0, True)
 
 
 def test_a_page_that_waits_too_long_is_a_fault(notify: Notify, lake: Lake, tmp_path: Path) -> None:
@@ -104,26 +104,26 @@ def test_a_test_alarm_and_its_end(notify: Notify, lake: Lake, tmp_path: Path) ->
     script = Script()
     with receiving(script) as port:
         channels(tmp_path, port)
-        code, _, said = notify("--test", "ops")
-        assert (code, said.count("delivered, answered 200")) == (0, 2)
+        code, _, printed = notify("--test", "ops")
+        assert (code, printed.count("delivered, answered 200")) == (0, 2)
     assert [json.loads(got.body)["status"] for got in script.got] == ["firing", "resolved"]
     assert not outbox_file(lake).exists()
-    code, _, said = notify("--test", "ops")
-    assert (code, "not delivered: ConnectionRefusedError" in said) == (1, True)
+    code, _, printed = notify("--test", "ops")
+    assert (code, "not delivered: ConnectionRefusedError" in printed) == (1, True)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (["--test", "opps"], "no channel is called 'opps'.\nThe settings have: log, ops."),
         (["--requeue", "opps"], "no channel is called"),
         (["--once", "--status"], "exclude each other"),
     ],
 )
-def test_bad_usage(notify: Notify, tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_bad_usage(notify: Notify, tmp_path: Path, arguments: list[str], expected: str) -> None:
     channels(tmp_path)
-    code, _, told = notify(*arguments)
-    assert (code, said in told) == (2, True)
+    code, _, printed = notify(*arguments)
+    assert (code, expected in printed) == (2, True)
 
 
 def test_without_channels_nothing_happens(notify: Notify, lake: Lake) -> None:
@@ -162,5 +162,5 @@ def test_a_run_delivers_and_never_fails_with_it(lake: Lake, tmp_path: Path, brok
     assert ran.undelivered == ""
     assert sorted(held(lake, "channel, state")) == [("log", "delivered"), ("ops", "pending")]
     with duckdb.connect(lake.database, read_only=True) as database:
-        said = database.execute("SELECT channel, state FROM deliveries ORDER BY channel").fetchall()
-    assert said == [("log", "delivered"), ("ops", "pending")]
+        found = database.execute("SELECT channel, state FROM deliveries ORDER BY channel").fetchall()
+    assert found == [("log", "delivered"), ("ops", "pending")]

@@ -1,4 +1,4 @@
-"""Who is told of which transition: routes, resolves, corrections, holds, reminders, second channels."""
+"""Which transitions are notified where: routes, resolves, corrections, holds, reminders, second channels."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -45,7 +45,7 @@ class World:
         senders = {name: Sender(channel, self.settings.base) for name, channel in self.settings.channels.items()}
         return Drainer(self.lake, senders, 5, self.clock).drain()
 
-    def told(self, what: str = "status, state") -> list[tuple[Any, ...]]:
+    def sent(self, what: str = "status, state") -> list[tuple[Any, ...]]:
         return held(self.lake, what)
 
 
@@ -53,12 +53,12 @@ def world(folder: Path, text: str = LINES) -> World:
     return World(folder, text)
 
 
-def test_a_transition_is_told_once_however_often_it_is_computed(tmp_path: Path) -> None:
+def test_a_transition_is_sent_once_however_often_it_is_computed(tmp_path: Path) -> None:
     at = world(tmp_path)
     assert at.happens(event("f")) == 1
     assert at.happens(event("f", after_h=0)) == 0
     assert at.happens(event("r", "resolved", after_h=3)) == 1
-    assert at.told() == [("firing", "pending"), ("resolved", "pending")]
+    assert at.sent() == [("firing", "pending"), ("resolved", "pending")]
     assert at.drain() == Drained(delivered=2)
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
     assert ['"status":"firing"' in lines[0], '"status":"resolved"' in lines[1]] == [True, True]
@@ -83,7 +83,7 @@ def test_routes(tmp_path: Path, match: str, reached: bool) -> None:
 
 
 @pytest.mark.parametrize("why", ["silenced", "inhibited", "over_budget", "backfill"])
-def test_what_is_suppressed_is_not_told_but_the_end_of_what_was_told_is(tmp_path: Path, why: str) -> None:
+def test_what_is_suppressed_is_not_sent_but_the_end_of_what_was_sent_is(tmp_path: Path, why: str) -> None:
     at = world(tmp_path)
     assert at.happens(event("quiet", suppressed=why), event("over", "resolved", after_h=1)) == 0
     assert at.happens(event("loud", after_h=2)) == 1
@@ -97,11 +97,11 @@ def test_a_new_channel_hears_what_still_fires_and_no_old_stories(tmp_path: Path)
     at.clock.forward(7 * 3600)
     at.settings = settings_of(tmp_path, LINES + '[channels.new]\nkind = "stdout"\n')
     assert at.enqueue() == 1, "both are pages of one pool"
-    new = at.told("channel, event_id FROM deliveries JOIN events USING (channel, delivery_id) --")
+    new = at.sent("channel, event_id FROM deliveries JOIN events USING (channel, delivery_id) --")
     assert {event_id for channel, event_id in new if channel == "new"} == {"f2", "other"}
 
 
-def test_what_waited_too_long_to_be_news_is_not_told_unless_it_fires(tmp_path: Path) -> None:
+def test_what_waited_too_long_to_be_news_is_not_sent_unless_it_fires(tmp_path: Path) -> None:
     """Nobody ran `goodput notify` for a day."""
     at = world(tmp_path)
     at.clock.forward(86400)
@@ -115,15 +115,15 @@ def test_late_data_takes_a_firing_back(tmp_path: Path) -> None:
     taken_back = event("c", "corrected", corrects="f", recorded_at=NOON + timedelta(hours=2))
     assert at.happens(taken_back) == 1
     at.drain()
-    assert at.told() == [("firing", "delivered"), ("resolved", "delivered")]
+    assert at.sent() == [("firing", "delivered"), ("resolved", "delivered")]
     assert '"corrected":"late data changed' in (tmp_path / "log.jsonl").read_text().splitlines()[1]
 
 
-def test_late_data_takes_a_resolve_back_where_it_was_told(tmp_path: Path) -> None:
+def test_late_data_takes_a_resolve_back_where_it_was_sent(tmp_path: Path) -> None:
     at = world(tmp_path)
     at.happens(event("f"), event("r", "resolved", after_h=1))
     assert at.happens(event("c", "corrected", after_h=1, corrects="r", recorded_at=NOON + timedelta(hours=2))) == 1
-    assert [status for status, _ in at.told()] == ["firing", "resolved", "firing"]
+    assert [status for status, _ in at.sent()] == ["firing", "resolved", "firing"]
 
 
 def test_alarms_of_one_group_make_one_message_and_each_change_of_an_alarm_its_own(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_alarms_of_one_group_make_one_message_and_each_change_of_an_alarm_its_ow
     assert (
         at.happens(*(event(f"r{n}", "resolved", after_h=1, alarm_id=f"a{n}", severity="ticket") for n in range(2))) == 1
     )
-    assert at.told("status, rule, severity") == [
+    assert at.sent("status, rule, severity") == [
         ("firing", "ttft-p99-trend", "ticket"),
         ("firing", "kv-trend", "page"),
         ("firing", "ttft-p99-trend", "ticket"),  # 28 others of the group still fire
@@ -145,7 +145,7 @@ def test_alarms_of_one_group_make_one_message_and_each_change_of_an_alarm_its_ow
     assert '"notification_reason":"some alerts resolved"' in last
 
 
-def test_what_fires_on_is_told_again_after_the_repeat_interval(tmp_path: Path) -> None:
+def test_what_fires_on_is_sent_again_after_the_repeat_interval(tmp_path: Path) -> None:
     at = world(tmp_path, LINES + "repeat_interval_s = 7200\n")
     at.happens(event("f"))
     assert at.later(5) == 0, "the first is not delivered yet"
@@ -157,7 +157,7 @@ def test_what_fires_on_is_told_again_after_the_repeat_interval(tmp_path: Path) -
     assert at.later(2) == 1, "the one before was not delivered and is of no use any more"
     assert at.happens(event("r", "resolved", after_h=10)) == 1
     assert at.later(24) == 0
-    assert at.told("kind, state") == [
+    assert at.sent("kind, state") == [
         *(("transition", "delivered"), ("reminder", "delivered"), ("reminder", "superseded")),
         *(("reminder", "superseded"), ("transition", "pending")),
     ]
@@ -171,7 +171,7 @@ def test_alertmanager_hears_of_a_firing_alarm_before_it_would_take_it_as_over(tm
         outbox.rows("UPDATE deliveries SET state = 'delivered'")
     for _ in range(4):
         assert at.later(1) == 1
-    bodies = [body.decode() for (body,) in at.told("body")]
+    bodies = [body.decode() for (body,) in at.sent("body")]
     ends = [body.partition('"endsAt":"')[2][:20] for body in bodies]
     assert ends == [f"2026-11-21T{hour}:00:00Z" for hour in (15, 16, 17, 18, 19)]
 
@@ -197,20 +197,20 @@ def test_an_alarm_names_its_likely_cause_and_waits_for_it_where_the_settings_wan
     at.later(1.6)
     assert at.drain() == (Drained(delivered=1) if waits else Drained())
     clock = {0.5: "11:30", 9: "03:00"}[hours_before]
-    said = (tmp_path / "log.jsonl").read_text()
-    assert f'"explained_by":"{kind} r2 of chat at 2026-11-21T{clock}:00Z"' in said
+    written = (tmp_path / "log.jsonl").read_text()
+    assert f'"explained_by":"{kind} r2 of chat at 2026-11-21T{clock}:00Z"' in written
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-def test_what_a_deployment_explains_and_ends_with_it_is_never_told(tmp_path: Path, at_once: bool) -> None:
+def test_what_a_deployment_explains_and_ends_with_it_is_never_sent(tmp_path: Path, at_once: bool) -> None:
     at = world(tmp_path, HOLD + LINES)
     events = [event("f", explanation=caused_by("restart", 0.5)), event("r", "resolved", after_h=1)]
     for group in [events] if at_once else [[one] for one in events]:
         at.happens(*group)
     assert at.later(24) == 0
     assert at.drain() == Drained()
-    assert {state for _, state in at.told()} == {"suppressed"}
-    assert at.told("reason")[0] == ("over before it was told: explained by restart of chat at 2026-11-21T11:30:00Z",)
+    assert {state for _, state in at.sent()} == {"suppressed"}
+    assert at.sent("reason")[0] == ("over before it was sent: explained by restart of chat at 2026-11-21T11:30:00Z",)
     assert at.happens(event("again", after_h=30, starts_at=NOON + timedelta(hours=30))) == 1
 
 
@@ -235,7 +235,7 @@ def test_a_page_that_is_not_delivered_goes_to_the_second_channel_with_its_end(tm
     assert at.later(0.1) == 1
     assert at.later(0.1) == 0
     at.drain()
-    first, ticket, second = at.told("delivery_id, channel, kind, state, origin")
+    first, ticket, second = at.sent("delivery_id, channel, kind, state, origin")
     assert second[1:] == ("second", "fallback", "delivered", first[0])
     assert (first[3], ticket[3]) == ("pending", "pending")
     assert at.happens(event("r", "resolved", after_h=2)) == 2
@@ -253,10 +253,10 @@ def test_a_page_that_is_given_up_goes_to_the_second_channel_at_once(tmp_path: Pa
 
 def test_a_heartbeat_goes_only_where_it_is_wanted_and_only_the_newest(tmp_path: Path) -> None:
     at = world(tmp_path, LINES + '[channels.dead-man]\nkind = "stdout"\nmatch = { severity = "none" }\n')
-    said = {"alarm_id": "watchdog", "rule": "Watchdog", "severity": "none", "metric": None, "pool": None}
-    assert at.happens(event("h0", "heartbeat", **said), event("h1", "heartbeat", after_h=1, **said)) == 1
-    assert at.happens(event("h2", "heartbeat", after_h=5, **said)) == 1
-    assert at.told("channel, kind, state") == [
+    columns = {"alarm_id": "watchdog", "rule": "Watchdog", "severity": "none", "metric": None, "pool": None}
+    assert at.happens(event("h0", "heartbeat", **columns), event("h1", "heartbeat", after_h=1, **columns)) == 1
+    assert at.happens(event("h2", "heartbeat", after_h=5, **columns)) == 1
+    assert at.sent("channel, kind, state") == [
         ("dead-man", "heartbeat", "superseded"),
         ("dead-man", "heartbeat", "pending"),
     ]
@@ -267,4 +267,4 @@ def test_what_waits_for_a_channel_that_is_gone_is_taken_back(tmp_path: Path) -> 
     at.happens(event("f"))
     at.settings = settings_of(tmp_path, LINES)
     at.enqueue()
-    assert at.told("channel, state") == [("log", "pending"), ("old", "suppressed")]
+    assert at.sent("channel, state") == [("log", "pending"), ("old", "suppressed")]

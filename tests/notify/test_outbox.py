@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from goodput.errors import OutboxUnusable
-from goodput.notify.claims import Outcome, claim, settle
+from goodput.notify.claims import SendingOutcome, claim, settle
 from goodput.notify.deliver import deliver
 from goodput.notify.drain import Drained, Drainer
 from goodput.notify.enqueue import enqueue
@@ -43,8 +43,8 @@ def fill(lake: Lake, drafts: Iterable[Draft], clock: Clock | None = None) -> int
         return outbox.add(drafts)
 
 
-def ops(port: int, **said: object) -> dict[str, Sender]:
-    given = {"kind": "webhook", "url": f"http://127.0.0.1:{port}/", "allow_private": True, "timeout_s": 10.0, **said}
+def ops(port: int, **options: object) -> dict[str, Sender]:
+    given = {"kind": "webhook", "url": f"http://127.0.0.1:{port}/", "allow_private": True, "timeout_s": 10.0, **options}
     return {"ops": Sender(Channel.model_validate(given), Path())}
 
 
@@ -106,7 +106,7 @@ def test_a_receiver_that_asks_for_a_pause_gets_it_from_all_of_the_channel(lake: 
     assert script.ids == ["a", "b"]
 
 
-def test_an_alarm_is_told_in_order_and_holds_up_no_other(lake: Lake) -> None:
+def test_an_alarm_is_delivered_in_order_and_holds_up_no_other(lake: Lake) -> None:
     clock = Clock()
     fill(lake, [draft("x1", "x"), draft("x2", "x"), draft("y1", "y", severity="ticket"), draft("x3", "x")], clock)
     script = Script([500])
@@ -195,7 +195,7 @@ def test_a_channel_that_hangs_delays_no_other(lake: Lake) -> None:
     quick, slow = Script([lambda _: arrived.set()]), Script([lambda _: waited_for.append(arrived.wait(5))])
     with receiving(quick) as port, receiving(slow) as other:
         Drainer(lake, {"slow": ops(other)["ops"]} | ops(port), 10).drain()
-    assert waited_for == [True], "while the one hung the other was told"
+    assert waited_for == [True], "while the one hung the other was served"
 
 
 _DELIVER = """
@@ -249,13 +249,13 @@ def test_killed_at_any_point_nothing_is_lost_and_what_comes_twice_is_the_same(la
     bodies = {got.headers["webhook-id"]: got.body for got in script.got}
     assert len(bodies) == 2 * _ALARMS
     assert all(got.body == bodies[got.headers["webhook-id"]] for got in script.got)
-    told: dict[str, list[str]] = {}
+    statuses_of: dict[str, list[str]] = {}
     for got in script.got:
-        said = json.loads(got.body)
-        told.setdefault(said["groupLabels"]["pool"], []).append(said["status"])
-    assert len(told) == _ALARMS
-    assert all(sorted(set(statuses)) == ["firing", "resolved"] for statuses in told.values())
-    assert all(statuses == sorted(statuses) for statuses in told.values()), "a resolve came before its firing"
+        body = json.loads(got.body)
+        statuses_of.setdefault(body["groupLabels"]["pool"], []).append(body["status"])
+    assert len(statuses_of) == _ALARMS
+    assert all(sorted(set(statuses)) == ["firing", "resolved"] for statuses in statuses_of.values())
+    assert all(statuses == sorted(statuses) for statuses in statuses_of.values()), "a resolve came before its firing"
 
 
 def after_s(seconds: float) -> int:
@@ -307,12 +307,12 @@ def test_who_lost_its_hold_cannot_undo_what_another_delivered(lake: Lake) -> Non
         quick = claim(outbox, "ops", 20)
         assert slow is not None
         assert quick is not None
-        settle(outbox, quick, Outcome("delivered", 200), 1)
-        settle(outbox, slow, Outcome("dead", 500, "late"), 1)
+        settle(outbox, quick, SendingOutcome("delivered", 200), 1)
+        settle(outbox, slow, SendingOutcome("dead", 500, "late"), 1)
     assert held(lake, "state, http_status, error") == [("delivered", 200, None)]
 
 
-def test_a_damaged_outbox_is_told_and_left_as_it_is(lake: Lake) -> None:
+def test_a_damaged_outbox_is_reported_and_left_as_it_is(lake: Lake) -> None:
     lake.root.mkdir(parents=True)
     outbox_file(lake).write_bytes(b"not a database, " * 100)
     with pytest.raises(OutboxUnusable, match="cannot use the outbox"):

@@ -23,9 +23,9 @@ BLUE, ORANGE, TINT, VIOLET = (0x1F, 0x5F, 0xA8), (0xC2, 0x41, 0x0C), (0xFD, 0xE3
 @pytest.fixture(scope="module")
 def chart() -> Chart:
     """A week of 0.6 s that doubles at noon of the last day, with a gap of a day in its middle."""
-    told = {"onset_at": "2026-11-21T02:00:00Z"}
+    facts = {"onset_at": "2026-11-21T02:00:00Z"}
     operation = {"kind": "salt_rotation", "occurred_at": "2026-11-21T01:00:00Z", "pool": None}
-    row = event("f", explanation=json.dumps({**told, "last_operation": operation}))
+    row = event("f", explanation=json.dumps({**facts, "last_operation": operation}))
     series = windows("trend-ttft-chat", NOON + timedelta(hours=6), 168)
     for window in series[72:96]:
         window |= {"value": None, "score": None}

@@ -32,7 +32,7 @@ def lake(tmp_path: Path) -> Lake:
     return lake
 
 
-def told(lake: Lake, settings: Settings) -> dict[str, Any]:
+def bodies(lake: Lake, settings: Settings) -> dict[str, Any]:
     """Bodies that would be sent, by channel: of the alarm that has a series."""
     clock = Clock()
     with Outbox(Path(":memory:"), clock) as outbox:
@@ -60,23 +60,23 @@ url = {{ env = "URL" }}
 
 
 def test_only_files_name_a_picture_where_nothing_serves_it(lake: Lake, tmp_path: Path) -> None:
-    said = told(lake, settings_of(tmp_path, EVERY))
-    assert plot_of(said["log"]) == str(tmp_path / "lake/plots/f.png")
-    assert plot_of(said["ops"]) is None
-    assert "plot" not in said["am"][0]["annotations"]
-    assert "images" not in said["pager"]
-    assert "image" not in [block["type"] for block in said["chat"]["blocks"]]
+    sent = bodies(lake, settings_of(tmp_path, EVERY))
+    assert plot_of(sent["log"]) == str(tmp_path / "lake/plots/f.png")
+    assert plot_of(sent["ops"]) is None
+    assert "plot" not in sent["am"][0]["annotations"]
+    assert "images" not in sent["pager"]
+    assert "image" not in [block["type"] for block in sent["chat"]["blocks"]]
 
 
 def test_every_channel_shows_a_picture_that_is_served(lake: Lake, tmp_path: Path) -> None:
     """Fields by the documentation of PagerDuty's Events v2 and of Slack's image block."""
-    said, url = told(lake, settings_of(tmp_path, SERVED + EVERY)), "https://plots.example/goodput/f.png"
-    assert plot_of(said["log"]) == plot_of(said["ops"]) == said["am"][0]["annotations"]["plot"] == url
+    sent, url = bodies(lake, settings_of(tmp_path, SERVED + EVERY)), "https://plots.example/goodput/f.png"
+    assert plot_of(sent["log"]) == plot_of(sent["ops"]) == sent["am"][0]["annotations"]["plot"] == url
     title = "[page] p99 of ttft of chat is 49 % above its usual 0.6 s"
-    assert said["pager"]["images"] == [{"src": url, "href": url, "alt": title}]
-    (image,) = (block for block in said["chat"]["blocks"] if block["type"] == "image")
+    assert sent["pager"]["images"] == [{"src": url, "href": url, "alt": title}]
+    (image,) = (block for block in sent["chat"]["blocks"] if block["type"] == "image")
     assert image == {"type": "image", "image_url": url, "alt_text": title}
-    plain = told(lake, settings_of(tmp_path, SERVED.replace("https", "http") + EVERY))
+    plain = bodies(lake, settings_of(tmp_path, SERVED.replace("https", "http") + EVERY))
     assert "images" not in plain["pager"], "it shows pictures of https alone"
 
 
@@ -128,7 +128,7 @@ def test_a_file_channel_has_its_picture_beside_the_line(lake: Lake, tmp_path: Pa
 
 
 @pytest.mark.parametrize("broken", ["pictures", "alarm_series"])
-def test_an_alarm_is_told_without_a_picture_that_cannot_be_drawn(lake: Lake, tmp_path: Path, broken: str) -> None:
+def test_an_alarm_is_sent_without_a_picture_that_cannot_be_drawn(lake: Lake, tmp_path: Path, broken: str) -> None:
     fired_now(lake)
     (series,) = lake.catalog["alarm_series"].all_files()
     damaged = tmp_path / broken if broken == "pictures" else Path(series)

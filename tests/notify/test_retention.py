@@ -1,4 +1,4 @@
-"""What is long settled is forgotten, and nothing of it is ever told again."""
+"""What is long settled is forgotten, and nothing of it is ever sent again."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -42,14 +42,14 @@ def test_what_is_settled_and_over_is_forgotten_after_the_retention_with_its_pict
     assert forget_in(at) == 0
     at.later(0.2 * DAY_H)
     assert forget_in(at) == 2
-    assert at.told() == []
+    assert at.sent() == []
     assert not picture.exists()
     with Outbox(outbox_file(at.lake)) as outbox:
         assert not outbox.rows("SELECT event_id FROM events UNION SELECT alarm_id FROM concerns")
 
 
 @pytest.mark.parametrize("again", ["the same events", "recomputed"])
-def test_what_is_forgotten_is_not_told_again(tmp_path: Path, again: str) -> None:
+def test_what_is_forgotten_is_not_sent_again(tmp_path: Path, again: str) -> None:
     """Recomputed from nothing: stage monitor records what is older than alarms.max_age_s as backfill, now."""
     at = World(tmp_path, LINES)
     fired_and_over(at)
@@ -67,17 +67,17 @@ def test_what_is_undelivered_is_kept_however_old(tmp_path: Path) -> None:
     at.happens(event("r", "resolved", after_h=1))
     at.later(1000 * DAY_H)
     assert forget_in(at) == 0
-    assert at.told() == [("firing", "pending"), ("resolved", "pending")]
+    assert at.sent() == [("firing", "pending"), ("resolved", "pending")]
 
 
-def test_what_fires_on_is_kept_without_its_reminders_and_its_end_is_told(tmp_path: Path) -> None:
+def test_what_fires_on_is_kept_without_its_reminders_and_its_end_is_sent(tmp_path: Path) -> None:
     at = World(tmp_path, LINES)
     at.happens(event("f"))
     at.drain()
     for _ in range(4):
         at.later(30 * DAY_H)
         at.drain()
-    assert [kind for (kind,) in at.told("kind")] == ["transition", *["reminder"] * 4]
+    assert [kind for (kind,) in at.sent("kind")] == ["transition", *["reminder"] * 4]
     assert forget_in(at) == 1  # the reminder of 90 days ago
     assert at.later(0) == 0
     assert at.happens(event("r", "resolved", after_h=121 * DAY_H)) == 1
@@ -89,9 +89,9 @@ def test_what_fires_on_is_kept_without_its_reminders_and_its_end_is_told(tmp_pat
 
 def test_the_newest_heartbeat_is_known_for_as_long_as_no_other_comes(tmp_path: Path) -> None:
     at = World(tmp_path, '[channels.dead-man]\nkind = "file"\npath = "x"\nmatch = { severity = "none" }\n')
-    said = {"alarm_id": "watchdog", "rule": "Watchdog", "severity": "none", "metric": None, "pool": None}
+    columns = {"alarm_id": "watchdog", "rule": "Watchdog", "severity": "none", "metric": None, "pool": None}
     for hour in range(3):
-        at.happens(event(f"h{hour}", "heartbeat", after_h=hour, **said))
+        at.happens(event(f"h{hour}", "heartbeat", after_h=hour, **columns))
         at.drain()
     at.later(100 * DAY_H)
     assert forget_in(at) == 2
@@ -112,17 +112,17 @@ def test_a_dead_letter_that_was_tried_anew_does_not_reach_the_second_channel_twi
     at.drain()
     at.later(35 * DAY_H)
     forget_in(at)
-    assert [row for row in at.told("channel, kind, status") if row[1] != "reminder"] == [
+    assert [row for row in at.sent("channel, kind, status") if row[1] != "reminder"] == [
         *(("first", "transition", "firing"), ("second", "fallback", "firing")),
         *(("first", "transition", "resolved"), ("second", "transition", "resolved")),
     ]
     assert at.enqueue() == 0, "what failed on day 60 is there, and so is what stood in for it on day 0"
     at.later(60 * DAY_H)
     forget_in(at)
-    assert at.told() == []
+    assert at.sent() == []
 
 
-def test_the_end_of_what_was_told_late_is_kept_with_it(tmp_path: Path) -> None:
+def test_the_end_of_what_was_sent_late_is_kept_with_it(tmp_path: Path) -> None:
     at = World(tmp_path, LINES)
     at.happens(event("f"))
     with Outbox(outbox_file(at.lake), at.clock) as outbox, outbox.writing():
@@ -135,22 +135,22 @@ def test_the_end_of_what_was_told_late_is_kept_with_it(tmp_path: Path) -> None:
     at.drain()
     at.later(15 * DAY_H)
     assert forget_in(at) == 0
-    assert at.later(0) == 0, "the end of what was told 15 days ago was told 95 days ago"
+    assert at.later(0) == 0, "the end of what fired 15 days ago was sent 95 days ago"
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_whatever_happens_the_same_is_told_with_and_without_forgetting(tmp_path: Path, seed: int) -> None:
+def test_whatever_happens_the_same_is_sent_with_and_without_forgetting(tmp_path: Path, seed: int) -> None:
     """Two outboxes of one history of years, alarms grouped, deliveries that wait; one forgets after ten days."""
     settings = settings_of(tmp_path, LINES)
-    told, left = zip(*(_history(seed, settings, forgets=forgets) for forgets in (False, True)), strict=True)
-    assert told[0] == told[1]
-    assert len(told[0]) == len(set(told[0])) > 80
+    sent, left = zip(*(_history(seed, settings, forgets=forgets) for forgets in (False, True)), strict=True)
+    assert sent[0] == sent[1]
+    assert len(sent[0]) == len(set(sent[0])) > 80
     assert left[1] < left[0] / 4
 
 
 def _history(seed: int, settings: Settings, *, forgets: bool) -> tuple[list[str], int]:
     """Ids of the deliveries that a random history makes, and how many the outbox holds in the end."""
-    rng, clock, told = random.Random(seed), Clock(), list[str]()
+    rng, clock, made = random.Random(seed), Clock(), list[str]()
     events: list[dict[str, Any]] = []
     firing: dict[str, bool] = {}
     with Outbox(Path(":memory:"), clock) as outbox:
@@ -163,10 +163,10 @@ def _history(seed: int, settings: Settings, *, forgets: bool) -> tuple[list[str]
             found = due(Scene(histories(events), settings.notify, clock.ns), settings.channels, outbox)
             with outbox.writing():
                 outbox.add(found.drafts)
-                told += [draft.delivery_id for draft in found.drafts if draft.kind != "reminder"]
+                made += [draft.delivery_id for draft in found.drafts if draft.kind != "reminder"]
                 if rng.random() < 0.6:
                     sent = "UPDATE deliveries SET state = 'delivered', settled_ns = :now WHERE state = 'pending'"
                     outbox.rows(sent, {"now": clock.ns})
                 if forgets:
                     forget(outbox, 10 * 86400, Plots())
-        return told, len(outbox.rows("SELECT 1 FROM deliveries"))
+        return made, len(outbox.rows("SELECT 1 FROM deliveries"))

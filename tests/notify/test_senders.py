@@ -23,16 +23,16 @@ OLD, NEW = (f"whsec_{base64.b64encode(bytes(range(n, n + 32))).decode()}" for n 
 BODY = '{"text":"p99 überall ✓"}'.encode()
 
 
-def channel(port: int, **said: Any) -> Channel:
+def channel(port: int, **options: Any) -> Channel:
     url = f"http://127.0.0.1:{port}/hooks/alarms"
-    given = {"kind": "webhook", "url": url, "allow_private": True, "timeout_s": 10.0, **said}
+    given = {"kind": "webhook", "url": url, "allow_private": True, "timeout_s": 10.0, **options}
     return Channel.model_validate(given)
 
 
-def sent(*plays: int | tuple[int, dict[str, str]] | Play, **said: Any) -> tuple[Sent, Script]:
+def sent(*plays: int | tuple[int, dict[str, str]] | Play, **options: Any) -> tuple[Sent, Script]:
     script = Script(list(plays))
     with receiving(script) as port:
-        return Sender(channel(port, **said), Path()).send("msg-1", BODY, time.time_ns()), script
+        return Sender(channel(port, **options), Path()).send("msg-1", BODY, time.time_ns()), script
 
 
 @pytest.mark.parametrize("status", [200, 202, 204])
@@ -65,12 +65,12 @@ def test_a_redirect_is_not_followed() -> None:
     assert (len(script.got), len(elsewhere.got)) == (1, 0)
 
 
-@pytest.mark.parametrize(("play", "said"), [(hang, "no answer"), (drip, "no answer"), (reset, "reset")])
-def test_a_receiver_that_does_not_answer_is_left_in_time(play: Play, said: str) -> None:
+@pytest.mark.parametrize(("play", "expected"), [(hang, "no answer"), (drip, "no answer"), (reset, "reset")])
+def test_a_receiver_that_does_not_answer_is_left_in_time(play: Play, expected: str) -> None:
     began = time.monotonic()
     outcome, _ = sent(play, timeout_s=0.5)
     assert (outcome.delivered, outcome.final) == (False, False)
-    assert said in str(outcome.error)
+    assert expected in str(outcome.error)
     assert time.monotonic() - began < 2.5  # and the receiver's own end
 
 
@@ -134,7 +134,7 @@ def test_the_example_of_the_standard() -> None:
         ({"clear": "hunter2hunter2hunter2hunter2"}, "24 to 64 random bytes"),
     ],
 )
-def test_a_secret_that_is_not_one_is_told_and_not_shown(secret: dict[str, str], wrong: str) -> None:
+def test_a_secret_that_is_not_one_is_reported_and_not_shown(secret: dict[str, str], wrong: str) -> None:
     outcome, script = sent(signing_secrets=[secret])
     assert not outcome.delivered
     assert not outcome.final
@@ -145,8 +145,8 @@ def test_a_secret_that_is_not_one_is_told_and_not_shown(secret: dict[str, str], 
 
 def test_what_a_receiver_echoes_of_a_secret_is_not_kept() -> None:
     def echo(connection: Any) -> None:
-        said = b"no such key: R0UTINGKEY"
-        connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n%s" % (len(said), said))
+        answer = b"no such key: R0UTINGKEY"
+        connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer))
 
     outcome, script = sent(echo, kind="pagerduty", routing_key={"clear": "R0UTINGKEY"})
     assert json.loads(script.got[0].body)["routing_key"] == "R0UTINGKEY"
@@ -183,7 +183,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("host", "trusted", "delivered", "said"),
+    ("host", "trusted", "delivered", "expected"),
     [
         ("alarms.example", True, True, "None"),
         ("other.example", True, False, "certificate is not valid for 'other.example'"),
@@ -191,7 +191,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_the_certificate_is_that_of_the_name_not_of_the_address(
-    certificate: Path, host: str, trusted: bool, delivered: bool, said: str
+    certificate: Path, host: str, trusted: bool, delivered: bool, expected: str
 ) -> None:
     script = Script()
     with receiving(script, certificate) as port:
@@ -199,7 +199,7 @@ def test_the_certificate_is_that_of_the_name_not_of_the_address(
         given = {"kind": "webhook", "url": f"https://{host}:{port}/", "allow_private": True, **trust}
         outcome = Sender(Channel.model_validate(given), Path(), lambda name, port: ["127.0.0.1"]).send("id", b"{}", 0)
     assert outcome.delivered == delivered
-    assert said in str(outcome.error) or said.lower() in str(outcome.error).lower()
+    assert expected in str(outcome.error) or expected.lower() in str(outcome.error).lower()
     assert len(script.got) == delivered
 
 
@@ -260,7 +260,7 @@ def test_a_ca_file_that_is_not_there_is_named() -> None:
     assert "ca_file /etc/none.pem cannot be used: No such file" in str(outcome.error)
 
 
-def test_a_missing_secret_is_told_before_anybody_is_looked_up() -> None:
+def test_a_missing_secret_is_reported_before_anybody_is_looked_up() -> None:
     def nobody(host: str, port: int) -> list[str]:
         raise AssertionError(host)
 

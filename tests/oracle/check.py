@@ -7,6 +7,7 @@ from goodput.plumbing.workspace import Workspace
 from oracle import relations
 from oracle.compare import Comparison
 from oracle.fleet import Fleet
+from oracle.truth import Truth
 from oracle.write import write
 from published import run_at
 
@@ -20,7 +21,7 @@ def check(fleet: Fleet) -> Comparison:
 def compared(workspace: Workspace, fleet: Fleet) -> Comparison:
     """What a workspace published beside what its fleet amounts to."""
     found = Comparison()
-    truth = relations.Truth(fleet)
+    truth = Truth(fleet)
     for relation in relations.RELATIONS:
         relation(workspace, truth, found)
     return found

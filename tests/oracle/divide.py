@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
-from oracle.estimate import Sample, design_effect, drawn_together, strata_of, total
+from oracle.estimate import Sample, Weights, design_effect, drawn_together, strata_of, total
 from oracle.fleet import Fleet, Row, S
 
 
@@ -20,14 +20,15 @@ class Share:
     is_bound: bool  # the ends are bounds, no interval
 
 
-def divided(fleet: Fleet, rows: list[Row], ended: list[Row], window_s: int) -> list[Row]:
-    """Rows of a window with unlabelled cost divided; `ended` are the requests that ended in it.
-
-    A row that is divided has `open`: by how much its USD may be less, or more.
-    """
-    found = []
+def shares_of(fleet: Fleet, rows: list[Row], ended: list[Row], window_s: int) -> dict[str, Share]:
+    """What is known of each workload with a quality gate in a window; `ended` are the requests that ended in it."""
     gated = {name: of["quality"] for name, of in fleet.workloads.items() if of.get("quality") is not None}
-    shares = {name: _share(rows, ended, name, quality, window_s) for name, quality in gated.items()}
+    return {name: _share(rows, ended, name, quality, window_s) for name, quality in gated.items()}
+
+
+def divided(rows: list[Row], shares: dict[str, Share]) -> list[Row]:
+    """Rows of a window with unlabelled cost divided; such a row has `open`: how far its USD may be less, or more."""
+    found = []
     for row in rows:
         share, usd = shares.get(row["workload"]), row["usd"]
         measured = row | {"measured_usd": usd}
@@ -98,18 +99,16 @@ def _sample(rows: list[Row], needing: list[Row], design: tuple[float, int, Fract
     if m < least or min(accepted, rejected) < 0 or not judged:
         return Sample(judged + unlabelled, accepted, most, accepted + unlabelled * of_all)
     rate = accepted / judged
-    weights: dict[Hashable, Fraction] = defaultdict(Fraction)
+    spent: dict[tuple[Hashable, ...], Fraction] = defaultdict(Fraction)
     for row in rows:
-        if row["bucket"] in {"accepted", "rejected"}:
-            weights[_cell(row, row["step_ns"], window_s), row["request_key"], row["bucket"]] += row["direct_usd"]
-    worth = judged**2 / sum(weight**2 for weight in weights.values())
-    if 0 < rate < 1:
-        residuals = sum((weight * ((key[2] == "accepted") - rate)) ** 2 for key, weight in weights.items())  # type: ignore[index]
-        worth = min(worth, rate * (1 - rate) * judged**2 / residuals)
-    usd = judged + unlabelled
-    size = inf if m == n else float(worth) * (n - 1) / (n - m) / effect
-    variance = float(usd**2 * rate * (1 - rate) / worth) * m / (m - 1) * (1 - m / n) * effect if m > 1 else 0.0
-    return Sample(usd, accepted, most, usd * rate, size, variance, rate)
+        if row["bucket"] in {"accepted", "rejected", "unlabelled"}:
+            spent[row["bucket"], row["request_key"], _cell(row, row["step_ns"], window_s)] += row["direct_usd"]
+    passed, failed = ([usd for key, usd in spent.items() if key[0] == of] for of in ("accepted", "rejected"))
+    weights = Weights.of(passed, failed, spent.values())
+    usd, share, worth = judged + unlabelled, float(rate), len(passed) + len(failed)
+    size = inf if m == n else worth * (n - 1) / (n - m) / effect
+    variance = float(usd) ** 2 * share * (1 - share) * weights.effect(share) / worth * (1 - m / n) * effect
+    return Sample(usd, accepted, most, usd * rate, size, variance * m / (m - 1) if m > 1 else 0.0, rate, m, weights)
 
 
 def _cell(row: Row, at_ns: int, window_s: int) -> Hashable:

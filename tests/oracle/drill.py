@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from time import process_time
 
+from goodput.errors import GoodputError
 from oracle import scope
 from oracle.check import check
-from oracle.compare import Comparison
+from oracle.compare import Comparison, Difference
 from oracle.generate import random_fleet
 
 
@@ -23,17 +25,37 @@ def main() -> None:
     seeds = range(chosen.first, chosen.first + chosen.fleets)
     with ProcessPoolExecutor(chosen.processes, get_context("spawn"), max_tasks_per_child=20) as pool:
         running = {pool.submit(_checked, seed): seed for seed in seeds}
-        found = {}
+        found: dict[int, Comparison] = {}
         for done in as_completed(running):
-            found[running[done]] = done.result()
-            print(f"\r{len(found)} of {len(seeds)} fleets", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+            comparison, cpu_s = done.result()
+            found[running[done]] = comparison
+            print(_fleet_line(running[done], comparison, cpu_s, found), flush=True)
+            if sys.stderr.isatty():
+                print(f"[{'#' * (40 * len(found) // len(seeds)):<40}]", end="\r", file=sys.stderr, flush=True)
     report(found)
     sys.exit(any(comparison.differences for comparison in found.values()))
 
 
-def _checked(seed: int) -> Comparison:
-    return check(random_fleet(seed))
+def _checked(seed: int) -> tuple[Comparison, float]:
+    """The comparison of a fleet, and CPU seconds that it took."""
+    before = process_time()
+    try:
+        found = check(random_fleet(seed))
+    except GoodputError as error:  # what a run refuses is a difference like any other
+        found = Comparison(differences=[Difference("run", None, "done", str(error), None)])
+    return found, process_time() - before
+
+
+def _fleet_line(seed: int, comparison: Comparison, cpu_s: float, found: dict[int, Comparison]) -> str:
+    """What came of a fleet, and of all so far, so that a drill that is stopped has said what it did."""
+    values = sum(comparison.compared.values())
+    all_values = sum(sum(one.compared.values()) for one in found.values())
+    differing = sum(len(one.differences) for one in found.values())
+    so_far = f"{len(found)} fleets, {all_values} values, {differing} differences"
+    first = next((f"; {one.relation}.{one.column} {one.key}" for one in comparison.differences), "")
+    return (
+        f"fleet {seed}: {values} values, {len(comparison.differences)} differences, {cpu_s:.1f} CPU s; {so_far}{first}"
+    )
 
 
 def report(found: dict[int, Comparison]) -> None:

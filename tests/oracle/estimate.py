@@ -4,7 +4,7 @@ See docs/semantics.md#goodput-from-a-sample, #strata, #intervals, #definition.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import hypot, inf, sqrt
@@ -12,6 +12,31 @@ from typing import Any
 
 from oracle.fleet import Fleet, Row, S
 from oracle.quantiles import student, wilson
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Tokens, or dollars, of the labelled requests that passed and of those that failed."""
+
+    passed: Sequence[float]
+    failed: Sequence[float]
+
+    @classmethod
+    def of(cls, passed: Iterable[Fraction], failed: Iterable[Fraction], everything: Iterable[Fraction]) -> "Weights":
+        """Each with one request more: as heavy as the request of a token drawn from everything."""
+        n, t, squares = (float(sum((w**power for w in everything), Fraction(0))) for power in range(3))
+        heavy = squares / t
+        more = (1.0, heavy, heavy**2 * sqrt(n * squares) / t)
+        a, b = (
+            [float(sum((w**power for w in of), Fraction(0))) + more[power] for power in range(3)]
+            for of in (list(passed), list(failed))
+        )
+        return cls(a, b)
+
+    def effect(self, share: float) -> float:
+        """How many labels are worth one of equal weight, where this share of the weight passes."""
+        (a0, a1, a2), (b0, b1, b2) = self.passed, self.failed
+        return ((1 - share) * a2 / a1 + share * b2 / b1) * (share * a0 / a1 + (1 - share) * b0 / b1)
 
 
 @dataclass(frozen=True)
@@ -25,16 +50,26 @@ class Sample:
     size: float | None = None  # draws that the labels are worth; None: bounds alone
     variance: float = 0.0
     rate: Fraction = Fraction(0)
+    labels: int = 0
+    weights: Weights | None = None  # None: all count alike
 
     @property
     def ends(self) -> tuple[float, float]:
         """The stratum's own interval."""
         if self.size is None:
             return float(self.low_bound), float(self.high_bound)
-        low, high = wilson(float(self.rate), self.size)
+        low, high = self._share(float(self.rate), self.size)
         return max(float(self.low_bound), float(self.population) * low), min(
             float(self.high_bound), float(self.population) * high
         )
+
+    def _share(self, rate: float, size: float) -> tuple[float, float]:
+        if self.weights is None:
+            return wilson(rate, size)
+        effect = self.weights.effect
+        near = wilson(rate, size / effect(rate))
+        low, high = (wilson(rate, size / max(effect(rate), effect(end))) for end in near)
+        return low[0], high[1]
 
     @property
     def uncertain(self) -> bool:
@@ -163,7 +198,7 @@ def share_of(n: Fraction, known: list[Row], design: Design, *, enough: bool) -> 
     rate = Fraction(a, m)
     size = inf if m >= n else m * float(n - 1) / float(n - m) / design.effect
     variance = n**2 * rate * (1 - rate) / (m - 1) * (1 - m / n) * Fraction(design.effect) if m > 1 else 0
-    return Sample(n, low, high, n * rate, size, float(variance), rate)
+    return Sample(n, low, high, n * rate, size, float(variance), rate, m)
 
 
 def _token_sample(rows: list[Row], known: list[Row], design: Design, enough: bool) -> Sample:
@@ -176,14 +211,12 @@ def _token_sample(rows: list[Row], known: list[Row], design: Design, enough: boo
         point = total * Fraction(sum(row["pass_quality"] for row in known), m)
         return Sample(total, low, high, point)
     rate = passed / drawn
-    squares = sum(_tokens([row]) ** 2 for row in known)
-    worth = drawn**2 / squares
-    if 0 < rate < 1:
-        residuals = sum((_tokens([row]) * (row["pass_quality"] - rate)) ** 2 for row in known)
-        worth = min(worth, rate * (1 - rate) * drawn**2 / residuals)
-    size = inf if m == n else float(worth) * (n - 1) / (n - m) / design.effect
-    variance = float(total**2 * rate * (1 - rate) / worth) * m / (m - 1) * (1 - m / n) * design.effect if m > 1 else 0
-    return Sample(total, low, high, total * rate, size, variance, rate)
+    by_outcome = [[_tokens([row]) for row in known if row["pass_quality"] is of] for of in (True, False)]
+    weights = Weights.of(*by_outcome, [_tokens([row]) for row in rows])
+    size = inf if m == n else m * (n - 1) / (n - m) / design.effect
+    share = float(rate)
+    variance = float(total) ** 2 * share * (1 - share) * weights.effect(share) * (1 - m / n) * design.effect
+    return Sample(total, low, high, total * rate, size, variance / (m - 1) if m > 1 else 0, rate, m, weights)
 
 
 def _unsampled(total: Fraction, low: Fraction, high: Fraction, design: Design) -> Fraction:
@@ -219,7 +252,8 @@ def _together(samples: list[Sample]) -> tuple[float, float]:
     low = point - hypot(*(float(sample.point) - sample.ends[0] for sample in samples))
     high = point + hypot(*(sample.ends[1] - float(sample.point) for sample in samples))
     if len(samples) > 1 and variance > 0 and 0 < point < size:
-        ends = wilson(point / size, point * (size - point) / variance)
+        freedom = sum(sample.labels - 1 for sample in samples)
+        ends = wilson(point / size, point * (size - point) / variance, student(freedom))
         low, high = min(low, size * ends[0]), max(high, size * ends[1])
     return max(low, sum(s.ends[0] for s in samples)), min(high, sum(s.ends[1] for s in samples))
 

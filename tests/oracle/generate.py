@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from oracle.emit import Replica, Stage, request_on
+from oracle.engine import sample
 from oracle.fleet import HOUR, MIDNIGHT_NS, Fleet, Row, S
 from oracle.invoice import invoice
 from oracle.judge import EVALUATORS, labels_of
@@ -24,21 +25,8 @@ def random_fleet(seed: int) -> Fleet:
         fleet.labels += labels_of(chance, tries)
     spend(chance, stage, fleet)
     invoice(chance, stage, fleet)
-    _sample(chance, stage, fleet)
+    sample(chance, stage, fleet)
     return fleet
-
-
-def _sample(chance: Random, stage: Stage, fleet: Fleet) -> None:
-    """Readings of some replicas once a minute, with a pause here and there."""
-    for replica in stage.replicas:
-        if replica.name and chance.random() < 0.6:
-            at = stage.begins_ns - chance.randrange(600) * S
-            while at < stage.begins_ns + stage.lasts_ns:
-                kv = chance.randrange(100) / 100
-                fleet.readings.append(
-                    {"replica": replica.name, "pool": replica.pool, "model": replica.model, "at": at, "kv": kv}
-                )
-                at += (60 if chance.random() < 0.97 else chance.choice([240, 300, 301, 900])) * S
 
 
 def _stage(chance: Random) -> Stage:

@@ -18,12 +18,12 @@ def quantile(values: Sequence[Fraction], q: Fraction) -> Fraction | None:
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
-def wilson(rate: float, size: float) -> tuple[float, float]:
-    """Wilson's 95 % interval of a rate that is worth so many draws."""
+def wilson(rate: float, size: float, z: float = Z) -> tuple[float, float]:
+    """Wilson's interval, 95 % unless z is given, of a rate that is worth so many draws."""
     if size == inf:
         return rate, rate
-    middle = (rate + Z * Z / (2 * size)) / (1 + Z * Z / size)
-    half = Z / (1 + Z * Z / size) * sqrt(rate * (1 - rate) / size + Z * Z / (4 * size * size))
+    middle = (rate + z * z / (2 * size)) / (1 + z * z / size)
+    half = z / (1 + z * z / size) * sqrt(rate * (1 - rate) / size + z * z / (4 * size * size))
     return max(0.0, middle - half), min(1.0, middle + half)
 
 

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import bills, judgements, ledger, reconcile, sessions, waste, windows
+from oracle import bills, engine_relations, judgements, reconcile, sessions, waste, windows
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
-from oracle.fleet import LATENCIES, Fleet, Row, S
-from oracle.slices import DIMENSIONS, Key, Slices
+from oracle.fleet import LATENCIES, Row, S
+from oracle.slices import DIMENSIONS, Key
+from oracle.truth import Truth
 from oracle.units import counts_sessions
-from oracle.verdicts import judged_requests
 
 CUT = ("window_at", "window_s", "slice", "slice_value", *DIMENSIONS)
 REQUEST = (
@@ -29,60 +28,6 @@ REQUEST = (
 )
 
 
-class Truth:
-    """What a fleet amounts to, computed once."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        self.fleet = fleet
-        starts = [record["started_at"] for record in fleet.records]
-        self.until_ns = max([*starts, *(record["ended_at"] for record in fleet.records if record.get("ended_at"))])
-        self.from_ns = min(starts)
-        self.attempts, self.requests = judged_requests(fleet, self.until_ns)
-
-    @cached_property
-    def is_told_everything(self) -> bool:
-        """Whether every attempt on a replica reports its tokens, so that no cost is estimated."""
-        for attempt in self.attempts:
-            names = ("input_tokens", "cached_input_tokens", "output_tokens")
-            if attempt["replica"] and any(attempt[name] is None for name in names):
-                return False
-        return True
-
-    @cached_property
-    def account(self) -> ledger.Ledger:
-        """The ledger with who paid for it."""
-        return ledger.Ledger(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
-
-    @cached_property
-    def ledger(self) -> list[Row]:
-        """Rows of the ledger."""
-        return self.account.rows
-
-    @cached_property
-    def slices(self) -> Slices:
-        """To which slices rows belong."""
-        return Slices(self.fleet, self.requests)
-
-    @cached_property
-    def waste(self) -> waste.Waste:
-        """What relation waste holds."""
-        return waste.Waste(self.fleet, self.ledger, self.requests, self.slices)
-
-    @cached_property
-    def windows(self) -> dict[Key, windows.Window]:
-        """What each window and slice counts."""
-        return windows.windows(self.fleet, self.requests, self.slices)
-
-    @cached_property
-    def goodput(self) -> dict[Key, Row]:
-        """Rows of relation goodput, also of windows in which a replica was live and nothing else was."""
-        observed, carriers = (self.from_ns, self.until_ns), self.waste.carriers
-        return {
-            key: windows.goodput(self.fleet, key, self.windows.get(key, windows.Window()), carriers[key], observed)
-            for key in self.windows.keys() | carriers.keys()
-        }
-
-
 def requests(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     """Relation requests."""
     published = keyed(rows(workspace, "SELECT * FROM requests"), "request_key")
@@ -93,22 +38,17 @@ def requests(workspace: Workspace, truth: Truth, found: Comparison) -> None:
         | {name: microseconds(row[name]) for name in ("arrived_at", "ended_at")}
         for row in truth.requests
     }
-    if truth.is_told_everything:
-        costs = waste.request_costs(truth.ledger)
-        for key, row in computed.items():
-            row["cost_usd"] = costs.get(key)
+    costs = waste.request_costs(truth.ledger)
+    for key, row in computed.items():
+        row["cost_usd"] = costs.get(key)
     found.rows("requests", published, computed)
 
 
 def goodput(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation goodput; its cost where nothing is estimated."""
+    """Relation goodput."""
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM goodput"
     published = keyed(rows(workspace, sql), *CUT)
-    # where cost is estimated, so is who bears it in a window without a request
-    sure = truth.goodput.keys() if truth.is_told_everything else truth.windows.keys() | published.keys()
-    found.rows("goodput", published, {key: row for key, row in truth.goodput.items() if key in sure})
-    if truth.is_told_everything:
-        found.rows("goodput", published, {key: _cost(truth, key) for key in truth.goodput})
+    found.rows("goodput", published, {key: row | _cost(truth, key) for key, row in truth.goodput.items()})
 
 
 def _cost(truth: Truth, key: Key) -> Row:
@@ -121,7 +61,7 @@ def _cost(truth: Truth, key: Key) -> Row:
     }
     for name, rate in ends.items():
         units = (row[rate] or 0) * key[1]
-        cost[name] = None if cost["cost_usd"] is None or units <= 0 else cost["cost_usd"] / Fraction(units)
+        cost[name] = None if cost["cost_usd"] is None or units < 1e-9 else cost["cost_usd"] / Fraction(units)
     return cost
 
 
@@ -139,9 +79,7 @@ def quality(workspace: Workspace, truth: Truth, found: Comparison) -> None:
 
 
 def cost_ledger(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation cost_ledger, where nothing is estimated."""
-    if not truth.is_told_everything:
-        return
+    """Relation cost_ledger."""
     sql = "SELECT *, epoch(window_start)::BIGINT AS step_at FROM cost_ledger"
     names = ("step_at", "bucket", "attempt_id", "replica", "workload", "model", "pool", "route")
     computed = [row | {"step_at": row["step_ns"] // S} for row in truth.ledger]
@@ -149,11 +87,10 @@ def cost_ledger(workspace: Workspace, truth: Truth, found: Comparison) -> None:
 
 
 def reconciliation(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation reconciliation, where nothing is estimated."""
-    if truth.is_told_everything:
-        sql = "SELECT *, epoch(day_start)::BIGINT AS day_at FROM reconciliation"
-        published = keyed(rows(workspace, sql), "day_at", "dialect", "basis")
-        found.rows("reconciliation", published, reconcile.reconciliation(truth.account))
+    """Relation reconciliation."""
+    sql = "SELECT *, epoch(day_start)::BIGINT AS day_at FROM reconciliation"
+    published = keyed(rows(workspace, sql), "day_at", "dialect", "basis")
+    found.rows("reconciliation", published, reconcile.reconciliation(truth.account))
 
 
 def unused_cost_lines(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -191,37 +128,30 @@ def _alike(records: list[Row]) -> dict[Any, Row]:
 
 
 def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation waste, where nothing is estimated; intervals where the slice has no stated error either."""
-    if not truth.is_told_everything:
-        return
+    """Relation waste."""
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM waste"
-    published = keyed(rows(workspace, sql), *CUT, "bucket")
-    unsure = {key[:-1] for key, row in published.items() if row["error_usd"] != 0}
-    ends = ("ci_low_usd", "ci_high_usd")
-    computed = {
-        key: {name: value for name, value in row.items() if name not in ends or key[:-1] not in unsure}
-        for key, row in truth.waste.rows().items()
-    }
-    found.rows("waste", published, computed)
+    found.rows("waste", keyed(rows(workspace, sql), *CUT, "bucket"), truth.waste.rows())
 
 
 def added(found: list[Row], names: tuple[str, ...]) -> dict[Any, Row]:
     """Amounts of rows by the values of some columns; usd is None where no row has any."""
     sums: dict[Any, Row] = {}
+    nothing = {"usd": None, "gpu_s": 0, "tokens": 0, "estimated": False, "error_usd": None, "common_error_usd": None}
     for row in found:
-        one = sums.setdefault(tuple(row[name] for name in names), {"usd": None, "gpu_s": 0, "tokens": 0})
+        one = sums.setdefault(tuple(row[name] for name in names), {**nothing})
         one["gpu_s"] += row["gpu_s"] or 0
         one["tokens"] += row["tokens"]
-        if row["usd"] is not None:
-            one["usd"] = (one["usd"] or 0) + row["usd"]
+        one["estimated"] |= row["estimated"]
+        for name in ("usd", "error_usd", "common_error_usd"):
+            if row[name] is not None:
+                one[name] = (one[name] or 0) + row[name]
     return sums
 
 
 def session_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     """Relation sessions."""
     published = keyed(rows(workspace, "SELECT * FROM sessions"), "session_id")
-    costs = waste.request_costs(truth.ledger) if truth.is_told_everything else None
-    computed = sessions.sessions(truth.requests, costs)
+    computed = sessions.sessions(truth.requests, waste.request_costs(truth.ledger))
     for row in published.values():
         row |= {name: epoch_us(row[name]) for name in ("started_at", "ended_at")}
     for row in computed.values():
@@ -243,11 +173,13 @@ def accepted_units(workspace: Workspace, truth: Truth, found: Comparison) -> Non
                 "unit_label": truth.fleet.workloads.get(workload, {}).get("unit_label", unit),
                 **{name: row[name] for name in ("offered", "accepted", "goodput_ratio", "definition", "partial")},
                 "accepted_per_hour": row["goodput_rps"] and row["goodput_rps"] * 3600,
+                **{f"accepted_per_hour_ci_{end}": row[f"goodput_ci_{end}_rps"] * 3600 for end in ("low", "high")},
+                **{f"goodput_ratio_ci_{end}": row[f"goodput_ratio_ci_{end}"] for end in ("low", "high")},
             }
-            if truth.is_told_everything:
-                cost = _cost(truth, key)
-                names = ("cost_usd", "direct_cost_usd", "cost_per_accepted_usd")
-                computed[start, window_s, workload] |= {name: cost[name] for name in names}
+            cost = _cost(truth, key)
+            prices = (f"cost_per_accepted{end}_usd" for end in ("", "_ci_low", "_ci_high"))
+            names = ("cost_usd", "direct_cost_usd", *prices)
+            computed[start, window_s, workload] |= {name: cost[name] for name in names}
     found.rows("accepted_units", published, computed)
 
 
@@ -263,4 +195,9 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     waste_rows,
     session_rows,
     accepted_units,
+    engine_relations.replica_samples,
+    engine_relations.replica_windows,
+    engine_relations.replica_histograms,
+    engine_relations.cache_effect,
+    engine_relations.coverage_rows,
 )

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cache
 
+from oracle.counters import Samples
 from oracle.fleet import HOUR, Fleet, Row, S, exact
 from oracle.spans import Span, overlap, union
 
@@ -40,8 +41,9 @@ class Replicas:
         hours = [hour for of in self.shown.values() for hour in of]
         self.observed = range(min(hours, default=0), max(hours, default=-1) + 1)
         pause = int(exact(fleet.settings.get("staleness_s", 300)) * S)  # type: ignore[operator]
-        self.seen = {name: union(self._signs(name), pause) for name in self.names}
-        self.busy = {name: union(spans_of(self.attempts.get(name, []))) for name in self.names}
+        self.samples = Samples(fleet)
+        self.seen = {name: self._life(name, pause) for name in self.names}
+        self.busy = {name: union(self._served(name)) for name in self.names}
         self.records = [row for row in records if not is_overhead(row) and not names_request(row)]
 
     def _shown(self, name: str) -> dict[int, Known]:
@@ -56,9 +58,36 @@ class Replicas:
                 signs[reading["at"] // HOUR].append((reading["pool"], True, True))
         return {hour: _known(of) for hour, of in signs.items()}
 
+    def _life(self, name: str, pause_ns: int) -> list[Span]:
+        """When it was up: between signs of life, unless its process began anew between two of them."""
+        outages = self.samples.outages.get(name, [])
+        found: list[Span] = []
+        for begin, end in union(self._signs(name)):
+            gap = (found[-1][1], begin) if found else None
+            if gap is None or gap[1] - gap[0] > pause_ns or any(overlap(gap, outage) for outage in outages):
+                found.append((begin, end))
+            else:
+                found[-1] = (found[-1][0], end)
+        return found
+
     def _signs(self, name: str) -> Iterable[Span]:
-        yield from spans_of(self.attempts.get(name, []))
+        yield from self._served(name)
         yield from ((at, at) for at in self.sampled.get(name, []))
+
+    def _served(self, name: str) -> Iterable[Span]:
+        """When attempts show life: of those that no engine recorded and nobody was answered, outages are none of it."""
+        for attempt in self.attempts.get(name, []):
+            ((begin, end),) = spans_of([attempt])
+            crossed = [
+                outage
+                for outage in self.samples.outages.get(name, [])
+                if begin < outage[1] and end > outage[0] and not attempt["engine_seen"] and attempt["outcome"] != "ok"
+            ]
+            # it waited for the process that was there when it began, or for the one after the outage in which it began
+            cut_begin = max([begin, *(until for since, until in crossed if since < begin)])
+            cut_end = min([end, *(since for since, _ in crossed if since >= begin)])
+            if cut_begin <= cut_end:
+                yield cut_begin, cut_end
 
     @cache  # noqa: B019 - as long as its fleet
     def known(self, hour: int) -> dict[str, Known]:

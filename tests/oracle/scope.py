@@ -6,15 +6,12 @@ from itertools import groupby
 from goodput.plumbing.contracts import contract, contract_names
 
 ALL = "*"
-ESTIMATES = "what nobody reported is assumed; see accuracy.md and the drills of ledgers"
 OTHERS = {
     "alarms alarm_events alarm_power alarm_series deliveries": "make drill-alarms",
     "attempts serving_records": "facts of requests are compared; how records are merged is tested in tests/join",
     "frontier": "make drill-knee",
     "disruptions disruption_cost disruption_frequency ops_events": "no operations; make drill-intervals",
     "quality_labels session_labels unjoined_labels": "the labels that count are compared in requests and quality",
-    "cache_by_replica cache_effect replica_windows coverage": "no counters of engines; tests/measure",
-    "replica_samples replica_histograms": "no counters and histograms of engines; tests/join, tests/measure",
     "replica_names": "names are learnt from traces; tests/join",
     "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",
     "token_prices": "one list; prices are compared in cost_ledger",
@@ -25,7 +22,6 @@ COLUMNS = {
     "cost_ledger": {
         "window_s request_key": "follow from the key",
         "input_usd cached_input_usd output_usd": "shares of usd, which is compared",
-        "estimated error_usd common_error_usd": ESTIMATES,
     },
     "cost_records": {
         "cost_id route request_key session_id": "follow from what is compared in cost_ledger",
@@ -33,9 +29,13 @@ COLUMNS = {
         "charge_category charge_class commitment_status": "as the bill has it",
         "gpu_s tokens placeholder_rate source line": "as the bill has it",
     },
+    "coverage": {"window_s": "always an hour"},
     "goodput": {
-        "coverage_ratio unobserved goodput_ratio_low goodput_ratio_high": "no counters of engines",
         "computed_at revision": "about runs",
+    },
+    "replica_samples": {
+        "metric reason replica pool model sampled_at bucket_bounds labels emitted": "as the reading has it",
+        "dialect version source": "as the file has it",
     },
     "requests": {
         "attributes": "as an object; its values are compared by slice",
@@ -44,7 +44,6 @@ COLUMNS = {
     "unused_cost_lines": {
         "source position cost_id dialect basis period_end superseded_by_source superseded_by_line": "about files",
     },
-    "waste": {"unpriced estimated error_usd": ESTIMATES},
 }
 
 
@@ -79,11 +78,16 @@ RELATIONS = {
     "requests",
     "sessions",
     "goodput",
+    "waste",
     "accepted_units",
     "gate_failures",
     "quality",
     *COLUMNS,
     "reconciliation",
+    "replica_windows",
+    "cache_by_replica",
+    "cache_effect",
+    "replica_histograms",
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from oracle.fleet import DAY, Fleet, Row
 
 TIMES = (
-    *("started_at", "ended_at", "first_token_at", "intended_at", "labelled_at", "revised_at", "at"),
+    *("started_at", "ended_at", "first_token_at", "intended_at", "labelled_at", "revised_at", "at", "began"),
     *("period_start", "period_end", "billed_from"),
 )
 MONEY = ("amount", "amount_usd", "reported_cost_usd", "usd_per_gpu_hour")

@@ -6,6 +6,7 @@ from fractions import Fraction
 from oracle.attempts import attempts_of, delivering, requests_of, tries_counted
 from oracle.fleet import ATTRIBUTES, LATENCIES, Fleet, Row, S, bound_of, exact, seconds
 from oracle.labels import current, labels_by_request, pass_quality
+from oracle.latency import latencies
 
 COPIED = (
     *("model", "replica", "pool", "route", "streamed", "queue_s", "itl_p95_s", "jitter_s", "input_tokens"),
@@ -22,6 +23,7 @@ def judged_requests(fleet: Fleet, observed_until_ns: int) -> tuple[list[Row], li
     for row in rows:
         for attempt in row["tries"]:
             attempt["workload"] = row["workload"]
+            attempt.update(latencies(attempt, attempt["started_at"]))
     return attempts, rows
 
 
@@ -83,16 +85,8 @@ def _ended(tries: list[Row], given_up: int, *, in_flight: bool, timed_out: bool)
 def _latencies(fleet: Fleet, attempt: Row, request: Row) -> Row:
     origin = request["arrived_at"] if fleet.settings["latency_origin"] == "request" else attempt["arrived_at"]
     ended, tokens, is_whole = attempt["ended_at"], attempt["output_tokens"], attempt["streamed"] is False
-    first = ended if is_whole and attempt["outcome"] == "ok" else None if is_whole else attempt["first_token_at"]
-    if not is_whole and tokens == 0 and attempt["outcome"] == "ok":
-        first = None
-    if ended is None or (first is not None and first < origin):
-        first = None
-    applies = first is not None and tokens is not None and tokens > 1 and not is_whole
     return {
-        "ttft_s": None if first is None else seconds(first - origin),
-        "e2e_s": None if ended is None else seconds(ended - origin),
-        "tpot_s": seconds(ended - first) / (tokens - 1) if applies else None,
+        **latencies(attempt, origin),
         "deadline_s": None if ended is None else seconds(ended - request["arrived_at"]),
         "at_most_one_token": is_whole or (tokens is not None and tokens <= 1),
     }

@@ -86,6 +86,28 @@ def goodput(fleet: Fleet, key: Key, window: Window, carriers: set[str], observed
         **_judged(succeeded, labelled),
         **_latencies(window.timed),
         **_binding(rows),
+        **_unseen(window),
+    }
+
+
+def _unseen(window: Window) -> Row:
+    """Coverage of the requests' replicas, and how many requests nobody saw beside them."""
+    covered = [row["coverage_ppm"] for row in window.timed if row["coverage_ppm"] is not None]
+    unseen = [row["unobserved_ppm"] for row in window.ended if row.get("unobserved_ppm") is not None]
+    return {
+        "coverage_ratio": Fraction(sum(covered), len(covered) * 10**6) if covered else None,
+        "unobserved": Fraction(sum(unseen), 10**6) if unseen else None,
+    }
+
+
+def bounds(row: Row, window_s: int) -> Row:
+    """The goodput ratio if none, or all, of what nobody saw was accepted."""
+    if row["unobserved"] is None or row["goodput_rps"] is None or not row["offered"] + row["unobserved"]:
+        return {"goodput_ratio_low": None, "goodput_ratio_high": None}
+    accepted, all_of_them = row["goodput_rps"] * window_s, row["offered"] + row["unobserved"]
+    return {
+        "goodput_ratio_low": accepted / all_of_them,
+        "goodput_ratio_high": (accepted + row["unobserved"]) / all_of_them,
     }
 
 

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from oracle.fleet import ATTRIBUTES, Fleet, Row, S
+from oracle.scrape import otlp
 
 RECORDS = (
     *("attempt_id", "layer", "instrumentation", "trace_id", "span_id", "parent_span_id", "request_key", "response_id"),
@@ -58,7 +59,7 @@ def files(fleet: Fleet, shuffle: Random | None = None) -> dict[str, str]:
         for n, part in enumerate(_parts(rows, shuffle)):
             found[f"{kind}/{n}.jsonl"] = "".join(json.dumps(row) + "\n" for row in part)
     if fleet.readings:
-        found["metrics.jsonl"] = "".join(_metrics(reading) for reading in fleet.readings)
+        found["metrics.jsonl"] = "".join(otlp(reading) for reading in fleet.readings)
     if fleet.prices:
         found["prices/model_prices_and_context_window.json"] = json.dumps(_price_list(fleet.prices))
     for n, bill in enumerate(fleet.bills):
@@ -104,16 +105,6 @@ def _parts(rows: list[Row], shuffle: Random | None) -> list[list[Row]]:
     rows = shuffle.sample(rows, len(rows))
     count = shuffle.randint(1, 4)
     return [part for n in range(count) if (part := rows[n::count])]
-
-
-def _metrics(reading: Row) -> str:
-    """A reading as a line of OTLP metrics."""
-    named = {"k8s.pod.name": reading["replica"], "deployment": reading["pool"], "model_name": reading["model"]}
-    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in named.items()]
-    point = {"timeUnixNano": str(reading["at"]), "asDouble": reading["kv"], "attributes": attributes[1:]}
-    metrics = [{"name": "vllm:kv_cache_usage_perc", "gauge": {"dataPoints": [point]}}]
-    resource = {"resource": {"attributes": attributes[:1]}, "scopeMetrics": [{"metrics": metrics}]}
-    return json.dumps({"resourceMetrics": [resource]}) + "\n"
 
 
 def _price_list(prices: dict[str, dict[str, str]]) -> Row:

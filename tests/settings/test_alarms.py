@@ -9,7 +9,7 @@ from goodput.settings.alarms import Alarms, BurnRate, rules_of, threshold_of
 from goodput.settings.load import load_settings
 
 
-def told(tmp_path: Path, text: str) -> str:
+def message(tmp_path: Path, text: str) -> str:
     (tmp_path / "goodput.toml").write_text(text)
     with pytest.raises(SettingsError) as caught:
         load_settings(tmp_path / "goodput.toml")
@@ -59,7 +59,7 @@ NEVER = {
 
 @pytest.mark.parametrize(("wrong", "text"), NEVER.items(), ids=list(NEVER))
 def test_what_cannot_be_meant_is_refused(tmp_path: Path, wrong: str, text: str) -> None:
-    assert wrong in told(tmp_path, text)
+    assert wrong in message(tmp_path, text)
 
 
 def test_the_remedy_of_a_dead_burn_rate_is_alive(tmp_path: Path) -> None:

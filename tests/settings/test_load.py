@@ -56,7 +56,7 @@ evaluator = "metric"
 labelled_at = { column = "at", unit = "today" }
 """
 
-# Spelled out: what a person who wrote all of this wrong is told.
+# Spelled out: what a person who wrote all of this wrong reads.
 TOLD = """\
 goodput.toml: 27 mistakes
   landing: is empty
@@ -130,7 +130,7 @@ def mistakes(path: Path) -> dict[str, tuple[str, str]]:
     return {mistake.key: (mistake.wrong, mistake.right) for mistake in caught.value.mistakes}
 
 
-# Spelled out as the template tells it: unit, what a unit is called, gates.
+# Spelled out as the template has it: unit, what a unit is called, gates.
 CLASSES = {
     "conversational": ("session", "resolution", {"ttft_s": 1.0, "tpot_s": 0.05, "retry_budget": 1}, True),
     "agentic": ("session", "task", {"e2e_s": 60.0, "retry_budget": 2}, True),

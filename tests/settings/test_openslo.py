@@ -1,4 +1,4 @@
-"""Objectives as OpenSLO v1 YAML: the specification's own example, and what is told of files that are otherwise."""
+"""Objectives as OpenSLO v1 YAML: the specification's own example, and what is reported of files that are otherwise."""
 
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def test_a_target_in_percent_is_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "expected"),
     [
         ("openslo/v1\nkind: SLO", "openslo/v2\nkind: SLO", "apiVersion: 'openslo/v2' is not known"),
         ("Occurrences", "Timeslices", "spec.budgetingMethod: 'Timeslices' is not supported"),
@@ -69,10 +69,12 @@ def test_a_target_in_percent_is_the_same(tmp_path: Path) -> None:
         ("spec:\n  service", "spec: [\n  service", "slo/chat.yaml: "),
     ],
 )
-def test_what_cannot_be_meant_is_told_with_its_place(tmp_path: Path, before: str, after: str, told: str) -> None:
+def test_what_cannot_be_meant_is_reported_with_its_place(
+    tmp_path: Path, before: str, after: str, expected: str
+) -> None:
     with pytest.raises(SettingsError) as caught:
         load_settings(written(tmp_path, SLO.replace(before, after)))
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
 
 
 def test_a_name_given_twice_and_a_file_that_is_not_there(tmp_path: Path) -> None:

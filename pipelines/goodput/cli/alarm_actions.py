@@ -1,6 +1,6 @@
-"""What operators say to `goodput alarms`: silence, accept, and tests of their own rules.
+"""What operators do with alarms in `goodput alarms`: silence them, accept shifts, test their own rules.
 
-What alarms say to them is in `alarms`.
+What they see of alarms is in `alarms`.
 """
 
 import re
@@ -25,7 +25,7 @@ _FIRST = "SELECT min(window_start) AS first FROM goodput"
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
 _LENGTH = re.compile(r"([1-9][0-9]{0,5})([mhd])")
 _LONGEST = timedelta(days=366)
-Reason = Annotated[str, typer.Option("--reason", help="Why; kept beside it.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; kept with it.")]
 
 
 def silence(
@@ -35,7 +35,7 @@ def silence(
     config: Config = None,
     lake: LakeRoot = None,
 ) -> None:
-    """Tell nobody of alarms that match, until it expires. They are judged and kept all the same.
+    """Notify nobody of alarms that match, until it expires. They are judged and recorded all the same.
 
     Example: goodput alarms silence --match pool=chat --for 4h --reason "load test"
     """
@@ -47,8 +47,8 @@ def silence(
         count = sum(action.matches(row) for row in rows(connection, NAMED, {"key": ""}))
     _add(config, lake, action)
     meant = f"{count} alarm(s) of now match" if count else "no alarm of now matches: is that what is meant?"
-    said = f"silenced until {ends:%Y-%m-%d %H:%M} UTC ({action.action_id}); {meant}"
-    Console(stderr=True).print(said, highlight=False)
+    message = f"silenced until {ends:%Y-%m-%d %H:%M} UTC ({action.action_id}); {meant}"
+    Console(stderr=True).print(message, highlight=False)
 
 
 def accept(
@@ -108,19 +108,19 @@ def try_rules(
 
 
 def actions(config: Config = None, lake: LakeRoot = None) -> None:
-    """List what operators said: silences and accepted shifts.
+    """List what operators did: silences and accepted shifts.
 
     Example: goodput alarms actions
     """
-    said = read_actions(_root(config, lake))
-    names = ("id", "kind", "match", "said", "begins", "ends", "reason")
+    found = read_actions(_root(config, lake))
+    names = ("id", "kind", "match", "recorded", "begins", "ends", "reason")
     lines = [
         (a.action_id, a.kind, " ".join(f"{k}={v}" for k, v in a.match.items()), a.said_at, a.begins, a.ends, a.reason)
-        for a in said
+        for a in found
     ]
     with until_reader_leaves():
         out = console()
-        out.print(table(names, lines, out.width) if lines else plain("Nobody said anything."))
+        out.print(table(names, lines, out.width) if lines else plain("No silences, no accepted shifts."))
 
 
 def series_of(row: Row) -> str:
@@ -179,7 +179,7 @@ def _length(text: str) -> timedelta:
 
 def _instant(text: str) -> datetime:
     try:
-        told = datetime.fromisoformat(text)
+        at = datetime.fromisoformat(text)
     except ValueError as error:
         raise UsageError(f"--from {text}: no time. Right would be 2026-11-20T09:00 (UTC).") from error
-    return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

@@ -38,7 +38,7 @@ _POWER_HEADER = ("alarm", "rule", "series", "armed", "fired", "sigma", "sees", "
 def alarms(context: typer.Context, config: Config = None, lake: LakeRoot = None) -> None:
     """List alarms, explain one, replay what they can see; silence one, or accept a shift as the new normal.
 
-    Without a word of what to do: the alarms that fire, are pending, or were resolved in the last day.
+    Without a command: the alarms that fire, are pending, or were resolved in the last day.
 
     Example:
       goodput alarms
@@ -71,9 +71,9 @@ def listed(
 
 
 def _line(row: Row) -> tuple[object, ...]:
-    said = row["summary"] if row["starts_at"] is not None else row["why"]
+    what = row["summary"] if row["starts_at"] is not None else row["why"]
     state = f"{row['state']} ({row['suppressed']})" if row["suppressed"] else row["state"]
-    return (row["alarm_id"], row["severity"], state, row["state_since_at"], series_of(row), said)
+    return (row["alarm_id"], row["severity"], state, row["state_since_at"], series_of(row), what)
 
 
 @app.command()

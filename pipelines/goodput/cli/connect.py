@@ -213,9 +213,9 @@ def _print_calls(out: Console, found: "Report") -> None:
     if looked.unread.events:
         out.print()
         events = looked.unread.events
-        said = ", ".join(f"{name}: {count}" for name, count in events.most_common(_EVENTS))
+        counts = ", ".join(f"{name}: {count}" for name, count in events.most_common(_EVENTS))
         more = f", and {_plural(len(events) - _EVENTS, 'other event')}" if len(events) > _EVENTS else ""
-        out.print(plain(f"Log records that are no labels, by event: {said}{more}"))
+        out.print(plain(f"Log records that are no labels, by event: {counts}{more}"))
 
 
 def _print_attributes(out: Console, heading: str, attributes: "list[Attribute]") -> None:

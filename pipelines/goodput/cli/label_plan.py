@@ -32,7 +32,7 @@ class Asked:
 
     @property
     def part_s(self) -> int:
-        """Length of the parts that are told apart: hours, longer ones where there would be more than 24."""
+        """Length of the parts that are judged separately: hours, longer ones where there would be more than 24."""
         days = -((self.since - self.until) // _DAY)
         return days * _HOUR_S
 

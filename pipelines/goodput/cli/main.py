@@ -31,6 +31,11 @@ COMMANDS = {
         "goodput.cli.rebuild:rebuild",
         "Make a lake of an older version anew from the landing files; alarms and deliveries are carried over.",
     ),
+    "verify": (
+        "goodput.cli.verify:verify",
+        "Compare every part of the lake with its checksum, and with its recomputation; have damaged parts made again.",
+    ),
+    "forget": ("goodput.cli.forget:forget", "Take back source files that should not have been read."),
     "demo": (
         "goodput.cli.demo:demo",
         "Simulate a day of an LLM fleet, write its telemetry and bills, run the pipeline on them and show the result.",

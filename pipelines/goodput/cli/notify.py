@@ -68,10 +68,10 @@ def _once(lake: Lake, settings: Settings) -> None:
     if not settings.channels:
         typer.echo("The settings name no channel; see [channels.NAME] in what `goodput init` writes.", err=True)
         return
-    _tell(deliver(lake, settings, _BUDGET_S))
+    _print_done(deliver(lake, settings, _BUDGET_S))
 
 
-def _tell(done: "Delivered") -> None:
+def _print_done(done: "Delivered") -> None:
     left = ": goodput notify --status shows why" if done.pending + done.dead else ""
     typer.echo(
         f"{done.enqueued} new, {done.drained.delivered} delivered, {done.drained.failed} failed; "
@@ -92,7 +92,7 @@ def _watch(lake: Lake, settings: Settings) -> None:
         try:
             done = deliver(lake, settings, _BUDGET_S)
             if done.enqueued or done.drained != Drained():
-                _tell(done)
+                _print_done(done)
             last_error = ""
         except GoodputError as error:
             if str(error) != last_error:

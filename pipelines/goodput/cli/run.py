@@ -38,7 +38,7 @@ def run_command(
     console = Console(stderr=True)
     with on_terminal(console) as progress:
         workspace = Workspace(config, tuple(landing or ()), lake, progress)
-        workspace.settings  # noqa: B018  (bad settings are told before the slow imports)
+        workspace.settings  # noqa: B018  (bad settings are reported before the slow imports)
         from goodput.run import run  # noqa: PLC0415  (slow to import; only this command needs it)
 
         with ended_plainly(workspace.lake):
@@ -48,21 +48,25 @@ def run_command(
         f"{found.read} source(s) read, {found.unchanged} unchanged, {found.refused} refused; "
         f"{ran.hours_computed} hour(s) computed; published {workspace.lake.database}"
     )
+    for damage in ran.remade:
+        console.print(f"Made again: {damage.part.path}, which {damage.reason}")
     if ran.undelivered:
         console.print(f"Alarms are not delivered: {ran.undelivered}\n`goodput notify --status` lists what waits.")
-    _tell_remedy(console, workspace, ran)
+    _print_remedy(console, workspace, ran)
     print_headline(config, lake)
     if found.failed:
         raise SourcesFailed(found.failed)
 
 
-def _tell_remedy(console: Console, workspace: Workspace, ran: "Ran") -> None:
+def _print_remedy(console: Console, workspace: Workspace, ran: "Ran") -> None:
     found = ran.ingested
-    if not (found.read or found.unchanged or found.refused):
+    if found.moved:
+        console.print(f"{found.moved} file(s) changed while they were read: the next run reads them.")
+    elif not (found.read or found.unchanged or found.refused):
         looked = ", ".join(map(str, workspace.settings.landing_paths))
         remedy = "let telemetry be written there, or name the right folder under `landing` in goodput.toml or --landing"
         console.print(f"No file lies in {looked}: {remedy}.")
-    elif found.refused or found.rows_quarantined:
+    if found.refused or found.rows_quarantined:
         console.print(
             f"{found.rows_quarantined} row(s) in quarantine; `goodput sources --problems` has all that went wrong."
         )

@@ -167,7 +167,7 @@ def _print_ledger(out: Console, connection: duckdb.DuckDBPyConnection, problems:
 
 
 def remarks(source: Row) -> str:
-    """Why a file was refused or stopped short, its unfinished tail, and how many rows each rule left out."""
+    """Why a file was refused or stopped short, its unfinished tail, and how many rows each rule ignored."""
     ignored: dict[str, int] = json.loads(source["ignored"])
     found = [text for text in (source["reason"],) if text]
     if source["status"] == "refused":

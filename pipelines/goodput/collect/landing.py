@@ -4,12 +4,15 @@ Nothing is parsed here; a file's bytes are only hashed. Reading them is the work
 """
 
 import hashlib
+import os
 import re
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import IO
 
+from goodput.collect.held import Stamp
 from goodput.collect.prometheus.scrapes import READER as PROMETHEUS
 from goodput.collect.prometheus.scrapes import as_scrape
 from goodput.collect.received import UNCLAIMED, LandedFile
@@ -29,7 +32,7 @@ class FileIdentity:
     """Who a file is: hashes of its content and, in `source_id`, of how it is read as well (docs/semantics.md#sources).
 
     `head_hash` is that of its first 4 KiB. `prefix_hashes` maps sizes of what it may have grown from to the hash of so
-    many first bytes.
+    many first bytes. `stamp` and `identified_ns` are those of the file when its hashing began.
     """
 
     source_id: str
@@ -37,6 +40,8 @@ class FileIdentity:
     head_hash: str
     size_bytes: int
     prefix_hashes: dict[int, str]
+    stamp: Stamp
+    identified_ns: int
 
 
 @dataclass
@@ -66,8 +71,10 @@ def identify(file: LandedFile, settings: Settings, beginnings: Beginnings | None
     """
     hashing = _Hashing(file)
     known = beginnings or Beginnings()
+    identified_ns = time.time_ns()
     try:
         with file.path.open("rb", buffering=0) as stream:
+            stamp = Stamp.of(os.fstat(stream.fileno()))
             hashing.read(stream, HEAD_BYTES, known.short)
             head_hash = hashing.hex()
             hashing.read(stream, None, known.by_head.get(head_hash, ()))
@@ -75,7 +82,22 @@ def identify(file: LandedFile, settings: Settings, beginnings: Beginnings | None
         raise SourceRefused(file.path, f"cannot be read: {error.strerror or error}") from error
     content_hash = hashing.hex()
     source_id = source_id_of(content_hash, file, settings)
-    return FileIdentity(source_id, content_hash, head_hash, hashing.size_bytes, hashing.prefixes)
+    prefixes, size_bytes = hashing.prefixes, hashing.size_bytes
+    return FileIdentity(source_id, content_hash, head_hash, size_bytes, prefixes, stamp, identified_ns)
+
+
+def is_still(file: LandedFile, identity: FileIdentity) -> bool:
+    """Whether the bytes of a held file are those that were identified; they are hashed again only if they may differ.
+
+    Raises OSError.
+    """
+    is_unchanged = Stamp.of(file.content.stat()) == identity.stamp
+    if is_unchanged and identity.stamp.is_settled(identity.identified_ns):
+        return True
+    hashing = _Hashing(file)
+    with file.content.open("rb") as stream:
+        hashing.read(stream, None, ())
+    return hashing.hex() == identity.content_hash
 
 
 class _Hashing:

@@ -30,7 +30,7 @@ def open_file(
         source, kept = settings.sources[file.reader], settings.kept_attributes
         return file, read_table(file, source, settings.limits, kept=kept, on_bytes=on_bytes)
     try:
-        head = read_head(file.path)
+        head = read_head(file.content)
     except OSError as error:
         raise SourceRefused(file.path, f"cannot be read: {error.strerror or error}") from error
     if _may_be_otlp(head):

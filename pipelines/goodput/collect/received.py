@@ -10,7 +10,9 @@ from typing import Protocol
 
 import polars as pl
 
-UNCLAIMED = "unclaimed"  # reader of a file that no source in the settings claims: its content tells
+from goodput.collect.held import Held, Readable
+
+UNCLAIMED = "unclaimed"  # reader of a file that no source in the settings claims: its content decides
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,12 @@ class LandedFile:
     landing: Path
     reader: str  # "otlp" or "objects", or the name of a source in the settings; UNCLAIMED until it is opened
     captures: dict[str, str] = field(default_factory=dict)  # columns that the path itself gives
+    held: Held | None = None  # where it is held at what it was, whatever lies at its path by now
+
+    @property
+    def content(self) -> Readable:
+        """What to open for its bytes."""
+        return self.held or self.path
 
     @property
     def relative_path(self) -> str:

@@ -59,6 +59,8 @@ def take_samples(
 
 def _without_unknown(received: Received, rows: pl.DataFrame) -> pl.DataFrame:
     is_unknown = pl.col("meaning") == "unknown"
+    if not rows["meaning"].eq("unknown").any():
+        return rows
     name = family(pl.col("emitted")).fill_null("")
     names = (
         rows.filter(is_unknown).group_by(name.alias("name")).agg(readings=pl.len(), left_out=is_left_out(name).first())

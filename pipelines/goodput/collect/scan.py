@@ -3,6 +3,7 @@
 Only file sizes, times and hashes are looked at; an unchanged file is not even opened.
 """
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from goodput.collect.held import settled_ns
 from goodput.collect.landing import Beginnings, FileIdentity, claimed, identify, reading_of_all, source_id_of
 from goodput.collect.listing import landed_file, list_landing
 from goodput.collect.received import LandedFile
@@ -34,13 +36,15 @@ _Key = tuple[str, str]
 class Scan:
     """What a look at the landing zone found.
 
-    `superseded_by` has what each new source supersedes; `mended` are sources that were refused and lie nowhere as they
-    were read then; `removed` are parts that the landing index no longer has.
+    `superseded_by` has what each new source supersedes; `returned` are sources that took their old path back from one
+    that was read there since; `mended` are sources that were refused and lie nowhere as they were read then; `removed`
+    are parts that the landing index no longer has.
     """
 
     new: list[tuple[LandedFile, FileIdentity]] = field(default_factory=list)
     refused: list[tuple[LandedFile, str]] = field(default_factory=list)
     superseded_by: dict[str, set[str]] = field(default_factory=dict)
+    returned: set[str] = field(default_factory=set)
     mended: set[str] = field(default_factory=set)
     unchanged: int = 0
     removed: list[Path] = field(default_factory=list)
@@ -72,6 +76,7 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     A file that begins with all of a vanished source's bytes has grown from it and supersedes it; so does the same
     content at another place, or read by other settings (docs/semantics.md#sources).
     """
+    listed_ns = time.time_ns()
     listing = list_landing(settings)
     index = read_rows(lake, _TABLE).with_row_index("row")
     ids = _sources(lake, ["source_id"])
@@ -82,7 +87,7 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     if known.height == index.height == listing.files.height:
         return found
 
-    sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes", "status"])
+    sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes", "status", "ingested_ns"])
     reread = {(landing, path): rest for landing, path, *rest in _of_other_readings(lying, reading)}
     fresh = listing.files.join(known, on=_KEY, how="anti").sort("path", "landing")
     looks: list[_Look] = []
@@ -93,12 +98,13 @@ def scan(lake: Lake, settings: Settings) -> Scan:
             if isinstance(look, _Look):
                 looks.append(look)
                 kept_rows.append(row)
-            else:
+            elif look:
                 found.refused.append(look)
     found.refused.sort(key=lambda item: (item[0].relative_path, str(item[0].landing)))
 
-    looked = _index_rows(kept_rows, looks, reading)
+    looked = _index_rows(kept_rows, looks, reading, listed_ns)
     _take_new(found, looks, set(looked.join(ids, on="source_id", how="semi")["source_id"]))
+    found.returned = _returned(sources, looked)
     present = pl.concat([known.select("source_id"), looked.select("source_id")])
     absent = sources.join(present, on="source_id", how="anti")
     found.mended = set(absent.filter(pl.col("status") == "refused")["source_id"])
@@ -127,8 +133,11 @@ def _of_other_readings(lying: pl.DataFrame, reading: str) -> Iterable[tuple[str,
 
 def _look_at(
     row: _Row, settings: Settings, reread: dict[_Key, list[str]], beginnings: Beginnings
-) -> _Look | tuple[LandedFile, str]:
-    """Which source a file is, or why it is refused; settings that read it as before leave it unopened."""
+) -> _Look | tuple[LandedFile, str] | None:
+    """Which source a file is, or why it is refused; None where it is gone since it was listed.
+
+    Settings that read it as before leave it unopened.
+    """
     landing, path, _, _ = row
     file, reason = claimed(landed_file(Path(landing), path), settings)
     if reason:
@@ -140,7 +149,8 @@ def _look_at(
     try:
         identity = identify(file, settings, beginnings)
     except SourceRefused as error:
-        return file, error.reason
+        is_gone = isinstance(error.__cause__, FileNotFoundError)
+        return None if is_gone else (file, error.reason)
     return _Look(file, identity.source_id, identity.content_hash, identity)
 
 
@@ -159,6 +169,13 @@ def _take_new(found: Scan, looks: list[_Look], in_ledger: set[str]) -> None:
         else:
             found.new.append((look.file, look.identity))
             taken.add(look.source_id)
+
+
+def _returned(sources: pl.DataFrame, looked: pl.DataFrame) -> set[str]:
+    """Sources found again where they were read, though another one was read there after them."""
+    last = sources.filter(pl.col("ingested_ns") == pl.col("ingested_ns").max().over(_KEY))
+    found = sources.join(looked, on=["source_id", *_KEY], how="semi").join(last, on="source_id", how="anti")
+    return set(found["source_id"])
 
 
 def _superseded(
@@ -184,9 +201,10 @@ def _superseded(
     return found
 
 
-def _index_rows(rows: list[_Row], looks: list[_Look], reading: str) -> pl.DataFrame:
+def _index_rows(rows: list[_Row], looks: list[_Look], reading: str, listed_ns: int) -> pl.DataFrame:
+    """Rows of the landing index; a file that may change again without another time is looked at by the next scan."""
     found = [
-        (landing, path, reading, look.source_id, look.content_hash, size_bytes, modified_ns)
+        (landing, path, reading, look.source_id, look.content_hash, size_bytes, settled_ns(modified_ns, listed_ns))
         for (landing, path, size_bytes, modified_ns), look in zip(rows, looks, strict=True)
     ]
     return pl.DataFrame(found, schema=polars_schema(_TABLE), orient="row")

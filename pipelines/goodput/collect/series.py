@@ -86,8 +86,15 @@ def family(name: pl.Expr) -> pl.Expr:
 
 def is_left_out(name: pl.Expr) -> pl.Expr:
     """Whether metrics of this name, without its suffix, are left out by rule or read in part, rather than unknown."""
+    by_rule, known = _left_out()
+    return name.str.contains(by_rule) | name.is_in(known)
+
+
+@cache
+def _left_out() -> tuple[str, tuple[str, ...]]:
+    """What `is_left_out` looks for: a pattern of the rules, and the families of metrics that are read."""
     by_rule = "|".join(item for dialect in METRIC_DIALECTS for item in dialect.left_out)
-    return name.str.contains(f"^(?:{by_rule})$") | name.is_in([name_of_family(known) for known in _meanings()])
+    return f"^(?:{by_rule})$", tuple({name_of_family(known) for known in _meanings()})
 
 
 @cache

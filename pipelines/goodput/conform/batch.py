@@ -22,13 +22,13 @@ from goodput.plumbing.hours import hour_label
 from goodput.plumbing.lake import Lake, delete, write_each
 from goodput.plumbing.source_ledger import SourceEntry
 
-_ROWS_AT_ONCE = 100_000  # held to their contract together: each time has a price of its own
+_ROWS_AT_ONCE = 100_000  # checked against their contract together: each check has a fixed cost
 _MOST_ROWS = 300_000  # in memory
 _UNCOUNTED = ("span_links",)  # by-products of rows that are counted as ignored
 _Written = tuple[str, str, pl.DataFrame]  # table, partition, rows
 
 
-class Batch:
+class IngestBatch:
     """Sources read one after another: `begin`, `take` each block, then `end` or `refuse`; at last `write`.
 
     `parts` are those written so far, by table.
@@ -90,6 +90,20 @@ class Batch:
 
     def withdraw(self, source_id: str, reader: str, reason: str) -> None:
         """Refuse a source that was taken, written or not. Raises LakeUnreadable, LakeUnwritable."""
+        self._remove_rows(source_id)
+        self._accounts[source_id] = Account()
+        self._sources[source_id] = replace(self._sources[source_id], status="refused", reader=reader, reason=reason)
+
+    def drop(self) -> None:
+        """The source is not what it was begun as: as if it had never been. Raises LakeUnreadable, LakeUnwritable."""
+        self._remove_rows(self._current)
+        del self._accounts[self._current], self._sources[self._current]
+
+    def write(self) -> None:
+        """Write what is in memory as one part for each table and partition. Raises LakeUnwritable."""
+        self._write()
+
+    def _remove_rows(self, source_id: str) -> None:
         for held in (self._received, self._frames):
             for table, frames in held.items():
                 held[table] = [frame.filter(pl.col("source_id") != source_id) for frame in frames]
@@ -97,12 +111,6 @@ class Batch:
         for table, partitions in self._accounts[source_id].partitions.items():
             for partition in partitions:
                 self._withdraw(table, partition, source_id)
-        self._accounts[source_id] = Account()
-        self._sources[source_id] = replace(self._sources[source_id], status="refused", reader=reader, reason=reason)
-
-    def write(self) -> None:
-        """Write what is in memory as one part for each table and partition. Raises LakeUnwritable."""
-        self._write()
 
     def _write(self) -> list[tuple[str, pl.DataFrame]]:
         for table in [*self._received]:

@@ -1,4 +1,4 @@
-"""Holds rows to their contract: good rows on, bad rows aside with the rule that they break and the value found."""
+"""Enforces contracts: good rows go on, bad rows are quarantined with the rule that they break and the value found."""
 
 from dataclasses import dataclass
 
@@ -56,8 +56,8 @@ def _verdict_columns(agreed: Contract) -> str:
 
 
 def _reason(rule: RowRule) -> str:
-    said = "'" + rule.description.replace("'", "''") + "'"
-    return said if rule.column is None else f"concat({said}, ': ', coalesce(\"{rule.column}\"::VARCHAR, 'NULL'))"
+    text = "'" + rule.description.replace("'", "''") + "'"
+    return text if rule.column is None else f"concat({text}, ': ', coalesce(\"{rule.column}\"::VARCHAR, 'NULL'))"
 
 
 def _refused(table: str, verdict: tuple[int, int, str, list[str], str]) -> RefusedRow:

@@ -18,12 +18,14 @@ from goodput.plumbing.sql_files import connect
 from goodput.plumbing.workspace import Workspace
 
 _COMMIT_EVERY_S = 60.0  # a run that dies has this much to do again
+_LOOKS = 3  # at files that change while they are read
 
 
 @dataclass
 class Ingested:
     """What a run ingested: sources by what became of them, and rows in quarantine over all known sources.
 
+    `moved`: files that changed while they were read: nothing of them was taken, and the next run looks at them again.
     `changed`: whether any table of the lake was. `new_sources`: ids of the sources just read that have rows in each
     table. `removed`: parts that no table has any more, to be deleted once nobody reads them. `failed`: paths of known
     sources that are refused or largely in quarantine, with what is wrong.
@@ -33,11 +35,24 @@ class Ingested:
     refused: int = 0
     unchanged: int = 0
     superseded: int = 0
+    moved: int = 0
     rows_quarantined: int = 0
     changed: bool = False
     new_sources: dict[str, list[str]] = field(default_factory=dict)
     removed: list[Path] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, later: "Ingested") -> None:
+        """What another look in the same run found as well."""
+        self.read += later.read
+        self.superseded += later.superseded
+        self.unchanged = max(self.unchanged, later.unchanged)
+        self.refused, self.moved = later.refused, later.moved
+        self.rows_quarantined, self.failed = later.rows_quarantined, later.failed
+        self.changed |= later.changed
+        self.removed += later.removed
+        for table, sources in later.new_sources.items():
+            self.new_sources.setdefault(table, []).extend(sources)
 
 
 def ingest(workspace: Workspace) -> Ingested:
@@ -48,42 +63,54 @@ def ingest(workspace: Workspace) -> Ingested:
     """
     lake = workspace.lake
     undone = undo_unfinished(lake)
-    found = scan(lake, workspace.settings)
-    unreadable, gone = _never_read(lake, found.refused)
-    gone |= found.mended
-    done = Ingested(
-        refused=len(found.refused),
-        unchanged=found.unchanged,
-        superseded=len(found.superseded),
-        changed=bool(undone or found.new or unreadable or gone),
-        removed=undone + found.removed,
-    )
-    if found.new:
-        _read_new(workspace, found, done)
-    if unreadable or gone:
-        done.removed += source_ledger.change(lake, unreadable, gone)
+    done = Ingested(changed=bool(undone), removed=undone)
+    for look in range(_LOOKS):
+        done.moved = 0
+        found = scan(lake, workspace.settings)
+        if look == 0:
+            done.unchanged = found.unchanged
+        _take(workspace, found, done)
+        if not done.moved:
+            break
     done.rows_quarantined = source_ledger.rows_quarantined(lake)
     done.failed = source_ledger.failed(lake, workspace.settings.limits.quarantined_ratio)
     done.removed = _in_no_table(lake, done.removed)
     return done
 
 
+def _take(workspace: Workspace, found: Scan, done: Ingested) -> None:
+    """Read what a scan found, and note in the ledger what it says of sources that need not be read."""
+    lake = workspace.lake
+    unreadable, gone = _never_read(lake, found.refused)
+    gone |= found.mended
+    done.refused += len(found.refused)
+    done.superseded += len(found.superseded)
+    done.changed |= bool(found.new or found.returned or unreadable or gone)
+    done.removed += found.removed
+    if found.new:
+        _read_new(workspace, found, done)
+    if found.returned:
+        done.removed += source_ledger.renew(lake, found.returned, time.time_ns())
+    if unreadable or gone:
+        done.removed += source_ledger.change(lake, unreadable, gone)
+
+
 def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
     # The readers take half a second to import, which a run with nothing new need not wait for.
-    from goodput.conform.batch import Batch  # noqa: PLC0415
+    from goodput.conform.batch import IngestBatch  # noqa: PLC0415
     from goodput.conform.commit import commit  # noqa: PLC0415
     from goodput.conform.ingest_file import ingest_file  # noqa: PLC0415
 
     lake = workspace.lake
     on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
     with connect() as connection:
-        batch, begun_s = Batch(lake, connection), time.monotonic()
+        batch, begun_s = IngestBatch(lake, connection), time.monotonic()
         for number, (file, identity) in enumerate(found.new, 1):
-            ingest_file(batch, file, identity, workspace.settings, on_bytes)
+            done.moved += not ingest_file(batch, file, identity, workspace.settings, on_bytes)
             if number == len(found.new) or time.monotonic() - begun_s > _COMMIT_EVERY_S:
                 done.removed += commit(lake, batch, found.superseded_by, workspace.settings.limits.quarantined_ratio)
                 _count(done, batch.entries)
-                batch, begun_s = Batch(lake, connection), time.monotonic()
+                batch, begun_s = IngestBatch(lake, connection), time.monotonic()
 
 
 def _count(done: Ingested, entries: Iterable[SourceEntry]) -> None:

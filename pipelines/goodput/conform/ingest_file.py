@@ -2,25 +2,30 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
-from goodput.collect.landing import FileIdentity
+from goodput.collect.held import hold
+from goodput.collect.landing import FileIdentity, is_still
 from goodput.collect.read import open_file
 from goodput.collect.received import LandedFile
-from goodput.conform.batch import Batch
+from goodput.conform.batch import IngestBatch
 from goodput.errors import SourceRefused
 from goodput.plumbing.source_ledger import SourceEntry
 from goodput.settings.model import Settings
 
 
 def ingest_file(
-    batch: Batch,
+    batch: IngestBatch,
     file: LandedFile,
     identity: FileIdentity,
     settings: Settings,
     on_bytes: Callable[[int], None] | None = None,
-) -> None:
-    """Read one file into the batch; a bad file is refused whole. Raises LakeUnwritable."""
-    reader = file.reader
+) -> bool:
+    """Read one file into the batch; a bad file is refused whole. Raises LakeUnwritable.
+
+    Whether its bytes were those of its identity to the end; else nothing of it is in the batch, and what it became is
+    another source.
+    """
     batch.begin(
         SourceEntry(
             source_id=identity.source_id,
@@ -28,13 +33,30 @@ def ingest_file(
             head_hash=identity.head_hash,
             path=file.relative_path,
             landing=str(file.landing),
-            reader=reader,
+            reader=file.reader,
             status="read",
             reason=None,
             size_bytes=identity.size_bytes,
             ingested_ns=time.time_ns(),
         )
     )
+    try:
+        with hold(file.path, identity.size_bytes) as held:
+            held_file = replace(file, held=held)
+            _take(batch, held_file, settings, on_bytes)
+            if is_still(held_file, identity):
+                return True
+    except FileNotFoundError:
+        pass  # it lies elsewhere by now, or nowhere
+    except OSError as error:
+        batch.refuse(reader=file.reader, reason=f"cannot be read: {error.strerror or error}")
+        return True
+    batch.drop()
+    return False
+
+
+def _take(batch: IngestBatch, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None) -> None:
+    reader = file.reader
     try:
         opened, reading = open_file(file, settings, on_bytes)
         reader = opened.reader

@@ -19,15 +19,15 @@ def outcome() -> pl.Expr:
     An outcome that the dialect already knows stays. Success needs a finish reason, a 2xx status, or output tokens
     with an end; without any sign of failure or success it is unknown.
     """
-    told = pl.col("error_type").str.to_lowercase().replace("", None)
+    error = pl.col("error_type").str.to_lowercase().replace("", None)
     return (
         pl.when(pl.col("outcome").is_not_null())
         .then(pl.col("outcome"))
-        .when(told.str.contains("timeout|deadline") | pl.col("http_status").is_in([408, 504]))
+        .when(error.str.contains("timeout|deadline") | pl.col("http_status").is_in([408, 504]))
         .then(pl.lit("timeout"))
-        .when(told.str.contains("cancel|abort|disconnect") | (pl.col("http_status") == 499))
+        .when(error.str.contains("cancel|abort|disconnect") | (pl.col("http_status") == 499))
         .then(pl.lit("cancelled"))
-        .when(told.is_not_null() | (pl.col("http_status") >= 400))
+        .when(error.is_not_null() | (pl.col("http_status") >= 400))
         .then(pl.lit("error"))
         .when(pl.col("finish_reason").is_in(list(_FAILED_FINISH)))
         .then(pl.col("finish_reason").replace_strict(_FAILED_FINISH, default=None))

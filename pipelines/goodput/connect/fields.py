@@ -26,7 +26,7 @@ FACTS: Mapping[str, pl.Expr] = {
 _EMITTER = ("dialect", "scope", "version", "layer")
 _USAGE = "switch on usage in the answer (of streams: stream_options.include_usage)"
 _WHY: Mapping[str, str] = {
-    "outcome": "the record tells neither an error nor a finish reason, a status or tokens: no success is assumed",
+    "outcome": "the record has no error, finish reason, status or tokens: no success is assumed",
     "model": "the record names no model: workloads match it by pool or route, or not at all",
     "input_tokens": f"the record has no prompt tokens: {_USAGE}",
     "output_tokens": f"the record has no output tokens, so there is no tpot: {_USAGE}",
@@ -84,7 +84,7 @@ class Emitter:
 
     @property
     def name(self) -> str:
-        """How a person tells it from others."""
+        """What a person knows it by."""
         return self.scope or self.dialect
 
 
@@ -93,9 +93,9 @@ def emitters(looked: Looked, attributes: Attributes) -> list[Emitter]:
     found = []
     for (dialect, scope, version, layer), rows in looked.records.group_by(_EMITTER):
         shares = rows.select(holds.mean().alias(fact) for fact, holds in FACTS.items()).row(0, named=True)
-        said = looked.unread.said.get((str(dialect), str(scope or "")), Counter())
+        names = looked.unread.attribute_names.get((str(dialect), str(scope or "")), Counter())
         missing = tuple(
-            Missing(fact, share, _why(rows, fact, share), tuple(_candidates(fact, said, attributes)))
+            Missing(fact, share, _why(rows, fact, share), tuple(_candidates(fact, names, attributes)))
             for fact, share in shares.items()
             if share < 1
         )
@@ -122,7 +122,7 @@ def _key(one: Emitter) -> tuple[str | None, ...]:
 
 
 def _without_known(one: Emitter, others: Iterable[Emitter]) -> Emitter:
-    """An emitter of whole requests, with all their tries: what its layer tells of the tries is not missing."""
+    """An emitter of whole requests, with all their tries: what its layer records of the tries is not missing."""
     known = {fact for other in others if other.layer == one.layer for fact, share in other.shares.items() if share}
     return replace(one, missing=tuple(item for item in one.missing if item.share or item.fact not in known))
 
@@ -147,10 +147,10 @@ def _why_some(rows: pl.DataFrame, fact: str) -> str | None:
     return None
 
 
-def _candidates(fact: str, said: Iterable[str], attributes: Attributes) -> list[str]:
+def _candidates(fact: str, names: Iterable[str], attributes: Attributes) -> list[str]:
     """Attributes of the emitter whose names look as if they carried the fact, and that the settings do not name."""
     pattern = _LOOKS_LIKE.get(fact)
     if pattern is None:
         return []
     known = (*getattr(attributes, fact), *_OTHERS)
-    return sorted(name for name in said if pattern.search(name) and name not in known)
+    return sorted(name for name in names if pattern.search(name) and name not in known)

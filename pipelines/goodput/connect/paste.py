@@ -94,7 +94,7 @@ def _key(value: str, taken: set[str]) -> str:
 
 
 def _dialect(group: SpanGroup) -> Iterator[str]:
-    """A dialect for spans of one name and scope; a column for each attribute whose name tells what it carries."""
+    """A dialect for spans of one name and scope; a column for each attribute whose name shows what it carries."""
     name = _key(group.scope or group.name, set())
     scope = f", scope = {quoted(group.scope)}" if group.scope else ""
     yield from ("", f"[dialects.{name}]   # a proposal by the names of attributes: check each line")

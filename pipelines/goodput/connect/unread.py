@@ -19,7 +19,7 @@ from goodput.collect.series import RESOURCE, VERSION_KEY
 from goodput.collect.unread import CALLS, NAME_CHARACTERS, OPERATIONS, ROUTES, looks_like_call, span_name
 
 KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
-_GROUPS = 200  # span names and scopes that are told apart
+_GROUPS = 200  # span names and scopes that are listed separately
 _ATTRIBUTES = 200  # of one group
 _VALUES = 1000  # distinct ones counted of one attribute
 _SPANS = 300_000  # whose places in their traces are kept
@@ -61,14 +61,14 @@ class SpanGroup:
 class Onlooker:
     """Looks on while OTLP is read (`collect.witness`), and keeps names and counts within bounds.
 
-    `said` are the names of all attributes of spans that a dialect reads, by dialect and scope.
+    `attribute_names` are those of all attributes of spans that a dialect reads, by dialect and scope.
     """
 
     def __init__(self) -> None:
         self.groups: dict[tuple[str, str, str], SpanGroup] = {}
         self.events: Counter[str] = Counter()
         self.metric_names: set[str] = set()
-        self.said: dict[tuple[str, str], Counter[str]] = {}
+        self.attribute_names: dict[tuple[str, str], Counter[str]] = {}
         self.object_keys: dict[str, Attribute] = {}
         self.objects_unread = 0
         self._key = secrets.token_bytes(16)  # so that nobody finds a value by hashing guesses
@@ -145,7 +145,7 @@ class Onlooker:
     def _note(self, dialect: str, rows: pl.DataFrame) -> None:
         each = rows.select("scope", key=pl.col(EVERY).list.eval(pl.element().struct.field("key"))).explode("key")
         for scope, key, count in each.drop_nulls("key").group_by("scope", "key").len().iter_rows():
-            names = self.said.setdefault((dialect, scope), Counter())
+            names = self.attribute_names.setdefault((dialect, scope), Counter())
             if key in names or len(names) < _ATTRIBUTES:
                 names[key] += count
 
@@ -210,10 +210,10 @@ def _asks() -> pl.Expr:
 
 
 def _is_another(rows: pl.DataFrame) -> pl.Series:
-    """Whether spans are said to be something else: agents, tools, chains, embeddings, stores."""
+    """Whether spans state that they are something else: agents, tools, chains, embeddings, stores."""
     names, texts = (pl.element().struct.field(part) for part in ("key", "text"))
-    said = pl.col(EVERY).list.eval(names.is_in(list(OPERATIONS)) & ~texts.str.contains(CALLS))
-    return rows.select(said.list.any().fill_null(value=False).alias("another")).to_series()
+    another = pl.col(EVERY).list.eval(names.is_in(list(OPERATIONS)) & ~texts.str.contains(CALLS))
+    return rows.select(another.list.any().fill_null(value=False).alias("another")).to_series()
 
 
 def _leaves(found: dict[str, object], above: str = "") -> Iterable[tuple[str, object]]:

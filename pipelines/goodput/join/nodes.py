@@ -27,7 +27,7 @@ def _labels_and_horizon(context: Context, hour: str) -> object:
 
 
 def _of_samples(_context: Context) -> Mapping[str, Lookaround]:
-    # no reading tells of more than staleness_s, which is at most an hour
+    # no reading covers more than staleness_s, which is at most an hour
     return {"sample_records": Lookaround(1, 1, calls=(0, 0)), "replica_names": Lookaround(2, 2)}
 
 
@@ -105,6 +105,7 @@ COST_RECORDS = Node(
     from_settings=SETTINGS_TABLES,
     from_batch={"source_files": source_files},
     beside=places,
+    consults=("source_ledger", "source_places"),
 )
 TOKEN_PRICES = Node(
     "token_prices",
@@ -115,6 +116,7 @@ TOKEN_PRICES = Node(
     from_settings=SETTINGS_TABLES,
     from_batch={"source_files": source_files},
     beside=places,
+    consults=("source_ledger", "source_places"),
 )
 SESSION_LABELS = Node("session_labels", "join", ("session_labels",), "Labels that judge whole sessions.", compute_sql)
 

@@ -12,6 +12,8 @@ from goodput.plumbing.node import Batch, Context, SettingsTable
 from goodput.plumbing.parameters import COST_SCOPES, as_rows
 from goodput.settings.model import Settings
 
+_DATED_BY_PATH = ("cost_lines", "price_lines")
+
 
 def options(settings: Settings) -> pa.Table:
     """Origin of latencies, and how far apart records of one request and labels may lie."""
@@ -97,13 +99,14 @@ def source_files(batch: Batch) -> pa.Table:
 
 
 def places(context: Context, _partition: str) -> object:
-    """Where else files lie whose paths say what they are: bills and price lists."""
-    copies = source_places.read(context.lake)
-    meant = source_ledger.partitions_of(context.lake, copies["source_id"].unique())
-    sources = {
-        source for table in ("cost_lines", "price_lines") for of in meant.get(table, {}).values() for source in of
-    }
-    return sorted(row for row in copies.iter_rows() if row[0] in sources)
+    """Where else bills and price lists lie, whose paths say what they are, and in which order one path held them."""
+    columns = ["source_id", "landing", "path", "ingested_ns", "partitions"]
+    dated = source_ledger.read_frame(context.lake, columns).filter(
+        pl.any_horizontal(pl.col("partitions").str.contains(f'"{table}"', literal=True) for table in _DATED_BY_PATH)
+    )
+    copies = source_places.read(context.lake).join(dated, on="source_id", how="semi")
+    in_turn = dated.filter(pl.len().over("landing", "path") > 1).sort("landing", "path", "ingested_ns", "source_id")
+    return sorted(copies.iter_rows()), in_turn["source_id"].to_list()
 
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {

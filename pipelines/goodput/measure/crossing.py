@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-NEAR = 8.0  # shares within this factor of the bound tell where it is crossed
+NEAR = 8.0  # shares within this factor of the bound show where it is crossed
 _OF_A_PARABOLA = 4  # fewer levels show no curvature
 _NEWTON_STEPS = 12
 _CELLS = 2_000_000  # of the largest array of one chunk of draws

@@ -1,4 +1,4 @@
-"""Computes `frontier`: SQL up to the windows that tell where knees lie, the fit of `knee`, and SQL again.
+"""Computes `frontier`: SQL up to the windows that show where knees lie, the fit of `knee`, and SQL again.
 
 The arithmetic is sql/measure/frontier/ and `knee`.
 """

@@ -52,12 +52,12 @@ def restate(now: pl.DataFrame, before: pl.DataFrame, computed_at: datetime) -> t
 
 
 def _restatements(rows: pl.DataFrame, before: pl.DataFrame, restated_at: datetime) -> pl.DataFrame:
-    told = ("offered", "accepted", "goodput_rps")
-    after = rows.select(*_KEY, "revision", *(pl.col(name).alias(f"{name}_after") for name in told))
+    restated = ("offered", "accepted", "goodput_rps")
+    after = rows.select(*_KEY, "revision", *(pl.col(name).alias(f"{name}_after") for name in restated))
     past = before.select(
         *_KEY,
         pl.col("revision").alias("revision_before"),
-        *(pl.col(name).alias(f"{name}_before") for name in told),
+        *(pl.col(name).alias(f"{name}_before") for name in restated),
     )
     both = past.join(after, on=_KEY, how="left", nulls_equal=True)
     gone = pl.col("revision").is_null()

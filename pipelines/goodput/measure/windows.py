@@ -124,17 +124,17 @@ def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice]) -> list[tuple[int, Cuts]]:
-    """For each slice its cut and the dimensions that tell its rows apart: where they agree, so do percentiles."""
+    """For each slice its cut and the dimensions that distinguish its rows: where they agree, so do percentiles."""
     dimensions = f"SELECT DISTINCT {', '.join(DIMENSIONS)} FROM window_counts WHERE cut = 0"  # noqa: S608
     found = pl.DataFrame(connection.sql(dimensions).to_arrow_table())
     return [(cut, _fewest(found, by)) for _, cut, *by in slices]
 
 
 def _fewest(found: pl.DataFrame, by: Sequence[bool]) -> Cuts:
-    """As few of the words as part the rows in `found` as all of them do."""
+    """As few of the dimensions as distinguish the rows in `found` as well as all of them do."""
     kept = [name for name, cuts in zip(DIMENSIONS, by, strict=True) if cuts]
-    for word in reversed(tuple(kept)):
-        fewer = [name for name in kept if name != word]
+    for dimension in reversed(tuple(kept)):
+        fewer = [name for name in kept if name != dimension]
         if _parts(found, fewer) == _parts(found, kept):
             kept = fewer
     return tuple(name in kept for name in DIMENSIONS)

@@ -81,12 +81,12 @@ def alarm_tables(
     recorded = _rows(before.get("alarm_events"))
     evaluation = Evaluation(evidence, now)
     if before.keys() >= set(TABLES) and due == dict(inputs or {}):
-        added = evaluation.clock_news(recorded)
+        added = evaluation.new_clock_events(recorded)
         judged = [row for row in _rows(before["alarms"]) if row["rule"] != SILENT]
         alarms = [*judged, *evaluation.clock_alarms()]
         kept = {name: before[name] for name in ("alarm_series", "alarm_power")}
     else:
-        added, alarms = evaluation.news(recorded), evaluation.alarms()
+        added, alarms = evaluation.new_events(recorded), evaluation.alarms()
         series = _polars(evaluation.series().to_arrow().cast(arrow_schema("alarm_series")))
         kept = {"alarm_series": series}
         again = "alarm_power" not in before or due["alarm_power"] != (inputs or {}).get("alarm_power")

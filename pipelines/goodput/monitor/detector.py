@@ -91,7 +91,7 @@ def _scored(inputs: Inputs, days: Iterable[int], usual: Floats, scale: Floats, l
     return Scores(averaged(residual / scale, inputs.grid.step_s), usual, residual, scale, learning)
 
 
-def held(inputs: Inputs, window: int) -> tuple[Floats, Floats]:
+def frozen_baseline(inputs: Inputs, window: int) -> tuple[Floats, Floats]:
     """Usual value and scale of every window of one series, as the day of `window` has them."""
     past = inputs.past
     day = window // inputs.grid.a_day

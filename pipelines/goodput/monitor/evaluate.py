@@ -22,7 +22,7 @@ from goodput.monitor.rows import alarm_row, clock_row, method_of, observed_trans
 from goodput.monitor.rule_kind import Observed, rule_kind, rule_kinds
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.series import panels
-from goodput.monitor.transitions import holds, now_held, transitions
+from goodput.monitor.transitions import suppressed_now, suppressions, transitions
 from goodput.plumbing.alarm_actions import Action, of_kind
 from goodput.settings.alarms import metrics_of, rules_of
 from goodput.settings.model import Settings
@@ -136,15 +136,15 @@ class Evaluation:
         return AlarmContext(self.grid, _limits(self.evidence.settings), operations, self.rule_series)
 
     @cached_property
-    def _holds(self) -> dict[str, Any]:
+    def _suppressions(self) -> dict[str, Any]:
         alarms = self.evidence.settings.alarms
         silences = of_kind(self.evidence.actions, "silence")
-        return holds(self.rule_series, self.grid, silences, alarms.page_budget) if self.grid is not None else {}
+        return suppressions(self.rule_series, self.grid, silences, alarms.page_budget) if self.grid is not None else {}
 
     def alarms(self) -> list[Row]:
         """Rows of `alarms`: the state of every alarm at the newest window."""
         budget = self.evidence.settings.alarms.page_budget
-        found = (alarm_row(one, self._context, self.until, self._holds, budget) for one in self.rule_series)
+        found = (alarm_row(one, self._context, self.until, self._suppressions, budget) for one in self.rule_series)
         return [*(row for row in found if row is not None), *self.clock_alarms()]
 
     def clock_alarms(self) -> list[Row]:
@@ -170,9 +170,9 @@ class Evaluation:
             until_s = self.grid.end_s(self.until - 1)
             for one in self.rule_series:
                 method = method_of(one, self.evidence.settings)
-                held_now = now_held(one, self._holds, until_s) is not None
-                for change in transitions(one, self.grid, self._holds[str(one.named["alarm_id"])], until_s):
-                    yield observed_transition(change, self._context, method, held_now=held_now)
+                is_suppressed = suppressed_now(one, self._suppressions, until_s) is not None
+                for change in transitions(one, self.grid, self._suppressions[str(one.named["alarm_id"])], until_s):
+                    yield observed_transition(change, self._context, method, is_suppressed=is_suppressed)
         yield from self._clock_transitions()
 
     def _clock_transitions(self) -> Iterator[ObservedTransition]:
@@ -180,13 +180,13 @@ class Evaluation:
             yield from silent_telemetry(*self._clock, seen_live=self.evidence.seen_live)
         yield heartbeat(self.now)
 
-    def news(self, recorded: Sequence[Event]) -> list[Event]:
+    def new_events(self, recorded: Sequence[Event]) -> list[Event]:
         """Rows to add to `alarm_events`, given those that are there."""
         methods = {method_of(one, self.evidence.settings) for one in self.rule_series}
         return reconcile(recorded, list(self.transitions()), methods, self._moment)
 
-    def clock_news(self, recorded: Sequence[Event]) -> list[Event]:
-        """Those rows of `news` that the clock decides alone: all there are where the evidence was judged before."""
+    def new_clock_events(self, recorded: Sequence[Event]) -> list[Event]:
+        """Those rows of `new_events` that the clock decides alone: all there are of evidence judged before."""
         of_clock = [event for event in recorded if event["metric"] is None]
         return reconcile(of_clock, list(self._clock_transitions()), set(), self._moment)
 

@@ -1,4 +1,4 @@
-"""Follows a series through its alarms: while one fires its baseline is held, and what fired is never history.
+"""Follows a series through its alarms: while one fires its baseline is frozen, and what fired is never history.
 
 So a shift that nobody accepted never becomes normal by lasting long enough, and one that an operator accepts does
 at once. Only series that reach a threshold come here.
@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from goodput.monitor.detector import Inputs, Scores, averaged, held, rescore, score
+from goodput.monitor.detector import Inputs, Scores, averaged, frozen_baseline, rescore, score
 from goodput.monitor.grid import Flags
 from goodput.monitor.states import Debounce, Episode, episodes
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """An operator's word, in windows: what the series does since `since` is normal, said before `at` was over."""
+    """What an operator accepted, in windows: the series since `since` is normal, as recorded before `at` was over."""
 
     since: int
     at: int
@@ -87,7 +87,7 @@ class _Trail:
 
     def _frozen(self, episode: Episode) -> Scores:
         """Scores with the baseline of the day on which the episode began, from its first window on."""
-        usual, scale = (part.copy() for part in held(self.one, episode.pending))
+        usual, scale = (part.copy() for part in frozen_baseline(self.one, episode.pending))
         before = slice(0, episode.pending)
         usual[:, before], scale[:, before] = self.scores.usual[:, before], self.scores.scale[:, before]
         residual = self.one.values - usual

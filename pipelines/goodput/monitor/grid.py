@@ -1,6 +1,6 @@
-"""Series on one grid of windows: whole UTC days, a row per series, NaN where a window has nothing to say.
+"""Series on one grid of windows: whole UTC days, a row per series, NaN where a window has no value.
 
-What a value means, and whether more of it is bad, is said before a grid is made: here more is always worse.
+What a value means, and whether more of it is bad, is decided before a grid is made: here more is always worse.
 """
 
 from dataclasses import dataclass

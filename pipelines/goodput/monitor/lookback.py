@@ -1,7 +1,7 @@
 """How far back an evaluation looks: as far as its verdicts of the last weeks need, and as far as what still fires.
 
 A score needs four weeks before it, and an episode four weeks of scores before it: older rows change nothing that is
-told anew, however long a lake lives.
+reported anew, however long a lake lives.
 """
 
 from collections.abc import Iterable
@@ -18,14 +18,14 @@ _LEAD = timedelta(days=7)  # in which a score that begins with less history behi
 
 @dataclass(frozen=True)
 class Lookback:
-    """Rows since `since` (a UTC midnight) are read; what began before `settled` stays as it was told."""
+    """Rows since `since` (a UTC midnight) are read; what began before `settled` stays as it was reported."""
 
     since: datetime
     settled: datetime
 
 
 def lookback(newest: datetime, recorded: Iterable[dict[str, Any]]) -> Lookback:
-    """The reach of an evaluation whose newest window begins at `newest`, given the rows of alarm_events."""
+    """The lookback of an evaluation whose newest window begins at `newest`, given the rows of alarm_events."""
     settled = min([newest - 2 * _JUDGED, *_still_open(recorded)])
     return Lookback(_midnight(settled - _SCORED - _LEAD), settled)
 

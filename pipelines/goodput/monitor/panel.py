@@ -33,7 +33,7 @@ def scaled(panel: Panel) -> Floats:
     """The panel on its metric's scale, more is worse; NaN where too few requests make the value believable.
 
     Of replicas, the difference from the median of the pool's replicas in the same window: what all of them do, the
-    pool's own series tells.
+    pool's own series shows.
     """
     kind = panel.kind
     values = worse(kind, panel.values)

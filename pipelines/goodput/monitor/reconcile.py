@@ -1,7 +1,7 @@
-"""What is told anew, given what was told before: `alarm_events` grows and is never edited.
+"""Which events are new, given those that were recorded before: `alarm_events` grows and is never edited.
 
 The same transition computed twice is one event; a past verdict that late data changed is corrected by a new event;
-what is long past when it is first computed is recorded and held back.
+what is long past when it is first computed is recorded and suppressed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -18,14 +18,14 @@ _NAMESPACE = uuid5(NAMESPACE_OID, "goodput.alarm_events")
 
 @dataclass(frozen=True)
 class ObservedTransition:
-    """A transition as it would be told: the columns of alarm_events that do not depend on what was told before."""
+    """A transition as computed: the columns of alarm_events that do not depend on what was recorded before."""
 
     alarm_id: str
     transition: str
     occurred_at: datetime
     starts_at: datetime
     columns: Mapping[str, Any]
-    on: bool = False  # it fires still, and nothing holds it back now
+    on: bool = False  # it fires still, and nothing suppresses it now
 
     @property
     def key(self) -> str:
@@ -40,11 +40,11 @@ def event_id(key: str, revision: int = 0) -> str:
 
 @dataclass
 class _Past:
-    """What was told before, by event and by episode."""
+    """What was recorded before, by event and by episode."""
 
     ids: set[str] = field(default_factory=set)
     corrected: set[str] = field(default_factory=set)
-    delivered: set[tuple[str, datetime]] = field(default_factory=set)  # episodes of which somebody was told
+    delivered: set[tuple[str, datetime]] = field(default_factory=set)  # episodes that were reported to somebody
 
     def note(self, event: Event) -> None:
         self.ids.add(event["event_id"])
@@ -57,9 +57,9 @@ class _Past:
 
 @dataclass(frozen=True)
 class Moment:
-    """When this is: the clock, the end of the newest window judged, how old news may be, and what is settled.
+    """When this is: the clock, the end of the newest window judged, the greatest age that is reported, what is settled.
 
-    Episodes that began before `settled` are judged by too little history to be told anew, or corrected.
+    Episodes that began before `settled` are judged by too little history to be reported anew, or corrected.
     """
 
     now: datetime
@@ -69,7 +69,7 @@ class Moment:
 
     @property
     def live(self) -> bool:
-        """Whether the newest window is news itself."""
+        """Whether the newest window is recent enough to be reported."""
         return (self.now - self.until).total_seconds() <= self.max_age_s
 
     def judges(self, starts_at: datetime) -> bool:
@@ -82,19 +82,19 @@ def reconcile(
 ) -> list[Event]:
     """Events to add to `recorded`, in order, each with the columns of alarm_events.
 
-    `methods` are those of all alarms that were judged. What was told by another one is not corrected: an alarm of it
+    `methods` are those of all alarms that were judged. What another one reported is not corrected: an alarm of it
     that still fires is over, by reason of the settings.
     """
     past = _Past()
     for event in recorded:
         past.note(event)
     recorded = [event for event in recorded if moment.judges(event["starts_at"])]
-    computed = [told for told in computed if moment.judges(told.starts_at)]
+    computed = [observed for observed in computed if moment.judges(observed.starts_at)]
     added: list[Event] = []
-    in_order = sorted(computed, key=lambda told: (told.occurred_at, told.alarm_id, told.transition))
+    in_order = sorted(computed, key=lambda observed: (observed.occurred_at, observed.alarm_id, observed.transition))
     for events in (
         _corrections(recorded, computed, methods, past, moment),
-        (event for told in in_order for event in _news(told, past, moment)),
+        (event for observed in in_order for event in _new_events(observed, past, moment)),
         _still_on(in_order, past, moment),
     ):
         for event in events:
@@ -103,26 +103,26 @@ def reconcile(
     return added
 
 
-def _news(told: ObservedTransition, past: _Past, moment: Moment) -> Iterator[Event]:
-    identity = _current_id(told.key, past)
+def _new_events(observed: ObservedTransition, past: _Past, moment: Moment) -> Iterator[Event]:
+    identity = _current_id(observed.key, past)
     if identity in past.ids:
         return
-    suppressed = told.columns.get("suppressed")
-    episode = (told.alarm_id, told.starts_at)
-    if told.transition == "resolved":
+    suppressed = observed.columns.get("suppressed")
+    episode = (observed.alarm_id, observed.starts_at)
+    if observed.transition == "resolved":
         suppressed = None if episode in past.delivered else suppressed or "backfill"
-    elif suppressed is None and (moment.now - told.occurred_at).total_seconds() > moment.max_age_s:
+    elif suppressed is None and (moment.now - observed.occurred_at).total_seconds() > moment.max_age_s:
         suppressed = "backfill"
-    yield _event(told, identity, moment.now, suppressed)
+    yield _event(observed, identity, moment.now, suppressed)
 
 
 def _still_on(computed: Sequence[ObservedTransition], past: _Past, moment: Moment) -> Iterator[Event]:
-    """A firing that was held back for its age and is still on is told now: it is no matter of the past."""
-    newest = {told.alarm_id: told for told in computed} if moment.live else {}
-    for told in newest.values():
-        if told.on and (told.alarm_id, told.starts_at) not in past.delivered:
-            columns = {**told.columns, "suppressed": None}
-            late = ObservedTransition(told.alarm_id, "firing", moment.until, told.starts_at, columns)
+    """A firing that was suppressed for its age and is still on is reported now: it is no matter of the past."""
+    newest = {observed.alarm_id: observed for observed in computed} if moment.live else {}
+    for observed in newest.values():
+        if observed.on and (observed.alarm_id, observed.starts_at) not in past.delivered:
+            columns = {**observed.columns, "suppressed": None}
+            late = ObservedTransition(observed.alarm_id, "firing", moment.until, observed.starts_at, columns)
             yield _event(late, _current_id(late.key, past), moment.now, None)
 
 
@@ -133,18 +133,18 @@ def _current_id(key: str, past: _Past) -> str:
     return event_id(key, revision)
 
 
-def _event(told: ObservedTransition, identity: str, now: datetime, suppressed: str | None) -> Event:
+def _event(observed: ObservedTransition, identity: str, now: datetime, suppressed: str | None) -> Event:
     return {
         **dict.fromkeys(arrow_schema("alarm_events").names),
-        **told.columns,
+        **observed.columns,
         "event_id": identity,
-        "alarm_id": told.alarm_id,
-        "transition": told.transition,
-        "occurred_at": told.occurred_at,
-        "starts_at": told.starts_at,
+        "alarm_id": observed.alarm_id,
+        "transition": observed.transition,
+        "occurred_at": observed.occurred_at,
+        "starts_at": observed.starts_at,
         "recorded_at": now,
         "suppressed": suppressed,
-        "suppressed_by": told.columns.get("suppressed_by") if suppressed not in {None, "backfill"} else None,
+        "suppressed_by": observed.columns.get("suppressed_by") if suppressed not in {None, "backfill"} else None,
     }
 
 
@@ -152,8 +152,8 @@ def _corrections(
     recorded: Sequence[Event], computed: Sequence[ObservedTransition], methods: Set[str], past: _Past, moment: Moment
 ) -> Iterator[Event]:
     """Events that say that an earlier one no longer holds, or that an alarm of an old rule is over."""
-    fired = {(told.alarm_id, told.starts_at) for told in computed if told.transition == "firing"}
-    resolved = {_current_id(told.key, past) for told in computed if told.transition == "resolved"}
+    fired = {(observed.alarm_id, observed.starts_at) for observed in computed if observed.transition == "firing"}
+    resolved = {_current_id(observed.key, past) for observed in computed if observed.transition == "resolved"}
     open_yet: dict[tuple[str, datetime], Event] = {}
     for event in recorded:
         if event["transition"] not in {"firing", "resolved"} or event["event_id"] in past.corrected:
@@ -185,9 +185,9 @@ def _correction(event: Event, moment: Moment) -> Event:
 def _ended(event: Event, past: _Past, moment: Moment) -> Event:
     reason = "cleared" if event["metric"] is None else "settings"
     columns = {**event, "ends_at": moment.until, "reason": reason}
-    told = ObservedTransition(event["alarm_id"], "resolved", moment.until, event["starts_at"], columns)
-    delivered = (told.alarm_id, told.starts_at) in past.delivered
-    return _event(told, event_id(told.key), moment.now, None if delivered else event["suppressed"])
+    observed = ObservedTransition(event["alarm_id"], "resolved", moment.until, event["starts_at"], columns)
+    delivered = (observed.alarm_id, observed.starts_at) in past.delivered
+    return _event(observed, event_id(observed.key), moment.now, None if delivered else event["suppressed"])
 
 
 def heartbeat(now: datetime) -> ObservedTransition:

@@ -13,7 +13,7 @@ from goodput.monitor.reconcile import ObservedTransition
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Episode
-from goodput.monitor.transitions import BUDGET_S, EpisodeTransition, Hold, now_held, spans
+from goodput.monitor.transitions import BUDGET_S, EpisodeTransition, Suppression, spans, suppressed_now
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings
@@ -33,9 +33,9 @@ def method_of(one: RuleSeries, settings: Settings) -> str:
 
 
 def observed_transition(
-    change: EpisodeTransition, context: AlarmContext, method: str, *, held_now: bool
+    change: EpisodeTransition, context: AlarmContext, method: str, *, is_suppressed: bool
 ) -> ObservedTransition:
-    """One transition with its explanation, as it would be recorded; `held_now`: something holds its alarm back now."""
+    """One transition with its explanation, as it would be recorded; `is_suppressed`: whether its alarm is now."""
     one = change.series
     assert change.episode.firing is not None  # noqa: S101
     facts = explain(one, change.episode.firing, context)
@@ -44,8 +44,8 @@ def observed_transition(
         "kind": one.kind,
         **{name: facts.get(name) for name in ("value", "usual", "score", "threshold")},
         "ends_at": None if change.ends_s is None or change.transition == "firing" else _at(change.ends_s),
-        "suppressed": change.hold and change.hold.kind,
-        "suppressed_by": change.hold and change.hold.by,
+        "suppressed": change.suppression and change.suppression.kind,
+        "suppressed_by": change.suppression and change.suppression.by,
         "reason": change.reason,
         "method": method,
         "summary": summary(one, facts),
@@ -53,7 +53,12 @@ def observed_transition(
     }
     name = str(one.named["alarm_id"])
     return ObservedTransition(
-        name, change.transition, _at(change.at_s), _at(change.starts_s), columns, change.ends_s is None and not held_now
+        name,
+        change.transition,
+        _at(change.at_s),
+        _at(change.starts_s),
+        columns,
+        change.ends_s is None and not is_suppressed,
     )
 
 
@@ -103,7 +108,11 @@ def silent_telemetry(until_s: int, now: datetime, after_s: float, *, seen_live: 
 
 
 def alarm_row(
-    one: RuleSeries, context: AlarmContext, until: int, held: Mapping[str, Sequence[Hold]], page_budget: int
+    one: RuleSeries,
+    context: AlarmContext,
+    until: int,
+    suppressions: Mapping[str, Sequence[Suppression]],
+    page_budget: int,
 ) -> dict[str, Any] | None:
     """State of one alarm after window `until` - 1; None where another metric watches the series instead."""
     grid = context.grid
@@ -125,8 +134,8 @@ def alarm_row(
         "threshold": one.threshold,
         "why": why,
     }
-    hold = now_held(one, held, until_s) if state == "firing" else None
-    row |= {"suppressed": hold and hold.kind, "suppressed_by": hold and hold.by}
+    suppression = suppressed_now(one, suppressions, until_s) if state == "firing" else None
+    row |= {"suppressed": suppression and suppression.kind, "suppressed_by": suppression and suppression.by}
     if len(judged):
         row |= _newest(one, int(judged[-1]), context)
     if fired:

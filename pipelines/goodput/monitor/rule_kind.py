@@ -64,7 +64,7 @@ class RuleKind:
 
     `learns_baseline`: it compares a series with its own past, so that an operator may accept a shift, pages have a
     budget, and of latencies that drift together only the first is reported. `inhibited_by` names kinds whose pages
-    hold back alarms of this kind on the same metric and series.
+    suppress alarms of this kind on the same metric and series.
     """
 
     name: ClassVar[str]

@@ -1,11 +1,11 @@
-"""The scales on which metrics stray evenly: there and back. Which metric has which scale, the settings' metrics say."""
+"""The scales on which metrics stray evenly: there and back. Which metric has which is defined in `settings.metrics`."""
 
 import numpy as np
 
 from goodput.monitor.grid import NAN, Floats
 from goodput.settings.metrics import Scale
 
-_NEAREST = 1e-4  # a ratio nearer to 0 or 1 is not told apart from it on the logit scale
+_NEAREST = 1e-4  # a ratio nearer to 0 or 1 is not distinguished from it on the logit scale
 
 
 def on_scale(scale: Scale, values: Floats) -> Floats:

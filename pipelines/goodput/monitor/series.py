@@ -25,23 +25,23 @@ def _panel(source: SeriesDefinition, frame: pl.DataFrame, grid: Grid) -> Panel |
         pl.col("window_s") == grid.step_s, pl.col(source.value).is_not_null() | (source.requests is not None)
     ).filter(*(pl.col(name) == value for name, value in source.where))
     weight = pl.col(source.weight) if source.weight else pl.lit(1.0)
-    told = pl.when(pl.col(source.value).is_not_null()).then(weight)
-    cells = (
+    measured = pl.when(pl.col(source.value).is_not_null()).then(weight)
+    points = (
         mine.group_by(*source.labels, "window_start")
         .agg(
-            value=(pl.col(source.value) * weight).sum() / told.sum(),
+            value=(pl.col(source.value) * weight).sum() / measured.sum(),
             requests=pl.col(source.requests).sum() if source.requests else pl.lit(NAN),
             beside=pl.col(source.beside).mean() if source.beside else pl.lit(NAN),
         )
         .with_columns(at=(pl.col("window_start").dt.epoch("s") - grid.start_s) // grid.step_s)
         .filter((pl.col("at") >= 0) & (pl.col("at") < grid.windows))
     )
-    names = cells.select(source.labels).unique().sort(source.labels)
-    if not names.height or not cells["value"].is_finite().any():
+    names = points.select(source.labels).unique().sort(source.labels)
+    if not names.height or not points["value"].is_finite().any():
         return None
-    cells = cells.join(names.with_row_index("row"), on=list(source.labels), nulls_equal=True)
+    points = points.join(names.with_row_index("row"), on=list(source.labels), nulls_equal=True)
     labels = tuple(tuple(zip(source.labels, map(_word, row), strict=True)) for row in names.iter_rows())
-    values, requests, beside = (_spread(cells, column, names.height, grid) for column in _SPREAD)
+    values, requests, beside = (_spread(points, column, names.height, grid) for column in _SPREAD)
     return Panel(
         source.metric,
         grid,
@@ -59,7 +59,9 @@ def _word(value: object) -> str:
     return "unknown" if value is None else str(value)
 
 
-def _spread(cells: pl.DataFrame, column: str, height: int, grid: Grid) -> Floats:
+def _spread(points: pl.DataFrame, column: str, height: int, grid: Grid) -> Floats:
     spread = np.full((height, grid.windows), NAN)
-    spread[cells["row"].to_numpy(), cells["at"].to_numpy()] = cells[column].cast(pl.Float64).fill_null(NAN).to_numpy()
+    spread[points["row"].to_numpy(), points["at"].to_numpy()] = (
+        points[column].cast(pl.Float64).fill_null(NAN).to_numpy()
+    )
     return np.where(np.isfinite(spread), spread, NAN)

@@ -1,6 +1,6 @@
 """Where the series of each metric come from: a table of rules over published relations.
 
-A relation, or a column, that is not there gives no series. How a series is judged is said elsewhere.
+A relation, or a column, that is not there gives no series. How a series is judged is defined elsewhere.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ SERIES_DEFINITIONS = (
     _pools("goodput_ratio", "offered"),
     _pools("cost_per_accepted_usd", "accepted"),
     SeriesDefinition("kv_usage_ratio", "replica_windows", "mean_kv_usage_ratio", ("pool",)),
-    SeriesDefinition("hit_ratio", "cache_by_replica", "hit_ratio", ("pool",), weight="input_tokens"),
+    SeriesDefinition("hit_ratio", "cache_by_replica", "hit_ratio", ("pool",), weight="looked_up_tokens"),
     SeriesDefinition("replica_kv_usage_ratio", "replica_windows", "mean_kv_usage_ratio", ("pool", "replica")),
     SeriesDefinition("replica_hit_ratio", "cache_by_replica", "hit_ratio", ("pool", "replica")),
     SeriesDefinition("replica_p95_ttft_s", "cache_by_replica", "p95_ttft_miss_s", ("pool", "replica"), "n_ttft_miss"),

@@ -25,12 +25,12 @@ class Shape:
 
 def shape_of(residual: Floats, an_hour: int) -> Shape:
     """Shape of the last 48 hours of residuals (NaN left out), the last of them being the window that fired."""
-    told = residual[-_LOOK_BACK * an_hour :]
-    at = np.flatnonzero(np.isfinite(told))
-    values, hours = told[at], at / an_hour
+    recent = residual[-_LOOK_BACK * an_hour :]
+    at = np.flatnonzero(np.isfinite(recent))
+    values, hours = recent[at], at / an_hour
     best = min(_fits(values, hours), key=lambda fit: fit[0])
     _, kind, since, size = best
-    onset = int(len(told) - 1 - round(since * an_hour))
+    onset = int(len(recent) - 1 - round(since * an_hour))
     level = size * (hours[-1] - since) if kind == "ramp" else size
     return Shape(kind, max(onset, 0), size if kind == "ramp" else 0.0, float(level))
 
@@ -50,9 +50,9 @@ def _fits(values: Floats, hours: Floats) -> list[tuple[float, str, float, float]
 
 def median_slope(residual: Floats, an_hour: int) -> float | None:
     """Theil-Sen slope of the last 12 hours, per hour: the median of the slopes between all pairs of windows."""
-    told = residual[-_SLOPE_HOURS * an_hour :]
-    at = np.flatnonzero(np.isfinite(told))
+    recent = residual[-_SLOPE_HOURS * an_hour :]
+    at = np.flatnonzero(np.isfinite(recent))
     if len(at) < 3:
         return None
     first, second = np.triu_indices(len(at), 1)
-    return float(np.median((told[at[second]] - told[at[first]]) / ((at[second] - at[first]) / an_hour)))
+    return float(np.median((recent[at[second]] - recent[at[first]]) / ((at[second] - at[first]) / an_hour)))

@@ -20,7 +20,7 @@ _AFTER_PAGE_S = 6 * 3600  # a ticket outlasts its page by a little: no news
 
 
 @dataclass(frozen=True)
-class Hold:
+class Suppression:
     """From `from_s` to `until_s` nothing is reported, and why: silenced, inhibited or over_budget, by what."""
 
     from_s: float
@@ -39,7 +39,7 @@ class EpisodeTransition:
     at_s: int
     starts_s: int
     ends_s: int | None
-    hold: Hold | None = None
+    suppression: Suppression | None = None
     reason: str | None = None
 
 
@@ -51,22 +51,22 @@ def spans(one: RuleSeries, grid: Grid) -> Iterator[tuple[Episode, int, int | Non
             yield episode, grid.end_s(episode.firing), ends_s
 
 
-def holds(
+def suppressions(
     every_series: Sequence[RuleSeries], grid: Grid, silences: Sequence[Action], page_budget: int
-) -> dict[str, list[Hold]]:
-    """What holds back each alarm, by alarm_id.
+) -> dict[str, list[Suppression]]:
+    """What suppresses each alarm, by alarm_id.
 
-    A page holds back the ticket of the same rule kind, metric and series, and alarms there of kinds that name its own
-    in `inhibited_by`. Of kinds that learn a baseline a page over its budget holds back itself, and of latencies of one
-    series that drift together the first to be reported holds back the others.
+    A page suppresses the ticket of the same rule kind, metric and series, and alarms there of kinds that name its own
+    in `inhibited_by`. Of kinds that learn a baseline a page over its budget suppresses itself, and of latencies of one
+    series that drift together the first to be reported suppresses the others.
     """
-    paging: dict[tuple[object, ...], list[Hold]] = {}
+    paging: dict[tuple[object, ...], list[Suppression]] = {}
     for one in every_series:
         if one.severity == "page":
             for _, starts_s, ends_s in spans(one, grid):
-                hold = Hold(starts_s, _or_never(ends_s) + _AFTER_PAGE_S, "inhibited", one.rule)
-                paging.setdefault((one.kind, one.metric, one.labels), []).append(hold)
-    found: dict[str, list[Hold]] = {}
+                suppression = Suppression(starts_s, _or_never(ends_s) + _AFTER_PAGE_S, "inhibited", one.rule)
+                paging.setdefault((one.kind, one.metric, one.labels), []).append(suppression)
+    found: dict[str, list[Suppression]] = {}
     for one in every_series:
         kind, named = rule_kind(one.kind), one.named
         above = [one.kind] if one.severity == "ticket" and kind.page_inhibits_ticket else []
@@ -74,12 +74,12 @@ def holds(
         mine = [_silence(action) for action in silences if action.matches(named)]
         over = list(_over_budget(one, grid, page_budget))
         found[str(named["alarm_id"])] = [*mine, *by_pages, *over]
-    _hold_followers(every_series, grid, found)
+    _suppress_followers(every_series, grid, found)
     return found
 
 
-def _hold_followers(every_series: Sequence[RuleSeries], grid: Grid, found: Mapping[str, list[Hold]]) -> None:
-    """Add what holds back latencies that follow another one: what makes one of them slow makes the others slow.
+def _suppress_followers(every_series: Sequence[RuleSeries], grid: Grid, found: Mapping[str, list[Suppression]]) -> None:
+    """Add what suppresses latencies that follow another one: what makes one of them slow makes the others slow.
 
     Of those that fire in the same window a page goes first, then ttft, tpot and e2e, which is made of both.
     """
@@ -97,8 +97,8 @@ def _hold_followers(every_series: Sequence[RuleSeries], grid: Grid, found: Mappi
             leader = next((other for other in reported if begun.follows(other)), None)
             if leader is not None:
                 until_s = min(leader.until_s, _or_never(begun.ends_s))
-                mine.append(Hold(begun.starts_s, until_s, "inhibited", leader.series.rule))
-            elif _hold_at(mine, begun.starts_s) is None:
+                mine.append(Suppression(begun.starts_s, until_s, "inhibited", leader.series.rule))
+            elif _suppression_at(mine, begun.starts_s) is None:
                 reported.append(begun)
 
 
@@ -122,46 +122,46 @@ class _Fired:
         return together and other.rank != self.rank and other.ticket <= self.ticket
 
 
-def _silence(action: Action) -> Hold:
+def _silence(action: Action) -> Suppression:
     ends_s = action.begins.timestamp() if action.ends is None else action.ends.timestamp()
-    return Hold(action.begins.timestamp(), ends_s, "silenced", action.action_id)
+    return Suppression(action.begins.timestamp(), ends_s, "silenced", action.action_id)
 
 
-def _over_budget(one: RuleSeries, grid: Grid, page_budget: int) -> Iterator[Hold]:
+def _over_budget(one: RuleSeries, grid: Grid, page_budget: int) -> Iterator[Suppression]:
     if not rule_kind(one.kind).learns_baseline or one.severity != "page":
         return
     fired = [starts_s for _, starts_s, _ in spans(one, grid)]
     for _, starts_s, ends_s in spans(one, grid):
         before = sum(starts_s - BUDGET_S <= other < starts_s for other in fired)
         if before >= page_budget:
-            yield Hold(starts_s, _or_never(ends_s), "over_budget", f"{before} in 28 days, budget {page_budget}")
+            yield Suppression(starts_s, _or_never(ends_s), "over_budget", f"{before} in 28 days, budget {page_budget}")
 
 
-def transitions(one: RuleSeries, grid: Grid, held: Sequence[Hold], until_s: int) -> Iterator[EpisodeTransition]:
-    """Events of one alarm in order; a firing that was held back is reported when nothing holds it back any more."""
+def transitions(one: RuleSeries, grid: Grid, mine: Sequence[Suppression], until_s: int) -> Iterator[EpisodeTransition]:
+    """Events of one alarm in order; a firing that was suppressed is reported when nothing suppresses it any more."""
     for episode, starts_s, ends_s in spans(one, grid):
         last_s = until_s if ends_s is None else ends_s
-        hold = _hold_at(held, starts_s)
-        yield EpisodeTransition(one, episode, "firing", starts_s, starts_s, ends_s, hold)
-        free_s = _free(held, starts_s)
-        reported = hold is None or free_s < last_s
-        if hold is not None and reported:
+        suppression = _suppression_at(mine, starts_s)
+        yield EpisodeTransition(one, episode, "firing", starts_s, starts_s, ends_s, suppression)
+        free_s = _free(mine, starts_s)
+        reported = suppression is None or free_s < last_s
+        if suppression is not None and reported:
             yield EpisodeTransition(one, episode, "firing", int(free_s), starts_s, ends_s)
         if ends_s is not None:
             reason = "accepted" if episode in one.accepted else "cleared"
             yield EpisodeTransition(
-                one, episode, "resolved", ends_s, starts_s, ends_s, None if reported else hold, reason
+                one, episode, "resolved", ends_s, starts_s, ends_s, None if reported else suppression, reason
             )
 
 
-def _hold_at(held: Sequence[Hold], at_s: float) -> Hold | None:
-    return next((hold for hold in held if hold.from_s <= at_s < hold.until_s), None)
+def _suppression_at(mine: Sequence[Suppression], at_s: float) -> Suppression | None:
+    return next((suppression for suppression in mine if suppression.from_s <= at_s < suppression.until_s), None)
 
 
-def _free(held: Sequence[Hold], at_s: float) -> float:
-    """The first instant from `at_s` on at which nothing holds."""
-    while (hold := _hold_at(held, at_s)) is not None:
-        at_s = hold.until_s
+def _free(mine: Sequence[Suppression], at_s: float) -> float:
+    """The first instant from `at_s` on at which nothing suppresses the alarm."""
+    while (suppression := _suppression_at(mine, at_s)) is not None:
+        at_s = suppression.until_s
     return at_s
 
 
@@ -169,7 +169,7 @@ def _or_never(ends_s: int | None) -> float:
     return float("inf") if ends_s is None else float(ends_s)
 
 
-def now_held(one: RuleSeries, held: Mapping[str, Sequence[Hold]], until_s: int) -> Hold | None:
-    """What holds an alarm back at the end of the newest window, or from there on."""
-    mine = held[str(one.named["alarm_id"])]
-    return _hold_at(mine, until_s - 1) or _hold_at(mine, until_s)
+def suppressed_now(one: RuleSeries, by_alarm: Mapping[str, Sequence[Suppression]], until_s: int) -> Suppression | None:
+    """What suppresses an alarm at the end of the newest window, or from there on."""
+    mine = by_alarm[str(one.named["alarm_id"])]
+    return _suppression_at(mine, until_s - 1) or _suppression_at(mine, until_s)

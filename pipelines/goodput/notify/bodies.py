@@ -59,14 +59,14 @@ def _alert(channel: Channel, alert: Alert, external_url: str) -> dict[str, Any]:
 
 def _annotations(channel: Channel, alert: Alert) -> dict[str, str]:
     title, text = texts(alert, channel.templates)
-    told = alert.transition
+    alarm = alert.transition
     named = {
         "summary": title,
         "description": text,
-        **{name: f"{value:.6g}" for name, value in told.figures.items()},
+        **{name: f"{value:.6g}" for name, value in alarm.figures.items()},
         "explained_by": alert.explained_by,
-        "corrected": "late data changed what was said before" if told.transition == "corrected" else "",
-        "alarm_id": told.alarm_id,
+        "corrected": "late data changed what was reported before" if alarm.transition == "corrected" else "",
+        "alarm_id": alarm.alarm_id,
         "plot": alert.plot,
     }
     return {name: value for name, value in named.items() if value}
@@ -87,21 +87,21 @@ def _alerts(channel: Channel, notice: Notice, external_url: str) -> list[dict[st
 
 def _pagerduty(channel: Channel, notice: Notice, external_url: str) -> dict[str, Any]:
     (alert,) = notice.alerts  # an incident is one alarm's
-    told = alert.transition
+    alarm = alert.transition
     event: dict[str, Any] = {
         "event_action": "trigger" if alert.firing else "resolve",
-        "dedup_key": f"goodput-{hashlib.sha256(told.alarm_id.encode()).hexdigest()}"[:_DEDUP_KEY],
+        "dedup_key": f"goodput-{hashlib.sha256(alarm.alarm_id.encode()).hexdigest()}"[:_DEDUP_KEY],
     }
     if alert.firing:
         title, _ = texts(alert, channel.templates)
         event["payload"] = {
             "summary": cut(title, _SUMMARY),
-            "source": "/".join(told.labels[name] for name in ("pool", "replica") if name in told.labels) or "fleet",
-            "severity": _SEVERITIES.get(told.severity, "info"),
-            "timestamp": instant(told.starts_at),
-            "component": told.labels.get("pool", ""),
-            "group": told.rule,
-            "class": told.labels.get("metric", ""),
+            "source": "/".join(alarm.labels[name] for name in ("pool", "replica") if name in alarm.labels) or "fleet",
+            "severity": _SEVERITIES.get(alarm.severity, "info"),
+            "timestamp": instant(alarm.starts_at),
+            "component": alarm.labels.get("pool", ""),
+            "group": alarm.rule,
+            "class": alarm.labels.get("metric", ""),
             "custom_details": {**alert.labels, **_annotations(channel, alert)},
         }
         event["client"] = "Goodput"
@@ -119,9 +119,9 @@ def _slack(channel: Channel, notice: Notice, external_url: str) -> dict[str, Any
         title, text = texts(alert, channel.templates)
         titles.append(title if alert.firing else f"Resolved: {title}")
         blocks.append({"type": "header", "text": {"type": "plain_text", "text": cut(titles[-1], _SLACK_TITLE)}})
-        said = "\n".join(part for part in (text, alert.explained_by and f"After {alert.explained_by}") if part)
-        if said:
-            blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": cut(_escaped(said), _SLACK_TEXT)}})
+        section = "\n".join(part for part in (text, alert.explained_by and f"After {alert.explained_by}") if part)
+        if section:
+            blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": cut(_escaped(section), _SLACK_TEXT)}})
         if alert.firing and alert.plot and number < _SLACK_PLOTS:
             blocks.append({"type": "image", "image_url": alert.plot, "alt_text": cut(titles[-1])})
     left_out = len(notice.alerts) - MAX_ALERTS

@@ -9,7 +9,7 @@ from uuid import uuid4
 from goodput.notify.outbox import Outbox
 from goodput.notify.retry import NS
 
-# What may be sent now: waited for its time, held by nobody, and nothing before it of the same alarm is undelivered.
+# What may be sent now: waited for its time, leased by nobody, and nothing before it of the same alarm is undelivered.
 _NEXT = """
 SELECT delivery_id FROM deliveries AS d
 WHERE d.channel = :channel AND d.state = 'pending'
@@ -44,7 +44,7 @@ _REST = "INSERT OR REPLACE INTO rests VALUES (:channel, :now, :until)"
 
 @dataclass(frozen=True)
 class Claimed:
-    """A delivery that this process holds for a while."""
+    """A delivery that this process has leased."""
 
     delivery_id: str
     channel: str
@@ -56,7 +56,7 @@ class Claimed:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SendingOutcome:
     """How an attempt ended; of a failed one, when the next is due, or that there is none."""
 
     state: str  # delivered, pending or dead
@@ -67,18 +67,18 @@ class Outcome:
 
 
 def claim(outbox: Outbox, channel: str, lease_s: float) -> Claimed | None:
-    """The next delivery of a channel that is due, held for `lease_s`; None where none is. Raises OutboxUnusable."""
+    """The next delivery of a channel that is due, leased for `lease_s`; None where none is. Raises OutboxUnusable."""
     with outbox.writing():
         now = outbox.now_ns()
         found = outbox.rows(_NEXT, {"channel": channel, "now": now})
         if not found:
             return None
-        held = {"now": now, "until": now + int(lease_s * NS), "lease": uuid4().hex, "id": found[0]["delivery_id"]}
-        (row,) = outbox.rows(_CLAIM, held)
+        values = {"now": now, "until": now + int(lease_s * NS), "lease": uuid4().hex, "id": found[0]["delivery_id"]}
+        (row,) = outbox.rows(_CLAIM, values)
     return Claimed(**dict(row))
 
 
-def settle(outbox: Outbox, claimed: Claimed, outcome: Outcome, latency_ns: int) -> None:
+def settle(outbox: Outbox, claimed: Claimed, outcome: SendingOutcome, latency_ns: int) -> None:
     """Note how an attempt ended. Raises OutboxUnusable."""
     now = outbox.now_ns()
     ended = {

@@ -34,13 +34,13 @@ class Composer:
     scene: Scene
 
     def deliveries(self, decided: ChannelDecisions) -> Iterator[Draft]:
-        """What is to be told for the first time: one delivery per group, more where an alarm changed more than once."""
+        """What is notified for the first time: one delivery per group, more where an alarm changed more than once."""
         for members in self._batches(decided.decisions):
             standing = [] if members[0].suppressed else self._beside(members, decided)
             yield self._delivery(members, standing)
 
     def reminders(self, decided: ChannelDecisions) -> Iterator[Draft]:
-        """What still fires and was told long enough ago to be told again."""
+        """What still fires and was notified long enough ago to be repeated."""
         groups: dict[str, list[Standing]] = {}
         for one in decided.standing.values():
             groups.setdefault(self._group_key(one.transition.alarm_id, self._labels(one)), []).append(one)
@@ -121,7 +121,9 @@ class Composer:
             kind=kind,
             group_key=self._group_key(first.alarm_id, labels),
             status=notice.status,
-            severity=min((alert.transition.severity for alert in alerts), key=lambda said: _GRAVITY.get(said, 2)),
+            severity=min(
+                (alert.transition.severity for alert in alerts), key=lambda severity: _GRAVITY.get(severity, 2)
+            ),
             rule=first.rule,
             summary=first.summary if len(alerts) == 1 else f"{first.summary} (and {len(alerts) - 1} more)",
             body=render(self.channel, notice, self.scene.settings.external_url),

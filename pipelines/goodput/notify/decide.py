@@ -1,6 +1,6 @@
-"""Who is told of which transition: for one channel, the decisions that its outbox does not hold yet. Pure.
+"""Which transitions are notified where: for one channel, the decisions that its outbox does not hold yet. Pure.
 
-A resolve goes where its firing went, and nowhere else. An alarm that still fires is told however old it is.
+A resolve goes where its firing went, and nowhere else. An alarm that still fires is notified however old it is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Decision:
-    """One transition that is to be told, or is not, and why not."""
+    """One transition that is to be notified, or is not, and why not."""
 
     transition: Transition
     explained_by: str = ""
@@ -61,7 +61,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Standing:
-    """An alarm that fires and that the channel was told of; `known` is None where it is about to be."""
+    """An alarm that fires and was sent to the channel; `known` is None where it is about to be."""
 
     transition: Transition
     explained_by: str
@@ -82,7 +82,7 @@ def decide(
 ) -> ChannelDecisions:
     """Decisions on all transitions that the channel's outbox does not know.
 
-    `forced` has events (to the delivery that they were of) that are told whatever the channel's routes say.
+    `forced` has events (to the delivery that they were of) that are notified whatever the channel's routes say.
     """
     decided = ChannelDecisions()
     for alarm, history in scene.alarms.items():
@@ -98,7 +98,7 @@ def decide(
 
 
 def matches(match: ChannelMatch, transition: Transition) -> bool:
-    """Whether a channel's routes lead there."""
+    """Whether a channel's routes select a transition."""
     pool = transition.labels.get("pool", "")
     return transition.severity in match.severity and all(
         any(fnmatchcase(value, glob) for glob in globs)
@@ -113,7 +113,7 @@ def _heartbeat(channel: Channel, newest: Transition, known: Mapping[str, Known])
 
 @dataclass
 class _Walk:
-    """Goes along the transitions of one alarm; `standing` is what the channel was told and still holds."""
+    """Goes along the transitions of one alarm; `standing` is what was sent to the channel and still holds."""
 
     channel: Channel
     scene: Scene
@@ -154,10 +154,10 @@ class _Walk:
         return last or age_s <= self.scene.settings.max_event_age_s
 
     def _ends(self, transition: Transition) -> None:
-        """Tell that it is over; where the firing is still held back by what explains it, tell neither."""
+        """Notify that it is over; where the firing still waits for what explains it to settle, notify neither."""
         assert self.standing is not None  # noqa: S101
         firing, self.standing = self.standing, None
-        why = f"over before it was told: explained by {firing.explained_by}"
+        why = f"over before it was sent: explained by {firing.explained_by}"
         if firing.known is None:
             index = next(i for i, d in enumerate(self.decided.decisions) if d.transition is firing.transition)
             if self.decided.decisions[index].not_before_ns > self.scene.now_ns:

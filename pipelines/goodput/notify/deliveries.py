@@ -16,7 +16,7 @@ from goodput.plumbing.lake import Lake, write_parquet
 
 _ROWS = """
 SELECT d.*, (SELECT json_group_array(alarm_id) FROM concerns WHERE delivery_id = d.delivery_id) AS alarms,
-    (SELECT json_group_array(event_id) FROM events WHERE delivery_id = d.delivery_id) AS told
+    (SELECT json_group_array(event_id) FROM events WHERE delivery_id = d.delivery_id) AS events
 FROM deliveries AS d
 ORDER BY sequence
 """
@@ -45,7 +45,7 @@ def _row(row: sqlite3.Row) -> dict[str, Any]:
     return {
         **{name: row[name] for name in _AS_STORED},
         "alarm_ids": sorted(json.loads(row["alarms"])),
-        "event_ids": sorted(json.loads(row["told"])),
+        "event_ids": sorted(json.loads(row["events"])),
         "fallback_of": row["origin"],
         "enqueued_at": instant(row["enqueued_ns"]),
         "attempted_at": instant(row["attempted_ns"]),

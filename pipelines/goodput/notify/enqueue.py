@@ -64,11 +64,11 @@ def due(scene: Scene, channels: Mapping[str, Channel], outbox: Outbox) -> Due:
     found = Due([], {})
     forced = _forced(channels, outbox)
     for name, channel in channels.items():
-        told = decide(channel, scene, known_events(outbox, name), forced.get(name))
+        decided = decide(channel, scene, known_events(outbox, name), forced.get(name))
         composer = Composer(name, channel, scene)
-        found.drafts.extend(composer.deliveries(told))
-        found.drafts.extend(composer.reminders(told))
-        found.withdrawn.update(told.withdrawn)
+        found.drafts.extend(composer.deliveries(decided))
+        found.drafts.extend(composer.reminders(decided))
+        found.withdrawn.update(decided.withdrawn)
     return found
 
 
@@ -79,7 +79,7 @@ def known_events(outbox: Outbox, channel: str) -> dict[str, Known]:
 
 
 def _forced(channels: Mapping[str, Channel], outbox: Outbox) -> dict[str, dict[str, str]]:
-    """Events that a channel has to tell in another one's stead, with the delivery that failed there."""
+    """Events that a channel has to deliver in another one's stead, with the delivery that failed there."""
     forced: dict[str, dict[str, str]] = {}
     for name, channel in channels.items():
         if channel.fallback is not None:

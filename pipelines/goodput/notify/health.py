@@ -18,15 +18,15 @@ _UNDELIVERED = """
 SELECT * FROM deliveries WHERE state IN ('pending', 'dead') ORDER BY severity = 'page' DESC, sequence
 """
 _TODO = (
-    ((401, 403), "mend the secret or token that the receiver expects"),
-    ((404, 405), "mend the url: the receiver knows no such path"),
+    ((401, 403), "fix the secret or token that the receiver expects"),
+    ((404, 405), "fix the url: the receiver knows no such path"),
     ((410,), "the receiver is gone: remove the channel or give it another url"),
     ((429,), "the receiver wants less: fewer alarms by `match`, or larger groups by `group_by`"),
 )
-_TODO_SAID = (
-    ("refused to connect", "mend the url, or set allow_private = true where the receiver is your own"),
-    ("certificate", "mend the receiver's certificate, or name your own authority in ca_file"),
-    ("Mend the environment", "mend the environment variable or file that the settings name"),
+_TODO_BY_ERROR = (
+    ("refused to connect", "fix the url, or set allow_private = true where the receiver is your own"),
+    ("certificate", "fix the receiver's certificate, or name your own authority in ca_file"),
+    ("Fix the environment", "fix the environment variable or file that the settings name"),
     ("redirects", "give the final url in the settings"),
 )
 
@@ -102,8 +102,8 @@ def undelivered(outbox: Outbox) -> Iterator[Undelivered]:
 
 def _to_do(row: Row, dead: bool) -> str:
     status, error = row["http_status"], row["error"] or ""
-    known = next((said for statuses, said in _TODO if status in statuses), None)
-    known = known or next((said for text, said in _TODO_SAID if text in error), None)
+    known = next((to_do for statuses, to_do in _TODO if status in statuses), None)
+    known = known or next((to_do for text, to_do in _TODO_BY_ERROR if text in error), None)
     if dead:
         channel = row["channel"]
         return f"{known or 'see what the receiver wants'}, then: goodput notify --requeue {channel}"

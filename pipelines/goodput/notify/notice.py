@@ -17,7 +17,7 @@ MAX_ALERTS = 20
 
 @dataclass(frozen=True)
 class Alert:
-    """One alarm as a message tells of it."""
+    """One alarm as a message shows it."""
 
     transition: Transition
     firing: bool

@@ -1,6 +1,6 @@
 """The outbox: deliveries in one SQLite file of the lake, so that none is lost and several processes may drain it.
 
-What is told to whom is decided in `decide`, who may send what now in `claims`. Every change is one transaction that
+What is sent where is decided in `decide`, who may send what now in `claims`. Every change is one transaction that
 is on disk before it counts. Times are Unix nanoseconds of a clock that may jump.
 """
 

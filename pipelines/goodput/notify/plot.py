@@ -100,8 +100,8 @@ def _scores(axes: "Axes", chart: Chart) -> None:
     if chart.threshold is not None:
         axes.axhline(chart.threshold, color=_BOUND, lw=1.0, zorder=2)
         where: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-        said = f"fires at {chart.threshold:.3g}"
-        axes.annotate(said, (0.006, chart.threshold), xytext=(0, 2.5), color=_BOUND, fontsize=8.5, **where)
+        label = f"fires at {chart.threshold:.3g}"
+        axes.annotate(label, (0.006, chart.threshold), xytext=(0, 2.5), color=_BOUND, fontsize=8.5, **where)
     axes.set_ylabel("score")
     axes.margins(y=0.2)
     axes.grid(axis="y", color=_GRID, lw=0.7)
@@ -139,9 +139,9 @@ def _labels(axes: "Axes", chart: Chart) -> None:
         line = next((number for number, until in enumerate(taken) if until <= begins), _LABEL_LINES - 1)
         taken[line] = begins + _LABEL_WIDTH
         near = (-2 if before else 2, 3 + 11 * line)
-        said = f"{_printable(mark.what)} {mark.at.astimezone(UTC):%d %b %H:%M}"
+        label = f"{_printable(mark.what)} {mark.at.astimezone(UTC):%d %b %H:%M}"
         style: dict[str, Any] = {"color": colour, "ha": "right" if before else "left", "fontsize": 8.5}
-        axes.annotate(said, (where, 1), xycoords="axes fraction", xytext=near, textcoords="offset points", **style)
+        axes.annotate(label, (where, 1), xycoords="axes fraction", xytext=near, textcoords="offset points", **style)
 
 
 def _marks(chart: Chart) -> Iterator[tuple[Mark, str, Any]]:
@@ -157,7 +157,7 @@ def _marks(chart: Chart) -> Iterator[tuple[Mark, str, Any]]:
 
 
 def _gaps(chart: Chart) -> Iterator[tuple[float, float]]:
-    """Stretches without a value between windows that have one."""
+    """Spans without a value between windows that have one."""
     known = [at for at, value in zip(_ends(chart), chart.value, strict=True) if value is not None]
     a_window = 1.5 * chart.window_s / _A_DAY_S
     yield from ((before, after) for before, after in pairwise(known) if after - before > a_window)

@@ -30,8 +30,8 @@ from goodput.settings.model import Settings
 
 Row = Mapping[str, Any]
 _HERE = ("file", "stdout")  # whoever reads these reads this machine's files too
-_SINCE_S = 86400.0  # what was told longer ago is drawn no more
-_TOLD = """
+_SINCE_S = 86400.0  # what was notified longer ago is drawn no more
+_NOTIFIED = """
 SELECT e.event_id FROM deliveries AS d JOIN events AS e USING (delivery_id)
 WHERE d.state IN ('pending', 'delivered') AND d.kind IN ('transition', 'fallback') AND d.enqueued_ns > :since
     AND d.channel IN (SELECT value FROM json_each(:channels))
@@ -53,7 +53,7 @@ class Plots:
         return self.folder / f"{event_id}.png"
 
     def link(self, channel: Channel, transition: Transition) -> str:
-        """Where those that a channel tells find the picture of a transition; empty: nowhere, or there is none."""
+        """Where readers of a channel find the picture of a transition; empty: nowhere, or there is none."""
         since = self.since.get(transition.alarm_id)
         if since is None or since >= transition.starts_at or not _shows(channel, self.url):
             return ""
@@ -76,7 +76,7 @@ def plots_of(lake: Lake, settings: Settings) -> Plots:
 
 
 def draw_due(lake: Lake, settings: Settings, outbox: Outbox, until: float) -> int:
-    """Draw what was told of and has no picture yet, pages first; none is begun after the monotonic time `until`.
+    """Draw notified events that have no picture yet, pages first; none is begun after the monotonic time `until`.
 
     Returns how many were drawn. Raises LakeUnreadable, LakeUnwritable or OutboxUnusable.
     """
@@ -85,9 +85,9 @@ def draw_due(lake: Lake, settings: Settings, outbox: Outbox, until: float) -> in
         return 0
     channels = [name for name, channel in settings.channels.items() if _shows(channel, plots.url)]
     asked = {"since": outbox.now_ns() - int(_SINCE_S * NS), "channels": json.dumps(channels)}
-    told = [row["event_id"] for row in outbox.rows(_TOLD, asked)]
+    notified = [row["event_id"] for row in outbox.rows(_NOTIFIED, asked)]
     drawn = 0
-    for event, series in _with_series(lake, [event_id for event_id in told if not plots.file(event_id).exists()]):
+    for event, series in _with_series(lake, [event_id for event_id in notified if not plots.file(event_id).exists()]):
         if time.monotonic() >= until:
             break
         picture = draw(chart_of(event, series))

@@ -1,6 +1,6 @@
-"""Forgets deliveries that were settled long ago, with the pictures of what they told: the outbox grows no further.
+"""Forgets deliveries that were settled long ago, with the pictures of their events: the outbox grows no further.
 
-What is forgotten must not be told again. The settings keep everything for longer than a change is news; beyond that,
+What is forgotten must not be sent again. The settings keep everything for longer than a change is news; beyond that,
 what a channel last heard of an alarm is kept while it is that the alarm fires, and so is all that came after
 something that is kept.
 """
@@ -50,18 +50,18 @@ def _forgettable(deliveries: Sequence[Row]) -> Iterator[str]:
     """Of all deliveries, in the order in which they were made, those that nothing depends on any more."""
     newest = {line: row["delivery_id"] for row in deliveries if row["kind"] != "reminder" for line in _lines(row)}
     kept: set[str] = set()
-    held: set[tuple[str, str]] = set()  # alarms on channels of which something is kept
+    kept_lines: set[tuple[str, str]] = set()  # alarms on channels of which something is kept
     for row in deliveries:
         lines, one = _lines(row), row["delivery_id"]
-        if row["old"] and row["kind"] == "reminder":  # nothing is decided by what it told
+        if row["old"] and row["kind"] == "reminder":  # no decision depends on it
             yield one
             continue
         stands = row["status"] == "firing" and any(newest[line] == one for line in lines)
-        if row["old"] and not stands and row["origin"] not in kept and held.isdisjoint(lines):
+        if row["old"] and not stands and row["origin"] not in kept and kept_lines.isdisjoint(lines):
             yield one
         elif row["kind"] != "reminder":
             kept.add(one)
-            held.update(lines)
+            kept_lines.update(lines)
 
 
 def _lines(row: Row) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ def backoff_s(attempts: int, severity: str, retry_after_s: float | None, rng: ra
 
 
 def retry_after_s(header: str | None, now: datetime) -> float | None:
-    """Seconds that a Retry-After header (seconds or an HTTP date) asks for, at most a day; None where it says nothing.
+    """Seconds that a Retry-After header (seconds or an HTTP date) asks for, at most a day; None where it has neither.
 
     Source: RFC 9110, section 10.2.3.
     """
@@ -44,9 +44,9 @@ def retry_after_s(header: str | None, now: datetime) -> float | None:
     if text.isascii() and text.isdigit():
         return min(float(text[:12]), LONGEST_RETRY_AFTER_S)
     try:
-        told = parsedate_to_datetime(text)
+        until = parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):
         return None
-    until = told if told.tzinfo else told.replace(tzinfo=UTC)
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
     wait = (until - now).total_seconds()
     return min(max(wait, 0.0), LONGEST_RETRY_AFTER_S) if math.isfinite(wait) else None

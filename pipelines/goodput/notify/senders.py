@@ -110,11 +110,11 @@ class Sender:
 def _judged(kind: str, answer: Answer, secrets: list[str]) -> Sent:
     if 200 <= answer.status < 300:
         return Sent(True, answer.status)
-    said = answer.excerpt
+    excerpt = answer.excerpt
     for secret in secrets:
-        said = said.replace(secret, "***")
+        excerpt = excerpt.replace(secret, "***")
     redirect = " (redirects are not followed: give the final url)" if 300 <= answer.status < 400 else ""
-    error = f"answered {answer.status}{redirect}{f': {said}' if said else ''}"
+    error = f"answered {answer.status}{redirect}{f': {excerpt}' if excerpt else ''}"
     return Sent(False, answer.status, error, answer.status in _NEVER[kind], answer.retry_after)
 
 

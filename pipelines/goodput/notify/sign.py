@@ -1,4 +1,4 @@
-"""Signatures of Standard Webhooks 1.0.0: the receiver can tell who sent a body, and that it is not an old one."""
+"""Signatures of Standard Webhooks 1.0.0: the receiver can verify who sent a body, and that it is not an old one."""
 
 import base64
 import binascii

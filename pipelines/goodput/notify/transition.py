@@ -1,6 +1,6 @@
 """Alarm transitions as stage `monitor` leaves them in the lake: one change of state of one alarm.
 
-Reading them belongs here; who is told of which is decided in `decide`.
+Reading them belongs here; which are notified where is decided in `decide`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

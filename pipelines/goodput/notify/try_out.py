@@ -1,4 +1,4 @@
-"""A test message over one channel, past the outbox: whether it gets through, and what the receiver says."""
+"""A test message over one channel, past the outbox: whether it gets through, and what the receiver answers."""
 
 from collections.abc import Iterator
 from datetime import timedelta

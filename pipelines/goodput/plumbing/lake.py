@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from goodput.errors import LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable, LakeUnwritable
+from goodput.errors import LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable, LakeUnwritable, NotPublished
 from goodput.plumbing.catalog import Catalog, Part
 from goodput.plumbing.files import write_atomically
 
@@ -68,6 +68,12 @@ class Lake:
                 raise LakeTooOld(self.root, found, FORMAT)
             return
         write_atomically(marker, lambda path: path.write_text(json.dumps({"format": FORMAT}) + "\n"))
+
+    def require(self) -> None:
+        """Check that there is a lake of this format. Raises NotPublished, LakeTooNew, LakeTooOld, LakeUnreadable."""
+        if not self.is_made:
+            raise NotPublished(self.database)
+        self.open()
 
     @contextmanager
     def lock(self, wait_s: float = 0.0) -> Iterator[None]:

@@ -4,7 +4,7 @@ Its rows and their reading and writing belong here; counting rows belongs to the
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -68,6 +68,12 @@ def change(lake: Lake, add: Iterable[SourceEntry], remove: Iterable[str]) -> lis
     rows = [{**asdict(entry), **{name: _json(getattr(entry, name)) for name in _MAPPINGS}} for entry in add]
     removed = pl.DataFrame({"source_id": sorted(remove)}, schema={"source_id": pl.String})
     return change_rows(lake, TABLE, pl.DataFrame(rows, schema=schema).select(schema.names()), removed)
+
+
+def renew(lake: Lake, source_ids: Collection[str], now_ns: int) -> list[Path]:
+    """Note sources as read now, in one commit; paths of the parts replaced. Raises LakeUnwritable."""
+    rows = read_frame(lake).filter(pl.col("source_id").is_in(list(source_ids)))
+    return change_rows(lake, TABLE, rows.with_columns(ingested_ns=pl.lit(now_ns, pl.Int64)), rows.select("source_id"))
 
 
 def observed(lake: Lake, now_ns: int) -> tuple[int, int] | None:

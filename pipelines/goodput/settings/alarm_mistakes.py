@@ -1,4 +1,4 @@
-"""Finds rules that are well-formed and could never fire, or would always: told when settings are read, not at night."""
+"""Finds rules that are well-formed and never fire, or always: reported when settings are read, not at night."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -34,15 +34,15 @@ def alarm_mistakes(settings: "Settings") -> Iterator[Mistake]:
 
 
 def _retention_mistakes(settings: "Settings") -> Iterator[Mistake]:
-    """What is forgotten sooner than it stops being news would be told again."""
-    news = {"alarms.max_age_s": settings.alarms.max_age_s, "notify.max_event_age_s": settings.notify.max_event_age_s}
+    """What is forgotten while it is still recent would be sent again."""
+    ages = {"alarms.max_age_s": settings.alarms.max_age_s, "notify.max_event_age_s": settings.notify.max_event_age_s}
     for name, channel in settings.channels.items():
-        news[f"channels.{name}.repeat_interval_s"] = channel.repeat_interval_s
-        news[f"channels.{name}.resolve_after_s"] = channel.resolve_after_s
-    longest = max(news, key=lambda key: news[key])
-    if settings.notify.retention_s <= news[longest]:
-        wrong = f"{settings.notify.retention_s:g} s: alarms would be told again that are still news by {longest}"
-        yield Mistake("notify.retention_s", wrong, f"more than {news[longest]:g}")
+        ages[f"channels.{name}.repeat_interval_s"] = channel.repeat_interval_s
+        ages[f"channels.{name}.resolve_after_s"] = channel.resolve_after_s
+    longest = max(ages, key=lambda key: ages[key])
+    if settings.notify.retention_s <= ages[longest]:
+        wrong = f"{settings.notify.retention_s:g} s: alarms that are still recent by {longest} would be sent again"
+        yield Mistake("notify.retention_s", wrong, f"more than {ages[longest]:g}")
 
 
 def _rule_mistakes(key: str, rule: Rule) -> Iterator[Mistake]:

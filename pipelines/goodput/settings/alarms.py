@@ -1,4 +1,4 @@
-"""[alarms] and [slo.NAME] of goodput.toml, with the rules that hold without a word: their shape and their defaults.
+"""[alarms] and [slo.NAME] of goodput.toml, with the default rules: their shape and their defaults.
 
 What is wrong with rules that are well-formed is `alarm_mistakes`' work; what a rule means is monitor's.
 """
@@ -99,7 +99,7 @@ class Span(SettingsModel):
 
 
 class Alarms(SettingsModel):
-    """What is watched, how, and when somebody is told."""
+    """What is watched, how, and when somebody is notified."""
 
     enabled: bool = True
     window_s: Literal[900, 3600] = 3600
@@ -123,7 +123,7 @@ class Alarms(SettingsModel):
 
 @cache
 def default_rules() -> dict[str, Rule]:
-    """The rules that hold without a word, by name."""
+    """The rules that hold by default, by name."""
     rules: dict[str, Rule] = {}
     for name, metric in METRICS.items():
         for severity, sigma in (("page", metric.page), ("ticket", metric.ticket)):
@@ -137,8 +137,8 @@ def rules_of(alarms: Alarms) -> dict[str, Rule]:
     """All rules that are enabled, by name: the default ones with what the settings say of them, and the others."""
     rules = dict(default_rules())
     for name, given in alarms.rules.items():
-        said = {key: getattr(given, key) for key in given.model_fields_set}
-        rules[name] = rules[name].model_copy(update=said) if name in rules else given
+        stated = {key: getattr(given, key) for key in given.model_fields_set}
+        rules[name] = rules[name].model_copy(update=stated) if name in rules else given
     return {name: rule for name, rule in rules.items() if rule.enabled}
 
 

@@ -15,7 +15,7 @@ from goodput.settings.columns import Kind, mappable_columns, unit_mistakes
 from goodput.settings.settings_model import Names, SettingsModel, Unusable
 
 _OF_THE_SPAN = {"attempt_id", "trace_id", "span_id", "parent_span_id"}
-_SAID_ELSEWHERE = {
+_STATED_ELSEWHERE = {
     "layer": "the key `layer` of the dialect",
     "covers_tries": "the key `covers_tries` of the dialect",
     "outcome": "the table `outcome` of the dialect",
@@ -85,7 +85,7 @@ class DeclaredDialect(SettingsModel):
 
 def fields_of(reads: str) -> dict[str, Kind]:
     """Columns that a declared dialect may map, each with how its unit is read."""
-    left_out = {*_SAID_ELSEWHERE, *(_OF_THE_SPAN if reads == "spans" else ())}
+    left_out = {*_STATED_ELSEWHERE, *(_OF_THE_SPAN if reads == "spans" else ())}
     return {name: kind for name, kind in mappable_columns("attempts").items() if name not in left_out}
 
 
@@ -94,8 +94,8 @@ def dialect_mistakes(name: str, declared: DeclaredDialect) -> Iterator[Mistake]:
     key, known = f"dialects.{name}", fields_of(declared.reads)
     for field, mapped in declared.fields.items():
         here = f"{key}.fields.{field}"
-        if field in _SAID_ELSEWHERE:
-            yield Mistake(here, "is no attribute of a row", _SAID_ELSEWHERE[field])
+        if field in _STATED_ELSEWHERE:
+            yield Mistake(here, "is no attribute of a row", _STATED_ELSEWHERE[field])
         elif declared.reads == "spans" and field in _OF_THE_SPAN:
             yield Mistake(here, "is that of the span itself", f"leave {field} out")
         elif field not in known:

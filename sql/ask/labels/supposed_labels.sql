@@ -8,7 +8,7 @@ SELECT
     passed + (taken - c.labelled) * rate AS passed,
     c.labelled AS labelled_now,
     0.0::DOUBLE AS need_tokens, 0.0::DOUBLE AS labelled_tokens, 0.0::DOUBLE AS passed_tokens,
-    0.0::DOUBLE AS labelled_squares, 0.0::DOUBLE AS passed_squares
+    0.0::DOUBLE AS need_squares, 0.0::DOUBLE AS labelled_squares, 0.0::DOUBLE AS passed_squares
 FROM supposed_cells AS c
 JOIN slices AS s USING (slice)
 WHERE need > 0

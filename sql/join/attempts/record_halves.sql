@@ -1,4 +1,4 @@
--- description: Streamed calls that their emitter tells in two records, the call until its headers and the stream after them: each record of a stream with that of its call, by the instant of the headers below one parent (docs/semantics.md#one-attempt-several-records)
+-- description: Streamed calls that their emitter writes as two records, the call until its headers and the stream after them: each record of a stream with that of its call, by the instant of the headers below one parent (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
 -- reads: unique_records
 WITH halves AS (

@@ -31,7 +31,7 @@ climb AS (
     JOIN links AS l USING (epoch_hour, trace_id, span_id)
     WHERE c.steps < 16
 ),
--- an id that several tries at different addresses share does not tell which of them reached the engine
+-- an id that several tries at different addresses share does not show which of them reached the engine
 answers AS (
     SELECT epoch_hour, response_id, min(address) AS address
     FROM callers

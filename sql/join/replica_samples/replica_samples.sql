@@ -65,7 +65,8 @@ SELECT
         WHEN follows THEN CASE WHEN anew THEN value ELSE value - value_before END
     END AS increase,
     CASE
-        WHEN kind <> 'gauge' AND begun OR temporality = 'delta' AND start_ns IS NOT NULL THEN (sampled_ns - start_ns) / 1e9
+        WHEN kind = 'gauge' THEN NULL
+        WHEN begun OR temporality = 'delta' AND start_ns IS NOT NULL THEN (sampled_ns - start_ns) / 1e9
         WHEN follows THEN (sampled_ns - sampled_before_ns) / 1e9
     END AS interval_s,
     coalesce(kind <> 'gauge' AND temporality IS DISTINCT FROM 'delta' AND follows AND anew, false) AS reset,

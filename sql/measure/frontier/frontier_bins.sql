@@ -1,6 +1,6 @@
 -- description: Each load bin: its load, outcomes, cost per accepted request and how far its goodput ratio can be trusted
 -- grain: slice, name, load_bin
--- reads: frontier_costs, frontier_gates, frontier_loads, frontier_points, frontier_strata
+-- reads: frontier_gates, frontier_loads, frontier_points, frontier_prices, frontier_strata
 -- unit: goodput_ratio_ci_*: Wilson's interval at as many independent requests as the windows' spread is worth; NULL: nothing shows how windows vary
 WITH totals AS (
     SELECT slice, name, load_bin, ratio(sum(estimate ORDER BY window_start), sum(ended)) AS ratio_of_all
@@ -29,13 +29,10 @@ summed AS (
         CASE WHEN min(replicas) > 0 THEN sum(replicas * window_s) / sum(window_s) END AS replicas,
         sum(succeeded)::BIGINT AS succeeded,
         -- outcomes within a window are correlated: the spread between windows gives the effective sample size
-        sum((estimate - ended * ratio_of_all) ** 2 ORDER BY window_start) * count(*) / nullif(count(*) - 1, 0) AS spread,
-        ratio(sum(cost_usd ORDER BY window_start), sum(accepted ORDER BY window_start) FILTER (WHERE cost_usd IS NOT NULL))
-            AS cost_per_accepted_usd
+        sum((estimate - ended * ratio_of_all) ** 2 ORDER BY window_start) * count(*) / nullif(count(*) - 1, 0) AS spread
     FROM frontier_loads
     JOIN frontier_points USING (slice, name, load_bin, window_start)
     JOIN totals USING (slice, name, load_bin)
-    LEFT JOIN frontier_costs USING (slice, name, window_start)
     GROUP BY slice, name, load_bin
 ),
 -- how much the ratios of windows of one load vary, over all loads of the route or pool
@@ -78,8 +75,14 @@ sized AS (
     LEFT JOIN frontier_gates USING (slice, name, load_bin)
 )
 SELECT
-    * EXCLUDE (effective_n, open_below, open_above),
+    * EXCLUDE (effective_n, open_below, open_above, no_cost_interval),
     -- what has no label adds its bounds
     CASE WHEN effective_n > 0 THEN greatest(0, wilson(goodput_ratio, effective_n).low - open_below / ended) END AS goodput_ratio_ci_low,
-    CASE WHEN effective_n > 0 THEN least(1, wilson(goodput_ratio, effective_n).high + open_above / ended) END AS goodput_ratio_ci_high
+    CASE WHEN effective_n > 0 THEN least(1, wilson(goodput_ratio, effective_n).high + open_above / ended) END AS goodput_ratio_ci_high,
+    CASE
+        WHEN goodput_ratio IS NULL THEN 'nothing_ended'
+        WHEN effective_n > 0 IS NOT true THEN 'single_windows'
+    END AS no_interval,
+    coalesce(no_cost_interval, CASE WHEN cost_per_accepted_usd IS NULL THEN 'cost_unknown' END) AS no_cost_interval
 FROM sized
+LEFT JOIN frontier_prices USING (slice, name, load_bin)

@@ -1,6 +1,6 @@
 -- description: Windowed goodput of every slice at several grains (docs/semantics.md#windows)
 -- grain: window_start, window_s, slice, slice_value, workload, model, pool, route
--- reads: estimated_windows, gate_verdicts, slice_quantiles, slices, window_costs, window_counts, window_options, window_quantiles, workload_rules
+-- reads: estimated_windows, gate_verdicts, slice_quantiles, slices, waste, window_costs, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- unobserved: requests that engines counted and no telemetry shows: accepted ones among them are between none and all
 -- identity: V: offered = failed + ungated + over_budget + slow + rejected + unevaluable + unlabelled + accepted
@@ -68,6 +68,15 @@ summed AS (
     FROM ruled
     GROUP BY ALL
 ),
+-- what labels leave open of accepted cost they leave open of the rest
+accepted_costs AS (
+    SELECT
+        slice, slice_value, window_s, epoch_us(window_start) // 1000000 AS start_s,
+        workload::workload_code AS k_workload, model::model_code AS k_model, pool::pool_code AS k_pool, route::route_code AS k_route,
+        ci_low_usd, ci_high_usd
+    FROM waste
+    WHERE bucket = 'accepted'
+),
 estimated AS (
     SELECT
         s.*,
@@ -131,6 +140,11 @@ SELECT
     CASE WHEN w.high > 0 THEN c.usd / w.high END AS cost_per_accepted_ci_low_usd,
     CASE WHEN w.low > 0 THEN c.usd / w.low END AS cost_per_accepted_ci_high_usd,
     ratio(c.wasted_usd, c.usd) AS wasted_ratio,
+    CASE
+        WHEN a.slice IS NULL THEN wasted_ratio
+        WHEN a.ci_high_usd IS NOT NULL THEN least(wasted_ratio, ratio(c.usd - a.ci_high_usd, c.usd))
+    END AS wasted_ci_low_ratio,
+    CASE WHEN a.slice IS NULL THEN wasted_ratio ELSE at_least(ratio(c.usd - a.ci_low_usd, c.usd), wasted_ratio) END AS wasted_ci_high_ratio,
     ratio(w.coverage_ppm, w.n_coverage) / 1e6 AS coverage_ratio,
     w.unobserved,
     ratio(goodput_requests, w.offered + w.unobserved) AS goodput_ratio_low,
@@ -157,6 +171,10 @@ LEFT JOIN costed AS c
     ON c.slice = w.slice AND c.slice_value IS NOT DISTINCT FROM w.slice_value AND c.window_s = w.window_s AND c.start_s = w.start_s AND c.k_workload IS NOT DISTINCT FROM w.k_workload
     AND c.k_model IS NOT DISTINCT FROM w.k_model AND c.k_pool IS NOT DISTINCT FROM w.k_pool
     AND c.k_route IS NOT DISTINCT FROM w.k_route
+LEFT JOIN accepted_costs AS a
+    ON a.slice = w.slice AND a.slice_value IS NOT DISTINCT FROM w.slice_value AND a.window_s = w.window_s AND a.start_s = w.start_s
+    AND a.k_workload IS NOT DISTINCT FROM w.k_workload AND a.k_model IS NOT DISTINCT FROM w.k_model
+    AND a.k_pool IS NOT DISTINCT FROM w.k_pool AND a.k_route IS NOT DISTINCT FROM w.k_route
 LEFT JOIN gate_verdicts AS v
     ON v.slice = w.slice AND v.slice_value IS NOT DISTINCT FROM w.slice_value AND v.window_s = w.window_s AND v.window_start = make_timestamptz(w.start_s * 1000000)
     AND v.workload IS NOT DISTINCT FROM w.k_workload AND v.model IS NOT DISTINCT FROM w.k_model

@@ -36,13 +36,27 @@ designed AS (
         ratio(passed, labelled) AS pass_rate,
         ratio(passed_tokens, labelled_tokens) AS token_rate,
         design_effect(rate, all_labelled, by_session, alike, draws) AS design_effect,
-        weighted_size(token_rate, labelled_tokens, passed_tokens, labelled_squares, passed_squares) AS token_size
+        outcome_weights(passed, passed_tokens, passed_squares, need, need_tokens, need_squares) AS passed_weights,
+        outcome_weights(
+            labelled - passed, labelled_tokens - passed_tokens, labelled_squares - passed_squares, need, need_tokens, need_squares
+        ) AS failed_weights
     FROM clustered
+),
+sized AS (
+    SELECT
+        *,
+        drawn_size(labelled, need) / design_effect AS size,
+        weight_effect(token_rate, passed_weights, failed_weights) AS token_effect
+    FROM designed
+),
+near AS (
+    SELECT *, wilson(token_rate, size / token_effect) AS near_share FROM sized
 )
 SELECT
-    * EXCLUDE (all_need, all_labelled, all_passed, drawn, by_session, alike, token_size),
-    wilson(pass_rate, drawn_size(labelled, need) / design_effect) AS share,
+    * EXCLUDE (
+        all_need, all_labelled, all_passed, drawn, by_session, alike, passed_weights, failed_weights, size, token_effect, near_share),
+    wilson(pass_rate, size) AS share,
     need ** 2 * pass_rate * (1 - pass_rate) / nullif(labelled - 1, 0) * (1 - labelled / need) * design_effect AS variance,
-    wilson(token_rate, token_size * drawn_size(labelled, need) / labelled / design_effect) AS token_share,
-    stratum_variance(need_tokens, token_rate, token_size, labelled, need, design_effect) AS token_variance
-FROM designed
+    weighted_wilson(token_rate, size, token_effect, near_share, passed_weights, failed_weights) AS token_share,
+    stratum_variance(need_tokens, token_rate, labelled / token_effect, labelled, need, design_effect) AS token_variance
+FROM near

@@ -8,7 +8,11 @@ WITH bounded AS (
         *,
         passed AS lower, passed + need - labelled AS upper,
         passed_tokens AS lower_tokens, passed_tokens + need_tokens - labelled_tokens AS upper_tokens,
-        sampled AND labelled < need AS uncertain,
+        sampled AND labelled < need AS is_uncertain,
+        -- in order, so that the same strata always give the same last digit
+        row_number() OVER (
+            PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route
+            ORDER BY workload, model, pool, route, part_s) AS nth,
         CASE
             WHEN policy = 'estimate' AND sampling <> 'none' AND rate IS NOT NULL
                 THEN least(upper, greatest(lower, coalesce(need * CASE WHEN sampled THEN pass_rate ELSE rate END, lower)))
@@ -30,50 +34,21 @@ WITH bounded AS (
             AS high_tokens
     FROM estimated_strata
 ),
--- what is not sampled gives no distances to square, only ends
 summed AS (
     SELECT
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route,
-        -- in order, so that the same strata always give the same last digit
-        sum(point ORDER BY workload, model, pool, route, part_s) AS estimate,
-        sum(point_tokens ORDER BY workload, model, pool, route, part_s) AS estimate_tokens,
         sum(lower)::BIGINT AS lower, sum(upper)::BIGINT AS upper,
-        sum(low ORDER BY workload, model, pool, route, part_s) FILTER (WHERE NOT uncertain) AS low,
-        sum(high ORDER BY workload, model, pool, route, part_s) FILTER (WHERE NOT uncertain) AS high,
-        sum(low_tokens ORDER BY workload, model, pool, route, part_s) FILTER (WHERE NOT uncertain) AS low_tokens,
-        sum(high_tokens ORDER BY workload, model, pool, route, part_s) FILTER (WHERE NOT uncertain) AS high_tokens,
         bool_or(policy = 'estimate' AND sampling = 'none' AND labelled < need) AS unweighted,
-        count(*) FILTER (WHERE uncertain) AS strata,
-        {
-            size: sum(need) FILTER (WHERE uncertain),
-            estimate: sum(point ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain),
-            variance: sum(variance ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain),
-            low: sum(low ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain),
-            high: sum(high ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain),
-            below: sqrt(sum((point - low) ** 2 ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain)),
-            above: sqrt(sum((high - point) ** 2 ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain))
-        } AS requests,
-        {
-            size: sum(need_tokens ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain),
-            estimate: sum(point_tokens ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain),
-            variance: sum(token_variance ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain),
-            low: sum(low_tokens ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain),
-            high: sum(high_tokens ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain),
-            below: sqrt(sum((point_tokens - low_tokens) ** 2 ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain)),
-            above: sqrt(sum((high_tokens - point_tokens) ** 2 ORDER BY workload, model, pool, route, part_s) FILTER (WHERE uncertain))
-        } AS tokens
+        strata_sums(is_uncertain, need, point, variance, labelled, low, high, nth) AS requests,
+        strata_sums(is_uncertain, need_tokens, point_tokens, token_variance, labelled, low_tokens, high_tokens, nth) AS tokens
     FROM bounded
     GROUP BY ALL
 ),
-combined AS (
-    SELECT * REPLACE (sampled_total(strata, requests) AS requests, sampled_total(strata, tokens) AS tokens) FROM summed
+totalled AS (
+    SELECT * REPLACE (strata_total(requests) AS requests, strata_total(tokens) AS tokens) FROM summed
 )
 SELECT
-    * EXCLUDE (requests, tokens, strata)
-        REPLACE (
-            coalesce(low, 0) + coalesce(requests.low, 0) AS low,
-            coalesce(high, 0) + coalesce(requests.high, 0) AS high,
-            coalesce(low_tokens, 0) + coalesce(tokens.low, 0) AS low_tokens,
-            coalesce(high_tokens, 0) + coalesce(tokens.high, 0) AS high_tokens
-        )
-FROM combined
+    * EXCLUDE (requests, tokens),
+    requests.value AS estimate, requests.low AS low, requests.high AS high,
+    tokens.value AS estimate_tokens, tokens.low AS low_tokens, tokens.high AS high_tokens
+FROM totalled

@@ -13,6 +13,7 @@ SELECT
     coalesce(sum(output_tokens), 0)::DOUBLE AS need_tokens,
     coalesce(sum(output_tokens) FILTER (WHERE pass_quality IS NOT NULL), 0)::DOUBLE AS labelled_tokens,
     coalesce(sum(output_tokens) FILTER (WHERE pass_quality), 0)::DOUBLE AS passed_tokens,
+    coalesce(sum(output_tokens::HUGEINT ** 2), 0)::DOUBLE AS need_squares,
     coalesce(sum(output_tokens::HUGEINT ** 2) FILTER (WHERE pass_quality IS NOT NULL), 0)::DOUBLE AS labelled_squares,
     coalesce(sum(output_tokens::HUGEINT ** 2) FILTER (WHERE pass_quality), 0)::DOUBLE AS passed_squares
 FROM label_requests

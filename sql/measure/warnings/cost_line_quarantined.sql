@@ -1,7 +1,7 @@
 -- description: Files with lines of costs that could not be read: their money is in no number, and in no reconciliation
 -- grain: subject
 -- reads: quarantine, source_ledger
--- A file that was overwritten since is mended.
+-- A file that was overwritten since is fixed.
 WITH current AS (
     SELECT source_id, path
     FROM source_ledger
@@ -11,7 +11,7 @@ SELECT
     'high' AS severity,
     c.path AS subject,
     format('{:,} line(s) of costs in {} could not be read, such as line {} ({}): what they charge is in no number, and not in '
-            || '`goodput reconcile`. Write them as the source declares them; `goodput sources --problems` lists them',
+            || '`goodput reconcile`. Correct them in the file, or the settings of its source; `goodput sources --problems` lists them',
         count(*), c.path, min(q.line), min_by(q.reason, (q.line, q.position))) AS message,
     count(*) AS affected
 FROM quarantine AS q

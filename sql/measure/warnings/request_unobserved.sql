@@ -4,9 +4,11 @@
 SELECT
     CASE WHEN unobserved >= 0.05 * offered THEN 'high' ELSE 'medium' END AS severity,
     'requests' AS subject,
-    format('Engines counted {:,} request(s) more than any telemetry shows: goodput is {:.1f} % if none of them was accepted, '
-            || '{:.1f} % if all were. Relation coverage has them by replica and hour',
-        round(unobserved)::BIGINT, 100 * goodput_ratio_low, 100 * goodput_ratio_high) AS message,
+    format('Engines counted {:,} request(s) more than any telemetry shows', round(unobserved)::BIGINT)
+        -- labels that nobody drew give no goodput of which to say that
+        || coalesce(format(': goodput is {:.1f} % if none of them was accepted, {:.1f} % if all were',
+            100 * goodput_ratio_low, 100 * goodput_ratio_high), '')
+        || '. Relation coverage has them by replica and hour' AS message,
     round(unobserved) AS affected,
     offered + round(unobserved) AS total,
     window_start AS first_seen_at,

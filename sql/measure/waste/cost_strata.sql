@@ -1,6 +1,6 @@
 -- description: The strata in which labels of a workload count as drawn at random, and what its requests cost in them (docs/semantics.md#unlabelled-cost)
 -- grain: window_s, start_s, workload, model, pool, route, part_s
--- reads: ended_requests, grains, judged_costs, step_costs, workload_rules
+-- reads: ended_requests, grains, step_costs, weighed_costs, workload_rules
 -- What was spent where no request ended that needs a label is in the rest, as those of which fewer than two have one.
 WITH counted AS (
     SELECT
@@ -36,7 +36,7 @@ unlabelled AS (
 cells AS (
     SELECT *, differs AND labelled >= 2 AS is_apart
     FROM rated
-    FULL JOIN judged_costs USING (window_s, start_s, workload, model, pool, route, part_s)
+    FULL JOIN weighed_costs USING (window_s, start_s, workload, model, pool, route, part_s)
     FULL JOIN unlabelled USING (window_s, start_s, workload, model, pool, route, part_s)
 )
 SELECT
@@ -47,7 +47,6 @@ SELECT
     CASE WHEN is_apart THEN part_s END AS part_s,
     coalesce(sum(need), 0)::BIGINT AS need, coalesce(sum(labelled), 0)::BIGINT AS labelled, coalesce(sum(passed), 0)::BIGINT AS passed,
     coalesce(bool_or(differs), false) AS differs,
-    coalesce(sum(COLUMNS('_usd$')), 0)::DOUBLE,
-    coalesce(sum(COLUMNS('squares$')), 0)::DOUBLE
+    coalesce(sum(COLUMNS('_(requests|usd|squares)$')), 0)::DOUBLE
 FROM cells
 GROUP BY ALL

@@ -36,7 +36,9 @@ clustered AS MATERIALIZED (
         labels_by_session(sampling, all_labelled / all_need, c.pairs, c.labelled_pairs) AS by_session,
         alike_in_sessions(rate, c.labelled_pairs, c.passed_pairs, c.both_passed_pairs) AS alike,
         c.followers,
-        weighted_size(cost_rate, labelled_usd, accepted_usd, squares, accepted_squares) AS size,
+        labelled_usd + greatest(0, unlabelled_usd) AS weight,
+        outcome_weights(accepted_requests, accepted_usd, accepted_squares, all_requests, weight, all_squares) AS passed_weights,
+        outcome_weights(rejected_requests, rejected_usd, rejected_squares, all_requests, weight, all_squares) AS failed_weights,
         CASE WHEN all_accepted_usd >= 0 AND all_rejected_usd >= 0 THEN ratio(all_accepted_usd, all_accepted_usd + all_rejected_usd) END
             AS all_rate,
         labelled_usd + unlabelled_usd AS usd
@@ -49,29 +51,41 @@ drawn AS (
 designed AS (
     SELECT *, design_effect(rate, all_labelled, by_session, alike, draws) AS effect FROM drawn
 ),
+sized AS (
+    SELECT
+        *,
+        (accepted_requests + rejected_requests) * drawn_size(labelled, need) / labelled / effect AS size,
+        CASE WHEN sampled THEN weight_effect(cost_rate, passed_weights, failed_weights) END AS cost_effect
+    FROM designed
+),
 shared AS (
     SELECT
         *,
         sampled AND labelled < need AS is_uncertain,
         accepted_usd + unlabelled_usd * CASE WHEN sampled THEN cost_rate ELSE all_rate END AS point,
-        size * drawn_size(labelled, need) / labelled / effect AS n,
+        CASE WHEN sampled THEN wilson(cost_rate, size / cost_effect) END AS near,
         accepted_usd + greatest(0, unlabelled_usd) AS upper,
-        stratum_variance(usd, cost_rate, size, labelled, need, effect) AS variance
-    FROM designed
+        stratum_variance(usd, cost_rate, (accepted_requests + rejected_requests) / cost_effect, labelled, need, effect) AS variance
+    FROM sized
+),
+within AS (
+    SELECT
+        *, CASE WHEN sampled THEN weighted_wilson(cost_rate, size, cost_effect, near, passed_weights, failed_weights) END AS cost_share
+    FROM shared
 ),
 bounded AS (
     SELECT
         *,
-        CASE WHEN sampled THEN least(point, greatest(accepted_usd, usd * wilson(cost_rate, n).low)) ELSE accepted_usd END AS low,
-        CASE WHEN sampled THEN greatest(point, least(upper, usd * wilson(cost_rate, n).high)) ELSE upper END AS high
-    FROM shared
+        CASE WHEN sampled THEN least(point, greatest(accepted_usd, usd * cost_share.low)) ELSE accepted_usd END AS low,
+        CASE WHEN sampled THEN greatest(point, least(upper, usd * cost_share.high)) ELSE upper END AS high
+    FROM within
 ),
 summed AS (
     SELECT
         window_s, start_s, workload, any_value(policy) AS policy, any_value(is_estimated) AS is_estimated,
         any_value(all_rate) AS all_rate, any_value(all_accepted_usd) AS accepted_usd,
         sum(unlabelled_usd ORDER BY nth) AS unlabelled_usd,
-        strata_sums(is_uncertain, usd, point, variance, low, high, nth) AS sums
+        strata_sums(is_uncertain, usd, point, variance, labelled, low, high, nth) AS sums
     FROM bounded
     GROUP BY ALL
 ),

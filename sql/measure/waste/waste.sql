@@ -74,9 +74,9 @@ windowed AS (
         coalesce(sum(unpriced), 0)::BIGINT AS unpriced, coalesce(bool_or(estimated), false) AS estimated,
         CASE WHEN coalesce(bool_and(is_measure_bounded), true)
             THEN coalesce(sum(measured_common_usd::DECIMAL(38, 18)), 0)::DOUBLE
-                + sqrt(coalesce(sum(measured_variance::DECIMAL(38, 18)), 0)::DOUBLE) END AS error_usd,
+                + sqrt(coalesce(sum(measured_variance::DECIMAL(38, 22)), 0)::DOUBLE) END AS error_usd,
         CASE WHEN coalesce(bool_and(is_bounded), true)
-            THEN coalesce(sum(common_usd::DECIMAL(38, 18)), 0)::DOUBLE + sqrt(coalesce(sum(variance::DECIMAL(38, 18)), 0)::DOUBLE) END
+            THEN coalesce(sum(common_usd::DECIMAL(38, 18)), 0)::DOUBLE + sqrt(coalesce(sum(variance::DECIMAL(38, 22)), 0)::DOUBLE) END
             AS divided_error_usd
     FROM entries
     JOIN slices AS s USING (cut)
@@ -104,17 +104,25 @@ left_open AS (
         coalesce(sum_usd(CASE WHEN is_bound THEN above END), 0) AS bound_above
     FROM open_of_workloads
     GROUP BY ALL
+),
+within AS (
+    SELECT
+        make_timestamptz(w.start_s * 1000000) AS window_start,
+        w.* EXCLUDE (start_s, divided_error_usd),
+        -- a bucket that nothing was credited to cost no less than nothing
+        at_least(usd - sqrt(divided_error_usd ** 2 + coalesce(o.below_squares, 0)) - coalesce(o.bound_below, 0), least(usd, 0)) AS ci_low_usd,
+        usd + sqrt(divided_error_usd ** 2 + coalesce(o.above_squares, 0)) + coalesce(o.bound_above, 0) AS ci_high_usd,
+        sum(usd::DECIMAL(38, 18)) OVER (
+            PARTITION BY w.window_s, w.start_s, w.slice, w.slice_value, w.workload, w.model, w.pool, w.route)::DOUBLE AS total_usd
+    FROM windowed AS w
+    LEFT JOIN left_open AS o
+        ON o.window_s = w.window_s AND o.start_s = w.start_s AND o.slice = w.slice AND o.bucket = w.bucket
+        AND o.slice_value IS NOT DISTINCT FROM w.slice_value AND o.workload IS NOT DISTINCT FROM w.workload
+        AND o.model IS NOT DISTINCT FROM w.model AND o.pool IS NOT DISTINCT FROM w.pool AND o.route IS NOT DISTINCT FROM w.route
 )
 SELECT
-    make_timestamptz(w.start_s * 1000000) AS window_start,
-    w.* EXCLUDE (start_s, divided_error_usd),
-    -- a bucket that nothing was credited to cost no less than nothing
-    at_least(usd - sqrt(divided_error_usd ** 2 + coalesce(o.below_squares, 0)) - coalesce(o.bound_below, 0), least(usd, 0)) AS ci_low_usd,
-    usd + sqrt(divided_error_usd ** 2 + coalesce(o.above_squares, 0)) + coalesce(o.bound_above, 0) AS ci_high_usd,
-    ratio(usd, sum(usd::DECIMAL(38, 18)) OVER (
-        PARTITION BY w.window_s, w.start_s, w.slice, w.slice_value, w.workload, w.model, w.pool, w.route)::DOUBLE) AS share_ratio
-FROM windowed AS w
-LEFT JOIN left_open AS o
-    ON o.window_s = w.window_s AND o.start_s = w.start_s AND o.slice = w.slice AND o.bucket = w.bucket
-    AND o.slice_value IS NOT DISTINCT FROM w.slice_value AND o.workload IS NOT DISTINCT FROM w.workload
-    AND o.model IS NOT DISTINCT FROM w.model AND o.pool IS NOT DISTINCT FROM w.pool AND o.route IS NOT DISTINCT FROM w.route
+    * EXCLUDE (total_usd),
+    ratio(usd, total_usd) AS share_ratio,
+    ratio(ci_low_usd, total_usd) AS share_ci_low_ratio,
+    ratio(ci_high_usd, total_usd) AS share_ci_high_ratio
+FROM within

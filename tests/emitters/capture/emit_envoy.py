@@ -9,7 +9,6 @@
 """Envoy before the model, with retries of its own: its JSON access log."""
 
 import json
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from openai import OpenAI
 from harness.clients import openai_chat
 from harness.drive import Emit, Flush, Where, capture
 from harness.plan import CLIENT_TIMEOUT_S, RETRIES, Call
+from harness.ports import free_port
 from harness.truth import Seen
 
 _FIELDS = {
@@ -41,7 +41,7 @@ _LOG = Path(tempfile.mkdtemp()) / "access.jsonl"
 
 
 def setup(where: Where) -> tuple[Emit, Flush]:
-    port = _free_port()
+    port = free_port()
     config = json.dumps(_config(port, int(where.model.rsplit(":", 1)[1])))
     binary = Path(sys.executable).parent / "envoy"
     envoy = subprocess.Popen([str(binary), "--config-yaml", config, "--log-level", "error", "--use-dynamic-base-id"])
@@ -52,12 +52,6 @@ def setup(where: Where) -> tuple[Emit, Flush]:
         openai_chat(client, call, seen, extra_headers={"x-request-id": call.rid})
 
     return emit, lambda: (time.sleep(12), envoy.terminate(), envoy.wait())  # the log is flushed every 10 s
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def _config(port: int, upstream: int) -> dict[str, object]:
@@ -107,4 +101,10 @@ def _address(port: int) -> dict[str, object]:
     return {"socket_address": {"address": "127.0.0.1", "port_value": port}}
 
 
-capture(__file__, setup, files={"telemetry.access.jsonl": _LOG}, settings="JSON access log, its own retries")
+capture(
+    __file__,
+    setup,
+    is_gateway=True,
+    files={"telemetry.access.jsonl": _LOG},
+    settings="JSON access log, its own retries",
+)

@@ -80,7 +80,7 @@ class Run:
         columns = ("output_token_goodput_ci_low_tps", "output_token_goodput_ci_high_tps", "output_token_goodput_tps")
         each = float(self.drawn.tokens.sum()) / self.scenario.windows
         truth = self.drawn.token_truth(self.scenario.windows)
-        if self.scenario.partly_alike:
+        if self.scenario.partly_alike or any(cell.tokens_if_failed != 1 for cell in self.scenario.cells):
             return Trial(*map(self._column, columns), truth, each)
         low, high = self.exact(KISH)
         mean = float(self.drawn.tokens.mean())
@@ -112,16 +112,23 @@ class Run:
         return point - np.sqrt(below), point + np.sqrt(above) + unknown
 
 
-def one(n: int, pass_rate: float, label_rate: float, **given: float) -> Scenario:
-    """A single workload, labelled at random."""
-    name = f"n {n}, p {pass_rate:g}, labels {100 * label_rate:g} %"
-    return Scenario(name, [Cell(n, pass_rate, label_rate, **given)])  # type: ignore[arg-type]
+def one(n: int, pass_rate: float, label_rate: float, *, spread: float = 0.0, longer: float = 1.0) -> Scenario:
+    """A single workload, labelled at random; failures may be longer, windows fare alike."""
+    name = (
+        f"n {n}, p {pass_rate:g}, labels {100 * label_rate:g} %{', windows alike' if spread else ''}{_longer(longer)}"
+    )
+    return Scenario(name, [Cell(n, pass_rate, label_rate, spread=spread, tokens_if_failed=longer)])
 
 
-def many(workloads: int, n: int, pass_rate: float, label_rate: float) -> Scenario:
+def many(workloads: int, n: int, pass_rate: float, label_rate: float, *, longer: float = 1.0) -> Scenario:
     """As many workloads alike."""
-    cells = [Cell(n, pass_rate, label_rate, workload=f"w{i}") for i in range(workloads)]
-    return Scenario(f"{workloads} workloads x n {n}, p {pass_rate:g}, labels {100 * label_rate:g} %", cells)
+    name = f"{workloads} workloads x n {n}, p {pass_rate:g}, labels {100 * label_rate:g} %{_longer(longer)}"
+    cells = [Cell(n, pass_rate, label_rate, workload=f"w{i}", tokens_if_failed=longer) for i in range(workloads)]
+    return Scenario(name, cells)
+
+
+def _longer(times: float) -> str:
+    return "" if times == 1 else f", failures {times:g} x as long"
 
 
 def unlabelled() -> Scenario:
@@ -194,6 +201,16 @@ SCENARIOS = (
     judged_more(1.5),
     judged_more(3),
     judged_more(10),
+    one(200, 0.85, 0.3, spread=0.1),
+    one(200, 0.8, 0.3, longer=3),
+    one(200, 0.95, 0.3, longer=3),
+    one(600, 0.9, 0.1, longer=3),
+    one(30, 0.9, 0.3, longer=3),
+    one(200, 0.8, 0.3, longer=10),
+    one(200, 0.8, 0.3, longer=0.3),
+    many(5, 30, 0.9, 0.3, longer=3),
+    many(20, 20, 0.9, 0.3, longer=3),
+    many(8, 40, 0.6, 0.1, longer=3),
 )
 
 

@@ -1,7 +1,7 @@
 """Scenarios of `quality` and of divided cost in `waste`: windows whose every outcome and cost is known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from goodput.settings.model import Quality, Settings, Workload
 from measure.interval_drill.goodput_windows import KISH, Run, Scenario
 from measure.interval_drill.line import Lines, Trial, line
 from measure.interval_drill.populations import Cell, Population, population, shaped
+from measure.interval_drill.revised_labels import after_revision
 
 WINDOWS = 1000
 WINDOW_S = 300
@@ -33,12 +34,15 @@ class Judged:
     cells: Sequence[Cell]
     sampling: Literal["random", "session", "none"] = "random"
     bound: bool = False
+    revised: float = 0.0  # share of the labels that said the opposite at first
 
     def run(self, seed: int) -> tuple[Trial, Trial]:
         """Intervals of the share of answers that pass, and of what accepted ones cost."""
         drawn = population(seed, WINDOWS, WINDOW_S, self.cells)
         named = {cell.workload: Workload(quality=Quality(sampling=self.sampling)) for cell in self.cells}
         settings = Settings(workloads=named)
+        if self.revised:
+            drawn = replace(drawn, requests=after_revision(drawn.requests, settings, self.revised, seed))
         tables = {
             "requests": drawn.requests,
             "quality_labels": arrow_schema("quality_labels").empty_table(),
@@ -75,9 +79,12 @@ class Judged:
         at = _number(found)
         truth = drawn.token_truth(WINDOWS)[at] * USD_PER_TOKEN
         scale = float(drawn.tokens.sum()) / WINDOWS * USD_PER_TOKEN
+        columns = _columns(found, "ci_low_usd", "ci_high_usd", "usd")
+        if any(cell.tokens_if_failed != 1 for cell in self.cells):
+            return Trial(*columns, truth, scale)
         mean = float(drawn.tokens.mean()) * USD_PER_TOKEN
         low, high = (ends[at] * mean for ends in self._exact(drawn, KISH))
-        return Trial(*_columns(found, "ci_low_usd", "ci_high_usd", "usd"), truth, scale, (low, high))
+        return Trial(*columns, truth, scale, (low, high))
 
     def _exact(self, drawn: Population, unequal: float) -> tuple[np.ndarray, np.ndarray]:
         return Run(Scenario(self.name, self.cells, WINDOW_S, WINDOWS), drawn, pl.DataFrame()).exact(unequal)
@@ -132,6 +139,12 @@ SCENARIOS = (
     ),
     Judged("n 200, sessions of 5 alike, labels by request 30 %", [Cell(200, 0.8, 0.3, session=5)]),
     Judged("n 200, two routes, labels (0.6, 0.1)", [Cell(100, 0.6, 0.6), Cell(100, 0.95, 0.1, route="r2")]),
+    Judged("n 200, p 0.95, labels 30 %, failures cost thrice", [Cell(200, 0.95, 0.3, tokens_if_failed=3.0)]),
+    Judged("n 600, p 0.9, labels 10 %, failures cost thrice", [Cell(600, 0.9, 0.1, tokens_if_failed=3.0)]),
+    Judged("n 200, p 0.8, labels 30 %, failures cost a third", [Cell(200, 0.8, 0.3, tokens_if_failed=1 / 3)]),
+    Judged("n 200, windows alike, labels 30 %", [Cell(200, 0.85, 0.3, spread=0.1)]),
+    Judged("n 200, all labelled", [Cell(200, 0.9, 1.0)]),
+    Judged("n 200, p 0.8, labels 30 %, 3 of 10 revised", [Cell(200, 0.8, 0.3)], revised=0.3),
     Judged("n 200, failures judged 3 x as often, sampling none", [Cell(200, 0.8, 0.1, bias=3)], "none", bound=True),
 )
 

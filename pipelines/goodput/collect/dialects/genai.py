@@ -129,6 +129,15 @@ def whole_input(anthropic: pl.Expr) -> pl.Expr:
     return pl.when(apart).then(pl.col("input_tokens") + cache).otherwise("input_tokens")
 
 
+def counted(answered: pl.Expr, *more: str) -> dict[str, pl.Expr]:
+    """Tokens, and `more` that follows from them, of calls: some emitters write 0 where an answered stream had no usage.
+
+    No prompt has no token.
+    """
+    uncounted = (answered & (pl.col("input_tokens") == 0) & (pl.col("output_tokens") == 0)).fill_null(value=False)
+    return {name: pl.when(~uncounted).then(name) for name in ("input_tokens", "output_tokens", *more)}
+
+
 def no_end(open_stream: pl.Expr, anthropic: pl.Expr) -> pl.Expr:
     """unknown, where a stream without a finish reason neither failed nor shows that it ended: its caller may have left.
 

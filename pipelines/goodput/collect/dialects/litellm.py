@@ -7,8 +7,9 @@ provider, no replica failed.
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, below, texts
-from goodput.collect.dialects.litellm_spans import GENERATING_CALL, HEALTH_CHECK, counted
+from goodput.collect.dialect import Dialect, Field, Ignore, below, texts
+from goodput.collect.dialects import genai
+from goodput.collect.dialects.litellm_spans import GENERATING_CALL, HEALTH_CHECK
 from goodput.collect.tabular.units import time_ns
 
 _WRAPPERS = ("$", "$.standard_logging_object")  # a payload alone, or as callbacks that add their own fields write it
@@ -57,9 +58,9 @@ def _payload(root: str) -> Dialect:
             *at("cache_hit"),
         ),
         signature=texts(*at("startTime", "response_cost", "status", "id")),
-        left_out=(
-            Left("litellm_health_check", alias == HEALTH_CHECK),
-            Left("litellm_not_generating", ~pl.col(f"{root}.call_type").str.contains(GENERATING_CALL)),
+        ignored=(
+            Ignore("litellm_health_check", alias == HEALTH_CHECK),
+            Ignore("litellm_not_generating", ~pl.col(f"{root}.call_type").str.contains(GENERATING_CALL)),
         ),
     )
 
@@ -87,7 +88,7 @@ def _finish_payload(frame: pl.DataFrame) -> pl.DataFrame:
         ended_ns=time_ns(pl.col(_ENDED), "epoch_s", "UTC"),
         model=_model(refused),
         address=pl.when(~refused & ~_from_cache()).then(_deployment()),
-        **counted(~failed),
+        **genai.counted(~failed, "reported_cost_usd"),
         http_status=pl.col("$.error_information.error_code").cast(pl.Int64, strict=False),
         outcome=pl.when((pl.col("$.status") == "success") & pl.col("error_type").is_null()).then(pl.lit("ok")),
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
@@ -142,7 +143,7 @@ def _finish_spend(frame: pl.DataFrame) -> pl.DataFrame:
         ended_ns=ended,
         model=pl.coalesce(pl.col(_SENT).str.strip_prefix(pl.concat_str(pl.col(_PROVIDER), pl.lit("/"))), _SENT),
         address=pl.when(~_from_cache() & ~failed).then(_deployment()),
-        **counted(~failed & ~billed),
+        **genai.counted(~failed & ~billed, "reported_cost_usd"),
         streamed=pl.when(streamed).then(statement=True),
         cached_input_tokens=_additional("cache_read_input_tokens"),
         cache_write_tokens=_additional("cache_creation_input_tokens"),
@@ -194,10 +195,10 @@ LITELLM_SPEND = Dialect(
         *("$.metadata", "$.status", "$.cache_hit", "$.session_id"),
     ),
     signature=texts("$.request_id", "$.spend", "$.startTime", "$.call_type"),
-    left_out=(
+    ignored=(
         # without the call that it was a try of it would be a request that nobody made
-        Left("billed_attempt_of_no_call", _billed_attempt() & pl.col("$.litellm_call_id").is_null()),
-        Left("litellm_health_check", _in_metadata("user_api_key_alias") == HEALTH_CHECK),
-        Left("litellm_not_generating", ~pl.col("$.call_type").str.contains(GENERATING_CALL)),
+        Ignore("billed_attempt_of_no_call", _billed_attempt() & pl.col("$.litellm_call_id").is_null()),
+        Ignore("litellm_health_check", _in_metadata("user_api_key_alias") == HEALTH_CHECK),
+        Ignore("litellm_not_generating", ~pl.col("$.call_type").str.contains(GENERATING_CALL)),
     ),
 )

@@ -7,7 +7,7 @@ were sent: each tells what it knows, and which of them are one request is for `j
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, texts
 from goodput.collect.dialects import genai
 from goodput.collect.dialects.http_routes import asks_to_generate
 
@@ -54,19 +54,13 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
         route=pl.coalesce("route", "litellm.model_group", pl.when(_second_generation()).then("gen_ai.request.model")),
         tenant=pl.coalesce("tenant", pl.when(end_user != "").then(end_user)),
         address=_upstream(),
-        **counted(~failed.fill_null(value=False)),
+        **genai.counted(~failed.fill_null(value=False), "reported_cost_usd"),
         cached_input_tokens=pl.coalesce("cached_input_tokens", pl.col(_USAGE).str.extract(_CACHED).cast(pl.Int64)),
         streamed=_streamed(failed),
         finish_reason=pl.col("gen_ai.response.finish_reasons").list.first(),
         error_type=pl.coalesce("error_type", pl.when(failed).then(pl.lit("_OTHER"))),
         outcome=pl.when(pl.col("status_code") == OK).then(pl.lit("ok")),  # the first generation sets it on success
     )
-
-
-def counted(answered: pl.Expr) -> dict[str, pl.Expr]:
-    """Tokens and price of a call. LiteLLM writes 0 where an answered stream had no usage: no prompt has no token."""
-    uncounted = (answered & (pl.col("input_tokens") == 0) & (pl.col("output_tokens") == 0)).fill_null(value=False)
-    return {name: pl.when(~uncounted).then(name) for name in ("input_tokens", "output_tokens", "reported_cost_usd")}
 
 
 def _second_generation() -> pl.Expr:
@@ -135,10 +129,10 @@ LITELLM_CALL = Dialect(
     finish=_call,
     also_wanted=_CALL_ALSO,
     signature=texts("litellm.call_id"),
-    left_out=(
-        Left("litellm_health_check", pl.any_horizontal(pl.col(name) == HEALTH_CHECK for name in _SELF_CALLS)),
-        Left("litellm_own_call", pl.col("litellm.request.purpose").is_not_null()),  # its router asks a model itself
-        Left("litellm_not_generating", ~_GENERATES),
+    ignored=(
+        Ignore("litellm_health_check", pl.any_horizontal(pl.col(name) == HEALTH_CHECK for name in _SELF_CALLS)),
+        Ignore("litellm_own_call", pl.col("litellm.request.purpose").is_not_null()),  # its router asks a model itself
+        Ignore("litellm_not_generating", ~_GENERATES),
     ),
 )
 LITELLM_REFUSAL = Dialect(

@@ -57,7 +57,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         address=genai.SERVER_ADDRESS,
         error_type=genai.error_type(failed),
         outcome=pl.when(ended_well).then(pl.lit("ok")).otherwise(pl.coalesce(genai.gave_up(failed), unended)),
-    )
+    ).with_columns(**genai.counted(pl.col("outcome") == "ok"))
 
 
 OPENINFERENCE = Dialect(

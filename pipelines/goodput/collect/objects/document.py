@@ -1,12 +1,12 @@
 """JSON objects in a file that is one JSON document over several lines: the document itself, or an array's elements."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import duckdb
 import msgspec
 import polars as pl
 
+from goodput.collect.held import Readable
 from goodput.collect.objects.block import ObjectBlock, objects_in
 from goodput.collect.objects.lines import LineObjects, kinds_of
 from goodput.collect.tabular.content import Content, OnBytes
@@ -21,7 +21,7 @@ _DOCUMENT = msgspec.json.Decoder(msgspec.Raw)
 class DocumentObjects:
     """Objects of one document, which has to fit into `limits.max_line_bytes`; of lines where it is none after all."""
 
-    def __init__(self, path: Path, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(self, path: Readable, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
         self.torn_tail_bytes = 0
         self.stopped: str | None = None
         self._path = path

@@ -4,11 +4,11 @@ and lines that a dialect's pattern takes apart into an object of texts.
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import duckdb
 import polars as pl
 
+from goodput.collect.held import Readable
 from goodput.collect.objects.block import ObjectBlock, objects_in, query, whole_lines
 from goodput.collect.received import RefusedRow
 from goodput.collect.tabular.block import refused_row
@@ -23,7 +23,7 @@ class LineObjects:
     """Objects of a text file, line by line; `patterns` are tried on lines that hold no JSON."""
 
     def __init__(
-        self, path: Path, patterns: Sequence[str], limits: FileLimits, on_bytes: OnBytes | None = None
+        self, path: Readable, patterns: Sequence[str], limits: FileLimits, on_bytes: OnBytes | None = None
     ) -> None:
         self._content = Content(path, limits, on_bytes)
         self._cutter = RowCutter(self._content, limits.max_line_bytes, self._is_whole)

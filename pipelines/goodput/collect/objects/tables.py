@@ -57,12 +57,13 @@ class ParquetObjects:
     def __init__(self, file: LandedFile, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
         self.stopped: str | None = None
         self._path = file.path
+        self._content = file.content
         self._limit = limits.max_decompressed_bytes
         self._on_bytes = on_bytes
 
     def __iter__(self) -> Iterator[ObjectBlock]:
         try:
-            file = pq.ParquetFile(self._path)
+            file = pq.ParquetFile(self._content.open("rb"))
         except (OSError, pa.ArrowException) as error:
             raise SourceRefused(self._path, f"is no whole Parquet file: {error}") from error
         with file, duckdb.connect() as connection:

@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from goodput.collect.held import Readable
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.events import WantedEvents
 from goodput.collect.otlp.fields import LOGS, METRICS, SPANS
@@ -70,7 +70,7 @@ class OtlpReader:
 
     def __init__(  # noqa: PLR0913
         self,
-        path: Path,
+        path: Readable,
         *,
         span_keys: Sequence[Wanted] = (),
         resource_keys: Sequence[Wanted] = (),

@@ -2,11 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 import zstandard
 
+from goodput.collect.held import Readable
 from goodput.collect.otlp.fields import SIGNALS
 from goodput.collect.otlp.framing import Framing
 from goodput.collect.otlp.limits import Limits
@@ -37,7 +37,7 @@ class Head:
         return framing_of(self.content, self.compression)
 
 
-def read_head(path: Path) -> Head:
+def read_head(path: Readable) -> Head:
     """Read no more than the beginning of a file. Raises OSError."""
     with path.open("rb") as file:
         compression = compression_of(file.read(4))
@@ -47,7 +47,7 @@ def read_head(path: Path) -> Head:
     return Head(content, compression, stream.truncated, stream.stopped is not None and not content)
 
 
-def sniff(path: Path) -> Framing | None:
+def sniff(path: Readable) -> Framing | None:
     """How the file holds OTLP, None where it does not look like OTLP at all. Raises OSError."""
     return read_head(path).framing
 

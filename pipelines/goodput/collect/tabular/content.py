@@ -4,10 +4,10 @@ What the bytes mean is the work of the row readers.
 """
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pyarrow as pa
 
+from goodput.collect.held import Readable
 from goodput.errors import SourceRefused
 from goodput.settings.model import FileLimits
 
@@ -21,11 +21,11 @@ _PACKED_READ_BYTES = 2**13  # what lies between the last read and the break of a
 class Content:
     """Iterate over the pieces of a file's content; then `stopped` says why it ended early, if it did.
 
-    `on_bytes` is told how many more bytes of the file as stored are done. Raises SourceRefused where it
+    `on_bytes` gets how many more bytes of the file as stored are done. Raises SourceRefused where it
     cannot be opened.
     """
 
-    def __init__(self, path: Path, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
+    def __init__(self, path: Readable, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
         self.path = path
         self.stopped: str | None = None
         self._limit = limits.max_decompressed_bytes

@@ -31,7 +31,7 @@ class CsvRows:
         self._path = file.path
         self._mapped = mapped_columns(source)
         self._kept = kept
-        self._content = Content(file.path, limits, on_bytes)
+        self._content = Content(file.content, limits, on_bytes)
         self._cutter = RowCutter(self._content, limits.max_line_bytes, self._is_whole)
         self._columns: list[str] = []
         self._wanted: list[str] = []

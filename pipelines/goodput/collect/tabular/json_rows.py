@@ -38,7 +38,7 @@ class JsonRows:
         self._path = file.path
         self._wanted = list(dict.fromkeys([*mapped_columns(source), *kept]))
         self._needed = [source.columns[name].column for name in NEEDED[source.table] if name in source.columns]
-        self._content = Content(file.path, limits, on_bytes)
+        self._content = Content(file.content, limits, on_bytes)
         self._cutter = RowCutter(self._content, limits.max_line_bytes, _is_object)
 
     @property

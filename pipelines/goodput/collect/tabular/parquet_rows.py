@@ -30,6 +30,7 @@ class ParquetRows:
     ) -> None:
         self.stopped: str | None = None
         self._path = file.path
+        self._content = file.content
         self._mapped = mapped_columns(source)
         self._kept = kept
         self._wanted: list[str] = []
@@ -38,7 +39,7 @@ class ParquetRows:
 
     def __iter__(self) -> Iterator[TextBlock]:
         try:
-            file = pq.ParquetFile(self._path)
+            file = pq.ParquetFile(self._content.open("rb"))
         except (OSError, pa.ArrowException) as error:
             raise SourceRefused(self._path, f"is no whole Parquet file: {error}") from error
         with file:

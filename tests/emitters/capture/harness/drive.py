@@ -23,15 +23,17 @@ from .truth import Seen
 
 DATA = Path(__file__).parents[2] / "data"
 _BETWEEN_CALLS_S = 0.2
+_TIMEOUTS = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT)
 _REQUIREMENT = re.compile(r'^# +"([\w.-]+)(\[[\w,-]+\])?==', re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Where:
-    """Where the mock model and the receiver of OTLP listen."""
+    """Where the mock model and the receiver of OTLP listen; `traces` are for what comes by another way."""
 
     model: str
     otlp: str
+    traces: list[bytes]
 
 
 Emit = Callable[[Call, Seen], None]
@@ -46,6 +48,7 @@ def capture(
     without: Iterable[str] = (),
     streams: bool = True,
     by_model: bool = False,
+    is_gateway: bool = False,
     signals: Iterable[str] = ("traces", "logs"),
     files: Mapping[str, Path] = MappingProxyType({}),
     settings: str = "",
@@ -53,18 +56,20 @@ def capture(
     """Drive an emitter through the plan and write its capture.
 
     `setup` gives what makes a call and what flushes the emitter. `without` are kinds of calls that it cannot make;
-    `by_model` takes times and calls from the mock, for frameworks that call the model on their own. `settings` is shown
-    in the table: how the emitter is set up beyond its defaults. `files` are texts that it wrote by itself, by the name
-    that they get in the capture.
+    `by_model` takes times and calls from the mock, for frameworks that call the model on their own; of `is_gateway` the
+    host that it called is in the truth, which no client knows. `settings` is shown in the table: how the emitter is set
+    up beyond its defaults. `files` are texts that it wrote by itself, by the name that they get in the capture.
     """
     name = name_of(script)
     calls = planned(name, frozenset(without), streams)
     mock, receiver = MockModel(calls), Receiver()
-    emit, flush = setup(Where(mock.url, receiver.url))
+    emit, flush = setup(Where(mock.url, receiver.url, receiver.bodies["traces"]))
     seen = [_made(emit, call) for call in calls]
     flush()
     time.sleep(1)
     lines = (truth.of_model if by_model else truth.of_client)(seen, mock.served)
+    if is_gateway:
+        lines = [{**line, "replica": f"127.0.0.1:{mock.port}"} for line in lines]
     write(name, {signal: receiver.bodies[signal] for signal in signals}, lines, _versions(script), settings)
     for file, written in files.items():
         text = cleaned(written.read_text()).encode()
@@ -85,9 +90,7 @@ def _made(emit: Emit, call: Call) -> Seen:
         emit(call, seen)
     except Exception as error:
         names = [type(found).__name__ for found in _chain(error)]
-        is_timeout = getattr(error, "status_code", None) == HTTPStatus.GATEWAY_TIMEOUT or any(
-            "Timeout" in name for name in names
-        )
+        is_timeout = getattr(error, "status_code", None) in _TIMEOUTS or any("Timeout" in name for name in names)
         seen.outcome = "timeout" if is_timeout else "error"
         seen.error = names[0]
         print(call.rid, call.kind, names[0], str(error)[:150].replace("\n", " "), file=sys.stderr)

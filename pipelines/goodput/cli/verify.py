@@ -1,0 +1,91 @@
+"""`goodput verify`: whether the lake holds what was written to it, and what a computation of it gives again."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from goodput.cli.progress import on_terminal
+from goodput.cli.render import console, table
+from goodput.errors import LakeDamaged, UsageError
+from goodput.plumbing.workspace import Workspace
+
+if TYPE_CHECKING:
+    from goodput.conform.remake import Remade
+    from goodput.plumbing.verify import Damage
+
+
+def verify(
+    sample: Annotated[float, typer.Option(metavar="SHARE", help="Look at a random share of the parts alone.")] = 1.0,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Compute the partitions again too, and compare; this takes its time.")
+    ] = False,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Take damaged parts out, so that the next run makes them again."),
+    ] = False,
+    config: Annotated[Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")] = None,
+    lake: Annotated[Path | None, typer.Option(help="Lake folder instead of the settings' own.")] = None,
+) -> None:
+    """Compare every part of the lake with the checksum that was taken when it was written.
+
+    Exit code 1 where a part is missing, damaged, or differs from its recomputation.
+
+    Example:
+      goodput verify
+      goodput verify --sample 0.05 --recompute
+      goodput verify --repair && goodput run
+    """
+    if not 0 < sample <= 1:
+        raise UsageError(f"--sample {sample} is no share: give more than 0 and at most 1.")
+    from goodput.conform.remake import Remade, remake  # noqa: PLC0415  (slow to import)
+    from goodput.plumbing.garbage import note_replaced  # noqa: PLC0415
+
+    with on_terminal(Console(stderr=True)) as progress:
+        workspace = Workspace(config, (), lake, progress)
+        workspace.lake.require()
+        with workspace.lake.lock():
+            found = _damages(workspace, sample, recompute=recompute)
+            done = remake(workspace.lake, found) if repair else Remade()
+            note_replaced(workspace.lake, done.removed)
+    if found:
+        _print(found, done)
+        raise LakeDamaged(len(found), is_due=repair and not done.lost)
+
+
+def _damages(workspace: Workspace, sample: float, *, recompute: bool) -> "list[Damage]":
+    from goodput.plumbing.verify import damages, parts_of, sampled  # noqa: PLC0415
+
+    parts = sampled(parts_of(workspace.lake), sample)
+    looked_at = workspace.progress.track(parts, "verifying", len(parts))
+    found = list(damages(looked_at, by_content=True))
+    size_bytes = sum(part.size_bytes for _, part in parts)
+    out = console()
+    out.print(f"{len(parts):,} part(s), {size_bytes / 1e6:,.1f} MB: {len(found)} damaged")
+    if recompute and not found:
+        found = _differing(workspace, sample)
+    return found
+
+
+def _differing(workspace: Workspace, sample: float) -> "list[Damage]":
+    from goodput.nodes import NODES  # noqa: PLC0415  (slow to import)
+    from goodput.plumbing.node import Context  # noqa: PLC0415
+    from goodput.plumbing.recompute import comparable, differing  # noqa: PLC0415
+    from goodput.plumbing.verify import sampled  # noqa: PLC0415
+
+    context = Context(workspace.lake, workspace.settings)
+    chosen = sampled(comparable(context, NODES), sample)
+    found = list(differing(context, workspace.progress.track(chosen, "recomputing", len(chosen))))
+    console().print(f"{len(chosen):,} partition(s) computed again: {len(found)} part(s) differ")
+    return found
+
+
+def _print(found: "list[Damage]", done: "Remade") -> None:
+    out = console()
+    why_lost = dict(done.lost)
+    rows = [
+        (damage.table, damage.part.partition, damage.reason, why_lost.get(damage, ""), damage.part.path)
+        for damage in found
+    ]
+    out.print(table(("table", "partition", "part", "cannot be made again", "file"), rows, out.width))

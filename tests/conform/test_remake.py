@@ -1,0 +1,188 @@
+"""Damaged parts of a lake are found, and made again from the landing files; what cannot be is named.
+
+Each lake ends equal to one that was never damaged.
+"""
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
+
+from collect.telemetry import CHAT, SECOND_NS, START_NS, put, span, spans_line
+from goodput.cli.main import app
+from goodput.errors import PartitionsBlocked, SourceLies, SourceUnknown
+from goodput.plumbing.catalog import Part
+from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.workspace import Workspace
+from goodput.run import Ran, run
+from published import RESTATED, table
+
+HOUR_NS = 3600 * SECOND_NS
+SETTINGS = """landing = ["landing"]
+[alarms]
+enabled = false
+[workloads.all]
+e2e_s = 60
+"""
+TABLES = ("serving_records", "attempts", "requests", "goodput", "waste")
+
+
+def calls(first: int) -> str:
+    """Ten calls in each of three hours, the last a repetition of the first."""
+    said = {**CHAT, "gen_ai.response.finish_reasons": ["stop"]}
+    numbers = [*range(first, first + 10), first]
+    ids = [{"traceId": f"{number:032x}", "spanId": f"{number:016x}"} for number in numbers]
+    starts = [START_NS + hour * HOUR_NS + n * SECOND_NS for hour in range(3) for n in range(len(numbers))]
+    times = [{"startTimeUnixNano": str(at), "endTimeUnixNano": str(at + SECOND_NS)} for at in starts]
+    named = [{**ids[n % 11], "spanId": f"{first + n:016x}", "traceId": f"{first + n:032x}"} for n in range(len(times))]
+    return "\n".join(spans_line(span(said=said, **name, **time)) for name, time in zip(named, times, strict=True))
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A lake of two files in three hours."""
+    for number, name in enumerate(("a", "b")):
+        put(tmp_path / f"landing/{name}.jsonl", calls(1000 * (number + 1)))
+    path = tmp_path / "goodput.toml"
+    path.write_text(SETTINGS)
+    run(Workspace(path))
+    return path
+
+
+def tables(config: Path) -> dict[str, pl.DataFrame]:
+    at = Workspace(config)
+    return {name: table(at, name, RESTATED if name == "goodput" else ()) for name in TABLES}
+
+
+def a_part(config: Path, name: str, at: int = 0) -> Part:
+    parts = Workspace(config).lake.catalog[name].parts
+    return parts[sorted(parts)[at]][0]
+
+
+def again(config: Path) -> Ran:
+    """A run that computes every partition of the damaged hours, as one after a late file does."""
+    put(config.parent / "landing/late.jsonl", calls(9000))
+    return run(Workspace(config))
+
+
+def expected(config: Path, tmp_path: Path) -> dict[str, pl.DataFrame]:
+    fresh = tmp_path / "fresh"
+    shutil.copytree(config.parent / "landing", fresh / "landing")
+    (fresh / "goodput.toml").write_text(SETTINGS)
+    run(Workspace(fresh / "goodput.toml"))
+    return tables(fresh / "goodput.toml")
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def flip(path: Path) -> None:
+    """Bytes of a column chunk, so that no footer shows it."""
+    content = bytearray(path.read_bytes())
+    content[100:140] = bytes(40)
+    path.write_bytes(content)
+
+
+DAMAGES = {"delete": Path.unlink, "truncate": truncate, "empty": empty, "flip": flip}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("name", ["serving_records", "attempts"])
+def test_a_run_makes_again_what_it_finds_damaged(config: Path, tmp_path: Path, name: str, how: str) -> None:
+    part = a_part(config, name)
+    DAMAGES[how](part.path)
+    ran = again(config)
+    if name == "serving_records":  # a late file computes attempts anew without reading the old ones
+        assert [damage.part for damage in ran.remade] == [part]
+    found, fresh = tables(config), expected(config, tmp_path)
+    for each in TABLES:
+        assert_frame_equal(found[each], fresh[each], check_row_order=False)
+
+
+def test_the_landing_index_and_the_places_of_copies_are_looked_up_anew(config: Path, tmp_path: Path) -> None:
+    a_part(config, "landed_files").path.unlink()
+    ran = again(config)
+    assert [damage.table for damage in ran.remade] == ["landed_files"]
+    assert ran.ingested.read == 1
+    found, fresh = tables(config), expected(config, tmp_path)
+    for each in TABLES:
+        assert_frame_equal(found[each], fresh[each], check_row_order=False)
+
+
+def test_rows_whose_file_is_gone_stay_blocked_and_named(config: Path) -> None:
+    part = a_part(config, "serving_records")
+    published = ("requests", "goodput")
+    before = {name: tables(config)[name] for name in published}
+    part.path.unlink()
+    (config.parent / "landing/a.jsonl").unlink()
+    run(Workspace(config))  # the landing index knows now
+    found = CliRunner().invoke(app, ["verify", "--repair", "--config", str(config)])
+    assert found.exit_code == 1
+    assert "is missing" in found.output
+    assert "a.jsonl, of which it has rows, cannot be read again" in found.output
+    put(config.parent / "landing/late.jsonl", calls(9000))
+    with pytest.raises(PartitionsBlocked, match=part.path.name):
+        run(Workspace(config))
+    later = Workspace(config)
+    for name in published:  # of the blocked hour what was last good
+        kept = table(later, name, RESTATED if name == "goodput" else ())
+        assert before[name].height <= kept.height
+
+
+def test_verify_names_every_damaged_part_and_repairs(config: Path, tmp_path: Path) -> None:
+    flip(a_part(config, "serving_records", 1).path)
+    truncate(a_part(config, "waste").path)
+    looked = CliRunner().invoke(app, ["verify", "--config", str(config)])
+    assert looked.exit_code == 1
+    assert "2 damaged" in looked.output
+    assert "holds other bytes than were written" in looked.output
+    assert "--repair" in str(looked.exception)
+    assert CliRunner().invoke(app, ["verify", "--repair", "--config", str(config)]).exit_code == 1
+    run(Workspace(config))
+    assert CliRunner().invoke(app, ["verify", "--recompute", "--config", str(config)]).exit_code == 0
+    found, fresh = tables(config), expected(config, tmp_path)
+    for each in TABLES:
+        assert_frame_equal(found[each], fresh[each], check_row_order=False)
+
+
+def test_verify_finds_a_part_that_its_inputs_do_not_give(config: Path) -> None:
+    """A part of other rows under a name and a catalog entry that fit: only its recomputation shows it."""
+    lake = Workspace(config).lake
+    part = a_part(config, "requests")
+    rows = pl.read_parquet(part.path, hive_partitioning=False).to_arrow()
+    forged = lake.write_part("requests", part.partition, rows.slice(1).cast(arrow_schema("requests")), part.inputs)
+    lake.catalog["requests"].replace({part.partition: (forged,)})
+    assert CliRunner().invoke(app, ["verify", "--config", str(config)]).exit_code == 0
+    found = CliRunner().invoke(app, ["verify", "--recompute", "--config", str(config)])
+    assert found.exit_code == 1
+    assert "differs from its recomputation" in found.output
+
+
+def test_a_file_is_forgotten_as_if_it_had_never_been_read(config: Path, tmp_path: Path) -> None:
+    refused = CliRunner().invoke(app, ["forget", "a.jsonl", "--config", str(config)])
+    assert isinstance(refused.exception, SourceLies)
+    (config.parent / "landing/a.jsonl").unlink()
+    before = tables(config)
+    assert CliRunner().invoke(app, ["forget", "--dry-run", "a.jsonl", "--config", str(config)]).exit_code == 0
+    run(Workspace(config))
+    assert_frame_equal(tables(config)["requests"], before["requests"])
+    assert CliRunner().invoke(app, ["forget", "a.jsonl", "--config", str(config)]).exit_code == 0
+    run(Workspace(config))
+    found, fresh = tables(config), expected(config, tmp_path)
+    assert found["requests"].height == before["requests"].height // 2
+    for each in TABLES:
+        assert_frame_equal(found[each], fresh[each], check_row_order=False)
+
+
+def test_a_name_that_is_no_source_lists_the_nearest(config: Path) -> None:
+    found = CliRunner().invoke(app, ["forget", "a.json", "--config", str(config)])
+    assert isinstance(found.exception, SourceUnknown)
+    assert "the nearest are a.jsonl" in str(found.exception)

@@ -1,0 +1,73 @@
+"""What a fleet amounts to, computed once for all relations."""
+
+from functools import cached_property
+
+from oracle import ledger, waste, windows
+from oracle.counters import Samples
+from oracle.coverage import Coverage
+from oracle.fleet import Fleet, Row
+from oracle.slices import Key, Slices
+from oracle.state import States
+from oracle.verdicts import judged_requests
+
+
+class Truth:
+    """What a fleet amounts to, computed once."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        starts = [record["started_at"] for record in fleet.records]
+        self.until_ns = max([*starts, *(record["ended_at"] for record in fleet.records if record.get("ended_at"))])
+        self.from_ns = min(starts)
+        self.attempts, self.requests = judged_requests(fleet, self.until_ns)
+
+    @cached_property
+    def account(self) -> ledger.Ledger:
+        """The ledger with who paid for it."""
+        return ledger.Ledger(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
+
+    @cached_property
+    def ledger(self) -> list[Row]:
+        """Rows of the ledger."""
+        return self.account.rows
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Readings of engines."""
+        return self.account.replicas.samples
+
+    @cached_property
+    def states(self) -> States:
+        """Replicas by window."""
+        return States(self.fleet, self.account.replicas)
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """What telemetry shows of what engines counted."""
+        return Coverage(self.account.replicas, self.attempts)
+
+    @cached_property
+    def slices(self) -> Slices:
+        """To which slices rows belong."""
+        return Slices(self.fleet, self.requests)
+
+    @cached_property
+    def waste(self) -> waste.Waste:
+        """What relation waste holds."""
+        return waste.Waste(self.fleet, self.ledger, self.requests, self.slices)
+
+    @cached_property
+    def windows(self) -> dict[Key, windows.Window]:
+        """What each window and slice counts."""
+        self.coverage.tell(self.requests)
+        return windows.windows(self.fleet, self.requests, self.slices)
+
+    @cached_property
+    def goodput(self) -> dict[Key, Row]:
+        """Rows of relation goodput, also of windows in which a replica was live and nothing else was."""
+        observed, carriers = (self.from_ns, self.until_ns), self.waste.carriers
+        found = {
+            key: windows.goodput(self.fleet, key, self.windows.get(key, windows.Window()), carriers[key], observed)
+            for key in self.windows.keys() | carriers.keys()
+        }
+        return {key: row | windows.bounds(row, key[1]) for key, row in found.items()}
