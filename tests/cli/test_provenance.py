@@ -74,8 +74,8 @@ def _merged(records: list[Row]) -> Row:
         connection.execute("CREATE TEMP TABLE replica_pools (epoch_hour BIGINT, replica VARCHAR, pool VARCHAR)")
         for name in ("declared_names", "declared_models"):
             register(connection, name, as_rows(name))
-        compute(connection, "linked_attempts")
-        compute(connection, "attempt_facts")
+        for name in ("linked_attempts", "recorded_attempts", "attempt_facts"):
+            compute(connection, name)
         [attempt] = connection.table("attempt_facts").to_arrow_table().to_pylist()
     return dict(attempt)
 

@@ -25,6 +25,7 @@ _WAYS = (
     """,
     "SELECT DISTINCT request_key FROM attempts WHERE list_has_any(record_ids, $records)",
 )
+_CALLED = "SELECT count(*) AS requests FROM requests WHERE request_key = $key"
 _RECORD_IDS = "SELECT record_id FROM serving_records WHERE response_id = $key OR $hex IN (trace_id, span_id)"
 _REQUESTS = "SELECT * FROM requests WHERE list_contains($keys, request_key) ORDER BY arrived_at, request_key"
 _ATTEMPTS = "SELECT * FROM attempts WHERE request_key = $key ORDER BY attempt_index"
@@ -107,6 +108,9 @@ def _request_key(connection: duckdb.DuckDBPyConnection, key: str, look_for: _Loo
     # Ids are written in lower-case hex (the contracts' pattern), whatever the key was copied from.
     ids = {"key": key, "hex": key.lower()}
     look_for(connection, [*ids.values()])
+    (called,) = rows(connection, _CALLED, {"key": key})
+    if called["requests"] == 1:  # most keys are a request's: every further question looks at all rows of its hours
+        return key
     records = [row["record_id"] for row in rows(connection, _RECORD_IDS, ids)]
     look_for(connection, [*ids.values(), *records])
     for way in _WAYS:

@@ -1,38 +1,15 @@
--- description: One row per attempt: those of linked records, and every record that stands alone (docs/semantics.md#one-attempt-several-records)
+-- description: Every attempt with its replica, its pool and its model, whoever names them, and its times (docs/semantics.md#one-attempt-several-records)
 -- grain: attempt_id
--- reads: declared_models, declared_names, linked_attempts, named_replicas, record_chains, replica_models, replica_pools, unique_records
+-- reads: declared_models, declared_names, named_replicas, recorded_attempts, replica_models, replica_pools
 -- kind: view
-WITH alone AS (
-    SELECT record_id AS attempt_id, record_id AS root_id, [record_id] AS record_ids, source_id AS source,
-        layer = 'engine' AS engine_seen, layer AS address_layer,
-        NULL::BIGINT AS client_tries, NULL::BIGINT AS gateway_tries, NULL::BIGINT AS engine_tries,
-        r.*
-    FROM unique_records AS r
-    ANTI JOIN record_chains AS c USING (record_id)
-),
-heard AS (
-    SELECT
-        * EXCLUDE (first_token_ns),
-        -- an answer that was not streamed reached its user whole, at its end, if it did; one without a token has no first
-        CASE
-            WHEN streamed = false THEN CASE WHEN outcome = 'ok' THEN ended_ns END
-            WHEN outcome = 'ok' AND output_tokens = 0 THEN NULL
-            ELSE first_token_ns
-        END AS first_token_ns
-    FROM (
-        SELECT * FROM linked_attempts
-        UNION ALL BY NAME
-        SELECT * EXCLUDE (record_id, source_id, line, position, instrumentation, headers_ns, needs_parent, ttft_s, e2e_s, replica_names), NULL::BIGINT AS tried_ns, NULL::BIGINT AS longest_choice_tokens FROM alone
-    )
-),
-waited AS (
+WITH waited AS (
     SELECT
         *,
         coalesce(least(intended_ns, started_ns), started_ns) AS arrived_ns,
         (ended_ns - started_ns) / 1e9 AS e2e_s,
         -- clocks of two layers may disagree: a first token before the start is no latency
         CASE WHEN first_token_ns >= started_ns THEN (first_token_ns - started_ns) / 1e9 END AS ttft_s
-    FROM heard
+    FROM recorded_attempts
 ),
 -- an address is a replica only where it is known to be one, or where a gateway's word is all that there is
 located AS (

@@ -1,11 +1,11 @@
 -- description: Attempts that a key, a common record or parent span, or their ids may make tries of one request, with that request (docs/semantics.md#which-tries-are-one-request); every other attempt is a request of its own
 -- grain: attempt_id
--- reads: attempt_facts, linked_attempts, options
+-- reads: linked_attempts, options, recorded_attempts
 WITH RECURSIVE keyless AS NOT MATERIALIZED ( -- each of its readers needs few of its rows and columns
     SELECT
         attempt_id, root_id, trace_id, span_id, parent_span_id, layer, covers_tries, call_id, started_ns, ended_ns, outcome,
         input_tokens
-    FROM attempt_facts
+    FROM recorded_attempts
     WHERE request_key IS NULL
 ),
 -- An id that a caller or gateway gave the call names its tries, within the time that a request may live.
@@ -87,7 +87,7 @@ tries AS (
 ),
 grouped AS MATERIALIZED ( -- the others need no joins
     SELECT attempt_id, root_id, request_key, started_ns, tried_ns
-    FROM attempt_facts
+    FROM recorded_attempts
     WHERE request_key IS NOT NULL
         OR attempt_id IN (SELECT attempt_id FROM linked_attempts UNION ALL SELECT attempt_id FROM tries)
 ),
