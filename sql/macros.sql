@@ -280,6 +280,9 @@ CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS
     CASE WHEN first THEN coalesce(one, other) ELSE coalesce(other, one) END;
 -- The variance with which the next of n draws lies about their mean, given theirs about it (n may be fractional).
 CREATE OR REPLACE TEMP MACRO spread(variance, n) AS CASE WHEN n > 1 THEN greatest(0, variance) * (n + 1) / (n - 1) END;
+-- Squares about a mean or a line, from sums of squares; nothing where rounding may leave as much.
+CREATE OR REPLACE TEMP MACRO squares_about(squares, explained) AS
+    CASE WHEN squares - explained > 1e-9 * squares THEN squares - explained WHEN squares IS NOT NULL THEN 0 END;
 -- Dollars in words: to the cent from a dollar on, and never so few digits that two that count are lost.
 CREATE OR REPLACE TEMP MACRO dollars(usd, least_digits := 2) AS
     CASE WHEN usd < 0 THEN '-' ELSE '' END || format(

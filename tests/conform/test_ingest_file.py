@@ -23,7 +23,7 @@ from collect.telemetry import (
 )
 from goodput.collect.landing import identify
 from goodput.collect.received import LandedFile
-from goodput.conform.batch import Batch
+from goodput.conform.batch import IngestBatch
 from goodput.conform.commit import commit
 from goodput.conform.ingest_file import ingest_file
 from goodput.plumbing.contracts import arrow_schema
@@ -41,7 +41,7 @@ def take(lake: Lake, path: Path, given: Settings | None = None, reader: str = "u
     file = LandedFile(path, path.parent, reader)
     chosen = given or settings()
     with connect() as connection:
-        batch = Batch(lake, connection)
+        batch = IngestBatch(lake, connection)
         ingest_file(batch, file, identify(file, chosen), chosen)
         commit(lake, batch, {})
     (entry,) = batch.entries
@@ -287,7 +287,7 @@ def test_progress_is_told_in_bytes(tmp_path: Path) -> None:
     told: list[int] = []
     file = landed(path)
     with connect() as connection:
-        batch = Batch(Lake(tmp_path / "lake"), connection)
+        batch = IngestBatch(Lake(tmp_path / "lake"), connection)
         ingest_file(batch, file, identify(file, settings()), settings(), told.append)
     assert sum(told) == path.stat().st_size
 

@@ -118,7 +118,8 @@ def test_what_clients_saw_is_not_unobserved(tmp_path: Path) -> None:
     assert found <= 5
 
 
-def test_an_outage_is_neither_up_nor_paid(tmp_path: Path) -> None:
+@pytest.mark.parametrize("layers", ["E", "CE"])
+def test_an_outage_is_neither_up_nor_paid(tmp_path: Path, layers: str) -> None:
     """190 s lie between the first and the last scrape, and 60 s of them between those around the restart.
 
     The engine answered what it had begun after the last scrape before, and new requests before the first one after.
@@ -126,7 +127,9 @@ def test_an_outage_is_neither_up_nor_paid(tmp_path: Path) -> None:
     times = [second for second, _ in scrapes("restart")]
     gap = max(after - before for before, after in pairwise(times))
     assert (times[-1] - times[0], gap) == (190, 60)
-    workspace = run_over(tmp_path / "restart", "restart", LAYERS["E"], "prometheus", settings=BY_POD)
+    workspace = run_over(
+        tmp_path / "restart", "restart", *(LAYERS[layer] for layer in layers), "prometheus", settings=BY_POD
+    )
     (row,) = ask(workspace, "SELECT * FROM replica_windows WHERE window_s = 86400").to_dicts()
     assert (row["restarts"], row["kv_capacity_tokens"]) == (1, 6400)
     assert 130 <= row["up_s"] <= 145

@@ -409,7 +409,7 @@ def test_preemptions_that_are_only_counted_are_taken_to_lose_half_an_answer() ->
     assert row["error_usd"] < row["usd"]
 
 
-def heard(attempt: Try, after: int | None, **more: Any) -> Row:
+def heard(attempt: Try, after: float | None, **more: Any) -> Row:
     """A streamed attempt whose first token came so many seconds after its start."""
     first = None if after is None else at_us(attempt.start + after) * 1000
     return attempt_row(attempt, streamed=True, first_token_ns=first, **more)
@@ -426,10 +426,20 @@ def heard(attempt: Try, after: int | None, **more: Any) -> Row:
         pytest.param(
             (3, 2, 1), 1, 6, {"input_tokens": 1000, "output_tokens": 7}, 550 + 35, 1.96 * 127.02, id="cached or not"
         ),
+        # both tell all: its own tokens it reports itself
+        pytest.param(
+            (1, 2, 3), 4, 6, {"input_tokens": 1000, "output_tokens": 7}, 550 + 35, 1.96 * 127.02, id="tokens and times"
+        ),
+        # the same wait for any prompt says nothing of it, however sums are rounded
+        pytest.param((0.1, 0.1, 0.1), 4, 8, {}, 220 + 80, 1.96 * 127.02, id="waits alike"),
+        # half of its own prompt, or none or all of it
+        pytest.param(
+            (1, 2, 3), None, 1, {"input_tokens": 1000, "cached_input_tokens": 500}, 275, 275, id="its own prompt"
+        ),
     ],
 )
 def test_what_an_attempt_does_not_tell_is_taken_from_those_alike(  # noqa: PLR0917
-    waits: Sequence[int], wait: int | None, end: int, tokens: Row, work: float, error: float
+    waits: Sequence[float], wait: int | None, end: int, tokens: Row, work: float, error: float
 ) -> None:
     """Prompts of 200, 400 and 600 tokens, half of them cached, are 110, 220 and 330 of work, and take `waits`.
 
@@ -453,6 +463,15 @@ def test_what_an_attempt_does_not_tell_is_taken_from_those_alike(  # noqa: PLR09
     told = frame.filter(pl.col("bucket") == "accepted")
     assert not told["estimated"].any()
     assert told["error_usd"].sum() == pytest.approx(told["usd"].sum() * error / (work + 960), rel=1e-3)
+
+
+def test_counters_that_say_nothing_of_prompts_leave_one_alike() -> None:
+    """Given up after 1 s, when first tokens of prompts of 220 take 2 s: half of half a prompt."""
+    alike = [heard(Try(f"{n}", "accepted", 0, 9, "r", "p", tokens=(200 * n, 100 * n, 20)), n) for n in (1, 2, 3)]
+    gone = heard(Try("gone", "abandoned", 0, 1, "r", "p", tokens=None), None)
+    other = [counter("r", "accepted_draft_tokens", 5, 0, 60)]
+    frame = charged(Fleet(rates={"p": 0.01}), attempts=[*alike, gone], extra=other)
+    assert whole_of(frame)["abandoned"] == pytest.approx(0.09 * 55 / (660 + 300 + 55))
 
 
 def test_prompts_that_counters_saw_begun_are_of_those_who_gave_up() -> None:
@@ -652,6 +671,9 @@ def test_bought_tokens_cost_the_price_of_their_time_or_their_bill_or_what_the_ga
         bought("told", "other", reported_cost_usd=0.5),
         bought("free", "other", reported_cost_usd=0.0),
         bought("later", "api", started_ns=at_us(400) * 1000, ended_ns=at_us(400) * 1000),
+        # what tells no tokens has no listed price: it is not free
+        bought("wordless", "api", input_tokens=None, cached_input_tokens=None, reported_cost_usd=0.25),
+        bought("silent", "api", input_tokens=None, cached_input_tokens=None, output_tokens=None),
     ]
     fleet = Fleet(records=[Record(3.0, 0, 300, model="big"), Record(2.0, 0, 300, model="nobody")], price=(1e-3, 2e-3))
     found = {row["attempt_id"]: (row["usd"], row["basis"]) for row in charged(fleet, attempts=rows).to_dicts()}
@@ -661,6 +683,8 @@ def test_bought_tokens_cost_the_price_of_their_time_or_their_bill_or_what_the_ga
         "told": (0.5, "reported"),
         "free": (None, None),
         "later": (pytest.approx(1.4), "token_price"),
+        "wordless": (0.25, "reported"),
+        "silent": (None, None),
         None: (2.0, "billing"),
     }
 

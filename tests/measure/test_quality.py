@@ -169,6 +169,24 @@ def test_routes_that_are_judged_at_rates_of_their_own_count_by_their_answers() -
         assert row["pass_ci_high_ratio"] == pytest.approx(min(high, max(0.7 + apart[1] / 200, together[1])))
 
 
+def test_answers_of_a_route_that_nobody_judged_are_answers_too() -> None:
+    """Judged are 4 of 14: two good of 3 on a route, two bad of 6, none of 5; two of them are of one session's four.
+
+    By hand: of 14 pairs 2 are labelled: labels come by session as far as (1 - (4/14)^2 x 7)/(1 - 4/14) = 0.6. They are
+    4/(1 + 0.6/3) = 10/3 draws: a design effect of (t(7/3)/t(3))^2 = 1.828. None good of 2 of 6, at 2 x 5/4/1.828 =
+    1.368, may be 3.84/(1.368 + 3.84) of 6: all 4 without a label. Beside them are the 5 that nobody judged, and 3.
+    """
+    told = {"a": [("s", True), ("t", True), (None, None)], "b": [("s", False), (None, False), ("s", None), ("s", None)]}
+    told["b"] += [(None, None)] * 2
+    told["c"] = [("u", None), ("u", None), *[(None, None)] * 3]
+    spans = [(route, f"{route}{n}", *one) for route, of in told.items() for n, one in enumerate(of)]
+    rows = [record(span, 10.0, 11.0, route=route, session_id=session) for route, span, session, _ in spans]
+    labels = [label("span", key(span), passed=passed) for *_, span, _, passed in spans if passed is not None]
+    for row in quality(join(rows, labels, settings=SETTINGS)).to_dicts():
+        assert [row["judged"], row["answered"]] == [4, 14]
+        assert row["pass_ci_high_ratio"] == pytest.approx((3 + 4 + 5) / 14)
+
+
 def test_answers_count_in_the_window_in_which_they_ended_and_a_key_that_is_used_again_judges_nothing_else() -> None:
     rows = [
         record("a", 200.0, 310.0, request_key="K"),

@@ -350,3 +350,19 @@ def test_a_counter_that_fell_shows_an_outage_too_and_work_in_it_that_it_was_up()
     assert up_s([], counters) == 90
     # an answer that ended after the last reading before, and one that began before the first after
     assert up_s([attempt(50, 70), attempt(110, 130)], counters) == 70 + 40
+
+
+@pytest.mark.parametrize(
+    ("engine_seen", "outcome", "expected"),
+    [
+        (False, "timeout", 60 + 30),  # its client waited for a process that was gone
+        (False, "ok", 150),  # somebody answered
+        (True, "timeout", 150),  # the engine itself wrote so
+    ],
+)
+def test_who_waits_in_vain_shows_no_life_of_a_replica(engine_seen: bool, outcome: str, expected: float) -> None:
+    """Readings to 60 s and from 120 s on, with a restart between; a call from 40 to 140 s, one refused at 70 s."""
+    counters = [reading(when, "output_tokens", increase=1, reset=when == 120) for when in (0, 30, 60, 120, 150)]
+    waits = attempt(40, 140, engine_seen=engine_seen, outcome=outcome)
+    refused = attempt(70, 70, engine_seen=False, outcome="error")
+    assert up_s([waits, refused], counters) == expected

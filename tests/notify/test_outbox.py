@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from goodput.errors import OutboxUnusable
-from goodput.notify.claims import Outcome, claim, settle
+from goodput.notify.claims import SendingOutcome, claim, settle
 from goodput.notify.deliver import deliver
 from goodput.notify.drain import Drained, Drainer
 from goodput.notify.enqueue import enqueue
@@ -307,8 +307,8 @@ def test_who_lost_its_hold_cannot_undo_what_another_delivered(lake: Lake) -> Non
         quick = claim(outbox, "ops", 20)
         assert slow is not None
         assert quick is not None
-        settle(outbox, quick, Outcome("delivered", 200), 1)
-        settle(outbox, slow, Outcome("dead", 500, "late"), 1)
+        settle(outbox, quick, SendingOutcome("delivered", 200), 1)
+        settle(outbox, slow, SendingOutcome("dead", 500, "late"), 1)
     assert held(lake, "state, http_status, error") == [("delivered", 200, None)]
 
 

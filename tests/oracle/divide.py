@@ -20,14 +20,15 @@ class Share:
     is_bound: bool  # the ends are bounds, no interval
 
 
-def divided(fleet: Fleet, rows: list[Row], ended: list[Row], window_s: int) -> list[Row]:
-    """Rows of a window with unlabelled cost divided; `ended` are the requests that ended in it.
-
-    A row that is divided has `open`: by how much its USD may be less, or more.
-    """
-    found = []
+def shares_of(fleet: Fleet, rows: list[Row], ended: list[Row], window_s: int) -> dict[str, Share]:
+    """What is known of each workload with a quality gate in a window; `ended` are the requests that ended in it."""
     gated = {name: of["quality"] for name, of in fleet.workloads.items() if of.get("quality") is not None}
-    shares = {name: _share(rows, ended, name, quality, window_s) for name, quality in gated.items()}
+    return {name: _share(rows, ended, name, quality, window_s) for name, quality in gated.items()}
+
+
+def divided(rows: list[Row], shares: dict[str, Share]) -> list[Row]:
+    """Rows of a window with unlabelled cost divided; such a row has `open`: how far its USD may be less, or more."""
+    found = []
     for row in rows:
         share, usd = shares.get(row["workload"]), row["usd"]
         measured = row | {"measured_usd": usd}

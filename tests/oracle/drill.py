@@ -8,9 +8,10 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from time import process_time
 
+from goodput.errors import GoodputError
 from oracle import scope
 from oracle.check import check
-from oracle.compare import Comparison
+from oracle.compare import Comparison, Difference
 from oracle.generate import random_fleet
 
 
@@ -38,7 +39,11 @@ def main() -> None:
 def _checked(seed: int) -> tuple[Comparison, float]:
     """The comparison of a fleet, and CPU seconds that it took."""
     before = process_time()
-    return check(random_fleet(seed)), process_time() - before
+    try:
+        found = check(random_fleet(seed))
+    except GoodputError as error:  # what a run refuses is a difference like any other
+        found = Comparison(differences=[Difference("run", None, "done", str(error), None)])
+    return found, process_time() - before
 
 
 def _fleet_line(seed: int, comparison: Comparison, cpu_s: float, found: dict[int, Comparison]) -> str:

@@ -100,7 +100,7 @@ def _try(stage: Stage, moment: Moment, outcome: str) -> list[Row]:
     if streamed is not False and chance.random() < 0.85:
         client["first_token_at"] = first
     if on.name is None or chance.random() < 0.2:
-        return [client | ({} if on.name is None else {"replica": on.name}) | _tokens(stage, outcome)]
+        return [client | _served_by(chance, on) | _tokens(stage, outcome)]
     engine = {
         "attempt_id": f"{trace}:{'e' + span[1:]}",
         "layer": "engine",
@@ -123,11 +123,20 @@ def _try(stage: Stage, moment: Moment, outcome: str) -> list[Row]:
     return [client, engine]
 
 
+def _served_by(chance: Random, on: Replica) -> Row:
+    """What a caller alone says: its replica, or no more than the pool; of a model that is bought what it cost."""
+    if on.name is None:
+        return {"reported_cost_usd": chance.choice([None, 0.002, 0.03125])}
+    return chance.choice([{"replica": on.name}, {"replica": on.name}, {"pool": on.pool}])
+
+
 def _tokens(stage: Stage, outcome: str) -> Row:
     chance = stage.chance
     given = chance.choice([100, 400, 1000])
     output = chance.choice([0, 1, 2, 11, 21, 41, 41])
     cached = chance.choice([0, 64, given // 2])
+    if outcome != "ok" and not stage.reports_all and chance.random() < 0.4:
+        return {"output_tokens": chance.choice([None, None, 5])}
     return {
         "input_tokens": given,
         "cached_input_tokens": cached if stage.reports_all else chance.choice([None, cached]),

@@ -12,11 +12,13 @@ from itertools import chain
 from math import ceil
 
 from oracle.bills import cost_records
+from oracle.effort import Efforts
+from oracle.facts import Piece
 from oracle.fleet import DAY, HOUR, Fleet, Row, S, exact
-from oracle.replicas import RANKS, Replicas, is_overhead, names_request, period, usd_in
+from oracle.replicas import RANKS, Replicas, is_overhead, names_request, period, spans_of, usd_in
 from oracle.spans import Span, length, overlap
 from oracle.step import Step, best
-from oracle.work import part_of, shares_of
+from oracle.work import part_of
 
 NOBODY: Row = dict.fromkeys(("attempt_id", "request_key", "workload", "model", "pool", "route", "replica", "tenant"))
 
@@ -29,6 +31,23 @@ class Payment:
     payer: str
     record: Row
     usd: Fraction
+
+
+@dataclass(frozen=True)
+class Marks:
+    """How sure a row is: relative to its usd, None where nobody knows."""
+
+    estimated: bool
+    error: float | None
+    common: float | None
+
+
+def marked(row: Row, marks: Marks) -> Row:
+    """A row with its stated errors."""
+    usd = None if row["usd"] is None else abs(float(row["usd"]))
+    errors = {"error_usd": marks.error, "common_error_usd": marks.common}
+    of_usd = {name: None if usd is None or ratio is None else usd * ratio for name, ratio in errors.items()}
+    return row | {"estimated": marks.estimated, **of_usd}
 
 
 def bucket_of(request: Row) -> str:
@@ -46,7 +65,9 @@ class Ledger:
         self.records = cost_records(fleet)
         self.replicas = Replicas(fleet, attempts, self.records)
         self.step_ns = fleet.settings.get("costs", {}).get("step_s", 300) * S
-        self.days = (observed[0] // DAY * DAY, observed[1] // DAY * DAY + DAY)
+        self.efforts = Efforts(fleet, self.replicas.samples, self.replicas.attempts, self.step_ns)
+        seen = [*observed, *(reading["at"] for reading in fleet.readings)]
+        self.days = (min(seen) // DAY * DAY, max(seen) // DAY * DAY + DAY)
         self.buckets = {
             attempt["attempt_id"]: bucket_of(request)
             if attempt["attempt_id"] == request["delivering_attempt_id"]
@@ -75,13 +96,30 @@ class Ledger:
             cost = step.usd[name]
             gpus = self.replicas.rate(name, step.hour)[1]
             busy_usd = None if cost is None else cost * Fraction(busy, up) if up else cost
+            doubt = float(step.doubt[name] / abs(cost)) if cost else 0.0
             if up and (cost is not None or known.is_sampled):
                 idle = None if cost is None or busy_usd is None else cost - busy_usd
                 gpu_s = gpus * Fraction(up - busy, S)
-                yield _row("idle", idle, gpu_s, 0, pool=known.pool, replica=name, is_there=up > busy, payer=name)
-            yield from self._shared(own, step, busy_usd, gpus * Fraction(busy, S))
+                lost = self._unplaced(step, known.pool)
+                marks = Marks(not known.is_sampled or lost > 0 or doubt > 0, doubt + lost, doubt + lost)
+                row = _row("idle", idle, gpu_s, 0, pool=known.pool, replica=name, is_there=up > busy, payer=name)
+                yield marked(row, marks if known.is_sampled else Marks(True, None, None))
+            yield from self._shared(own, step, busy_usd, gpus * Fraction(busy, S), doubt)
+        told: set[tuple[str, str]] = set()
         for pool, record, amount in step.unseen:
-            yield _row("idle", amount, Fraction(0), 0, pool=pool, record=record)
+            doubtful = sum((step.doubt[name] for name in self.replicas.of_pool(pool, step.hour)), Fraction(0))
+            row = _row("idle", amount, Fraction(0), 0, pool=pool, record=record)
+            first = (pool, record["basis"]) not in told
+            told.add((pool, record["basis"]))
+            error = float(doubtful) if first else 0.0
+            yield row | {"estimated": doubtful > 0, "error_usd": error, "common_error_usd": error}
+
+    def _unplaced(self, step: Step, pool: str | None) -> float:
+        """The part of a pool's idle time that attempts which no record places on a replica may have taken."""
+        spans = (spans_of([a]) for a in self.attempts if a["replica"] is None and a["pool"] == pool and pool)
+        taken = sum(overlap(span, step.span) for ((span),) in spans)
+        idle = sum(length(step.up(name)) - length(step.busy[name]) for name in self.replicas.of_pool(pool, step.hour))
+        return min(1.0, taken / idle) if idle else 0.0
 
     def _runs(self, attempt: Row, step: Step) -> bool:
         """Whether an attempt takes a replica's time in a step; otherwise it is bought by the token."""
@@ -89,15 +127,17 @@ class Ledger:
         is_on = name is not None and (step.usd[name] is not None or step.known[name].by_engine)
         return bool(attempt["engine_seen"] or is_on)
 
-    def _shared(self, own: list[Row], step: Step, usd: Fraction | None, gpu_s: Fraction) -> Iterator[Row]:
+    def _shared(self, own: list[Row], step: Step, usd: Fraction | None, gpu_s: Fraction, doubt: float) -> Iterator[Row]:
         """A replica's busy time among its attempts by work."""
-        shares = shares_of(self.fleet, own, step.span)
         for attempt in own:
-            for bucket, (part, tokens) in shares[attempt["attempt_id"]].items():
-                cost = None if usd is None else usd * part
+            shares = self.efforts.parts(attempt["replica"], step.span[0])[attempt["attempt_id"]]
+            for bucket, part in shares.items():
+                cost = None if usd is None else usd * Fraction(part.share)
                 where = self.buckets[attempt["attempt_id"]] if bucket == "" else bucket
-                cut = _of(attempt, step)
-                yield _row(where, cost, gpu_s * part, tokens, **cut, is_there=bucket == "", payer=attempt["replica"])
+                amounts = (where, cost, gpu_s * Fraction(part.share), Fraction(part.tokens))
+                row = _row(*amounts, **_of(attempt, step), is_there=bucket == "", payer=attempt["replica"])
+                marks = Marks(part.estimated or doubt > 0, part.error + doubt, part.common + doubt)
+                yield marked(row, marks)
 
     def _bought(self, step: Step) -> Iterator[Row]:
         """Attempts that are bought by the token, and what their models are billed."""
@@ -121,24 +161,23 @@ class Ledger:
         paid = [Payment(step.span[0], name, record, usd_in(record, [step.span])) for record in records]
         billed = sum((payment.usd for payment in paid), Fraction(0))
         self.paid += paid
-        shares = shares_of(self.fleet, own, step.span)
-        for attempt in own:
-            whole = self._price(attempt)
-            for bucket, (part, tokens) in shares[attempt["attempt_id"]].items():
-                portion = shares_of(self.fleet, [attempt], step.span)[attempt["attempt_id"]][bucket][0]
-                cost = None if whole is None else whole * portion * part_of(attempt, step.span)
-                cost = billed * part if records else cost
-                where = self.buckets[attempt["attempt_id"]] if bucket == "" else bucket
-                cut, payer = _of(attempt, step), name if records else None
-                yield _row(where, cost, Fraction(0), tokens, **cut, is_there=bucket == "", payer=payer)
+        pieces = [Piece(self.fleet, attempt, step.span) for attempt in own]
+        works = [(piece.reported or Fraction(0)) * piece.share for piece in pieces]
+        for piece, work in zip(pieces, works, strict=True):
+            price = self._price(piece.attempt)
+            cost = None if price is None else price * piece.share
+            cost = billed * (work / sum(works) if sum(works) else Fraction(1, len(works))) if records else cost
+            where, cut, payer = self.buckets[piece.name], _of(piece.attempt, step), name if records else None
+            tokens = sum((piece.tokens(kind) or Fraction(0) for kind in ("input_tokens", "output_tokens")), Fraction(0))
+            yield _row(where, cost, Fraction(0), tokens, **cut, is_there=True, payer=payer)
 
     def _price(self, attempt: Row) -> Fraction | None:
         price = self.fleet.prices.get(attempt["model"])
         given, output = attempt["input_tokens"], attempt["output_tokens"]
-        if price is None or given is None or output is None:
-            return exact(attempt["reported_cost_usd"])
+        if price is None or given is None:
+            return exact(attempt["reported_cost_usd"]) or None
         cached = attempt["cached_input_tokens"] or 0
-        amounts = ((given - cached, "input"), (cached, "cached"), (output, "output"))
+        amounts = ((given - cached, "input"), (cached, "cached"), (output or 0, "output"))
         return sum((tokens * Fraction(price[kind]) for tokens, kind in amounts), Fraction(0))
 
     def _is_for_model(self, record: Row) -> bool:
@@ -210,6 +249,8 @@ def _row(
 ) -> Row:
     """A row with who pays for it: the records that pay for a replica or model, or one record alone."""
     amounts = {"bucket": bucket, "usd": usd, "gpu_s": gpu_s, "tokens": tokens}
+    known = 0.0 if usd is not None else None
+    amounts |= {"estimated": False, "error_usd": known, "common_error_usd": known}
     return {**amounts, "is_there": is_there, "payer": payer, "record": record, **cut}
 
 

@@ -38,30 +38,17 @@ def requests(workspace: Workspace, truth: Truth, found: Comparison) -> None:
         | {name: microseconds(row[name]) for name in ("arrived_at", "ended_at")}
         for row in truth.requests
     }
-    if truth.is_told_everything:
-        costs = waste.request_costs(truth.ledger)
-        for key, row in computed.items():
-            row["cost_usd"] = costs.get(key)
+    costs = waste.request_costs(truth.ledger)
+    for key, row in computed.items():
+        row["cost_usd"] = costs.get(key)
     found.rows("requests", published, computed)
 
 
 def goodput(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation goodput; its cost where nothing is estimated."""
+    """Relation goodput."""
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM goodput"
     published = keyed(rows(workspace, sql), *CUT)
-    # where cost is estimated, so is who bears it in a window without a request
-    sure = truth.goodput.keys() if truth.is_told_everything else truth.windows.keys() | published.keys()
-    found.rows("goodput", published, {key: row for key, row in truth.goodput.items() if key in sure})
-    if truth.is_told_everything:
-        of_waste = rows(workspace, "SELECT *, epoch(window_start)::BIGINT AS window_at FROM waste WHERE error_usd <> 0")
-        unsure = {tuple(row[name] for name in CUT) for row in of_waste}
-        ends = ("wasted_ci_low_ratio", "wasted_ci_high_ratio")
-        costs = {key: _cost(truth, key) for key in truth.goodput}
-        computed = {
-            key: {name: value for name, value in cost.items() if name not in ends or key not in unsure}
-            for key, cost in costs.items()
-        }
-        found.rows("goodput", published, computed)
+    found.rows("goodput", published, {key: row | _cost(truth, key) for key, row in truth.goodput.items()})
 
 
 def _cost(truth: Truth, key: Key) -> Row:
@@ -74,7 +61,7 @@ def _cost(truth: Truth, key: Key) -> Row:
     }
     for name, rate in ends.items():
         units = (row[rate] or 0) * key[1]
-        cost[name] = None if cost["cost_usd"] is None or units <= 0 else cost["cost_usd"] / Fraction(units)
+        cost[name] = None if cost["cost_usd"] is None or units < 1e-9 else cost["cost_usd"] / Fraction(units)
     return cost
 
 
@@ -92,9 +79,7 @@ def quality(workspace: Workspace, truth: Truth, found: Comparison) -> None:
 
 
 def cost_ledger(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation cost_ledger, where nothing is estimated."""
-    if not truth.is_told_everything:
-        return
+    """Relation cost_ledger."""
     sql = "SELECT *, epoch(window_start)::BIGINT AS step_at FROM cost_ledger"
     names = ("step_at", "bucket", "attempt_id", "replica", "workload", "model", "pool", "route")
     computed = [row | {"step_at": row["step_ns"] // S} for row in truth.ledger]
@@ -102,11 +87,10 @@ def cost_ledger(workspace: Workspace, truth: Truth, found: Comparison) -> None:
 
 
 def reconciliation(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation reconciliation, where nothing is estimated."""
-    if truth.is_told_everything:
-        sql = "SELECT *, epoch(day_start)::BIGINT AS day_at FROM reconciliation"
-        published = keyed(rows(workspace, sql), "day_at", "dialect", "basis")
-        found.rows("reconciliation", published, reconcile.reconciliation(truth.account))
+    """Relation reconciliation."""
+    sql = "SELECT *, epoch(day_start)::BIGINT AS day_at FROM reconciliation"
+    published = keyed(rows(workspace, sql), "day_at", "dialect", "basis")
+    found.rows("reconciliation", published, reconcile.reconciliation(truth.account))
 
 
 def unused_cost_lines(workspace: Workspace, truth: Truth, found: Comparison) -> None:
@@ -144,37 +128,30 @@ def _alike(records: list[Row]) -> dict[Any, Row]:
 
 
 def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
-    """Relation waste, where nothing is estimated; intervals where the slice has no stated error either."""
-    if not truth.is_told_everything:
-        return
+    """Relation waste."""
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM waste"
-    published = keyed(rows(workspace, sql), *CUT, "bucket")
-    unsure = {key[:-1] for key, row in published.items() if row["error_usd"] != 0}
-    ends = ("ci_low_usd", "ci_high_usd", "share_ci_low_ratio", "share_ci_high_ratio")
-    computed = {
-        key: {name: value for name, value in row.items() if name not in ends or key[:-1] not in unsure}
-        for key, row in truth.waste.rows().items()
-    }
-    found.rows("waste", published, computed)
+    found.rows("waste", keyed(rows(workspace, sql), *CUT, "bucket"), truth.waste.rows())
 
 
 def added(found: list[Row], names: tuple[str, ...]) -> dict[Any, Row]:
     """Amounts of rows by the values of some columns; usd is None where no row has any."""
     sums: dict[Any, Row] = {}
+    nothing = {"usd": None, "gpu_s": 0, "tokens": 0, "estimated": False, "error_usd": None, "common_error_usd": None}
     for row in found:
-        one = sums.setdefault(tuple(row[name] for name in names), {"usd": None, "gpu_s": 0, "tokens": 0})
+        one = sums.setdefault(tuple(row[name] for name in names), {**nothing})
         one["gpu_s"] += row["gpu_s"] or 0
         one["tokens"] += row["tokens"]
-        if row["usd"] is not None:
-            one["usd"] = (one["usd"] or 0) + row["usd"]
+        one["estimated"] |= row["estimated"]
+        for name in ("usd", "error_usd", "common_error_usd"):
+            if row[name] is not None:
+                one[name] = (one[name] or 0) + row[name]
     return sums
 
 
 def session_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     """Relation sessions."""
     published = keyed(rows(workspace, "SELECT * FROM sessions"), "session_id")
-    costs = waste.request_costs(truth.ledger) if truth.is_told_everything else None
-    computed = sessions.sessions(truth.requests, costs)
+    computed = sessions.sessions(truth.requests, waste.request_costs(truth.ledger))
     for row in published.values():
         row |= {name: epoch_us(row[name]) for name in ("started_at", "ended_at")}
     for row in computed.values():
@@ -199,11 +176,10 @@ def accepted_units(workspace: Workspace, truth: Truth, found: Comparison) -> Non
                 **{f"accepted_per_hour_ci_{end}": row[f"goodput_ci_{end}_rps"] * 3600 for end in ("low", "high")},
                 **{f"goodput_ratio_ci_{end}": row[f"goodput_ratio_ci_{end}"] for end in ("low", "high")},
             }
-            if truth.is_told_everything:
-                cost = _cost(truth, key)
-                prices = (f"cost_per_accepted{end}_usd" for end in ("", "_ci_low", "_ci_high"))
-                names = ("cost_usd", "direct_cost_usd", *prices)
-                computed[start, window_s, workload] |= {name: cost[name] for name in names}
+            cost = _cost(truth, key)
+            prices = (f"cost_per_accepted{end}_usd" for end in ("", "_ci_low", "_ci_high"))
+            names = ("cost_usd", "direct_cost_usd", *prices)
+            computed[start, window_s, workload] |= {name: cost[name] for name in names}
     found.rows("accepted_units", published, computed)
 
 

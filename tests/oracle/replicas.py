@@ -43,7 +43,7 @@ class Replicas:
         pause = int(exact(fleet.settings.get("staleness_s", 300)) * S)  # type: ignore[operator]
         self.samples = Samples(fleet)
         self.seen = {name: self._life(name, pause) for name in self.names}
-        self.busy = {name: union(spans_of(self.attempts.get(name, []))) for name in self.names}
+        self.busy = {name: union(self._served(name)) for name in self.names}
         self.records = [row for row in records if not is_overhead(row) and not names_request(row)]
 
     def _shown(self, name: str) -> dict[int, Known]:
@@ -71,8 +71,23 @@ class Replicas:
         return found
 
     def _signs(self, name: str) -> Iterable[Span]:
-        yield from spans_of(self.attempts.get(name, []))
+        yield from self._served(name)
         yield from ((at, at) for at in self.sampled.get(name, []))
+
+    def _served(self, name: str) -> Iterable[Span]:
+        """When attempts show life: of those that no engine recorded and nobody was answered, outages are none of it."""
+        for attempt in self.attempts.get(name, []):
+            ((begin, end),) = spans_of([attempt])
+            crossed = [
+                outage
+                for outage in self.samples.outages.get(name, [])
+                if begin < outage[1] and end > outage[0] and not attempt["engine_seen"] and attempt["outcome"] != "ok"
+            ]
+            # it waited for the process that was there when it began, or for the one after the outage in which it began
+            cut_begin = max([begin, *(until for since, until in crossed if since < begin)])
+            cut_end = min([end, *(since for since, _ in crossed if since >= begin)])
+            if cut_begin <= cut_end:
+                yield cut_begin, cut_end
 
     @cache  # noqa: B019 - as long as its fleet
     def known(self, hour: int) -> dict[str, Known]:

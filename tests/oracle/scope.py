@@ -6,7 +6,6 @@ from itertools import groupby
 from goodput.plumbing.contracts import contract, contract_names
 
 ALL = "*"
-ESTIMATES = "what nobody reported is assumed; see accuracy.md and the drills of ledgers"
 OTHERS = {
     "alarms alarm_events alarm_power alarm_series deliveries": "make drill-alarms",
     "attempts serving_records": "facts of requests are compared; how records are merged is tested in tests/join",
@@ -23,7 +22,6 @@ COLUMNS = {
     "cost_ledger": {
         "window_s request_key": "follow from the key",
         "input_usd cached_input_usd output_usd": "shares of usd, which is compared",
-        "estimated error_usd common_error_usd": ESTIMATES,
     },
     "cost_records": {
         "cost_id route request_key session_id": "follow from what is compared in cost_ledger",
@@ -46,7 +44,6 @@ COLUMNS = {
     "unused_cost_lines": {
         "source position cost_id dialect basis period_end superseded_by_source superseded_by_line": "about files",
     },
-    "waste": {"unpriced estimated error_usd": ESTIMATES},
 }
 
 
@@ -81,6 +78,7 @@ RELATIONS = {
     "requests",
     "sessions",
     "goodput",
+    "waste",
     "accepted_units",
     "gate_failures",
     "quality",

@@ -29,12 +29,12 @@ def verdict_of(rows: list[Row]) -> str:
     return next(verdict for verdict in IN_ORDER if any(row["verdict"] == verdict for row in rows))
 
 
-def sessions(requests: Iterable[Row], costs: dict[str, Fraction] | None) -> dict[str, Row]:
-    """Rows of relation sessions; without `costs` they have none."""
+def sessions(requests: Iterable[Row], costs: dict[str, Fraction]) -> dict[str, Row]:
+    """Rows of relation sessions."""
     return {name: _session(rows, costs) for name, rows in by_session(requests).items()}
 
 
-def _session(rows: list[Row], costs: dict[str, Fraction] | None) -> Row:
+def _session(rows: list[Row], costs: dict[str, Fraction]) -> Row:
     last, verdict = rows[-1], verdict_of(rows)
     counts = Counter(row["verdict"] for row in rows)
     tokens = [row["output_tokens"] for row in rows if row["output_tokens"] is not None]
@@ -50,9 +50,7 @@ def _session(rows: list[Row], costs: dict[str, Fraction] | None) -> Row:
         **{f"{name}_requests": counts[name] for name in IN_ORDER},
         "output_tokens": sum(tokens) if tokens else None,
     }
-    if costs is not None:
-        usd: Fraction | None = None
-        for row in rows:
-            usd = plus(usd, costs.get(row["request_key"]))
-        found["cost_usd"] = usd
-    return found
+    usd: Fraction | None = None
+    for row in rows:
+        usd = plus(usd, costs.get(row["request_key"]))
+    return found | {"cost_usd": usd}

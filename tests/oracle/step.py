@@ -23,6 +23,7 @@ class Step:
         self.pooled = [(row, pool) for row, pool in pooled if overlap(period(row), span)]
         rated = (name for name in self.known if replicas.rate(name, self.hour)[0] is not None)
         self.usd: dict[str, Fraction | None] = {**dict.fromkeys(self.known), **dict.fromkeys(rated, Fraction(0))}
+        self.doubt = dict.fromkeys(self.known, Fraction(0))  # USD that others may have borne, had they been up unseen
         self.paid: list[tuple[str, Row, Fraction]] = []  # replica, record that pays for it, USD
         self.unseen: list[tuple[str, Row, Fraction]] = []  # pool of which no replica was seen, record, USD
         self._charge()
@@ -46,10 +47,18 @@ class Step:
                 for record, usd in self._price(name, moment):
                     self.usd[name] = (self.usd[name] or Fraction(0)) + usd
                     self.paid += [] if record is None else [(name, record, usd)]
+                    if usd and record is not None and all(record is not row for row, _ in self.own):
+                        self.doubt[name] += abs(usd) * (1 - self._seen_part(self.known[name].pool, moment))
             for pool in {pool for _, pool in self.pooled if not self._there(pool, moment)}:
                 records = [row for row, of in self.pooled if of == pool and overlap(period(row), moment)]
                 for record in best(records):
                     self.unseen.append((pool, record, usd_in(record, [moment])))
+
+    def _seen_part(self, pool: str | None, moment: Span) -> Fraction:
+        """Of the replicas of a pool that may have been up in a moment, those that were seen."""
+        there = self._there(pool, moment)
+        unsampled = [name for name in self.replicas.of_pool(pool, self.hour) if not self.known[name].is_sampled]
+        return Fraction(len(there), len({*there, *unsampled}))
 
     def _there(self, pool: str | None, moment: Span) -> list[str]:
         return [name for name in self.replicas.of_pool(pool, self.hour) if within(self.seen[name], [moment])]

@@ -22,18 +22,6 @@ class Truth:
         self.attempts, self.requests = judged_requests(fleet, self.until_ns)
 
     @cached_property
-    def is_told_everything(self) -> bool:
-        """Whether every attempt on a replica reports its tokens, so that no cost is estimated."""
-        spread = {"recomputed_tokens", "preemptions", "draft_tokens"}
-        if any(name in spread for reading in self.fleet.readings for name, _ in reading["counters"]):
-            return False
-        for attempt in self.attempts:
-            names = ("input_tokens", "cached_input_tokens", "output_tokens")
-            if attempt["replica"] and any(attempt[name] is None for name in names):
-                return False
-        return True
-
-    @cached_property
     def account(self) -> ledger.Ledger:
         """The ledger with who paid for it."""
         return ledger.Ledger(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))

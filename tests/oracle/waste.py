@@ -5,18 +5,18 @@ from fractions import Fraction
 from math import hypot
 from typing import Any
 
-from oracle.divide import divided
+from oracle.divide import divided, shares_of
+from oracle.doubts import FREE, Doubts, Pair
 from oracle.fleet import Fleet, Row
 from oracle.ledger import bucket_of
 from oracle.slices import DIMENSIONS, Key, Slices, window_of
 
 Amount = dict[str, Any]
-FREE = ("idle", "overhead", "unattributed")
 USD = ("usd", "measured_usd", "direct_usd")
 
 
-def loaded(ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, tuple[list[Row], list[Row]]]:
-    """The ledger of each window with its idle time and overhead on those who carry them; requests that ended in it."""
+def loaded(ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, tuple[list[Row], list[Row], list[Row]]]:
+    """The ledger of each window as it is, and with idle time and overhead carried; requests that ended in it."""
     by_window: dict[int, list[Row]] = defaultdict(list)
     for row in ledger:
         by_window[window_of(row["step_ns"], window_s)].append(row)
@@ -24,7 +24,7 @@ def loaded(ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, t
     for request in requests:
         if request["ended_at"] is not None:
             ended[window_of(request["ended_at"], window_s)].append(request)
-    return {start: (_carried(rows, ended[start]), ended[start]) for start, rows in by_window.items()}
+    return {start: (rows, _carried(rows, ended[start]), ended[start]) for start, rows in by_window.items()}
 
 
 def _carried(rows: list[Row], ended: list[Row]) -> list[Row]:
@@ -64,15 +64,18 @@ class Waste:
 
     def __init__(self, fleet: Fleet, ledger: list[Row], requests: list[Row], slices: Slices) -> None:
         self.amounts: dict[Key, dict[str, Amount]] = defaultdict(dict)  # by window and slice, then bucket
+        self.doubts: dict[tuple[Key, str], Pair] = {}
         self.carriers: dict[Key, set[str]] = defaultdict(set)  # workloads that bear GPU time, by window and slice
         for window_s in fleet.settings["windows_s"]:
-            for start, (rows, ended) in loaded(ledger, requests, window_s).items():
-                for row in divided(fleet, rows, ended, window_s):
+            for start, (facts, rows, ended) in loaded(ledger, requests, window_s).items():
+                shares = shares_of(fleet, rows, ended, window_s)
+                for row in divided(rows, shares):
                     for key in slices.keys(row, start, window_s):
                         self._add(key, row)
-        for buckets in self.amounts.values():
-            for amount in buckets.values():
-                _settle(amount)
+                self.doubts |= Doubts(facts, slices, (start, window_s), shares).found
+        for key, buckets in self.amounts.items():
+            for bucket, amount in buckets.items():
+                _settle(amount, self.doubts.get((key, bucket), Pair()))
             _shares(buckets)
 
     def rows(self) -> dict[Key, Amount]:
@@ -99,32 +102,38 @@ class Waste:
         return found | {"wasted_ratio": ratio, **ends}
 
     def _add(self, key: Key, row: Row) -> None:
-        nothing = {**dict.fromkeys(USD), "gpu_s": Fraction(0), "tokens": Fraction(0), "open": {}}
+        nothing = {**dict.fromkeys(USD), "gpu_s": Fraction(0), "tokens": Fraction(0), "open": {}, "estimated": False}
         amount = self.amounts[key].setdefault(row["bucket"], nothing)
         for name in ("gpu_s", "tokens"):
             amount[name] += row[name]
         for name in USD:
             amount[name] = plus(amount[name], row.get(name))
-        if row.get("open"):
+        if "open" in row:
+            amount["estimated"] = True
             sides = amount["open"].setdefault((row["workload"], row["is_bound"]), [Fraction(0), Fraction(0)])
             sides[:] = [one + more for one, more in zip(sides, row["open"], strict=True)]
         if row["gpu_s"] > 0:
             self.carriers[key].add(row["workload"] or "unknown")
 
 
-def _settle(amount: Amount) -> None:
+def _settle(amount: Amount, doubt: Pair) -> None:
     """The interval: what labels leave open adds up within a workload and in quadrature over them; bounds linearly."""
+    amount["estimated"] |= doubt.measured.estimated
+    amount["unpriced"] = doubt.measured.unpriced
+    amount["error_usd"] = doubt.measured.usd
+    sides, error, usd = amount.pop("open"), doubt.divided.usd, amount["usd"]
     below, above = (
-        hypot(*(float(sides[side]) for (_, is_bound), sides in amount["open"].items() if not is_bound))
-        + float(sum(sides[side] for (_, is_bound), sides in amount["open"].items() if is_bound))
+        (
+            hypot(error or 0.0, *(float(of[side]) for (_, is_bound), of in sides.items() if not is_bound)),
+            float(sum(of[side] for (_, is_bound), of in sides.items() if is_bound)),
+        )
         for side in (0, 1)
     )
-    del amount["open"]
-    usd = amount["usd"]
     if usd is not None:
         amount["direct_usd"] = amount["direct_usd"] or Fraction(0)
-    amount["ci_low_usd"] = None if usd is None else float(usd) - below
-    amount["ci_high_usd"] = None if usd is None else float(usd) + above
+    is_known = usd is not None and error is not None
+    amount["ci_low_usd"] = max(float(usd) - sum(below), min(float(usd), 0.0)) if is_known else None
+    amount["ci_high_usd"] = float(usd) + sum(above) if is_known else None
 
 
 def _shares(buckets: dict[str, Amount]) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from goodput.cli.cells import apart, plain, shown
 from goodput.cli.database import Config, LakeRoot, Row, published
-from goodput.cli.gates import Gate, Result, gates, headline
+from goodput.cli.gates import GateResult, Result, gates, headline
 from goodput.cli.provenance import Fact, facts
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.request_record import RequestRecord, place, read_request_record
@@ -100,7 +100,7 @@ _RECORD_COLUMNS = ("layer", "dialect", "record", "place")
 _FACT_COLUMNS = ("fact", "value", "from", "place", "in other layers")
 
 
-def _print_request(request_record: RequestRecord, found: list[Gate], out: Console) -> None:
+def _print_request(request_record: RequestRecord, found: list[GateResult], out: Console) -> None:
     request = request_record.request
     style = "bold green" if request["verdict"] == "accepted" else "bold red"
     out.print(Text(headline(request_record, found), style=style))
@@ -133,7 +133,7 @@ def _section(
     out.print(table(names, lines, out.width, fold_at=fold_at))
 
 
-def _gate(gate: Gate) -> tuple[object, ...]:
+def _gate(gate: GateResult) -> tuple[object, ...]:
     measured, bound = shown(gate.measured), shown(gate.bound)
     if isinstance(gate.measured, float):
         if gate.bound is not None and gate.measured != gate.bound:

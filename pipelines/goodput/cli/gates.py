@@ -33,7 +33,7 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True)
-class Gate:
+class GateResult:
     """One gate of a request: measured value and bound (seconds, or retries), and whether it decided."""
 
     gate: str
@@ -43,7 +43,7 @@ class Gate:
     decided: bool
 
 
-def gates(record: RequestRecord) -> list[Gate]:
+def gates(record: RequestRecord) -> list[GateResult]:
     """The gates that exist for the request, in the order in which verdicts are decided."""
     found = [
         (gate, _measured(record, gate), record.bounds.get(gate), _result(record, gate))
@@ -51,10 +51,10 @@ def gates(record: RequestRecord) -> list[Gate]:
         if gate == "success" or gate in record.bounds or record.request[f"pass_{gate}"] is not None
     ]
     deciding = _deciding(record.request["verdict"], {gate: result for gate, _, _, result in found})
-    return [Gate(*reading, decided=reading[0] == deciding) for reading in found]
+    return [GateResult(*reading, decided=reading[0] == deciding) for reading in found]
 
 
-def headline(record: RequestRecord, found: list[Gate]) -> str:
+def headline(record: RequestRecord, found: list[GateResult]) -> str:
     """The verdict and its reason in one sentence."""
     verdict: str = record.request["verdict"]
     return f"{verdict}: {_REASONS[verdict](record, found)}"
@@ -100,7 +100,7 @@ def _deciding(verdict: str, results: dict[str, Result]) -> str | None:
     return next((gate for gate in among if results.get(gate) is wanted), None)
 
 
-def _failure(record: RequestRecord, _: list[Gate]) -> str:
+def _failure(record: RequestRecord, _: list[GateResult]) -> str:
     request = record.request
     delivering = [a for a in record.attempts if a["attempt_id"] == request["delivering_attempt_id"]]
     if any(attempt["ended_at"] is None for attempt in delivering):
@@ -111,17 +111,17 @@ def _failure(record: RequestRecord, _: list[Gate]) -> str:
     return f"the last attempt ended in {request['outcome']}" + (f" ({plain(', '.join(cause))})" if cause else "")
 
 
-def _over_budget(record: RequestRecord, _: list[Gate]) -> str:
+def _over_budget(record: RequestRecord, _: list[GateResult]) -> str:
     retries, budget = record.request["retry_count"], record.bounds.get("retries")
     made = f"{retries} retr{'y' if retries == 1 else 'ies'}"
     return f"{made}, more than the budget allows" if budget is None else f"{made}, and the budget is {budget:g}"
 
 
-def _too_slow(_: RequestRecord, found: list[Gate]) -> str:
+def _too_slow(_: RequestRecord, found: list[GateResult]) -> str:
     return "; ".join(_excesses(found))
 
 
-def _excesses(found: list[Gate]) -> Iterator[str]:
+def _excesses(found: list[GateResult]) -> Iterator[str]:
     for gate in found:
         if gate.gate in LATENCIES and gate.result is Result.failed and isinstance(gate.measured, float):
             if gate.bound is None:
@@ -131,7 +131,7 @@ def _excesses(found: list[Gate]) -> Iterator[str]:
                 yield f"{gate.gate} {measured} s is over its bound of {bound} s"
 
 
-def _rejected(record: RequestRecord, _: list[Gate]) -> str:
+def _rejected(record: RequestRecord, _: list[GateResult]) -> str:
     return "; ".join(_rejections(record)) or "an evaluator failed it"
 
 
@@ -143,13 +143,13 @@ def _rejections(record: RequestRecord) -> Iterator[str]:
             yield plain(f"{label['evaluator']} failed it" + (f" ({', '.join(judged)})" if judged else ""))
 
 
-def _unmeasured(_: RequestRecord, found: list[Gate]) -> str:
+def _unmeasured(_: RequestRecord, found: list[GateResult]) -> str:
     missing = [gate.gate for gate in found if gate.result is Result.not_measured]
     reason = f"no source measured {', '.join(missing)}, for which a bound is set"
     return f"{reason}; {_BETWEEN_TOKENS}" if {"itl_p95", "jitter"} & set(missing) else reason
 
 
-_REASONS: dict[str, Callable[[RequestRecord, list[Gate]], str]] = {
+_REASONS: dict[str, Callable[[RequestRecord, list[GateResult]], str]] = {
     "failed": _failure,
     "ungated": lambda *_: "no workload of the settings selects it, so no gate judged the answer",
     "over_budget": _over_budget,

@@ -59,7 +59,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Observed:
+class OtherValue:
     """The value of a fact in one record, and where that record is."""
 
     layer: str
@@ -76,7 +76,7 @@ class Fact:
     layer: str | None
     place: str | None
     rule: str | None
-    others: tuple[Observed, ...]
+    others: tuple[OtherValue, ...]
 
 
 def facts(attempt: Row, records: Iterable[Row]) -> Iterator[Fact]:
@@ -102,7 +102,7 @@ def _fact(name: str, attempt: Row, ranked: list[Row]) -> Iterator[Fact]:
         return
     # Attempts are merged by this authority, so the first record that states the value is its origin.
     origin = next((record for record in stating if record[name] == value), None)
-    others = tuple(Observed(r["layer"], _readable(name, r[name]), place(r)) for r in stating if r is not origin)
+    others = tuple(OtherValue(r["layer"], _readable(name, r[name]), place(r)) for r in stating if r is not origin)
     fact = f"{name.removesuffix('_ns')}_at" if name.endswith("_ns") else name
     if origin:
         yield Fact(fact, _readable(name, value), origin["layer"], place(origin), None, others)

@@ -185,6 +185,6 @@ def _found(fields: tuple[MappedField, ...], otherwise: Mapping[str, pl.Expr]) ->
 def _outcome(rule: OutcomeRule | None, text: Callable[[str], pl.Expr]) -> pl.Expr:
     if rule is None:
         return pl.lit(None, pl.String)
-    told = pl.coalesce(text(attribute) for attribute in rule.attribute)
-    found = [pl.when(told.str.contains(any_of(g))).then(pl.lit(name)) for name, g in rule.globs.items() if g]
+    stated = pl.coalesce(text(attribute) for attribute in rule.attribute)
+    found = [pl.when(stated.str.contains(any_of(g))).then(pl.lit(name)) for name, g in rule.globs.items() if g]
     return pl.coalesce(*found, pl.lit(None, pl.String))

@@ -31,10 +31,10 @@ class Field:
 
     def value(self) -> pl.Expr:
         """The column's value; an empty text says nothing."""
-        said = [pl.col(name) for name in self.emitted]
+        emitted = [pl.col(name) for name in self.emitted]
         if self.type == "string":
-            said = [pl.when(one != "").then(one) for one in said]
-        return pl.coalesce(said).alias(self.canonical)
+            emitted = [pl.when(one != "").then(one) for one in emitted]
+        return pl.coalesce(emitted).alias(self.canonical)
 
 
 def texts(*names: str) -> tuple[Wanted, ...]:
@@ -55,16 +55,16 @@ def below(root: str, finish: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable
 
 
 @dataclass(frozen=True)
-class Left:
-    """Rows of a dialect that are left out by rule and counted under its name: health checks, warm-up."""
+class Ignore:
+    """Rows of a dialect that are ignored by rule and counted under its name: health checks, warm-up."""
 
     rule: str
     holds: pl.Expr
 
 
 @dataclass(frozen=True)
-class Refused:
-    """Rows of a dialect that no contract could take, refused under its name with what to do about it."""
+class Reject:
+    """Rows of a dialect that no contract could take, quarantined under its name with what to do about it."""
 
     rule: str
     holds: pl.Expr
@@ -88,8 +88,8 @@ class Dialect:
     finish: Callable[[pl.DataFrame], pl.DataFrame]
     also_wanted: tuple[Wanted, ...] = ()  # names that `finish` looks at
     signature: tuple[Wanted, ...] = ()  # names that `matches` looks at
-    left_out: tuple[Left, ...] = ()
-    refused: tuple[Refused, ...] = ()  # of JSON objects
+    ignored: tuple[Ignore, ...] = ()
+    rejected: tuple[Reject, ...] = ()  # of JSON objects
     # Of JSON objects: path of the array inside an object whose elements are the rows; one that ends in ".*" is of the
     # members of a map, whose names stand in `key`, and an object is such a map where its signature is found in it.
     rows: str | None = None
@@ -107,15 +107,15 @@ class Dialect:
         mapped = tuple(wanted for field in self.fields for wanted in field.wanted)
         return mapped + self.also_wanted + self.signature
 
-    def leave_out(
-        self, rows: pl.DataFrame, ignore: Callable[[str, int], None], also: tuple[Left, ...] = ()
+    def kept(
+        self, rows: pl.DataFrame, ignore: Callable[[str, int], None], also: tuple[Ignore, ...] = ()
     ) -> pl.DataFrame:
-        """The rows that no rule, of the dialect or `also`, leaves out; `ignore` hears how many each took, in turn."""
-        for left in (*self.left_out, *also):
+        """The rows that no rule, of the dialect or `also`, ignores; `ignore` gets the count of each, in turn."""
+        for rule in (*self.ignored, *also):
             # Beside a column, so that a rule that is constant has a value for each row as well.
-            holds = rows.select(pl.first().alias("row"), left.holds.fill_null(value=False).alias("holds"))["holds"]
+            holds = rows.select(pl.first().alias("row"), rule.holds.fill_null(value=False).alias("holds"))["holds"]
             count = int(holds.sum())
             if count:  # else every column would be copied for nothing
                 rows = rows.filter(~holds)
-            ignore(left.rule, count)
+            ignore(rule.rule, count)
         return rows

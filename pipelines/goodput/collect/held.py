@@ -22,7 +22,7 @@ def settled_ns(modified_ns: int, now_ns: int) -> int:
 
 
 class Stamp(NamedTuple):
-    """Which file it is and when it last changed, as the file system tells."""
+    """Which file it is and when it last changed, as the file system reports."""
 
     device: int
     inode: int

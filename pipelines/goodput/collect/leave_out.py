@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from goodput.collect.dialect import Left
+from goodput.collect.dialect import Ignore
 from goodput.settings.model import LeaveOut
 
 
-def configured(rules: Mapping[str, LeaveOut], text: Callable[[str], pl.Expr]) -> tuple[Left, ...]:
+def configured(rules: Mapping[str, LeaveOut], text: Callable[[str], pl.Expr]) -> tuple[Ignore, ...]:
     """One rule `left_out:NAME` per name; it holds where each of its attributes matches. `text` gives an attribute."""
     return tuple(
-        Left(
+        Ignore(
             f"left_out:{name}",
             pl.all_horizontal(text(key).str.contains(any_of(globs)) for key, globs in rule.attributes.items()),
         )

@@ -12,7 +12,7 @@ import polars as pl
 
 from goodput.collect.held import Held, Readable
 
-UNCLAIMED = "unclaimed"  # reader of a file that no source in the settings claims: its content tells
+UNCLAIMED = "unclaimed"  # reader of a file that no source in the settings claims: its content decides
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.collect.declared import resource_keys, span_dialects
-from goodput.collect.dialect import Dialect, Left
+from goodput.collect.dialect import Dialect, Ignore
 from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY
 from goodput.collect.kept import attributes_json
 from goodput.collect.leave_out import configured
@@ -29,7 +29,7 @@ from goodput.settings.model import Attributes, Settings
 OF_THE_PROCESS = (
     "replica",
     "pool",
-)  # said of an engine by its resource; a caller's resource says it of the caller
+)  # stated of an engine by its resource; a caller's resource states it of the caller
 _RESOURCE = "resource."  # in front of a name in the settings: of the resource, whatever the span says
 _ANYWHERE = ("request_key", "tenant", "session_id", "route")
 
@@ -117,7 +117,7 @@ class OtlpReading:
                 show(name, some)
         for dialect, mine in shares:
             readable = _readable(received, mine, dialect.table)
-            readable = dialect.leave_out(readable, received.ignore, self._left_out(readable))
+            readable = dialect.kept(readable, received.ignore, self._ignored(readable))
             if readable.height:
                 self._add(received, dialect, readable)
         if dialects is not self._span_dialects:
@@ -129,23 +129,23 @@ class OtlpReading:
         if rest.height or tries:
             received.tables["span_links"] = _links(pl.concat([others, *tries]))
 
-    def _left_out(self, rows: pl.DataFrame) -> tuple[Left, ...]:
+    def _ignored(self, rows: pl.DataFrame) -> tuple[Ignore, ...]:
         return configured(self._leave_out, lambda name: _first_text([name, f"{_RESOURCE}{name}"], rows))
 
     def _add(self, received: Received, dialect: Dialect, rows: pl.DataFrame) -> None:
-        said: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}
+        columns: dict[str, pl.Expr] = {field.canonical: field.value() for field in dialect.fields}
         if dialect.table == "serving_records":
             for canonical, value in _configured(self._attributes, rows, of_the_process=dialect.from_engine).items():
-                said[canonical] = pl.coalesce(value, said[canonical]) if canonical in said else value
-            if dialect.from_engine and "model" in said:
-                said["model"] = pl.coalesce(said["model"], _first_text(list(self._attributes.model), rows))
+                columns[canonical] = pl.coalesce(value, columns[canonical]) if canonical in columns else value
+            if dialect.from_engine and "model" in columns:
+                columns["model"] = pl.coalesce(columns["model"], _first_text(list(self._attributes.model), rows))
             if "start_ns" in rows.columns:  # of a log record its dialect says what it is and when it began
-                said["instrumentation"] = pl.col("scope_name")
-                said["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
-                said["started_ns"] = pl.col("start_ns")
-            said["attributes"] = _kept_attributes(self._kept, rows)
+                columns["instrumentation"] = pl.col("scope_name")
+                columns["record_id"] = pl.concat_str("trace_id", "span_id", separator=":")
+                columns["started_ns"] = pl.col("start_ns")
+            columns["attributes"] = _kept_attributes(self._kept, rows)
         # All at once: an attribute may be called as a canonical column is.
-        received.add(dialect.table, dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **said)))
+        received.add(dialect.table, dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **columns)))
 
 
 def _frame(rows: pa.Table) -> pl.DataFrame:

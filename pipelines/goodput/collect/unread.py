@@ -22,7 +22,7 @@ OPERATIONS = (
 CALLS = r"(?i)^(chat|text_completion|completion|generate_content|generation|llm)$|\.do(Generate|Stream)$"
 ROUTES = ("url.path", "http.route", "http.target", "http.path", "url.full", "http.url", "uri")
 _METHODS = ("http.request.method", "http.method", "method")
-_TOLD = frozenset((*ROUTES, *_METHODS, *OPERATIONS))
+_SHOWING = frozenset((*ROUTES, *_METHODS, *OPERATIONS))
 _PLACE = ("trace_id", "span_id", "parent_span_id")
 _NAMES_OF_A_FILE = 20
 NAME_CHARACTERS = 60
@@ -37,7 +37,7 @@ class UnreadCalls:
     def count(self, received: Received, rest: pl.DataFrame, read: Iterable[pl.DataFrame]) -> None:
         """Count the spans of `rest`, which no dialect reads; `read` are those of the same block that some does.
 
-        What `marks_try` says to be counted as a try is told by that.
+        What `marks_try` says to be counted as a try is recognised by that.
         """
         looks = looks_like_call(rest)
         if not looks.any():
@@ -54,9 +54,9 @@ class UnreadCalls:
 
 
 def looks_like_call(rows: pl.DataFrame) -> pl.Series:
-    """Whether each span has facts of a call to a model, or asks for one by HTTP, and is not said to be another."""
-    telling = (name for name in rows.columns if name in _TOLD or _is_fact(name))
-    there = [name for name in telling if rows[name].null_count() < rows.height]
+    """Whether each span has facts of a call to a model, or asks for one by HTTP, and does not state another."""
+    showing = (name for name in rows.columns if name in _SHOWING or _is_fact(name))
+    there = [name for name in showing if rows[name].null_count() < rows.height]
     facts = [pl.col(name).is_not_null() for name in there if _is_fact(name)]
     if not facts and not any(name in ROUTES for name in there):
         return pl.repeat(value=False, n=rows.height, eager=True)

@@ -22,13 +22,13 @@ from goodput.plumbing.hours import hour_label
 from goodput.plumbing.lake import Lake, delete, write_each
 from goodput.plumbing.source_ledger import SourceEntry
 
-_ROWS_AT_ONCE = 100_000  # held to their contract together: each time has a price of its own
+_ROWS_AT_ONCE = 100_000  # checked against their contract together: each check has a fixed cost
 _MOST_ROWS = 300_000  # in memory
 _UNCOUNTED = ("span_links",)  # by-products of rows that are counted as ignored
 _Written = tuple[str, str, pl.DataFrame]  # table, partition, rows
 
 
-class Batch:
+class IngestBatch:
     """Sources read one after another: `begin`, `take` each block, then `end` or `refuse`; at last `write`.
 
     `parts` are those written so far, by table.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from goodput.conform.batch import Batch
+from goodput.conform.batch import IngestBatch
 from goodput.conform.journal import PartChange, close_journal, write_journal
 from goodput.conform.part_changes import merged, without_sources
 from goodput.plumbing import source_ledger
@@ -26,7 +26,7 @@ class _Before(NamedTuple):
 
 
 def commit(
-    lake: Lake, batch: Batch, superseded_by: Mapping[str, set[str]], quarantined_ratio: float = 1.0
+    lake: Lake, batch: IngestBatch, superseded_by: Mapping[str, set[str]], quarantined_ratio: float = 1.0
 ) -> list[Path]:
     """Make the batch part of the lake in place of what its sources supersede; paths of the parts that this replaced.
 
@@ -60,7 +60,7 @@ def _before(lake: Lake, superseded_by: Mapping[str, set[str]]) -> dict[str, list
     return {new: [known[old] for old in sorted(olds) if old in known] for new, olds in superseded_by.items()}
 
 
-def _refuse_worse(batch: Batch, before: Mapping[str, list[_Before]], quarantined_ratio: float) -> None:
+def _refuse_worse(batch: IngestBatch, before: Mapping[str, list[_Before]], quarantined_ratio: float) -> None:
     for entry in batch.entries:
         quarantined, good = entry.rows_quarantined, entry.rows_read - entry.rows_quarantined
         is_worse = any(good < old.rows_read - old.rows_quarantined for old in before.get(entry.source_id, ()))

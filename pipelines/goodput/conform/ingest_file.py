@@ -8,14 +8,14 @@ from goodput.collect.held import hold
 from goodput.collect.landing import FileIdentity, is_still
 from goodput.collect.read import open_file
 from goodput.collect.received import LandedFile
-from goodput.conform.batch import Batch
+from goodput.conform.batch import IngestBatch
 from goodput.errors import SourceRefused
 from goodput.plumbing.source_ledger import SourceEntry
 from goodput.settings.model import Settings
 
 
 def ingest_file(
-    batch: Batch,
+    batch: IngestBatch,
     file: LandedFile,
     identity: FileIdentity,
     settings: Settings,
@@ -55,7 +55,7 @@ def ingest_file(
     return False
 
 
-def _take(batch: Batch, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None) -> None:
+def _take(batch: IngestBatch, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None) -> None:
     reader = file.reader
     try:
         opened, reading = open_file(file, settings, on_bytes)

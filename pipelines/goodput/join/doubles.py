@@ -76,7 +76,7 @@ def _ids(records: pl.DataFrame) -> set[str]:
 
 
 def _near(fewer: pl.DataFrame, more: pl.DataFrame) -> set[str]:
-    """Records for which another begins and ends at the same time, and tells the same where both tell it."""
+    """Records for which another begins and ends at the same time, and states the same where both state it."""
     left = fewer.select(_COLUMNS).drop_nulls(["started_ns", "ended_ns"]).sort("started_ns")
     right = more.select(_COLUMNS).drop_nulls(["started_ns", "ended_ns"]).sort("started_ns")
     pairs = left.join_asof(

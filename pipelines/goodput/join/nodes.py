@@ -27,7 +27,7 @@ def _labels_and_horizon(context: Context, hour: str) -> object:
 
 
 def _of_samples(_context: Context) -> Mapping[str, Lookaround]:
-    # no reading tells of more than staleness_s, which is at most an hour
+    # no reading covers more than staleness_s, which is at most an hour
     return {"sample_records": Lookaround(1, 1, calls=(0, 0)), "replica_names": Lookaround(2, 2)}
 
 

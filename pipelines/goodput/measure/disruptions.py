@@ -57,7 +57,7 @@ def _base_partitions(context: Context, from_s: float, until_s: float) -> list[st
     first, last = (_moment(at_s).strftime("%Y-%m-%d") for at_s in (from_s, until_s))
     hourly = min(context.settings.windows_s) <= 3600
     found = context.lake.catalog["goodput"].parts
-    return [cell for cell in found if first <= day_of(cell) <= last and is_hour(cell) is hourly]
+    return [partition for partition in found if first <= day_of(partition) <= last and is_hour(partition) is hourly]
 
 
 def event_days(context: Context) -> Collection[str]:

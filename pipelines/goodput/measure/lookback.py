@@ -22,7 +22,7 @@ def measured_days(context: Context, most: int = DAYS) -> list[str]:
     """The last days with measured windows, newest first."""
     last = day_of(hour_label(observed_hour(context))) if context.observed_ns[1] else _NEVER
     windows = context.lake.catalog["goodput"].parts.items()
-    found = {day_of(cell) for cell, parts in windows if any(part.rows for part in parts)}
+    found = {day_of(partition) for partition, parts in windows if any(part.rows for part in parts)}
     return sorted((day for day in found if day <= last), reverse=True)[:most]
 
 
@@ -31,8 +31,10 @@ def longest_windows(days: int) -> Span:
 
     def span(context: Context, _partition: str) -> Collection[str]:
         is_hourly, wanted = max(context.settings.windows_s) <= HOUR_S, measured_days(context, days)
-        cells = context.lake.catalog["goodput"].parts
-        return [cell for cell in cells if is_hour(cell) is is_hourly and day_of(cell) in wanted]
+        partitions = context.lake.catalog["goodput"].parts
+        return [
+            partition for partition in partitions if is_hour(partition) is is_hourly and day_of(partition) in wanted
+        ]
 
     return span
 

@@ -56,7 +56,7 @@ class Claimed:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SendingOutcome:
     """How an attempt ended; of a failed one, when the next is due, or that there is none."""
 
     state: str  # delivered, pending or dead
@@ -78,7 +78,7 @@ def claim(outbox: Outbox, channel: str, lease_s: float) -> Claimed | None:
     return Claimed(**dict(row))
 
 
-def settle(outbox: Outbox, claimed: Claimed, outcome: Outcome, latency_ns: int) -> None:
+def settle(outbox: Outbox, claimed: Claimed, outcome: SendingOutcome, latency_ns: int) -> None:
     """Note how an attempt ended. Raises OutboxUnusable."""
     now = outbox.now_ns()
     ended = {

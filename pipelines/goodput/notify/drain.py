@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from goodput.notify.claims import Claimed, Outcome, claim, settle
+from goodput.notify.claims import Claimed, SendingOutcome, claim, settle
 from goodput.notify.outbox import Clock, Outbox, outbox_file
 from goodput.notify.retry import NS, RetryLimits, backoff_s, retry_after_s
 from goodput.notify.senders import Sender, Sent, rests
@@ -68,12 +68,12 @@ class Drainer:
         return done
 
 
-def _outcome(sender: Sender, claimed: Claimed, sent: Sent, now_ns: int) -> Outcome:
+def _outcome(sender: Sender, claimed: Claimed, sent: Sent, now_ns: int) -> SendingOutcome:
     if sent.delivered:
-        return Outcome("delivered", sent.http_status)
+        return SendingOutcome("delivered", sent.http_status)
     patience = RetryLimits(sender.channel.max_attempts, sender.channel.max_age_s)
     if sent.final or patience.is_spent(claimed.attempts, (now_ns - claimed.enqueued_ns) / NS):
-        return Outcome("dead", sent.http_status, sent.error)
+        return SendingOutcome("dead", sent.http_status, sent.error)
     asked_s = retry_after_s(sent.retry_after, datetime.fromtimestamp(now_ns / NS, UTC))
     wait_s = backoff_s(claimed.attempts, claimed.severity, asked_s, random.SystemRandom())
-    return Outcome("pending", sent.http_status, sent.error, wait_s, asked_s or 0.0 if rests(sent) else 0.0)
+    return SendingOutcome("pending", sent.http_status, sent.error, wait_s, asked_s or 0.0 if rests(sent) else 0.0)

@@ -1,4 +1,4 @@
-"""What operators said of alarms, in one file of the lake: silences, which expire, and shifts accepted as normal.
+"""What operators did about alarms, in one file of the lake: silences, which expire, and shifts accepted as normal.
 
 Rows of that file and their reading and writing belong here; what they do to an alarm is monitor's work.
 """
@@ -18,9 +18,9 @@ _TIMES = ("said_at", "begins", "ends")
 
 @dataclass(frozen=True)
 class Action:
-    """One thing said: `silence` holds what matches from `begins` to `ends`; `accept` makes normal since `begins`.
+    """One action: `silence` suppresses what matches from `begins` to `ends`; `accept` makes normal since `begins`.
 
-    `match` holds a glob for each of MATCHED that is named; `said_at` is when it was said.
+    `match` holds a glob for each of MATCHED that is named; `said_at` is when it was recorded.
     """
 
     action_id: str
@@ -37,7 +37,7 @@ class Action:
 
 
 def of_kind(actions: Iterable[Action], kind: str) -> list[Action]:
-    """The actions of one kind, each once, in the order in which they were said."""
+    """The actions of one kind, each once, in the order in which they were recorded."""
     once = {action.action_id: action for action in actions if action.kind == kind}
     return sorted(once.values(), key=lambda action: (action.said_at, action.action_id))
 
@@ -48,7 +48,7 @@ def actions_file(lake_root: Path) -> Path:
 
 
 def read_actions(lake_root: Path) -> list[Action]:
-    """Everything that was said; an unfinished last line was never said. Raises LakeUnreadable."""
+    """Everything that was recorded; an unfinished last line never was. Raises LakeUnreadable."""
     path = actions_file(lake_root)
     try:
         lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
@@ -59,7 +59,7 @@ def read_actions(lake_root: Path) -> list[Action]:
 
 def add_action(lake_root: Path, action: Action) -> None:
     """Add one line; it is there once this returns. Raises LakeUnwritable."""
-    row = {**vars(action), **{name: _told(getattr(action, name)) for name in _TIMES}}
+    row = {**vars(action), **{name: _iso(getattr(action, name)) for name in _TIMES}}
     path = actions_file(lake_root)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,5 +74,5 @@ def _action(row: dict[str, object]) -> Action:
     return Action(**{**row, **times})  # type: ignore[arg-type]  # the columns of the file are those of an action
 
 
-def _told(at: datetime | None) -> str | None:
+def _iso(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()

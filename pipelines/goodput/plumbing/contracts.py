@@ -48,8 +48,8 @@ class Column:
     @property
     def unit(self) -> str | None:
         """Unit by the suffix of the name (`usd` is all suffix), UTC of a time, None for a count or a word."""
-        told = next((unit for suffix, unit in UNITS.items() if f"_{self.name}".endswith(suffix)), None)
-        return told or ("UTC" if self.duckdb_type == "TIMESTAMPTZ" else None)
+        by_suffix = next((unit for suffix, unit in UNITS.items() if f"_{self.name}".endswith(suffix)), None)
+        return by_suffix or ("UTC" if self.duckdb_type == "TIMESTAMPTZ" else None)
 
 
 @dataclass(frozen=True)

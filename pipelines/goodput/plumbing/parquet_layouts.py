@@ -1,4 +1,4 @@
-"""Parquet files told apart by their footers: which have the same columns and types, and which cannot be read."""
+"""Parquet files grouped by their footers: which have the same columns and types, and which cannot be read."""
 
 from collections.abc import Sequence
 

@@ -5,6 +5,7 @@ blocks itself and what depends on it, and nothing else.
 """
 
 import traceback
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -19,8 +20,6 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
 from goodput.plumbing.hours import day_of, epoch_hour, is_hour
 from goodput.plumbing.node import Batch, Context, Node, Parts, hours_in, partitions_of
-
-_MOST_OF_A_DAY = 12  # hours
 
 
 @dataclass
@@ -111,7 +110,7 @@ def execute(
     asked = {p: inputs for p, inputs in due(node, context, obeyed=obeyed, force=force).items() if _is_asked(p, among)}
     ready = _without_blocked(node, context, asked, blocked, outcome)
     _remove_uncalled(node, context, outcome)
-    groups = list(_together(node, ready))
+    groups = list(_together(node, ready, partitions_of(node, context) if ready else ()))
     for partitions in context.progress.track(groups, node.name, len(groups)):
         batch = Batch(context, node, {partition: ready[partition] for partition in partitions})
         _make(batch, outcome, blocked)
@@ -180,10 +179,10 @@ def _remove_uncalled(node: Node, context: Context, outcome: Outcome) -> None:
             outcome.replaced += table.replace(dict.fromkeys(gone, ()))
 
 
-def _together(node: Node, partitions: Iterable[str]) -> Iterator[list[str]]:
-    """Partitions that are computed together: those that lie within `together_h` hours."""
+def _together(node: Node, partitions: Iterable[str], there: Collection[str]) -> Iterator[list[str]]:
+    """Partitions that are computed together: those that lie within `together_h` hours. `there` are all of the node."""
     if node.partition == "windows":
-        yield from _windows_together(partitions)
+        yield from _windows_together(partitions, there)
         return
     batch: list[str] = []
     for partition in sorted(partitions):
@@ -195,13 +194,14 @@ def _together(node: Node, partitions: Iterable[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _windows_together(partitions: Iterable[str]) -> Iterator[list[str]]:
-    """Hours of a day, and the day: with most hours due, reading it once outweighs measuring hours that are not due."""
-    for _, group in groupby(sorted(partitions), key=day_of):
+def _windows_together(partitions: Iterable[str], there: Collection[str]) -> Iterator[list[str]]:
+    """Hours of a day, and the day: with half of its hours due, reading it once outweighs measuring the rest in vain."""
+    hours_of = Counter(day_of(partition) for partition in there if is_hour(partition))
+    for day, group in groupby(sorted(partitions), key=day_of):
         cells = list(group)
         hours = [cell for cell in cells if is_hour(cell)]
         days = [cell for cell in cells if "T" not in cell]
-        yield from [cells] if len(hours) >= _MOST_OF_A_DAY else [batch for batch in (hours, days) if batch]
+        yield from [cells] if 2 * len(hours) >= hours_of[day] else [batch for batch in (hours, days) if batch]
 
 
 def _starts(partition: str) -> int:

@@ -25,7 +25,7 @@ def held_in_database(lake: Lake) -> Held | None:
 
 
 def held_in_deliveries(lake: Lake) -> Held | None:
-    """What became of the alarms that channels were to be told; None before the first run."""
+    """What became of the alarms that were to be sent to channels; None before the first run."""
     path = deliveries_file(lake)
     if not path.exists():
         return None

@@ -1,4 +1,4 @@
-"""What every asset works on: settings, lake and who is told of progress. The one resource of the definitions."""
+"""What every asset works on: settings, lake and what receives progress. The one resource of the definitions."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 
 class Progress(Protocol):
-    """Told how far long work has come."""
+    """Receives how far long work has come."""
 
     def track(self, items: Iterable[Item], description: str, total: int) -> Iterator[Item]:
         """Pass the items on, showing how many of `total` are done."""

@@ -34,7 +34,7 @@ priced AS (
         w.*, t.tiered,
         w.share * (
             t.input_token_usd
-                * greatest(input_tokens - coalesce(cached_input_tokens, 0) - coalesce(cache_write_tokens, 0), 0)
+                * at_least(input_tokens - coalesce(cached_input_tokens, 0) - coalesce(cache_write_tokens, 0), 0)
             + coalesce(t.cache_write_token_usd, t.input_token_usd) * coalesce(cache_write_tokens, 0)
         ) AS listed_input_usd,
         w.share * coalesce(t.cached_input_token_usd, t.input_token_usd) * coalesce(cached_input_tokens, 0)

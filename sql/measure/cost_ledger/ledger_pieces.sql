@@ -27,7 +27,7 @@ judged AS (
             ELSE verdict
         END AS bucket,
         prefill_weight, cached_weight, draft_weight,
-        prefill_weight * greatest(input_tokens - cached_input_tokens, 0) + cached_weight * cached_input_tokens AS prompt_work,
+        prefill_weight * at_least(input_tokens - cached_input_tokens, 0) + cached_weight * cached_input_tokens AS prompt_work,
         decode_weight * CASE WHEN outcome = 'ok' THEN coalesce(output_tokens, 0) ELSE output_tokens END AS decode_work,
         CASE WHEN first_token_ns BETWEEN started_ns AND ended_ns THEN (ended_ns - first_token_ns) / 1e9 END AS decode_s,
         (coalesce(first_token_ns, ended_ns) - started_ns) / 1e9 AS wait_s,

@@ -2,14 +2,18 @@
 -- grain: window_start, window_s, workload, model, evaluator, label
 -- reads: judged_clusters, judged_strata, workload_rules
 -- Rows without an evaluator are of the gate, those without a label of all labels of their evaluator.
-WITH counted AS (
+WITH needed AS (
+    -- of all labels every answer, also those of a stratum in which none was judged
+    SELECT * REPLACE (CASE WHEN label IS NULL THEN answered ELSE coalesce(need, 0) END AS need) FROM judged_strata
+),
+counted AS (
     SELECT
-        s.* REPLACE (CASE WHEN s.label IS NULL THEN s.answered ELSE coalesce(s.need, 0) END AS need),
+        s.*,
         w.sampling,
         sum(need) OVER of_row AS all_need,
         sum(judged) OVER of_row AS all_judged,
         sum(passed) OVER of_row AS all_passed
-    FROM judged_strata AS s
+    FROM needed AS s
     LEFT JOIN (SELECT workload, sampling FROM workload_rules) AS w USING (workload)
     WINDOW of_row AS (PARTITION BY window_s, start_s, workload, model, evaluator, label)
 ),

@@ -1,6 +1,6 @@
 -- description: What in settings or telemetry makes published numbers wrong or silent, a row for each subject; one file gives each kind (docs/semantics.md#warnings)
 -- grain: kind, subject
--- reads: attempt_overlong, bill_displaced, bound_out_of_proportion, cost_line_quarantined, cost_line_unused, cost_unattributed, evaluator_never_judged, event_without_telemetry, file_refused, file_without_rows, gate_never_measured, label_uneven, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_passed, record_ahead, replica_apart, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, slice_crowded, slice_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
+-- reads: attempt_overlong, bill_displaced, bound_out_of_proportion, cost_line_quarantined, cost_line_unused, cost_unattributed, evaluator_never_judged, event_without_telemetry, file_refused, file_without_rows, gate_never_measured, label_uneven, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_passed, record_ahead, replica_apart, replica_doubled, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, slice_crowded, slice_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
 SELECT
     kind, severity, subject, message,
     affected::BIGINT AS affected, total::BIGINT AS total,
@@ -44,6 +44,8 @@ FROM (
     SELECT 'record_ahead' AS kind, * FROM record_ahead
     UNION ALL BY NAME
     SELECT 'replica_apart' AS kind, * FROM replica_apart
+    UNION ALL BY NAME
+    SELECT 'replica_doubled' AS kind, * FROM replica_doubled
     UNION ALL BY NAME
     SELECT 'replica_name_shared' AS kind, * FROM replica_name_shared
     UNION ALL BY NAME

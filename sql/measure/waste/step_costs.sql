@@ -43,7 +43,7 @@ SELECT
     step_s, cut, slice_value, workload, model, pool, route, tenant, bucket,
     sum(usd) AS usd, sum(gpu_s) AS gpu_s, sum(tokens) AS tokens, sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated,
     bool_and(usd IS NULL OR error_usd IS NOT NULL) AS is_bounded,
-    sum(((error_usd - common_usd) ** 2)::DECIMAL(38, 18)) AS variance,
+    sum(((error_usd - common_usd) ** 2)::DECIMAL(38, 22)) AS variance,
     sum(common_usd::DECIMAL(38, 18)) AS common_usd
 FROM causes
 GROUP BY ALL

@@ -74,9 +74,9 @@ windowed AS (
         coalesce(sum(unpriced), 0)::BIGINT AS unpriced, coalesce(bool_or(estimated), false) AS estimated,
         CASE WHEN coalesce(bool_and(is_measure_bounded), true)
             THEN coalesce(sum(measured_common_usd::DECIMAL(38, 18)), 0)::DOUBLE
-                + sqrt(coalesce(sum(measured_variance::DECIMAL(38, 18)), 0)::DOUBLE) END AS error_usd,
+                + sqrt(coalesce(sum(measured_variance::DECIMAL(38, 22)), 0)::DOUBLE) END AS error_usd,
         CASE WHEN coalesce(bool_and(is_bounded), true)
-            THEN coalesce(sum(common_usd::DECIMAL(38, 18)), 0)::DOUBLE + sqrt(coalesce(sum(variance::DECIMAL(38, 18)), 0)::DOUBLE) END
+            THEN coalesce(sum(common_usd::DECIMAL(38, 18)), 0)::DOUBLE + sqrt(coalesce(sum(variance::DECIMAL(38, 22)), 0)::DOUBLE) END
             AS divided_error_usd
     FROM entries
     JOIN slices AS s USING (cut)

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects.registry import OBJECT_DIALECTS
 from goodput.collect.objects.read import ObjectReading
 from goodput.collect.otlp.attributes import Wanted
@@ -36,7 +36,7 @@ PLAIN = Dialect(
     finish=lambda frame: frame.with_columns(tags=pl.col("$.tags")),
     also_wanted=(Wanted("$.tags", "strings"),),
     signature=(KIND,),
-    left_out=(Left("health_check", pl.col("$.id") == "health"),),
+    ignored=(Ignore("health_check", pl.col("$.id") == "health"),),
     pattern=r"^(?P<kind>call) (?P<id>\S+) (?P<took>\S+)$",
     unset=("", "-"),
 )

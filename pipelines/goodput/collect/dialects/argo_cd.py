@@ -1,14 +1,14 @@
 """Argo CD applications, as the API gives them or as a webhook's body holds them (pkg/apis/application/v1alpha1).
 
 A sync that succeeded is a deployment. Webhooks are sent again on errors, and every look at an application repeats its
-last sync: application, revision, phase and start tell one from another.
+last sync: application, revision, phase and start identify it.
 """
 
 from dataclasses import replace
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects.instants import iso_ns
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.row_id import row_ids
@@ -32,13 +32,13 @@ _PHASE = pl.coalesce(*_both(f"{_STATE}.phase"))
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     parts = [pl.col(name).fill_null("") for name in ("subject", "revision", "phase", "begun")]
-    told = frame.with_columns(
+    records = frame.with_columns(
         event_id=pl.concat_str(pl.lit("argocd"), *parts, separator="/"),
         kind=pl.lit("deployment"),
         occurred_ns=iso_ns("over", "begun"),
         pool=pl.col("subject"),
     )
-    return told.with_columns(record_id=row_ids(told.select("event_id", "over", "detail")))
+    return records.with_columns(record_id=row_ids(records.select("event_id", "over", "detail")))
 
 
 ARGO_CD = Dialect(
@@ -48,6 +48,6 @@ ARGO_CD = Dialect(
     fields=FIELDS,
     finish=_finish,
     signature=tuple(Wanted(name, "string") for name in (*_both(f"{_STATE}.phase"), *_both("metadata.name"))),
-    left_out=(Left("event_is_no_operation", _PHASE != "Succeeded"),),
+    ignored=(Ignore("event_is_no_operation", _PHASE != "Succeeded"),),
 )
 ARGO_CD_LIST = replace(ARGO_CD, rows="$.items")

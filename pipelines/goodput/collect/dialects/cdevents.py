@@ -6,7 +6,7 @@ no operation of its own; nor is the end of an incident.
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects.instants import iso_ns
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.row_id import row_ids
@@ -42,13 +42,13 @@ _IDENTITY = ("event_id", "detail", "occurred", "subject", "revision")
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     within = pl.concat_str(pl.col("emitter").fill_null(""), "id", separator="#")  # ids need only differ within a source
-    told = frame.with_columns(
+    records = frame.with_columns(
         event_id=pl.when(pl.col("id").str.contains(_UUID)).then("id").otherwise(within),
         kind=_OPERATION.replace_strict(_KINDS, default=None, return_dtype=pl.String),
         occurred_ns=iso_ns("occurred"),
         pool=pl.when(~_OPERATION.str.starts_with("environment")).then("subject"),
     )
-    return told.with_columns(record_id=row_ids(told.select(_IDENTITY)))
+    return records.with_columns(record_id=row_ids(records.select(_IDENTITY)))
 
 
 CDEVENTS = Dialect(
@@ -58,5 +58,5 @@ CDEVENTS = Dialect(
     fields=FIELDS,
     finish=_finish,
     signature=tuple(Wanted(name, "string") for name in (*_both("context.type"), "$.type")),
-    left_out=(Left("event_is_no_operation", ~_OPERATION.is_in(list(_KINDS)).fill_null(value=False)),),
+    ignored=(Ignore("event_is_no_operation", ~_OPERATION.is_in(list(_KINDS)).fill_null(value=False)),),
 )

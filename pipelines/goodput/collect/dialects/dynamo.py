@@ -6,7 +6,7 @@ client left is written like one that was delivered. Cached tokens are those that
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, below, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, below, texts
 from goodput.collect.tabular.units import time_ns
 
 _ENVELOPES = ("$", "$.event")
@@ -50,7 +50,7 @@ def _requests(root: str) -> Dialect:
         finish=below(root, _finish),
         also_wanted=texts(*at(*_TIMES)),
         signature=texts(*at("schema", "event_type")),
-        left_out=(Left("dynamo_no_request", pl.col(f"{root}.event_type") != "request_end"),),  # of an agent's tools
+        ignored=(Ignore("dynamo_no_request", pl.col(f"{root}.event_type") != "request_end"),),  # of an agent's tools
     )
 
 

@@ -18,7 +18,7 @@ _OUTCOMES = {"success": "ok", "error": "error", "cancelled": "cancelled", "cance
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     failed = pl.when(pl.col("status_code") == 2).then(pl.lit("error"))
-    told = pl.col("request.outcome").replace_strict(_OUTCOMES, default=None, return_dtype=pl.String)
+    stated = pl.col("request.outcome").replace_strict(_OUTCOMES, default=None, return_dtype=pl.String)
     return frame.with_columns(
         layer=pl.lit("gateway"),
         covers_tries=pl.lit(value=True),
@@ -27,7 +27,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         model=pl.when(pl.col("model") != _UNKNOWN_MODEL).then("model"),
         ttft_s=pl.col("ttft_s") / 1000,
         streamed=pl.col(_ASKED.column).replace_strict({"stream": True, "unary": False}, default=None),
-        outcome=pl.coalesce(told, failed),
+        outcome=pl.coalesce(stated, failed),
     )
 
 

@@ -20,7 +20,7 @@ QUEUE = Field("queue_s", "float", ("gen_ai.latency.time_in_queue",))
 
 
 def engine_record(frame: pl.DataFrame) -> pl.DataFrame:
-    """An engine's record. The span ends when it is flushed; the answer ended at start + e2e, where that is told."""
+    """An engine's record. The span ends when it is flushed; the answer ended at start + e2e, where that is recorded."""
     return frame.with_columns(
         layer=pl.lit("engine"),
         ended_ns=pl.when(pl.col("e2e_s").is_null()).then(pl.col("end_ns")),

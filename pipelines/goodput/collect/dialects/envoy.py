@@ -6,7 +6,7 @@ settings. One row stands for all tries of a request, and names the last host. Al
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, texts
 from goodput.collect.dialects import envoy_flags
 from goodput.collect.dialects.http_routes import asks_to_generate
 from goodput.collect.row_id import row_ids
@@ -88,7 +88,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 _IS_ENVOY = pl.all_horizontal(pl.col(SIGNATURE).is_not_null()) & pl.any_horizontal(pl.col(OF_ENVOY).is_not_null())
-_NOT_GENERATING = Left("http_not_generating", ~asks_to_generate(pl.coalesce(PATH), pl.coalesce(METHOD)))
+_NOT_GENERATING = Ignore("http_not_generating", ~asks_to_generate(pl.coalesce(PATH), pl.coalesce(METHOD)))
 _ALSO_WANTED = texts(*PATH, *METHOD, *CONTENT_TYPE, *TRACE, "$.traceparent")
 
 ENVOY_TEXT = Dialect(
@@ -99,7 +99,7 @@ ENVOY_TEXT = Dialect(
     finish=_finish,
     also_wanted=_ALSO_WANTED,
     signature=texts(*SIGNATURE, *OF_ENVOY, "$.text_protocol"),
-    left_out=(_NOT_GENERATING,),
+    ignored=(_NOT_GENERATING,),
     pattern=_DEFAULT,
     unset=("", "-"),
 )
@@ -111,6 +111,6 @@ ENVOY = Dialect(
     finish=_finish,
     also_wanted=_ALSO_WANTED,
     signature=texts(*SIGNATURE, *OF_ENVOY),
-    left_out=(_NOT_GENERATING,),
+    ignored=(_NOT_GENERATING,),
     unset=("", "-"),
 )

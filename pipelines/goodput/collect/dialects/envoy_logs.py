@@ -5,7 +5,7 @@ A record carries trace and span id of the span of the request, where Envoy trace
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, texts
 from goodput.collect.dialects import envoy
 from goodput.collect.dialects.http_routes import asks_to_generate
 from goodput.collect.row_id import row_ids
@@ -27,11 +27,11 @@ _IDENTITY = ("trace_id", "span_id", "call_id", "time_ns", "body_text", "http_sta
 
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
-    told = frame.with_columns(_said(field.canonical) for field in _FIELDS)
-    numbers = told.with_columns(pl.col(name).cast(kind, strict=False) for name, kind in _NUMBERS.items())
+    frame = frame.with_columns(_value(field.canonical) for field in _FIELDS)
+    numbers = frame.with_columns(pl.col(name).cast(kind, strict=False) for name, kind in _NUMBERS.items())
     rows = envoy.canonical(
         numbers,
-        content_type=pl.coalesce(_said(name) for name in _keys(envoy.CONTENT_TYPE)),
+        content_type=pl.coalesce(_value(name) for name in _keys(envoy.CONTENT_TYPE)),
         trace_id=pl.col("trace_id"),
         started=pl.col("time_ns"),
     )
@@ -39,7 +39,7 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(record_id=row_ids(frame.select(_IDENTITY)), span_id=pl.lit(None, pl.String))
 
 
-def _said(name: str) -> pl.Expr:
+def _value(name: str) -> pl.Expr:
     return pl.when(pl.col(name) != "-").then(pl.col(name)).alias(name)
 
 
@@ -55,5 +55,5 @@ ENVOY_LOG = Dialect(
     finish=_finish,
     also_wanted=texts(*_keys((*envoy.PATH, *envoy.METHOD, *envoy.CONTENT_TYPE))),
     signature=texts(*_SIGNATURE, *_OF_ENVOY),
-    left_out=(Left("http_not_generating", ~asks_to_generate(_PATH, _METHOD)),),
+    ignored=(Ignore("http_not_generating", ~asks_to_generate(_PATH, _METHOD)),),
 )

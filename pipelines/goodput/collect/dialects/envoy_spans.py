@@ -7,7 +7,7 @@ whether it asked a model anything only the span above it knows.
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, texts
 from goodput.collect.dialects import envoy_flags
 from goodput.collect.dialects.http_routes import asks_to_generate
 
@@ -48,7 +48,7 @@ ENVOY_REQUEST = Dialect(
     finish=_request,
     also_wanted=texts(_FLAGS),
     signature=texts("component", _REQUEST_ID, "http.url", "http.method"),
-    left_out=(Left("http_not_generating", ~asks_to_generate(pl.col("http.url"), pl.col("http.method"))),),
+    ignored=(Ignore("http_not_generating", ~asks_to_generate(pl.col("http.url"), pl.col("http.method"))),),
 )
 ENVOY_TRY = Dialect(
     name="envoy.try",

@@ -48,9 +48,9 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         tokens=pl.coalesce(_tokens("consumed", "consumed_unit"), _tokens("priced", "priced_unit")),
         gpu_s=pl.when(pl.col("charge_category") == "Usage").then(hours * gpus * 3600),
     )
-    # Two equal lines of a bill are two charges: the place tells them apart.
-    said = ("line", "position", "amount_usd", "billing_account", "used_from", "used_until", "resource_id", "tags")
-    return charged.with_columns(record_id=row_ids(charged.select(said))).with_columns(cost_id="record_id")
+    # Two equal lines of a bill are two charges: the place distinguishes them.
+    identity = ("line", "position", "amount_usd", "billing_account", "used_from", "used_until", "resource_id", "tags")
+    return charged.with_columns(record_id=row_ids(charged.select(identity))).with_columns(cost_id="record_id")
 
 
 def _month_ns(at_ns: pl.Expr) -> pl.Expr:

@@ -5,7 +5,7 @@ Statuses of one deployment follow each other; the first success is when it came 
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects.instants import iso_ns
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.row_id import row_ids
@@ -20,13 +20,13 @@ FIELDS = (
 
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
-    told = frame.with_columns(
+    records = frame.with_columns(
         event_id=pl.concat_str(pl.lit("github"), "id", separator="/"),
         kind=pl.lit("deployment"),
         occurred_ns=iso_ns("occurred"),
         pool=pl.col("subject"),
     )
-    return told.with_columns(record_id=row_ids(told.select("event_id", "occurred", "revision", "detail")))
+    return records.with_columns(record_id=row_ids(records.select("event_id", "occurred", "revision", "detail")))
 
 
 GITHUB = Dialect(
@@ -37,5 +37,7 @@ GITHUB = Dialect(
     finish=_finish,
     also_wanted=(Wanted("$.deployment_status.state", "string"),),
     signature=(Wanted("$.deployment.id", "string"), Wanted("$.deployment.sha", "string")),
-    left_out=(Left("event_is_no_operation", (pl.col("$.deployment_status.state") != "success").fill_null(value=True)),),
+    ignored=(
+        Ignore("event_is_no_operation", (pl.col("$.deployment_status.state") != "success").fill_null(value=True)),
+    ),
 )

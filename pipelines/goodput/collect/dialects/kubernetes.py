@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects.instants import iso_ns
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.row_id import row_ids
@@ -16,7 +16,7 @@ from goodput.collect.row_id import row_ids
 _LAST = ("series.lastObservedTime", "lastTimestamp", "deprecatedLastTimestamp", "eventTime")
 _FIRST = ("firstTimestamp", "deprecatedFirstTimestamp", "metadata.creationTimestamp")
 _COUNT = ("series.count", "count", "deprecatedCount")
-_SAID = {
+_PATHS_OF = {
     "id": ("metadata.uid",),
     "reason": ("reason",),
     "message": ("message", "note"),
@@ -60,11 +60,11 @@ def kind_of(reason: pl.Expr, message: pl.Expr, count: pl.Expr) -> pl.Expr:
     )
 
 
-def _told(frame: pl.DataFrame) -> pl.DataFrame:
+def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows of event_records from id, reason, message, occurrences, object_kind/_name/_uid and occurred_ns."""
     kind, name = pl.col("object_kind"), pl.col("object_name")
     of_pod = pl.coalesce(name.str.extract(_OF_DEPLOYMENT, 1), name.str.extract(_OF_STATEFUL_SET, 1), name)
-    told = frame.with_columns(
+    records = frame.with_columns(
         event_id=pl.concat_str(pl.lit("k8s"), "id", separator="/"),
         kind=kind_of(pl.col("reason"), pl.col("message"), pl.col("occurrences")),
         revised_ns=pl.col("occurred_ns"),
@@ -79,7 +79,7 @@ def _told(frame: pl.DataFrame) -> pl.DataFrame:
         revision=pl.when(pl.col("reason") == "ScalingReplicaSet").then(pl.col("message").str.extract(_SCALED, 2)),
         detail=pl.concat_str("reason", "message", separator=": ", ignore_nulls=True),
     )
-    return told.with_columns(record_id=row_ids(told.select("event_id", "occurred_ns", "occurrences", "detail")))
+    return records.with_columns(record_id=row_ids(records.select("event_id", "occurred_ns", "occurrences", "detail")))
 
 
 def _paths(within: str, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -88,19 +88,19 @@ def _paths(within: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _json(within: str, name: str, listed: str | None = None) -> Dialect:
     """The dialect of events that stand at a path of each object."""
-    fields = tuple(Field(canonical, "string", _paths(within, names)) for canonical, names in _SAID.items())
+    fields = tuple(Field(canonical, "string", _paths(within, names)) for canonical, names in _PATHS_OF.items())
     count = pl.coalesce(_paths(within, _COUNT))
-    message = pl.coalesce(_paths(within, _SAID["message"]))
+    message = pl.coalesce(_paths(within, _PATHS_OF["message"]))
     operation = kind_of(pl.col(f"{within}reason"), message, count)
-    shown = [f"{within}metadata.uid", f"{within}reason", *_paths(within, _SAID["object_kind"])]
+    shown = [f"{within}metadata.uid", f"{within}reason", *_paths(within, _PATHS_OF["object_kind"])]
     return Dialect(
         name=name,
         table="event_records",
         matches=pl.all_horizontal(pl.col(shown[:2]).is_not_null()) & pl.any_horizontal(pl.col(shown[2:]).is_not_null()),
         fields=(*fields, Field("occurrences", "int", _paths(within, _COUNT))),
-        finish=lambda frame: _told(frame.with_columns(occurred_ns=iso_ns("last"))),
+        finish=lambda frame: _finish(frame.with_columns(occurred_ns=iso_ns("last"))),
         signature=tuple(Wanted(path, "string") for path in shown),
-        left_out=(Left("event_is_no_operation", operation.is_null()),),
+        ignored=(Ignore("event_is_no_operation", operation.is_null()),),
         rows=listed,
     )
 
@@ -123,9 +123,9 @@ EVENTS_RECEIVER = Dialect(
         Field("object_name", "string", _OF_OBJECT[1:2]),
         Field("object_uid", "string", _OF_OBJECT[2:]),
     ),
-    finish=lambda frame: _told(frame.with_columns(message=pl.col("body_text"), occurred_ns=pl.col("time_ns"))),
-    left_out=(
-        Left(
+    finish=lambda frame: _finish(frame.with_columns(message=pl.col("body_text"), occurred_ns=pl.col("time_ns"))),
+    ignored=(
+        Ignore(
             "event_is_no_operation",
             kind_of(pl.col(_REASON), pl.col("body_text"), pl.col("k8s.event.count")).is_null(),
         ),
@@ -140,9 +140,9 @@ def _in_body(names: tuple[str, ...]) -> pl.Expr:
 
 
 def _from_body(frame: pl.DataFrame) -> pl.DataFrame:
-    said = {canonical: _in_body(names) for canonical, names in _SAID.items()}
-    read = frame.with_columns(**said, occurrences=_in_body(_COUNT).cast(pl.Int64, strict=False))
-    return _told(read.with_columns(occurred_ns=pl.coalesce(iso_ns("last"), "time_ns")))
+    stated = {canonical: _in_body(names) for canonical, names in _PATHS_OF.items()}
+    read = frame.with_columns(**stated, occurrences=_in_body(_COUNT).cast(pl.Int64, strict=False))
+    return _finish(read.with_columns(occurred_ns=pl.coalesce(iso_ns("last"), "time_ns")))
 
 
 OBJECTS_RECEIVER = Dialect(
@@ -152,11 +152,13 @@ OBJECTS_RECEIVER = Dialect(
     fields=(),
     finish=_from_body,
     also_wanted=(Wanted("k8s.resource.name", "string"),),
-    left_out=(
-        Left(
+    ignored=(
+        Ignore(
             "event_is_no_operation",
             kind_of(
-                _in_body(_SAID["reason"]), _in_body(_SAID["message"]), _in_body(_COUNT).cast(pl.Int64, strict=False)
+                _in_body(_PATHS_OF["reason"]),
+                _in_body(_PATHS_OF["message"]),
+                _in_body(_COUNT).cast(pl.Int64, strict=False),
             ).is_null(),
         ),
     ),

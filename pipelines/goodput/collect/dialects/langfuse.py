@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects.instants import iso_ns
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.row_id import row_ids
@@ -74,9 +74,9 @@ LANGFUSE = Dialect(
     finish=_finish,
     also_wanted=tuple(Wanted(name, "string") for name in _RUN),
     signature=tuple(Wanted(name, "string") for name in ("$.dataType", "$.data_type", "$.source", "$.name")),
-    left_out=(
-        Left("score_is_no_judgement", _TYPE.is_in(["TEXT", "CORRECTION"])),
-        Left(
+    ignored=(
+        Ignore("score_is_no_judgement", _TYPE.is_in(["TEXT", "CORRECTION"])),
+        Ignore(
             "score_of_an_experiment",
             (pl.col("$.subject.kind") == "experiment").fill_null(value=False)
             | (

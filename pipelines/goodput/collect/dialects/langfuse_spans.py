@@ -1,7 +1,7 @@
 """Generations of Langfuse's SDKs, version 3 to 5, as they export them by OTLP: everything in `langfuse.observation.*`.
 
 Values are JSON inside text. Usage has the names of the provider's own answer, where cached tokens are a part of the
-prompt, or Langfuse's, where `input` is what no other `input_*` holds. The finish reason is told of streams only; a
+prompt, or Langfuse's, where `input` is what no other `input_*` holds. The finish reason is recorded of streams only; a
 stream that broke off has neither that nor usage. Spans of other types (spans, tools, agents, embeddings) are no
 requests.
 """
@@ -25,8 +25,8 @@ _PARTS_OF_INPUT = ("input", "input_cache_read", "input_cached_tokens", "input_ca
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     failed = (pl.col("status_code") == genai.ERROR) | (pl.col(_LEVEL) == "ERROR")
     first = iso_ns(pl.col(_BEGAN).str.strip_chars('"'))
-    told = frame.with_columns(status_message=pl.coalesce("status_message", _MESSAGE))
-    return told.with_columns(
+    frame = frame.with_columns(status_message=pl.coalesce("status_message", _MESSAGE))
+    return frame.with_columns(
         layer=pl.lit("client"),
         ended_ns=pl.col("end_ns"),
         first_token_ns=first,

@@ -7,7 +7,7 @@ provider, no replica failed.
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, below, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, below, texts
 from goodput.collect.dialects import genai
 from goodput.collect.dialects.litellm_spans import GENERATING_CALL, HEALTH_CHECK
 from goodput.collect.tabular.units import time_ns
@@ -58,9 +58,9 @@ def _payload(root: str) -> Dialect:
             *at("cache_hit"),
         ),
         signature=texts(*at("startTime", "response_cost", "status", "id")),
-        left_out=(
-            Left("litellm_health_check", alias == HEALTH_CHECK),
-            Left("litellm_not_generating", ~pl.col(f"{root}.call_type").str.contains(GENERATING_CALL)),
+        ignored=(
+            Ignore("litellm_health_check", alias == HEALTH_CHECK),
+            Ignore("litellm_not_generating", ~pl.col(f"{root}.call_type").str.contains(GENERATING_CALL)),
         ),
     )
 
@@ -195,10 +195,10 @@ LITELLM_SPEND = Dialect(
         *("$.metadata", "$.status", "$.cache_hit", "$.session_id"),
     ),
     signature=texts("$.request_id", "$.spend", "$.startTime", "$.call_type"),
-    left_out=(
+    ignored=(
         # without the call that it was a try of it would be a request that nobody made
-        Left("billed_attempt_of_no_call", _billed_attempt() & pl.col("$.litellm_call_id").is_null()),
-        Left("litellm_health_check", _in_metadata("user_api_key_alias") == HEALTH_CHECK),
-        Left("litellm_not_generating", ~pl.col("$.call_type").str.contains(GENERATING_CALL)),
+        Ignore("billed_attempt_of_no_call", _billed_attempt() & pl.col("$.litellm_call_id").is_null()),
+        Ignore("litellm_health_check", _in_metadata("user_api_key_alias") == HEALTH_CHECK),
+        Ignore("litellm_not_generating", ~pl.col("$.call_type").str.contains(GENERATING_CALL)),
     ),
 )

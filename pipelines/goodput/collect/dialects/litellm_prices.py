@@ -1,12 +1,12 @@
 """LiteLLM's price map, model_prices_and_context_window.json: one object of models, in US dollars per single token.
 
-It has no date: when its prices begin is said by its path or the settings. `sample_spec` explains the keys and is no
-model; models that are priced by anything but tokens are left out.
+It has no date: when its prices begin is stated by its path or the settings. `sample_spec` explains the keys and is no
+model; models that are priced by anything but tokens are ignored.
 """
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.row_id import row_ids
 
@@ -38,9 +38,9 @@ LITELLM_PRICES = Dialect(
     fields=FIELDS,
     finish=_finish,
     signature=(Wanted("$.litellm_provider", "string"),),
-    left_out=(
-        Left("model_is_an_example", pl.col("key") == "sample_spec"),
-        Left(
+    ignored=(
+        Ignore("model_is_an_example", pl.col("key") == "sample_spec"),
+        Ignore(
             "model_not_priced_by_token",
             pl.all_horizontal(pl.col("$.input_cost_per_token", "$.output_cost_per_token").is_null()),
         ),

@@ -7,7 +7,7 @@ were sent: each tells what it knows, and which of them are one request is for `j
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, texts
 from goodput.collect.dialects import genai
 from goodput.collect.dialects.http_routes import asks_to_generate
 
@@ -129,10 +129,10 @@ LITELLM_CALL = Dialect(
     finish=_call,
     also_wanted=_CALL_ALSO,
     signature=texts("litellm.call_id"),
-    left_out=(
-        Left("litellm_health_check", pl.any_horizontal(pl.col(name) == HEALTH_CHECK for name in _SELF_CALLS)),
-        Left("litellm_own_call", pl.col("litellm.request.purpose").is_not_null()),  # its router asks a model itself
-        Left("litellm_not_generating", ~_GENERATES),
+    ignored=(
+        Ignore("litellm_health_check", pl.any_horizontal(pl.col(name) == HEALTH_CHECK for name in _SELF_CALLS)),
+        Ignore("litellm_own_call", pl.col("litellm.request.purpose").is_not_null()),  # its router asks a model itself
+        Ignore("litellm_not_generating", ~_GENERATES),
     ),
 )
 LITELLM_REFUSAL = Dialect(

@@ -2,13 +2,13 @@
 
 A call that is not streamed is one span. One that is streamed is two: a client span until the answer's headers, and
 when the stream ends a log, a span of no length, which says how long the stream took and what it held. Outside any
-other span the two are in two traces. The log alone tells tokens and whether the answer ended; the span alone when
+other span the two are in two traces. The log alone has tokens and whether the answer ended; the span alone when
 the call began, so both are records, and `join` makes one of them by the instant of the headers.
 """
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Left, documents, texts
+from goodput.collect.dialect import Dialect, Ignore, documents, texts
 from goodput.collect.dialects import genai
 
 _SPAN_TYPE = "logfire.span_type"
@@ -40,7 +40,7 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
     until_headers = (pl.col("status_code") != genai.ERROR) & pl.all_horizontal(
         pl.col("response_id", "finish_reason", "output_tokens", "error_type").is_null()
     )
-    failed = pl.col("status_code") == genai.ERROR  # of these nothing tells whether they would have been streamed
+    failed = pl.col("status_code") == genai.ERROR  # of these nothing shows whether they would have been streamed
     return _counted(frame).with_columns(
         ended_ns=pl.when(~until_headers).then("end_ns"),
         headers_ns=pl.when(until_headers).then("end_ns"),
@@ -78,5 +78,5 @@ LOGFIRE = Dialect(
     finish=_call,
     also_wanted=_ALSO,
     signature=texts(_SPAN_TYPE),
-    left_out=(Left("logfire_pending_span", pl.col(_SPAN_TYPE) == "pending_span"),),
+    ignored=(Ignore("logfire_pending_span", pl.col(_SPAN_TYPE) == "pending_span"),),
 )

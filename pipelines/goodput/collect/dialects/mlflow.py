@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects.instants import epoch_ms_ns, iso_ns
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.row_id import row_ids
@@ -57,10 +57,10 @@ MLFLOW = Dialect(
     finish=_finish,
     also_wanted=(Wanted("$.feedback.error", "string"),),
     signature=tuple(Wanted(name, "string") for name in ("$.assessment_id", "$.feedback", "$.expectation", "$.issue")),
-    left_out=(
-        Left("assessment_is_no_judgement", pl.col("$.feedback").is_null()),
-        Left("evaluation_failed", _VALUE.is_null()),
-        Left("assessment_has_no_single_value", _VALUE.str.contains(r"^[\[{]")),
+    ignored=(
+        Ignore("assessment_is_no_judgement", pl.col("$.feedback").is_null()),
+        Ignore("evaluation_failed", _VALUE.is_null()),
+        Ignore("assessment_has_no_single_value", _VALUE.str.contains(r"^[\[{]")),
     ),
 )
 MLFLOW_TRACE = replace(MLFLOW, rows="$.info.assessments")

@@ -21,9 +21,9 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     failed = pl.col("status_code") == genai.ERROR
     ended_well = (pl.col("status_code") == genai.OK) & pl.col("error_type").is_null()
     answer = frame.with_columns(
-        model=pl.coalesce(pl.col(_MODEL).str.strip_chars('"'), _said(_ASKED, "model")),
-        response_id=_said(_ANSWER, "id"),
-        finish_reason=pl.coalesce(_said(_ANSWER, "choices[0].finish_reason"), _said(_ANSWER, "stop_reason")),
+        model=pl.coalesce(pl.col(_MODEL).str.strip_chars('"'), _in_json(_ASKED, "model")),
+        response_id=_in_json(_ANSWER, "id"),
+        finish_reason=pl.coalesce(_in_json(_ANSWER, "choices[0].finish_reason"), _in_json(_ANSWER, "stop_reason")),
         cached_input_tokens=_count("cache_read_input_tokens"),
         cache_write_tokens=_count("cache_creation_input_tokens"),
         input_tokens=_count("input_tokens"),
@@ -35,19 +35,19 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         first_token_ns=pl.col("event_ns"),
         streamed=pl.when(pl.col("event_ns").is_not_null())
         .then(pl.lit(value=True))
-        .otherwise(_said(_ASKED, "stream") == "true"),
+        .otherwise(_in_json(_ASKED, "stream") == "true"),
         input_tokens=genai.whole_input(genai.of_anthropic(pl.lit(None, pl.String))),
         error_type=genai.error_type(failed),
         outcome=pl.when(ended_well).then(pl.lit("ok")).otherwise(genai.gave_up(failed)),
     )
 
 
-def _said(column: str, path: str) -> pl.Expr:
+def _in_json(column: str, path: str) -> pl.Expr:
     return pl.col(column).str.json_path_match(f"$.{path}")
 
 
 def _count(name: str) -> pl.Expr:
-    return _said(_USAGE, name).cast(pl.Int64, strict=False)
+    return _in_json(_USAGE, name).cast(pl.Int64, strict=False)
 
 
 MLFLOW_CALL = Dialect(

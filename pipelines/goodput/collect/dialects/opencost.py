@@ -37,8 +37,8 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         basis=pl.lit("allocation"),
         resource_id=pl.col("name"),
         charge_category=special,
-        pool=pl.when(special.is_null()).then(_told("controller")),
-        replica=pl.when(special.is_null()).then(_told("pod")),
+        pool=pl.when(special.is_null()).then(_property("controller")),
+        replica=pl.when(special.is_null()).then(_property("pod")),
         window_start_ns=iso_ns("asked_from", "used_from"),
         window_end_ns=iso_ns("asked_until", "used_until"),
         period_start_ns=iso_ns("used_from", "asked_from"),
@@ -46,11 +46,20 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         gpu_s=pl.col("gpu_hours") * 3600,
         placeholder_rate=pl.when(pl.col("gpu_hours") > 0).then((rate - _PLACEHOLDER_USD_PER_GPU_HOUR).abs() < 1e-9),
     )
-    said = ("sub_account", "name", "asked_from", "asked_until", "used_from", "used_until", "amount_usd", "gpu_hours")
-    return allocated.with_columns(record_id=row_ids(allocated.select(said))).with_columns(cost_id="record_id")
+    identity = (
+        "sub_account",
+        "name",
+        "asked_from",
+        "asked_until",
+        "used_from",
+        "used_until",
+        "amount_usd",
+        "gpu_hours",
+    )
+    return allocated.with_columns(record_id=row_ids(allocated.select(identity))).with_columns(cost_id="record_id")
 
 
-def _told(column: str) -> pl.Expr:
+def _property(column: str) -> pl.Expr:
     """A property, NULL where it stands for none."""
     return pl.when(~pl.col(column).str.starts_with("__")).then(column)
 

@@ -1,6 +1,6 @@
 """Phoenix annotations of spans, traces and sessions (src/phoenix/server/api/routers/v1/annotations.py).
 
-One is told by name, subject and identifier: judging again overwrites it. A span is named without its trace. Tables that
+Name, subject and identifier identify one: judging again overwrites it. A span is named without its trace. Tables that
 its client exports name nested values with a dot.
 """
 

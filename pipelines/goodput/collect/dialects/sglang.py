@@ -6,7 +6,7 @@ Both write the same facts of a finished request, the log below `out.meta_info`. 
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, Refused, below, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, Reject, below, texts
 from goodput.collect.tabular.units import time_ns
 
 _FIRST_OF_2020_S = 1577836800  # as less reads what a monotonic clock says
@@ -61,18 +61,18 @@ def _instant(name: str) -> pl.Expr:
 
 def _finish_metrics(frame: pl.DataFrame) -> pl.DataFrame:
     given = pl.col("$.request_parameters")  # JSON within a text
-    said = given.str.json_path_match("$.stream")
+    stream = given.str.json_path_match("$.stream")
     session = given.str.json_path_match("$.session_params.id")
-    return _finish(frame.with_columns(streamed=said == "true", session_id=session))
+    return _finish(frame.with_columns(streamed=stream == "true", session_id=session))
 
 
 def _wanted(root: str) -> tuple[str, ...]:
     return tuple(f"{root}.{name}" for name in (*_WALL, "id"))
 
 
-def _rules(root: str) -> tuple[tuple[Left, ...], tuple[Refused, ...]]:
-    probe = Left("sglang_health_check", pl.col(f"{root}.id").str.starts_with(_PROBE))
-    return (probe,), (Refused("no_wall_clock", pl.col(f"{root}.request_received_ts").is_null(), _NO_TIME),)
+def _rules(root: str) -> tuple[tuple[Ignore, ...], tuple[Reject, ...]]:
+    probe = Ignore("sglang_health_check", pl.col(f"{root}.id").str.starts_with(_PROBE))
+    return (probe,), (Reject("no_wall_clock", pl.col(f"{root}.request_received_ts").is_null(), _NO_TIME),)
 
 
 _META = "$.out.meta_info"
@@ -84,8 +84,8 @@ SGLANG_REQUESTS = Dialect(
     finish=_finish_metrics,
     also_wanted=texts(*_wanted("$")),
     signature=texts("$.request_parameters", "$.e2e_latency", "$.id"),
-    left_out=_rules("$")[0],
-    refused=_rules("$")[1],
+    ignored=_rules("$")[0],
+    rejected=_rules("$")[1],
 )
 SGLANG_REQUEST_LOG = Dialect(
     name="sglang.requests",  # the same record, should both be written
@@ -99,9 +99,9 @@ SGLANG_REQUEST_LOG = Dialect(
     finish=below(_META, _finish),
     also_wanted=texts(*_wanted(_META)),
     signature=texts("$.event", "$.rid"),
-    left_out=(
-        Left("sglang_request_received", pl.col("$.event") != "request.finished"),
+    ignored=(
+        Ignore("sglang_request_received", pl.col("$.event") != "request.finished"),
         *_rules(_META)[0],
     ),
-    refused=_rules(_META)[1],
+    rejected=_rules(_META)[1],
 )

@@ -1,13 +1,13 @@
 """SGLang's root span of a request (sglang/srt/observability/trace.py and managers/tokenizer_manager.py).
 
 Its name holds the request's id, and below it stand the stages of each process, which are no requests. SGLang counts
-prefill from the dispatch, queue included, which is not what others call prefill; it never tells queue, decode or e2e.
+prefill from the dispatch, queue included, which is not what others call prefill; it never records queue, decode or e2e.
 With prefill and decode on different replicas each has a root span, and the decoding one is the request.
 """
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, texts
 from goodput.collect.dialects import engine_spans
 
 _ROOT = r"^(prefill|decode|unified)? ?Req [^ ]"
@@ -34,9 +34,9 @@ SGLANG = Dialect(
     finish=_finish,
     also_wanted=(engine_spans.FINISH_REASONS,),
     signature=texts("rid"),
-    left_out=(
-        Left("sglang_health_check", pl.any_horizontal(pl.col(name).str.starts_with(_PROBE) for name in _IDS)),
-        Left("sglang_prefill_half", pl.col("name").str.starts_with("prefill ")),
+    ignored=(
+        Ignore("sglang_health_check", pl.any_horizontal(pl.col(name).str.starts_with(_PROBE) for name in _IDS)),
+        Ignore("sglang_prefill_half", pl.col("name").str.starts_with("prefill ")),
     ),
     from_engine=True,
 )

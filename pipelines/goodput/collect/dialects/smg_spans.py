@@ -8,7 +8,7 @@ that their client left look like whole ones, so of a 2xx success is not told.
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left, texts
+from goodput.collect.dialect import Dialect, Field, Ignore, texts
 from goodput.collect.dialects.http_routes import asks_to_generate
 from goodput.collect.otlp.events import EventValue
 
@@ -45,5 +45,5 @@ SMG = Dialect(
     finish=_finish,
     signature=texts("uri", "path", "method"),
     event_values=(_TRIES, _HOST),
-    left_out=(Left("http_not_generating", ~asks_to_generate(_PATH, pl.col("method"))),),
+    ignored=(Ignore("http_not_generating", ~asks_to_generate(_PATH, pl.col("method"))),),
 )

@@ -6,7 +6,7 @@ requests are not in them: nothing of that can be put into a window.
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Refused, texts
+from goodput.collect.dialect import Dialect, Reject, texts
 
 _TIMES = ("$.perf_metrics.timing_metrics", "$.ctx_perf_metrics", "$.gen_perf_metrics")  # the others: disaggregated
 _NO_DATE = (
@@ -21,5 +21,5 @@ TRTLLM_PERF_METRICS = Dialect(
     fields=(),
     finish=lambda frame: frame,
     signature=texts(*_TIMES),
-    refused=(Refused("no_wall_clock", pl.lit(value=True), _NO_DATE),),
+    rejected=(Reject("no_wall_clock", pl.lit(value=True), _NO_DATE),),
 )

@@ -10,7 +10,7 @@ a span for each of them, numbered at the end of the id.
 
 import polars as pl
 
-from goodput.collect.dialect import Dialect, Field, Left
+from goodput.collect.dialect import Dialect, Field, Ignore
 from goodput.collect.dialects import engine_spans
 
 FIELDS = (
@@ -39,8 +39,8 @@ VLLM = Dialect(
     matches=pl.col("name") == "llm_request",
     fields=FIELDS,
     finish=_finish,
-    left_out=(
-        Left(
+    ignored=(
+        Ignore(
             "vllm_not_generating", pl.col(engine_spans.REQUEST_ID).str.contains("^(embd|score|rerank|classify|pool)-")
         ),
     ),

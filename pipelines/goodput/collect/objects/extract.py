@@ -53,8 +53,8 @@ def typed(texts: pl.DataFrame, wanted: Sequence[Wanted], unset: Sequence[str] = 
     """The texts as their types, each wanted path a column; a text that is one of `unset` is no value."""
     columns: list[pl.Series] = []
     unreadable: pl.Expr = pl.lit(None, pl.String)
-    said = reduce(and_, (pl.all() != nothing for nothing in unset))
-    given = texts.select(item.key for item in wanted).with_columns(pl.when(said).then(pl.all()))
+    is_set = reduce(and_, (pl.all() != nothing for nothing in unset))
+    given = texts.select(item.key for item in wanted).with_columns(pl.when(is_set).then(pl.all()))
     for item in wanted:
         text = given[item.key]
         column = _read(text, item.type).alias(item.key)

@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 import polars.selectors as cs
 
-from goodput.collect.dialect import Dialect, Refused
+from goodput.collect.dialect import Dialect, Reject
 from goodput.collect.dialects.registry import OBJECT_DIALECTS
 from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements, members, query, read_ahead
 from goodput.collect.objects.document import DocumentObjects
@@ -90,7 +90,7 @@ class ObjectReading:
         received = Received(rows_read=len(block.refused), refused=list(block.refused))
         rest = self._take(received, block.objects, None, connection)
         containers = dict.fromkeys(dialect.rows for dialect in self._dialects if dialect.rows)
-        for path in sorted(containers, key=lambda path: "*" not in path):  # what is told more exactly first
+        for path in sorted(containers, key=lambda path: "*" not in path):  # what is named more exactly first
             if rest.height and "*" in path:
                 rest = self._open_maps(received, rest, path, connection)
             elif rest.height:
@@ -158,10 +158,10 @@ class ObjectReading:
             read = typed(texts, _distinct(dialect.signature), dialect.unset).columns
             speaks = rows.with_columns(read).select(dialect.matches.fill_null(value=False).alias("speaks"))["speaks"]
             if speaks.any():
-                mine, said = (rows, texts) if speaks.all() else (rows.filter(speaks), texts.filter(speaks))
+                mine, values = (rows, texts) if speaks.all() else (rows.filter(speaks), texts.filter(speaks))
                 if any(item.key not in paths for item in dialect.wanted):
-                    said = texts_at(mine["text"], [item.key for item in _distinct(dialect.wanted)], connection)
-                self._read(received, dialect, mine, said, connection)
+                    values = texts_at(mine["text"], [item.key for item in _distinct(dialect.wanted)], connection)
+                self._read(received, dialect, mine, values, connection)
                 self._known, self._expected = True, dialect
                 rows, texts = rows.filter(~speaks), texts.filter(~speaks)
             if not rows.height:
@@ -182,14 +182,14 @@ class ObjectReading:
         if read.unreadable.null_count() < rows.height:
             received.refused += _unreadable(dialect, rows.with_columns(unreadable=read.unreadable))
             frame = frame.filter(read.unreadable.is_null())
-        frame = dialect.leave_out(frame, received.ignore)
-        for rule in dialect.refused:
+        frame = dialect.kept(frame, received.ignore)
+        for rule in dialect.rejected:
             holds = rule.holds.fill_null(value=False)
             received.refused += _refused(dialect, rule, frame.filter(holds))
             frame = frame.filter(~holds)
         if frame.height:
-            said = {field.canonical: field.value() for field in dialect.fields}
-            finished = dialect.finish(frame.with_columns(dialect=pl.lit(dialect.name), **said))
+            columns = {field.canonical: field.value() for field in dialect.fields}
+            finished = dialect.finish(frame.with_columns(dialect=pl.lit(dialect.name), **columns))
             if self._kept and dialect.table == "serving_records":
                 kept = kept_attributes(frame, self._kept, connection)
                 finished = finished.join(kept, on=["line", "position"], how="left", maintain_order="left")
@@ -230,7 +230,7 @@ def _unreadable(dialect: Dialect, rows: pl.DataFrame) -> list[RefusedRow]:
     ]
 
 
-def _refused(dialect: Dialect, rule: Refused, rows: pl.DataFrame) -> list[RefusedRow]:
+def _refused(dialect: Dialect, rule: Reject, rows: pl.DataFrame) -> list[RefusedRow]:
     return [
         RefusedRow(line, position, dialect.table, rule.rule, rule.reason, text[:EXCERPT_CHARACTERS])
         for line, position, text in rows.select(*_PLACE).iter_rows()

@@ -12,7 +12,7 @@ from goodput.collect.otlp.streams import Compression
 
 BLOCK_BYTES = 8 * 2**20
 _LONG_LINE_BYTES = 2**12
-BLOCK_ROWS = 2**16  # of lines or messages: each may be a bad one that has to be told of
+BLOCK_ROWS = 2**16  # of lines or messages: each may be a bad one that has to be reported
 
 
 @dataclass(frozen=True)

@@ -200,8 +200,8 @@ def _types(kind: str, records: pa.StructArray) -> pa.Array:
 def _temporality(kind: str, records: pa.StructArray) -> pa.Array:
     if kind == "gauge":
         return pa.nulls(len(records), pa.string())
-    said = codes(child(child(records, kind), "aggregationTemporality"))
-    return pc.if_else(pc.equal(said, 1), "delta", pc.if_else(pc.equal(said, 2), "cumulative", None))
+    temporality = codes(child(child(records, kind), "aggregationTemporality"))
+    return pc.if_else(pc.equal(temporality, 1), "delta", pc.if_else(pc.equal(temporality, 2), "cumulative", None))
 
 
 def _labels(attributes: pa.ListArray) -> pa.Array:
@@ -223,8 +223,8 @@ def _table(  # noqa: PLR0913
 ) -> pa.Table:
     columns, masks, not_recorded = shared
     unreadable = pa.nulls(len(value), pa.string())
-    for said, mask in {"value": bad, **masks}.items():
-        unreadable = pc.if_else(pa.array(mask), said, unreadable)
+    for field, mask in {"value": bad, **masks}.items():
+        unreadable = pc.if_else(pa.array(mask), field, unreadable)
     given = {
         **columns,
         "emitted": name,

@@ -112,8 +112,8 @@ def _look_like(batches: pa.ListArray, signal: Signal) -> bool:
             pc.equal(pc.binary_length(child(records, "spanId")), 8),
         )
     elif signal is LOGS:
-        said, seen = child(records, "timeUnixNano"), child(records, "observedTimeUnixNano")
-        sound = pc.or_(pc.not_equal(said, _ABSENT_TIME), pc.not_equal(seen, _ABSENT_TIME))
+        time, seen = child(records, "timeUnixNano"), child(records, "observedTimeUnixNano")
+        sound = pc.or_(pc.not_equal(time, _ABSENT_TIME), pc.not_equal(seen, _ABSENT_TIME))
     else:
         length = pc.binary_length(child(records, "name"))
         sound = pc.and_(pc.greater(length, 0), pc.not_equal(length, 16))

@@ -47,12 +47,12 @@ class Rows:
     columns: dict[str, pa.Array] = field(default_factory=dict)
     unreadable: dict[str, Mask] = field(default_factory=dict)
 
-    def add(self, name: str, column: pa.Array, bad: Mask | None = None, said_as: str | None = None) -> None:
-        """Add a column, with where it cannot be read and the name by which that is told."""
+    def add(self, name: str, column: pa.Array, bad: Mask | None = None, reported_as: str | None = None) -> None:
+        """Add a column, with where it cannot be read and the name by which that is reported."""
         self.columns[name] = column
         if bad is not None and bad.any():
-            before = self.unreadable.get(said_as or name)
-            self.unreadable[said_as or name] = bad if before is None else bad | before
+            before = self.unreadable.get(reported_as or name)
+            self.unreadable[reported_as or name] = bad if before is None else bad | before
 
     def add_attributes(self, wanted: Sequence[Wanted]) -> None:
         """Add a column per wanted attribute of the records, by the key that is wanted: see ATTRIBUTE."""
@@ -103,8 +103,8 @@ def spans_table(  # noqa: PLR0913
     rows.add("parent_span_id", hex_ids(child(spans, "parentSpanId"), SPAN_ID_DIGITS))
     rows.add("name", text(child(spans, "name")))
     rows.add("kind", codes(child(spans, "kind")))
-    rows.add("start_ns", *nanoseconds(child(spans, "startTimeUnixNano")), said_as="startTimeUnixNano")
-    rows.add("end_ns", *nanoseconds(child(spans, "endTimeUnixNano")), said_as="endTimeUnixNano")
+    rows.add("start_ns", *nanoseconds(child(spans, "startTimeUnixNano")), reported_as="startTimeUnixNano")
+    rows.add("end_ns", *nanoseconds(child(spans, "endTimeUnixNano")), reported_as="endTimeUnixNano")
     status = child(spans, "status")
     rows.add("status_code", codes(child(status, "code")))
     rows.add("status_message", text(child(status, "message")))
@@ -128,10 +128,10 @@ def logs_table(
     """One row per log record of the `resourceLogs` of each line; columns LOG_COLUMNS and the wanted keys."""
     rows = flatten(batches, lines, LOGS)
     logs = rows.records
-    said, bad_said = nanoseconds(child(logs, "timeUnixNano"))
+    time, bad_time = nanoseconds(child(logs, "timeUnixNano"))
     seen, bad_seen = nanoseconds(child(logs, "observedTimeUnixNano"))
-    rows.add("time_ns", pc.coalesce(said, seen), bad_said, said_as="timeUnixNano")
-    rows.add("time_ns", rows.columns["time_ns"], bad_seen, said_as="observedTimeUnixNano")
+    rows.add("time_ns", pc.coalesce(time, seen), bad_time, reported_as="timeUnixNano")
+    rows.add("time_ns", rows.columns["time_ns"], bad_seen, reported_as="observedTimeUnixNano")
     rows.add("trace_id", hex_ids(child(logs, "traceId"), TRACE_ID_DIGITS))
     rows.add("span_id", hex_ids(child(logs, "spanId"), SPAN_ID_DIGITS))
     named = pivot(child(logs, "attributes"), [EVENT_NAME]).columns[EVENT_NAME.key]

@@ -20,7 +20,7 @@ _SHAPE = f'{{"error":"VARCHAR","data":{{"result":{_RESULT}}}}}'
 
 
 class NoAnswerError(ValueError):
-    """What looked like an answer of the API holds none: it tells of an error, or breaks off."""
+    """What looked like an answer of the API holds none: it reports an error, or breaks off."""
 
 
 def is_answer(head: bytes) -> bool:
@@ -37,21 +37,21 @@ def parse(content: str) -> pl.DataFrame:
         _load(connection, content)
         connection.execute(
             "CREATE TEMP TABLE series AS SELECT generate_subscripts(answer.data.result, 1)::BIGINT AS line, "
-            "unnest(answer.data.result) AS said FROM whole"
+            "unnest(answer.data.result) AS one FROM whole"
         )
         labels = pl.DataFrame(
             connection.sql(
-                "SELECT (line - 1)::UINTEGER AS row, unnest(map_keys(said.metric)) AS name, "
-                "unnest(map_values(said.metric)) AS value FROM series"
+                "SELECT (line - 1)::UINTEGER AS row, unnest(map_keys(one.metric)) AS name, "
+                "unnest(map_values(one.metric)) AS value FROM series"
             ).to_arrow_table()
         )
         points = pl.DataFrame(
             connection.sql(
                 "SELECT line, position, try_cast(point[1] AS DECIMAL(28, 9)) AS seconds, "
-                "(seconds * 1000000000)::BIGINT AS time_ns, point[2] AS said, "
+                "(seconds * 1000000000)::BIGINT AS time_ns, point[2] AS text, "
                 "try_cast(ltrim(point[2], '+') AS DOUBLE) AS value FROM ("
                 "  SELECT line, unnest(points) AS point, unnest(range(len(points)))::INTEGER AS position FROM ("
-                '    SELECT line, CASE WHEN said."values" IS NULL THEN [said."value"] ELSE said."values" END AS points '
+                '    SELECT line, CASE WHEN one."values" IS NULL THEN [one."value"] ELSE one."values" END AS points '
                 "    FROM series)) ORDER BY line, position"
             ).to_arrow_table()
         )
@@ -86,6 +86,6 @@ def _load(connection: duckdb.DuckDBPyConnection, content: str) -> None:
         connection.execute("CREATE TEMP TABLE whole AS SELECT from_json(?::VARCHAR, ?) AS answer", [content, _SHAPE])
     except duckdb.Error as error:
         raise NoAnswerError("is no whole answer of Prometheus' HTTP API") from error
-    ((result, told),) = connection.sql("SELECT answer.data.result IS NOT NULL, answer.error FROM whole").fetchall()
+    ((result, message),) = connection.sql("SELECT answer.data.result IS NOT NULL, answer.error FROM whole").fetchall()
     if not result:
-        raise NoAnswerError(f"is an error of Prometheus' HTTP API: {told}")
+        raise NoAnswerError(f"is an error of Prometheus' HTTP API: {message}")

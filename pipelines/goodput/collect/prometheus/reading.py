@@ -65,8 +65,8 @@ class ScrapeReading(_WholeFile):
         if scrape.bad.height == scrape.samples > 0:
             raise SourceRefused(self._file.path, "does not look like a scrape: no line is a sample of a metric")
         received = Received(rows_read=scrape.samples)
-        for line, said in scrape.bad.iter_rows():
-            _refuse(received, line, 0, "not a sample of Prometheus text", said)
+        for line, found in scrape.bad.iter_rows():
+            _refuse(received, line, 0, "not a sample of Prometheus text", found)
         received.ignore("part_of_reading", scrape.folded)
         unread = scrape.unread.with_columns(left_out=is_left_out(pl.col("name")))
         received.leave_out_metrics(unread)
@@ -89,15 +89,15 @@ class AnswerReading(_WholeFile):
             self._witness.metrics(frozenset(readings["emitted"].drop_nulls()) - metric_names())
         received = Received(rows_read=readings.height)
         bad = pl.col("unreadable")
-        for line, position, said in readings.filter(bad).select("line", "position", "said").iter_rows():
-            _refuse(received, line, position, "not a time and a number", said)
-        good = readings.filter(~bad).drop("unreadable", "said")
+        for line, position, found in readings.filter(bad).select("line", "position", "text").iter_rows():
+            _refuse(received, line, position, "not a time and a number", found)
+        good = readings.filter(~bad).drop("unreadable", "text")
         folded = fold_histograms(good, histogram_names())
         received.ignore("part_of_reading", good.height - folded.height)
         take_samples(received, folded, self._settings, "query_range")
         yield received
 
 
-def _refuse(received: Received, line: int, position: int, reason: str, said: str | None) -> None:
-    excerpt = said and said[:EXCERPT_CHARACTERS]
+def _refuse(received: Received, line: int, position: int, reason: str, found: str | None) -> None:
+    excerpt = found and found[:EXCERPT_CHARACTERS]
     received.refused.append(RefusedRow(line, position, "sample_records", "line_unreadable", reason, excerpt))

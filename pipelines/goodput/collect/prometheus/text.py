@@ -5,6 +5,7 @@ Whole columns at a time; a line that cannot be read takes no other with it. What
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 
 import polars as pl
 
@@ -19,6 +20,7 @@ _SAMPLE = _NAME + r"\s*" + _LABELS + r"\s+(\S+)(?:\s+([-+0-9.eE]+))?\s*(?:#.*)?$
 _LABEL = r'([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"'
 _BOUND = r'(?:^|,)\s*le\s*=\s*"([^"]*)"'
 _UNTOLD = ("untyped", "unknown")
+_TARGETS = 16  # whose scrapes may be read in turn
 _END_OF_OPENMETRICS = "# EOF"
 
 
@@ -44,10 +46,8 @@ def parse(content: str, names: Collection[str], histograms: Collection[str], scr
     lines = pl.DataFrame({"text": content.split("\n")}).with_row_index("line", offset=1)
     lines = lines.with_columns(pl.col("text").str.strip_chars(" \t\r"), pl.col("line").cast(pl.Int64))
     is_comment = pl.col("text").str.starts_with("#")
-    samples = lines.filter(~is_comment & (pl.col("text") != "")).with_columns(
-        emitted=pl.col("text").str.extract(_NAME), comment=pl.lit(value=False)
-    )
-    is_wanted = pl.col("emitted").is_null() | pl.col("emitted").is_in(list(names))
+    samples = lines.filter(~is_comment & (pl.col("text") != "")).with_columns(emitted=pl.col("text").str.extract(_NAME))
+    is_wanted = samples.select(pl.col("emitted").is_null() | pl.col("emitted").is_in(list(names))).to_series()
     wanted, unread = samples.filter(is_wanted), samples.filter(~is_wanted)
     parts = wanted.with_columns(pl.col("text").str.extract_groups(_SAMPLE).alias("parts")).with_columns(
         inner=pl.col("parts").struct.field("2").fill_null(""),
@@ -121,14 +121,20 @@ def _nanoseconds(*, openmetrics: bool) -> pl.Expr:
 
 def _labels(samples: pl.DataFrame) -> pl.DataFrame:
     """The label set of each distinct text between braces."""
-    distinct = samples.select("inner").unique(maintain_order=True).with_row_index("row")
+    distinct = samples.select("inner").unique(maintain_order=True)
+    return distinct.with_columns(labels=_label_sets(tuple(distinct["inner"])))
+
+
+@lru_cache(_TARGETS)  # a target writes the same series in each scrape
+def _label_sets(texts: tuple[str, ...]) -> pl.Series:
+    distinct = pl.DataFrame({"inner": texts}, schema={"inner": pl.String}).with_row_index("row")
     each = distinct.select("row", pl.col("inner").str.extract_all(_LABEL).alias("label")).explode("label").drop_nulls()
     parts = each.with_columns(pl.col("label").str.extract_groups(_LABEL).alias("parts")).select(
         "row",
         name=pl.col("parts").struct.field("1"),
         value=_unescaped(pl.col("parts").struct.field("2")),
     )
-    return distinct.with_columns(labels=label_texts(parts, distinct.height)).drop("row")
+    return label_texts(parts, distinct.height)
 
 
 def _unescaped(text: pl.Expr) -> pl.Expr:
@@ -139,19 +145,27 @@ def _unescaped(text: pl.Expr) -> pl.Expr:
 
 def _described(samples: pl.DataFrame, comments: pl.DataFrame) -> pl.DataFrame:
     """The samples with their family's type and help text, which stand in comments."""
-    parts = pl.col("text").str.extract_groups(r"^#\s*(TYPE|HELP)\s+(\S+)\s+(.*)$").alias("parts")
-    said = comments.select(parts).unnest("parts")
-    told = {
-        column: said.filter(pl.col("1") == word)
-        .select(family="2", **{column: pl.col("3")})
-        .unique("family", keep="last")
-        for word, column in (("TYPE", "type"), ("HELP", "description"))
-    }
-    rows = samples.with_columns(family=family(pl.col("emitted")))
-    for column, families in told.items():
-        rows = rows.join(families, left_on="emitted", right_on="family", how="left", maintain_order="left")
-        rows = rows.join(families, on="family", how="left", suffix="_of_family", maintain_order="left").with_columns(
-            pl.coalesce(column, f"{column}_of_family").alias(column)
-        )
+    told = _families(tuple(comments["text"]))
+    rows = samples.with_columns(family=family(pl.col("emitted"))).with_columns(
+        pl.coalesce(_looked_up(name, *families) for name in ("emitted", "family")).alias(column)
+        for column, families in told.items()
+    )
     said_type = pl.col("type").str.to_lowercase().str.strip_chars()
     return rows.with_columns(type=pl.when(~said_type.is_in(_UNTOLD)).then(said_type))
+
+
+@lru_cache(_TARGETS)
+def _families(comments: tuple[str, ...]) -> dict[str, tuple[pl.Series, pl.Series]]:
+    """What comments say of families: their names, and the types and help texts beside them."""
+    parts = pl.col("text").str.extract_groups(r"^#\s*(TYPE|HELP)\s+(\S+)\s+(.*)$").alias("parts")
+    said = pl.DataFrame({"text": comments}, schema={"text": pl.String}).select(parts).unnest("parts")
+    told = {}
+    for word, column in (("TYPE", "type"), ("HELP", "description")):
+        last = said.filter(pl.col("1") == word).unique("2", keep="last")
+        told[column] = (last["2"], last["3"])
+    return told
+
+
+def _looked_up(name: str, families: pl.Series, said: pl.Series) -> pl.Expr:
+    """What is said of the family that column `name` names; NULL where nothing is."""
+    return pl.col(name).replace_strict(families, said, default=None, return_dtype=pl.String)

@@ -21,7 +21,7 @@ _PACKED_READ_BYTES = 2**13  # what lies between the last read and the break of a
 class Content:
     """Iterate over the pieces of a file's content; then `stopped` says why it ended early, if it did.
 
-    `on_bytes` is told how many more bytes of the file as stored are done. Raises SourceRefused where it
+    `on_bytes` gets how many more bytes of the file as stored are done. Raises SourceRefused where it
     cannot be opened.
     """
 

@@ -27,7 +27,7 @@ def read_table(
     A row that cannot be read is refused alone, with line and reason. Raises SourceRefused, at once or before
     the first block, for a file that lacks a mapped column or whose path gives no value of its column.
     Columns named in `kept` become attributes of attempts where the file has them.
-    `on_bytes` is told how many more bytes of the file are done.
+    `on_bytes` gets how many more bytes of the file are done.
     """
     kept = kept if source.table == "attempts" else ()
     rows = _READERS[source.format](file, source, limits, kept, on_bytes)

@@ -33,7 +33,7 @@ class Rows:
 
 
 class RowCutter:
-    """Iterate over the rows of `content` in blocks; then `torn_tail_bytes` tells of an unfinished last row.
+    """Iterate over the rows of `content` in blocks; then `torn_tail_bytes` is the length of an unfinished last row.
 
     `is_whole(row)` decides whether a last row without line end counts. `cells` is the number of cells of a
     CSV record, None where a row is a line.

@@ -15,7 +15,7 @@ _EPOCH_DIGITS = {
     "epoch_ns": 0,
 }  # decimal places down to a nanosecond
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_LAST_SECOND = 2**63 // 10**9 - 1  # of those that 64-bit nanoseconds can tell
+_LAST_SECOND = 2**63 // 10**9 - 1  # of those that 64-bit nanoseconds can hold
 _ISO_8601 = (
     r"^(?<date>\d{4}-\d\d-\d\d)[T ](?<minute>\d\d:\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d+))?)?"
     r" ?(?:(?<utc>[Zz])|(?<sign>[+-])(?<hours>\d\d):?(?<minutes>\d\d)?)?$"
@@ -103,7 +103,7 @@ def _strptime_ns(text: pl.Expr, unit: str, tz: str) -> pl.Expr:
         local = text.str.to_datetime(chrono, time_unit=precision, strict=False)
         return local if "%z" in unit else _in_zone(local, tz)
 
-    # nanoseconds wrap silently where 64 bits do not reach; microseconds tell
+    # nanoseconds wrap silently where 64 bits do not reach; microseconds show it
     return pl.when(read("us").dt.epoch("s").abs() <= _LAST_SECOND).then(read("ns").dt.epoch("ns"))
 
 

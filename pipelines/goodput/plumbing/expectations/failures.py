@@ -17,7 +17,7 @@ EXAMPLES = 3
 
 @dataclass(frozen=True)
 class Failure:
-    """One failed check: the name that suite.py gave it, and the sentence that tells of it."""
+    """One failed check: the name that suite.py gave it, and the sentence that reports it."""
 
     check: str
     sentence: str
@@ -66,10 +66,10 @@ def _found(check: str, item: "ExpectationValidationResult") -> str:
 def _columns(wanted: Sequence[str], found: Sequence[str]) -> str:
     missing = [name for name in wanted if name not in found]
     unknown = [name for name in found if name not in wanted]
-    told = [f"{word} {', '.join(names)}" for word, names in (("missing", missing), ("unknown", unknown)) if names]
-    return "; ".join(told) or f"out of order: {', '.join(found)}"
+    wrong = [f"{word} {', '.join(names)}" for word, names in (("missing", missing), ("unknown", unknown)) if names]
+    return "; ".join(wrong) or f"out of order: {', '.join(found)}"
 
 
 def _counted(rows: int, examples: Sequence[dict[str, Any]]) -> str:
-    told = sorted(", ".join(f"{name}={value!r}" for name, value in row.items()) for row in examples)
-    return f"{rows} row{'s' if rows != 1 else ''}, for example {'; '.join(told[:EXAMPLES])}"
+    shown = sorted(", ".join(f"{name}={value!r}" for name, value in row.items()) for row in examples)
+    return f"{rows} row{'s' if rows != 1 else ''}, for example {'; '.join(shown[:EXAMPLES])}"

@@ -21,9 +21,9 @@ from goodput.simulate.emit.bills import focus_csv
 from goodput.simulate.emit.day import Day
 from goodput.simulate.emit.operations import cdevents, salt_rotations
 from goodput.simulate.emit.otlp_files import (
-    Batch,
+    Export,
     as_it_is,
-    batches,
+    exports_of,
     gzipped,
     json_line,
     length_prefixed,
@@ -53,7 +53,7 @@ class LandingFile:
     """One OTLP file to be: its path below the landing folder, its exports in order, and how they are written."""
 
     path: str
-    exports: Sequence[Batch[Build]]
+    exports: Sequence[Export[Build]]
     encode: Callable[[Sequence[Any]], bytes]
     compress: Compress = as_it_is
 
@@ -78,7 +78,7 @@ def otlp_files(day: Day, rng: Generator) -> list[LandingFile]:
 
     def spans(path: str, records: list[Timed], compress: Compress = as_it_is) -> LandingFile:
         encode = spans_line if ".jsonl" in path else _spans_message
-        return LandingFile(path, with_resends(batches(records), rng), encode, compress)
+        return LandingFile(path, with_resends(exports_of(records), rng), encode, compress)
 
     engines = engine_spans(day)
     return [
@@ -96,8 +96,8 @@ def otlp_files(day: Day, rng: Generator) -> list[LandingFile]:
             zstd,
         ),
         LandingFile("engine/metrics.pb", scrapes(day), lambda scrapes: length_prefixed(encode_metrics(scrapes[0]))),
-        LandingFile("quality/labels.jsonl", batches(labels(day)), _logs_line),
-        LandingFile("ops/kubernetes.jsonl", batches(scale_outs(day, rng)), _logs_line),
+        LandingFile("quality/labels.jsonl", exports_of(labels(day)), _logs_line),
+        LandingFile("ops/kubernetes.jsonl", exports_of(scale_outs(day, rng)), _logs_line),
     ]
 
 

@@ -28,30 +28,30 @@ Record = TypeVar("Record")
 
 
 @dataclass(frozen=True, slots=True)
-class Batch(Generic[Record]):
-    """One export: its records, and whether it is a repetition."""
+class Export(Generic[Record]):
+    """One export: its records, and whether it is sent again."""
 
     exported_ns: int
     records: Sequence[Record]
     resent: bool = False
 
 
-def batches(records: Iterable[tuple[int, Record]]) -> list[Batch[Record]]:
+def exports_of(records: Iterable[tuple[int, Record]]) -> list[Export[Record]]:
     """Group records by export: every five seconds of the time given with each, at most 512 at once."""
     ordered = sorted(records, key=lambda timed: timed[0])
-    exports: list[Batch[Record]] = []
+    exports: list[Export[Record]] = []
     first = 0
     while first < len(ordered):
         exported_ns = (ordered[first][0] // _FLUSH_EVERY_NS + 1) * _FLUSH_EVERY_NS
         last = first + 1
         while last < min(len(ordered), first + _BATCH_RECORDS) and ordered[last][0] < exported_ns:
             last += 1
-        exports.append(Batch(exported_ns, [record for _, record in ordered[first:last]]))
+        exports.append(Export(exported_ns, [record for _, record in ordered[first:last]]))
         first = last
     return exports
 
 
-def with_resends(exports: Sequence[Batch[Record]], rng: Generator) -> list[Batch[Record]]:
+def with_resends(exports: Sequence[Export[Record]], rng: Generator) -> list[Export[Record]]:
     """Return the exports in order of arrival, about one in 200 and at least one of them twice.
 
     An exporter that times out waiting for the answer sends again what had already arrived.

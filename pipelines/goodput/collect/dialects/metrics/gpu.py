@@ -1,4 +1,4 @@
-"""How busy the GPUs of a replica are, as NVIDIA's DCGM exporter tells it, in percent.
+"""How busy the GPUs of a replica are, as NVIDIA's DCGM exporter reports it, in percent.
 
 The exporter's own pod is in the label `pod`; where Prometheus scraped it, the pod at work is in `exported_pod`.
 """

@@ -18,9 +18,9 @@ from goodput.collect.metric import Metric, MetricDialect
 _SAYS, _VERSION = pl.col("description"), pl.col("version").str.extract_groups(r"^v?(\d+)\.(\d+)")
 _MAJOR, _MINOR = (_VERSION.struct.field(part).cast(pl.Int64, strict=False) for part in ("1", "2"))
 _IS_NEW = (_MAJOR > 0) | (_MINOR >= 9)
-_TOLD = _SAYS.str.contains("tokens|blocks")
-_IN_TOKENS = pl.when(_TOLD).then(_SAYS.str.contains("tokens")).otherwise(_IS_NEW)
-_IN_BLOCKS = pl.when(_TOLD).then(~_SAYS.str.contains("tokens")).otherwise(~_IS_NEW)
+_NAMES_UNIT = _SAYS.str.contains("tokens|blocks")
+_IN_TOKENS = pl.when(_NAMES_UNIT).then(_SAYS.str.contains("tokens")).otherwise(_IS_NEW)
+_IN_BLOCKS = pl.when(_NAMES_UNIT).then(~_SAYS.str.contains("tokens")).otherwise(~_IS_NEW)
 
 _BLOCKS, _BLOCK_TOKENS, _TOKENS = (
     label(name).cast(pl.Float64, strict=False) for name in ("num_gpu_blocks", "block_size", "kv_cache_size_tokens")
