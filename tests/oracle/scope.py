@@ -42,7 +42,8 @@ COLUMNS = {
         "cache_write_tokens reasoning_tokens": "not in these fleets",
     },
     "unused_cost_lines": {
-        "source position cost_id dialect basis period_end resource_id superseded_by_source superseded_by_line": "about files",
+        "source position cost_id dialect basis": "about files",
+        "period_end resource_id superseded_by_source superseded_by_line": "about files",
     },
 }
 
