@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from random import Random
 from time import process_time
 
 from goodput.errors import GoodputError
@@ -40,7 +41,7 @@ def _checked(seed: int) -> tuple[Comparison, float]:
     """The comparison of a fleet, and CPU seconds that it took."""
     before = process_time()
     try:
-        found = check(random_fleet(seed))
+        found = check(random_fleet(seed), Random(seed))
     except GoodputError as error:  # what a run refuses is a difference like any other
         found = Comparison(differences=[Difference("run", None, "done", str(error), None)])
     return found, process_time() - before
