@@ -43,6 +43,7 @@ class Record:
     pool: str | None = None
     model: str | None = None
     basis: str = "billing"
+    request_key: str | None = None
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,7 @@ def record_row(number: int, record: Record) -> Row:
         "replica": record.replica,
         "pool": record.pool,
         "model": record.model,
+        "request_key": record.request_key,
         "period_start": at_us(record.start),
         "period_end": at_us(record.end),
         "amount_usd": record.usd,
@@ -687,6 +688,17 @@ def test_bought_tokens_cost_the_price_of_their_time_or_their_bill_or_what_the_ga
         "silent": (None, None),
         None: (2.0, "billing"),
     }
+
+
+def test_bills_that_find_nothing_for_whatever_they_name_are_one_entry() -> None:
+    """One names a request that nobody knows, one nothing; one a model that was called, and one the request that did."""
+    row = attempt_row(Try("billed", "accepted", 10, 20, None, "api", "big", (1000, 0, 200)))
+    named = [Record(1.0, 0, 300, request_key="nobody's"), Record(0.25, 0, 300, request_key="billed")]
+    records = [Record(3.0, 0, 300, model="big"), Record(2.0, 0, 300), *named]
+    frame = charged(Fleet(records=records), attempts=[row])
+    found = {(one["attempt_id"], one["bucket"], one["basis"]): one["usd"] for one in frame.to_dicts()}
+    assert frame.height == len(found) == 2
+    assert found == {("billed", "accepted", "billing"): 3.25, (None, "unattributed", "billing"): 3.0}
 
 
 def day_of_one_replica() -> tuple[Fleet, list[Row]]:

@@ -51,6 +51,7 @@ def _merged(rows: list[Row]) -> Row:
         "record_ids": {row["attempt_id"] for row in rows},
         "depth": LAYERS.index(outer["layer"]),
         "started_at": started,
+        "tried_at": rows[-1]["started_at"],
         "arrived_at": started if intended is None else min(started, intended),
         "outcome": next((row["outcome"] for row in rows if row["outcome"] != "unknown"), "unknown"),
         "engine_seen": any(row["layer"] == "engine" for row in rows),
@@ -91,5 +92,5 @@ def delivering(tries: list[Row]) -> Row:
 
 def tries_counted(tries: list[Row]) -> int:
     """How many tries a request took: counts of its attempts add up unless they count on."""
-    counts = [attempt["counted"] for attempt in tries]
+    counts = [a["counted"] for a in sorted(tries, key=lambda a: (a["tried_at"], a["attempt_id"]))]
     return len(counts) if counts == list(range(1, len(counts) + 1)) else sum(max(count, 1) for count in counts)

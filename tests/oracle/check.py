@@ -1,6 +1,7 @@
 """One fleet through the product and through the plain computation."""
 
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 from goodput.plumbing.workspace import Workspace
@@ -8,14 +9,30 @@ from oracle import relations
 from oracle.compare import Comparison
 from oracle.fleet import Fleet
 from oracle.truth import Truth
-from oracle.write import write
+from oracle.write import files, settings, write
 from published import run_at
 
 
-def check(fleet: Fleet) -> Comparison:
-    """Publish a fleet and compare every relation."""
+def check(fleet: Fleet, chance: Random | None = None) -> Comparison:
+    """Publish a fleet, in any number of files and runs where there is `chance`, and compare every relation."""
     with TemporaryDirectory() as folder:
-        return compared(run_at(write(fleet, Path(folder))), fleet)
+        if chance is None:
+            return compared(run_at(write(fleet, Path(folder))), fleet)
+        return compared(arriving(fleet, Path(folder), chance, runs=chance.choice([1, 1, 2])), fleet)
+
+
+def arriving(fleet: Fleet, folder: Path, chance: Random, runs: int) -> Workspace:
+    """What is published after `runs` over rows that come in any order and in any number of files."""
+    settings(fleet, folder)
+    found = sorted(files(fleet, chance).items())
+    chance.shuffle(found)
+    for number in range(runs):
+        for name, text in found[number::runs]:
+            path = folder / "landing" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        workspace = run_at(folder / "goodput.toml")
+    return workspace
 
 
 def compared(workspace: Workspace, fleet: Fleet) -> Comparison:

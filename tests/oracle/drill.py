@@ -4,8 +4,8 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from random import Random
 from time import process_time
 
 from goodput.errors import GoodputError
@@ -23,27 +23,26 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2, help="how many at once")
     chosen = parser.parse_args()
     seeds = range(chosen.first, chosen.first + chosen.fleets)
-    with ProcessPoolExecutor(chosen.processes, get_context("spawn"), max_tasks_per_child=20) as pool:
-        running = {pool.submit(_checked, seed): seed for seed in seeds}
+    # concurrent.futures of Python 3.11 hangs once its processes have done their tasks
+    with get_context("spawn").Pool(chosen.processes, maxtasksperchild=20) as pool:
         found: dict[int, Comparison] = {}
-        for done in as_completed(running):
-            comparison, cpu_s = done.result()
-            found[running[done]] = comparison
-            print(_fleet_line(running[done], comparison, cpu_s, found), flush=True)
+        for seed, comparison, cpu_s in pool.imap_unordered(_checked, seeds):
+            found[seed] = comparison
+            print(_fleet_line(seed, comparison, cpu_s, found), flush=True)
             if sys.stderr.isatty():
                 print(f"[{'#' * (40 * len(found) // len(seeds)):<40}]", end="\r", file=sys.stderr, flush=True)
     report(found)
     sys.exit(any(comparison.differences for comparison in found.values()))
 
 
-def _checked(seed: int) -> tuple[Comparison, float]:
-    """The comparison of a fleet, and CPU seconds that it took."""
+def _checked(seed: int) -> tuple[int, Comparison, float]:
+    """A seed, the comparison of its fleet, and CPU seconds that it took."""
     before = process_time()
     try:
-        found = check(random_fleet(seed))
+        found = check(random_fleet(seed), Random(seed))
     except GoodputError as error:  # what a run refuses is a difference like any other
         found = Comparison(differences=[Difference("run", None, "done", str(error), None)])
-    return found, process_time() - before
+    return seed, found, process_time() - before
 
 
 def _fleet_line(seed: int, comparison: Comparison, cpu_s: float, found: dict[int, Comparison]) -> str:

@@ -150,5 +150,6 @@ def _waste(chance: Random) -> Row:
     return {
         "draft_tokens": drafts,
         "accepted_draft_tokens": None if drafts is None else drafts // 2,
+        "preemptions": chance.choice([None, 0, 1]),
         "recomputed_tokens": chance.choice([None, 0, 0, 50]),
     }

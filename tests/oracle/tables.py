@@ -13,7 +13,15 @@ from published import RESTATED
 
 NAMES = (
     *("attempts", "requests", "quality_labels", "goodput", "gate_failures", "cost_ledger", "waste", "sessions"),
-    *("accepted_units", "cache_by_replica", "replica_windows", "coverage"),
+    *(
+        "accepted_units",
+        "cache_by_replica",
+        "replica_windows",
+        "coverage",
+        "cache_effect",
+        "replica_histograms",
+        "replica_samples",
+    ),
 )
 ACCIDENTAL = {*RESTATED, "source", "line", "record_id"}  # where and when a row was read
 Tables = dict[str, list[Row]]

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable
 
-from oracle.fleet import DAY, Fleet, Row
+from oracle.fleet import DAY, Fleet, Row, S
 
 TIMES = (
     *("started_at", "ended_at", "first_token_at", "intended_at", "labelled_at", "revised_at", "at", "began"),
@@ -15,7 +15,11 @@ WORKLOADS = {"w0": "zulu", "w1": "alpha", "w2": "mike"}
 
 def shifted(fleet: Fleet, days: int) -> Fleet:
     """Everything some whole days later."""
-    return _changed(fleet, lambda name, value: value + days * DAY if name in TIMES and value is not None else value)
+    found = _changed(fleet, lambda name, value: value + days * DAY if name in TIMES and value is not None else value)
+    for reading in found.readings:
+        if "process_started_s" in reading["gauges"]:
+            reading["gauges"]["process_started_s"] += days * DAY // S
+    return found
 
 
 def dearer(fleet: Fleet, factor: int) -> Fleet:

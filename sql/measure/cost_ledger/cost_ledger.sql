@@ -30,6 +30,18 @@ left_over AS (
         OR (c.level = 'pool' AND c.is_best AND (c.pool, c.step_s // 3600) NOT IN (SELECT (pool, epoch_hour) FROM replica_hours))
         OR (c.level = 'model' AND c.is_best AND b.model IS NULL)
 ),
+-- what names a request, a model, or nothing that telemetry knows, may be for the same
+billed_alike AS (
+    SELECT
+        attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant, basis,
+        usd, gpu_s, tokens, estimated, usd * error_ratio AS error_usd, usd * common_ratio AS common_error_usd
+    FROM charged_pieces
+    WHERE replica IS NULL AND basis NOT IN ('token_price', 'reported')
+    UNION ALL BY NAME
+    SELECT attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant, basis, usd FROM named_costs
+    UNION ALL BY NAME
+    SELECT 'unattributed' AS bucket, step_s, pool, replica, model, workload, route, tenant, basis, usd, gpu_s FROM left_over
+),
 entries AS (
     SELECT
         attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
@@ -38,6 +50,7 @@ entries AS (
         usd * (1 - recomputing - speculating) * common_ratio AS common_error_usd,
         input_usd, cached_input_usd, output_usd
     FROM charged_pieces
+    WHERE replica IS NOT NULL OR basis IS NULL OR basis IN ('token_price', 'reported')
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'preemption', pool, replica, model, workload, route, tenant,
@@ -68,12 +81,6 @@ entries AS (
     FROM pool_idle
     UNION ALL
     SELECT
-        attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
-        sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL
-    FROM named_costs
-    GROUP BY ALL
-    UNION ALL
-    SELECT
         NULL, NULL, step_s, 'overhead', pool, NULL, model, workload, route, tenant,
         sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL
     FROM cost_pieces
@@ -81,9 +88,10 @@ entries AS (
     GROUP BY ALL
     UNION ALL
     SELECT
-        NULL, NULL, step_s, 'unattributed', pool, replica, model, workload, route, tenant,
-        sum_usd(usd), sum_steady(gpu_s), 0, basis, false, 0, 0, NULL, NULL, NULL
-    FROM left_over
+        attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
+        sum_usd(usd), sum_steady(gpu_s), coalesce(sum_steady(tokens), 0), basis, coalesce(bool_or(estimated), false),
+        coalesce(sum_usd(error_usd), 0), coalesce(sum_usd(common_error_usd), 0), NULL, NULL, NULL
+    FROM billed_alike
     GROUP BY ALL
 )
 SELECT
