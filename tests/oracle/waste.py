@@ -94,11 +94,13 @@ class Waste:
         usd = found["cost_usd"]
         if not usd or usd < 0:
             return found | dict.fromkeys(("wasted_ratio", "wasted_ci_low_ratio", "wasted_ci_high_ratio"))
-        accepted = self.amounts[key].get("accepted", {})
-        rest = [float(usd) - (accepted.get(end) or 0.0) for end in ("ci_high_usd", "ci_low_usd")]
-        least, most = (float(end / float(usd)) for end in rest) if accepted else (float(wasted / usd),) * 2
         ratio = wasted / usd
-        ends = {"wasted_ci_low_ratio": min(float(ratio), least), "wasted_ci_high_ratio": max(float(ratio), most)}
+        accepted = self.amounts[key].get("accepted")
+        low, high = (accepted["ci_low_usd"], accepted["ci_high_usd"]) if accepted else (usd - wasted, usd - wasted)
+        ends = {
+            "wasted_ci_low_ratio": None if high is None else min(float(ratio), 1 - float(high) / float(usd)),
+            "wasted_ci_high_ratio": None if low is None else max(float(ratio), 1 - float(low) / float(usd)),
+        }
         return found | {"wasted_ratio": ratio, **ends}
 
     def _add(self, key: Key, row: Row) -> None:
