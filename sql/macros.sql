@@ -71,8 +71,8 @@ CREATE OR REPLACE TEMP MACRO cost_half(work, price) AS
     at_least(total_half(work.units, residual_squares(work.moments, price)), price * work.sampled);
 CREATE OR REPLACE TEMP MACRO unit_cost(work, price) AS {
     value: price,
-    low: at_least(ratio(work.cost_usd, work.accepted + work.open_above) - cost_half(work, price) / work.accepted, 0),
-    high: ratio(work.cost_usd, work.accepted - work.open_below) + cost_half(work, price) / work.accepted
+    low: at_least(ratio(work.cost_usd, work.accepted + work.open_above) - cost_half(work, price) / nullif(work.accepted, 0), 0),
+    high: ratio(work.cost_usd, work.accepted - work.open_below) + cost_half(work, price) / nullif(work.accepted, 0)
 };
 -- The same of two kinds of work together, each as often as its weight says.
 CREATE OR REPLACE TEMP MACRO blended_price(a, b, a_weight, b_weight) AS

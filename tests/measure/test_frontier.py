@@ -364,5 +364,14 @@ def test_labels_of_one_window_price_the_windows_of_its_load(tmp_path: Any) -> No
     assert row["cost_per_accepted_usd"] == pytest.approx(3 * 4.8 / (0.8 * 1800))
 
 
+def test_where_none_counts_as_accepted_there_is_no_price_of_one(tmp_path: Any) -> None:
+    """What has no label counts as failed, and may have passed: the cost is known, that of an accepted one is not."""
+    gated = Settings(workloads={"qa": Workload(quality=Quality(unlabelled="fail"))})
+    rows = [row | {"verdict": "unlabelled", "needs_label": True} for window in (0, 2, 4) for row in load(window, 600)]
+    row = frontier(tmp_path, rows, settings=gated, cost_usd=4.8).to_dicts()[0]
+    assert [row[f"cost_per_accepted{end}_usd"] for end in ("_ci_low", "", "_ci_high")] == [None] * 3
+    assert row["no_cost_interval"] == "nothing_accepted"
+
+
 def test_without_arrivals_there_is_no_frontier(tmp_path: Any) -> None:
     assert frontier(tmp_path, []).height == 0
