@@ -105,6 +105,30 @@ def test_labels_are_estimated_within_each_workload_of_a_value(tmp_path: Path) ->
     assert row_of(found, slice="tenant", slice_value="b")["goodput_rps"] == 0
 
 
+def test_values_that_are_not_kept_apart_have_their_cells_in_common(tmp_path: Path) -> None:
+    """Of b and c together 2 of 8 on a route are labelled, and none of 20 on another: one passed, one did not.
+
+    2 of 28 are 4/7 of the 8 and 10/7 of the 20: chi-square is (10/7)^2 / (8 x 13/196) + (10/7)^2 / (20 x 13/196) = 5.4
+    of one degree of freedom. So the route is a stratum of its own, 2 of 8 drawn; of the 20 nothing is known.
+    """
+    named = [("a", "r", "accepted")] * 60
+    named += [(name, "r", "unlabelled") for name in "bc" for _ in range(3)] + [
+        ("b", "r", "accepted"),
+        ("c", "r", "rejected"),
+    ]
+    named += [("b", "s", "unlabelled")] * 20
+    rows = [
+        judged(f"{n}", verdict, n + 1.0, gated=True, tenant=name, route=route)
+        for n, (name, route, verdict) in enumerate(named)
+    ]
+    settings = one_workload(quality={}).model_copy(update={"slices": Slices(by=("tenant",), max_values=1)})
+    other = row_of(windows(tmp_path, rows, settings), slice="tenant", slice_value="(other)")
+    size, square = 2 * 7 / 6, 1.959963984540054**2
+    half = square / (1 + square / size) / size / square**0.5 * (size / 4 + square / 4) ** 0.5
+    ends = [other[f"goodput{end}_rps"] * 300 for end in ("_ci_low", "", "_ci_high")]
+    assert ends == pytest.approx([max(1, 8 * (0.5 - half)), 14, min(7, 8 * (0.5 + half)) + 20])
+
+
 def test_a_crowded_window_keeps_the_values_of_most_requests(tmp_path: Path) -> None:
     tenants = ["a"] * 4 + ["b"] * 3 + ["c"] * 3 + ["d"] * 2 + ["e"] + [None] * 2
     rows = [judged(f"r{n}", "accepted", n + 1.0, tenant=name, ttft_s=n / 10) for n, name in enumerate(tenants)]

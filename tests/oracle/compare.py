@@ -13,6 +13,7 @@ from published import ask
 
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
+OF_SHARES = 1e-9  # errors are squared to 1e-22 USD^2, of windows that may cost no more than a millionth of a dollar
 
 
 @dataclass
@@ -47,18 +48,18 @@ class Comparison:
         """Compare one value; a set of values holds each that would be right."""
         place = (relation, column)
         self.compared[place] = self.compared.get(place, 0) + 1
-        if not same(published, computed):
+        if not same(published, computed, OF_SHARES if column.startswith("share_ci_") else ABSOLUTE):
             self.differences.append(Difference(relation, key, column, published, computed))
 
 
-def same(published: Any, computed: Any) -> bool:
+def same(published: Any, computed: Any, absolute: float = ABSOLUTE) -> bool:
     """Equal, numbers to 1e-9."""
     if isinstance(computed, set):
         return published in computed or (published is None and not computed)
     if isinstance(published, bool) or isinstance(computed, bool) or None in (published, computed):
         return published is computed
     if isinstance(computed, int | float | Fraction) and isinstance(published, int | float):
-        return isclose(published, float(computed), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+        return isclose(published, float(computed), rel_tol=RELATIVE, abs_tol=absolute)
     return bool(published == computed)
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import bills, engine_relations, judgements, reconcile, sessions, waste, windows
+from oracle import attempt_relations, bills, engine_relations, judgements, reconcile, sessions, waste, windows
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
 from oracle.fleet import LATENCIES, Row, S
 from oracle.slices import DIMENSIONS, Key
@@ -13,6 +13,7 @@ from oracle.truth import Truth
 from oracle.units import counts_sessions
 
 CUT = ("window_at", "window_s", "slice", "slice_value", *DIMENSIONS)
+MONEY = ("usd", "error_usd", "common_error_usd", "input_usd", "cached_input_usd", "output_usd")
 REQUEST = (
     *("workload", "attempts", "retry_count", "delivering_attempt_id", "tenant", "session_id", "model", "replica"),
     *("pool", "route", "ttft_s", "e2e_s", "tpot_s", "queue_s", "itl_p95_s", "jitter_s", "input_tokens", "verdict"),
@@ -136,14 +137,14 @@ def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:
 def added(found: list[Row], names: tuple[str, ...]) -> dict[Any, Row]:
     """Amounts of rows by the values of some columns; usd is None where no row has any."""
     sums: dict[Any, Row] = {}
-    nothing = {"usd": None, "gpu_s": 0, "tokens": 0, "estimated": False, "error_usd": None, "common_error_usd": None}
+    nothing = {**dict.fromkeys(MONEY), "gpu_s": 0, "tokens": 0, "estimated": False}
     for row in found:
         one = sums.setdefault(tuple(row[name] for name in names), {**nothing})
         one["gpu_s"] += row["gpu_s"] or 0
         one["tokens"] += row["tokens"]
         one["estimated"] |= row["estimated"]
-        for name in ("usd", "error_usd", "common_error_usd"):
-            if row[name] is not None:
+        for name in MONEY:
+            if row.get(name) is not None:
                 one[name] = (one[name] or 0) + row[name]
     return sums
 
@@ -195,6 +196,8 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     waste_rows,
     session_rows,
     accepted_units,
+    attempt_relations.attempts,
+    attempt_relations.binding_gate,
     engine_relations.replica_samples,
     engine_relations.replica_windows,
     engine_relations.replica_histograms,

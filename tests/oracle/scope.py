@@ -8,7 +8,7 @@ from goodput.plumbing.contracts import contract, contract_names
 ALL = "*"
 OTHERS = {
     "alarms alarm_events alarm_power alarm_series deliveries": "make drill-alarms",
-    "attempts serving_records": "facts of requests are compared; how records are merged is tested in tests/join",
+    "serving_records": "facts of attempts are compared; how records are merged is tested in tests/join",
     "frontier": "make drill-knee",
     "disruptions disruption_cost disruption_frequency ops_events": "no operations; make drill-intervals",
     "quality_labels session_labels unjoined_labels": "the labels that count are compared in requests and quality",
@@ -16,13 +16,15 @@ OTHERS = {
     "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",
     "token_prices": "one list; prices are compared in cost_ledger",
     "warnings latest_window workloads": "words, settings and pointers",
-    "binding_gate": "a view of goodput and gate_failures, which are compared",
 }
 COLUMNS = {
-    "cost_ledger": {
-        "window_s request_key": "follow from the key",
-        "input_usd cached_input_usd output_usd": "shares of usd, which is compared",
+    "attempts": {
+        "source dialect trace_id span_id parent_span_id response_id record_ids": "as the records have it",
+        "first_token_at": "first_token_ns, which is compared, in microseconds",
+        "attributes": "as an object; its values are compared by slice",
+        "prefill_s decode_s cache_write_tokens reasoning_tokens": "not in these fleets",
     },
+    "cost_ledger": {"window_s request_key": "follow from the key"},
     "cost_records": {
         "cost_id route request_key session_id": "follow from what is compared in cost_ledger",
         "billed_usd currency currency_usd billing_account sub_account service resource_id": "as the bill has it",
@@ -82,6 +84,7 @@ RELATIONS = {
     "waste",
     "accepted_units",
     "gate_failures",
+    "binding_gate",
     "quality",
     *COLUMNS,
     "reconciliation",

@@ -1,20 +1,29 @@
 -- description: The strata in which labels count as drawn at random: workloads, and their cells where label rates differ (docs/semantics.md#strata)
 -- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s
 -- reads: crowded_windows, kept_values, label_cells, slices
-WITH cells AS (
+WITH kept AS (
+    -- values that a crowded window does not keep apart have their cells in common
+    SELECT
+        c.cut, kept_value(c.slice_value, f.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
+        c.window_s, c.start_s, c.workload, c.model, c.pool, c.route, c.part_s,
+        sum(c.need)::BIGINT AS need, sum(c.labelled)::BIGINT AS labelled, sum(c.passed)::BIGINT AS passed,
+        sum(COLUMNS('_(tokens|squares)$'))
+    FROM label_cells AS c
+    LEFT JOIN crowded_windows AS f ON f.cut = c.cut AND f.window_s = c.window_s AND f.start_s = c.start_s
+    LEFT JOIN kept_values AS k
+        ON k.cut = c.cut AND k.window_s = c.window_s AND k.start_s = c.start_s AND k.slice_value = c.slice_value
+    GROUP BY ALL
+),
+cells AS (
     SELECT
         s.slice,
-        kept_value(c.slice_value, f.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
         CASE WHEN s.by_workload THEN c.workload END AS k_workload,
         CASE WHEN s.by_model THEN c.model END AS k_model,
         CASE WHEN s.by_pool THEN c.pool END AS k_pool,
         CASE WHEN s.by_route THEN c.route END AS k_route,
-        c.* EXCLUDE (cut, slice_value)
-    FROM label_cells AS c
+        c.* EXCLUDE (cut)
+    FROM kept AS c
     JOIN slices AS s USING (cut)
-    LEFT JOIN crowded_windows AS f ON f.cut = c.cut AND f.window_s = c.window_s AND f.start_s = c.start_s
-    LEFT JOIN kept_values AS k
-        ON k.cut = c.cut AND k.window_s = c.window_s AND k.start_s = c.start_s AND k.slice_value = c.slice_value
 ),
 rated AS (
     SELECT

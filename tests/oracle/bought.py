@@ -1,0 +1,71 @@
+"""Attempts that are bought by the token: docs/semantics.md#bought-tokens."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+
+from oracle.facts import Piece
+from oracle.fleet import Fleet, Row, exact
+from oracle.ledger_rows import Payment, cut_of, is_for_model, ledger_row
+from oracle.replicas import period, usd_in
+from oracle.spans import overlap
+from oracle.step import Step, best
+
+KINDS = ("input_usd", "cached_input_usd", "output_usd")
+
+
+class Bought:
+    """What models cost that are bought by the token, and what pays for them."""
+
+    def __init__(self, fleet: Fleet, records: list[Row], buckets: dict[str, str]) -> None:
+        self.fleet, self.records, self.buckets = fleet, records, buckets
+        self.paid: list[Payment] = []
+
+    def rows(self, step: Step, here: list[Row]) -> Iterator[Row]:
+        """Rows of attempts that are bought in a step, and what their models are billed."""
+        billed: dict[str, list[Row]] = defaultdict(list)
+        for record in self.records:
+            if is_for_model(record) and overlap(period(record), step.span):
+                billed[record["model"]].append(record)
+        for model, records in billed.items():
+            if not any(attempt["model"] == model for attempt in here):
+                for record in best(records):
+                    usd = usd_in(record, [step.span])
+                    yield ledger_row("unattributed", usd, Fraction(0), 0, model=model, record=record)
+        for model in {attempt["model"] for attempt in here}:
+            own = [Piece(self.fleet, attempt, step.span) for attempt in here if attempt["model"] == model]
+            yield from self._of_model(own, step, best(billed[model]))
+
+    def _of_model(self, pieces: list[Piece], step: Step, records: list[Row]) -> Iterator[Row]:
+        """Attempts of one model in a step, and the records that bill it."""
+        name = f"model {pieces[0].attempt['model']}"
+        paid = [Payment(step.span[0], name, record, usd_in(record, [step.span])) for record in records]
+        billed = sum((payment.usd for payment in paid), Fraction(0))
+        self.paid += paid
+        works = [(piece.reported or Fraction(0)) * piece.share for piece in pieces]
+        for piece, work in zip(pieces, works, strict=True):
+            listed = {} if records else self._listed(piece)
+            cost = sum(listed.values(), Fraction(0)) if listed else self._told(piece)
+            cost = billed * (work / sum(works) if sum(works) else Fraction(1, len(works))) if records else cost
+            tokens = sum((piece.tokens(kind) or Fraction(0) for kind in ("input_tokens", "output_tokens")), Fraction(0))
+            cut, payer = cut_of(piece.attempt, step), name if records else None
+            yield (
+                ledger_row(self.buckets[piece.name], cost, Fraction(0), tokens, **cut, is_there=True, payer=payer)
+                | listed
+            )
+
+    def _told(self, piece: Piece) -> Fraction | None:
+        """What the gateway says."""
+        usd = exact(piece.attempt["reported_cost_usd"])
+        return usd * piece.share if usd else None
+
+    def _listed(self, piece: Piece) -> dict[str, Fraction]:
+        """What the price list says of each kind of tokens; nothing where the attempt does not report its input."""
+        price = self.fleet.prices.get(piece.attempt["model"])
+        given, output = piece.attempt["input_tokens"], piece.attempt["output_tokens"]
+        if price is None or given is None:
+            return {}
+        cached = piece.attempt["cached_input_tokens"] or 0
+        tokens = (given - cached, cached, output or 0)
+        prices = (Fraction(price[kind]) * piece.share for kind in ("input", "cached", "output"))
+        return {kind: count * usd for kind, count, usd in zip(KINDS, tokens, prices, strict=True)}
