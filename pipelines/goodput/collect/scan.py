@@ -56,9 +56,14 @@ class Scan:
 
 
 def has_new_files(lake: Lake, settings: Settings, files: pl.DataFrame) -> bool:
-    """Whether a scan would look into one of the listed files of the landing zone."""
+    """Whether a scan would look into one of the listed files that has changed or is new.
+
+    What was listed as it was written the next scan looks at for certainty alone: no reason for one.
+    """
     index = read_rows(lake, _TABLE).filter(pl.col("reading") == reading_of_all(settings))
-    return not files.join(index, on=_AS_BEFORE, how="anti").is_empty()
+    unsettled = index.filter(pl.col("modified_ns") == 0).select(*_KEY, "size_bytes")
+    others = files.join(index, on=_AS_BEFORE, how="anti").join(unsettled, on=[*_KEY, "size_bytes"], how="anti")
+    return not others.is_empty()
 
 
 class _Look(NamedTuple):
