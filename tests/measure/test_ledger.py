@@ -586,6 +586,17 @@ def test_what_is_paid_for_a_pool_is_shared_by_those_seen_and_says_how_far_it_may
     assert (rows["idle"]["usd"], rows["idle"]["estimated"]) == (pytest.approx(4.0), False)
 
 
+def test_a_replica_that_is_seen_after_its_pool_was_paid_has_no_known_cost() -> None:
+    """The pool is paid for the first 100 s, while a alone is seen; b is seen later in the step, and is not free."""
+    tries = [
+        Try("early", "accepted", 0, 50, "a", "p", tokens=(100, 0, 10)),
+        Try("late", "accepted", 200, 250, "b", "p"),
+    ]
+    frame = charged(Fleet(tries, records=[Record(1.0, 0, 100, pool="p")]))
+    found = {row["attempt_id"]: row["usd"] for row in frame.to_dicts() if row["attempt_id"]}
+    assert found == {"early": pytest.approx(0.5), "late": None}
+
+
 def test_a_bill_is_that_replicas_which_telemetry_knows_within_a_day() -> None:
     """x served in the hour before and not in this one, y for ten seconds: what x is billed for is x's idle time."""
     tries = [Try("a", "accepted", -600, -590, "x", "p"), Try("b", "accepted", 0, 10, "y", "p")]

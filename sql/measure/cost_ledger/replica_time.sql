@@ -60,9 +60,10 @@ paid AS (
         s.* EXCLUDE (from_ns), h.pool, p.possible, p.seen AS seen_of_pool,
         coalesce(p.paid1, false) AS pool1, coalesce(p.paid2, false) AS pool2, coalesce(p.paid3, false) AS pool3,
         CASE WHEN s.seen AND p.seen > 0 THEN s.long_ns / 1e9 / p.seen END AS share_s,
-        p.usd_per_s1 * share_s AS usd1,
-        CASE WHEN NOT (own1 OR pool1) THEN p.usd_per_s2 * share_s END AS usd2,
-        CASE WHEN NOT (own1 OR pool1 OR own2 OR pool2) THEN p.usd_per_s3 * share_s END AS usd3
+        -- while nothing is paid the cost is not known: it is not 0
+        CASE WHEN pool1 THEN p.usd_per_s1 * share_s END AS usd1,
+        CASE WHEN pool2 AND NOT (own1 OR pool1) THEN p.usd_per_s2 * share_s END AS usd2,
+        CASE WHEN pool3 AND NOT (own1 OR pool1 OR own2 OR pool2) THEN p.usd_per_s3 * share_s END AS usd3
     FROM stretches AS s
     JOIN replica_hours AS h ON h.replica = s.replica AND h.epoch_hour = s.step_s // 3600
     ASOF LEFT JOIN pool_time AS p ON p.pool = h.pool AND p.step_s = s.step_s AND p.from_ns <= s.from_ns
