@@ -597,6 +597,25 @@ def test_a_replica_that_is_seen_after_its_pool_was_paid_has_no_known_cost() -> N
     assert found == {"early": pytest.approx(0.5), "late": None}
 
 
+def test_a_better_basis_for_a_pool_displaces_the_record_of_a_replica_while_nobody_is_seen() -> None:
+    """Allocated to the pool are seconds 400 to 500 and 650 to 900: $7 of its idle time, and no part of a's rate card.
+
+    That is $12 for the 1200 s of four steps: a cent a second, of which 350 s are displaced.
+    """
+    seen = [Try("t", "accepted", 0, 10, "a", "p")]
+    records = [Record(12.0, 0, 1200, replica="a", pool="p", basis="rate_card")]
+    records += [
+        Record(usd, begin, end, pool="p", basis="allocation") for usd, begin, end in ((2.0, 400, 500), (5.0, 650, 900))
+    ]
+    frame = charged(Fleet(seen, records=records)).filter(pl.col("bucket") == "idle")
+    paid = {
+        (one["replica"], (one["window_start"].timestamp() - BEGIN_S) // 300): one["usd"] for one in frame.to_dicts()
+    }
+    assert paid == pytest.approx(
+        {("a", 0): 2.9, ("a", 1): 2.0, ("a", 2): 0.5, ("a", 3): 3.0, (None, 1): 2.0, (None, 2): 5.0}
+    )
+
+
 def test_a_bill_is_that_replicas_which_telemetry_knows_within_a_day() -> None:
     """x served in the hour before and not in this one, y for ten seconds: what x is billed for is x's idle time."""
     tries = [Try("a", "accepted", -600, -590, "x", "p"), Try("b", "accepted", 0, 10, "y", "p")]

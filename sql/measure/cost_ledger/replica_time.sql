@@ -13,7 +13,8 @@ WITH spans AS (
     SELECT h.replica, p.from_ns, p.to_ns, 'pool'
     FROM pool_time AS p
     JOIN replica_hours AS h ON h.pool = p.pool AND h.epoch_hour = p.step_s // 3600
-    WHERE p.seen > 0
+    -- what is paid for a pool displaces records of its replicas also while none of them is seen
+    WHERE p.seen > 0 OR (h.replica, p.step_s) IN (SELECT (replica, step_s) FROM cost_pieces WHERE level = 'replica')
 ),
 split AS (
     SELECT
