@@ -311,3 +311,7 @@ CREATE OR REPLACE TEMP MACRO bucket_quantile(bounds, counts, observed, p) AS lis
 -- What the emitter names, else what the first tag of a list names that is there and not empty.
 CREATE OR REPLACE TEMP MACRO tagged_as(named, tag, keys) AS
     coalesce(named, list_filter(list_transform(keys, lambda k: tag[k]), lambda v: v <> '')[1]);
+
+-- The digits of the last date in a path, empty where it has none: which of two exports is the later one.
+CREATE OR REPLACE TEMP MACRO path_date(path) AS regexp_replace(
+    coalesce(list_extract(regexp_extract_all(path, '20\d\d-?[01]\d-?[0-3]\d(T[0-9:.-]+)?'), -1), ''), '[^0-9]', '', 'g');

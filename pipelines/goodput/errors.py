@@ -218,10 +218,10 @@ class LakeUnreadable(GoodputError):
 class LakeDamaged(GoodputError):
     """Parts of the lake are not what was written."""
 
-    def __init__(self, count: int, *, is_due: bool) -> None:
-        remedy = (
-            "the next `goodput run` makes them again" if is_due else "`goodput verify --repair` has them made again"
-        )
+    def __init__(self, count: int, *, due: int | None, lost: int) -> None:
+        remedy = "`goodput verify --repair` has them made again"
+        if due is not None:
+            remedy = f"the next run makes {due} again" + (f", {lost} cannot be made again" if lost else "")
         super().__init__(f"{count} part(s) of the lake are damaged: {remedy}.")
 
 

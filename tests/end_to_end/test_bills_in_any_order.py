@@ -206,3 +206,35 @@ def test_exports_that_charge_for_other_resources_displace_each_other_with_a_warn
     at = settle(tmp_path / "parts", [("", {**telemetry, **parts})])
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 42
     assert ask(at, warned).rows() == []
+
+
+def test_a_landing_zone_that_was_moved_still_knows_what_overwrites_what(tmp_path: Path) -> None:
+    """24 USD, moved with its folder and overwritten with 48 there, then restored: 48 and 24, never 72."""
+    day = {**CHARGE, "ChargePeriodStart": "2026-11-20T00:00:00Z", "ChargePeriodEnd": "2026-11-21T00:00:00Z"}
+    first, second = ({"focus-2026-11-21.csv": as_csv({**day, "EffectiveCost": usd})} for usd in ("24", "48"))
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    settle(tmp_path / "before", [("", {**telemetry, **first})])
+    (tmp_path / "before").rename(tmp_path / "after")
+    charged = "SELECT sum(amount_usd) FROM cost_records"
+    for landed, usd in (({}, 24), (second, 48), (first, 24), (second, 48)):
+        assert ask(settle(tmp_path / "after", [("", landed)]), charged).item() == usd
+
+
+def test_two_versions_of_one_export_in_two_landing_zones_count_once(tmp_path: Path) -> None:
+    for name, usd in (("l1", "24"), ("l2", "48")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "focus-2026-11-21.csv").write_text(as_csv({**CHARGE, "EffectiveCost": usd}))
+    settings = 'landing = ["landing", "l1", "l2"]\n'
+    at = settle(tmp_path, [(settings, {"calls-20.csv": calls(random.Random(1), 20)})])
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 48  # the last by name
+
+
+def test_parts_of_one_bill_without_resources_are_named_where_no_date_tells_them_apart(tmp_path: Path) -> None:
+    lines = [{**CHARGE, "ResourceId": "", "EffectiveCost": usd} for usd in ("10", "20", "30", "5", "6")]
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
+    for dates, expected in ((("", ""), [("chat-.csv", 2, 11.0)]), (("2026-11-21", "2026-11-22"), [])):
+        names = [f"{team}-{date}.csv" for team, date in zip(("chat", "code"), dates, strict=True)]
+        files = dict(zip(names, (as_csv(*lines[3:]), as_csv(*lines[:3])), strict=True))
+        at = settle(tmp_path / (dates[0] or "none"), [("", {**telemetry, **files})])
+        assert ask(at, warned).rows() == expected

@@ -51,7 +51,7 @@ def verify(
             note_replaced(workspace.lake, done.removed)
     if found:
         _print(found, done)
-        raise LakeDamaged(len(found), is_due=repair and not done.lost)
+        raise LakeDamaged(len(found), due=len(done.due) if repair else None, lost=len(done.lost))
 
 
 def _damages(workspace: Workspace, sample: float, *, recompute: bool) -> "list[Damage]":

@@ -36,8 +36,8 @@ _Key = tuple[str, str]
 class Scan:
     """What a look at the landing zone found.
 
-    `superseded_by` has what each new source supersedes; `returned` are sources that took their old path back from one
-    that was read there since; `mended` are sources that were refused and lie nowhere as they were read then; `removed`
+    `superseded_by` has what each new source supersedes; `returned` are known ones that lie at the path of one that was
+    read after them; `mended` are sources that were refused and lie nowhere as they were read then; `removed`
     are parts that the landing index no longer has.
     """
 
@@ -109,7 +109,7 @@ def scan(lake: Lake, settings: Settings) -> Scan:
 
     looked = _index_rows(kept_rows, looks, reading, listed_ns)
     _take_new(found, looks, set(looked.join(ids, on="source_id", how="semi")["source_id"]))
-    found.returned = _returned(sources, looked)
+    found.returned = _returned(sources, source_places.read(lake), looked)
     present = pl.concat([known.select("source_id"), looked.select("source_id")])
     absent = sources.join(present, on="source_id", how="anti")
     found.mended = set(absent.filter(pl.col("status") == "refused")["source_id"])
@@ -176,11 +176,13 @@ def _take_new(found: Scan, looks: list[_Look], in_ledger: set[str]) -> None:
             taken.add(look.source_id)
 
 
-def _returned(sources: pl.DataFrame, looked: pl.DataFrame) -> set[str]:
-    """Sources found again where they were read, though another one was read there after them."""
-    last = sources.filter(pl.col("ingested_ns") == pl.col("ingested_ns").max().over(_KEY))
-    found = sources.join(looked, on=["source_id", *_KEY], how="semi").join(last, on="source_id", how="anti")
-    return set(found["source_id"])
+def _returned(sources: pl.DataFrame, places: pl.DataFrame, looked: pl.DataFrame) -> set[str]:
+    """Known sources found at a path where another one was read, or found again, after them."""
+    read = sources.select("source_id", "ingested_ns")
+    lain = pl.concat([sources.select(places.columns), places]).join(read, on="source_id")
+    last = lain.group_by(_KEY).agg(last_ns=pl.col("ingested_ns").max())
+    known = looked.select("source_id", *_KEY).join(read, on="source_id")
+    return set(known.join(last, on=_KEY).filter(pl.col("ingested_ns") < pl.col("last_ns"))["source_id"])
 
 
 def _superseded(

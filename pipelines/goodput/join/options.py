@@ -86,15 +86,11 @@ def price_rules(settings: Settings) -> pa.Table:
 
 
 def source_files(batch: Batch) -> pa.Table:
-    """Place, content and reader of every source, and when it was read; `is_copy`: it lies in another place too."""
+    """Place, content and reader of every source, and when it was read; a row for each place where it lies or lay."""
     columns = ["source_id", "landing", "path", "content_hash", "reader", "ingested_ns"]
     lake = batch.context.lake
-    home = source_ledger.read_frame(lake, columns).with_columns(is_copy=pl.lit(value=False))
-    copies = (
-        source_places.read(lake)
-        .join(home.drop("landing", "path"), on="source_id")
-        .with_columns(is_copy=pl.lit(value=True))
-    )
+    home = source_ledger.read_frame(lake, columns)
+    copies = source_places.read(lake).join(home.drop("landing", "path"), on="source_id")
     return pl.concat([home, copies.select(home.columns)]).to_arrow()
 
 
@@ -105,8 +101,10 @@ def places(context: Context, _partition: str) -> object:
         pl.any_horizontal(pl.col("partitions").str.contains(f'"{table}"', literal=True) for table in _DATED_BY_PATH)
     )
     copies = source_places.read(context.lake).join(dated, on="source_id", how="semi")
-    in_turn = dated.filter(pl.len().over("landing", "path") > 1).sort("landing", "path", "ingested_ns", "source_id")
-    return sorted(copies.iter_rows()), in_turn["source_id"].to_list()
+    order = ["landing", "path", "ingested_ns", "source_id"]
+    elsewhere = copies.join(dated.select("source_id", "ingested_ns"), on="source_id")
+    lain = pl.concat([dated.select(order), elsewhere.select(order)]).filter(pl.len().over("landing", "path") > 1)
+    return sorted(copies.select(source_places.KEY).iter_rows()), lain.sort(order)["source_id"].to_list()
 
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {

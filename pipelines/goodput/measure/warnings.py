@@ -80,7 +80,7 @@ SPANS: Mapping[str, Span] = {
     "replica_windows": longest_windows(DAYS),
     "requests": unsettled_hours,
     "serving_records": newest_calls,
-    "waste": longest_windows(1),
+    "waste": longest_windows(DAYS),
 }
 
 

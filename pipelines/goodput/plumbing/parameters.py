@@ -168,7 +168,6 @@ PARAMETERS: Mapping[str, Parameter] = {
         [
             *_columns(("source_id", "landing", "path", "content_hash", "reader"), _TEXT),
             ("ingested_ns", _INT),
-            ("is_copy", _FLAG),
         ],
     ),
     "event_subjects": _parameter(

@@ -8,8 +8,6 @@ SELECT DISTINCT
     content_hash,
     reader,
     -- parts of one export lie in one folder and differ in a part number; all other files are exports of their own
-    regexp_replace(path, '(part[-_]?\d+[^/]*|[-_](\d{5}|\d{12})(\.[A-Za-z0-9.]+)?)$', '') AS export,
-    regexp_replace(
-        coalesce(list_extract(regexp_extract_all(path, '20\d\d-?[01]\d-?[0-3]\d(T[0-9:.-]+)?'), -1), ''), '[^0-9]', '', 'g'
-    ) AS export_date
+    landing || '/' || regexp_replace(path, '(part[-_]?\d+[^/]*|[-_](\d{5}|\d{12})(\.[A-Za-z0-9.]+)?)$', '') AS export,
+    path_date(path) AS export_date
 FROM source_files
