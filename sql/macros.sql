@@ -164,7 +164,8 @@ CREATE OR REPLACE TEMP MACRO window_part(at_s, window_s) AS
 -- chance explains in five cases of six: a stratum too many costs little, one too few is a bias.
 CREATE OR REPLACE TEMP MACRO rates_unlike(squares_by_need, labelled, need) AS
     (squares_by_need - labelled * (labelled / need)) / nullif(labelled / need * (1 - labelled / need), 0);
-CREATE OR REPLACE TEMP MACRO rates_differ(unlike, df) AS coalesce(unlike > df + sqrt(2 * df), false);
+-- What rounding leaves of one cell, or of rates all alike, is no difference.
+CREATE OR REPLACE TEMP MACRO rates_differ(unlike, df) AS coalesce(unlike > df + sqrt(2 * df) + 1e-9, false);
 -- How far labels come session by session: 0 where a request's label says nothing about its session's others, 1 where sessions
 -- are labelled wholly or not at all.
 CREATE OR REPLACE TEMP MACRO labels_by_session(sampling, drawn, pairs, labelled_pairs) AS CASE

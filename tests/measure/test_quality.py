@@ -169,6 +169,13 @@ def test_routes_that_are_judged_at_rates_of_their_own_count_by_their_answers() -
         assert row["pass_ci_high_ratio"] == pytest.approx(min(high, max(0.7 + apart[1] / 200, together[1])))
 
 
+def test_one_label_of_answers_that_are_all_alike_is_a_draw_of_them() -> None:
+    """One of six was judged, and is bad: Wilson's end of 0 at 1 x 5/5 draws, however 1/6 is rounded."""
+    rows = [record(f"r{n}", 10.0, 11.0) for n in range(6)]
+    for row in quality(join(rows, [label("span", key("r0"), passed=False)], settings=SETTINGS)).to_dicts():
+        assert row["pass_ci_high_ratio"] == pytest.approx(within(0.0, 1.0)[1])
+
+
 def test_answers_of_a_route_that_nobody_judged_are_answers_too() -> None:
     """Judged are 4 of 14: two good of 3 on a route, two bad of 6, none of 5; two of them are of one session's four.
 

@@ -6,7 +6,7 @@ WITH kept AS (
     SELECT
         c.cut, kept_value(c.slice_value, f.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
         c.window_s, c.start_s, c.workload, c.model, c.pool, c.route, c.part_s,
-        sum(c.need)::BIGINT AS need, sum(c.labelled)::BIGINT AS labelled, sum(c.passed)::BIGINT AS passed,
+        sum(c.need) AS need, sum(c.labelled) AS labelled, sum(c.passed) AS passed, -- a plan's are expected: no whole numbers
         sum(COLUMNS('_(tokens|squares)$'))
     FROM label_cells AS c
     LEFT JOIN crowded_windows AS f ON f.cut = c.cut AND f.window_s = c.window_s AND f.start_s = c.start_s
