@@ -13,7 +13,7 @@ from published import ask
 
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
-OF_SHARES = 1e-9  # errors are squared to 1e-22 USD^2, of windows that may cost no more than a millionth of a dollar
+OF_SHARES = 1e-8  # dollars are added up to 1e-18, their errors to 1e-11, in windows that may cost a billionth of one
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Comparison:
         """Compare one value; a set of values holds each that would be right."""
         place = (relation, column)
         self.compared[place] = self.compared.get(place, 0) + 1
-        if not same(published, computed, OF_SHARES if column.startswith("share_ci_") else ABSOLUTE):
+        if not same(published, computed, OF_SHARES if column.startswith("share_") else ABSOLUTE):
             self.differences.append(Difference(relation, key, column, published, computed))
 
 
