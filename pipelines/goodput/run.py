@@ -145,7 +145,7 @@ def _bring_up_to_date(workspace: Workspace, ran: Ran, forced: frozenset[str]) ->
         suspects = [(table, part) for table, part in parts_of(workspace.lake) if part.path == error.path]
         if not suspects:
             raise
-    done = remake(workspace.lake, damages(suspects, by_content=True))
+    done = remake(workspace.lake, damages(suspects))
     note_replaced(workspace.lake, done.removed)
     ran.remade = done.due
     if done.due:

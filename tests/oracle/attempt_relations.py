@@ -38,7 +38,7 @@ def attempts(workspace: Workspace, truth: Truth, found: Comparison) -> None:
         tries = sorted(request["tries"], key=lambda a: (a["tried_at"], a["attempt_id"]))
         for number, attempt in enumerate(tries):
             computed[attempt["attempt_id"]] = _attempt(attempt, request, number)
-    found.rows("attempts", published, {key: {**row} for key, row in computed.items()})
+    found.rows("attempts", published, computed)
 
 
 def _attempt(attempt: Row, request: Row, number: int) -> Row:

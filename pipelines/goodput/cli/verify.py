@@ -59,7 +59,7 @@ def _damages(workspace: Workspace, sample: float, *, recompute: bool) -> "list[D
 
     parts = sampled(parts_of(workspace.lake), sample)
     looked_at = workspace.progress.track(parts, "verifying", len(parts))
-    found = list(damages(looked_at, by_content=True))
+    found = list(damages(looked_at))
     size_bytes = sum(part.size_bytes for _, part in parts)
     out = console()
     out.print(f"{len(parts):,} part(s), {size_bytes / 1e6:,.1f} MB: {len(found)} damaged")

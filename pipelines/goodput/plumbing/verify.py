@@ -26,9 +26,9 @@ class Damage:
     reason: str
 
 
-def parts_of(lake: Lake, tables: Iterable[str] | None = None) -> list[tuple[str, Part]]:
-    """Every part of some tables, or of all, with its table. Raises LakeUnreadable where the catalog is damaged."""
-    found = ((name, lake.catalog[name].parts) for name in tables or stored_tables())
+def parts_of(lake: Lake) -> list[tuple[str, Part]]:
+    """Every part with its table. Raises LakeUnreadable where the catalog is damaged."""
+    found = ((name, lake.catalog[name].parts) for name in stored_tables())
     return [(name, part) for name, parts in found for of_partition in parts.values() for part in of_partition]
 
 
@@ -38,10 +38,10 @@ def sampled(items: Sequence[Item], share: float) -> list[Item]:
     return [items[at] for at in sorted(random.SystemRandom().sample(range(len(items)), k=count))]
 
 
-def damages(parts: Iterable[tuple[str, Part]], *, by_content: bool) -> Iterator[Damage]:
-    """The parts that are missing or of another size, and `by_content` those whose bytes have another digest."""
+def damages(parts: Iterable[tuple[str, Part]]) -> Iterator[Damage]:
+    """The parts that are missing, of another size, or whose bytes have another digest."""
     for table, part in parts:
-        reason = _wrong_size(part) or (_wrong_content(part) if by_content else None)
+        reason = _wrong_size(part) or _wrong_content(part)
         if reason:
             yield Damage(table, part, reason)
 
