@@ -67,14 +67,15 @@ def test_windows_are_final_when_nothing_of_them_can_be_outstanding(tmp_path: Pat
 def test_a_restatement_says_what_it_was_what_it_is_and_which_file_did_it(tmp_path: Path) -> None:
     """3 USD for three hours are 1 USD an hour; 6 are 2. A late call at 10:30 is the second of its hour."""
     lake(tmp_path, calls=calls((1, "10:00"), (2, "12:39")), gpu=bill(3))
-    asked = """SELECT hour(window_start), offered_before, offered_after, round(cost_usd_before, 9), round(cost_usd_after, 9), sources
+    asked = """SELECT hour(window_start), offered_before, offered_after,
+            round(cost_usd_before, 9), round(cost_usd_after, 9), sources
         FROM restatements WHERE slice = 'overall' AND window_s = 3600 ORDER BY restated_at, window_start"""
     late = lake(tmp_path, **{"calls-late": calls((3, "10:30"))})
     assert ask(late, asked).rows() == [(10, 1, 2, 1.0, 1.0, ["calls-late.csv"])]
     billed = lake(tmp_path, gpu=bill(6))
     found = ask(billed, asked).rows()[1:]
-    late_too = ["calls-late.csv", "gpu.csv"]  # of hours that it did not change, but lies near
-    expected = ((10, 2, ["gpu.csv"]), (11, 0, late_too), (12, 1, late_too))
+    near = ["calls-late.csv", "gpu.csv"]  # 11 h did not change then, but lies within max_request_lifetime_s
+    expected = ((10, 2, ["gpu.csv"]), (11, 0, near), (12, 1, ["gpu.csv"]))
     assert found == [(hour, offered, offered, 1.0, 2.0, by) for hour, offered, by in expected]
     stricter = lake(tmp_path, CHAT + "e2e_s = 1.0\n")
     assert {(*row[1:3], *row[5]) for row in ask(stricter, asked).rows()[4:]} == {(2, 2), (1, 1)}
