@@ -62,7 +62,7 @@ EVENTS = source(
 
 @pytest.mark.parametrize("named", ["vllm-tiny-0", "0c6f3a52-7d1e-4c88-9b51-5f0f7f2b9a10", "127.0.0.1:8000"])
 def test_bills_and_operations_may_call_it_by_its_uid_or_its_address(tmp_path: Path, named: str) -> None:
-    """Its pod's name and uid are in its resource; its address is what the gateway called, in all calls that it served."""
+    """Its pod's name and uid are in its resource; its address is what the gateway called."""
     written = tmp_path / "written"
     written.mkdir()
     (written / "invoice.csv").write_text(f"id,usd,from,until,of\n1,7.2,{BEGIN},{END},{named}\n")
