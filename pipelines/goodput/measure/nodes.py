@@ -38,10 +38,10 @@ KNOWN_REPLICAS = Node(
     "known_replicas",
     "measure",
     ("known_replicas",),
-    "Replicas that telemetry shows in an hour.",
+    "Replicas that telemetry shows in an hour, and their names.",
     known_replicas.compute_hours,
     lookaround=known_replicas.lookaround,
-    from_settings={"ledger_options": cost_ledger.ledger_options},
+    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options},
     from_batch={"target_hours": target_hours},
 )
 COST_LEDGER = Node(

@@ -184,8 +184,8 @@ PARAMETERS: Mapping[str, Parameter] = {
         [("ordinal", pa.int32()), *_columns(("pool", "replica"), _TEXTS), ("model", _TEXT)],
     ),
     "absent_replicas": _parameter(
-        "Replicas that bills name in hours in which telemetry does not show them, and does within a day.",
-        [("epoch_hour", _INT), *_columns(("replica", "pool"), _TEXT), ("by_engine", _FLAG)],
+        "Replicas that bills name in hours in which telemetry does not show that name, and does within a day.",
+        [("epoch_hour", _INT), *_columns(("replica", "pool"), _TEXT), ("by_engine", _FLAG), ("names", _TEXTS)],
     ),
     "cost_rules": _parameter(
         "Tags that name what a bill's line is for, and which lines count; one row.",
