@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 from goodput.errors import SecretUnusable, TargetRefused
 from goodput.notify.address import Resolver, look_up, target
 from goodput.notify.bodies import without_pictures
-from goodput.notify.http import Answer, Timeouts, post
+from goodput.notify.deadline import Deadline
+from goodput.notify.http import Answer, post
 from goodput.notify.retry import NS
 from goodput.notify.secrets import read_secret
 from goodput.notify.sign import signed_headers
@@ -90,12 +91,12 @@ class Sender:
         if channel.routing_key is not None:
             secrets.append(read_secret("routing_key", channel.routing_key, self.base))
             body = b'{"routing_key":' + json.dumps(secrets[-1]).encode() + b"," + body[1:]
-        where = target(url, allow_private=channel.allow_private, resolver=self.resolver)
-        limits = Timeouts(channel.connect_timeout_s, channel.timeout_s)
+        deadline = Deadline(channel.timeout_s)
+        where = deadline.within(lambda: target(url, allow_private=channel.allow_private, resolver=self.resolver))
         ca_file = None if channel.ca_file is None else self.base / channel.ca_file
-        answer = post(where, body, headers, limits, ca_file=ca_file)
+        answer = post(where, body, headers, deadline, connect_s=channel.connect_timeout_s, ca_file=ca_file)
         if channel.kind == "slack" and answer.status == _PICTURES_REFUSED and (plain := without_pictures(body)):
-            answer = post(where, plain, headers, limits, ca_file=ca_file)
+            answer = post(where, plain, headers, deadline, connect_s=channel.connect_timeout_s, ca_file=ca_file)
         return _judged(channel.kind, answer, secrets)
 
     def _url(self) -> str:
