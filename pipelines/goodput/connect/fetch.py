@@ -38,7 +38,8 @@ def fetched(url: str, *, allow_private: bool, resolver: Resolver = look_up) -> I
         where = deadline.within(lambda: target(url, allow_private=allow_private, resolver=resolver, own=_OWN))
         body = get(where, deadline, MAX_BYTES, connect_s=CONNECT_S)
     except (OSError, HTTPException, ValueError) as error:
-        raise TargetUnreadable(url, str(error) or type(error).__name__) from error
+        problem = type(error).__name__ if isinstance(error, HTTPException) else str(error) or type(error).__name__
+        raise TargetUnreadable(_without_secrets(url), problem) from error
     with TemporaryDirectory(prefix="goodput-") as folder:
         host = re.sub(r"[^A-Za-z0-9.-]", "_", f"{where.host}-{where.port}")
         home = Path(folder) / host
@@ -46,6 +47,12 @@ def fetched(url: str, *, allow_private: bool, resolver: Resolver = look_up) -> I
         file = home / (f"{int(time.time())}.prom" if _is_prometheus(body) else _name(url))
         file.write_bytes(body)
         yield file
+
+
+def _without_secrets(url: str) -> str:
+    """An address as messages name it: a query may hold a token."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
 def _is_prometheus(body: bytes) -> bool:

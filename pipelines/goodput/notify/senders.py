@@ -1,6 +1,7 @@
 """Sending one stored body over a channel, and what the answer means: delivered, to be tried again, or never.
 
-A secret is read for each attempt and is in no message of an error; a body is sent as it is stored.
+A secret is read for each attempt and is in no message of an error, whatever the receiver makes of it; a body is sent
+as it is stored.
 """
 
 import json
@@ -15,6 +16,7 @@ from goodput.errors import SecretUnusable, TargetRefused
 from goodput.notify.address import Resolver, look_up, target
 from goodput.notify.bodies import without_pictures
 from goodput.notify.deadline import Deadline
+from goodput.notify.echoed import plain_words, secrets_of_url
 from goodput.notify.http import Answer, post
 from goodput.notify.retry import NS
 from goodput.notify.secrets import read_secret
@@ -81,10 +83,11 @@ class Sender:
     def _post(self, delivery_id: str, body: bytes, now_ns: int) -> Sent:
         channel, url = self.channel, self._url()
         headers = {"Content-Type": "application/json", "User-Agent": "goodput"}
-        secrets: list[str] = []
+        secrets = secrets_of_url(url)
         if channel.kind == "webhook":
-            secrets = [read_secret("signing_secrets", secret, self.base) for secret in channel.signing_secrets]
-            headers |= signed_headers(delivery_id, now_ns // NS, body, secrets)
+            signing = [read_secret("signing_secrets", secret, self.base) for secret in channel.signing_secrets]
+            headers |= signed_headers(delivery_id, now_ns // NS, body, signing)
+            secrets += signing
         if channel.bearer_token is not None:
             secrets.append(read_secret("bearer_token", channel.bearer_token, self.base))
             headers["Authorization"] = f"Bearer {secrets[-1]}"
@@ -111,9 +114,7 @@ class Sender:
 def _judged(kind: str, answer: Answer, secrets: list[str]) -> Sent:
     if 200 <= answer.status < 300:
         return Sent(True, answer.status)
-    excerpt = answer.excerpt
-    for secret in secrets:
-        excerpt = excerpt.replace(secret, "***")
+    excerpt = plain_words(answer.excerpt, secrets)
     redirect = " (redirects are not followed: give the final url)" if 300 <= answer.status < 400 else ""
     error = f"answered {answer.status}{redirect}{f': {excerpt}' if excerpt else ''}"
     return Sent(False, answer.status, error, answer.status in _NEVER[kind], answer.retry_after)
