@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check dev bench drill-alarms drill-intervals drill-knee drill-landing drill-oracle lock clean
+.PHONY: demo test check dev bench drill-alarms drill-intervals drill-knee drill-landing drill-oracle drill-power lock clean
 
 # Their runs show in the UI of `make dev`; those of the tests do not.
 demo check dev: export DAGSTER_HOME := $(CURDIR)/dagster_home
@@ -42,6 +42,9 @@ drill-landing: $(VENV)/ready ## Whether a row is lost when writers rotate, trunc
 
 drill-oracle: $(VENV)/ready ## Every published number of random fleets beside its computation in plain Python
 	PYTHONPATH=tests $(BIN)/python -m oracle.drill
+
+drill-power: $(VENV)/ready ## What a loss of power leaves of a lake, and what the next run makes of it; needs root
+	PYTHONPATH=tests $(BIN)/python -m plumbing.power_drill
 
 lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
