@@ -16,6 +16,7 @@ from goodput.measure import (
     reconciliation,
     replicas,
     warnings,
+    watermark,
     windows,
 )
 from goodput.measure.gates import gate_order, gate_rows
@@ -192,6 +193,16 @@ LATEST_WINDOW = Node(
     beside=lambda context, _: context.observed_ns[1],
     span={"goodput": longest_windows(1)},
 )
+WATERMARK = Node(
+    "watermark",
+    "measure",
+    ("watermark",),
+    "How far telemetry, labels and bills reach, and until when windows are final.",
+    compute_sql,
+    from_settings={"watermark_options": watermark.watermark_options, "workload_rules": workload_rows},
+    from_batch={"observed": observed},
+    beside=lambda context, _: context.observed_ns[1],
+)
 WARNINGS = Node(
     "warnings",
     "measure",
@@ -218,5 +229,6 @@ NODES = (
     DISRUPTION_COST,
     ID_HOURS,
     LATEST_WINDOW,
+    WATERMARK,
     WARNINGS,
 )

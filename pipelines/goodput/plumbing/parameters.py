@@ -52,6 +52,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         [("latency_origin", _TEXT), *_columns(("max_request_lifetime_ns", "label_lateness_ns"), _INT)],
     ),
     "observed": _parameter("Until when telemetry was observed; one row.", [("observed_until_ns", _INT)]),
+    "watermark_options": _parameter(
+        "How long requests, sessions and labels may be outstanding; one row.",
+        _columns(("max_request_lifetime_ns", "max_session_ns", "label_lateness_ns"), _INT),
+    ),
     "sample_options": _parameter(
         "For how long a reading of a replica's metrics holds; one row.", [("staleness_ns", _INT)]
     ),
