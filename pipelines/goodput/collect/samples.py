@@ -43,7 +43,8 @@ def take_samples(
     rows = _leave_out(received, rows, "metric_without_value", pl.col("value").is_null() | pl.col("value").is_nan())
     timeless = pl.col("time_ns").is_null()
     for line, position, name in rows.filter(timeless).select("line", "position", "emitted").iter_rows():
-        received.refused.append(RefusedRow(line, position, "sample_records", "sample_without_time", _NO_TIME, name))
+        reason = f"{name}: {_NO_TIME}"
+        received.refused.append(RefusedRow(line, position, "sample_records", "sample_without_time", reason, None))
     rows = rows.filter(~timeless)
     if rows.height:
         kind, scale = pl.col("kind"), pl.col("scale")
@@ -76,7 +77,6 @@ def _leave_out(received: Received, rows: pl.DataFrame, rule: str, holds: pl.Expr
 
 
 def _refuse(received: Received, rows: pl.DataFrame) -> None:
-    told = rows.select("line", "position", "emitted", "meaning", "wrong")
-    for line, position, name, meaning, wrong in told.iter_rows():
+    for line, position, meaning, wrong in rows.select("line", "position", "meaning", "wrong").iter_rows():
         rule = "metric_meaning_unknown" if meaning == "ambiguous" else "metric_type_differs"
-        received.refused.append(RefusedRow(line, position, "sample_records", rule, wrong, name))
+        received.refused.append(RefusedRow(line, position, "sample_records", rule, wrong, None))
