@@ -80,7 +80,7 @@ class Channel(SettingsModel):
     fallback_after_s: Seconds = 900.0
     connect_timeout_s: Seconds = 5.0
     timeout_s: Seconds = 15.0
-    max_attempts: int = Field(default=30, gt=0, strict=True)
+    max_attempts: int = Field(default=1000, gt=0, strict=True)  # a page is tried twice an hour: age ends it
     max_age_s: Seconds = 75 * 3600.0
 
     @model_validator(mode="before")
