@@ -13,7 +13,7 @@ word1 is no number
 
 
 def test_only_what_looks_like_a_sample_has_a_name() -> None:
-    scrape = text.parse(LINES, [], [], None)
+    scrape = text.parse(text.numbered(text.lines_of(LINES)), [], [], None)
     assert sorted(scrape.unread.iter_rows()) == [("other_metric", 1), ("unknown_metric", 2)]
     assert [line for line, _ in scrape.bad.iter_rows()] == [5, 6, 7]
     assert scrape.samples == 6

@@ -181,7 +181,7 @@ routing_key = { env = "DUTY_KEY" }
 COMMANDS = (
     *(["run"], ["run"], ["notify"], ["notify", "--status"], ["notify", "--test", "hook"], ["notify", "--test", "duty"]),
     *(["sources"], ["sources", "--problems"], ["sources", "--format", "json"], ["alarms", "list", "--all"]),
-    *(["tables"], ["verify"], ["notify", "--dry-run"], ["query", "select * from no_such_table"]),
+    *(["tables"], ["verify"], ["doctor"], ["notify", "--dry-run"], ["query", "select * from no_such_table"]),
 )
 
 

@@ -40,6 +40,10 @@ COMMANDS = {
         "goodput.cli.forget:forget",
         "Take back source files that should not have been read: their rows leave the lake.",
     ),
+    "doctor": (
+        "goodput.cli.doctor:doctor",
+        "Look over installation, settings, landing zone, lake and deliveries, and say what to do.",
+    ),
     "demo": (
         "goodput.cli.demo:demo",
         "Simulate a day of an LLM fleet, write its telemetry and bills, run the pipeline on them and show the result.",
