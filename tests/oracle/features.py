@@ -27,13 +27,16 @@ ALL = {
     *("billing", "allocation", "rate_card", "overhead", "of a request", "rates", "token prices", "FOCUS"),
     *("parts of an export", "several exports", "currencies", "bills in several files", "cost by the gateway"),
     *(f"counts {kind}" for kind in COUNTERS),
+    *("on a pool", "on a replica alone", "on the fleet", "on an unknown replica", "by its subject"),
+    *("told again", "changed in place", "caps by kind", "overlapping"),
     *("gauges", "histograms", "deltas", "starts told", "begun anew", "paused", "process start"),
 }
 
 
 def features(fleet: Fleet) -> set[str]:
     """The features that a fleet has."""
-    return {*_of_records(fleet), *_of_labels(fleet), *_of_settings(fleet), *_of_money(fleet), *_of_readings(fleet)}
+    rows = (_of_records, _of_labels, _of_settings, _of_money, _of_readings, _of_events)
+    return {name for of in rows for name in of(fleet)}
 
 
 def _of_records(fleet: Fleet) -> Iterator[str]:
@@ -121,3 +124,23 @@ def _of_readings(fleet: Fleet) -> Iterator[str]:
             yield from ("paused",) if other["at"] - one["at"] > 300 * S else ()
             fell = any(other["counters"].get(key, 0) < value for key, value in one["counters"].items())
             yield from ("begun anew",) if fell and not one["delta"] else ()
+
+
+def _of_events(fleet: Fleet) -> Iterator[str]:
+    told = Counter(row["event_id"] for row in fleet.events)
+    named = {row["replica"] for row in fleet.records if row.get("replica")}
+    yield from ("caps by kind",) if fleet.settings["disruptions"]["caps_s"] else ()
+    for row in fleet.events:
+        pool, replica, subject = (row.get(name) for name in ("pool", "replica", "subject"))
+        held = {
+            "on a pool": pool and not subject,
+            "on a replica alone": replica in named and not pool,
+            "on the fleet": not pool and not replica and not subject,
+            "on an unknown replica": replica and replica not in named and not pool,
+            "by its subject": pool and pool == subject,
+            "told again": told[row["event_id"]] > 1 and "revised_at" not in row,
+            "changed in place": "revised_at" in row,
+        }
+        yield from (name for name, holds in held.items() if holds)
+    times = sorted({row["event_id"]: row["occurred_at"] for row in fleet.events}.values())
+    yield from ("overlapping" for one, other in pairwise(times) if other - one < 300 * S)

@@ -31,6 +31,7 @@ class Fleet:
     readings: list[Row] = field(default_factory=list)
     bills: list[list[Row]] = field(default_factory=list)  # file by file
     exports: dict[str, list[Row]] = field(default_factory=dict)  # lines of each exported bill by file
+    events: list[Row] = field(default_factory=list)  # tellings of operations
     prices: dict[str, dict[str, str]] = field(default_factory=dict)  # model -> USD per input, cached, output token
 
     @property

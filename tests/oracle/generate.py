@@ -11,6 +11,7 @@ from oracle.engine import sample
 from oracle.fleet import HOUR, MIDNIGHT_NS, Fleet, Row, S
 from oracle.invoice import invoice
 from oracle.judge import EVALUATORS, labels_of
+from oracle.operate import operate
 from oracle.spend import spend
 
 
@@ -26,6 +27,7 @@ def random_fleet(seed: int) -> Fleet:
     spend(chance, stage, fleet)
     invoice(chance, stage, fleet)
     sample(chance, stage, fleet)
+    operate(chance, stage, fleet)
     return fleet
 
 

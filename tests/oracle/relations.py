@@ -5,7 +5,17 @@ from fractions import Fraction
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import attempt_relations, bills, engine_relations, judgements, reconcile, sessions, waste, windows
+from oracle import (
+    attempt_relations,
+    bills,
+    engine_relations,
+    judgements,
+    operation_relations,
+    reconcile,
+    sessions,
+    waste,
+    windows,
+)
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
 from oracle.fleet import LATENCIES, Row, S
 from oracle.slices import DIMENSIONS, Key
@@ -203,4 +213,8 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     engine_relations.replica_histograms,
     engine_relations.cache_effect,
     engine_relations.coverage_rows,
+    operation_relations.ops_events,
+    operation_relations.disruptions,
+    operation_relations.disruption_cost,
+    operation_relations.disruption_frequency,
 )

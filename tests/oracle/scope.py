@@ -10,7 +10,6 @@ OTHERS = {
     "alarms alarm_events alarm_power alarm_series deliveries": "make drill-alarms",
     "serving_records": "facts of attempts are compared; how records are merged is tested in tests/join",
     "frontier": "make drill-knee",
-    "disruptions disruption_cost disruption_frequency ops_events": "no operations; make drill-intervals",
     "quality_labels session_labels unjoined_labels": "the labels that count are compared in requests and quality",
     "replica_names": "names are learnt from traces; tests/join",
     "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",
@@ -35,6 +34,7 @@ COLUMNS = {
     "goodput": {
         "computed_at revision": "about runs",
     },
+    "ops_events": {"dialect source line": "as the file has it"},
     "replica_samples": {
         "metric reason replica pool model sampled_at bucket_bounds labels emitted": "as the reading has it",
         "dialect version source": "as the file has it",
@@ -89,6 +89,9 @@ RELATIONS = {
     *COLUMNS,
     "reconciliation",
     "replica_windows",
+    "disruptions",
+    "disruption_cost",
+    "disruption_frequency",
     "cache_by_replica",
     "cache_effect",
     "replica_histograms",

@@ -2,10 +2,13 @@
 
 from functools import cached_property
 
-from oracle import ledger, waste, windows
+from oracle import ledger, points, waste, windows
 from oracle.counters import Samples
 from oracle.coverage import Coverage
+from oracle.disrupted import Disruption, disruptions
 from oracle.fleet import Fleet, Row
+from oracle.kind_rows import Kinds
+from oracle.kinds import Week
 from oracle.slices import Key, Slices
 from oracle.state import States
 from oracle.verdicts import judged_requests
@@ -66,13 +69,32 @@ class Truth:
 
     @cached_property
     def goodput(self) -> dict[Key, Row]:
-        """Rows of relation goodput, also of windows in which a replica was live or money was spent and nothing else was."""
+        """Rows of relation goodput, also of windows in which only a replica was live or money was spent."""
         observed, carriers = (self.from_ns, self.until_ns), self.waste.carriers
         shown = self.windows.keys() | carriers.keys()
         found = {
             key: windows.goodput(
-                self.fleet, key, self.windows.get(key, windows.Window()), carriers.get(key, set()), observed if key in shown else NEVER
+                self.fleet,
+                key,
+                self.windows.get(key, windows.Window()),
+                carriers.get(key, set()),
+                observed if key in shown else NEVER,
             )
             for key in shown | self.waste.spent
         }
         return {key: row | windows.bounds(row, key[1]) for key, row in found.items()}
+
+    @cached_property
+    def points(self) -> list[points.Point]:
+        """What pools did in base windows."""
+        return points.points(self.fleet, self.goodput, self.waste, self.states)
+
+    @cached_property
+    def disruptions(self) -> list[Disruption]:
+        """What operations did to their pools."""
+        return disruptions(self.fleet, self.points, self.states, (self.from_ns, self.until_ns))
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """What kinds of operations cost."""
+        return Kinds(Week(self.fleet, self.points, self.disruptions, self.until_ns))

@@ -25,9 +25,11 @@ BILLS = (
     *("cost_id", "basis", "pool", "replica", "model", "amount_usd", "workload", "route", "tenant", "request_key"),
     "session_id",
 )
+EVENTS = ("event_id", "kind", "occurrences", "subject", "pool", "replica", "revision", "detail")
 SOURCES = {
     "records": ("attempts", RECORDS, ("started_at", "ended_at", "first_token_at", "intended_at")),
     "labels": ("quality_labels", LABELS, ("labelled_at", "revised_at")),
+    "events": ("ops_events", EVENTS, ("occurred_at", "revised_at")),
     "bills": ("cost_records", BILLS, ("period_start", "period_end")),
 }
 DURATIONS = ("queue_s", "itl_p95_s", "jitter_s")
@@ -55,7 +57,7 @@ def settings(fleet: Fleet, folder: Path) -> None:
 def files(fleet: Fleet, shuffle: Random | None = None) -> dict[str, str]:
     """Text by name: each kind in one file, or in a random number of them in random order."""
     found = {}
-    for kind, rows in (("records", fleet.records), ("labels", fleet.labels)):
+    for kind, rows in (("records", fleet.records), ("labels", fleet.labels), ("events", fleet.events)):
         for n, part in enumerate(_parts(rows, shuffle)):
             found[f"{kind}/{n}.jsonl"] = "".join(json.dumps(row) + "\n" for row in part)
     if fleet.readings:
@@ -119,7 +121,8 @@ def _price_list(prices: dict[str, dict[str, str]]) -> Row:
 
 
 def _rows(fleet: Fleet) -> dict[str, list[Row]]:
-    return {"records": fleet.records, "labels": fleet.labels, "bills": [row for bill in fleet.bills for row in bill]}
+    bills = [row for bill in fleet.bills for row in bill]
+    return {"records": fleet.records, "labels": fleet.labels, "events": fleet.events, "bills": bills}
 
 
 def _source(name: str, rows: list[Row]) -> Row:
