@@ -99,7 +99,9 @@ CREATE OR REPLACE TEMP MACRO accepted_together(is_estimated, must_pass, need, la
         ELSE passed + need - labelled
     END;
 -- Latencies in buckets that are 1 % wide: they add up over windows, and a quantile from them is true to half of that.
-CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS floor(ln(greatest(latency_s, 1e-6)) / ln(1.01))::INTEGER;
+-- None has no bucket: greatest() would make it the least.
+CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS
+    floor(ln(CASE WHEN latency_s < 1e-6 THEN 1e-6 ELSE latency_s END) / ln(1.01))::INTEGER;
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
 -- Replicas for a peak of arrivals when each keeps its promises up to the knee; a hair less than a whole one is that one.
 CREATE OR REPLACE TEMP MACRO replicas_needed(peak_rps, knee_rps, headroom) AS ceil(peak_rps / knee_rps * headroom - 1e-9)::BIGINT;

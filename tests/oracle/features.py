@@ -29,6 +29,7 @@ ALL = {
     *(f"counts {kind}" for kind in COUNTERS),
     *("on a pool", "on a replica alone", "on the fleet", "on an unknown replica", "by its subject"),
     *("told again", "changed in place", "caps by kind", "overlapping"),
+    *("rates declared", "disrupted windows kept"),
     *("gauges", "histograms", "deltas", "starts told", "begun anew", "paused", "process start"),
 }
 
@@ -129,6 +130,8 @@ def _of_readings(fleet: Fleet) -> Iterator[str]:
 def _of_events(fleet: Fleet) -> Iterator[str]:
     told = Counter(row["event_id"] for row in fleet.events)
     named = {row["replica"] for row in fleet.records if row.get("replica")}
+    yield from ("rates declared",) if any("offered_rps" in row for row in fleet.records) else ()
+    yield from ("disrupted windows kept",) if fleet.settings["disruptions"]["in_frontier"] else ()
     yield from ("caps by kind",) if fleet.settings["disruptions"]["caps_s"] else ()
     for row in fleet.events:
         pool, replica, subject = (row.get(name) for name in ("pool", "replica", "subject"))

@@ -3,7 +3,7 @@
 from random import Random
 
 from oracle.emit import Stage
-from oracle.fleet import MS, Fleet, Row, S
+from oracle.fleet import HOUR, MS, Fleet, Row, S
 
 KINDS = ("deployment", "scale_out", "scale_in", "restart", "salt_rotation", "config_change", "incident")
 CHANGES = ("revised_at", "occurrences")
@@ -19,13 +19,18 @@ def operate(chance: Random, stage: Stage, fleet: Fleet) -> None:
         "in_frontier": chance.random() < 0.2,
     }
     known = [replica for replica in stage.replicas if replica.name]
+    _sweep(chance, stage, fleet)
     fleet.settings["events"] = {
         "pools": {"deploy/a": known[0].pool, "deploy/far": "far"},
         "replicas": {"pod/a": known[-1].name},
     }
     kinds = chance.sample(KINDS, 3)
     for number in range(chance.choice([0, 1, 2, 4, 8])):
-        at = stage.begins_ns + chance.randint(-1500, stage.lasts_ns // S + 900) * S + chance.choice([0, 0, 250 * MS])
+        at = (
+            chance.choice([stage.begins_ns, stage.begins_ns // HOUR * HOUR])
+            + chance.randint(-1500, stage.lasts_ns // S + 900) // 60 * 60 * S
+            + chance.choice([0, 0, 250 * MS])
+        )
         event: Row = {
             "event_id": f"event-{chance.randrange(10**6)}-{number}",
             "kind": chance.choice(kinds),
@@ -34,6 +39,15 @@ def operate(chance: Random, stage: Stage, fleet: Fleet) -> None:
             **_to_what(chance, stage),
         }
         fleet.events += _told(chance, event)
+
+
+def _sweep(chance: Random, stage: Stage, fleet: Fleet) -> None:
+    """Sometimes let a load generator say which rate it offers, from one time to the next."""
+    if chance.random() < 0.15:
+        every = chance.choice([300, 900]) * S
+        rates = {row["trace_id"][1:]: 0.5 + 0.25 * (row["started_at"] // every % 3) for row in fleet.records}
+        for row in fleet.records:
+            row["offered_rps"] = rates[row["trace_id"][1:]]
 
 
 def _to_what(chance: Random, stage: Stage) -> Row:

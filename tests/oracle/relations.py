@@ -10,6 +10,7 @@ from oracle import (
     bills,
     engine_relations,
     judgements,
+    load_relations,
     operation_relations,
     reconcile,
     sessions,
@@ -217,4 +218,5 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     operation_relations.disruptions,
     operation_relations.disruption_cost,
     operation_relations.disruption_frequency,
+    load_relations.frontier,
 )

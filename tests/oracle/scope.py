@@ -9,7 +9,6 @@ ALL = "*"
 OTHERS = {
     "alarms alarm_events alarm_power alarm_series deliveries": "make drill-alarms",
     "serving_records": "facts of attempts are compared; how records are merged is tested in tests/join",
-    "frontier": "make drill-knee",
     "quality_labels session_labels unjoined_labels": "the labels that count are compared in requests and quality",
     "replica_names": "names are learnt from traces; tests/join",
     "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",
@@ -31,6 +30,7 @@ COLUMNS = {
         "gpu_s tokens placeholder_rate source line": "as the bill has it",
     },
     "coverage": {"window_s": "always an hour"},
+    "frontier": {"knee_rps knee_ci_low_rps knee_ci_high_rps knee_censored": "make drill-knee"},
     "goodput": {
         "computed_at revision": "about runs",
     },

@@ -25,6 +25,7 @@ NAMES = (
         "disruptions",
         "disruption_cost",
         "disruption_frequency",
+        "frontier",
     ),
 )
 ACCIDENTAL = {*RESTATED, "source", "line", "record_id"}  # where and when a row was read

@@ -4,10 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import hypot, inf, sqrt
+from typing import Generic, Protocol, TypeVar
 
 from oracle.fleet import Fleet
-from oracle.points import Judged, Point
+from oracle.points import Judged
 from oracle.quantiles import student, wilson
+
+
+class Counted(Protocol):
+    """What a window counts: requests with the verdict accepted, and labels by workload."""
+
+    @property
+    def accepted(self) -> int: ...
+
+    @property
+    def judged(self) -> dict[str, Judged]: ...
+
+
+W = TypeVar("W", bound=Counted)
 
 
 @dataclass(frozen=True)
@@ -31,10 +45,10 @@ class Reach:
         return cls(*sides, sum(one.open_below for one in reaches), sum(one.open_above for one in reaches))
 
 
-class Together:
+class Together(Generic[W]):
     """Accepted requests of windows, a workload's labels in all of them taken together."""
 
-    def __init__(self, fleet: Fleet, points: Sequence[Point]) -> None:
+    def __init__(self, fleet: Fleet, points: Sequence[W]) -> None:
         self.points = points
         self.quality = {name: of.get("quality") or {} for name, of in fleet.workloads.items()}
         self.all: dict[str, Judged] = {}
@@ -52,7 +66,7 @@ class Together:
         """Whether what has no label counts as failed."""
         return self.quality[workload].get("unlabelled", "estimate") == "fail"
 
-    def accepted(self, point: Point) -> Fraction:
+    def accepted(self, point: W) -> Fraction:
         """Accepted requests of one window."""
         more = (self._of(name, own) - own.passed for name, own in point.judged.items())
         return point.accepted + sum(more, Fraction(0))

@@ -7,8 +7,10 @@ from oracle.counters import Samples
 from oracle.coverage import Coverage
 from oracle.disrupted import Disruption, disruptions
 from oracle.fleet import Fleet, Row
+from oracle.frontier import Frontier
 from oracle.kind_rows import Kinds
 from oracle.kinds import Week
+from oracle.loads import Loads
 from oracle.slices import Key, Slices
 from oracle.state import States
 from oracle.verdicts import judged_requests
@@ -98,3 +100,11 @@ class Truth:
     def kinds(self) -> Kinds:
         """What kinds of operations cost."""
         return Kinds(Week(self.fleet, self.points, self.disruptions, self.until_ns))
+
+    @cached_property
+    def frontier(self) -> Frontier:
+        """Goodput by load."""
+        loads = Loads(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
+        return Frontier(
+            self.fleet, loads, self.goodput, {key: self.waste.costs(key)["cost_usd"] for key in self.goodput}
+        )
