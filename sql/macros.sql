@@ -63,7 +63,7 @@ CREATE OR REPLACE TEMP MACRO total_half(n, squares) AS student(n - 1) * sqrt(n /
 CREATE OR REPLACE TEMP MACRO at_least(number, least_number) AS CASE WHEN number IS NOT NULL THEN greatest(number, least_number) END;
 -- Squared residuals y - r x about their mean, given {xx, xy, yy}: the sums of squares and products about the means of x and y.
 CREATE OR REPLACE TEMP MACRO residual_squares(moments, r) AS
-    greatest(0, moments.yy - 2 * r * moments.xy + r ** 2 * moments.xx);
+    at_least(moments.yy - 2 * r * moments.xy + r ** 2 * moments.xx, 0);
 -- What units of work cost together, {units, cost_usd, accepted, moments, sampled, open_below, open_above}: `moments` of cost by
 -- accepted, `sampled` accepted requests that labels leave open, and `open_*` those of which nothing is known. Half the interval of
 -- their cost beside accepted requests at a price, and their own price with its interval: none without an upper end of accepted.
@@ -78,7 +78,8 @@ CREATE OR REPLACE TEMP MACRO unit_cost(work, price) AS {
 CREATE OR REPLACE TEMP MACRO blended_price(a, b, a_weight, b_weight) AS
     ratio(a_weight * a.cost_usd + b_weight * b.cost_usd, a_weight * a.accepted + b_weight * b.accepted);
 CREATE OR REPLACE TEMP MACRO blended_half(a, b, a_weight, b_weight, price) AS
-    sqrt((a_weight * cost_half(a, price)) ** 2 + (b_weight * cost_half(b, price)) ** 2) / (a_weight * a.accepted + b_weight * b.accepted);
+    sqrt((a_weight * cost_half(a, price)) ** 2 + (b_weight * cost_half(b, price)) ** 2)
+        / nullif(a_weight * a.accepted + b_weight * b.accepted, 0);
 CREATE OR REPLACE TEMP MACRO blended_cost(a, b, a_weight, b_weight, price, half) AS {
     value: price,
     low: at_least(ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,

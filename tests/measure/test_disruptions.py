@@ -424,6 +424,16 @@ def test_windows_without_a_label_are_as_good_as_the_others() -> None:
     assert high >= 285 * 1.08 / passed
 
 
+def test_where_nothing_counts_as_accepted_no_frequency_has_a_price() -> None:
+    """What has no label counts as failed, and may have passed: there is no price, and no end of one either."""
+    pools, of_qa = judged_days(0, 0)
+    strict = Settings.model_validate({"workloads": {"qa": {"quality": {"unlabelled": "fail"}}}})
+    tables = costs([*pools, *[{**row, "hit": None} for row in of_qa]], SEPARATE, strict)
+    found = {value for rows in tables.values() for row in rows for name, value in row.items() if "blended" in name}
+    assert found == {None}
+    assert {row["no_interval"] for row in tables["disruption_cost"]} == {"nothing_judged"}
+
+
 def test_overlapping_disruptions_count_once_in_totals() -> None:
     """Deployments at 0:00 and 0:10 of hour 8 and a restart inside: 30 minutes are disrupted, not 60."""
     busy = [window(minute) for minute in range(0, DAY, 5)]

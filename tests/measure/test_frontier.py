@@ -280,7 +280,7 @@ def test_the_load_of_a_route_is_what_its_replicas_carried(tmp_path: Any) -> None
 
 
 def test_a_route_disrupted_elsewhere_still_loads_the_replicas_of_others(tmp_path: Any) -> None:
-    """Batch is served by a in pool p1 and by b in pool q, where something happens: on a it is chat's load all the same."""
+    """Batch is served by a in pool p1 and by b in q, where something happens: on a it is chat's load all the same."""
     chat = load(0, 300, replica="a", route="chat")
     batch = [row | {"request_key": f"b{n}"} for n, row in enumerate(load(0, 300, replica="a", route="batch"))]
     away = [row | {"request_key": f"q{n}"} for n, row in enumerate(load(0, 30, replica="b", route="batch", pool="q"))]

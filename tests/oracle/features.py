@@ -29,6 +29,7 @@ ALL = {
     *(f"counts {kind}" for kind in COUNTERS),
     *("on a pool", "on a replica alone", "on the fleet", "on an unknown replica", "by its subject"),
     *("told again", "changed in place", "caps by kind", "overlapping"),
+    *("phases", "cache writes", "reasoning", "prices in tiers", "price of reasoning", "labels of sessions"),
     *("rates declared", "disrupted windows kept"),
     *("gauges", "histograms", "deltas", "starts told", "begun anew", "paused", "process start"),
 }
@@ -59,6 +60,9 @@ def _of_records(fleet: Fleet) -> Iterator[str]:
             "no output tokens": "output_tokens" in row and row["output_tokens"] is None,
             "drafts": row.get("draft_tokens"),
             "recomputed": row.get("recomputed_tokens"),
+            "phases": row.get("prefill_s"),
+            "cache writes": row.get("cache_write_tokens"),
+            "reasoning": row.get("reasoning_tokens"),
             "cost by the gateway": row.get("reported_cost_usd"),
         }
         yield from (name for name, holds in told.items() if holds)
@@ -76,6 +80,7 @@ def _of_labels(fleet: Fleet) -> Iterator[str]:
             "labels by response": row.get("response_id"),
             "scores": row.get("score"),
             "words": row.get("label"),
+            "labels of sessions": row.get("session_id"),
         }
         yield from (name for name, holds in told.items() if holds)
 
@@ -102,6 +107,8 @@ def _of_money(fleet: Fleet) -> Iterator[str]:
     told = {
         "rates": fleet.settings.get("rates"),
         "token prices": fleet.prices,
+        "prices in tiers": any("above_128k" in of for of in fleet.prices.values()),
+        "price of reasoning": any("reasoning" in of for of in fleet.prices.values()),
         "FOCUS": fleet.exports,
         "parts of an export": folders,
         "several exports": exports > 1,

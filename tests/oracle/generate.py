@@ -6,6 +6,7 @@ Values lie on the grid of the bounds, so that they often equal them.
 from random import Random
 from typing import Any
 
+from oracle.detail import detail
 from oracle.emit import Replica, Stage, request_on
 from oracle.engine import sample
 from oracle.fleet import HOUR, MIDNIGHT_NS, Fleet, Row, S
@@ -28,6 +29,7 @@ def random_fleet(seed: int) -> Fleet:
     invoice(chance, stage, fleet)
     sample(chance, stage, fleet)
     operate(chance, stage, fleet)
+    detail(chance, stage, fleet)
     return fleet
 
 

@@ -9,7 +9,7 @@ ALL = "*"
 OTHERS = {
     "alarms alarm_events alarm_power alarm_series deliveries": "make drill-alarms",
     "serving_records": "facts of attempts are compared; how records are merged is tested in tests/join",
-    "quality_labels session_labels unjoined_labels": "the labels that count are compared in requests and quality",
+    "unjoined_labels": "the labels that count are compared in requests and quality",
     "replica_names": "names are learnt from traces; tests/join",
     "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",
     "token_prices": "one list; prices are compared in cost_ledger",
@@ -20,7 +20,6 @@ COLUMNS = {
         "source dialect trace_id span_id parent_span_id response_id record_ids": "as the records have it",
         "first_token_at": "first_token_ns, which is compared, in microseconds",
         "attributes": "as an object; its values are compared by slice",
-        "prefill_s decode_s cache_write_tokens reasoning_tokens": "not in these fleets",
     },
     "cost_ledger": {"window_s request_key": "follow from the key"},
     "cost_records": {
@@ -39,9 +38,9 @@ COLUMNS = {
         "metric reason replica pool model sampled_at bucket_bounds labels emitted": "as the reading has it",
         "dialect version source": "as the file has it",
     },
+    "quality_labels": {"subject_kind plan_id source line": "as the label has it; those of requests are compared there"},
     "requests": {
         "attributes": "as an object; its values are compared by slice",
-        "cache_write_tokens reasoning_tokens": "not in these fleets",
     },
     "unused_cost_lines": {
         "source position cost_id dialect basis": "about files",

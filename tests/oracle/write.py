@@ -15,7 +15,14 @@ RECORDS = (
     *("attempt_id", "layer", "instrumentation", "trace_id", "span_id", "parent_span_id", "request_key", "response_id"),
     *("tenant", "session_id", "model", "replica", "pool", "route", "streamed", "input_tokens", "cached_input_tokens"),
     *("output_tokens", "draft_tokens", "accepted_draft_tokens", "preemptions", "recomputed_tokens", "outcome"),
-    *("finish_reason", "error_type", "reported_attempts", "reported_cost_usd"),
+    *(
+        "cache_write_tokens",
+        "reasoning_tokens",
+        "finish_reason",
+        "error_type",
+        "reported_attempts",
+        "reported_cost_usd",
+    ),
 )
 LABELS = (
     *("label_id", "trace_id", "span_id", "response_id", "request_key", "session_id", "evaluator", "passed", "score"),
@@ -32,7 +39,7 @@ SOURCES = {
     "events": ("ops_events", EVENTS, ("occurred_at", "revised_at")),
     "bills": ("cost_records", BILLS, ("period_start", "period_end")),
 }
-DURATIONS = ("queue_s", "itl_p95_s", "jitter_s")
+DURATIONS = ("queue_s", "prefill_s", "decode_s", "itl_p95_s", "jitter_s")
 
 
 def write(fleet: Fleet, folder: Path, *, shuffle: Random | None = None) -> Path:
@@ -115,6 +122,9 @@ def _price_list(prices: dict[str, dict[str, str]]) -> Row:
         "input": "input_cost_per_token",
         "cached": "cache_read_input_token_cost",
         "output": "output_cost_per_token",
+        "cache_write": "cache_creation_input_token_cost",
+        "reasoning": "output_cost_per_reasoning_token",
+        "above_128k": "input_cost_per_token_above_128k_tokens",
     }
     said = {"litellm_provider": "openai", "mode": "chat"}
     return {model: said | {names[kind]: float(usd) for kind, usd in of.items()} for model, of in prices.items()}
