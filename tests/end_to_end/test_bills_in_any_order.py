@@ -240,7 +240,8 @@ def test_a_file_that_is_overwritten_by_fewer_days_is_named_until_it_is_forgotten
     assert ask(settle(tmp_path / "rolling", [("", telemetry | both), ("", rolling)]), warned).rows() == []
     landed, aside = tmp_path / "shrunk" / "landing" / "gpu-1.jsonl", tmp_path / "gpu-1.jsonl"
     landed.rename(aside)
-    forgotten = CliRunner().invoke(app, ["forget", "gpu-1.jsonl", "--config", str(tmp_path / "shrunk" / "goodput.toml")])
+    config = str(tmp_path / "shrunk" / "goodput.toml")
+    forgotten = CliRunner().invoke(app, ["forget", "gpu-1.jsonl", "--config", config])
     assert forgotten.exit_code == 0, forgotten.output
     aside.rename(landed)
     at = settle(tmp_path / "shrunk", [("", {})])

@@ -71,19 +71,13 @@ class Truth:
 
     @cached_property
     def goodput(self) -> dict[Key, Row]:
-        """Rows of relation goodput, also of windows in which only a replica was live or money was spent."""
+        """Rows of relation goodput, also of windows in which nothing ended: a replica was live, or money was spent."""
         observed, carriers = (self.from_ns, self.until_ns), self.waste.carriers
         shown = self.windows.keys() | carriers.keys()
-        found = {
-            key: windows.goodput(
-                self.fleet,
-                key,
-                self.windows.get(key, windows.Window()),
-                carriers.get(key, set()),
-                observed if key in shown else NEVER,
-            )
-            for key in shown | self.waste.spent
-        }
+        found = {}
+        for key in shown | self.waste.spent:
+            window, span = self.windows.get(key, windows.Window()), observed if key in shown else NEVER
+            found[key] = windows.goodput(self.fleet, key, window, carriers.get(key, set()), span)
         return {key: row | windows.bounds(row, key[1]) for key, row in found.items()}
 
     @cached_property
