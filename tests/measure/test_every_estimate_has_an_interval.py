@@ -106,6 +106,8 @@ def test_reasons_are_about_columns_that_there_are() -> None:
     [
         ("goodput", "definition"),
         ("accepted_units", "definition"),
+        ("goodput", "no_wasted_interval"),
+        ("waste", "no_interval"),
         ("frontier", "no_interval"),
         ("frontier", "no_cost_interval"),
         ("disruption_cost", "no_interval"),

@@ -93,6 +93,7 @@ class Waste:
                 wasted += amount["usd"] or 0
         usd = found["cost_usd"]
         if not usd or usd < 0:
+            found["no_wasted_interval"] = "cost_unknown" if usd is None else "nothing_spent"
             return found | dict.fromkeys(("wasted_ratio", "wasted_ci_low_ratio", "wasted_ci_high_ratio"))
         ratio = wasted / usd
         accepted = self.amounts[key].get("accepted")
@@ -101,7 +102,8 @@ class Waste:
             "wasted_ci_low_ratio": None if high is None else min(float(ratio), 1 - float(high) / float(usd)),
             "wasted_ci_high_ratio": None if low is None else max(float(ratio), 1 - float(low) / float(usd)),
         }
-        return found | {"wasted_ratio": ratio, **ends}
+        reason = "error_unknown" if low is None else None
+        return found | {"wasted_ratio": ratio, "no_wasted_interval": reason, **ends}
 
     def _add(self, key: Key, row: Row) -> None:
         nothing = {**dict.fromkeys(USD), "gpu_s": Fraction(0), "tokens": Fraction(0), "open": {}, "estimated": False}
@@ -136,6 +138,7 @@ def _settle(amount: Amount, doubt: Pair) -> None:
     is_known = usd is not None and error is not None
     amount["ci_low_usd"] = max(float(usd) - sum(below), min(float(usd), 0.0)) if is_known else None
     amount["ci_high_usd"] = float(usd) + sum(above) if is_known else None
+    amount["no_interval"] = "cost_unknown" if usd is None else None if is_known else "error_unknown"
 
 
 def _shares(buckets: dict[str, Amount]) -> None:

@@ -122,6 +122,7 @@ within AS (
 )
 SELECT
     * EXCLUDE (total_usd),
+    CASE WHEN usd IS NULL THEN 'cost_unknown' WHEN ci_low_usd IS NULL THEN 'error_unknown' END AS no_interval,
     ratio(usd, total_usd) AS share_ratio,
     ratio(ci_low_usd, total_usd) AS share_ci_low_ratio,
     ratio(ci_high_usd, total_usd) AS share_ci_high_ratio
