@@ -9,6 +9,7 @@ from oracle.divide import divided, shares_of
 from oracle.doubts import FREE, Doubts, Pair
 from oracle.fleet import Fleet, Row
 from oracle.ledger import bucket_of
+from oracle.left_open import Open, left_open
 from oracle.slices import DIMENSIONS, Key, Slices, window_of
 
 Amount = dict[str, Any]
@@ -114,8 +115,8 @@ class Waste:
             amount[name] = plus(amount[name], row.get(name))
         if "open" in row:
             amount["estimated"] = True
-            sides = amount["open"].setdefault((row["workload"], row["is_bound"]), [Fraction(0), Fraction(0)])
-            sides[:] = [one + more for one, more in zip(sides, row["open"], strict=True)]
+            of_workload = amount["open"].setdefault((row["workload"], row["is_bound"]), Open())
+            of_workload.add(row)
         if row["gpu_s"] > 0:
             self.carriers[key].add(row["workload"] or "unknown")
 
@@ -125,14 +126,10 @@ def _settle(amount: Amount, doubt: Pair) -> None:
     amount["estimated"] |= doubt.measured.estimated
     amount["unpriced"] = doubt.measured.unpriced
     amount["error_usd"] = doubt.measured.usd
-    sides, error, usd = amount.pop("open"), doubt.divided.usd, amount["usd"]
-    below, above = (
-        (
-            hypot(error or 0.0, *(float(of[side]) for (_, is_bound), of in sides.items() if not is_bound)),
-            float(sum(of[side] for (_, is_bound), of in sides.items() if is_bound)),
-        )
-        for side in (0, 1)
-    )
+    of_workloads, error, usd = amount.pop("open"), doubt.divided.usd, amount["usd"]
+    drawn = left_open([of for (_, is_bound), of in of_workloads.items() if not is_bound])
+    bounds = [of.sides for (_, is_bound), of in of_workloads.items() if is_bound]
+    below, above = ((hypot(error or 0.0, drawn[side]), float(sum(sides[side] for sides in bounds))) for side in (0, 1))
     if usd is not None:
         amount["direct_usd"] = amount["direct_usd"] or Fraction(0)
     is_known = usd is not None and error is not None
