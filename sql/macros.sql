@@ -303,6 +303,10 @@ CREATE OR REPLACE TEMP MACRO outcome_rank(covers_tries, outcome, depth) AS
 -- Whether a later one of several tries that answered began after this one had ended: nobody asks again for what he has.
 CREATE OR REPLACE TEMP MACRO is_superseded(started_ns, ended_ns, last_started_ns) AS
     coalesce(started_ns < last_started_ns AND ended_ns <= last_started_ns, false);
+-- The first token by a caller's outer record: what it counts as one, such as a first event, may come before the token that its
+-- SDK passed up. No later than its end, since the SDK may be another machine's.
+CREATE OR REPLACE TEMP MACRO passed_up(outer_ns, inner_ns, ended_ns, layer) AS
+    CASE WHEN layer = 'client' AND inner_ns BETWEEN outer_ns AND ended_ns THEN inner_ns ELSE outer_ns END;
 -- The one of two values that is preferred, else the other.
 CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS
     CASE WHEN first THEN coalesce(one, other) ELSE coalesce(other, one) END;

@@ -69,8 +69,8 @@ def record(span: str, start: float = 0.0, end: float | None = 1.0, **given: Any)
     }
 
 
-def link(span: str, parent: str, source_id: str = "s1", trace: str = TRACE) -> Row:
-    """The parent link of a span that is no serving record."""
+def link(span: str, parent: str | None, source_id: str = "s1", trace: str = TRACE, **given: Any) -> Row:
+    """The parent link of a span that is no serving record, with what else it tells; it ends at START_S or `end`."""
     return {
         "link_id": f"{trace}:{span}",
         "source_id": source_id,
@@ -79,7 +79,8 @@ def link(span: str, parent: str, source_id: str = "s1", trace: str = TRACE) -> R
         "trace_id": trace,
         "span_id": span,
         "parent_span_id": parent,
-        "ended_ns": START_NS,
+        "ended_ns": at_ns(given.pop("end", 0.0)),
+        **given,
     }
 
 

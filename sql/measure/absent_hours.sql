@@ -1,4 +1,4 @@
--- description: Replicas that bills name in hours in which telemetry does not show them, and does within a day (docs/semantics.md#what-a-replica-costs)
+-- description: Replicas that bills name in hours in which telemetry does not show that name of theirs, and does within a day (docs/semantics.md#what-a-replica-costs)
 -- grain: replica, epoch_hour
 -- reads: cost_records, known_replicas
 -- As it was in the nearest hour before, else in the nearest after. Of a pool that is billed in an hour without telemetry of it
@@ -14,17 +14,28 @@ billed AS (
     CROSS JOIN observed
     WHERE basis <> 'overhead' AND coalesce(replica, pool) IS NOT NULL
 ),
+known AS (
+    SELECT epoch_hour, name, replica, pool, by_engine
+    FROM (SELECT epoch_hour, replica, pool, by_engine, unnest(list_prepend(replica, coalesce(other_names, []))) AS name FROM known_replicas)
+    QUALIFY row_number() OVER (PARTITION BY epoch_hour, name ORDER BY name = replica DESC, replica) = 1
+),
 named AS (
-    SELECT DISTINCT b.replica, b.epoch_hour
+    SELECT DISTINCT b.replica AS name, b.epoch_hour
     FROM billed AS b
-    ANTI JOIN known_replicas AS k ON k.replica = b.replica AND k.epoch_hour = b.epoch_hour
+    ANTI JOIN known AS k ON k.name = b.replica AND k.epoch_hour = b.epoch_hour
     WHERE b.replica IS NOT NULL
 ),
 near AS (
-    SELECT n.replica, n.epoch_hour, coalesce(b.pool, a.pool) AS pool, coalesce(b.by_engine, a.by_engine) AS by_engine
+    SELECT
+        n.name, n.epoch_hour,
+        -- another replica may have had the name before
+        a.replica <> b.replica AND b.epoch_hour < n.epoch_hour - 24 AS is_next,
+        CASE WHEN is_next THEN a.replica ELSE coalesce(b.replica, a.replica) END AS replica,
+        CASE WHEN is_next OR b.replica IS NULL THEN a.pool WHEN a.replica <> b.replica THEN b.pool ELSE coalesce(b.pool, a.pool) END AS pool,
+        CASE WHEN is_next THEN a.by_engine ELSE coalesce(b.by_engine, a.by_engine) END AS by_engine
     FROM named AS n
-    ASOF LEFT JOIN known_replicas AS b ON b.replica = n.replica AND b.epoch_hour <= n.epoch_hour
-    ASOF LEFT JOIN known_replicas AS a ON a.replica = n.replica AND a.epoch_hour >= n.epoch_hour
+    ASOF LEFT JOIN known AS b ON b.name = n.name AND b.epoch_hour <= n.epoch_hour
+    ASOF LEFT JOIN known AS a ON a.name = n.name AND a.epoch_hour >= n.epoch_hour
     WHERE coalesce(b.epoch_hour >= n.epoch_hour - 24, false) OR coalesce(a.epoch_hour <= n.epoch_hour + 24, false)
 ),
 served AS (
@@ -49,9 +60,11 @@ standing AS (
     ASOF LEFT JOIN served AS a ON a.pool = u.pool AND a.epoch_hour >= u.epoch_hour
     WHERE coalesce(b.epoch_hour >= u.epoch_hour - 24, false) OR coalesce(a.epoch_hour <= u.epoch_hour + 24, false)
 )
+SELECT replica, epoch_hour, min(pool) AS pool, bool_or(by_engine) AS by_engine, list(name ORDER BY name) AS names
 FROM near
+GROUP BY replica, epoch_hour
 UNION ALL
-SELECT s.replica, s.epoch_hour, s.pool, s.by_engine
+SELECT s.replica, s.epoch_hour, s.pool, s.by_engine, [s.replica]
 FROM standing AS s
 ANTI JOIN known_replicas AS k ON k.replica = s.replica AND k.epoch_hour = s.epoch_hour
 ANTI JOIN near AS n ON n.replica = s.replica AND n.epoch_hour = s.epoch_hour

@@ -1,6 +1,6 @@
--- description: Replicas that telemetry shows in an hour, and the pool that they serve (docs/semantics.md#what-a-replica-costs)
+-- description: Replicas that telemetry shows in an hour, the pool that they serve and what else they are called (docs/semantics.md#what-a-replica-costs)
 -- grain: replica, epoch_hour
--- reads: attempts, ledger_options, replica_samples, target_hours
+-- reads: attempts, declared_names, ledger_options, named_replicas, replica_samples, target_hours
 -- A replica's pool is the one most of its attempts of the hour name, else its samples: so slices agree with those of `goodput`.
 WITH attempted AS (
     SELECT
@@ -22,12 +22,27 @@ reported AS (
     FROM replica_samples
     WHERE layer = 'engine'
     GROUP BY ALL
+),
+called AS (
+    SELECT epoch_hour, replica, name FROM named_replicas ANTI JOIN declared_names USING (name)
+    UNION
+    SELECT epoch_hour, d.replica, d.name
+    FROM declared_names AS d
+    JOIN (SELECT DISTINCT epoch_hour, replica FROM reported) AS r USING (replica)
+),
+further AS (
+    SELECT epoch_hour, replica, list(name ORDER BY name) AS other_names
+    FROM called
+    WHERE name <> replica
+    GROUP BY epoch_hour, replica
 )
 SELECT
     replica, epoch_hour,
     first(pool ORDER BY attempted DESC, times DESC, pool) FILTER (WHERE pool IS NOT NULL) AS pool,
     bool_or(NOT attempted) AS sampled,
-    bool_or(by_engine) AS by_engine
+    bool_or(by_engine) AS by_engine,
+    any_value(other_names) AS other_names
 FROM reported
+LEFT JOIN further USING (epoch_hour, replica)
 WHERE epoch_hour IN (SELECT epoch_hour FROM target_hours)
 GROUP BY replica, epoch_hour

@@ -43,6 +43,34 @@ def test_csv_is_exact_and_rfc_4180(goodput: Run) -> None:
     ]
 
 
+FORMULAS = ("=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", " =1", "\t=1", "\r=1", "\n=1", "＝1", "=HYPERLINK(0)")
+NO_FORMULAS = ("-5", "+1.5e-3", "-", "a=1", "1-2", "'=1", "chat", "", "mail@example", "é")
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_text_that_a_spreadsheet_would_run_is_text_in_csv_and_itself_elsewhere(goodput: Run, text: str) -> None:
+    literal = "'" + text.replace("'", "''") + "'"
+    asked = f"select {literal} as v, {literal}::enum({literal}) as e, -5 as n, [{literal}] as l"
+    raw = goodput("query", asked, "--format", "csv").stdout
+    _, (value, of_enum, number, nested) = csv.reader(io.StringIO(raw, newline=""))
+    assert (value, of_enum, number) == (f"'{text}", f"'{text}", "-5")
+    assert nested.startswith('["')
+    assert json.loads(goodput("query", asked, "--format", "json").stdout)[0]["v"] == text
+
+
+@pytest.mark.parametrize("text", NO_FORMULAS)
+def test_other_text_is_in_csv_as_it_is(goodput: Run, text: str) -> None:
+    literal = text.replace("'", "''")
+    raw = goodput("query", f"select '{literal}' as v, 1 as n", "--format", "csv").stdout
+    assert list(csv.reader(io.StringIO(raw, newline="")))[1] == [text, "1"]
+
+
+def test_a_name_of_a_column_is_no_formula_either(goodput: Run) -> None:
+    """PIVOT makes names of values."""
+    raw = goodput("query", "pivot (select '=1+1' as route, 1 as n) on route using sum(n)", "--format", "csv").stdout
+    assert raw == "'=1+1\r\n1\r\n"
+
+
 def test_csv_lines_end_as_rfc_4180_says(lake: Path) -> None:
     command = [sys.executable, "-c", "from goodput.cli.main import main; main()", "query", "select 1 as n", "--lake"]
     raw = subprocess.run([*command, str(lake), "--format", "csv"], capture_output=True, check=True).stdout

@@ -250,6 +250,23 @@ def test_a_root_that_is_no_request_links_nothing(tmp_path: Path) -> None:
     assert reading.ignored == {"span_is_no_request": 1}
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"said": {"session.id": "chat-1"}}, ("chat-1", None, None)),
+        ({"status": {"code": 2}}, (None, None, "_OTHER")),
+        ({"said": {"error.type": "ValueError"}, "status": {"code": 2}}, (None, None, "ValueError")),
+        ({"status": {"code": 2, "message": "Request timed out."}}, (None, "timeout", "_OTHER")),
+        ({"said": {"error.type": "ValueError"}, "status": {"code": 1}, "parentSpanId": PARENT}, (None, None, None)),
+    ],
+)
+def test_a_span_that_is_no_request_tells_its_session_and_how_it_failed(
+    tmp_path: Path, given: dict[str, Any], told: tuple[str | None, ...]
+) -> None:
+    (link,) = read(tmp_path, span("agent", **{"said": {}, "parentSpanId": "", **given})).tables["span_links"]
+    assert (link["session_id"], link["outcome"], link["error_type"]) == told
+
+
 @pytest.mark.parametrize("operation", ["chat", "text_completion", "generate_content", "completion"])
 def test_generating_operations_are_requests(tmp_path: Path, operation: str) -> None:
     assert read(tmp_path, span(said={"gen_ai.operation.name": operation})).record["dialect"] == "genai"

@@ -67,3 +67,20 @@ def test_an_attempt_that_ends_as_its_e2e_says_and_has_tokens_is_ok() -> None:
 def test_labels_are_left_as_they_are() -> None:
     labels = pl.DataFrame({"score": [1.0]})
     assert derive("label_records", labels).equals(labels)
+
+
+@pytest.mark.parametrize(
+    ("error_type", "known", "outcome"),
+    [
+        (None, None, None),
+        ("ValueError", None, "error"),
+        ("httpx.ReadTimeout", None, "timeout"),
+        ("CancelledError", None, "cancelled"),
+        ("ModelAPIError", "timeout", "timeout"),  # its message said so
+    ],
+)
+def test_how_a_span_that_is_no_call_failed_follows_from_its_error(
+    error_type: str | None, known: str | None, outcome: str | None
+) -> None:
+    link = in_contract_shape("span_links", pl.DataFrame([{"error_type": error_type, "outcome": known}]))
+    assert derive("span_links", link)["outcome"].item() == outcome

@@ -14,7 +14,6 @@ from collect.telemetry import CHAT
 from connect.bytes import ACME, call, runner, scoped, write
 from goodput.collect.otlp import gather
 from goodput.connect import fetch, look
-from goodput.notify.http import Timeouts
 
 Run = Callable[..., Any]
 METRICS = '# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{model_name="m"} 3\nmine 1\n'
@@ -184,7 +183,7 @@ def test_an_answer_that_is_none_is_refused(  # noqa: PLR0917
     headers: dict[str, str] | None,
     expected: str,
 ) -> None:
-    monkeypatch.setattr(fetch, "LIMITS", Timeouts(0.3, 0.3))
+    monkeypatch.setattr(fetch, "TOTAL_S", 0.3)
     monkeypatch.setattr(fetch, "MAX_BYTES", 20 if headers == {} else 2000)
     ended = goodput("connect", "--allow-private", served(b"x" * 30, status, headers))
     assert ended.returncode == 2

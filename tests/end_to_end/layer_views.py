@@ -15,7 +15,7 @@ from typing import Any
 
 from published import ask, run_at
 
-CAPTURE = Path(__file__).parents[3] / "shared/data/captures/vllm/main"
+CAPTURES = Path(__file__).parents[3] / "shared/data/captures/vllm"
 PAGE = Path(__file__).parents[2] / "docs/telemetry.md"
 BEGIN, END = "<!-- layers: begin -->", "<!-- layers: end -->"
 COMBINATIONS = ("C", "G", "E", "CG", "CE", "GE", "CGE")
@@ -51,28 +51,34 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Compared:
-    """A combination's requests beside the truth of each; None where it has none."""
+    """The truth of each request beside the requests that a combination of layers has of it."""
 
-    pairs: list[tuple[Row, Row | None]]
+    found: list[tuple[Row, list[Row]]]
     requests: int
     attempts: int
     replicas: list[str]
     usd: float
 
+    @property
+    def pairs(self) -> list[tuple[Row, Row | None]]:
+        """The same where none became several; None where it has none."""
+        assert not [row for row, found in self.found if len(found) > 1]
+        return [(row, found[0] if found else None) for row, found in self.found]
 
-def truth() -> list[Row]:
-    """The requests that clients made."""
-    with gzip.open(CAPTURE / "client_truth.jsonl.gz") as file:
+
+def truth(part: str) -> list[Row]:
+    """The requests that clients made in a part of the capture."""
+    with gzip.open(CAPTURES / part / "client_truth.jsonl.gz") as file:
         return [json.loads(line) for line in file]
 
 
 @cache
-def compared(layers: str) -> Compared:
+def compared(layers: str, part: str = "main") -> Compared:
     """One run over the traces of these layers and the engine's scrapes."""
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "goodput.toml"
         names = [*(TRACES[layer] for layer in layers), "prometheus"]
-        config.write_text(SETTINGS.format(landing=", ".join(f'"{CAPTURE / name}"' for name in names)))
+        config.write_text(SETTINGS.format(landing=", ".join(f'"{CAPTURES / part / name}"' for name in names)))
         workspace = run_at(config)
         attempts = ask(workspace, "SELECT request_key, trace_id, response_id, record_ids FROM attempts").to_dicts()
         requests = {row["request_key"]: row for row in ask(workspace, "SELECT * FROM requests").to_dicts()}
@@ -86,13 +92,12 @@ def compared(layers: str) -> Compared:
             *(i.partition(":")[0] for i in attempt["record_ids"]),
         ):
             keys[name].add(attempt["request_key"])
-    pairs: list[tuple[Row, Row | None]] = []
-    for row in truth():
+    both: list[tuple[Row, list[Row]]] = []
+    for row in truth(part):
         names = {name for tried in row["attempts"] for name in (tried["trace_id"], tried.get("response_id")) if name}
-        found = set().union(*(keys[name] for name in names))
-        assert len(found) <= 1, row
-        pairs.append((row, requests[found.pop()] if found else None))
-    return Compared(pairs, len(requests), len(attempts), replicas["replica"].to_list(), usd)
+        found = sorted(set().union(*(keys[name] for name in names)))
+        both.append((row, [requests[key] for key in found]))
+    return Compared(both, len(requests), len(attempts), replicas["replica"].to_list(), usd)
 
 
 def true_latencies(row: Row) -> tuple[float, float | None, float | None]:
@@ -126,7 +131,10 @@ def difference(row: Row, found: Row | None) -> str | None:
     e2e, ttft, _ = true_latencies(row)
     reasons = {
         "the client had left an answer that was then finished": row["outcome"] != "ok" and found["outcome"] == "ok",
-        "a stream without a first token that has text": found["verdict"] == "unevaluable",
+        # to the client it has no first token; that of an inner layer may be late
+        "a stream without a first token that has text": row["stream"]
+        and row["first_token_unix_nano"] is None
+        and (found["verdict"] == "unevaluable" or TTFT_S < found["ttft_s"] <= e2e),
         "not streamed, which no layer says: the engine's first token counts": not row["stream"]
         and found["streamed"] is None,
         "slow between this layer and the client": ttft is not None

@@ -11,9 +11,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
 
 from collect.test_cost_dialects import CHARGE, as_csv
 from declared import bills, source
+from goodput.cli.main import app
 from goodput.plumbing.workspace import Workspace
 from published import RESTATED, ask, run_at, table
 
@@ -218,6 +220,45 @@ def test_a_landing_zone_that_was_moved_still_knows_what_overwrites_what(tmp_path
     charged = "SELECT sum(amount_usd) FROM cost_records"
     for landed, usd in (({}, 24), (second, 48), (first, 24), (second, 48)):
         assert ask(settle(tmp_path / "after", [("", landed)]), charged).item() == usd
+
+
+def test_a_file_that_is_overwritten_by_fewer_days_is_named_until_it_is_forgotten(tmp_path: Path) -> None:
+    """Of 24 USD on each of two days the file keeps 30 on the second: the first day's stay, and a warning says so."""
+
+    def day(number: int, usd: float) -> dict[str, object]:
+        first, last = (f"2026-11-{day}T00:00:00Z" for day in (number, number + 1))
+        return {"id": str(number), "from": first, "until": last, "amount": usd, "currency": "USD", "pool": "chat"}
+
+    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_shrunk'"
+    charged = "SELECT sum(amount_usd) FROM cost_records"
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    both = {"gpu-1.jsonl": lines(day(20, 24), day(21, 24))}
+    at = settle(tmp_path / "shrunk", [("", telemetry | both), ("", {"gpu-1.jsonl": lines(day(21, 30))})])
+    assert ask(at, charged).item() == 54
+    assert ask(at, warned).rows() == [("gpu-1.jsonl", 1, 24.0)]
+    rolling = {"gpu-1.jsonl": lines(day(21, 30), day(22, 30))}
+    assert ask(settle(tmp_path / "rolling", [("", telemetry | both), ("", rolling)]), warned).rows() == []
+    landed, aside = tmp_path / "shrunk" / "landing" / "gpu-1.jsonl", tmp_path / "gpu-1.jsonl"
+    landed.rename(aside)
+    config = str(tmp_path / "shrunk" / "goodput.toml")
+    forgotten = CliRunner().invoke(app, ["forget", "gpu-1.jsonl", "--config", config])
+    assert forgotten.exit_code == 0, forgotten.output
+    aside.rename(landed)
+    at = settle(tmp_path / "shrunk", [("", {})])
+    assert ask(at, charged).item() == 30
+    assert ask(at, warned).rows() == []
+
+
+def test_an_unreadable_charge_is_fixed_by_a_later_export_that_replaces_all_of_its_file(tmp_path: Path) -> None:
+    broken = {**CHARGE, "EffectiveCost": "twelve"}
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    first = {"focus-2026-11-21.csv": as_csv(CHARGE, broken)}
+    warned = "SELECT subject, affected FROM warnings WHERE kind = 'cost_line_quarantined'"
+    at = settle(tmp_path, [("", telemetry | first)])
+    assert ask(at, warned).rows() == [("focus-2026-11-21.csv", 1)]
+    at = settle(tmp_path, [("", {"focus-2026-11-22.csv": as_csv(CHARGE, {**CHARGE, "EffectiveCost": "12"})})])
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 24.25
+    assert ask(at, warned).rows() == []
 
 
 def test_two_versions_of_one_export_in_two_landing_zones_count_once(tmp_path: Path) -> None:

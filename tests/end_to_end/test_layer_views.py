@@ -2,9 +2,9 @@
 
 import pytest
 
-from end_to_end.layer_views import CAPTURE, COMBINATIONS, Compared, compared, difference, line, lines_of_page
+from end_to_end.layer_views import CAPTURES, COMBINATIONS, Compared, compared, difference, line, lines_of_page
 
-pytestmark = pytest.mark.skipif(not CAPTURE.is_dir(), reason="the shared captures are not beside this checkout")
+pytestmark = pytest.mark.skipif(not CAPTURES.is_dir(), reason="the shared captures are not beside this checkout")
 
 
 @pytest.fixture(scope="module", params=COMBINATIONS)
@@ -44,3 +44,29 @@ def test_with_all_layers_the_verdicts_and_tokens_are_the_clients() -> None:
 @pytest.mark.parametrize("number", range(len(COMBINATIONS)), ids=COMBINATIONS)
 def test_the_page_has_what_the_bytes_give(number: int) -> None:
     assert lines_of_page()[number] == line(COMBINATIONS[number])
+
+
+@pytest.mark.parametrize(("part", "layers", "several"), [("restart", "CE", 5), ("crash", "CGE", 1)])
+def test_while_the_engine_is_down_tries_without_a_span_above_are_requests_of_their_own(
+    part: str, layers: str, several: int
+) -> None:
+    """Each of three refused connections is a trace of its own with no id in common: nothing shows that they are one.
+
+    All other requests have the verdict that their client's clock gives, or a reason.
+    """
+    found = compared(layers, part).found
+    apart = [(row, requests) for row, requests in found if len(requests) > 1]
+    assert len(apart) == several
+    for row, requests in apart:
+        tries = row["attempts"]
+        assert not row["in_one_trace"]
+        assert len({tried["trace_id"] for tried in tries}) == len(tries) == len(requests)
+        assert {tried["response_id"] for tried in tries} == {None}
+        assert {(request["verdict"], request["error_type"]) for request in requests} == {
+            ("failed", "ClientConnectorError")
+        }
+    whole = [difference(row, requests[0]) for row, requests in found if len(requests) == 1]
+    assert len(whole) == len(found) - several
+    assert [reason for reason in whole if reason] == (
+        ["a stream without a first token that has text"] if part == "crash" else []
+    )

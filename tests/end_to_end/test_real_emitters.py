@@ -61,8 +61,9 @@ SDKS = {
         {("error", "unknown"): 2, ("cancelled", "unknown"): 1},
         {(False, False): 12, (False, None): 2, (True, True): 24, (True, None): 2},
     ),
+    # Streams that broke off: the agent's span above them failed.
     "pydantic-ai": Told(
-        {("error", "unknown"): 3},
+        {("error", "error"): 3},
         {(False, False): 18, (False, None): 3, (True, True): 28, (True, None): 1},
         own_sessions=True,
     ),

@@ -150,7 +150,7 @@ def sources(rng: random.Random) -> dict[str, str]:
 def measured(workspace: Workspace) -> dict[str, pl.DataFrame]:
     names = (
         *("goodput", "requests", "attempts", "quality_labels", "replica_samples", "coverage", "cost_ledger", "waste"),
-        *("cache_by_replica", "replica_windows", "latest_window", "warnings"),
+        *("cache_by_replica", "replica_windows", "latest_window", "warnings", "watermark"),
     )
     return {name: table(workspace, name, RESTATED if name == "goodput" else ()) for name in names}
 

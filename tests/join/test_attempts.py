@@ -314,3 +314,65 @@ def test_spans_that_mark_tries_are_counted_at_the_request_above_them() -> None:
     links = [link("f", "p"), *({**link(name, "f"), "marks_try": True} for name in "qrs")]
     joined = join([request, call], links=[*links, *links])  # a copy marks no other try
     assert (joined.request["attempts"], joined.request["retry_count"]) == (1, 2)
+
+
+def test_a_call_without_a_session_has_that_of_the_nearest_span_above_it() -> None:
+    # agent > team > step > c1, and agent > c2; the span of c3 names its own
+    links = [
+        link("agent", None, session_id="chat-1"),
+        link("team", "agent", session_id="chat-2"),
+        link("step", "team"),
+    ]
+    rows = [
+        record("c1", 0, 1, parent="step"),
+        record("c2", 2, 3, parent="agent"),
+        record("c3", 4, 5, parent="agent", session_id="own"),
+        record("c4", 6, 7),
+    ]
+    attempts = join(rows, links=links).attempts
+    assert {name: row["session_id"] for name, row in attempts.items()} == {
+        key("c1"): "chat-2",
+        key("c2"): "chat-1",
+        key("c3"): "own",
+        key("c4"): None,
+    }
+
+
+def test_a_session_of_a_span_above_is_that_of_the_whole_stack_of_layers_below_it() -> None:
+    rows = [row | {"session_id": None} for row in stack()]
+    attempt = join(
+        [rows[0] | {"parent_span_id": "agent"}, *rows[1:]], links=[link("agent", None, session_id="s")]
+    ).attempt
+    assert (attempt["session_id"], len(attempt["record_ids"])) == ("s", 3)
+
+
+def test_a_call_that_does_not_show_how_it_ended_failed_with_the_span_above_it() -> None:
+    agent = link("agent", None, end=4.3, outcome="timeout", error_type="ModelTimeoutError")
+    rows = [
+        record("c1", 0, 1, parent="agent", outcome="unknown"),
+        record("c2", 2, 4, parent="agent", outcome="unknown"),
+    ]
+    attempts = join(rows, links=[agent]).attempts
+    told = {name: (row["outcome"], row["error_type"]) for name, row in attempts.items()}
+    # of the first nobody knows: the agent went on after it
+    assert told == {key("c1"): ("unknown", None), key("c2"): ("timeout", "ModelTimeoutError")}
+
+
+def test_what_failed_later_or_above_an_answer_says_nothing_of_the_call() -> None:
+    late = link("late", None, end=5.1, outcome="error", error_type="ValueError")
+    soon = link("soon", None, end=8.1, outcome="error", error_type="ValueError")
+    rows = [record("c1", 2, 4, parent="late", outcome="unknown"), record("c2", 6, 8, parent="soon", outcome="ok")]
+    attempts = join(rows, links=[late, soon]).attempts
+    assert [(row["outcome"], row["error_type"]) for row in attempts.values()] == [("unknown", None), ("ok", None)]
+
+
+def test_of_two_records_of_one_caller_the_later_first_token_counts() -> None:
+    framework, sdk = record("f", 0, 4, first_token=0.1), record("s", 0, 4, first_token=0.7, parent="f")
+    assert join([framework, sdk]).attempt["ttft_s"] == 0.7
+    assert (
+        join([framework, sdk, record("g", 1, 3, first_token=0.9, layer="gateway", parent="s")]).attempt["ttft_s"] == 0.7
+    )
+    # the other way round, of another layer, or by a clock that is ahead: the outermost counts
+    early, engine = sdk | {"first_token_ns": framework["started_ns"]}, sdk | {"layer": "engine"}
+    ahead = sdk | {"first_token_ns": framework["ended_ns"] + 1}
+    assert {join([framework, inner]).attempt["ttft_s"] for inner in (early, engine, ahead)} == {0.1}

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from collect.telemetry import START_NS, spans_line
 from collect.test_cost_dialects import ALLOCATION, CHARGE, IDLE, PRICES, Row, as_csv
 from collect.test_event_dialects import APPLICATION, EVENT, POD, cdevent
+from collect.test_spans import vllm_span
 from declared import bills, source
 from goodput.conform.ingest import ingest
-from goodput.join.nodes import COST_RECORDS, OPS_EVENTS, RECORD_ROWS, SESSION_LABELS, TOKEN_PRICES
+from goodput.join.nodes import COST_RECORDS, OPS_EVENTS, RECORD_ROWS, REPLICA_NAMES, SESSION_LABELS, TOKEN_PRICES
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import source_ledger
 from goodput.plumbing.contracts import arrow_schema
@@ -27,7 +29,7 @@ from published import ask
 
 PUBLIC = ("ops_events", "cost_records", "token_prices")
 MADE = {*PUBLIC, "session_labels"}
-NODES = (RECORD_ROWS, OPS_EVENTS, COST_RECORDS, TOKEN_PRICES, SESSION_LABELS)
+NODES = (REPLICA_NAMES, RECORD_ROWS, OPS_EVENTS, COST_RECORDS, TOKEN_PRICES, SESSION_LABELS)
 
 
 def workspace(folder: Path, settings: str = "") -> Workspace:
@@ -389,6 +391,37 @@ replicas = { replica-a = "10.0.0.7:8000" }
     land(at, {"events.jsonl": lines(*rows)})
     found = made(at, "ops_events", "subject", "pool", "replica")
     assert sorted(found) == [("replica-a", None, "10.0.0.7:8000"), ("search", "rag", None), ("x", "x", None)]
+
+
+def test_an_event_names_a_replica_by_its_uid_or_an_address_of_it(tmp_path: Path) -> None:
+    """A span of 9 o'clock has name and uid of the pod, the settings an address; the uid is not known at 11."""
+    at = workspace(tmp_path, '[replicas.vllm-0]\nnames = ["10.0.0.7:8000"]\n')
+    subjects = [("uid-0", 10), ("uid-0", 11), ("10.0.0.7:8000", 11), ("vllm-0", 9), ("chat", 9)]
+    removed = [
+        cdevent(
+            "service.removed.0.3.0", {"id": name, "content": {}}, id=f"e{n}", timestamp=f"2026-11-20T{hour:02d}:30:00Z"
+        )
+        for n, (name, hour) in enumerate(subjects)
+    ]
+    restarted = {"reason": "Started", "message": "Started container vllm", "count": 2}
+    started = {**EVENT, **restarted, "involvedObject": {"kind": "Pod", "uid": "uid-0"}}
+    span = vllm_span(startTimeUnixNano=str(START_NS))
+    land(
+        at,
+        {
+            "events.jsonl": lines(*removed, started),
+            "spans.jsonl": spans_line(span, resource={"k8s.pod.name": "vllm-0", "k8s.pod.uid": "uid-0"}),
+        },
+    )
+    found = made(at, "ops_events", "event_id", "subject", "pool", "replica")
+    assert sorted(found) == [
+        ("/cd#e0", "uid-0", None, "vllm-0"),
+        ("/cd#e1", "uid-0", "uid-0", None),
+        ("/cd#e2", "10.0.0.7:8000", None, "vllm-0"),
+        ("/cd#e3", "vllm-0", "vllm-0", None),  # the pool may be called so
+        ("/cd#e4", "chat", "chat", None),
+        ("k8s/u1", None, None, "vllm-0"),
+    ]
 
 
 DECLARED = source(

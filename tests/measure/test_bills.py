@@ -25,7 +25,9 @@ from lakes import put
 from measure.test_ledger import attempt_row, charged, fleets
 
 HOUR = 498_657  # 2026-11-20T09, counted from the Unix epoch
-KNOWN = pa.table({"replica": ["r1"], "pool": ["chat"], "epoch_hour": [HOUR], "by_engine": [True]})
+KNOWN = pa.table(
+    {"replica": ["r1"], "pool": ["chat"], "epoch_hour": [HOUR], "by_engine": [True], "names": [["r1", "u1"]]}
+)
 
 
 def record(number: int = 0, *, hours: tuple[float, float] = (0, 1), **given: Any) -> dict[str, Any]:

@@ -13,7 +13,16 @@ from goodput.plumbing.contracts import contract, contract_names
 WITHOUT_LABELS = (
     *("alarm_events", "alarm_power", "alarm_series", "alarms", "deliveries", "attempts", "serving_records", "requests"),
     *("cache_by_replica", "cache_effect", "replica_windows", "replica_histograms", "replica_names", "replica_samples"),
-    *("cost_records", "token_prices", "unused_cost_lines", "coverage", "latest_window", "ops_events", "warnings"),
+    *(
+        "cost_records",
+        "token_prices",
+        "unused_cost_lines",
+        "coverage",
+        "latest_window",
+        "ops_events",
+        "warnings",
+        "watermark",
+    ),
     *("sources", "quarantine", "unknown_metrics", "blocked_partitions", "sessions", "unjoined_labels", "workloads"),
 )
 # Verdicts and money by them as labels are, nothing of what has none; labels themselves.

@@ -20,7 +20,7 @@ from by_seconds import Fleet, Record, Try, ledger, samples
 from goodput.join.workloads import workload_rows
 from goodput.measure.cost_ledger import SETTINGS_TABLES, ledger_options
 from goodput.measure.known_replicas import absent
-from goodput.measure.nodes import COST_LEDGER, WASTE
+from goodput.measure.nodes import COST_LEDGER, KNOWN_REPLICAS, WASTE
 from goodput.measure.slices import slice_cuts, slices
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows
@@ -115,8 +115,13 @@ def charged(
     step_s: int = 300,
     *,
     relation: str = "cost_ledger",
+    names: Sequence[Row] = (),
+    declared: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
-    """The ledger of the given hours after BEGIN_S; `attempts` and `extra` samples beside those of the fleet."""
+    """The ledger of the given hours after BEGIN_S; `attempts` and `extra` samples beside those of the fleet.
+
+    `names`: rows of `replica_names`; `declared`: replicas by other names of theirs.
+    """
     rows = [attempt_row(attempt) for attempt in fleet.tries] + list(attempts)
     prices = []
     if fleet.price:
@@ -129,6 +134,7 @@ def charged(
         "replica_samples": [row for sampled in fleet.sampled for row in sample_rows(*sampled)] + list(extra),
         "cost_records": [record_row(number, record) for number, record in enumerate(fleet.records)],
         "token_prices": prices,
+        "replica_names": list(names),
     }
     chosen = Settings(
         windows_s=(step_s,),
@@ -146,7 +152,10 @@ def charged(
             connection.register(name, SETTINGS_TABLES[name](chosen))
         with_telemetry = range(HOUR - 30, HOUR + 60)
         connection.register("target_hours", as_rows("target_hours", *({"epoch_hour": hour} for hour in with_telemetry)))
-        compute(connection, "known_replicas")
+        others = ({"name": name, "replica": replica} for name, replica in (declared or {}).items())
+        connection.register("declared_names", as_rows("declared_names", *others))
+        for name in KNOWN_REPLICAS.relations:
+            compute(connection, name)
         connection.register("absent_replicas", as_rows("absent_replicas", *absent(connection)))
         connection.register("target_hours", as_rows("target_hours", *({"epoch_hour": HOUR + hour} for hour in hours)))
         for name in COST_LEDGER.relations:
@@ -633,6 +642,79 @@ def test_a_bill_is_that_replicas_which_telemetry_knows_within_a_day() -> None:
     near = Record(6.0, 23 * HOUR_S, 24 * HOUR_S, "x", "p")
     later = Try("c", "accepted", 30 * HOUR_S, 30 * HOUR_S + 10, "z", "q")
     assert whole_of(charged(Fleet([tries[0], later], records=[near]), (23,))) == pytest.approx({"idle": 6.0})
+
+
+def called(replica: str, *others: str, hours: Sequence[int] = (0,)) -> list[Row]:
+    """Rows of `replica_names`: an engine's records name the replica, their resource has these names as well."""
+    known = [{"name": replica, "evidence": "record"}, *({"name": name, "evidence": "resource"} for name in others)]
+    return [{"epoch_hour": HOUR + hour, "replica": replica, **row} for hour in hours for row in known]
+
+
+ADDRESS: list[Row] = [{"epoch_hour": HOUR, "name": "10.0.0.7:8000", "evidence": "call", "replica": "x"}]
+
+
+@pytest.mark.parametrize("named", ["x", "uid-x", "10.0.0.7:8000", "node-1"])
+def test_a_bill_is_the_same_replicas_whatever_it_calls_it(named: str) -> None:
+    """x is billed 36 USD for an hour of which it is busy for ten seconds, y of the same pool nothing."""
+    tries = [Try("a", "accepted", 0, 10, "x", "p"), Try("b", "slow", 0, 10, "y", "p")]
+    up = [("x", "p", 0, HOUR_S), ("y", "p", 0, HOUR_S)]
+    names = [*called("x", "uid-x"), *called("y", "uid-y"), *ADDRESS]
+    fleet = Fleet(tries, up, [Record(36.0, 0, HOUR_S, named, "p")])
+    frame = charged(fleet, names=names, declared={"node-1": "x"})
+    paid = frame.filter(pl.col("usd") != 0)
+    assert set(paid["replica"]) == {"x"}
+    assert whole_of(paid) == pytest.approx({"accepted": 0.1, "idle": 35.9})
+    if named != "x":  # without what shows whose name it is, the pool's replicas share it
+        assert set(charged(fleet).filter(pl.col("usd") != 0)["replica"]) == {"x", "y"}
+
+
+def test_a_bill_by_one_name_displaces_an_allocation_by_another() -> None:
+    tries = [Try("a", "accepted", 0, 10, "x", "p")]
+    both = [Record(6.0, 0, HOUR_S, "uid-x", "p"), Record(5.0, 0, HOUR_S, "x", "p", basis="allocation")]
+    assert sum(whole_of(charged(Fleet(tries, records=both), names=called("x", "uid-x"))).values()) == pytest.approx(6.0)
+
+
+def test_a_name_that_two_replicas_have_is_neithers_on_a_bill() -> None:
+    tries = [Try("a", "accepted", 0, 10, "x", "p"), Try("b", "slow", 0, 10, "y", "p")]
+    names = [*called("x", "host-1"), *called("y", "host-1")]
+    found = charged(Fleet(tries, records=[Record(6.0, 0, HOUR_S, "host-1", "p")]), names=names)
+    of_pool = charged(Fleet(tries, records=[Record(6.0, 0, HOUR_S, None, "p")]), names=names)
+    assert in_order(found).equals(in_order(of_pool))
+    alone = charged(Fleet(tries, records=[Record(6.0, 0, HOUR_S, "host-1")]), names=names)
+    assert whole_of(alone.filter(pl.col("usd") != 0)) == pytest.approx({"unattributed": 6.0})
+
+
+def test_a_name_on_a_bill_is_known_from_the_nearest_hour_of_a_day() -> None:
+    """x and its uid are known in hour 0; in hour 5 it served under its name alone, in hour 6 not at all."""
+    tries = [Try("a", "accepted", 0, 10, "x", "p"), Try("b", "slow", 5 * HOUR_S, 5 * HOUR_S + 36, "x", "p")]
+    later = Try("c", "accepted", 40 * HOUR_S, 40 * HOUR_S + 10, "z", "q")
+    bills = [Record(6.0, hour * HOUR_S, (hour + 1) * HOUR_S, "uid-x") for hour in (5, 6, 25)]
+    frame = charged(Fleet([*tries, later], records=bills), (5, 6, 25), names=called("x", "uid-x"))
+    of_hour = {(hour, row["bucket"]): row["usd"] for hour, row in hourly_usd(frame)}
+    assert of_hour == pytest.approx({(5, "slow"): 0.06, (5, "idle"): 5.94, (6, "idle"): 6.0, (25, "unattributed"): 6.0})
+
+
+def hourly_usd(frame: pl.DataFrame) -> list[tuple[int, Row]]:
+    """USD by hour after BEGIN_S and bucket."""
+    sums = frame.group_by("epoch_hour", "bucket").agg(pl.col("usd").sum())
+    return [(row["epoch_hour"] - HOUR, row) for row in sums.to_dicts()]
+
+
+@given(fleet=fleets)
+@settings(max_examples=5, deadline=None)
+def test_bills_by_other_names_give_the_same_ledger_of_random_fleets(fleet: Fleet) -> None:
+    names = [row for name in ("a", "b", "c") for row in called(name, f"uid-{name}", hours=range(-2, 4))]
+    renamed = [replace(row, replica=f"uid-{row.replica}") if row.replica == "a" else row for row in fleet.records]
+    found = charged(replace(fleet, records=renamed), (0, 1), names=names)
+    by_own_name = found.with_columns(
+        pl.col("replica").replace("uid-a", "a")
+    )  # what telemetry never shows keeps its name
+    assert in_order(by_own_name).equals(in_order(charged(fleet, (0, 1), names=names)))
+
+
+def in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a ledger in an order that does not depend on how they were computed."""
+    return frame.sort([name for name in frame.columns if name not in {"usd", "gpu_s", "tokens"}])
 
 
 @pytest.mark.parametrize(("named", "pool"), [("x", "p"), (None, "p")])

@@ -8,6 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from collect.telemetry import put, spans_line
+from collect.test_spans import vllm_span
 from declared import bills, source
 from goodput.plumbing.sql_files import connect, sql_file
 from goodput.plumbing.workspace import Workspace
@@ -184,6 +186,23 @@ def test_operations_on_pools_that_no_telemetry_knows(tmp_path: Path) -> None:
     assert counts([row]) == [("medium", "pool bleu", 2, None)]
     assert "Seen were blue. [events.pools] in the settings maps the subject of an event (bleu)" in row["message"]
     assert warned(tmp_path, settings + '[events.pools]\nbleu = "blue"\n') == {}
+
+
+def test_a_name_on_a_bill_that_two_replicas_have(tmp_path: Path) -> None:
+    at = tmp_path / "landing"
+    for n, pod in enumerate(("vllm-0", "vllm-1"), 1):
+        given = {"traceId": f"{n:032x}", "startTimeUnixNano": str(BEGIN_S * 10**9)}
+        resource = {"k8s.pod.name": pod, "service.instance.id": "engine"}
+        put(at / f"{pod}.jsonl", spans_line(vllm_span(**given), resource=resource))
+    settings = bills("invoice", "invoice.csv", cost_id="id", amount_usd="usd", replica="of")
+    charged = {"id": "1", "usd": 3, "from": "2026-11-20T09:00:00Z", "until": "2026-11-20T10:00:00Z"}
+    header = ("id", "usd", "from", "until", "of")
+    write(at / "invoice.csv", header, [{**charged, "of": "engine"}])
+    (row,) = warned(tmp_path, settings)["replica_name_shared"]
+    assert counts([row]) == [("medium", "engine", 2, None)]
+    assert "several replicas (vllm-0, vllm-1)" in row["message"]
+    write(at / "invoice.csv", header, [{**charged, "of": "vllm-1"}])
+    assert "replica_name_shared" not in warned(tmp_path, settings)
 
 
 def test_files_without_a_row_that_counts_and_unknown_metrics(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from goodput.cli.headline import print_headline
 from goodput.cli.main import main
 from goodput.measure.gates import gate_rows
 from goodput.monitor.alarm_tables import TABLES
-from goodput.plumbing.alarm_actions import read_actions
+from goodput.plumbing.alarm_actions import Action, actions_file, add_action, newest, read_actions
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.database import Published
@@ -189,6 +190,34 @@ def test_a_silence_is_kept_and_expires(workspace: Workspace, say: Say) -> None:
     assert "pool is given twice" in say("silence", *both, "--for", "4h", code=2)
     assert len(read_actions(workspace.lake.root)) == 1
     assert "no alarm of now matches" in say("silence", "--match", "pool=pool-O", "--for", "4h")
+
+
+@pytest.mark.usefixtures("evaluated")
+def test_a_silence_is_ended_early(workspace: Workspace, say: Say) -> None:
+    say("silence", "--match", "pool=pool-0", "--for", "4h", "--reason", "load test")
+    say("silence", "--match", "pool=pool-1", "--for", "4h")
+    one, other = read_actions(workspace.lake.root)
+    assert f"{one.action_id} is over" in say("unsilence", one.action_id, "--reason", "done")
+    ended, untouched = newest(read_actions(workspace.lake.root))
+    assert ended == replace(one, ends=ended.ends, reason="load test; done")
+    assert ended.ends is not None
+    assert one.begins <= ended.ends <= one.said_at.replace(minute=0, second=0)
+    assert untouched == other
+    assert say("actions").count(one.action_id) == 1
+    assert f"{one.action_id} is over" in say("unsilence", one.action_id, code=2)
+    assert f"names 0 silences; those that hold: {other.action_id}." in say("unsilence", "nobody", code=2)
+    assert "names 2 silences" in say("unsilence", "", code=2)
+
+
+def test_a_line_that_was_never_finished_spoils_no_other(workspace: Workspace) -> None:
+    now = datetime(2026, 11, 20, 9, tzinfo=UTC)
+    first, second = (Action(name, "silence", {}, now, now, now) for name in ("a", "b"))
+    add_action(workspace.lake.root, first)
+    with actions_file(workspace.lake.root).open("a") as torn:
+        torn.write('{"action_id": "killed", "ki')
+    assert read_actions(workspace.lake.root) == [first]
+    add_action(workspace.lake.root, second)
+    assert read_actions(workspace.lake.root) == [first, second]
 
 
 def test_an_accepted_shift_ends_the_alarm_of_the_series(

@@ -27,6 +27,7 @@ WORKLOADS = gate_rows(Settings())
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     lake = Lake(tmp_path / "lake")
+    lake.open()
     write_events(lake, [event("f", replica="vllm-0\x1b[2J")])
     return lake
 
@@ -54,6 +55,15 @@ def channels(folder: Path, port: int = 9) -> None:
         f'[channels.ops]\nkind = "webhook"\nurl = "http://127.0.0.1:{port}/T0PSECRET"\nallow_private = true\n'
         '[channels.log]\nkind = "file"\npath = "log.jsonl"\n'
     )
+
+
+@pytest.mark.parametrize("asked", [[], ["--once"], ["--watch"], ["--dry-run"], ["--status"], ["--requeue", "ops"]])
+def test_a_lake_that_is_not_there_is_refused_and_not_made(notify: Notify, tmp_path: Path, asked: list[str]) -> None:
+    channels(tmp_path)
+    code, _, err = notify(*asked, "--lake", str(tmp_path / "mistyped"))
+    assert code == 2
+    assert "nothing is published yet" in err
+    assert not (tmp_path / "mistyped").exists()
 
 
 def test_what_would_be_sent_where_and_then_what_became_of_it(notify: Notify, lake: Lake, tmp_path: Path) -> None:

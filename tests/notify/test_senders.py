@@ -143,14 +143,75 @@ def test_a_secret_that_is_not_one_is_reported_and_not_shown(secret: dict[str, st
     assert not script.got
 
 
-def test_what_a_receiver_echoes_of_a_secret_is_not_kept() -> None:
-    def echo(connection: Any) -> None:
-        answer = b"no such key: R0UTINGKEY"
-        connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer))
+TOKEN = "xoxb-9Kq7ZtP2mWv4R8sLdY6h"
+HOOK = "/services/T0C4NARY/B0C4NARY/qZx8vN3kLmT5wRy7"
 
-    outcome, script = sent(echo, kind="pagerduty", routing_key={"clear": "R0UTINGKEY"})
+
+def echoing(answer: str) -> Play:
+    def play(connection: Any) -> None:
+        body = answer.encode()
+        connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    return play
+
+
+ECHOES = {
+    "as it is": f"no such token {TOKEN}",
+    "the url": f"POST http://127.0.0.1{HOOK}?key={TOKEN} is unknown",
+    "encoded": f"unknown {HOOK.replace('/', '%2F')} {''.join(f'%{ord(c):02x}' for c in TOKEN)}",
+    "header": f"Authorization: Bearer {TOKEN}",
+    "json": json.dumps({"error": {"path": HOOK, "token": TOKEN}}),
+    "json escaped": json.dumps({"error": HOOK}).replace("/", "\\\\/"),
+    "masked": f"token {TOKEN[:8]}***** is revoked",
+    "the end of it": f"token ends in {TOKEN[-4:]}",
+    "the middle of it": f"token (...{TOKEN[9:16]}...)",
+    "lower case": f"invalid {TOKEN.lower()} {HOOK.lower()}",
+    "spaced": " ".join(TOKEN),
+    "in pieces": "-".join(TOKEN[n : n + 3] for n in range(0, len(TOKEN), 3)),
+    "base64": base64.b64encode(TOKEN.encode()).decode(),
+    "hex": TOKEN.encode().hex(),
+    "basic": "Basic " + base64.b64encode(f"user:{TOKEN}".encode()).decode(),
+    "the signing secret": f"cannot verify with {OLD}",
+    "the key itself": base64.b64decode(OLD.removeprefix("whsec_")).hex(),
+    "a part of the path": f"no hook {HOOK.rpartition('/')[2]} in {HOOK.split('/')[2]}",
+}
+
+
+def shared(error: str, secret: str) -> int:
+    """The longest run of letters and digits that a text has in common with a secret, cases apart."""
+    text, key = ("".join(c for c in of.lower() if c.isalnum()) for of in (error, secret))
+    return max(n for n in range(len(key) + 1) if any(key[i : i + n] in text for i in range(len(key) - n + 1)))
+
+
+@pytest.mark.parametrize("way", ECHOES)
+def test_what_a_receiver_echoes_of_a_secret_is_not_kept(way: str) -> None:
+    script = Script([echoing(ECHOES[way])])
+    with receiving(script) as port:
+        url = {"clear": f"http://127.0.0.1:{port}{HOOK}"}
+        outcome = Sender(
+            channel(port, url=url, bearer_token={"clear": TOKEN}, signing_secrets=[{"clear": OLD}]), Path()
+        ).send("msg-1", BODY, 0)
+    assert str(outcome.error).startswith("answered 403")
+    for secret in (TOKEN, HOOK.rpartition("/")[2], OLD.removeprefix("whsec_"), "T0C4NARY"):
+        encoded = base64.b64encode(secret.encode()).decode()
+        assert max(shared(str(outcome.error), form) for form in (secret, encoded, secret.encode().hex())) < 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("invalid_blocks", "invalid_blocks"),
+        ("no such key: R0UTINGKEY", "no such key ***"),
+        ("Bad Request: field 'summary' is missing, line 12", "Bad Request field 'summary' is missing line 12"),
+        ('{"status":"error","message":"start time must be before end time"}',
+         "status error message start time must be before end time"),
+        ("<html><title>502 Bad Gateway</title></html>", "html title 502 Bad Gateway /title /html"),
+    ],
+)  # fmt: skip
+def test_what_a_receiver_says_in_words_is_kept(answer: str, kept: str) -> None:
+    outcome, script = sent(echoing(answer), kind="pagerduty", routing_key={"clear": "R0UTINGKEY"})
     assert json.loads(script.got[0].body)["routing_key"] == "R0UTINGKEY"
-    assert outcome.error == "answered 403: no such key: ***"
+    assert outcome.error == f"answered 403: {kept}"
 
 
 def test_a_secret_in_a_file_is_read_for_each_attempt(tmp_path: Path) -> None:

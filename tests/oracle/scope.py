@@ -15,7 +15,7 @@ OTHERS = {
     "replica_names": "names are learnt from traces; tests/join",
     "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",
     "token_prices": "one list; prices are compared in cost_ledger",
-    "warnings latest_window workloads": "words, settings and pointers",
+    "warnings latest_window watermark workloads": "words, settings and pointers",
 }
 COLUMNS = {
     "attempts": {

@@ -10,6 +10,8 @@ from oracle.slices import Key, Slices
 from oracle.state import States
 from oracle.verdicts import judged_requests
 
+NEVER = (0, 0)
+
 
 class Truth:
     """What a fleet amounts to, computed once."""
@@ -64,10 +66,11 @@ class Truth:
 
     @cached_property
     def goodput(self) -> dict[Key, Row]:
-        """Rows of relation goodput, also of windows in which a replica was live and nothing else was."""
+        """Rows of relation goodput, also of windows in which nothing ended: a replica was live, or money was spent."""
         observed, carriers = (self.from_ns, self.until_ns), self.waste.carriers
-        found = {
-            key: windows.goodput(self.fleet, key, self.windows.get(key, windows.Window()), carriers[key], observed)
-            for key in self.windows.keys() | carriers.keys()
-        }
+        shown = self.windows.keys() | carriers.keys()
+        found = {}
+        for key in shown | self.waste.spent:
+            window, span = self.windows.get(key, windows.Window()), observed if key in shown else NEVER
+            found[key] = windows.goodput(self.fleet, key, window, carriers.get(key, set()), span)
         return {key: row | windows.bounds(row, key[1]) for key, row in found.items()}

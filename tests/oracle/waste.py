@@ -67,6 +67,7 @@ class Waste:
         self.amounts: dict[Key, dict[str, Amount]] = defaultdict(dict)  # by window and slice, then bucket
         self.doubts: dict[tuple[Key, str], Pair] = {}
         self.carriers: dict[Key, set[str]] = defaultdict(set)  # workloads that bear GPU time, by window and slice
+        self.spent: set[Key] = set()  # windows and slices with money
         for window_s in fleet.settings["windows_s"]:
             for start, (facts, rows, ended) in loaded(ledger, requests, window_s).items():
                 shares = shares_of(fleet, rows, ended, window_s)
@@ -119,6 +120,8 @@ class Waste:
             of_workload.add(row)
         if row["gpu_s"] > 0:
             self.carriers[key].add(row["workload"] or "unknown")
+        if row["usd"]:
+            self.spent.add(key)
 
 
 def _settle(amount: Amount, doubt: Pair) -> None:

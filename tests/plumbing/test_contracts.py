@@ -65,6 +65,7 @@ TABLES = (
         "unused_cost_lines",
         "warnings",
         "waste",
+        "watermark",
     ),
 )
 # How the lake stores each: its layer, then its tables by the partitions that they have.
@@ -81,7 +82,7 @@ STORED = {
             session_label_records source_rows""",
     },
     "measured": {
-        "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings",
+        "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings watermark",
         "hour": "billed_buckets cost_ledger coverage known_replicas",
         "day": "disruptions id_hours reconciliation",
         "windows": """cache_by_replica cache_effect gate_failures goodput load_windows quality replica_histograms
@@ -202,6 +203,7 @@ KEYS = {
     "cache_effect": ("window_start", "window_s", "pool", "model", "cached_up_to_ratio"),
     "latest_window": ("window_start", "window_s"),
     "warnings": ("kind", "subject"),
+    "watermark": ("observed_until_at",),
     "id_hours": ("id_hash", "epoch_hour"),
     "disruption_cost": ("kind", "pool"),
     "disruption_frequency": ("kind", "pool", "events_per_day"),

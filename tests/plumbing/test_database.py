@@ -36,6 +36,7 @@ MEASURED = (  # inside the database, which answers them wherever it is
     *("disruptions", "frontier", "gate_failures", "goodput", "latest_window", "ops_events", "quality"),
     *("quarantine", "reconciliation"),
     *("replica_histograms", "replica_names", "replica_windows", "restatements", "token_prices", "warnings", "waste"),
+    "watermark",
 )
 OF_RECORDS = ("attempts", "cost_ledger", "quality_labels", "replica_samples", "requests", "serving_records")
 OF_RECORDS += ("unused_cost_lines",)

@@ -4,6 +4,7 @@ What they see of alarms is in `alarms`.
 """
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +18,7 @@ from goodput.cli.cells import plain
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import RuleTestsFailed, UnknownAlarm, UsageError
-from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, read_actions
+from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, newest, of_kind, read_actions
 from goodput.settings.load import load_settings
 
 NAMED = "SELECT * FROM alarms WHERE starts_with(alarm_id, $key) ORDER BY alarm_id"
@@ -40,7 +41,7 @@ def silence(
     Example: goodput alarms silence --match pool=chat --for 4h --reason "load test"
     """
     now = _now()
-    begins = now.replace(minute=0, second=0) - timedelta(hours=1)  # what the next run judges ended before now
+    begins = _judged_next(now)
     ends = now + _length(length)
     action = Action(uuid4().hex[:12], "silence", _matches(match), now, begins, ends, reason)
     with published(config, lake) as connection:
@@ -49,6 +50,30 @@ def silence(
     meant = f"{count} alarm(s) of now match" if count else "no alarm of now matches: is that what is meant?"
     message = f"silenced until {ends:%Y-%m-%d %H:%M} UTC ({action.action_id}); {meant}"
     Console(stderr=True).print(message, highlight=False)
+
+
+def unsilence(
+    silenced: Annotated[str, typer.Argument(metavar="ID", help="The silence, or how its id begins.")],
+    reason: Reason = "",
+    config: Config = None,
+    lake: LakeRoot = None,
+) -> None:
+    """End a silence early: the next run reports what it held back and still fires.
+
+    Example: goodput alarms unsilence 3f0c9a
+    """
+    root, now = _root(config, lake), _now()
+    silences = of_kind(read_actions(root), "silence")
+    found = [one for one in silences if one.action_id.startswith(silenced)]
+    if len(found) != 1:
+        there = ", ".join(one.action_id for one in silences if one.ends is not None and one.ends > now) or "none"
+        raise UsageError(f"{silenced!r} names {len(found)} silences; those that hold: {there}.")
+    (one,) = found
+    if one.ends is None or one.ends <= now:
+        raise UsageError(f"{one.action_id} is over: `goodput alarms actions` shows since when.")
+    reasons = "; ".join(filter(None, (one.reason, reason)))
+    add_action(root, replace(one, ends=max(one.begins, _judged_next(now)), reason=reasons))
+    Console(stderr=True).print(f"{one.action_id} is over; the next run reports what still fires", highlight=False)
 
 
 def accept(
@@ -112,7 +137,7 @@ def actions(config: Config = None, lake: LakeRoot = None) -> None:
 
     Example: goodput alarms actions
     """
-    found = read_actions(_root(config, lake))
+    found = newest(read_actions(_root(config, lake)))
     names = ("id", "kind", "match", "recorded", "begins", "ends", "reason")
     lines = [
         (a.action_id, a.kind, " ".join(f"{k}={v}" for k, v in a.match.items()), a.said_at, a.begins, a.ends, a.reason)
@@ -146,6 +171,11 @@ def _root(config: Path | None, lake: Path | None) -> Path:
 
 def _now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
+
+
+def _judged_next(now: datetime) -> datetime:
+    """Since when a silence has to hold, or to be over, for the next run, which judges windows that ended before now."""
+    return now.replace(minute=0, second=0) - timedelta(hours=1)
 
 
 def _literal(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from goodput.cli.alarm_actions import NAMED, accept, actions, one_alarm, series_of, silence, try_rules
+from goodput.cli.alarm_actions import NAMED, accept, actions, one_alarm, series_of, silence, try_rules, unsilence
 from goodput.cli.cells import plain
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.formats import destination
@@ -166,5 +166,9 @@ def _power_line(row: Row) -> tuple[object, ...]:
 _DELAYS = ("fast_drift_delay_s", "slow_drift_delay_s")
 
 
-for _name, _order in (("silence", silence), ("accept", accept), ("actions", actions), ("test", try_rules)):
+_ORDERS = (
+    *(("silence", silence), ("unsilence", unsilence), ("accept", accept)),
+    *(("actions", actions), ("test", try_rules)),
+)
+for _name, _order in _ORDERS:
     app.command(_name)(_order)

@@ -3,18 +3,16 @@
 What is asked belongs to the commands; what may be asked is in the database itself.
 """
 
-import os
-import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Annotated, Any
 
 import duckdb
 import typer
 
 from goodput.errors import NotPublished, QueryFailed
+from goodput.plumbing import interrupt
 from goodput.plumbing.sql_files import CAUTIOUS
 from goodput.settings.load import load_settings
 
@@ -43,43 +41,16 @@ def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBP
     if not database.is_file():
         raise NotPublished(database)
     try:
-        with duckdb.connect(database, read_only=True, config=_OFFLINE) as connection:
+        with interrupt.stoppable(duckdb.connect(database, read_only=True, config=_OFFLINE)) as connection:
             connection.execute("SET TimeZone = 'UTC'")
             # Views read Parquet files of the lake that the database is in now, wherever it was published.
             connection.execute("SET VARIABLE goodput_lake = $folder", {"folder": str(database.absolute().parent)})
-            with _interruptible(connection):
-                yield connection
-    except duckdb.InterruptException as error:
-        raise KeyboardInterrupt from error
-    except duckdb.Error as error:
+            yield connection
+    except (duckdb.Error, RuntimeError) as error:
+        interrupt.check(error)
+        if not isinstance(error, duckdb.Error):
+            raise
         raise QueryFailed("\n".join(str(error).splitlines()[:_MESSAGE_LINES]).rstrip()) from error
-    except RuntimeError as error:
-        if str(error) == "Query interrupted":  # what DuckDB raises when Ctrl-C ends a statement
-            raise KeyboardInterrupt from error
-        raise
-
-
-@contextmanager
-def _interruptible(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Ctrl-C ends the running statement at once: DuckDB polls for signals, and misses one now and then."""
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-
-    def watch() -> None:
-        while number := os.read(reader, 1):
-            if number[0] == signal.SIGINT:
-                connection.interrupt()
-
-    watcher = Thread(target=watch, daemon=True)
-    before = signal.set_wakeup_fd(writer)
-    watcher.start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)
-        os.close(writer)
-        watcher.join()
-        os.close(reader)
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -67,10 +68,11 @@ def batches(connection: duckdb.DuckDBPyConnection) -> Batches:
 def write_csv(names: Sequence[str], types: Sequence[str], found: Batches, stream: BinaryIO) -> None:
     """Write RFC 4180 CSV: a header, times in ISO 8601, nested values as JSON, nothing for NULL.
 
-    `types` holds DuckDB's type id of each column.
+    Text that a spreadsheet would take for a formula has an apostrophe before it: names come from whoever sends
+    telemetry. `types` holds DuckDB's type id of each column.
     """
     spell = {index: _SPELLED[kind] for index, kind in enumerate(types) if kind in _SPELLED}
-    stream.write(_csv_lines([names]))
+    stream.write(_csv_lines([[_no_formula(name) for name in names]]))
     for batch in found:
         stream.write(_csv_lines(_spelled(batch, spell) if spell else batch))
 
@@ -141,11 +143,22 @@ def _time_text(value: object) -> str:
     return iso(value) if isinstance(value, datetime) else str(value)
 
 
+def _no_formula(value: object) -> str:
+    text = str(value)
+    begins = text.lstrip()[:1] in _FORMULA or text[:1] in _MOVES_ON
+    return f"'{text}" if begins and not _NUMBER.fullmatch(text) else text
+
+
 def _truth(value: object) -> str:
     return "true" if value else "false"
 
 
+_FORMULA = frozenset("=+-@＝＋－＠")
+_MOVES_ON = frozenset("\t\r\n")
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]")
+
 _SPELLED: dict[str, Callable[[object], str]] = {
+    **dict.fromkeys(("varchar", "enum", "variant"), _no_formula),
     "boolean": _truth,
     **dict.fromkeys(
         ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"), _time_text

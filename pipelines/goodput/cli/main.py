@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from goodput.errors import GoodputError
+from goodput.plumbing import interrupt
 
 # Where each command is, and its sentence in the list of commands, which is shown without importing any of them.
 COMMANDS = {
@@ -38,6 +39,10 @@ COMMANDS = {
     "forget": (
         "goodput.cli.forget:forget",
         "Take back source files that should not have been read: their rows leave the lake.",
+    ),
+    "doctor": (
+        "goodput.cli.doctor:doctor",
+        "Look over installation, settings, landing zone, lake and deliveries, and say what to do.",
     ),
     "demo": (
         "goodput.cli.demo:demo",
@@ -146,9 +151,17 @@ def goodput(
 
 
 def main() -> None:
-    """Run the command line: errors of the project's own family become a plain message and their exit code."""
+    """Run the command line: errors of the project's own family become a plain message and their exit code.
+
+    Ctrl-C always ends it with 130 and one line, whatever was made of it on the way here.
+    """
+    interrupt.watch()
     try:
         app(prog_name="goodput")
-    except GoodputError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(error.exit_code)
+    except BaseException as ended:
+        if interrupt.is_behind(ended):
+            interrupt.end()
+        if not isinstance(ended, GoodputError):
+            raise
+        typer.echo(str(ended), err=True)
+        sys.exit(ended.exit_code)

@@ -47,6 +47,8 @@ def notify(  # noqa: PLR0913, PLR0917  (the command's options)
         raise UsageError("--once, --watch, --dry-run, --status, --test and --requeue exclude each other: give one.")
     settings = load_settings(config, lake=lake)
     at = Lake(settings.lake_path)
+    if test is None:  # a test message needs no lake
+        at.require()
     with until_reader_leaves():
         if status:
             _status(at, settings)

@@ -52,6 +52,8 @@ _WHOLE = "not streamed: the answer arrived whole, at its end"
 _NOT_DELIVERED = "not streamed and not delivered: no first token reached the user"
 _NAMED = "what a record's name or address stands for, see replica_names"
 _MULTIPLIED = "what its layers count, multiplied"
+_TOLD_ABOVE = ("outcome", "error_type", "session_id")
+_ABOVE = "what a span above it tells that is no record of a call"
 _MODELS = {"scrape": "from the metrics of its replica", "settings": "from [served_models]"}
 _ENGINE_RANK = {"engine": 0, "gateway": 1, "client": 2}
 _ENGINE_FIRST = re.compile(r"arg_min\((\w+), engine_first\)")
@@ -119,6 +121,8 @@ def _rule(name: str, attempt: Row) -> str | None:
         return _NAMED
     if name == "reported_attempts":
         return _MULTIPLIED
+    if name in _TOLD_ABOVE and attempt[name] is not None:
+        return _ABOVE
     return _MODELS.get(attempt["model_from"]) if name == "model" else None
 
 

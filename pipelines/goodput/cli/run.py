@@ -14,6 +14,7 @@ from goodput.cli.headline import print_headline
 from goodput.cli.progress import on_terminal
 from goodput.cli.when import instant
 from goodput.errors import GoodputError, RunCrashed, SourcesFailed, UsageError
+from goodput.plumbing import interrupt
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.workspace import Workspace
 
@@ -78,14 +79,13 @@ def ended_plainly(lake: Lake) -> Iterator[None]:
 
     Raises RunCrashed in the place of such an error, whose traceback then is in the lake.
     """
+    interrupt.say("Interrupted. What was finished is kept: another run goes on from there.")
     try:
         yield
     except GoodputError:
         raise
-    except KeyboardInterrupt:
-        typer.echo("\nInterrupted. What was finished is kept: another run goes on from there.", err=True)
-        raise
     except Exception as error:
+        interrupt.check(error)
         raise RunCrashed(_step(error), error, _keep_traceback(lake, error)) from error
 
 

@@ -17,6 +17,7 @@ from goodput.cli.formats import batches, destination, write_csv, write_json
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.warned import OF_FILES, print_warnings
 from goodput.errors import SourcesFailed
+from goodput.plumbing.sql_files import sql_file
 from goodput.settings.load import load_settings
 
 FILES_SHOWN = 200  # laying out more takes longer than finding them
@@ -31,18 +32,6 @@ _LEDGER = """
     FROM sources
     WHERE NOT $problems OR identity_r = 'BROKEN' OR status = 'refused' OR reason IS NOT NULL
         OR rows_quarantined > 0 OR torn_tail_bytes > 0
-"""
-_FAILED = """
-    SELECT
-        path,
-        CASE
-            WHEN status = 'refused' THEN 'refused, ' || reason
-            WHEN identity_r = 'BROKEN' THEN 'its rows are not accounted for'
-            ELSE format('{} of {} rows in quarantine', rows_quarantined, rows_read)
-        END AS wrong
-    FROM ledger
-    WHERE status = 'refused' OR identity_r = 'BROKEN' OR rows_quarantined > $quarantined_ratio * rows_read
-    ORDER BY path, source_id
 """
 _QUARANTINED = """
     SELECT path || ':' || line || if(position > 0, ' #' || position, '') AS place, rule, reason, excerpt
@@ -108,10 +97,10 @@ def sources(
             _write(connection, format)
         else:
             _print(connection, problems)
-        asked = {"quarantined_ratio": quarantined_ratio}
-        failed = connection.execute(_FAILED, asked).fetchall() if problems else []
+        connection.execute("SET VARIABLE quarantined_ratio = $1", [quarantined_ratio])
+        failed = connection.execute(sql_file("failed_sources").text).fetchall() if problems else []
     if failed:
-        raise SourcesFailed(failed)
+        raise SourcesFailed([(path, wrong) for path, _, wrong in failed])
 
 
 def _print(connection: duckdb.DuckDBPyConnection, problems: bool) -> None:

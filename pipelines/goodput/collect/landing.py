@@ -20,7 +20,7 @@ from goodput.errors import SourceRefused
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.model import Settings
 
-READER_VERSION = 8  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 9  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
 HEAD_BYTES = 4096
 _READ_BYTES = 2 * 2**20

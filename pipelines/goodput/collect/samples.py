@@ -9,8 +9,12 @@ from goodput.collect.received import Received, RefusedRow
 from goodput.collect.series import RESOURCE, Feed, context, family, is_left_out, read_series
 from goodput.settings.model import Settings
 
-# What a reading says of its series; the rest is line, position, start_ns, time_ns and value.
+# What a reading says of its series, and the rest.
 _OF_SERIES = ("emitted", "type", "temporality", "description", "labels")
+_OF_READINGS = (
+    *("line", "position", "start_ns", "from_zero", "time_ns"),
+    *("value", "total", "bucket_bounds", "bucket_counts"),
+)
 _NO_TIME = "nothing says when it was read: it has no time of its own, nor is it in a scrape called <unix time>.prom"
 
 
@@ -30,21 +34,23 @@ def take_samples(
     on = [name for name in readings.columns if name in _OF_SERIES or name.startswith(RESOURCE)]
     distinct = readings.select(on).unique(maintain_order=True)
     series = read_series(distinct, context(settings, feed, target))
-    numbered = distinct.with_row_index("series")
-    rows = readings.join(numbered, on=on, how="left", nulls_equal=True, maintain_order="left").select(
-        *("line", "position", "start_ns", "from_zero", "time_ns", "value", "total", "bucket_bounds", "bucket_counts"),
-        "series",
-    )
-    rows = rows.join(series, on="series", how="left", maintain_order="left")
+    if distinct.height == readings.height:  # as in a scrape
+        rows = pl.concat([readings.select(_OF_READINGS), series], how="horizontal")
+    else:
+        numbered = distinct.with_row_index("series")
+        rows = (
+            readings.lazy()
+            .join(numbered.lazy(), on=on, how="left", nulls_equal=True, maintain_order="left")
+            .select(*_OF_READINGS, "series")
+            .join(series.with_row_index("series").lazy(), on="series", how="left", maintain_order="left")
+            .drop("series")
+            .collect()
+        )
     rows = _without_unknown(received, rows)
-    rows = _leave_out(received, rows, "metric_left_out", pl.col("meaning") == "left out")
-    _refuse(received, rows.filter(pl.col("wrong").is_not_null()))
-    rows = rows.filter(pl.col("wrong").is_null())
-    rows = _leave_out(received, rows, "metric_without_value", pl.col("value").is_null() | pl.col("value").is_nan())
-    timeless = pl.col("time_ns").is_null()
-    for line, position, name in rows.filter(timeless).select("line", "position", "emitted").iter_rows():
-        received.refused.append(RefusedRow(line, position, "sample_records", "sample_without_time", _NO_TIME, name))
-    rows = rows.filter(~timeless)
+    rows = _leave_out(received, rows, "metric_left_out", rows["meaning"] == "left out")
+    rows = _without_wrong(received, rows)
+    rows = _leave_out(received, rows, "metric_without_value", rows["value"].is_null() | rows["value"].is_nan())
+    rows = _without_timeless(received, rows)
     if rows.height:
         kind, scale = pl.col("kind"), pl.col("scale")
         records = rows.with_columns(
@@ -54,12 +60,12 @@ def take_samples(
             total=pl.col("total") * scale,
             bucket_bounds=pl.col("bucket_bounds") * scale,
         )
-        received.add("sample_records", records.drop("series", "meaning", "wrong", "scale", "labelled", "time_ns"))
+        received.add("sample_records", records.drop("meaning", "wrong", "scale", "labelled", "time_ns"))
 
 
 def _without_unknown(received: Received, rows: pl.DataFrame) -> pl.DataFrame:
-    is_unknown = pl.col("meaning") == "unknown"
-    if not rows["meaning"].eq("unknown").any():
+    is_unknown = rows["meaning"] == "unknown"
+    if not is_unknown.any():
         return rows
     name = family(pl.col("emitted")).fill_null("")
     names = (
@@ -69,14 +75,27 @@ def _without_unknown(received: Received, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(~is_unknown)
 
 
-def _leave_out(received: Received, rows: pl.DataFrame, rule: str, holds: pl.Expr) -> pl.DataFrame:
-    kept = rows.filter(~holds.fill_null(value=False))
-    received.ignore(rule, rows.height - kept.height)
-    return kept
+def _leave_out(received: Received, rows: pl.DataFrame, rule: str, holds: pl.Series) -> pl.DataFrame:
+    count = int(holds.sum())
+    received.ignore(rule, count)
+    return rows.filter(~holds) if count else rows
 
 
-def _refuse(received: Received, rows: pl.DataFrame) -> None:
-    told = rows.select("line", "position", "emitted", "meaning", "wrong")
+def _without_timeless(received: Received, rows: pl.DataFrame) -> pl.DataFrame:
+    timeless = rows["time_ns"].is_null()
+    if not timeless.any():
+        return rows
+    for line, position, name in rows.filter(timeless).select("line", "position", "emitted").iter_rows():
+        received.refused.append(RefusedRow(line, position, "sample_records", "sample_without_time", _NO_TIME, name))
+    return rows.filter(~timeless)
+
+
+def _without_wrong(received: Received, rows: pl.DataFrame) -> pl.DataFrame:
+    is_wrong = rows["wrong"].is_not_null()
+    if not is_wrong.any():
+        return rows
+    told = rows.filter(is_wrong).select("line", "position", "emitted", "meaning", "wrong")
     for line, position, name, meaning, wrong in told.iter_rows():
         rule = "metric_meaning_unknown" if meaning == "ambiguous" else "metric_type_differs"
         received.refused.append(RefusedRow(line, position, "sample_records", rule, wrong, name))
+    return rows.filter(~is_wrong)

@@ -116,7 +116,7 @@ def context(settings: Settings, feed: Feed, target: str | None) -> Context:
 
 
 def read_series(distinct: pl.DataFrame, whose: Context) -> pl.DataFrame:
-    """One row per row of `distinct`, in no order: the number of that row as `series`, and what it means.
+    """One row per row of `distinct`, in its order: what it means.
 
     `distinct` has text columns: emitted, type, temporality, description, labels and any "resource." ones. `meaning`
     is known, unknown, ambiguous or left out; `wrong` says why the readings of a series must be refused.
@@ -130,7 +130,7 @@ def _read(columns: tuple[str, ...], rows: tuple[tuple[str | None, ...], ...], wh
     told = distinct.with_columns(version=_first(whose.version, columns))
     parts = [part for (name,), of_name in told.group_by("emitted") for part in _meant(of_name, str(name), whose)]
     series = pl.concat(parts, how="diagonal_relaxed")
-    return series.with_columns(series_id=row_ids(series.select(_IDENTITY))).drop("feed")
+    return series.with_columns(series_id=row_ids(series.select(_IDENTITY))).sort("series").drop("series", "feed")
 
 
 @cache

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from goodput.collect.declared import resource_keys, span_dialects
 from goodput.collect.dialect import Dialect, Ignore
+from goodput.collect.dialects import genai
 from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY
 from goodput.collect.kept import attributes_json
 from goodput.collect.leave_out import configured
@@ -127,7 +128,7 @@ class OtlpReading:
         self._unread.count(received, others, (mine for _, mine in shares))
         tries = [mine.with_columns(marks_try=pl.lit(value=True)) for dialect, mine in shares if dialect.marks_try]
         if rest.height or tries:
-            received.tables["span_links"] = _links(pl.concat([others, *tries]))
+            received.tables["span_links"] = _links(pl.concat([others, *tries]), self._attributes.session_id)
 
     def _ignored(self, rows: pl.DataFrame) -> tuple[Ignore, ...]:
         return configured(self._leave_out, lambda name: _first_text([name, f"{_RESOURCE}{name}"], rows))
@@ -223,8 +224,16 @@ def _first_text(names: list[str], rows: pl.DataFrame) -> pl.Expr:
     return pl.coalesce(*texts, pl.lit(None, pl.String))
 
 
-def _links(rows: pl.DataFrame) -> pl.DataFrame:
-    known = rows.filter(pl.all_horizontal(pl.col("trace_id", "span_id", "parent_span_id", "end_ns").is_not_null()))
+def _links(rows: pl.DataFrame, session_names: tuple[str, ...]) -> pl.DataFrame:
+    failed = pl.col("status_code") == genai.ERROR
+    told = rows.with_columns(
+        session_id=_first_text([*session_names], rows),
+        outcome=genai.gave_up(failed),
+        error_type=pl.when(failed).then(pl.coalesce("error.type", "exception_type", pl.lit("_OTHER"))),
+    )
+    # a root links nothing, but what is below it may belong to its session, or have failed with it
+    tells = pl.any_horizontal(pl.col("parent_span_id", "session_id", "error_type").is_not_null())
+    known = told.filter(pl.all_horizontal(pl.col("trace_id", "span_id", "end_ns").is_not_null()) & tells)
     return known.select(
         "line",
         "position",
@@ -232,6 +241,9 @@ def _links(rows: pl.DataFrame) -> pl.DataFrame:
         "span_id",
         "parent_span_id",
         "marks_try",
+        "session_id",
+        "outcome",
+        "error_type",
         link_id=pl.concat_str("trace_id", "span_id", separator=":"),
         ended_ns="end_ns",
     )

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from goodput.conform.outcome import outcome
+from goodput.conform.outcome import failure, outcome
 
 
 def derive(table: str, frame: pl.DataFrame) -> pl.DataFrame:
@@ -10,6 +10,8 @@ def derive(table: str, frame: pl.DataFrame) -> pl.DataFrame:
 
     See docs/semantics.md#one-attempt-several-records.
     """
+    if table == "span_links":
+        return frame.with_columns(outcome=pl.coalesce("outcome", failure()))
     if table != "serving_records":
         return frame
     start = pl.col("started_ns")

@@ -6,6 +6,8 @@ See docs/semantics.md#success.
 import polars as pl
 
 _FAILED_FINISH = {"error": "error", "abort": "cancelled", "aborted": "cancelled", "cancelled": "cancelled"}
+_ERROR = pl.col("error_type").str.to_lowercase().replace("", None)
+_TIMED_OUT, _LEFT = "timeout|deadline", "cancel|abort|disconnect"
 _DELIVERED = (
     pl.col("finish_reason").is_not_null()
     | pl.col("http_status").is_between(200, 299)
@@ -19,15 +21,15 @@ def outcome() -> pl.Expr:
     An outcome that the dialect already knows stays. Success needs a finish reason, a 2xx status, or output tokens
     with an end; without any sign of failure or success it is unknown.
     """
-    error = pl.col("error_type").str.to_lowercase().replace("", None)
+    status = pl.col("http_status")
     return (
         pl.when(pl.col("outcome").is_not_null())
         .then(pl.col("outcome"))
-        .when(error.str.contains("timeout|deadline") | pl.col("http_status").is_in([408, 504]))
+        .when(_ERROR.str.contains(_TIMED_OUT) | status.is_in([408, 504]))
         .then(pl.lit("timeout"))
-        .when(error.str.contains("cancel|abort|disconnect") | (pl.col("http_status") == 499))
+        .when(_ERROR.str.contains(_LEFT) | (status == 499))
         .then(pl.lit("cancelled"))
-        .when(error.is_not_null() | (pl.col("http_status") >= 400))
+        .when(_ERROR.is_not_null() | (status >= 400))
         .then(pl.lit("error"))
         .when(pl.col("finish_reason").is_in(list(_FAILED_FINISH)))
         .then(pl.col("finish_reason").replace_strict(_FAILED_FINISH, default=None))
@@ -35,4 +37,16 @@ def outcome() -> pl.Expr:
         .then(pl.lit("ok"))
         .otherwise(pl.lit("unknown"))
         .alias("outcome")
+    )
+
+
+def failure() -> pl.Expr:
+    """timeout, cancelled or error by error_type alone; null where there is none."""
+    return (
+        pl.when(_ERROR.str.contains(_TIMED_OUT))
+        .then(pl.lit("timeout"))
+        .when(_ERROR.str.contains(_LEFT))
+        .then(pl.lit("cancelled"))
+        .when(_ERROR.is_not_null())
+        .then(pl.lit("error"))
     )

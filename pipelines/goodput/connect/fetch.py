@@ -14,10 +14,11 @@ from urllib.parse import urlsplit
 
 from goodput.errors import TargetUnreadable
 from goodput.notify.address import Resolver, look_up, target
-from goodput.notify.http import Timeouts, get
+from goodput.notify.deadline import Deadline
+from goodput.notify.http import get
 
 MAX_BYTES = 64 * 2**20
-LIMITS = Timeouts(connect_s=5.0, total_s=30.0)
+CONNECT_S, TOTAL_S = 5.0, 30.0
 _OWN = "--allow-private for an address of your own"
 
 
@@ -33,10 +34,12 @@ def fetched(url: str, *, allow_private: bool, resolver: Resolver = look_up) -> I
     Raises TargetRefused for an address that may not be reached, TargetUnreadable for one that does not answer.
     """
     try:
-        where = target(url, allow_private=allow_private, resolver=resolver, own=_OWN)
-        body = get(where, LIMITS, MAX_BYTES)
+        deadline = Deadline(TOTAL_S)
+        where = deadline.within(lambda: target(url, allow_private=allow_private, resolver=resolver, own=_OWN))
+        body = get(where, deadline, MAX_BYTES, connect_s=CONNECT_S)
     except (OSError, HTTPException, ValueError) as error:
-        raise TargetUnreadable(url, str(error) or type(error).__name__) from error
+        problem = type(error).__name__ if isinstance(error, HTTPException) else str(error) or type(error).__name__
+        raise TargetUnreadable(_without_secrets(url), problem) from error
     with TemporaryDirectory(prefix="goodput-") as folder:
         host = re.sub(r"[^A-Za-z0-9.-]", "_", f"{where.host}-{where.port}")
         home = Path(folder) / host
@@ -44,6 +47,12 @@ def fetched(url: str, *, allow_private: bool, resolver: Resolver = look_up) -> I
         file = home / (f"{int(time.time())}.prom" if _is_prometheus(body) else _name(url))
         file.write_bytes(body)
         yield file
+
+
+def _without_secrets(url: str) -> str:
+    """An address as messages name it: a query may hold a token."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
 def _is_prometheus(body: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from goodput.join.event_hours import event_hours
 from goodput.join.judged_hours import judge_hours, judging_sources, label_partitions
 from goodput.join.options import SETTINGS_TABLES, observed, places, source_files
 from goodput.plumbing.compute import compute_sql
@@ -95,6 +96,7 @@ OPS_EVENTS = Node(
     "Deployments and other operations, each once.",
     compute_sql,
     from_settings=SETTINGS_TABLES,
+    span={"replica_names": event_hours},
 )
 COST_RECORDS = Node(
     "cost_records",

@@ -1,7 +1,7 @@
 """Replicas that telemetry shows, hour by hour, and those that bills name in hours in which it does not show them.
 
 A replica or pool that telemetry knows within a day is itself in an hour without telemetry of it: what is billed for it
-then is its idle time (docs/semantics.md#what-a-replica-costs).
+then is its idle time (docs/semantics.md#what-a-replica-costs). A bill may call it by any of its names.
 """
 
 from collections import defaultdict
@@ -25,9 +25,13 @@ Absent = Mapping[int, list[dict[str, Any]]]
 
 
 def lookaround(context: Context) -> Mapping[str, Lookaround]:
-    """Attempts that were in flight in an hour, and its readings."""
+    """Attempts that were in flight in an hour, its readings, and what it and the hours beside it call replicas."""
     reach = context.request_reach_h
-    return {"attempts": Lookaround(1, reach, calls=(reach, 0)), "replica_samples": Lookaround(calls=(0, 0))}
+    return {
+        "attempts": Lookaround(1, reach, calls=(reach, 0)),
+        "replica_samples": Lookaround(calls=(0, 0)),
+        "replica_names": Lookaround(1, 1, calls=(0, 0)),
+    }
 
 
 def compute_hours(batch: Batch) -> Parts:

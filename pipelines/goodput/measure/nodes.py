@@ -16,6 +16,7 @@ from goodput.measure import (
     reconciliation,
     replicas,
     warnings,
+    watermark,
     windows,
 )
 from goodput.measure.gates import gate_order, gate_rows
@@ -37,10 +38,10 @@ KNOWN_REPLICAS = Node(
     "known_replicas",
     "measure",
     ("known_replicas",),
-    "Replicas that telemetry shows in an hour.",
+    "Replicas that telemetry shows in an hour, and their names.",
     known_replicas.compute_hours,
     lookaround=known_replicas.lookaround,
-    from_settings={"ledger_options": cost_ledger.ledger_options},
+    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options},
     from_batch={"target_hours": target_hours},
 )
 COST_LEDGER = Node(
@@ -192,6 +193,16 @@ LATEST_WINDOW = Node(
     beside=lambda context, _: context.observed_ns[1],
     span={"goodput": longest_windows(1)},
 )
+WATERMARK = Node(
+    "watermark",
+    "measure",
+    ("watermark",),
+    "How far telemetry, labels and bills reach, and until when windows are final.",
+    compute_sql,
+    from_settings={"watermark_options": watermark.watermark_options, "workload_rules": workload_rows},
+    from_batch={"observed": observed},
+    beside=lambda context, _: context.observed_ns[1],
+)
 WARNINGS = Node(
     "warnings",
     "measure",
@@ -218,5 +229,6 @@ NODES = (
     DISRUPTION_COST,
     ID_HOURS,
     LATEST_WINDOW,
+    WATERMARK,
     WARNINGS,
 )

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pyarrow.parquet as pq
 
+from goodput.measure.restating_sources import RestatingSources
 from goodput.plumbing.compute import split_windows
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.node import Batch, Parts
@@ -20,13 +21,17 @@ def write_restated(batch: Batch, goodput: pl.DataFrame) -> Parts:
     """Write the windows of a batch, and what they change in those that were published."""
     parts: Parts = {"goodput": {}, "restatements": {}}
     computed_at, schema = datetime.now(UTC), arrow_schema("goodput")
+    sources: RestatingSources | None = None
     for partition, now in split_windows(batch, goodput.to_arrow()):
         files = batch.context.lake.catalog["goodput"].files([partition])
         published = [pq.ParquetFile(file).read() for file in files] or [schema.empty_table()]
-        rows, changes = restate(pl.DataFrame(now), pl.DataFrame(published[0]), computed_at)
+        before = pl.DataFrame(published[0])
+        rows, changes = restate(pl.DataFrame(now), before, computed_at)
         parts["goodput"][partition] = batch.write("goodput", partition, rows.to_arrow().cast(schema))
         if changes.height:
-            shaped = changes.to_arrow().cast(arrow_schema("restatements"))
+            sources = sources or RestatingSources(batch.context)
+            by = pl.lit(list(sources.of(partition, before["computed_at"].max())), pl.List(pl.String))  # type: ignore[arg-type]
+            shaped = changes.with_columns(sources=by).to_arrow().cast(arrow_schema("restatements"))
             parts["restatements"][partition] = batch.write("restatements", partition, shaped)
     return parts
 
@@ -52,7 +57,7 @@ def restate(now: pl.DataFrame, before: pl.DataFrame, computed_at: datetime) -> t
 
 
 def _restatements(rows: pl.DataFrame, before: pl.DataFrame, restated_at: datetime) -> pl.DataFrame:
-    restated = ("offered", "accepted", "goodput_rps")
+    restated = ("offered", "accepted", "goodput_rps", "cost_usd")
     after = rows.select(*_KEY, "revision", *(pl.col(name).alias(f"{name}_after") for name in restated))
     past = before.select(
         *_KEY,
@@ -62,7 +67,9 @@ def _restatements(rows: pl.DataFrame, before: pl.DataFrame, restated_at: datetim
     both = past.join(after, on=_KEY, how="left", nulls_equal=True)
     gone = pl.col("revision").is_null()
     changed = both.filter(gone | (pl.col("revision") > pl.col("revision_before"))).with_columns(
-        revision=pl.coalesce("revision", pl.col("revision_before") + 1), restated_at=pl.lit(restated_at)
+        revision=pl.coalesce("revision", pl.col("revision_before") + 1),
+        restated_at=pl.lit(restated_at),
+        sources=pl.lit([], pl.List(pl.String)),
     )
     shape = pl.DataFrame(arrow_schema("restatements").empty_table()).schema
     return changed.select(pl.col(name).cast(dtype) for name, dtype in shape.items())

@@ -7,7 +7,7 @@ machine can.
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 from goodput.errors import TargetRefused
@@ -15,11 +15,28 @@ from goodput.errors import TargetRefused
 _OWN = "allow_private = true for a receiver of your own"
 Resolver = Callable[[str, int], list[str]]
 _HTTPS, _UNPRIVILEGED = 443, 1024
-_NAT64 = ip_network("64:ff9b::/96")
+# Prefixes whose last 32 bits are an IPv4 address: by NAT64, and translated statelessly.
+_TRANSLATED = (ip_network("64:ff9b::/96"), ip_network("::ffff:0:0:0/96"))
+# The only IPv6 addresses that the Internet routes; all others are of one network, or of none.
+_GLOBAL_V6 = ip_network("2000::/3")
+# Of those, and of IPv4, what IANA's registries of special-purpose addresses say is not globally reachable. The
+# standard library's own list is another with each version of Python.
+_SPECIAL = tuple(
+    ip_network(text)
+    for text in (
+        *("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24"),
+        *("192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4"),
+        *("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
+    )
+)
 # Link-local, and where clouds answer with credentials: nobody takes alarms there, so nothing allows them.
 _NEVER = tuple(
     ip_network(text)
-    for text in ("0.0.0.0/8", "169.254.0.0/16", "fe80::/10", "168.63.129.16/32", "100.100.100.200/32", "fd00:ec2::/32")
+    for text in (
+        *("0.0.0.0/8", "169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fe80::/10"),
+        *("fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128"),
+        "64:ff9b:1::/48",  # NAT64 of one network, which may carry any of the others at several places
+    )
 )
 
 
@@ -83,17 +100,26 @@ def judge(address: str, *, allow_private: bool, own: str = _OWN) -> None:
         seen = _unwrapped(ip_address(address.partition("%")[0]))
     except ValueError as error:
         raise TargetRefused(f"{address} is no IP address", "a name or address of the receiver") from error
-    if seen.is_multicast or seen.is_unspecified or any(seen in net for net in _NEVER if net.version == seen.version):
+    if seen.is_multicast or seen.is_unspecified or _is_in(seen, _NEVER):
         raise TargetRefused(f"{address} is link-local, multicast or of a metadata service", "a receiver's own address")
-    if not seen.is_global and not allow_private:
+    if not _is_public(seen) and not allow_private:
         raise TargetRefused(f"{address} is private", f"a public address, or {own}")
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    routed = isinstance(address, IPv4Address) or address in _GLOBAL_V6
+    return routed and not _is_in(address, _SPECIAL)
+
+
+def _is_in(address: IPv4Address | IPv6Address, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
+    return any(address in network for network in networks if network.version == address.version)
 
 
 def _unwrapped(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     """The IPv4 address that an IPv6 address carries, where it carries one."""
     if isinstance(address, IPv4Address):
         return address
-    if address in _NAT64:
+    if _is_in(address, _TRANSLATED):
         return IPv4Address(int(address) & 0xFFFFFFFF)
     carried = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
     if carried is None and not int(address) >> 32 and int(address) > 1:  # ::a.b.c.d

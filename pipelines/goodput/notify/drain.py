@@ -18,7 +18,7 @@ from goodput.notify.senders import Sender, Sent, rests
 from goodput.plumbing.lake import Lake
 
 _AT_ONCE = 16  # channels
-_SPARE_S = 15.0  # beyond a channel's time limit, for looking up its name, before another process may send the same
+_SPARE_S = 15.0  # from the end of an attempt, which has a deadline, to its record: then another process may send it
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,6 @@ class Drainer:
     senders: Mapping[str, Sender]
     budget_s: float
     clock: Clock = time.time_ns
-    spare_s: float = _SPARE_S
 
     def drain(self) -> Drained:
         """Send until nothing is due or the budget is spent. Raises OutboxUnusable."""
@@ -56,8 +55,7 @@ class Drainer:
         done = Drained()
         with Outbox(outbox_file(self.lake), self.clock) as outbox:
             while time.monotonic() < until:
-                channel = sender.channel
-                claimed = claim(outbox, name, channel.connect_timeout_s + channel.timeout_s + self.spare_s)
+                claimed = claim(outbox, name, sender.channel.timeout_s + _SPARE_S)
                 if claimed is None:
                     break
                 began = time.monotonic_ns()

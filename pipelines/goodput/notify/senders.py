@@ -1,6 +1,7 @@
 """Sending one stored body over a channel, and what the answer means: delivered, to be tried again, or never.
 
-A secret is read for each attempt and is in no message of an error; a body is sent as it is stored.
+A secret is read for each attempt and is in no message of an error, whatever the receiver makes of it; a body is sent
+as it is stored.
 """
 
 import json
@@ -14,7 +15,9 @@ from urllib.parse import urlsplit
 from goodput.errors import SecretUnusable, TargetRefused
 from goodput.notify.address import Resolver, look_up, target
 from goodput.notify.bodies import without_pictures
-from goodput.notify.http import Answer, Timeouts, post
+from goodput.notify.deadline import Deadline
+from goodput.notify.echoed import plain_words, secrets_of_url
+from goodput.notify.http import Answer, post
 from goodput.notify.retry import NS
 from goodput.notify.secrets import read_secret
 from goodput.notify.sign import signed_headers
@@ -80,22 +83,23 @@ class Sender:
     def _post(self, delivery_id: str, body: bytes, now_ns: int) -> Sent:
         channel, url = self.channel, self._url()
         headers = {"Content-Type": "application/json", "User-Agent": "goodput"}
-        secrets: list[str] = []
+        secrets = secrets_of_url(url)
         if channel.kind == "webhook":
-            secrets = [read_secret("signing_secrets", secret, self.base) for secret in channel.signing_secrets]
-            headers |= signed_headers(delivery_id, now_ns // NS, body, secrets)
+            signing = [read_secret("signing_secrets", secret, self.base) for secret in channel.signing_secrets]
+            headers |= signed_headers(delivery_id, now_ns // NS, body, signing)
+            secrets += signing
         if channel.bearer_token is not None:
             secrets.append(read_secret("bearer_token", channel.bearer_token, self.base))
             headers["Authorization"] = f"Bearer {secrets[-1]}"
         if channel.routing_key is not None:
             secrets.append(read_secret("routing_key", channel.routing_key, self.base))
             body = b'{"routing_key":' + json.dumps(secrets[-1]).encode() + b"," + body[1:]
-        where = target(url, allow_private=channel.allow_private, resolver=self.resolver)
-        limits = Timeouts(channel.connect_timeout_s, channel.timeout_s)
+        deadline = Deadline(channel.timeout_s)
+        where = deadline.within(lambda: target(url, allow_private=channel.allow_private, resolver=self.resolver))
         ca_file = None if channel.ca_file is None else self.base / channel.ca_file
-        answer = post(where, body, headers, limits, ca_file=ca_file)
+        answer = post(where, body, headers, deadline, connect_s=channel.connect_timeout_s, ca_file=ca_file)
         if channel.kind == "slack" and answer.status == _PICTURES_REFUSED and (plain := without_pictures(body)):
-            answer = post(where, plain, headers, limits, ca_file=ca_file)
+            answer = post(where, plain, headers, deadline, connect_s=channel.connect_timeout_s, ca_file=ca_file)
         return _judged(channel.kind, answer, secrets)
 
     def _url(self) -> str:
@@ -110,9 +114,7 @@ class Sender:
 def _judged(kind: str, answer: Answer, secrets: list[str]) -> Sent:
     if 200 <= answer.status < 300:
         return Sent(True, answer.status)
-    excerpt = answer.excerpt
-    for secret in secrets:
-        excerpt = excerpt.replace(secret, "***")
+    excerpt = plain_words(answer.excerpt, secrets)
     redirect = " (redirects are not followed: give the final url)" if 300 <= answer.status < 400 else ""
     error = f"answered {answer.status}{redirect}{f': {excerpt}' if excerpt else ''}"
     return Sent(False, answer.status, error, answer.status in _NEVER[kind], answer.retry_after)

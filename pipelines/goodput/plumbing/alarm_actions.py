@@ -3,7 +3,9 @@
 Rows of that file and their reading and writing belong here; what they do to an alarm is monitor's work.
 """
 
+import fcntl
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +22,8 @@ _TIMES = ("said_at", "begins", "ends")
 class Action:
     """One action: `silence` suppresses what matches from `begins` to `ends`; `accept` makes normal since `begins`.
 
-    `match` holds a glob for each of MATCHED that is named; `said_at` is when it was recorded.
+    `match` holds a glob for each of MATCHED that is named; `said_at` is when it was recorded. What is
+    recorded again under an id takes the place of what was there: so a silence ends early.
     """
 
     action_id: str
@@ -38,8 +41,13 @@ class Action:
 
 def of_kind(actions: Iterable[Action], kind: str) -> list[Action]:
     """The actions of one kind, each once, in the order in which they were recorded."""
-    once = {action.action_id: action for action in actions if action.kind == kind}
-    return sorted(once.values(), key=lambda action: (action.said_at, action.action_id))
+    once = (action for action in newest(actions) if action.kind == kind)
+    return sorted(once, key=lambda action: (action.said_at, action.action_id))
+
+
+def newest(actions: Iterable[Action]) -> list[Action]:
+    """Each action as it was recorded last."""
+    return list({action.action_id: action for action in actions}.values())
 
 
 def actions_file(lake_root: Path) -> Path:
@@ -58,13 +66,21 @@ def read_actions(lake_root: Path) -> list[Action]:
 
 
 def add_action(lake_root: Path, action: Action) -> None:
-    """Add one line; it is there once this returns. Raises LakeUnwritable."""
+    """Add one line, in the place of one that was never finished; it is on disk once this returns.
+
+    Raises LakeUnwritable.
+    """
     row = {**vars(action), **{name: _iso(getattr(action, name)) for name in _TIMES}}
     path = actions_file(lake_root)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        with path.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(f"{json.dumps(row)}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise LakeUnwritable(path, error) from error
 

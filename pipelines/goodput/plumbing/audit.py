@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from goodput.plumbing import interrupt
 from goodput.plumbing.audit_scan import Suspect, find_suspects
 from goodput.plumbing.parquet_layouts import why_unreadable
 
@@ -44,7 +45,8 @@ def _find(table: str, parts: Mapping[str, Sequence[str]]) -> _Found:
     if len(parts) <= _PARTITIONS_A_SCAN:
         try:
             return _Found(find_suspects(table, parts), {})
-        except duckdb.Error:
+        except duckdb.Error as error:
+            interrupt.check(error)
             if len(parts) == 1:
                 return _find_one(table, *next(iter(parts.items())))
     names = sorted(parts)
@@ -70,4 +72,5 @@ def _reported(table: str, suspects: Sequence[Suspect]) -> dict[str, list[str]]:
         # A suspect that Great Expectations takes for good is blocked all the same: the two should not differ.
         alone = [f"{', '.join(sorted(suspect.checks))}: found by the audit, not by Great Expectations"]
         reported.setdefault(suspect.partition, []).extend(sentences or alone)
+    interrupt.check()  # which Great Expectations takes for a check that failed
     return reported

@@ -9,6 +9,7 @@ from functools import cache
 
 import duckdb
 
+from goodput.plumbing import interrupt
 from goodput.plumbing.contracts import Contract, contract
 from goodput.plumbing.expectations.suite import COLUMNS, KEY, TYPES
 from goodput.plumbing.parquet_layouts import BLIND_TO_NAN, files_by_layout
@@ -48,7 +49,7 @@ def find_suspects(table: str, parts: Mapping[str, Sequence[str]], *, check_by_ch
 @cache
 def _distrusting() -> duckdb.DuckDBPyConnection:
     """A database of its own, as its optimizers are: none of the process's other queries must go without."""
-    connection = duckdb.connect(config=dict(CAUTIOUS))
+    connection = interrupt.stoppable(duckdb.connect(config=dict(CAUTIOUS)))
     connection.execute(f"SET GLOBAL disabled_optimizers = '{BLIND_TO_NAN}'")
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     connection.execute(sql_file(MACROS).text.replace(" TEMP MACRO ", " MACRO "))

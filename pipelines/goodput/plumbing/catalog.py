@@ -18,6 +18,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from goodput.errors import LakeUnreadable, LakeUnwritable
+from goodput.plumbing import interrupt
 from goodput.plumbing.contracts import arrow_schema, contract
 
 PARTITION = "period"  # the partition column: an hour "2026-11-20T09", a day "2026-11-20", or "all"
@@ -142,6 +143,7 @@ class Table:
         return self._commit(set(add) - present, set(remove) & present)
 
     def _commit(self, add: set[Part], remove: set[Part]) -> list[Path]:
+        interrupt.check()  # what was made since may rest on an error that it caused
         if not add and not remove and self._delta is not None:
             return []
         now_ms = time.time_ns() // 10**6

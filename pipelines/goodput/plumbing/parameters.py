@@ -52,6 +52,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         [("latency_origin", _TEXT), *_columns(("max_request_lifetime_ns", "label_lateness_ns"), _INT)],
     ),
     "observed": _parameter("Until when telemetry was observed; one row.", [("observed_until_ns", _INT)]),
+    "watermark_options": _parameter(
+        "How long requests, sessions and labels may be outstanding; one row.",
+        _columns(("max_request_lifetime_ns", "max_session_ns", "label_lateness_ns"), _INT),
+    ),
     "sample_options": _parameter(
         "For how long a reading of a replica's metrics holds; one row.", [("staleness_ns", _INT)]
     ),
@@ -180,8 +184,8 @@ PARAMETERS: Mapping[str, Parameter] = {
         [("ordinal", pa.int32()), *_columns(("pool", "replica"), _TEXTS), ("model", _TEXT)],
     ),
     "absent_replicas": _parameter(
-        "Replicas that bills name in hours in which telemetry does not show them, and does within a day.",
-        [("epoch_hour", _INT), *_columns(("replica", "pool"), _TEXT), ("by_engine", _FLAG)],
+        "Replicas that bills name in hours in which telemetry does not show that name, and does within a day.",
+        [("epoch_hour", _INT), *_columns(("replica", "pool"), _TEXT), ("by_engine", _FLAG), ("names", _TEXTS)],
     ),
     "cost_rules": _parameter(
         "Tags that name what a bill's line is for, and which lines count; one row.",

@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from goodput.errors import BlockedPartition, GoodputError
+from goodput.plumbing import interrupt
 from goodput.plumbing.audit import audit
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL, Part
@@ -217,6 +218,7 @@ def _make(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:
     except GoodputError:
         raise
     except Exception as error:  # whatever breaks blocks its partition alone
+        interrupt.check(error)
         if len(partitions) > 1:
             for partition, inputs in partitions.items():
                 _make(Batch(batch.context, node, {partition: inputs}), outcome, blocked)

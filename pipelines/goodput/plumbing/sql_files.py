@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from goodput.errors import SqlMissing, SqlNotUnique
+from goodput.plumbing import interrupt
 from goodput.plumbing.project_files import project_folder
 
 if TYPE_CHECKING:
@@ -74,10 +75,10 @@ def connect(database: str = "", *, read_only: bool = False) -> duckdb.DuckDBPyCo
     opening one takes twenty times as long as a connection to it; what is temporary goes when the connection is closed.
     """
     if not database:
-        connection = _in_memory().cursor()
+        connection = interrupt.stoppable(_in_memory().cursor())
         _set_up(connection)
         return connection
-    connection = duckdb.connect(database, read_only=read_only, config=dict(CAUTIOUS))
+    connection = interrupt.stoppable(duckdb.connect(database, read_only=read_only, config=dict(CAUTIOUS)))
     _set_up(connection)
     if not read_only:
         connection.execute(sql_file(MACROS).text)

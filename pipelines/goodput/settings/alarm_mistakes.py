@@ -29,8 +29,7 @@ def alarm_mistakes(settings: "Settings") -> Iterator[Mistake]:
         if name in alarms.rules:
             yield from _rule_mistakes(f"alarms.rules.{name}", rule)
     for name, slo in settings.slo.items():
-        for number, burn in enumerate(slo.burn_rates):
-            yield from _burn_mistakes(f"slo.{name}.burn_rates.{number}", slo, burn, min(settings.windows_s))
+        yield from _objective_mistakes(f"slo.{name}", slo, min(settings.windows_s))
 
 
 def _retention_mistakes(settings: "Settings") -> Iterator[Mistake]:
@@ -59,6 +58,17 @@ def _rule_mistakes(key: str, rule: Rule) -> Iterator[Mistake]:
             yield Mistake(key, wrong, " or ".join(f'kind = "{other}"' for other in takers))
 
 
+def _objective_mistakes(key: str, slo: Slo, grain_s: int) -> Iterator[Mistake]:
+    taken: set[tuple[int, str]] = set()
+    for number, burn in enumerate(slo.burn_rates):
+        where = f"{key}.burn_rates.{number}"
+        yield from _burn_mistakes(where, slo, burn, grain_s)
+        if (burn.long_s, burn.severity) in taken:
+            wrong = f"a {burn.severity} over {burn.long_s} s is there already, and would have the same name"
+            yield Mistake(where, wrong, "another long_s or severity")
+        taken.add((burn.long_s, burn.severity))
+
+
 def _burn_mistakes(key: str, slo: Slo, burn: BurnRate, grain_s: int) -> Iterator[Mistake]:
     threshold, most = burn.threshold(slo.period_s), 1 / (1 - slo.objective)
     if threshold >= most:
@@ -72,5 +82,5 @@ def _burn_mistakes(key: str, slo: Slo, burn: BurnRate, grain_s: int) -> Iterator
         if length_s % grain_s:
             wrong = f"{length_s} s is no multiple of the shortest of windows_s"
             yield Mistake(f"{key}.{name}", wrong, f"a multiple of {grain_s}")
-    if not burn.short_s < burn.long_s <= slo.period_s:
-        yield Mistake(key, "its windows are not in order", "short_s < long_s <= period_s")
+    if not burn.short_s <= burn.long_s <= slo.period_s:
+        yield Mistake(key, "its windows are not in order", "short_s <= long_s <= period_s")

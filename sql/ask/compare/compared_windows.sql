@@ -19,7 +19,7 @@ lived AS (
     SELECT e.side, epoch_us(g.window_start) // 1000000 AS start_s, e.base_s
     FROM goodput AS g
     JOIN ends AS e
-        ON g.slice = 'overall' AND g.window_s = e.base_s
+        ON g.slice = 'overall' AND g.window_s = e.base_s AND NOT g.partial
         AND epoch_us(g.window_start) // 1000000 BETWEEN e.first_s AND e.last_s
 )
 SELECT

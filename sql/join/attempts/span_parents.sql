@@ -4,6 +4,7 @@
 WITH RECURSIVE links AS ( -- without copies, which would multiply at every step
     SELECT trace_id, span_id, min(parent_span_id) AS parent_span_id
     FROM span_links
+    WHERE parent_span_id IS NOT NULL
     GROUP BY ALL
 ),
 -- no record stands above or beside the only one of its trace

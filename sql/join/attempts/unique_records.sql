@@ -1,6 +1,6 @@
--- description: Serving records without copies and without tries of no request, with as many tries as the spans below them mark, and not streamed where their emitter would have recorded that
+-- description: Serving records without copies and without tries of no request, with as many tries as the spans below them mark, what spans above them tell, and not streamed where their emitter would have recorded that
 -- grain: record_id
--- reads: counted_tries, detached_tries, record_copies, serving_records, streaming_emitters
+-- reads: counted_tries, detached_tries, record_copies, serving_records, streaming_emitters, told_above
 -- kind: view
 SELECT r.* REPLACE (
     coalesce(greatest(r.reported_attempts, t.tries), r.reported_attempts, t.tries) AS reported_attempts,
@@ -9,9 +9,13 @@ SELECT r.* REPLACE (
             AND r.instrumentation IN (FROM streaming_emitters)
             THEN false
         ELSE r.streamed
-    END AS streamed
+    END AS streamed,
+    coalesce(r.session_id, a.session_id) AS session_id,
+    coalesce(a.failed.outcome, r.outcome) AS outcome,
+    coalesce(r.error_type, a.failed.error_type) AS error_type
 )
 FROM serving_records AS r
 ANTI JOIN record_copies AS c ON c.record_id = r.record_id AND c.source_id = r.source_id
 ANTI JOIN detached_tries AS d ON d.record_id = r.record_id
 LEFT JOIN counted_tries AS t ON t.record_id = r.record_id
+LEFT JOIN told_above AS a ON a.record_id = r.record_id

@@ -18,7 +18,9 @@ engines AS (
         AND coalesce(ended_ns, started_ns) // 3600000000000 IN (SELECT epoch_hour FROM callers)
 ),
 links AS (
-    SELECT DISTINCT ended_ns // 3600000000000 AS epoch_hour, trace_id, span_id, parent_span_id FROM span_links
+    SELECT DISTINCT ended_ns // 3600000000000 AS epoch_hour, trace_id, span_id, parent_span_id
+    FROM span_links
+    WHERE parent_span_id IS NOT NULL
 ),
 -- past spans that are no serving records: the nearest record above the engine's called it
 climb AS (

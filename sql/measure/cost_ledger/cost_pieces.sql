@@ -4,8 +4,8 @@
 -- unit: level is what the record is for: replica, pool, model, request, or none known to telemetry
 -- What is spent on requests is what names one or a session, overhead, and what names a workload, route or tenant and no
 -- replica, pool or model. A request or session is looked for among requests that ended from found_from_ns on, before found_until_ns.
--- Bills may call replicas by another name than telemetry does (the pod's name, not its uid): a record of a replica that is
--- not known is its pool's where none of the pool's replicas is known by the name that its bills give it.
+-- Bills may call replicas by another name than telemetry does (the pod's uid, or its address). Where nothing shows whose name
+-- it is, a record is its pool's, if none of the pool's replicas is known by the name that its bills give it.
 WITH timed AS (
     SELECT
         *,
@@ -39,15 +39,21 @@ pools AS (
     WHERE pool IS NOT NULL
     GROUP BY pool, epoch_hour
 ),
+named AS (
+    SELECT epoch_hour, name, replica, by_engine
+    FROM (SELECT epoch_hour, replica, by_engine, unnest(names) AS name FROM replica_hours)
+    QUALIFY row_number() OVER (PARTITION BY epoch_hour, name ORDER BY name = replica DESC, replica) = 1
+),
 placed AS (
     SELECT
-        c.dialect, c.cost_id, c.basis, c.replica, c.pool, c.model, c.workload, c.route, c.tenant, c.request_key, c.session_id,
+        c.dialect, c.cost_id, c.basis, c.pool, c.model, c.workload, c.route, c.tenant, c.request_key, c.session_id,
         end_ns - lateness_ns AS found_from_ns,
         end_ns + reach_h * 3600000000000 AS found_until_ns,
         -- bills win over allocations, both over rate cards, for the time that they cover
         CASE c.basis WHEN 'allocation' THEN 2 WHEN 'rate_card' THEN 3 ELSE 1 END AS rank,
         -- where engines of the pool report their names, a name that only callers use is not an engine's
         h.replica IS NOT NULL AND (h.by_engine OR NOT coalesce(p.by_engine, false)) AS is_known,
+        CASE WHEN is_known THEN h.replica ELSE c.replica END AS replica,
         CASE
             WHEN c.basis = 'overhead' OR coalesce(c.request_key, c.session_id) IS NOT NULL THEN 'request'
             WHEN is_known THEN 'replica'
@@ -65,7 +71,7 @@ placed AS (
         amount_usd * share AS usd,
         gpu_s * share AS gpu_s
     FROM split AS c
-    LEFT JOIN replica_hours AS h ON h.replica = c.replica AND h.epoch_hour = step * step_ns // 3600000000000
+    LEFT JOIN named AS h ON h.name = c.replica AND h.epoch_hour = step * step_ns // 3600000000000
     LEFT JOIN pools AS p ON p.pool = c.pool AND p.epoch_hour = step * step_ns // 3600000000000
     WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours)
 )

@@ -1,10 +1,19 @@
--- description: Replicas whose cost of an hour is known or asked for: the pool that they serve and what the settings charge for them
+-- description: Replicas whose cost of an hour is known or asked for: all their names, the pool that they serve and what the settings charge for them
 -- grain: replica, epoch_hour
 -- reads: absent_replicas, known_replicas, rates
-WITH known AS (
-    SELECT replica, epoch_hour, pool, sampled, by_engine FROM known_replicas
+WITH shown AS (
+    SELECT
+        replica, epoch_hour, {'pool': pool, 'sampled': sampled, 'by_engine': by_engine} AS facts,
+        list_prepend(replica, coalesce(other_names, [])) AS names,
+        true AS is_shown
+    FROM known_replicas
     UNION ALL
-    SELECT replica, epoch_hour, pool, false, by_engine FROM absent_replicas
+    SELECT replica, epoch_hour, {'pool': pool, 'sampled': false, 'by_engine': by_engine}, names, false FROM absent_replicas
+),
+known AS (
+    SELECT replica, epoch_hour, unnest(arg_max(facts, is_shown)), flatten(list(names)) AS names
+    FROM shown
+    GROUP BY replica, epoch_hour
 ),
 rated AS (
     SELECT k.replica, k.pool, r.usd_per_s, r.gpus

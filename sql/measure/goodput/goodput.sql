@@ -49,6 +49,8 @@ summed AS (
         sum(n_ttft)::BIGINT AS n_ttft, sum(n_tpot)::BIGINT AS n_tpot, sum(n_e2e)::BIGINT AS n_e2e, sum(n_queue)::BIGINT AS n_queue,
         sum(n_coverage)::BIGINT AS n_coverage, sum(coverage_ppm)::BIGINT AS coverage_ppm,
         CASE WHEN sum(n_unobserved) > 0 THEN sum(unobserved_ppm) / 1e6 END AS unobserved,
+        -- of a window of which telemetry shows nothing there is money alone
+        sum(seen) + sum(live) > 0 AS is_seen,
         -- without a quality gate all is known
         coalesce(sum(accepted) FILTER (WHERE NOT has_quality), 0)::BIGINT AS ungated_accepted,
         coalesce(sum(passed_tokens) FILTER (WHERE NOT has_quality), 0)::BIGINT AS ungated_tokens,
@@ -59,9 +61,9 @@ summed AS (
         ratio(sum(judged_passed), sum(judged)) AS quality_pass_ratio,
         ratio(sum(accepted) FILTER (WHERE has_quality), sum(labelled)) AS quality_pass_in_bounds_ratio,
         CASE
-            -- where nothing passes, it is as sure as its workloads can make it; those that only cost something have no say in it,
-            -- unless nobody else is there
-            WHEN NOT coalesce(bool_or(has_quality) FILTER (WHERE seen > 0), bool_or(has_quality)) OR (sum(passing) > 0 AND sum(labelled) = 0) THEN 'latency_constrained'
+            -- where nothing passes, it is as sure as its workloads can make it; those that only bear GPU time have no say in it,
+            -- unless nobody else is there, and those that only bear money have none
+            WHEN NOT coalesce(bool_or(has_quality) FILTER (WHERE seen > 0), bool_or(has_quality) FILTER (WHERE live > 0), false) OR (sum(passing) > 0 AND sum(labelled) = 0) THEN 'latency_constrained'
             WHEN sum(labelled) < sum(passing) THEN 'estimated'
             ELSE 'full'
         END AS definition
@@ -156,11 +158,14 @@ SELECT
     ratio(goodput_requests + w.unobserved, w.offered + w.unobserved) AS goodput_ratio_high,
     -- a p99 of fewer than 100 values is no better than their maximum
     w.succeeded - w.unevaluable < 100 AS low_n,
-    greatest(0, least((w.start_s + w.window_s) * 1000000000, p.observed_until_ns) - greatest(w.start_s * 1000000000, p.observed_from_ns)) / 1e9
-        AS observed_s,
+    CASE
+        WHEN w.is_seen THEN
+            greatest(0, least((w.start_s + w.window_s) * 1000000000, p.observed_until_ns) - greatest(w.start_s * 1000000000, p.observed_from_ns)) / 1e9
+        ELSE 0
+    END AS observed_s,
     ratio(w.succeeded, observed_s) AS throughput_observed_rps,
     ratio(goodput_requests, observed_s) AS goodput_observed_rps,
-    w.start_s * 1000000000 < p.observed_from_ns OR (w.start_s + w.window_s) * 1000000000 > p.observed_until_ns AS partial
+    NOT w.is_seen OR w.start_s * 1000000000 < p.observed_from_ns OR (w.start_s + w.window_s) * 1000000000 > p.observed_until_ns AS partial
 FROM estimated AS w
 JOIN slice_quantiles AS s USING (slice)
 CROSS JOIN window_options AS p

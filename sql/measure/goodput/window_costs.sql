@@ -9,7 +9,8 @@ SELECT
     sum(usd::DECIMAL(38, 18)) AS usd,
     sum(direct_usd::DECIMAL(38, 18)) AS direct_usd,
     sum(usd::DECIMAL(38, 18)) FILTER (WHERE bucket NOT IN ('accepted', 'unlabelled')) AS wasted_usd,
-    sum(gpu_s) > 0 AS live
+    sum(gpu_s) > 0 AS is_live,
+    bool_or(usd <> 0) AS has_money
 FROM waste
 JOIN slices USING (slice)
 WHERE slice = 'finest' OR cut > 0

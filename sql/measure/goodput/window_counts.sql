@@ -73,8 +73,10 @@ windowed AS (
     UNION ALL BY NAME
     SELECT u.*, 1 AS seen FROM under_way AS u CROSS JOIN measured_range AS p WHERE u.start_s >= p.from_s AND u.start_s < p.until_s
     UNION ALL BY NAME
-    -- costs of a window in which nothing ended belong to it all the same
-    SELECT window_s, start_s, cut, slice_value, workload, model, pool, route FROM window_costs WHERE live
+    -- costs of a window in which nothing ended belong to it all the same, those that nobody carries among them
+    SELECT window_s, start_s, cut, slice_value, workload, model, pool, route, is_live::BIGINT AS live
+    FROM window_costs
+    WHERE is_live OR has_money
 ),
 kept AS (
     SELECT w.* REPLACE (kept_value(w.slice_value, c.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value)

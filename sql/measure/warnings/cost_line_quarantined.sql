@@ -1,7 +1,7 @@
 -- description: Files with lines of costs that could not be read: their money is in no number, and in no reconciliation
 -- grain: subject
--- reads: quarantine, source_ledger
--- A file that was overwritten since is fixed.
+-- reads: cost_line_rows, quarantine, source_ledger
+-- A file that was overwritten since is fixed, and so is one of which nothing counts any more because a later export replaced it.
 WITH current AS (
     SELECT source_id, path
     FROM source_ledger
@@ -17,4 +17,8 @@ SELECT
 FROM quarantine AS q
 JOIN current AS c USING (source_id)
 WHERE q.table_name = 'cost_lines'
+    AND c.source_id NOT IN (
+        SELECT source_id FROM cost_line_rows
+        WHERE records = duplicates AND unused NOT LIKE '%not_chosen%' AND unused NOT LIKE '%no_exchange_rate%'
+    )
 GROUP BY c.path

@@ -13,7 +13,7 @@ SELECT
     'medium' AS severity,
     'costs' AS subject,
     format('${:,.2f} of ${:,.2f} are unattributed: bills name a replica, model, request, session or tenant that telemetry does not '
-        || 'show, a pool of which it shows no replica, or hours without telemetry. No workload carries them. '
+        || 'show, a pool of which it shows no replica (one that names the model is shared by work), or hours without telemetry. No workload carries them. '
         || '`goodput reconcile --by-day` shows when, bucket `unattributed` or `overhead` of cost_ledger what they name',
         sum_usd(unattributed_usd), sum_usd(usd)) AS message,
     NULL AS affected,

@@ -11,6 +11,7 @@ from goodput.collect.objects.block import ObjectBlock, objects_in
 from goodput.collect.objects.lines import LineObjects, kinds_of
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.errors import SourceRefused
+from goodput.plumbing import interrupt
 from goodput.settings.model import FileLimits
 
 _BOM = b"\xef\xbb\xbf"
@@ -74,6 +75,6 @@ def is_beginning(text: bytes) -> bool:
 
 def _block(document: bytes) -> ObjectBlock:
     rows = pl.DataFrame({"line": [1], "text": [document.decode()]}, schema={"line": pl.Int64, "text": pl.String})
-    with duckdb.connect() as connection:
+    with interrupt.stoppable(duckdb.connect()) as connection:
         kinds = kinds_of(rows["text"], connection)
         return objects_in(rows, kinds, connection, [])

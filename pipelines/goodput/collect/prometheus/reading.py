@@ -9,7 +9,7 @@ import polars as pl
 
 from goodput.collect.otlp.limits import EXCERPT_CHARACTERS, Limits
 from goodput.collect.otlp.streams import ByteStream, compression_of
-from goodput.collect.prometheus import query_range, text
+from goodput.collect.prometheus import query_range, repeated
 from goodput.collect.prometheus.histograms import fold_histograms
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.samples import take_samples
@@ -61,7 +61,7 @@ class ScrapeReading(_WholeFile):
     def __iter__(self) -> Iterator[Received]:
         """Its one block. Raises SourceRefused for a file without any sample."""
         content, scraped = self._content(), self._file.captures.get("scraped_ns")
-        scrape = text.parse(content, metric_names(), histogram_names(), int(scraped) if scraped else None)
+        scrape = repeated.parse(content, metric_names(), histogram_names(), int(scraped) if scraped else None)
         if scrape.bad.height == scrape.samples > 0:
             raise SourceRefused(self._file.path, "does not look like a scrape: no line is a sample of a metric")
         received = Received(rows_read=scrape.samples)

@@ -20,7 +20,7 @@ _SAMPLE = _NAME + r"\s*" + _LABELS + r"\s+(\S+)(?:\s+([-+0-9.eE]+))?\s*(?:#.*)?$
 _LABEL = r'([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"'
 _BOUND = r'(?:^|,)\s*le\s*=\s*"([^"]*)"'
 _UNTOLD = ("untyped", "unknown")
-_TARGETS = 16  # whose scrapes may be read in turn
+TARGETS = 16  # whose scrapes may be read in turn
 _END_OF_OPENMETRICS = "# EOF"
 
 
@@ -38,20 +38,28 @@ class Scrape:
     samples: int
 
 
-def parse(content: str, names: Collection[str], histograms: Collection[str], scraped_ns: int | None) -> Scrape:
+def lines_of(content: str) -> pl.DataFrame:
+    """The lines of a scrape, column `text`."""
+    return pl.DataFrame({"text": content.split("\n")}).select(pl.col("text").str.strip_chars(" \t\r"))
+
+
+def numbered(lines: pl.DataFrame) -> pl.DataFrame:
+    """Lines with their numbers, from 1."""
+    return lines.select(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("line"), "text")
+
+
+def parse(lines: pl.DataFrame, names: Collection[str], histograms: Collection[str], scraped_ns: int | None) -> Scrape:
     """Readings of the metrics called by `names`; `time_ns` is the line's own time, else `scraped_ns`.
 
     `histograms`: those of the names whose lines make one reading.
     """
-    lines = pl.DataFrame({"text": content.split("\n")}).with_row_index("line", offset=1)
-    lines = lines.with_columns(pl.col("text").str.strip_chars(" \t\r"), pl.col("line").cast(pl.Int64))
     is_comment = pl.col("text").str.starts_with("#")
     samples = lines.filter(~is_comment & (pl.col("text") != "")).with_columns(emitted=pl.col("text").str.extract(_NAME))
     is_wanted = samples.select(pl.col("emitted").is_null() | pl.col("emitted").is_in(list(names))).to_series()
     wanted, unread = samples.filter(is_wanted), samples.filter(~is_wanted)
     parts = wanted.with_columns(pl.col("text").str.extract_groups(_SAMPLE).alias("parts")).with_columns(
         inner=pl.col("parts").struct.field("2").fill_null(""),
-        value=_number(pl.col("parts").struct.field("3")),
+        value=number(pl.col("parts").struct.field("3")),
         stamp=pl.col("parts").struct.field("4"),
     )
     readable = pl.col("value").is_not_null()
@@ -93,7 +101,7 @@ def parse(content: str, names: Collection[str], histograms: Collection[str], scr
 def _bounded(samples: pl.DataFrame) -> pl.DataFrame:
     """The samples with the upper bound of a histogram's bucket, which is then no label."""
     is_bucket = pl.col("emitted").str.ends_with("_bucket")
-    bound = _number(pl.col("inner").str.extract(_BOUND))
+    bound = number(pl.col("inner").str.extract(_BOUND))
     plain = pl.col("inner").str.replace(_BOUND, "").str.strip_chars_start(",")
     return samples.with_columns(
         pl.when(is_bucket).then(bound).alias(BOUND), inner=pl.when(is_bucket).then(plain).otherwise("inner")
@@ -107,7 +115,8 @@ def _began(samples: pl.DataFrame) -> pl.DataFrame:
     ).unique(["family", "inner"], keep="last")
 
 
-def _number(text: pl.Expr) -> pl.Expr:
+def number(text: pl.Expr) -> pl.Expr:
+    """Text as a number; NULL where it is none."""
     # A sign before "Inf" is the only form that the cast does not know.
     return text.str.replace(r"^\+", "").cast(pl.Float64, strict=False)
 
@@ -125,7 +134,7 @@ def _labels(samples: pl.DataFrame) -> pl.DataFrame:
     return distinct.with_columns(labels=_label_sets(tuple(distinct["inner"])))
 
 
-@lru_cache(_TARGETS)  # a target writes the same series in each scrape
+@lru_cache(TARGETS)  # a target writes the same series in each scrape
 def _label_sets(texts: tuple[str, ...]) -> pl.Series:
     distinct = pl.DataFrame({"inner": texts}, schema={"inner": pl.String}).with_row_index("row")
     each = distinct.select("row", pl.col("inner").str.extract_all(_LABEL).alias("label")).explode("label").drop_nulls()
@@ -154,7 +163,7 @@ def _described(samples: pl.DataFrame, comments: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(type=pl.when(~said_type.is_in(_UNTOLD)).then(said_type))
 
 
-@lru_cache(_TARGETS)
+@lru_cache(TARGETS)
 def _families(comments: tuple[str, ...]) -> dict[str, tuple[pl.Series, pl.Series]]:
     """What comments say of families: their names, and the types and help texts beside them."""
     parts = pl.col("text").str.extract_groups(r"^#\s*(TYPE|HELP)\s+(\S+)\s+(.*)$").alias("parts")

@@ -17,7 +17,7 @@ from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Debounce, episodes
 from goodput.monitor.where_to_look import onset_s, sql_text, verdicts_sql
 from goodput.monitor.words import series_name
-from goodput.settings.alarms import BurnRate, Rule, Slo
+from goodput.settings.alarms import HOUR_S, BurnRate, Rule, Slo
 from goodput.settings.model import Settings
 
 _LEAST_BAD = 10  # requests that would spend the budget exactly; fewer offered say nothing of a rate
@@ -96,13 +96,17 @@ def _burning(name: str, slo: Slo, burn: BurnRate, totals: tuple[Floats, Floats],
     rate = np.where(enough, np.minimum(*rates), NAN)
     threshold = burn.threshold(slo.period_s)
     found = tuple(episodes(rate > threshold, rate <= threshold, enough, Debounce(1, 1)))
-    rule = f"{name}_burn_{burn.long_s // 3600}h_{burn.severity}"
+    rule = f"{name}_burn_{_in_words(burn.long_s)}_{burn.severity}"
     globs = {"workload": slo.workload, "pool": slo.pool}
     labels = tuple((label, ", ".join(wanted)) for label, wanted in globs.items() if wanted)
     parts = (rule, BurnRateKind.name, burn.severity, "goodput_ratio", labels, threshold)
     left = 1 - slo.objective
     values, bound = 1 - rates[1] * left, 1 - threshold * left
     return RuleSeries(*parts, score=rate, values=values, episodes=found, requests=offered, bound=bound)
+
+
+def _in_words(length_s: int) -> str:
+    return f"{length_s // 60}m" if length_s % HOUR_S else f"{length_s // HOUR_S}h"
 
 
 KIND = BurnRateKind()

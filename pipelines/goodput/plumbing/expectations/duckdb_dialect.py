@@ -10,6 +10,7 @@ from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedPrimaryKeyCon
 from sqlalchemy.pool import NullPool, Pool
 from sqlalchemy.types import NullType
 
+from goodput.plumbing import interrupt
 from goodput.plumbing.sql_files import CAUTIOUS
 
 
@@ -22,12 +23,13 @@ class CheckConnection(duckdb_engine.ConnectionWrapper):
     """
 
     def __init__(self, database: str) -> None:
-        super().__init__(duckdb.connect(database, config=dict(CAUTIOUS)))
+        super().__init__(interrupt.stoppable(duckdb.connect(database, config=dict(CAUTIOUS))))
         self._database = database
 
     def cursor(self) -> duckdb_engine.CursorWrapper:
         """Open a cursor with its own result and transaction."""
-        return duckdb_engine.CursorWrapper(duckdb.connect(self._database, config=dict(CAUTIOUS)), self)
+        own = interrupt.stoppable(duckdb.connect(self._database, config=dict(CAUTIOUS)))
+        return duckdb_engine.CursorWrapper(own, self)
 
 
 class CheckDialect(duckdb_engine.Dialect):

@@ -1,0 +1,132 @@
+"""`goodput doctor` names what is wrong with an installation, and only that."""
+
+import json
+import os
+import shutil
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from declared import source
+from goodput.cli.main import app
+from goodput.doctor.finding import State
+from published import run_at
+
+HOUR_S = 3600.0
+UNITS = {"started_at": "iso8601", "ended_at": "iso8601"}
+SETTINGS = "[alarms]\nenabled = false\n[workloads.chat]\nmatch = { model = 'm' }\n" + source(
+    "calls", "*.csv", "attempts", units=UNITS, attempt_id="id", started_at="start", ended_at="end", model="model"
+)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake of one call that ended a minute ago."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "landing").mkdir()
+    (folder / "goodput.toml").write_text(SETTINGS)
+    end = datetime.now(UTC) - timedelta(minutes=1)
+    (folder / "landing" / "calls.csv").write_text(f"id,start,end,model\n1,{end.isoformat()},{end.isoformat()},m\n")
+    run_at(folder / "goodput.toml")
+    return folder
+
+
+@pytest.fixture
+def home(whole: Path, tmp_path: Path) -> Path:
+    """A copy of it, which tests may break."""
+    return Path(shutil.copytree(whole, tmp_path / "home"))
+
+
+def examined(home: Path) -> tuple[int, dict[str, tuple[str, str]]]:
+    """The exit code, and of each subject how it is and what was found."""
+    result = CliRunner().invoke(app, ["doctor", "--config", str(home / "goodput.toml")], env={"COLUMNS": "1000"})
+    states = tuple(f" {state} " for state in State)
+    found = {}
+    for line in result.output.splitlines()[2:]:
+        state = next(state for state in states if state in line)
+        subject, _, rest = line.partition(state)
+        found[subject.strip()] = (state.strip(), rest.strip())
+    return result.exit_code, found
+
+
+def broken(home: Path) -> dict[str, str]:
+    """What is broken, with the exit code that says so."""
+    code, found = examined(home)
+    wrong = {subject: text for subject, (state, text) in found.items() if state == State.broken}
+    assert code == (1 if wrong else 0)
+    return wrong
+
+
+def test_a_fresh_lake_is_well(home: Path) -> None:
+    code, found = examined(home)
+    assert code == 0
+    assert {state for subject, (state, _) in found.items() if subject != "warnings"} == {State.ok}
+    assert {"settings", "landing", "clock", "disk", "lake", "last run", "sources", "deliveries"} <= set(found)
+
+
+def test_nothing_yet_is_not_broken(tmp_path: Path) -> None:
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "goodput.toml").write_text(SETTINGS)
+    code, found = examined(tmp_path)
+    assert (code, found["landing"][0], found["lake"][0]) == (0, State.attention, State.attention)
+    assert not (tmp_path / "lake").exists()
+
+
+def test_mistakes_in_the_settings_are_told(home: Path) -> None:
+    (home / "goodput.toml").write_text(SETTINGS + "[limits]\nquarantined_rato = 1\n")
+    assert "quarantined_rato" in broken(home)["settings"]
+
+
+def test_a_landing_zone_that_is_gone(home: Path) -> None:
+    shutil.rmtree(home / "landing")
+    assert set(broken(home)) == {"landing"}
+
+
+def test_a_file_of_the_future_shows_a_clock_that_is_wrong(home: Path) -> None:
+    ahead = time.time() + 5 * HOUR_S
+    os.utime(home / "landing" / "calls.csv", (ahead, ahead))
+    assert "5.0 h from now" in broken(home)["clock"]
+
+
+def test_a_file_that_lies_unread_shows_that_no_run_comes(home: Path) -> None:
+    now = time.time()
+    landed = home / "landing" / "late.csv"
+    landed.write_text("id,start,end,model\n")
+    database = home / "lake" / "goodput.duckdb"
+    for waited_h, is_broken in ((1, False), (3, True)):
+        os.utime(landed, (now - waited_h * HOUR_S,) * 2)
+        os.utime(database, (now - 4 * HOUR_S,) * 2)
+        os.utime(home / "landing" / "calls.csv", (now - 5 * HOUR_S,) * 2)
+        assert ("1 file(s) have changed since" in broken(home).get("last run", "")) == is_broken
+
+
+def test_a_run_that_crashed_since(home: Path) -> None:
+    crash = home / "lake" / "traceback.txt"
+    crash.write_text("Traceback")
+    os.utime(crash, (time.time() + 60,) * 2)
+    assert set(broken(home)) == {"last run"}
+
+
+def test_a_lake_of_another_format(home: Path) -> None:
+    marker = home / "lake" / "lake.json"
+    for format_, to_do in ((1, "goodput rebuild"), (99, "install the version that wrote it")):
+        marker.write_text(json.dumps({"format": format_}))
+        assert to_do in broken(home)["lake"]
+
+
+def test_a_refused_file_and_one_largely_in_quarantine(home: Path) -> None:
+    (home / "landing" / "bad.csv").write_text("id,start,end,model\n2,yesterday,today,m\n")
+    (home / "landing" / "worse.csv").write_text("identifier\n2\n")
+    run_at(home / "goodput.toml")
+    found = broken(home)
+    assert set(found) == {"sources"}
+    assert "bad.csv: 1 of 1 rows in quarantine" in found["sources"]
+    assert "worse.csv: refused" in found["sources"]
+
+
+def test_a_database_that_cannot_be_read(home: Path) -> None:
+    (home / "lake" / "goodput.duckdb").write_bytes(b"no database")
+    assert set(broken(home)) == {"database"}
