@@ -238,7 +238,7 @@ CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS list_transform(
     })[1];
 -- What is added up over strata for that, an aggregate: sampled ones that are not wholly labelled (`is_uncertain`) as above, of others
 -- their ends, which add up linearly. `noise` is what Satterthwaite's degrees of freedom take of a variance, NULL without; lower and
--- upper are bounds. `nth` is an order of the strata, so that sums are the same every time.
+-- upper are what all of them together are within. `nth` is an order of the strata, so that sums are the same every time.
 CREATE OR REPLACE TEMP MACRO strata_sums(is_uncertain, size, point, variance, noise, labelled, low, high, lower, upper, nth) AS {
     sure_value: coalesce(sum(point ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0),
     sure_low: coalesce(sum(low ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0),
@@ -251,8 +251,8 @@ CREATE OR REPLACE TEMP MACRO strata_sums(is_uncertain, size, point, variance, no
     df: least(
         sum(labelled - 1) FILTER (WHERE is_uncertain),
         ratio((sum(variance ORDER BY nth) FILTER (WHERE is_uncertain)) ** 2, sum(noise ORDER BY nth) FILTER (WHERE is_uncertain))),
-    low: sum(greatest(low, lower) ORDER BY nth) FILTER (WHERE is_uncertain),
-    high: sum(least(high, upper) ORDER BY nth) FILTER (WHERE is_uncertain),
+    low: sum(lower ORDER BY nth) FILTER (WHERE is_uncertain),
+    high: sum(upper ORDER BY nth) FILTER (WHERE is_uncertain),
     below: sqrt(sum((point - low) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain)),
     above: sqrt(sum((high - point) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain))
 };

@@ -261,8 +261,8 @@ def _together(samples: list[Sample]) -> tuple[Fraction | float, float, float]:
             freedom = sum(sample.labels - 1 for sample in samples)
         ends = wilson(point / size, point * (size - point) / variance, student(freedom))
         low, high = min(low, size * ends[0]), max(high, size * ends[1])
-    least = sum(max(float(s.low_bound), s.ends[0] + s.shift) for s in samples)
-    most = sum(min(float(s.high_bound), s.ends[1] + s.shift) for s in samples)
+    within = [(float(s.low_bound), float(s.high_bound)) if s.judged is not None else s.ends for s in samples]
+    least, most = (sum(ends[side] for ends in within) for side in (0, 1))
     return exact, max(low, least), min(high, most)
 
 

@@ -67,7 +67,7 @@ summed AS (
         any_value(sampling) IS NOT DISTINCT FROM 'none' AS unweighted,
         sum(judged)::BIGINT AS judged, sum(passed)::BIGINT AS passed,
         sum(need ORDER BY nth) AS need,
-        strata_sums(is_uncertain, need, point, variance, NULL, judged, low, high, lower, upper, nth) AS sums
+        strata_sums(is_uncertain, need, point, variance, NULL, judged, low, high, low, high, nth) AS sums
     FROM bounded
     GROUP BY ALL
 ),

@@ -66,7 +66,7 @@ summed AS (
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route,
         sum(lower)::BIGINT AS lower, sum(upper)::BIGINT AS upper,
         bool_or(policy = 'estimate' AND sampling = 'none' AND labelled < need) AS unweighted,
-        strata_sums(is_uncertain, need, point, variance, NULL, labelled, low, high, lower, upper, nth) AS requests,
+        strata_sums(is_uncertain, need, point, variance, NULL, labelled, low, high, low, high, nth) AS requests,
         strata_sums(
             is_uncertain, need_tokens, point_tokens + token_shift, token_variance, token_variance ** 2 / greatest(1, labelled - 1),
             labelled, low_tokens + token_shift, high_tokens + token_shift, lower_tokens, upper_tokens, nth) AS tokens

@@ -153,11 +153,10 @@ def _ledger(drawn: Population) -> pa.Table:
     return shaped("cost_ledger", rows)
 
 
-def thin(workloads: int, n: int, pass_rate: float, label_rate: float, words: str, cost: float) -> Judged:
+def thin(workloads: int, cell: Cell, words: str) -> Judged:
     """As many workloads alike, whose failures cost more or less than what passes."""
-    name = f"{workloads} workloads x n {n}, labels {100 * label_rate:g} %, failures cost {words}"
-    cells = [Cell(n, pass_rate, label_rate, workload=f"w{i}", tokens_if_failed=cost) for i in range(workloads)]
-    return Judged(name, cells, wasted=True)
+    name = f"{workloads} workloads x n {cell.requests}, labels {100 * cell.label_rate:g} %, failures cost {words}"
+    return Judged(name, [replace(cell, workload=f"w{i}") for i in range(workloads)], wasted=True)
 
 
 SCENARIOS = (
@@ -182,9 +181,9 @@ SCENARIOS = (
     Judged("n 200, all labelled", [Cell(200, 0.9, 1.0)]),
     Judged("n 200, p 0.8, labels 30 %, 3 of 10 revised", [Cell(200, 0.8, 0.3)], revised=0.3),
     Judged("n 200, failures judged 3 x as often, sampling none", [Cell(200, 0.8, 0.1, bias=3)], "none", bound=True),
-    thin(8, 40, 0.6, 0.1, "thrice", 3.0),
-    thin(8, 40, 0.6, 0.1, "a third", 1 / 3),
-    thin(20, 20, 0.9, 0.3, "thrice", 3.0),
+    thin(8, Cell(40, 0.6, 0.1, tokens_if_failed=3), "thrice"),
+    thin(8, Cell(40, 0.6, 0.1, tokens_if_failed=1 / 3), "a third"),
+    thin(20, Cell(20, 0.9, 0.3, tokens_if_failed=3), "thrice"),
     Judged(
         "8 routes x n 40, labels 10 or 20 %, failures cost thrice",
         [Cell(40, 0.6, 0.1 + 0.1 * (i % 2), route=f"r{i}", tokens_if_failed=3.0) for i in range(8)],
