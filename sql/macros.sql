@@ -228,7 +228,7 @@ CREATE OR REPLACE TEMP MACRO stratum_variance(need, rate, labelled, effect) AS
 CREATE OR REPLACE TEMP MACRO is_pooled(strata, t) AS
     strata > 1 AND t.variance > 0 AND t.estimate > 0 AND t.estimate < t.size;
 CREATE OR REPLACE TEMP MACRO pooled_share(t) AS list_transform(
-    [{rate: t.estimate / t.size, worth: t.estimate * (t.size - t.estimate) / t.variance, t: student(t.df)}],
+    [{rate: t.estimate / t.size, worth: t.estimate * (t.size - t.estimate) / t.variance, t: student_beyond(t.df, 0.025)}],
     lambda s: wilson(s.rate, s.worth, z := s.t))[1];
 CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS list_transform(
     [CASE WHEN is_pooled(strata, t) THEN pooled_share(t) END],

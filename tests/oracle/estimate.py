@@ -11,7 +11,7 @@ from math import hypot, inf, sqrt
 from typing import Any
 
 from oracle.fleet import Fleet, Row, S
-from oracle.quantiles import student, wilson
+from oracle.quantiles import student, student_between, wilson
 from oracle.weights import Judged, Weights, expanded_rate, freedom_of, slope_towards, spread_of
 
 
@@ -259,7 +259,7 @@ def _together(samples: list[Sample]) -> tuple[Fraction | float, float, float]:
         freedom = samples[0].freedom
         if freedom is None:
             freedom = sum(sample.labels - 1 for sample in samples)
-        ends = wilson(point / size, point * (size - point) / variance, student(freedom))
+        ends = wilson(point / size, point * (size - point) / variance, student_between(freedom))
         low, high = min(low, size * ends[0]), max(high, size * ends[1])
     within = [(float(s.low_bound), float(s.high_bound)) if s.judged is not None else s.ends for s in samples]
     least, most = (sum(ends[side] for ends in within) for side in (0, 1))

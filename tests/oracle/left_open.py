@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import hypot, inf, sqrt
 
 from oracle.fleet import Row
-from oracle.quantiles import student
+from oracle.quantiles import student_between
 
 
 @dataclass
@@ -36,7 +36,7 @@ def left_open(workloads: Sequence[Open]) -> tuple[float, float]:
         return below, above
     variance = sum(of.deviation**2 for of in several)
     freedom = variance**2 / sum(of.deviation**4 / of.freedom for of in several)
-    half, shift = student(max(1.0, freedom)) * sqrt(variance), sum(of.shift for of in workloads)
+    half, shift = student_between(freedom) * sqrt(variance), sum(of.shift for of in workloads)
     least, most = (float(sum(of.most[side] for of in workloads)) for side in (0, 1))
     return min(least, max(0.0, max(below, half) - shift)), min(most, max(0.0, max(above, half) + shift))
 

@@ -106,7 +106,7 @@ added AS (
         coalesce(sqrt(sum_usd(CASE WHEN NOT is_bound THEN above ** 2 END)), 0) AS above,
         sum_usd(CASE WHEN NOT is_bound THEN shift END) AS shift,
         sum_usd(deviation ** 2) AS variance,
-        student(greatest(1, ratio(variance ** 2, sum(deviation ** 4 / df ORDER BY of_workload)))) * sqrt(variance) AS half,
+        student_beyond(ratio(variance ** 2, sum(deviation ** 4 / df ORDER BY of_workload)), 0.025) * sqrt(variance) AS half,
         sum_usd(CASE WHEN NOT is_bound THEN least_open END) AS least_open,
         sum_usd(CASE WHEN NOT is_bound THEN most_open END) AS most_open,
         coalesce(sum_usd(CASE WHEN is_bound THEN below END), 0) AS bound_below,
