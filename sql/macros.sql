@@ -63,7 +63,7 @@ CREATE OR REPLACE TEMP MACRO total_half(n, squares) AS student(n - 1) * sqrt(n /
 CREATE OR REPLACE TEMP MACRO at_least(number, least_number) AS CASE WHEN number IS NOT NULL THEN greatest(number, least_number) END;
 -- Squared residuals y - r x about their mean, given {xx, xy, yy}: the sums of squares and products about the means of x and y.
 CREATE OR REPLACE TEMP MACRO residual_squares(moments, r) AS
-    greatest(0, moments.yy - 2 * r * moments.xy + r ** 2 * moments.xx);
+    at_least(moments.yy - 2 * r * moments.xy + r ** 2 * moments.xx, 0);
 -- What units of work cost together, {units, cost_usd, accepted, moments, sampled, open_below, open_above}: `moments` of cost by
 -- accepted, `sampled` accepted requests that labels leave open, and `open_*` those of which nothing is known. Half the interval of
 -- their cost beside accepted requests at a price, and their own price with its interval: none without an upper end of accepted.
@@ -78,7 +78,8 @@ CREATE OR REPLACE TEMP MACRO unit_cost(work, price) AS {
 CREATE OR REPLACE TEMP MACRO blended_price(a, b, a_weight, b_weight) AS
     ratio(a_weight * a.cost_usd + b_weight * b.cost_usd, a_weight * a.accepted + b_weight * b.accepted);
 CREATE OR REPLACE TEMP MACRO blended_half(a, b, a_weight, b_weight, price) AS
-    sqrt((a_weight * cost_half(a, price)) ** 2 + (b_weight * cost_half(b, price)) ** 2) / (a_weight * a.accepted + b_weight * b.accepted);
+    sqrt((a_weight * cost_half(a, price)) ** 2 + (b_weight * cost_half(b, price)) ** 2)
+        / nullif(a_weight * a.accepted + b_weight * b.accepted, 0);
 CREATE OR REPLACE TEMP MACRO blended_cost(a, b, a_weight, b_weight, price, half) AS {
     value: price,
     low: at_least(ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
@@ -99,7 +100,9 @@ CREATE OR REPLACE TEMP MACRO accepted_together(is_estimated, must_pass, need, la
         ELSE passed + need - labelled
     END;
 -- Latencies in buckets that are 1 % wide: they add up over windows, and a quantile from them is true to half of that.
-CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS floor(ln(greatest(latency_s, 1e-6)) / ln(1.01))::INTEGER;
+-- None has no bucket: greatest() would make it the least.
+CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS
+    floor(ln(CASE WHEN latency_s < 1e-6 THEN 1e-6 ELSE latency_s END) / ln(1.01))::INTEGER;
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
 -- Replicas for a peak of arrivals when each keeps its promises up to the knee; a hair less than a whole one is that one.
 CREATE OR REPLACE TEMP MACRO replicas_needed(peak_rps, knee_rps, headroom) AS ceil(peak_rps / knee_rps * headroom - 1e-9)::BIGINT;

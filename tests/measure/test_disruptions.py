@@ -6,6 +6,7 @@ Base windows are 300 s; minutes count from 2026-11-20T09:00Z. Pools are written 
 import math
 import random
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -75,7 +76,7 @@ def disruptions(
     windows: Sequence[Row], events: Iterable[Row], since: float = -9 * DAY, until: float = 2 * DAY, **chosen: Any
 ) -> dict[str, Row]:
     """Rows of `disruptions` by event; telemetry begins at minute `since` and ends at minute `until`."""
-    settings = Settings.model_validate({"disruptions": chosen})
+    settings = Settings.model_validate({"workloads": chosen.pop("workloads", {}), "disruptions": chosen})
     batch = Batch(Context(Lake(Path("none")), settings), DISRUPTIONS, {ALL: ""})
     asked = {"from_s": START_S - 9 * 86400.0, "until_s": START_S + 9 * 86400.0}
     observed = {"observed_from_s": START_S + 60.0 * since, "observed_until_s": START_S + 60.0 * until}
@@ -227,11 +228,45 @@ def test_an_event_concerns_its_pool_its_replicas_pool_or_the_fleet() -> None:
     assert fleet["baseline_hit_ratio"] == pytest.approx(0.6)
 
 
+def test_a_replica_that_telemetry_does_not_know_is_not_the_fleet() -> None:
+    """Nobody knows its pool: what it did shows in no known pool, and never in the fleet as a whole."""
+    windows = [*ROTATED, *[window(minute, None) for minute in range(0, 120, 5)]]
+    (row,) = disruptions(windows, [event(62, "restart", None, replica="of another cluster")]).values()
+    assert told(row, "pool", "offered", "baseline", "ended_by") == ["unknown", 0, "none", "cap"]
+
+
+def test_the_smallest_costs_are_exact() -> None:
+    """Windows of $2.5e-10 for 90 accepted requests, and three of $7.5e-10: $1.5e-9 beyond what is usual."""
+    tiny = [{**row, "cost_usd": 7.5e-10 if row["offered"] and row["hit"] < 500 else 2.5e-10} for row in ROTATED]
+    (row,) = disruptions([{**row, "accepted": 90, "goodput_rps": 0.3} for row in tiny], [event(62)]).values()
+    assert told(row, "cost_usd", "excess_cost_usd") == pytest.approx([22.5e-10, 15e-10], rel=1e-9)
+
+
+def test_what_is_known_of_its_own_requests_bounds_what_was_accepted() -> None:
+    """Two of four requests have a label, and both passed: 2 to 4 were accepted, though Wilson's end lies at 1.75."""
+    shown = {"offered": 4, "need_label": 4, "labelled": 2, "accepted": 2, "unlabelled": 2}
+    pools = steady(60, 65, **shown)
+    of_qa = [{**row, "slice": "workload_pool", "workload": "qa", "hit": None} for row in pools]
+    gated = {"qa": {"quality": {}}}
+    (row,) = disruptions([*steady(0, 60), *pools, *of_qa, *steady(65, 120)], [event(62)], workloads=gated).values()
+    assert told(row, "accepted", "accepted_ci_low", "accepted_ci_high") == [4, 2, 4]
+
+
+def test_seconds_are_those_of_the_instants() -> None:
+    """A third of a second after 10:02, and telemetry ends at 10:10: doubles of Unix seconds would miss it by 1e-7."""
+    begun = {**event(62), "occurred_at": at(62 * 60) + timedelta(microseconds=333_333)}
+    (row,) = disruptions(ROTATED, [begun]).values()
+    assert told(row, "duration_s", "recovery_s") == [779.666667, 779.666667]
+    (row,) = disruptions(ROTATED[:14], [begun], until=70).values()
+    assert row["duration_s"] == 479.666667
+
+
 def test_without_cost_all_else_is_there() -> None:
     free = [{**row, "cost_usd": None} for row in ROTATED]
     (row,) = disruptions(free, [event(62)]).values()
     names = ("cost_usd", "cost_per_accepted_usd", "baseline_cost_per_accepted_usd", "excess_cost_usd")
     assert told(row, *names, "excess_cost_ci_low_usd") == [None] * 5
+    assert told(row, "baseline_cost_per_accepted_ci_low_usd", "baseline_cost_per_accepted_ci_high_usd") == [None] * 2
     assert told(row, "recovery_s", "lost_accepted") == [780, pytest.approx(80)]
     tables = costs(free, [row])
     assert told(tables["disruption_cost"][0], "blended_cost_per_accepted_usd", "events") == [None, 1]
@@ -389,6 +424,16 @@ def test_windows_without_a_label_are_as_good_as_the_others() -> None:
     assert high >= 285 * 1.08 / passed
 
 
+def test_where_nothing_counts_as_accepted_no_frequency_has_a_price() -> None:
+    """What has no label counts as failed, and may have passed: there is no price, and no end of one either."""
+    pools, of_qa = judged_days(0, 0)
+    strict = Settings.model_validate({"workloads": {"qa": {"quality": {"unlabelled": "fail"}}}})
+    tables = costs([*pools, *[{**row, "hit": None} for row in of_qa]], SEPARATE, strict)
+    found = {value for rows in tables.values() for row in rows for name, value in row.items() if "blended" in name}
+    assert found == {None}
+    assert {row["no_interval"] for row in tables["disruption_cost"]} == {"nothing_judged"}
+
+
 def test_overlapping_disruptions_count_once_in_totals() -> None:
     """Deployments at 0:00 and 0:10 of hour 8 and a restart inside: 30 minutes are disrupted, not 60."""
     busy = [window(minute) for minute in range(0, DAY, 5)]
@@ -401,6 +446,12 @@ def test_overlapping_disruptions_count_once_in_totals() -> None:
         None: [1800, 3, 600],
     }
     assert {row["steady_s"] for row in rows.values()} == {86400 - 1800}
+
+
+def test_what_an_operation_before_the_first_window_disrupts_is_not_steady() -> None:
+    """Deployed 5 minutes before the first window: the first 15 minutes are disrupted."""
+    rows = costs([window(minute) for minute in range(0, DAY, 5)], deployments(-5))["disruption_cost"]
+    assert {(row["events"], row["disrupted_s"], row["steady_s"]) for row in rows} == {(1, 900, 86400 - 900)}
 
 
 def test_pools_together_lose_what_each_loses_beside_itself() -> None:

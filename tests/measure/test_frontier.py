@@ -71,9 +71,13 @@ def frontiers(
     settings: Settings = TTFT,
     *,
     cost_usd: float | None = None,
+    unpriced: str | None = None,
     disruptions: Sequence[Row] = (),
 ) -> pl.DataFrame:
-    """Rows of frontier; requests without a replica go to these in turn, and each window of a slice costs `cost_usd`."""
+    """Rows of frontier; requests without a replica go to these in turn, and each window of a slice costs `cost_usd`.
+
+    What workload `unpriced` costs is not known.
+    """
     attempts = [
         attempt(request, request.get("replica") or replicas[n % len(replicas)]) for n, request in enumerate(requests)
     ]
@@ -82,9 +86,11 @@ def frontiers(
         write_parquet(tmp_path / f"{name}.parquet", pa.Table.from_pylist(list(rows), schema=arrow_schema(name)))
     files = Parts([str(tmp_path / "requests.parquet")], attempts=[str(tmp_path / "attempts.parquet")])
     made = measure(settings, files, [300], Stretch(START_S, START_S + 86400, (at_ns(-10), at_ns(86400))))
+    is_known = pl.col("workload").is_null() | pl.col("workload").ne_missing(pl.lit(unpriced))
+    known = pl.when(is_known).then(pl.lit(cost_usd))
     with connect() as connection:
         connection.register("load_windows", made.load_windows.to_arrow().cast(arrow_schema("load_windows")))
-        connection.register("goodput", made.goodput.with_columns(cost_usd=pl.lit(cost_usd)).to_arrow())
+        connection.register("goodput", made.goodput.with_columns(cost_usd=known).to_arrow())
         register(connection, "workload_rules", workload_rows(settings))
         connection.register("disruptions", pa.Table.from_pylist(list(disruptions), schema=arrow_schema("disruptions")))
         register(connection, "frontier_options", options(settings))
@@ -203,6 +209,30 @@ def test_the_rates_that_a_sweep_declares_are_its_loads(tmp_path: Any) -> None:
     assert found["knee_rps"] == pytest.approx(2.0 + way)
 
 
+def test_a_single_request_of_a_sweep_takes_no_time(tmp_path: Any) -> None:
+    """Nothing shows its rate: what it declares is the load, and nothing is known of what was served by the second."""
+    (alone,) = load(0, 1, attributes='{"offered_rps": "2"}')
+    row = frontier(tmp_path, [alone], replicas=("a",)).to_dicts()[0]
+    assert (row["load_rps"], row["arrivals"], row["goodput_ratio"]) == (2.0, 1, 1.0)
+    assert (row["throughput_rps"], row["goodput_rps"]) == (None, None)
+
+
+def test_a_sweep_is_timed_by_its_instants(tmp_path: Any) -> None:
+    """From 1 s to 1.100001 s after the hour: two arrivals in 0.100001 s, one interval."""
+    first, last = load(0, 2, attributes='{"offered_rps": "10"}')
+    last |= {"arrived_at": at(1.100001)}
+    row = frontier(tmp_path, [first, last], replicas=("a",)).to_dicts()[0]
+    assert row["load_rps"] == pytest.approx(1 / 0.100001, rel=1e-12)
+
+
+def test_what_was_not_measured_is_in_no_percentile(tmp_path: Any) -> None:
+    """Of 100 requests with a ttft two waited 3 s; 300 that report none are no fast ones."""
+    silent = [row | {"request_key": f"silent/{n}", "ttft_s": None} for n, row in enumerate(load(0, 300))]
+    row = frontier(tmp_path, load(0, 100, slow=2) + silent).to_dicts()[0]
+    assert row["p99_ttft_s"] == pytest.approx(3.0, rel=0.006)
+    assert row["p99_tpot_s"] is None
+
+
 def test_a_handful_of_requests_shows_nothing(tmp_path: Any) -> None:
     found = frontier(tmp_path, load(0, 60) + load(2, 600))
     few, *_, many = found.to_dicts()
@@ -247,6 +277,24 @@ def test_the_load_of_a_route_is_what_its_replicas_carried(tmp_path: Any) -> None
     assert pool["knee_rps"] == pytest.approx(1.55 + 1.5 * way)
     assert pool["recommended_replicas"] == ceil(6.1 / (1.55 + 1.5 * way) * 1.2)
     assert pool["shared_ratio"] == 0
+
+
+def test_a_route_disrupted_elsewhere_still_loads_the_replicas_of_others(tmp_path: Any) -> None:
+    """Batch is served by a in pool p1 and by b in q, where something happens: on a it is chat's load all the same."""
+    chat = load(0, 300, replica="a", route="chat")
+    batch = [row | {"request_key": f"b{n}"} for n, row in enumerate(load(0, 300, replica="a", route="batch"))]
+    away = [row | {"request_key": f"q{n}"} for n, row in enumerate(load(0, 30, replica="b", route="batch", pool="q"))]
+    event = {"event_id": "e1", "kind": "restart", "pool": "q", "occurred_at": at(0), "ended_at": at(WINDOW_S)}
+    found = frontiers(tmp_path, [*chat, *batch, *away], disruptions=[event])
+    row = found.filter(slice="route", route="chat").to_dicts()[0]
+    assert (row["load_rps"], row["shared_ratio"]) == (2.0, 0.5)
+
+
+def test_a_disruption_lies_in_the_window_of_its_event_at_least(tmp_path: Any) -> None:
+    """It begins with a window, and the pool was back at once."""
+    event = {"event_id": "e1", "kind": "restart", "occurred_at": at(2 * WINDOW_S), "ended_at": at(2 * WINDOW_S)}
+    found = frontiers(tmp_path, load(0, 600) + load(2, 900), disruptions=[event]).filter(slice="route").to_dicts()[0]
+    assert (found["disrupted_windows"], found["observed_max_rps"]) == (1, 1.0)
 
 
 def test_what_no_replica_answered_was_meant_for_all_alike(tmp_path: Any) -> None:
@@ -350,6 +398,27 @@ def test_a_load_of_one_window_says_why_its_price_has_no_interval(tmp_path: Any) 
     assert (row["no_interval"], row["no_cost_interval"]) == ("single_windows", "single_window")
     unpriced = frontier(tmp_path, load(0, 600, slow=3)).to_dicts()[0]
     assert (unpriced["cost_per_accepted_usd"], unpriced["no_cost_interval"]) == (None, "cost_unknown")
+
+
+def test_a_window_of_which_one_workload_has_no_cost_has_none(tmp_path: Any) -> None:
+    """Much was accepted: that there is no price is for the cost of the other workload."""
+    rows = load(0, 600) + [row | {"request_key": f"o{n}", "workload": "o"} for n, row in enumerate(load(0, 60))]
+    both = Settings(workloads={"qa": Workload(ttft_s=1.0), "o": Workload(ttft_s=1.0)})
+    row = frontiers(tmp_path, rows, settings=both, cost_usd=4.8, unpriced="o").filter(slice="route").to_dicts()[0]
+    assert (row["cost_per_accepted_usd"], row["no_cost_interval"]) == (None, "cost_unknown")
+
+
+def test_labels_that_nobody_drew_are_no_sample_of_other_windows(tmp_path: Any) -> None:
+    """All 60 requests of each window are judged, and 54 passed: windows that cost the same leave nothing open."""
+    gated = Settings(workloads={"qa": Workload(quality=Quality(sampling="none"))})
+    verdicts = [("accepted", True)] * 54 + [("rejected", False)] * 6
+    rows = [
+        row | {"verdict": verdict, "needs_label": True, "pass_quality": passed}
+        for window in (0, 2, 4)
+        for row, (verdict, passed) in zip(load(window, 60), verdicts, strict=True)
+    ]
+    row = frontier(tmp_path, rows, settings=gated, cost_usd=5.4).to_dicts()[0]
+    assert [row[f"cost_per_accepted{end}_usd"] for end in ("_ci_low", "", "_ci_high")] == pytest.approx([0.1] * 3)
 
 
 def test_labels_of_one_window_price_the_windows_of_its_load(tmp_path: Any) -> None:

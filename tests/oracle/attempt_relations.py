@@ -22,9 +22,20 @@ FACTS = (
         "route",
         "streamed",
     ),
-    *("ttft_s", "e2e_s", "queue_s", "itl_p95_s", "jitter_s", "input_tokens", "cached_input_tokens", "output_tokens"),
+    *(
+        "ttft_s",
+        "e2e_s",
+        "queue_s",
+        "prefill_s",
+        "decode_s",
+        "itl_p95_s",
+        "jitter_s",
+        "input_tokens",
+        "cached_input_tokens",
+        "output_tokens",
+    ),
     *("draft_tokens", "accepted_draft_tokens", "preemptions", "recomputed_tokens", "outcome", "finish_reason"),
-    *("error_type", "http_status", "reported_cost_usd"),
+    *("cache_write_tokens", "reasoning_tokens", "error_type", "http_status", "reported_cost_usd"),
 )
 
 

@@ -31,7 +31,7 @@ class Bought:
             if not any(attempt["model"] == model for attempt in here):
                 for record in best(records):
                     usd = usd_in(record, [step.span])
-                    yield ledger_row("unattributed", usd, Fraction(0), 0, model=model, record=record)
+                    yield ledger_row("overhead", usd, Fraction(0), 0, model=model, record=record)
         for model in {attempt["model"] for attempt in here}:
             own = [Piece(self.fleet, attempt, step.span) for attempt in here if attempt["model"] == model]
             yield from self._of_model(own, step, best(billed[model]))
@@ -52,6 +52,7 @@ class Bought:
             yield (
                 ledger_row(self.buckets[piece.name], cost, Fraction(0), tokens, **cut, is_there=True, payer=payer)
                 | listed
+                | ({"estimated": True} if listed and "above_128k" in self.fleet.prices[piece.attempt["model"]] else {})
             )
 
     def _told(self, piece: Piece) -> Fraction | None:
@@ -65,7 +66,17 @@ class Bought:
         given, output = piece.attempt["input_tokens"], piece.attempt["output_tokens"]
         if price is None or given is None:
             return {}
-        cached = piece.attempt["cached_input_tokens"] or 0
-        tokens = (given - cached, cached, output or 0)
-        prices = (Fraction(price[kind]) * piece.share for kind in ("input", "cached", "output"))
-        return {kind: count * usd for kind, count, usd in zip(KINDS, tokens, prices, strict=True)}
+        cached, written = (piece.attempt[f"{name}_tokens"] or 0 for name in ("cached_input", "cache_write"))
+        reasoning = piece.attempt["reasoning_tokens"] or 0
+        usd = {kind: Fraction(of) * piece.share for kind, of in price.items()}
+        return dict(
+            zip(
+                KINDS,
+                (
+                    usd["input"] * max(0, given - cached - written) + usd.get("cache_write", usd["input"]) * written,
+                    usd.get("cached", usd["input"]) * cached,
+                    usd["output"] * max(0, (output or 0) - reasoning) + usd.get("reasoning", usd["output"]) * reasoning,
+                ),
+                strict=True,
+            )
+        )

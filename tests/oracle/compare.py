@@ -16,6 +16,14 @@ ABSOLUTE = 1e-12
 OF_SHARES = 1e-8  # dollars are added up to 1e-18, their errors to 1e-11, in windows that may cost a billionth of one
 
 
+@dataclass(frozen=True)
+class Within:
+    """Any number from one to another."""
+
+    least: Any
+    most: Any
+
+
 @dataclass
 class Difference:
     """A published value that is not the computed one."""
@@ -54,6 +62,8 @@ class Comparison:
 
 def same(published: Any, computed: Any, absolute: float = ABSOLUTE) -> bool:
     """Equal, numbers to 1e-9."""
+    if isinstance(computed, Within):
+        return published is not None and _from(computed.least, published) and _from(published, computed.most)
     if isinstance(computed, set):
         return published in computed or (published is None and not computed)
     if isinstance(published, bool) or isinstance(computed, bool) or None in (published, computed):
@@ -61,6 +71,11 @@ def same(published: Any, computed: Any, absolute: float = ABSOLUTE) -> bool:
     if isinstance(computed, int | float | Fraction) and isinstance(published, int | float):
         return isclose(published, float(computed), rel_tol=RELATIVE, abs_tol=absolute)
     return bool(published == computed)
+
+
+def _from(least: Any, value: Any) -> bool:
+    """Whether a value is at least another, but for rounding."""
+    return float(value) >= float(least) or isclose(float(value), float(least), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
 
 
 def rows(workspace: Workspace, sql: str) -> list[Row]:

@@ -27,13 +27,18 @@ ALL = {
     *("billing", "allocation", "rate_card", "overhead", "of a request", "rates", "token prices", "FOCUS"),
     *("parts of an export", "several exports", "currencies", "bills in several files", "cost by the gateway"),
     *(f"counts {kind}" for kind in COUNTERS),
+    *("on a pool", "on a replica alone", "on the fleet", "on an unknown replica", "by its subject"),
+    *("told again", "changed in place", "caps by kind", "overlapping"),
+    *("phases", "cache writes", "reasoning", "prices in tiers", "price of reasoning", "labels of sessions"),
+    *("rates declared", "disrupted windows kept"),
     *("gauges", "histograms", "deltas", "starts told", "begun anew", "paused", "process start"),
 }
 
 
 def features(fleet: Fleet) -> set[str]:
     """The features that a fleet has."""
-    return {*_of_records(fleet), *_of_labels(fleet), *_of_settings(fleet), *_of_money(fleet), *_of_readings(fleet)}
+    rows = (_of_records, _of_labels, _of_settings, _of_money, _of_readings, _of_events)
+    return {name for of in rows for name in of(fleet)}
 
 
 def _of_records(fleet: Fleet) -> Iterator[str]:
@@ -55,6 +60,9 @@ def _of_records(fleet: Fleet) -> Iterator[str]:
             "no output tokens": "output_tokens" in row and row["output_tokens"] is None,
             "drafts": row.get("draft_tokens"),
             "recomputed": row.get("recomputed_tokens"),
+            "phases": row.get("prefill_s"),
+            "cache writes": row.get("cache_write_tokens"),
+            "reasoning": row.get("reasoning_tokens"),
             "cost by the gateway": row.get("reported_cost_usd"),
         }
         yield from (name for name, holds in told.items() if holds)
@@ -72,6 +80,7 @@ def _of_labels(fleet: Fleet) -> Iterator[str]:
             "labels by response": row.get("response_id"),
             "scores": row.get("score"),
             "words": row.get("label"),
+            "labels of sessions": row.get("session_id"),
         }
         yield from (name for name, holds in told.items() if holds)
 
@@ -98,6 +107,8 @@ def _of_money(fleet: Fleet) -> Iterator[str]:
     told = {
         "rates": fleet.settings.get("rates"),
         "token prices": fleet.prices,
+        "prices in tiers": any("above_128k" in of for of in fleet.prices.values()),
+        "price of reasoning": any("reasoning" in of for of in fleet.prices.values()),
         "FOCUS": fleet.exports,
         "parts of an export": folders,
         "several exports": exports > 1,
@@ -121,3 +132,25 @@ def _of_readings(fleet: Fleet) -> Iterator[str]:
             yield from ("paused",) if other["at"] - one["at"] > 300 * S else ()
             fell = any(other["counters"].get(key, 0) < value for key, value in one["counters"].items())
             yield from ("begun anew",) if fell and not one["delta"] else ()
+
+
+def _of_events(fleet: Fleet) -> Iterator[str]:
+    told = Counter(row["event_id"] for row in fleet.events)
+    named = {row["replica"] for row in fleet.records if row.get("replica")}
+    yield from ("rates declared",) if any("offered_rps" in row for row in fleet.records) else ()
+    yield from ("disrupted windows kept",) if fleet.settings["disruptions"]["in_frontier"] else ()
+    yield from ("caps by kind",) if fleet.settings["disruptions"]["caps_s"] else ()
+    for row in fleet.events:
+        pool, replica, subject = (row.get(name) for name in ("pool", "replica", "subject"))
+        held = {
+            "on a pool": pool and not subject,
+            "on a replica alone": replica in named and not pool,
+            "on the fleet": not pool and not replica and not subject,
+            "on an unknown replica": replica and replica not in named and not pool,
+            "by its subject": pool and pool == subject,
+            "told again": told[row["event_id"]] > 1 and "revised_at" not in row,
+            "changed in place": "revised_at" in row,
+        }
+        yield from (name for name, holds in held.items() if holds)
+    times = sorted({row["event_id"]: row["occurred_at"] for row in fleet.events}.values())
+    yield from ("overlapping" for one, other in pairwise(times) if other - one < 300 * S)

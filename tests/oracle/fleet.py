@@ -15,7 +15,7 @@ S = 10**9
 HOUR = 3600 * S
 DAY = 24 * HOUR
 MIDNIGHT_NS = 1_795_132_800 * S  # 2026-11-20T00:00:00Z
-ATTRIBUTES = ("team",)  # kept as such: no column has them
+ATTRIBUTES = ("team", "offered_rps")  # kept as such: no column has them
 LATENCIES = ("ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline")
 GATES = ("success", "retries", *LATENCIES, "quality")
 VERDICTS = ("failed", "ungated", "over_budget", "slow", "rejected", "unevaluable", "unlabelled", "accepted")
@@ -31,6 +31,7 @@ class Fleet:
     readings: list[Row] = field(default_factory=list)
     bills: list[list[Row]] = field(default_factory=list)  # file by file
     exports: dict[str, list[Row]] = field(default_factory=dict)  # lines of each exported bill by file
+    events: list[Row] = field(default_factory=list)  # tellings of operations
     prices: dict[str, dict[str, str]] = field(default_factory=dict)  # model -> USD per input, cached, output token
 
     @property

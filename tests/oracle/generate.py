@@ -6,11 +6,13 @@ Values lie on the grid of the bounds, so that they often equal them.
 from random import Random
 from typing import Any
 
+from oracle.detail import detail
 from oracle.emit import Replica, Stage, request_on
 from oracle.engine import sample
 from oracle.fleet import HOUR, MIDNIGHT_NS, Fleet, Row, S
 from oracle.invoice import invoice
 from oracle.judge import EVALUATORS, labels_of
+from oracle.operate import operate
 from oracle.spend import spend
 
 
@@ -26,6 +28,8 @@ def random_fleet(seed: int) -> Fleet:
     spend(chance, stage, fleet)
     invoice(chance, stage, fleet)
     sample(chance, stage, fleet)
+    operate(chance, stage, fleet)
+    detail(chance, stage, fleet)
     return fleet
 
 

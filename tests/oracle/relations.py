@@ -5,7 +5,19 @@ from fractions import Fraction
 from typing import Any
 
 from goodput.plumbing.workspace import Workspace
-from oracle import attempt_relations, bills, engine_relations, judgements, reconcile, sessions, waste, windows
+from oracle import (
+    attempt_relations,
+    bills,
+    engine_relations,
+    judgements,
+    label_relations,
+    load_relations,
+    operation_relations,
+    reconcile,
+    sessions,
+    waste,
+    windows,
+)
 from oracle.compare import Comparison, epoch_us, keyed, microseconds, rows
 from oracle.fleet import LATENCIES, Row, S
 from oracle.slices import DIMENSIONS, Key
@@ -17,7 +29,17 @@ MONEY = ("usd", "error_usd", "common_error_usd", "input_usd", "cached_input_usd"
 REQUEST = (
     *("workload", "attempts", "retry_count", "delivering_attempt_id", "tenant", "session_id", "model", "replica"),
     *("pool", "route", "ttft_s", "e2e_s", "tpot_s", "queue_s", "itl_p95_s", "jitter_s", "input_tokens", "verdict"),
-    *("cached_input_tokens", "output_tokens", "outcome", "pass_success", "pass_retries", "pass_quality", "tpot_na"),
+    *(
+        "cache_write_tokens",
+        "reasoning_tokens",
+        "cached_input_tokens",
+        "output_tokens",
+        "outcome",
+        "pass_success",
+        "pass_retries",
+        "pass_quality",
+        "tpot_na",
+    ),
     *(
         "streamed",
         "finish_reason",
@@ -189,6 +211,7 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     goodput,
     gate_failures,
     quality,
+    label_relations.session_labels,
     cost_ledger,
     cost_records,
     reconciliation,
@@ -203,4 +226,9 @@ RELATIONS: tuple[Callable[[Workspace, Truth, Comparison], None], ...] = (
     engine_relations.replica_histograms,
     engine_relations.cache_effect,
     engine_relations.coverage_rows,
+    operation_relations.ops_events,
+    operation_relations.disruptions,
+    operation_relations.disruption_cost,
+    operation_relations.disruption_frequency,
+    load_relations.frontier,
 )

@@ -9,9 +9,7 @@ ALL = "*"
 OTHERS = {
     "alarms alarm_events alarm_power alarm_series deliveries": "make drill-alarms",
     "serving_records": "facts of attempts are compared; how records are merged is tested in tests/join",
-    "frontier": "make drill-knee",
-    "disruptions disruption_cost disruption_frequency ops_events": "no operations; make drill-intervals",
-    "quality_labels session_labels unjoined_labels": "the labels that count are compared in requests and quality",
+    "unjoined_labels": "the labels that count are compared in requests and quality",
     "replica_names": "names are learnt from traces; tests/join",
     "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",
     "token_prices": "one list; prices are compared in cost_ledger",
@@ -22,7 +20,6 @@ COLUMNS = {
         "source dialect trace_id span_id parent_span_id response_id record_ids": "as the records have it",
         "first_token_at": "first_token_ns, which is compared, in microseconds",
         "attributes": "as an object; its values are compared by slice",
-        "prefill_s decode_s cache_write_tokens reasoning_tokens": "not in these fleets",
     },
     "cost_ledger": {"window_s request_key": "follow from the key"},
     "cost_records": {
@@ -32,16 +29,18 @@ COLUMNS = {
         "gpu_s tokens placeholder_rate source line": "as the bill has it",
     },
     "coverage": {"window_s": "always an hour"},
+    "frontier": {"knee_rps knee_ci_low_rps knee_ci_high_rps knee_censored": "make drill-knee"},
     "goodput": {
         "computed_at revision": "about runs",
     },
+    "ops_events": {"dialect source line": "as the file has it"},
     "replica_samples": {
         "metric reason replica pool model sampled_at bucket_bounds labels emitted": "as the reading has it",
         "dialect version source": "as the file has it",
     },
+    "quality_labels": {"subject_kind plan_id source line": "as the label has it; those of requests are compared there"},
     "requests": {
         "attributes": "as an object; its values are compared by slice",
-        "cache_write_tokens reasoning_tokens": "not in these fleets",
     },
     "unused_cost_lines": {
         "source position cost_id dialect basis": "about files",
@@ -89,6 +88,9 @@ RELATIONS = {
     *COLUMNS,
     "reconciliation",
     "replica_windows",
+    "disruptions",
+    "disruption_cost",
+    "disruption_frequency",
     "cache_by_replica",
     "cache_effect",
     "replica_histograms",

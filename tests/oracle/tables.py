@@ -21,6 +21,11 @@ NAMES = (
         "cache_effect",
         "replica_histograms",
         "replica_samples",
+        "ops_events",
+        "disruptions",
+        "disruption_cost",
+        "disruption_frequency",
+        "frontier",
     ),
 )
 ACCIDENTAL = {*RESTATED, "source", "line", "record_id"}  # where and when a row was read

@@ -19,7 +19,7 @@ from oracle.transform import WORKLOADS, dearer, renamed, shifted, with_windows
 from oracle.write import write
 from published import run_at
 
-ARRIVING, CHANGED, WINDOWED = SEEDS = (2316, 1831, 2350)  # small fleets that have every feature together
+ARRIVING, CHANGED, WINDOWED = SEEDS = (1149, 450, 861)  # small fleets that have every feature together
 USD = ("usd", "_usd")
 
 

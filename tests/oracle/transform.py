@@ -7,7 +7,7 @@ from oracle.fleet import DAY, Fleet, Row, S
 
 TIMES = (
     *("started_at", "ended_at", "first_token_at", "intended_at", "labelled_at", "revised_at", "at", "began"),
-    *("period_start", "period_end", "billed_from"),
+    *("period_start", "period_end", "billed_from", "occurred_at"),
 )
 MONEY = ("amount", "amount_usd", "reported_cost_usd", "usd_per_gpu_hour")
 WORKLOADS = {"w0": "zulu", "w1": "alpha", "w2": "mike"}
@@ -48,6 +48,7 @@ def with_windows(fleet: Fleet, windows_s: list[int]) -> Fleet:
 def _changed(fleet: Fleet, change: Callable[[str, object], object]) -> Fleet:
     found = copy.deepcopy(fleet)
     tables = [*found.settings.get("rates", {}).values(), *found.records, *found.labels, *found.readings]
+    tables += found.events
     money = (row for of in (found.bills, found.exports.values()) for bill in of for row in bill)
     for row in (*tables, *money):
         _change(row, change)

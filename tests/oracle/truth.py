@@ -2,10 +2,15 @@
 
 from functools import cached_property
 
-from oracle import ledger, waste, windows
+from oracle import ledger, points, waste, windows
 from oracle.counters import Samples
 from oracle.coverage import Coverage
+from oracle.disrupted import Disruption, disruptions
 from oracle.fleet import Fleet, Row
+from oracle.frontier import Frontier
+from oracle.kind_rows import Kinds
+from oracle.kinds import Week
+from oracle.loads import Loads
 from oracle.slices import Key, Slices
 from oracle.state import States
 from oracle.verdicts import judged_requests
@@ -74,3 +79,26 @@ class Truth:
             window, span = self.windows.get(key, windows.Window()), observed if key in shown else NEVER
             found[key] = windows.goodput(self.fleet, key, window, carriers.get(key, set()), span)
         return {key: row | windows.bounds(row, key[1]) for key, row in found.items()}
+
+    @cached_property
+    def points(self) -> list[points.Point]:
+        """What pools did in base windows."""
+        return points.points(self.fleet, self.goodput, self.waste, self.states)
+
+    @cached_property
+    def disruptions(self) -> list[Disruption]:
+        """What operations did to their pools."""
+        return disruptions(self.fleet, self.points, self.states, (self.from_ns, self.until_ns))
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """What kinds of operations cost."""
+        return Kinds(Week(self.fleet, self.points, self.disruptions, self.until_ns))
+
+    @cached_property
+    def frontier(self) -> Frontier:
+        """Goodput by load."""
+        loads = Loads(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
+        return Frontier(
+            self.fleet, loads, self.goodput, {key: self.waste.costs(key)["cost_usd"] for key in self.goodput}
+        )

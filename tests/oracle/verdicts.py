@@ -10,7 +10,7 @@ from oracle.latency import latencies
 
 COPIED = (
     *("model", "replica", "pool", "route", "streamed", "queue_s", "itl_p95_s", "jitter_s", "input_tokens"),
-    *("cached_input_tokens", "output_tokens", "finish_reason", "error_type"),
+    *("cached_input_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "finish_reason", "error_type"),
 )
 
 

@@ -15,7 +15,14 @@ RECORDS = (
     *("attempt_id", "layer", "instrumentation", "trace_id", "span_id", "parent_span_id", "request_key", "response_id"),
     *("tenant", "session_id", "model", "replica", "pool", "route", "streamed", "input_tokens", "cached_input_tokens"),
     *("output_tokens", "draft_tokens", "accepted_draft_tokens", "preemptions", "recomputed_tokens", "outcome"),
-    *("finish_reason", "error_type", "reported_attempts", "reported_cost_usd"),
+    *(
+        "cache_write_tokens",
+        "reasoning_tokens",
+        "finish_reason",
+        "error_type",
+        "reported_attempts",
+        "reported_cost_usd",
+    ),
 )
 LABELS = (
     *("label_id", "trace_id", "span_id", "response_id", "request_key", "session_id", "evaluator", "passed", "score"),
@@ -25,12 +32,14 @@ BILLS = (
     *("cost_id", "basis", "pool", "replica", "model", "amount_usd", "workload", "route", "tenant", "request_key"),
     "session_id",
 )
+EVENTS = ("event_id", "kind", "occurrences", "subject", "pool", "replica", "revision", "detail")
 SOURCES = {
     "records": ("attempts", RECORDS, ("started_at", "ended_at", "first_token_at", "intended_at")),
     "labels": ("quality_labels", LABELS, ("labelled_at", "revised_at")),
+    "events": ("ops_events", EVENTS, ("occurred_at", "revised_at")),
     "bills": ("cost_records", BILLS, ("period_start", "period_end")),
 }
-DURATIONS = ("queue_s", "itl_p95_s", "jitter_s")
+DURATIONS = ("queue_s", "prefill_s", "decode_s", "itl_p95_s", "jitter_s")
 
 
 def write(fleet: Fleet, folder: Path, *, shuffle: Random | None = None) -> Path:
@@ -55,7 +64,7 @@ def settings(fleet: Fleet, folder: Path) -> None:
 def files(fleet: Fleet, shuffle: Random | None = None) -> dict[str, str]:
     """Text by name: each kind in one file, or in a random number of them in random order."""
     found = {}
-    for kind, rows in (("records", fleet.records), ("labels", fleet.labels)):
+    for kind, rows in (("records", fleet.records), ("labels", fleet.labels), ("events", fleet.events)):
         for n, part in enumerate(_parts(rows, shuffle)):
             found[f"{kind}/{n}.jsonl"] = "".join(json.dumps(row) + "\n" for row in part)
     if fleet.readings:
@@ -113,13 +122,17 @@ def _price_list(prices: dict[str, dict[str, str]]) -> Row:
         "input": "input_cost_per_token",
         "cached": "cache_read_input_token_cost",
         "output": "output_cost_per_token",
+        "cache_write": "cache_creation_input_token_cost",
+        "reasoning": "output_cost_per_reasoning_token",
+        "above_128k": "input_cost_per_token_above_128k_tokens",
     }
     said = {"litellm_provider": "openai", "mode": "chat"}
     return {model: said | {names[kind]: float(usd) for kind, usd in of.items()} for model, of in prices.items()}
 
 
 def _rows(fleet: Fleet) -> dict[str, list[Row]]:
-    return {"records": fleet.records, "labels": fleet.labels, "bills": [row for bill in fleet.bills for row in bill]}
+    bills = [row for bill in fleet.bills for row in bill]
+    return {"records": fleet.records, "labels": fleet.labels, "events": fleet.events, "bills": bills}
 
 
 def _source(name: str, rows: list[Row]) -> Row:

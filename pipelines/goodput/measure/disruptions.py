@@ -106,8 +106,9 @@ def _last_week_s(context: Context) -> tuple[float, float]:
 
 
 def last_week_days(context: Context) -> Collection[str]:
-    """Days of disruptions within the same."""
-    first, last = (_moment(at_s).strftime("%Y-%m-%d") for at_s in _last_week_s(context))
+    """Days of the operations that may disrupt these."""
+    from_s, until_s = _last_week_s(context)
+    first, last = (_moment(at_s).strftime("%Y-%m-%d") for at_s in (from_s - longest_s(context.settings), until_s))
     return [day for day in context.lake.catalog[BY_DAY].parts if first <= day <= last]
 
 

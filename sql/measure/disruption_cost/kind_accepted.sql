@@ -4,7 +4,7 @@
 SELECT
     is_steady, kind, disruption, pool, start_s,
     any_value(offered) AS offered,
-    any_value(cost_nanousd) / 1e9 AS cost_usd,
+    any_value(cost_usd)::DOUBLE AS cost_usd,
     any_value(accepted) + coalesce(sum(
         accepted_together(is_estimated, must_pass, need, labelled, passed, all_need, all_labelled, all_passed) - passed
         ORDER BY workload), 0) AS accepted

@@ -14,7 +14,7 @@ events AS (
         d.event_id, d.kind, d.pool AS of_pool, epoch_us(d.occurred_at) / 1e6 AS occurred_s, epoch_us(d.ended_at) / 1e6 AS until_s,
         p.*
     FROM disruptions AS d
-    JOIN period AS p ON epoch_us(d.occurred_at) / 1e6 >= p.period_from_s AND epoch_us(d.occurred_at) / 1e6 < p.period_until_s
+    JOIN period AS p ON epoch_us(d.ended_at) / 1e6 > p.period_from_s AND epoch_us(d.occurred_at) / 1e6 < p.period_until_s
 ),
 windows AS (
     SELECT pool, start_s, base_s FROM pool_windows WHERE pool IS NOT NULL

@@ -35,8 +35,10 @@ SELECT
     } AS goodput,
     {
         value: cost_per_accepted_usd,
-        low: greatest(0, cost_per_accepted_usd * accepted / (accepted + coalesce(open_above, 0))
-            - at_least(cost_half, cost_per_accepted_usd * coalesce(above, 0) / accepted)),
+        -- greatest() alone would make a cost that is not known one of at least 0
+        low: CASE WHEN cost_per_accepted_usd IS NOT NULL THEN greatest(0,
+            cost_per_accepted_usd * accepted / (accepted + coalesce(open_above, 0))
+            - at_least(cost_half, cost_per_accepted_usd * coalesce(above, 0) / accepted)) END,
         -- where all of it may have failed there is no upper end
         high: CASE WHEN accepted > coalesce(open_below, 0) THEN cost_per_accepted_usd * accepted / (accepted - coalesce(open_below, 0))
             + at_least(cost_half, cost_per_accepted_usd * coalesce(below, 0) / accepted) END

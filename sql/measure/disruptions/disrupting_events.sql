@@ -9,7 +9,7 @@ WITH homes AS (
 SELECT
     e.event_id, e.kind, e.occurred_at, e.replica, e.revision,
     -- the pool of an event that names only a replica comes from its attempts; one that names neither concerns the fleet
-    coalesce(e.pool, h.pool) AS pool,
+    coalesce(e.pool, h.pool, CASE WHEN e.replica IS NOT NULL THEN 'unknown' END) AS pool,
     epoch_us(e.occurred_at) / 1e6 AS occurred_s,
     epoch_us(e.occurred_at) / 1e6 + c.cap_s AS cap_until_s
 FROM ops_events AS e

@@ -46,7 +46,7 @@ SELECT
         WHEN r.back_s < e.cap_until_s THEN greatest(r.back_s, e.occurred_s)
         ELSE greatest(e.occurred_s, least(e.cap_until_s, e.observed_until_s))
     END AS until_s,
-    CASE WHEN r.back_s < e.cap_until_s THEN greatest(r.back_s - e.occurred_s, 0) END AS recovery_s,
+    CASE WHEN r.back_s < e.cap_until_s THEN greatest(r.back_s * 1000000 - epoch_us(e.occurred_at), 0) / 1e6 END AS recovery_s,
     e.cap_until_s - e.occurred_s AS cap_s
 FROM events AS e
 LEFT JOIN returned AS r USING (event_id, draw)

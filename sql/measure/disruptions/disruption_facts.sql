@@ -11,7 +11,7 @@ known AS (
         ratio(sum(cached_input_tokens), sum(input_tokens)) AS hit_ratio,
         quantile_cont(p95_ttft_s, 0.5) AS p95_ttft_s,
         -- the cost of some of the windows is not the cost of the disruption
-        CASE WHEN count(cost_nanousd) = count(*) THEN sum(cost_nanousd) / 1e9 END AS cost_usd
+        CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd)::DOUBLE END AS cost_usd
     FROM disrupted_windows
     GROUP BY event_id
 )

@@ -32,7 +32,8 @@ SELECT
     e.event_id, e.kind, e.pool, e.replica, e.revision, e.occurred_at,
     make_timestamptz((m.until_s * 1e6)::BIGINT) AS ended_at,
     m.ended_by,
-    m.until_s - e.occurred_s AS duration_s,
+    -- seconds since 1970 as doubles are true to a quarter of a microsecond only
+    (epoch_us(ended_at) - epoch_us(e.occurred_at)) / 1e6 AS duration_s,
     m.recovery_s,
     CASE WHEN b.event_id IS NOT NULL THEN i.recovery_s[1] END AS recovery_ci_low_s,
     CASE WHEN b.event_id IS NOT NULL THEN i.recovery_s[2] END AS recovery_ci_high_s,

@@ -11,7 +11,13 @@ shares AS (
     SELECT
         *,
         CASE WHEN is_estimated THEN all_passed / all_labelled END AS pass_rate,
-        wilson(pass_rate, CASE WHEN is_baseline THEN all_labelled ELSE drawn_size(all_labelled, all_need) END) AS share,
+        wilson(pass_rate, CASE WHEN is_baseline THEN all_labelled ELSE drawn_size(all_labelled, all_need) END) AS likely,
+        -- of the disruption's own requests some are known to have passed or failed
+        CASE WHEN is_baseline THEN likely ELSE {
+            value: pass_rate,
+            low: greatest((likely).low, all_passed / all_need),
+            high: least((likely).high, (all_passed + all_need - all_labelled) / all_need)
+        } END AS share,
         all_need - all_labelled AS open
     FROM samples
 )

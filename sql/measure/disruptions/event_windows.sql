@@ -3,9 +3,9 @@
 -- reads: disrupted_windows, disrupting_events, disruption_baselines, pool_labels
 -- unit: all_*: over all windows of the disruption, or of the baseline: labels are few, so they count together
 WITH windows AS (
-    SELECT event_id, false AS is_baseline, start_s, offered, accepted, cost_nanousd FROM disrupted_windows
+    SELECT event_id, false AS is_baseline, start_s, offered, accepted, cost_usd FROM disrupted_windows
     UNION ALL
-    SELECT event_id, true, start_s, offered, accepted, cost_nanousd FROM disruption_baselines
+    SELECT event_id, true, start_s, offered, accepted, cost_usd FROM disruption_baselines
 )
 SELECT
     w.*, l.* EXCLUDE (pool, start_s),

@@ -17,8 +17,8 @@ cached AS (
 served AS (
     SELECT
         pool, epoch_us(window_start) // 1000000 AS start_s, o.base_s, arrivals, offered, accepted, p95_ttft_s, NOT partial AS whole,
-        -- integers add up to the same sum in any order
-        round(cost_usd * 1e9)::BIGINT AS cost_nanousd
+        -- decimals add up to the same sum in any order
+        cost_usd::DECIMAL(38, 18) AS cost_usd
     FROM goodput
     JOIN disruption_options AS o ON window_s = base_s
     WHERE slice IN ('overall', 'pool')

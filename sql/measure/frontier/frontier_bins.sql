@@ -22,10 +22,12 @@ summed AS (
         slice, name, load_bin,
         count(*) AS windows,
         sum(arrivals)::BIGINT AS arrivals,
-        sum(carried ORDER BY window_start) AS carried,
         sum(ended)::BIGINT AS ended,
         sum(estimate ORDER BY window_start) AS estimate,
         sum(replica_time_s ORDER BY window_start) AS replica_time_s,
+        -- of a sweep of single requests no time shows the rate: what was declared is the load
+        coalesce(ratio(sum(carried ORDER BY window_start), sum(replica_time_s ORDER BY window_start)), avg(load_rps ORDER BY window_start))
+            AS load_rps,
         CASE WHEN min(replicas) > 0 THEN sum(replicas * window_s) / sum(window_s) END AS replicas,
         sum(succeeded)::BIGINT AS succeeded,
         -- outcomes within a window are correlated: the spread between windows gives the effective sample size
@@ -61,8 +63,7 @@ widened AS (
 ),
 sized AS (
     SELECT
-        * EXCLUDE (carried, chance, label_variance, label_rate, reach, p99_gates_hold),
-        carried / replica_time_s AS load_rps,
+        * EXCLUDE (chance, label_variance, label_rate, reach, p99_gates_hold),
         ratio(estimate, ended) AS goodput_ratio,
         CASE
             -- where all passed, or none, windows show no spread of their own

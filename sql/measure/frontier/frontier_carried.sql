@@ -1,6 +1,7 @@
 -- description: The replicas of each route and pool in each window, and the arrivals of other routes (pools) that these carried beside its own
 -- grain: slice, name, window_start
--- reads: frontier_windows
+-- reads: recent_loads
+-- what other routes (pools) ask of a replica is its load, even where an operation disrupted them elsewhere
 WITH placed AS (
     SELECT
         slice, name, window_start, replica,
@@ -8,7 +9,7 @@ WITH placed AS (
         sum(answered + (arrivals - list_sum(replica_arrivals)) / len(replicas) ORDER BY workload, pool, route) AS own
     FROM (
         SELECT *, unnest(replicas) AS replica, unnest(replica_arrivals) AS answered
-        FROM frontier_windows
+        FROM recent_loads
     )
     GROUP BY ALL
 ),

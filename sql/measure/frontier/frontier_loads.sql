@@ -6,7 +6,7 @@ WITH arrived AS (
     SELECT
         slice, name, window_start, window_s,
         sum(arrivals)::BIGINT AS arrivals,
-        epoch_us(max(last_arrived_at)) / 1e6 - epoch_us(min(first_arrived_at)) / 1e6 AS span_s,
+        (epoch_us(max(last_arrived_at)) - epoch_us(min(first_arrived_at))) / 1e6 AS span_s,
         CASE WHEN count(declared_rps) = count(*) AND min(declared_rps) = max(declared_rps) THEN min(declared_rps) END AS declared_rps
     FROM frontier_windows
     GROUP BY ALL

@@ -63,7 +63,7 @@ priced AS (
 kept AS (
     SELECT
         slice, name, load_bin,
-        bool_or(has_cost) AS has_cost, bool_or(has_cost AND has_estimate) AS has_estimate
+        bool_or(is_paid) AS has_cost, bool_or(is_known) AS has_estimate
     FROM frontier_loads
     JOIN frontier_costs USING (slice, name, window_start)
     GROUP BY ALL
