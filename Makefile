@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check dev bench drill-alarms drill-intervals drill-knee drill-landing drill-oracle lock clean
+.PHONY: demo test check dev bench drill drill-alarms drill-delivery drill-intervals drill-knee drill-landing drill-oracle drill-power \
+  lock clean
 
 # Their runs show in the UI of `make dev`; those of the tests do not.
 demo check dev: export DAGSTER_HOME := $(CURDIR)/dagster_home
@@ -40,8 +41,16 @@ drill-intervals: $(VENV)/ready ## How often each published interval holds the tr
 drill-landing: $(VENV)/ready ## Whether a row is lost when writers rotate, truncate or compress their files while runs loop
 	PYTHONPATH=tests $(BIN)/python -m conform.rotation_drill
 
+drill-delivery: $(VENV)/ready ## Whether each alarm is delivered, in order, by receivers that fail and processes that die
+	PYTHONPATH=tests $(BIN)/python -m notify.delivery_drill
+
 drill-oracle: $(VENV)/ready ## Every published number of random fleets beside its computation in plain Python
 	PYTHONPATH=tests $(BIN)/python -m oracle.drill
+
+drill-power: $(VENV)/ready ## What a loss of power leaves of a lake, and what the next run makes of it; needs root
+	PYTHONPATH=tests $(BIN)/python -m plumbing.power_drill
+
+drill: drill-landing drill-power drill-delivery drill-oracle ## What a run, a disk and a receiver do to it, hundreds of times
 
 lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

@@ -12,8 +12,9 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── FileExists          a file that is not to be overwritten
 │   ├── AddressUnusable     an address that cannot be listened at
 │   ├── OpenToAnyone        listening beyond this machine without a token
+│   ├── CertificateUnusable a certificate that a receiver cannot show
 │   ├── TokenUnusable       a file that holds no token
-│   ├── SecretUnusable      a secret of a channel that is not there or not one
+│   ├── SecretUnusable      a secret that is not there or not one
 │   ├── TraceUnreadable     a trace of prompts that cannot be replayed
 │   ├── TargetRefused       an address that no alarm is sent to
 │   ├── UnknownChannel      no such channel in the settings
@@ -157,6 +158,16 @@ class OpenToAnyone(UsageError):
             f"at {host} whoever reaches this machine could send telemetry.\n"
             "Ask senders for a token with --token-file or GOODPUT_RECEIVE_TOKEN; "
             "where the network itself is trusted, say so with --insecure."
+        )
+
+
+class CertificateUnusable(UsageError):
+    """A certificate that a receiver cannot show."""
+
+    def __init__(self, certificate: Path, key: Path, reason: str) -> None:
+        super().__init__(
+            f"receive.tls_certificate {certificate} with receive.tls_key {key} cannot be used: {reason}.\n"
+            "Name a certificate in PEM with its chain, and its key without a passphrase."
         )
 
 
@@ -304,7 +315,7 @@ class OutboxUnusable(GoodputError):
 
 
 class SecretUnusable(UsageError):
-    """A secret of a channel that is not there, or not one; its message never holds the secret."""
+    """A secret that is not there, or not one; its message never holds the secret."""
 
     def __init__(self, key: str, wrong: str) -> None:
         super().__init__(f"{key}: {wrong}.\nMend the environment variable or file that the settings name.")

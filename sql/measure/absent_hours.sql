@@ -2,7 +2,7 @@
 -- grain: replica, epoch_hour
 -- reads: cost_records, known_replicas
 -- As it was in the nearest hour before, else in the nearest after. Of a pool that is billed in an hour without telemetry of it
--- one of its replicas stands for the pool. Before the first hour of all telemetry and after its last nobody knows what idled.
+-- a replica without a name stands for the pool. Before the first hour of all telemetry and after its last nobody knows what idled.
 WITH observed AS (
     SELECT min(epoch_hour) AS first_hour, max(epoch_hour) AS last_hour FROM known_replicas
 ),
@@ -39,7 +39,7 @@ near AS (
     WHERE coalesce(b.epoch_hour >= n.epoch_hour - 24, false) OR coalesce(a.epoch_hour <= n.epoch_hour + 24, false)
 ),
 served AS (
-    SELECT pool, epoch_hour, min(replica) AS replica, bool_or(by_engine) AS by_engine
+    SELECT pool, epoch_hour, bool_or(by_engine) AS by_engine
     FROM known_replicas
     WHERE pool IS NOT NULL
     GROUP BY ALL
@@ -53,8 +53,8 @@ unserved AS (
 ),
 standing AS (
     SELECT
-        CASE WHEN coalesce(b.epoch_hour >= u.epoch_hour - 24, false) THEN b.replica ELSE a.replica END AS replica,
-        u.epoch_hour, u.pool, coalesce(b.by_engine, a.by_engine) AS by_engine
+        -- a name that no replica has: the pool's own may be shown in that hour, by attempts that name no pool
+        chr(0) || u.pool AS replica, u.epoch_hour, u.pool, coalesce(b.by_engine, a.by_engine) AS by_engine
     FROM unserved AS u
     ASOF LEFT JOIN served AS b ON b.pool = u.pool AND b.epoch_hour <= u.epoch_hour
     ASOF LEFT JOIN served AS a ON a.pool = u.pool AND a.epoch_hour >= u.epoch_hour
@@ -64,8 +64,4 @@ SELECT replica, epoch_hour, min(pool) AS pool, bool_or(by_engine) AS by_engine, 
 FROM near
 GROUP BY replica, epoch_hour
 UNION ALL
-SELECT s.replica, s.epoch_hour, s.pool, s.by_engine, [s.replica]
-FROM standing AS s
-ANTI JOIN known_replicas AS k ON k.replica = s.replica AND k.epoch_hour = s.epoch_hour
-ANTI JOIN near AS n ON n.replica = s.replica AND n.epoch_hour = s.epoch_hour
-QUALIFY row_number() OVER (PARTITION BY s.replica, s.epoch_hour ORDER BY s.pool) = 1
+SELECT replica, epoch_hour, pool, by_engine, [] FROM standing

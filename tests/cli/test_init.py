@@ -26,6 +26,8 @@ from goodput.settings.model import (
     Settings,
     Workload,
 )
+from goodput.settings.privacy import Privacy
+from goodput.settings.secret import Secret
 
 Run = Callable[..., Any]
 
@@ -81,6 +83,11 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
         expected = getattr(default, name)
         if name == "costs":  # an example of a rate: without one a currency stays out
             expected = expected.model_copy(update={"currencies": {"EUR": 1.08}})
+        if name == "receive":  # examples: without them there is no TLS
+            expected = expected.model_copy(update={"tls_certificate": Path("cert.pem"), "tls_key": Path("key.pem")})
+        if name == "privacy":  # an example: clear identities need no key
+            key = Secret(file=Path("/run/secrets/goodput-identities"))
+            expected = expected.model_copy(update={"identity_key": key})
         assert getattr(shown, name) == expected, name
     for name in Alarms.model_fields.keys() - {"rules", "days_off", "excluded"}:
         assert getattr(shown.alarms, name) == getattr(default.alarms, name), name
@@ -96,7 +103,20 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
 def test_every_setting_there_is_stands_in_the_template() -> None:
     text = everything()
     parts: tuple[type[BaseModel], ...] = (Settings, Attributes, Costs, Disruptions, Events, FileLimits, Prices, Rate)
-    parts += (ReplicaNames, ServedModel, Receive, Schedule, Alarms, Rule, Slo, BurnRate, Notify, Channel, Templates)
+    parts += (
+        ReplicaNames,
+        ServedModel,
+        Receive,
+        Privacy,
+        Schedule,
+        Alarms,
+        Rule,
+        Slo,
+        BurnRate,
+        Notify,
+        Channel,
+        Templates,
+    )
     named = {name for model in parts for name in model.model_fields}
     for name in (named | set(_fields(Workload))) - {"base"}:
         assert re.search(rf"^(\[+)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name

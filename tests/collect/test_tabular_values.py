@@ -69,7 +69,8 @@ def test_a_time_that_cannot_be_told_quarantines_its_row_alone(tmp_path: Path, te
         "serving_records",
         "started_at_unreadable",
     )
-    assert row.reason.startswith(f"start = {text!r} is not a time as {unit}")
+    told = f"text of {len(text)} characters" if text in ("yesterday", "nan") else repr(text)
+    assert row.reason.startswith(f"start = {told} is not a time as {unit}")
     assert row.excerpt == f"{text},b"
 
 
@@ -110,7 +111,10 @@ def test_whole_numbers_may_be_written_as_floats_but_not_have_fractions(tmp_path:
         6: "output_tokens_unreadable",
         7: "http_status_unreadable",
     }
-    assert found.refused[1].reason == "n = 'many' is not a whole number; code = '2x' is not a whole number"
+    assert (
+        found.refused[1].reason
+        == "n = text of 4 characters is not a whole number; code = text of 2 characters is not a whole number"
+    )
 
 
 def test_frames_hold_columns_of_the_contract_with_its_types(tmp_path: Path) -> None:

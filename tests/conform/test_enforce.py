@@ -59,12 +59,16 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"dialect": None}, "dialect_missing", "dialect is missing: NULL"),
     ({"started_ns": None}, "started_ns_missing", "started_ns is missing: NULL"),
     ({"outcome": None}, "outcome_missing", "outcome is missing: NULL"),
-    ({"outcome": "OK"}, "outcome_invalid", "none of 'ok', 'error', 'timeout', 'cancelled', 'unknown': OK"),
-    ({"layer": "proxy"}, "layer_invalid", "layer is none of 'client', 'gateway', 'engine': proxy"),
-    ({"trace_id": "ABC"}, "trace_id_malformed", "trace_id is malformed: ABC"),
-    ({"trace_id": "A" * 32}, "trace_id_malformed", "trace_id is malformed: AAAA"),
-    ({"span_id": "0" * 15}, "span_id_malformed", "span_id is malformed: 000000000000000"),
-    ({"parent_span_id": "x" * 16}, "parent_span_id_malformed", "parent_span_id is malformed: xxxx"),
+    (
+        {"outcome": "OK"},
+        "outcome_invalid",
+        "none of 'ok', 'error', 'timeout', 'cancelled', 'unknown': text of 2 characters",
+    ),
+    ({"layer": "proxy"}, "layer_invalid", "layer is none of 'client', 'gateway', 'engine': text of 5 characters"),
+    ({"trace_id": "ABC"}, "trace_id_malformed", "trace_id is malformed: text of 3 characters"),
+    ({"trace_id": "A" * 32}, "trace_id_malformed", "trace_id is malformed: text of 32 characters"),
+    ({"span_id": "0" * 15}, "span_id_malformed", "span_id is malformed: text of 15 characters"),
+    ({"parent_span_id": "x" * 16}, "parent_span_id_malformed", "parent_span_id is malformed: text of 16 characters"),
     ({"line": 0}, "line_out_of_range", "line breaks line >= 1: 0"),
     ({"position": -1}, "position_out_of_range", "position breaks position >= 0: -1"),
     ({"started_ns": 5 * SECOND, "ended_ns": None}, "started_ns_out_of_range", ": 5000000000"),  # a monotonic clock
@@ -166,7 +170,7 @@ def test_every_rule_that_is_broken_is_named_the_first_one_first() -> None:
     )
     assert refused.rule == "layer_invalid"
     assert refused.reason.split("; ") == [
-        "layer is none of 'client', 'gateway', 'engine': proxy",
+        "layer is none of 'client', 'gateway', 'engine': text of 5 characters",
         "ttft_s breaks ttft_s >= 0 AND ttft_s <= 1000000000 AND isfinite(ttft_s): -1.0",
         "ended before it started",
     ]
@@ -180,6 +184,15 @@ def test_good_rows_stay_as_they_are_in_the_order_of_the_file() -> None:
     expected = in_contract_shape("serving_records", pl.DataFrame([row for row in rows if row["ttft_s"] > 0]))
     assert done.kept.equals(expected)
     assert done.kept.schema == expected.schema
+
+
+def test_of_text_that_breaks_a_rule_only_its_length_is_told() -> None:
+    """What was mapped to the wrong column may be what a user wrote."""
+    prompt = "my pin is 4711, please"
+    for column in ("outcome", "layer", "trace_id"):
+        (refused,) = refused_rows(enforced("serving_records", {**GOOD, column: prompt}))
+        assert refused.reason.endswith(": text of 22 characters")
+        assert "4711" not in refused.reason
 
 
 def test_the_excerpt_shows_the_row_cut_short() -> None:

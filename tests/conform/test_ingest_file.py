@@ -25,6 +25,7 @@ from goodput.collect.landing import identify
 from goodput.collect.received import LandedFile
 from goodput.conform.batch import IngestBatch
 from goodput.conform.commit import commit
+from goodput.conform.guard import Guard
 from goodput.conform.ingest_file import ingest_file
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake
@@ -41,7 +42,7 @@ def take(lake: Lake, path: Path, given: Settings | None = None, reader: str = "u
     file = LandedFile(path, path.parent, reader)
     chosen = given or settings()
     with connect() as connection:
-        batch = IngestBatch(lake, connection)
+        batch = IngestBatch(lake, connection, Guard(chosen))
         ingest_file(batch, file, identify(file, chosen), chosen)
         commit(lake, batch, {})
     (entry,) = batch.entries
@@ -110,6 +111,14 @@ def test_quarantine_tells_file_line_position_rule_and_reason(tmp_path: Path) -> 
     ]
     assert {(row["source_id"], row["path"]) for row in found} == {(entry.source_id, "t.jsonl")}
     assert all(row["reason"] for row in found)
+    assert [row["excerpt"] for row in found] == [None] * 3
+
+
+def test_the_text_of_refused_rows_is_kept_where_the_settings_say_so(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    take(lake, mixed_file(tmp_path / "t.jsonl"), settings(privacy={"quarantine_text": True}))
+    found = rows(lake, "quarantine")
+    assert all(row["excerpt"] for row in found)
     assert found[2]["excerpt"].startswith('{"resourceSpans"')
 
 

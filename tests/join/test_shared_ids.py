@@ -3,6 +3,7 @@
 See docs/semantics.md#one-attempt-several-records.
 """
 
+from resource import RUSAGE_SELF, getrusage
 from typing import Any
 
 import pytest
@@ -237,3 +238,17 @@ def test_a_call_that_two_instrumentations_record_is_one_where_ids_show_it() -> N
 def test_calls_alike_of_two_instrumentations_that_ids_tell_apart_stay_apart() -> None:
     alike = [row | {"response_id": row["record_id"]} for n in range(6) for row in told_twice(n)]
     assert len(join(alike).requests) == 12
+
+
+def test_matching_by_ids_takes_memory_in_proportion_to_the_records() -> None:
+    """Pairs that an answer's id alone joins: comparing all records with all would take 2 GB for so many."""
+    rows = []
+    for n in range(2000):
+        at, answer = n / 100, {"response_id": f"R{n}"}
+        rows.append(record(f"g{n}", at, at + 5, trace=f"{n:032x}", layer="gateway", dialect="a", **answer))
+        rows.append(record(f"e{n}", at + 1, at + 4, trace=f"{n + 2000:032x}", layer="engine", dialect="b", **answer))
+    before_kb = getrusage(RUSAGE_SELF).ru_maxrss
+    joined = join(rows)
+    assert {len(attempt["record_ids"]) for attempt in joined.attempts.values()} == {2}
+    assert len(joined.requests) == 2000
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before_kb < 600 * 1024

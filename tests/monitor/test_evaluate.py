@@ -280,11 +280,11 @@ def test_a_silence_that_is_ended_early_lets_what_still_fires_be_told_by_the_next
     silence = Action("s1", "silence", {"pool": "pool-*"}, at(ONSET), at(ONSET), at(ONSET + 400))
     before = run_through(rows, range(ONSET + 4, ONSET + 40, 5), actions=[silence])
     assert {e[3] for e in brief(before)} == {"silenced"}
-    assert not evaluation(rows, ONSET + 42, actions=[silence]).new_events(before)
+    assert not brief(evaluation(rows, ONSET + 42, actions=[silence]).new_events(before))
     ended = replace(silence, ends=at(ONSET + 41))
     after = evaluation(rows, ONSET + 42, actions=[silence, ended]).new_events(before)
     assert [(e[0], e[1], e[3]) for e in brief(after)] == [("firing", TTFT[0], None)]
-    assert not evaluation(rows, ONSET + 42, actions=[silence, ended]).new_events([*before, *after])
+    assert not brief(evaluation(rows, ONSET + 42, actions=[silence, ended]).new_events([*before, *after]))
 
 
 def test_late_data_that_undo_an_alarm_correct_it_and_change_no_event(rows: pl.DataFrame) -> None:

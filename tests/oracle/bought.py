@@ -31,7 +31,7 @@ class Bought:
             if not any(attempt["model"] == model for attempt in here):
                 for record in best(records):
                     usd = usd_in(record, [step.span])
-                    yield ledger_row("unattributed", usd, Fraction(0), 0, model=model, record=record)
+                    yield ledger_row("overhead", usd, Fraction(0), 0, model=model, record=record)
         for model in {attempt["model"] for attempt in here}:
             own = [Piece(self.fleet, attempt, step.span) for attempt in here if attempt["model"] == model]
             yield from self._of_model(own, step, best(billed[model]))

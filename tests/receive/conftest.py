@@ -11,13 +11,14 @@ import pytest
 
 from goodput.receive.server import Address, Service, bound, folder_for
 from goodput.settings.model import Settings
-from receive.sender import Sender
+from receive.sender import Sender, eventually
 
 
 @dataclass
 class Receiver:
     port: int
     landing: Path
+    grpc_port: int = 0
     said: list[str] = field(default_factory=list)
     clients: ExitStack = field(default_factory=ExitStack)
 
@@ -29,14 +30,18 @@ Receive = Callable[..., Receiver]
 
 
 @contextmanager
-def receiving(landing: Path, token: str | None = None, **limits: object) -> Iterator[Receiver]:
+def receiving(landing: Path, token: str | None = None, *, grpc: bool = False, **limits: object) -> Iterator[Receiver]:
     settings = Settings.model_validate({"landing": [str(landing)], "receive": limits})
     with bound(Address("127.0.0.1", 0)) as listener, folder_for(settings) as folder:
         receiver = Receiver(listener.getsockname()[1], landing)
         service = Service(settings, folder, token, receiver.said.append)
-        thread = threading.Thread(target=lambda: asyncio.run(service.run(listener)))
+        thread = threading.Thread(target=lambda: asyncio.run(service.run(listener, "127.0.0.1", 0 if grpc else None)))
         thread.start()
         try:
+            if grpc:
+                assert eventually(lambda: any("gRPC" in line for line in receiver.said))
+                (line,) = (line for line in receiver.said if "gRPC" in line)
+                receiver.grpc_port = int(line.rpartition(":")[2])
             yield receiver
         finally:
             receiver.clients.close()

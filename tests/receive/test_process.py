@@ -25,7 +25,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     def begin(largest_file_bytes: int | None = None) -> tuple[subprocess.Popen[str], Sender]:
         limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file_bytes},) * 2); "
         command = [MAIN[0], MAIN[1], (limit if largest_file_bytes else "") + MAIN[2], *MAIN[3:]]
-        command += ["--landing", str(tmp_path), "--port", "0"]
+        command += ["--landing", str(tmp_path), "--port", "0", "--no-grpc"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
         assert process.stderr
         port = re.search(r"http://127\.0\.0\.1:(\d+)", process.stderr.readline())

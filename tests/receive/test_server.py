@@ -1,52 +1,12 @@
 """Where a receiver listens and writes, and which connections it keeps."""
 
-import asyncio
-import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
-import uvicorn
 
 from goodput.errors import AddressUnusable, LandingUnwritable, OpenToAnyone, ReceiverBusy
-from goodput.receive.server import Address, Sweep, bound, folder_for
+from goodput.receive.server import Address, bound, folder_for
 from goodput.settings.model import Settings
-
-
-async def _swept() -> tuple[bytes, bytes]:
-    """What the client of a silent connection and that of a slow request read after two sweeps."""
-    may_answer = asyncio.Event()
-
-    async def slow(scope: Any, receive: Any, send: Any) -> None:
-        await may_answer.wait()
-        await send({"type": "http.response.start", "status": 204, "headers": [(b"connection", b"close")]})
-        await send({"type": "http.response.body"})
-
-    config = uvicorn.Config(slow, http="h11", interface="asgi3", lifespan="off", log_config=None)
-    server, listener = uvicorn.Server(config), socket.create_server(("127.0.0.1", 0))
-    running = asyncio.create_task(server.serve(sockets=[listener]))
-    silent, silent_writer = await asyncio.open_connection(*listener.getsockname())
-    asking, asking_writer = await asyncio.open_connection(*listener.getsockname())
-    asking_writer.write(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
-    while (len(server.server_state.connections), len(server.server_state.tasks)) != (2, 1):
-        await asyncio.sleep(0.01)
-    sweep = Sweep(server)
-    await sweep()
-    await asyncio.sleep(0.05)
-    assert not silent.at_eof()
-    await sweep()
-    ended = await asyncio.wait_for(silent.read(), 5)
-    may_answer.set()
-    answered = await asyncio.wait_for(asking.read(), 5)
-    for writer in (silent_writer, asking_writer):
-        writer.close()
-    server.should_exit = True
-    await running
-    return ended, answered.partition(b"\r\n")[0]
-
-
-def test_only_idle_connections_are_closed() -> None:
-    assert asyncio.run(_swept()) == (b"", b"HTTP/1.1 204 No Content")
 
 
 def test_an_address_in_use_is_said() -> None:

@@ -25,7 +25,7 @@ COMMANDS = {
     ),
     "receive": (
         "goodput.cli.receive:receive",
-        "Receive traces, logs and metrics by OTLP over HTTP and write them to the landing zone until interrupted.",
+        "Receive traces, logs and metrics (OTLP, HTTP or gRPC) and write them to the landing zone until interrupted.",
     ),
     "run": ("goodput.cli.run:run_command", "Ingest what is new, recompute what is stale, publish."),
     "rebuild": (

@@ -18,9 +18,10 @@ from goodput.collect.prometheus.scrapes import as_scrape
 from goodput.collect.received import UNCLAIMED, LandedFile
 from goodput.errors import SourceRefused
 from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.pseudonyms import Pseudonyms
 from goodput.settings.model import Settings
 
-READER_VERSION = 9  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 10  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
 HEAD_BYTES = 4096
 _READ_BYTES = 2 * 2**20
@@ -135,7 +136,17 @@ def source_id_of(content_hash: str, file: LandedFile, settings: Settings) -> str
 
 
 def reading_of(file: LandedFile, settings: Settings) -> object:
-    """Everything beside the bytes that decides which rows a file gives."""
+    """Everything beside the bytes that decides which rows a file gives. Raises SecretUnusable."""
+    guarded = _guarded(settings)
+    return [_read_by(file, settings), guarded] if guarded else _read_by(file, settings)
+
+
+def _guarded(settings: Settings) -> list[object]:
+    """What of rows is not kept as it was received; empty where that is as by default."""
+    return [*Pseudonyms(settings).reading(), *(["text"] if settings.privacy.quarantine_text else [])]
+
+
+def _read_by(file: LandedFile, settings: Settings) -> list[object]:
     if file.reader == PROMETHEUS:
         return [READER_VERSION, settings.metric_labels.model_dump(mode="json"), file.captures]
     if file.reader != UNCLAIMED:
@@ -148,7 +159,7 @@ def reading_of(file: LandedFile, settings: Settings) -> object:
 def reading_of_all(settings: Settings) -> str:
     """Fingerprint of all settings that decide how some file is read."""
     sources = {name: source.model_dump(mode="json") for name, source in settings.sources.items()}
-    return fingerprint(READER_VERSION, sources, _of_unclaimed(settings))
+    return fingerprint(READER_VERSION, sources, _of_unclaimed(settings), *_guarded(settings))
 
 
 def _of_unclaimed(settings: Settings) -> list[object]:

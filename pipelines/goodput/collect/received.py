@@ -3,6 +3,7 @@
 Only the shapes that all readers share belong here.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ import polars as pl
 
 from goodput.collect.held import Held, Readable
 
+_NO_WORDS = re.compile(r"[-+0-9.,:eETZ/ %$]{0,40}")
 UNCLAIMED = "unclaimed"  # reader of a file that no source in the settings claims: its content decides
 
 
@@ -48,6 +50,11 @@ class RefusedRow:
     rule: str
     reason: str
     excerpt: str | None
+
+
+def found(text: str) -> str:
+    """A cell as the reason of a refusal tells of it: a number or time as it is, of other text the length alone."""
+    return repr(text) if _NO_WORDS.fullmatch(text) else f"text of {len(text)} characters"
 
 
 @dataclass

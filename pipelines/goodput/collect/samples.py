@@ -86,7 +86,8 @@ def _without_timeless(received: Received, rows: pl.DataFrame) -> pl.DataFrame:
     if not timeless.any():
         return rows
     for line, position, name in rows.filter(timeless).select("line", "position", "emitted").iter_rows():
-        received.refused.append(RefusedRow(line, position, "sample_records", "sample_without_time", _NO_TIME, name))
+        reason = f"{name}: {_NO_TIME}"
+        received.refused.append(RefusedRow(line, position, "sample_records", "sample_without_time", reason, None))
     return rows.filter(~timeless)
 
 
@@ -94,8 +95,8 @@ def _without_wrong(received: Received, rows: pl.DataFrame) -> pl.DataFrame:
     is_wrong = rows["wrong"].is_not_null()
     if not is_wrong.any():
         return rows
-    told = rows.filter(is_wrong).select("line", "position", "emitted", "meaning", "wrong")
-    for line, position, name, meaning, wrong in told.iter_rows():
+    told = rows.filter(is_wrong).select("line", "position", "meaning", "wrong")
+    for line, position, meaning, wrong in told.iter_rows():
         rule = "metric_meaning_unknown" if meaning == "ambiguous" else "metric_type_differs"
-        received.refused.append(RefusedRow(line, position, "sample_records", rule, wrong, name))
+        received.refused.append(RefusedRow(line, position, "sample_records", rule, wrong, None))
     return rows.filter(~is_wrong)

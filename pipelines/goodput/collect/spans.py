@@ -226,27 +226,17 @@ def _first_text(names: list[str], rows: pl.DataFrame) -> pl.Expr:
 
 def _links(rows: pl.DataFrame, session_names: tuple[str, ...]) -> pl.DataFrame:
     failed = pl.col("status_code") == genai.ERROR
-    told = rows.with_columns(
+    # a root links nothing, but what is below it may belong to its session, or have failed with it
+    tells = pl.any_horizontal(pl.col("parent_span_id", "session_id", "error_type").is_not_null())
+    told = rows.lazy().select(
+        *("line", "position", "trace_id", "span_id", "parent_span_id", "marks_try"),
         session_id=_first_text([*session_names], rows),
         outcome=genai.gave_up(failed),
         error_type=pl.when(failed).then(pl.coalesce("error.type", "exception_type", pl.lit("_OTHER"))),
-    )
-    # a root links nothing, but what is below it may belong to its session, or have failed with it
-    tells = pl.any_horizontal(pl.col("parent_span_id", "session_id", "error_type").is_not_null())
-    known = told.filter(pl.all_horizontal(pl.col("trace_id", "span_id", "end_ns").is_not_null()) & tells)
-    return known.select(
-        "line",
-        "position",
-        "trace_id",
-        "span_id",
-        "parent_span_id",
-        "marks_try",
-        "session_id",
-        "outcome",
-        "error_type",
         link_id=pl.concat_str("trace_id", "span_id", separator=":"),
         ended_ns="end_ns",
     )
+    return told.filter(pl.all_horizontal(pl.col("link_id", "ended_ns").is_not_null()) & tells).collect()
 
 
 def _is_column(name: str) -> bool:

@@ -14,6 +14,7 @@ from goodput.collect.received import Received, RefusedRow
 from goodput.conform.account import Account, counts, event_spans
 from goodput.conform.derive import derive
 from goodput.conform.enforce import enforce, in_contract_shape
+from goodput.conform.guard import Guard
 from goodput.conform.part_changes import without_sources
 from goodput.conform.written_keys import WrittenKeys
 from goodput.plumbing.catalog import ALL, Part, digest_sum
@@ -21,6 +22,7 @@ from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import hour_label
 from goodput.plumbing.lake import Lake, delete, write_each
 from goodput.plumbing.source_ledger import SourceEntry
+from goodput.settings.model import Settings
 
 _ROWS_AT_ONCE = 100_000  # checked against their contract together: each check has a fixed cost
 _MOST_ROWS = 300_000  # in memory
@@ -34,10 +36,11 @@ class IngestBatch:
     `parts` are those written so far, by table.
     """
 
-    def __init__(self, lake: Lake, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, lake: Lake, connection: duckdb.DuckDBPyConnection, guard: Guard | None = None) -> None:
         self.parts: dict[str, list[Part]] = {}
         self._lake = lake
         self._connection = connection
+        self._guard = guard or Guard(Settings())
         self._sources: dict[str, SourceEntry] = {}
         self._accounts: dict[str, Account] = {}
         self._current = ""
@@ -67,7 +70,8 @@ class IngestBatch:
             self._set_aside(self._current, block.refused)
         for table, frame in block.tables.items():
             frames = self._received.setdefault(table, [])
-            frames.append(frame.with_columns(source_id=pl.lit(self._current)))
+            guarded = self._guard.rows(table, frame)
+            frames.append(guarded.with_columns(source_id=pl.lit(self._current)))
             if sum(frame.height for frame in frames) >= _ROWS_AT_ONCE:
                 self._conform(table)
         self._rows += block.rows_read
@@ -155,7 +159,7 @@ class IngestBatch:
         return unique
 
     def _set_aside(self, source_id: str, refused: list[RefusedRow]) -> None:
-        self._refused.setdefault(source_id, []).extend(refused)
+        self._refused.setdefault(source_id, []).extend(self._guard.refused(refused))
         self._reasons.setdefault(source_id, refused[0].reason)
 
     def _quarantine(self) -> pl.DataFrame:

@@ -1,5 +1,9 @@
-"""Enforces contracts: good rows go on, bad rows are quarantined with the rule that they break and the value found."""
+"""Enforces contracts: good rows go on, bad rows are quarantined with the rule that they break and the value found.
 
+Of text only its length is told: it may be what a user wrote.
+"""
+
+from collections.abc import Container
 from dataclasses import dataclass
 
 import duckdb
@@ -47,7 +51,8 @@ def _without(frame: pl.DataFrame, rows: list[int]) -> pl.DataFrame:
 
 def _verdict_columns(agreed: Contract) -> str:
     names = ", ".join(f"CASE WHEN NOT ({rule.holds}) THEN '{rule.name}' END" for rule in agreed.rules)
-    reasons = ", ".join(f"CASE WHEN NOT ({rule.holds}) THEN {_reason(rule)} END" for rule in agreed.rules)
+    texts = {column.name for column in agreed.columns if column.duckdb_type == "VARCHAR"}
+    reasons = ", ".join(f"CASE WHEN NOT ({rule.holds}) THEN {_reason(rule, texts)} END" for rule in agreed.rules)
     shown = ", ".join(f'"{c.name}" := "{c.name}"' for c in agreed.columns if c.name != "source_id")
     return (
         f"source_id, line, position, list_filter([{names}], lambda x: x IS NOT NULL)[1], "
@@ -55,9 +60,13 @@ def _verdict_columns(agreed: Contract) -> str:
     )
 
 
-def _reason(rule: RowRule) -> str:
+def _reason(rule: RowRule, texts: Container[str]) -> str:
     text = "'" + rule.description.replace("'", "''") + "'"
-    return text if rule.column is None else f"concat({text}, ': ', coalesce(\"{rule.column}\"::VARCHAR, 'NULL'))"
+    if rule.column is None:
+        return text
+    found = f'"{rule.column}"::VARCHAR'
+    told = f"'text of ' || length({found}) || ' characters'" if rule.column in texts else found
+    return f"concat({text}, ': ', coalesce({told}, 'NULL'))"
 
 
 def _refused(table: str, verdict: tuple[int, int, str, list[str], str]) -> RefusedRow:

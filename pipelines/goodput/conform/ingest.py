@@ -99,18 +99,20 @@ def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
     # The readers take half a second to import, which a run with nothing new need not wait for.
     from goodput.conform.batch import IngestBatch  # noqa: PLC0415
     from goodput.conform.commit import commit  # noqa: PLC0415
+    from goodput.conform.guard import Guard  # noqa: PLC0415
     from goodput.conform.ingest_file import ingest_file  # noqa: PLC0415
 
     lake = workspace.lake
     on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
     with connect() as connection:
-        batch, begun_s = IngestBatch(lake, connection), time.monotonic()
+        guard = Guard(workspace.settings)
+        batch, begun_s = IngestBatch(lake, connection, guard), time.monotonic()
         for number, (file, identity) in enumerate(found.new, 1):
             done.moved += not ingest_file(batch, file, identity, workspace.settings, on_bytes)
             if number == len(found.new) or time.monotonic() - begun_s > _COMMIT_EVERY_S:
                 done.removed += commit(lake, batch, found.superseded_by, workspace.settings.limits.quarantined_ratio)
                 _count(done, batch.entries)
-                batch, begun_s = IngestBatch(lake, connection), time.monotonic()
+                batch, begun_s = IngestBatch(lake, connection, guard), time.monotonic()
 
 
 def _count(done: Ingested, entries: Iterable[SourceEntry]) -> None:

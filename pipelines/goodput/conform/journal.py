@@ -55,7 +55,9 @@ def undo_unfinished(lake: Lake) -> list[Path]:
     except (OSError, ValueError) as error:
         raise LakeUnreadable(path, str(error)) from error
     removed: list[Path] = []
-    if lake.catalog[source_ledger.TABLE].version <= noted["ledger_version"]:
+    ledger = lake.catalog[source_ledger.TABLE]
+    ledger.read()  # a commit that a loss of power tore is none
+    if ledger.version <= noted["ledger_version"]:
         for table, (added, replaced) in noted["tables"].items():
             home = lake.catalog[table]
             if home.version >= 0:

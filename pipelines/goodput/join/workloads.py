@@ -3,6 +3,7 @@
 import pyarrow as pa
 
 from goodput.plumbing.parameters import PARAMETERS
+from goodput.plumbing.pseudonyms import Pseudonyms
 from goodput.settings.gates import LATENCY_GATES, LatencyName
 from goodput.settings.model import Settings, Workload
 
@@ -14,7 +15,8 @@ def workload_rows(settings: Settings) -> pa.Table:
 
     See docs/semantics.md#gates-and-verdicts.
     """
-    rows = [_row(name, ordinal, item) for ordinal, (name, item) in enumerate(settings.workloads.items())]
+    called = Pseudonyms(settings)
+    rows = [_row(name, ordinal, item, called) for ordinal, (name, item) in enumerate(settings.workloads.items())]
     return pa.Table.from_pylist(rows, schema=PARAMETERS["workload_rules"].schema)
 
 
@@ -23,14 +25,18 @@ def bounds(workload: Workload) -> dict[LatencyName, float | None]:
     return {name: getattr(workload, gate.setting) for name, gate in LATENCY_GATES.items()}
 
 
-def _row(name: str, ordinal: int, item: Workload) -> dict[str, object]:
+def _row(name: str, ordinal: int, item: Workload, called: Pseudonyms) -> dict[str, object]:
     match, quality, bound = item.match, item.quality, bounds(item)
     return {
         "workload": name,
         "ordinal": ordinal,
         "unit": item.unit,
-        **{key: list(getattr(match, key)) or None for key in ("model", "route", "pool", "tenant")},
-        "attributes": [{"name": key, "globs": list(globs)} for key, globs in match.attributes.items()],
+        **{key: list(getattr(match, key)) or None for key in ("model", "route", "pool")},
+        "tenant": called.of_globs(match.tenant) or None,
+        "attributes": [
+            {"name": key, "globs": called.of_globs(globs) if key in called.names else list(globs)}
+            for key, globs in match.attributes.items()
+        ],
         "retries_bound": item.retry_budget,
         **{f"{gate}_bound_ns": _nanoseconds(bound[gate]) for gate in LATENCY_GATES},
         **{

@@ -19,8 +19,8 @@ from goodput.notify.deadline import Deadline
 from goodput.notify.echoed import plain_words, secrets_of_url
 from goodput.notify.http import Answer, post
 from goodput.notify.retry import NS
-from goodput.notify.secrets import read_secret
 from goodput.notify.sign import signed_headers
+from goodput.plumbing.secrets import read_secret
 from goodput.settings.channels import Channel
 
 PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"

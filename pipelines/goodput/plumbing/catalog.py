@@ -20,6 +20,7 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 from goodput.errors import LakeUnreadable, LakeUnwritable
 from goodput.plumbing import interrupt
 from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.durable import sync
 
 PARTITION = "period"  # the partition column: an hour "2026-11-20T09", a day "2026-11-20", or "all"
 ALL = "all"
@@ -61,7 +62,22 @@ class Table:
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
+            if self._forget_torn_commit():
+                return self._delta
             raise LakeUnreadable(self.root / "_delta_log", str(error)) from error
+
+    def _forget_torn_commit(self) -> bool:
+        """Remove the newest commit where a loss of power tore it: nothing refers to it, as it was never synced."""
+        newest = self.root / "_delta_log" / f"{self._listed_version:020d}.json"
+        if self._listed_version < 0 or _is_whole(newest):
+            return False
+        newest.unlink()
+        del self._listed_version
+        return True
+
+    def read(self) -> None:
+        """Read the log, without a newest commit that is torn. Raises LakeUnreadable."""
+        self._delta  # noqa: B018
 
     @property
     def version(self) -> int:
@@ -150,6 +166,7 @@ class Table:
         adding = [_add(self.root, part, now_ms) for part in sorted(add)]
         removing = [_remove(self.root, part, now_ms) for part in sorted(remove)]
         try:
+            sync(part.path for part in add)
             if self._delta is None:
                 self.root.mkdir(parents=True, exist_ok=True)
                 create_table_with_add_actions(
@@ -167,14 +184,23 @@ class Table:
                     "append",
                     self._delta.schema(),
                     partition_by=[PARTITION],
-                    post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=True),
+                    post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
                 )
                 self._delta.update_incremental()
+            self._settle_log()
         except (DeltaError, OSError) as error:
             raise LakeUnwritable(self.root / "_delta_log", OSError(str(error))) from error
         for read in ("parts", "contents", "_listed_version"):
             self.__dict__.pop(read, None)
         return [part.path for part in sorted(remove)]
+
+    def _settle_log(self) -> None:
+        """Sync the newest commit; where it made a checkpoint, only then forget the old commits that this replaces."""
+        assert self._delta is not None  # noqa: S101
+        log, version = self.root / "_delta_log", f"{self._delta.version():020d}"
+        sync([*log.glob(f"{version}.*"), *log.glob("_last_checkpoint")])
+        if any(log.glob(f"{version}.checkpoint*")):
+            self._delta.cleanup_metadata()
 
     @cached_property
     def _schema(self) -> Schema:
@@ -192,6 +218,14 @@ class Catalog:
         if table not in self._tables:
             self._tables[table] = Table(self._root, table)
         return self._tables[table]
+
+
+def _is_whole(commit: Path) -> bool:
+    try:
+        lines = commit.read_bytes().splitlines()
+        return bool(lines) and all(json.loads(line) for line in lines)
+    except (OSError, ValueError):
+        return False
 
 
 def digest_sum(digests: Iterable[str]) -> str:

@@ -15,8 +15,11 @@ _CODES = {
     413: code_pb2.INVALID_ARGUMENT,
     415: code_pb2.INVALID_ARGUMENT,
     429: code_pb2.RESOURCE_EXHAUSTED,
+    500: code_pb2.INTERNAL,
     503: code_pb2.UNAVAILABLE,
 }
+_WORTH_A_RETRY = (429, 503)
+_LATER_S = 1
 
 
 class RequestRefused(Exception):
@@ -25,16 +28,21 @@ class RequestRefused(Exception):
     def __init__(self, status: int, message: str, retry_after_s: int | None = None) -> None:
         self.status = status
         self.message = message
-        self.retry_after_s = retry_after_s
+        self.retry_after_s = _LATER_S if retry_after_s is None and status in _WORTH_A_RETRY else retry_after_s
         super().__init__(message)
 
     def body(self, encoding: Encoding) -> bytes:
+        """The google.rpc.Status in the encoding of the request."""
+        status = self.as_status()
+        if encoding is Encoding.JSON:
+            return json_format.MessageToJson(status, indent=None).encode()
+        content: bytes = status.SerializeToString()
+        return content
+
+    def as_status(self) -> Status:
         """The google.rpc.Status; of bad data with the BadRequest that the protocol asks for."""
         status = Status(code=_CODES[self.status], message=self.message)
         if self.status == 400:
             violation = BadRequest.FieldViolation(description=self.message)
             status.details.add().Pack(BadRequest(field_violations=[violation]))
-        if encoding is Encoding.JSON:
-            return json_format.MessageToJson(status, indent=None).encode()
-        content: bytes = status.SerializeToString()
-        return content
+        return status

@@ -8,22 +8,27 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from goodput.errors import AddressUnusable, LandingUnwritable, OpenToAnyone, ReceiverBusy
 from goodput.receive.app import OtlpEndpoint
 from goodput.receive.commit import GroupCommit
+from goodput.receive.door import HEADERS_S, Door, GuardedProtocol
 from goodput.receive.files import LandingFiles, sync_folder
+from goodput.receive.intake import Intake
+from goodput.receive.tls import tls_of
 from goodput.settings.model import Settings
 
+if TYPE_CHECKING:
+    from goodput.receive.grpc_endpoint import GrpcEndpoint
+
 FOLDER = "otlp"
-_MAX_CONNECTIONS = 1000
 _BACKLOG = 1024
 _KEEP_ALIVE_S = 75  # longer than SDKs wait between two exports
-_SWEEP_S = 90
 _GRACE_S = 10
 
 
@@ -35,35 +40,39 @@ class Address:
     port: int
     token: str | None = None
     insecure: bool = False
+    grpc_port: int | None = None
 
 
 def receive(settings: Settings, address: Address, report: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; what was acknowledged is on disk at every moment.
 
-    Raises OpenToAnyone, AddressUnusable, LandingUnwritable or ReceiverBusy before anything is received.
+    Raises OpenToAnyone, AddressUnusable, CertificateUnusable, LandingUnwritable or ReceiverBusy before anything is
+    received.
     """
     with bound(address) as listener, folder_for(settings) as folder:
         for stop in (signal.SIGTERM, signal.SIGINT):
             signal.signal(stop, lambda *_: None)  # the server handles them, then raises them again: the end is clean
-        host, port = listener.getsockname()[:2]
-        url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        report(f"receiving OTLP over HTTP at {url}, writing to {folder}")
-        report(f"senders set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf OTEL_EXPORTER_OTLP_ENDPOINT={url}")
-        asyncio.run(Service(settings, folder, address.token, report).run(listener))
+        service = Service(settings, folder, address.token, report)
+        service.announce(listener)
+        asyncio.run(service.run(listener, address.host, address.grpc_port))
 
 
 class Service:
-    """The endpoint, its files and its server, for one run."""
+    """The endpoints, their files and their servers, for one run."""
 
     def __init__(self, settings: Settings, folder: Path, token: str | None, report: Callable[[str], None]) -> None:
         self._report = report
+        self._folder = folder
+        self._limits = settings.receive
+        self._tls = tls_of(settings)
         self._files = LandingFiles(folder, settings.receive.rotate_bytes, settings.receive.rotate_s)
         self._commit = GroupCommit(self._files)
-        self._app = OtlpEndpoint(settings, self._commit, token, report)
+        self._intake = Intake(settings, self._commit, token, report)
+        self._door = Door(settings.receive)
         config = uvicorn.Config(
-            self._app,
+            OtlpEndpoint(self._intake),
             interface="asgi3",
-            http="h11",  # bounds the size of headers
+            http=partial(GuardedProtocol, self._door),  # type: ignore[arg-type]  # h11 bounds the size of headers
             ws="none",
             lifespan="off",
             log_config=None,
@@ -71,48 +80,61 @@ class Service:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=_MAX_CONNECTIONS,
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=_GRACE_S,
-            timeout_notify=_SWEEP_S,
+            ssl_certfile=self._tls.certificate if self._tls else None,
+            ssl_keyfile=self._tls.key if self._tls else None,
         )
         self._server = uvicorn.Server(config)
-        config.callback_notify = Sweep(self._server)
 
-    async def run(self, listener: socket.socket) -> None:
-        """Answer requests at a bound socket until asked to stop; then report what was received."""
+    async def run(self, listener: socket.socket, host: str = "127.0.0.1", grpc_port: int | None = None) -> None:
+        """Answer requests at a bound socket, and over gRPC at a port, until asked to stop; then report what came.
+
+        Raises AddressUnusable.
+        """
+        if self._tls:
+            loop = asyncio.get_running_loop()
+            create = partial(loop.create_server, ssl_handshake_timeout=HEADERS_S)
+            loop.create_server = create  # type: ignore[method-assign]  # uvicorn waits a minute for a handshake
+        grpc_server = await self._grpc(host, grpc_port)
         try:
             await self._server.serve(sockets=[listener])
         finally:
+            if grpc_server:
+                await grpc_server.stop(_GRACE_S)
             await self._commit.close()
-            self._report(f"stopped: {self._app.tally}; {self._files.files_made} file(s) written")
+            self._report(f"stopped: {self._intake.tally}; {self._files.files_made} file(s) written")
 
     def stop(self) -> None:
         """Let the requests that are under way end, then the run."""
         self._server.should_exit = True
 
+    async def _grpc(self, host: str, port: int | None) -> "GrpcEndpoint | None":
+        if port is None:
+            return None
+        from goodput.receive.grpc_endpoint import GrpcEndpoint  # noqa: PLC0415  (slow to import)
 
-class Sweep:
-    """Closes connections on which no request has begun from one sweep to the next: nothing else ends those."""
+        endpoint = GrpcEndpoint(self._intake, self._limits.max_connections)
+        address = f"[{host}]" if ":" in host else host
+        try:
+            bound_port = endpoint.listen(f"{address}:{port}", self._tls)
+        except OSError as error:
+            raise AddressUnusable(host, port, error) from error
+        await endpoint.start()
+        url = f"{self._scheme}://{address}:{bound_port}"
+        self._report(f"receiving OTLP over gRPC at {url}: OTEL_EXPORTER_OTLP_ENDPOINT={url}")
+        return endpoint
 
-    def __init__(self, server: uvicorn.Server) -> None:
-        self._server = server
-        self._idle: dict[H11Protocol, RequestResponseCycle | None] = {}
+    def announce(self, listener: socket.socket) -> None:
+        """Report where senders of HTTP find it."""
+        host, port = listener.getsockname()[:2]
+        url = f"{self._scheme}://[{host}]:{port}" if ":" in host else f"{self._scheme}://{host}:{port}"
+        self._report(f"receiving OTLP over HTTP at {url}, writing to {self._folder}")
+        self._report(f"senders set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf OTEL_EXPORTER_OTLP_ENDPOINT={url}")
 
-    async def __call__(self) -> None:
-        """Look at every connection once."""
-        idle: dict[H11Protocol, RequestResponseCycle | None] = {}
-        for connection in self._server.server_state.connections:
-            if not isinstance(connection, H11Protocol):
-                continue
-            last: RequestResponseCycle | None = connection.cycle
-            if last is not None and not last.response_complete:
-                continue
-            if connection in self._idle and self._idle[connection] is last:
-                connection.transport.close()
-            else:
-                idle[connection] = last
-        self._idle = idle
+    @property
+    def _scheme(self) -> str:
+        return "https" if self._tls else "http"
 
 
 @contextmanager

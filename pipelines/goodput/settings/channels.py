@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from goodput.settings.secret import WHERE, Secret
 from goodput.settings.settings_model import Names, Seconds, SettingsModel, Unusable
 
 Severity = Literal["page", "ticket", "none"]
@@ -22,28 +23,6 @@ _KINDS_WITH = {
     "routing_key": ("pagerduty",),
 }
 _NEEDED = {"webhook": "url", "alertmanager": "url", "slack": "url", "pagerduty": "routing_key", "file": "path"}
-_WHERE = '{ env = "NAME" } or { file = "PATH" }; { clear = "..." } if it is to stand in this file'
-
-
-class Secret(SettingsModel):
-    """Where a secret is read from each time that it is needed: exactly one of these."""
-
-    env: str | None = None
-    file: Path | None = None
-    clear: str | None = Field(default=None, repr=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _not_in_clear(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            raise Unusable("a secret stands in the settings in clear", _WHERE)
-        return value
-
-    @model_validator(mode="after")
-    def _one_place(self) -> Self:
-        if sum(place is not None for place in (self.env, self.file, self.clear)) != 1:
-            raise Unusable("does not name where the secret is read from", _WHERE)
-        return self
 
 
 Url = Annotated[Secret | None, BeforeValidator(lambda value: {"clear": value} if isinstance(value, str) else value)]
@@ -101,14 +80,14 @@ class Channel(SettingsModel):
     fallback_after_s: Seconds = 900.0
     connect_timeout_s: Seconds = 5.0
     timeout_s: Seconds = 15.0
-    max_attempts: int = Field(default=30, gt=0, strict=True)
+    max_attempts: int = Field(default=1000, gt=0, strict=True)  # a page is tried twice an hour: age ends it
     max_age_s: Seconds = 75 * 3600.0
 
     @model_validator(mode="before")
     @classmethod
     def _address_is_secret(cls, value: Any) -> Any:
         if isinstance(value, dict) and value.get("kind") == "slack" and isinstance(value.get("url"), str):
-            raise Unusable("whoever knows the url of a Slack webhook can post to it", f"url = {_WHERE}")
+            raise Unusable("whoever knows the url of a Slack webhook can post to it", f"url = {WHERE}")
         return value
 
     @model_validator(mode="after")

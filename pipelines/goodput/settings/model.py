@@ -7,7 +7,7 @@ import math
 import re
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -18,6 +18,7 @@ from goodput.settings.columns import ATTRIBUTE
 from goodput.settings.dialects import DeclaredDialect
 from goodput.settings.gates import LatencyName
 from goodput.settings.presets import PRESETS
+from goodput.settings.privacy import Privacy, unusable_match
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
 
 
@@ -315,13 +316,23 @@ class FileLimits(SettingsModel):
 
 
 class Receive(SettingsModel):
-    """How much `goodput receive` takes in, and when it begins a new file."""
+    """How much `goodput receive` takes in, by which certificate, and when it begins a new file."""
 
     max_body_bytes: int = Field(default=20 * 2**20, gt=0, strict=True)  # what the OTLP specification recommends
     max_pending_bytes: int = Field(default=128 * 2**20, gt=0, strict=True)
     max_requests_per_s: float = Field(default=1000.0, gt=0, allow_inf_nan=False, strict=True)
+    max_connections: int = Field(default=1000, gt=0, strict=True)
+    max_connections_per_peer: int = Field(default=200, gt=0, strict=True)
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
     rotate_bytes: int = Field(default=64 * 2**20, gt=0, strict=True)
     rotate_s: Seconds = 900.0
+
+    @model_validator(mode="after")
+    def _certificate_with_its_key(self) -> Self:
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise Unusable("TLS takes a certificate and its key", "both tls_certificate and tls_key, or neither")
+        return self
 
 
 class Disruptions(SettingsModel):
@@ -364,6 +375,7 @@ class Settings(SettingsModel):
     prices: Prices = Prices()
     slices: Slices = Slices()
     limits: FileLimits = FileLimits()
+    privacy: Privacy = Privacy()
     receive: Receive = Receive()
     disruptions: Disruptions = Disruptions()
     schedule: Schedule = Schedule()
@@ -426,6 +438,19 @@ class Settings(SettingsModel):
             wrong = f"max_pending_bytes is {value.max_pending_bytes}, too little for one body as sent and as written"
             raise Unusable(wrong, f"at least three times max_body_bytes, which is {value.max_body_bytes}")
         return value
+
+    @model_validator(mode="after")
+    def _identities_can_be_matched(self) -> Self:
+        for name, workload in self.workloads.items():
+            of_identities = {key: globs for key, globs in workload.match.attributes.items() if self._is_identity(key)}
+            for key, globs in {"tenant": workload.match.tenant, **of_identities}.items():
+                wrong = unusable_match(self.privacy, globs)
+                if wrong:
+                    raise Unusable(f"workloads.{name}.match.{key}: {wrong}", "identities in full, without * or ?")
+        return self
+
+    def _is_identity(self, attribute: str) -> bool:
+        return attribute in {*self.privacy.also, *self.attributes.tenant, *self.attributes.session_id}
 
     @field_validator("base", mode="before")
     @classmethod

@@ -1,28 +1,15 @@
 -- description: Records of one call that are linked by no parent but by an id, or the trace, that both carry: beside a record of the same try, else below the record that it is a try of (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
--- reads: record_choices, record_halves, record_parents, unique_records
-WITH RECURSIVE ranked AS (
-    SELECT
-        record_id, dialect, layer, trace_id, span_id, parent_span_id, call_id, response_id, started_ns, ended_ns, outcome, http_status,
-        coalesce(ended_ns, started_ns) AS over_ns,
-        coalesce(covers_tries, false) AS covers_tries,
-        layer_depth(layer) AS depth,
-        -- which record stands above another: outer layers above inner ones, requests above tries, traced rows above untraced
-        (depth, NOT coalesce(covers_tries, false), span_id IS NULL, dialect, record_id) AS standing
-    FROM unique_records
-    ANTI JOIN record_choices USING (record_id)
-    ANTI JOIN record_halves USING (record_id)
-    WHERE (SELECT count(DISTINCT dialect) > 1 FROM unique_records) -- one system alone links its records itself
-),
-traced AS (
-    SELECT DISTINCT trace_id FROM ranked WHERE span_id IS NULL AND trace_id IS NOT NULL
+-- reads: ranked_records, record_choices, record_halves, record_parents
+WITH RECURSIVE traced AS (
+    SELECT DISTINCT trace_id FROM ranked_records WHERE span_id IS NULL AND trace_id IS NOT NULL
 ),
 ids AS (
-    SELECT record_id, dialect, 'call:' || call_id AS id FROM ranked WHERE call_id IS NOT NULL
+    SELECT record_id, dialect, 'call:' || call_id AS id FROM ranked_records WHERE call_id IS NOT NULL
     UNION ALL
-    SELECT record_id, dialect, 'answer:' || response_id FROM ranked WHERE response_id IS NOT NULL
+    SELECT record_id, dialect, 'answer:' || response_id FROM ranked_records WHERE response_id IS NOT NULL
     UNION ALL
-    SELECT record_id, dialect, 'trace:' || trace_id FROM ranked SEMI JOIN traced USING (trace_id)
+    SELECT record_id, dialect, 'trace:' || trace_id FROM ranked_records SEMI JOIN traced USING (trace_id)
 ),
 shared AS ( -- by more than a record and those right below it
     SELECT i.record_id, i.dialect, i.id
@@ -45,17 +32,19 @@ climb AS (
     WHERE c.steps < 64
 ),
 trees AS (
-    SELECT record_id, arg_max(top_id, steps) AS root_id FROM climb GROUP BY record_id
+    SELECT t.record_id, t.root_id, r.standing
+    FROM (SELECT record_id, arg_max(top_id, steps) AS root_id FROM climb GROUP BY record_id) AS t
+    JOIN ranked_records AS r ON r.record_id = t.root_id
 ),
 hosts AS ( -- a record without a parent, and a tree in which someone shares an id with it
-    SELECT DISTINCT a.record_id, t.root_id
+    SELECT a.record_id, t.root_id
     FROM shared AS a
     JOIN shared AS b ON b.id = a.id AND b.dialect <> a.dialect
     JOIN trees AS t ON t.record_id = b.record_id
     JOIN trees AS own ON own.record_id = a.record_id AND own.root_id = a.record_id
-    JOIN ranked AS guest ON guest.record_id = a.record_id
-    JOIN ranked AS root ON root.record_id = t.root_id
-    WHERE root.standing < guest.standing
+    GROUP BY a.record_id, t.root_id
+    -- not among the joins: DuckDB would join all pairs of records by it first
+    HAVING any_value(t.standing) < any_value(own.standing)
 ),
 members AS (
     SELECT DISTINCT root_id, root_id AS member_id FROM hosts
@@ -75,8 +64,8 @@ candidates AS (
         a.started_ns BETWEEN b.started_ns - 1000000000 AND coalesce(b.ended_ns, a.started_ns) + 1000000000 AS is_within
     FROM hosts AS h
     JOIN members AS m USING (root_id)
-    JOIN ranked AS a ON a.record_id = h.record_id
-    JOIN ranked AS b ON b.record_id = m.member_id
+    JOIN ranked_records AS a ON a.record_id = h.record_id
+    JOIN ranked_records AS b ON b.record_id = m.member_id
 ),
 beside AS ( -- each is the other's nearest in time; all tellings of a try stand beside the same one
     SELECT record_id, member_id
@@ -98,8 +87,8 @@ below AS (
 -- has no record above it belongs to the call that it ran in, if that call has no try.
 adopted AS (
     SELECT b.record_id, a.record_id AS member_id
-    FROM ranked AS a
-    JOIN ranked AS b ON b.trace_id = a.trace_id AND b.record_id <> a.record_id AND b.depth >= a.depth
+    FROM ranked_records AS a
+    JOIN ranked_records AS b ON b.trace_id = a.trace_id AND b.record_id <> a.record_id AND b.depth >= a.depth
         AND (NOT b.covers_tries OR (b.parent_span_id = a.parent_span_id AND b.over_ns <= a.over_ns))
         AND b.started_ns >= a.started_ns AND b.started_ns <= a.over_ns
     WHERE a.covers_tries AND a.span_id IS NOT NULL AND b.span_id IS NOT NULL
@@ -112,8 +101,8 @@ adopted AS (
 -- status within a span that tried nothing is the same one.
 refused AS (
     SELECT a.record_id, b.record_id AS member_id
-    FROM ranked AS a
-    JOIN ranked AS b ON b.http_status = a.http_status AND a.started_ns >= b.started_ns - 5000000
+    FROM ranked_records AS a
+    JOIN ranked_records AS b ON b.http_status = a.http_status AND a.started_ns >= b.started_ns - 5000000
         AND a.over_ns <= b.over_ns + 5000000
     WHERE a.span_id IS NULL AND a.layer = 'gateway' AND NOT a.covers_tries AND a.outcome <> 'ok' AND a.http_status >= 400
         AND b.span_id IS NOT NULL AND b.layer = 'gateway' AND b.covers_tries AND b.outcome <> 'ok'

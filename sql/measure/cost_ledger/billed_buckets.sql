@@ -100,8 +100,12 @@ spent AS (
     UNION ALL
     SELECT r.step_s, r.dialect, r.basis, CASE WHEN r.is_best THEN 'unattributed' ELSE 'displaced' END, r.usd
     FROM recorded_charges AS r
+    WHERE r.level = 'none' OR (r.level = 'pool' AND NOT r.is_pool_known)
+    UNION ALL
+    SELECT r.step_s, r.dialect, r.basis, CASE WHEN r.is_best THEN 'overhead' ELSE 'displaced' END, r.usd
+    FROM recorded_charges AS r
     LEFT JOIN model_bills AS m ON m.model = r.model AND m.step_s = r.step_s
-    WHERE r.level = 'none' OR (r.level = 'pool' AND NOT r.is_pool_known) OR (r.level = 'model' AND (m.model IS NULL OR NOT r.is_best))
+    WHERE r.level = 'model' AND (m.model IS NULL OR NOT r.is_best)
     UNION ALL
     SELECT step_s, dialect, basis, 'overhead', usd FROM recorded_charges WHERE level = 'request' AND NOT is_named
     UNION ALL

@@ -5,8 +5,8 @@
 -- unit: steps of costs.step_s, so that every window of the settings is a sum of these
 -- identity: M: in every step and pool the rows add up to what its resources cost
 -- Facts alone: idle time is its replica's and overhead has the scope that its record names. Who carries them depends on the
--- window that is looked at, see waste. Bills for replicas and pools that telemetry does not know and for models that were
--- not called are unattributed.
+-- window that is looked at, see waste. So is what a model is billed in a step in which it was not called. Bills for replicas and pools
+-- that telemetry does not know are unattributed.
 WITH unplaced AS (
     SELECT pool, step_s, sum_steady(seconds) AS seconds
     FROM ledger_pieces
@@ -25,10 +25,8 @@ idle AS (
 left_over AS (
     SELECT c.pool, c.replica, c.model, c.workload, c.route, c.tenant, c.step_s, c.basis, c.usd, c.gpu_s
     FROM cost_pieces AS c
-    LEFT JOIN model_bills AS b ON b.model = c.model AND b.step_s = c.step_s
     WHERE (c.level = 'none' AND c.is_best)
         OR (c.level = 'pool' AND c.is_best AND (c.pool, c.step_s // 3600) NOT IN (SELECT (pool, epoch_hour) FROM replica_hours))
-        OR (c.level = 'model' AND c.is_best AND b.model IS NULL)
 ),
 -- what names a request, a model, or nothing that telemetry knows, may be for the same
 billed_alike AS (
@@ -85,6 +83,14 @@ entries AS (
         sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL
     FROM cost_pieces
     WHERE level = 'request' AND coalesce(request_key, session_id) IS NULL
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        NULL, NULL, step_s, 'overhead', NULL, NULL, model, NULL, NULL, NULL,
+        sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL
+    FROM cost_pieces
+    ANTI JOIN model_bills USING (model, step_s)
+    WHERE level = 'model' AND is_best
     GROUP BY ALL
     UNION ALL
     SELECT

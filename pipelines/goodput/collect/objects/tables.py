@@ -73,7 +73,8 @@ class ParquetObjects:
                 try:
                     text = _of_batch(batch, connection)
                 except duckdb.Error as error:
-                    raise SourceRefused(self._path, f"holds a column that cannot be read: {error}") from error
+                    kind = type(error).__name__  # what it says may hold what could not be read
+                    raise SourceRefused(self._path, f"holds a column that cannot be read ({kind})") from error
                 yield ObjectBlock(_objects(line, text))
                 first_row += batch.num_rows
 

@@ -40,6 +40,8 @@ def framed_line(message: bytes, signal: Signal, limits: Limits) -> Framed:
     line = message.removeprefix(BOM).translate(_ENDS_OF_LINES).strip() + b"\n"
     if line.rstrip() == _EMPTY_OBJECT:
         return Framed(b"", 0)
+    if not line.strip():
+        raise Unreadable("is empty, which is no JSON")
     parsed = parse_lines(line, np.ones(1, np.int64), limits)
     if parsed.bad_lines:
         raise Unreadable(parsed.bad_lines[0].reason)

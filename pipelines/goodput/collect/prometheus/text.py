@@ -17,6 +17,8 @@ _NAME = r"^([a-zA-Z_:][a-zA-Z0-9_:]*)"
 # A brace or a blank may stand in a quoted label value; behind a "#" an OpenMetrics exemplar follows.
 _LABELS = r'(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?'
 _SAMPLE = _NAME + r"\s*" + _LABELS + r"\s+(\S+)(?:\s+([-+0-9.eE]+))?\s*(?:#.*)?$"
+# What looks like a sample: of other lines not even the first word is a name.
+_BEGINS = _NAME + r"(?:\s*\{|\s+(?:[-+.]?[0-9]|[-+]?(?i:nan|inf)))"
 _LABEL = r'([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"'
 _BOUND = r'(?:^|,)\s*le\s*=\s*"([^"]*)"'
 _UNTOLD = ("untyped", "unknown")
@@ -54,7 +56,9 @@ def parse(lines: pl.DataFrame, names: Collection[str], histograms: Collection[st
     `histograms`: those of the names whose lines make one reading.
     """
     is_comment = pl.col("text").str.starts_with("#")
-    samples = lines.filter(~is_comment & (pl.col("text") != "")).with_columns(emitted=pl.col("text").str.extract(_NAME))
+    samples = lines.filter(~is_comment & (pl.col("text") != "")).with_columns(
+        emitted=pl.col("text").str.extract(_BEGINS)
+    )
     is_wanted = samples.select(pl.col("emitted").is_null() | pl.col("emitted").is_in(list(names))).to_series()
     wanted, unread = samples.filter(is_wanted), samples.filter(~is_wanted)
     parts = wanted.with_columns(pl.col("text").str.extract_groups(_SAMPLE).alias("parts")).with_columns(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from goodput.collect.kept import attributes_json
-from goodput.collect.received import LandedFile, RefusedRow
+from goodput.collect.received import LandedFile, RefusedRow, found
 from goodput.collect.row_id import row_ids
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS, TextBlock
 from goodput.collect.tabular.copies import Copies
@@ -144,10 +144,8 @@ class CanonicalTable:
         reasons = []
         for name in names:
             mapped = self._source.canonical[name]
-            found = cells[mapped.column][:EXCERPT_CHARACTERS]
-            reasons.append(
-                f"{mapped.column} = {found!r} is not {expected(self._kinds[name], mapped, self._type(name))}"
-            )
+            wanted = expected(self._kinds[name], mapped, self._type(name))
+            reasons.append(f"{mapped.column} = {found(cells[mapped.column])} is not {wanted}")
         excerpt = received[:EXCERPT_CHARACTERS].rstrip("\r\n")
         return RefusedRow(line, 0, self.name, f"{names[0]}_unreadable", "; ".join(reasons), excerpt)
 

@@ -1,10 +1,10 @@
-"""Reading a channel's secrets where the settings say that they are. They are never logged, stored or shown."""
+"""Reading secrets where the settings say that they are. They are never logged, stored or shown."""
 
 import os
 from pathlib import Path
 
 from goodput.errors import SecretUnusable
-from goodput.settings.channels import Secret
+from goodput.settings.secret import Secret
 
 _LONGEST = 4096
 
