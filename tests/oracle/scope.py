@@ -9,6 +9,7 @@ ALL = "*"
 OTHERS = {
     "alarms alarm_events alarm_power alarm_series deliveries": "make drill-alarms",
     "serving_records": "facts of attempts are compared; how records are merged is tested in tests/join",
+    "session_labels": "published as rows of quality_labels, which are compared",
     "unjoined_labels": "the labels that count are compared in requests and quality",
     "replica_names": "names are learnt from traces; tests/join",
     "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",

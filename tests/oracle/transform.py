@@ -47,6 +47,8 @@ def with_windows(fleet: Fleet, windows_s: list[int]) -> Fleet:
 
 def _changed(fleet: Fleet, change: Callable[[str, object], object]) -> Fleet:
     found = copy.deepcopy(fleet)
+    # a line that two exports have is one row of each, to be changed once
+    found.exports = {path: [dict(line) for line in lines] for path, lines in found.exports.items()}
     tables = [*found.settings.get("rates", {}).values(), *found.records, *found.labels, *found.readings]
     tables += found.events
     money = (row for of in (found.bills, found.exports.values()) for bill in of for row in bill)
