@@ -23,6 +23,7 @@ CALLS = {"attempt_id": "id", "started_at": "start", "ended_at": "end", "ttft_s":
 CALLS |= {"input_tokens": "in", "output_tokens": "out", "replica": "replica", "pool": "pool", "session_id": "session"}
 UNITS = {"started_at": "iso8601", "ended_at": "iso8601", "ttft_s": "s"}
 MACHINES = {"cost_id": "id", "amount_usd": "amount", "currency": "currency", "pool": "pool", "replica": "replica"}
+MACHINES |= {"model": "model"}
 REVIEWS = {"cost_id": "id", "amount_usd": "amount", "workload": "workload", "session_id": "session"}
 SETTINGS = """
 [alarms]
@@ -277,6 +278,47 @@ def test_a_charge_that_moves_to_another_sub_account_is_named(tmp_path: Path) -> 
     ):
         files = {"focus-2026-11-21.csv": as_csv(*bill), "focus-2026-11-22.csv": as_csv(*later)}
         assert ask(settle(tmp_path / name, [("", telemetry | files)]), warned).rows() == expected
+
+
+def test_a_pool_idles_in_an_hour_in_which_its_replica_is_seen_under_no_pool(tmp_path: Path) -> None:
+    """1 USD an hour for pool chat; from 13 h on all that is seen is the end of a call that names its replica alone."""
+    header = "id,start,end,ttft,in,out,model,replica,pool,session"
+    rows = [
+        "1,2026-11-20T10:00:00Z,2026-11-20T10:00:40Z,0.5,100,20,m-1,a,chat,s1",
+        "2,2026-11-20T12:59:30Z,2026-11-20T13:00:10Z,0.5,100,20,m-1,a,,s1",
+    ]
+    day = {"from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", "currency": "USD", "pool": "chat"}
+    bill = lines({**day, "id": "a", "amount": 24.0})
+    at = settle(tmp_path, [("", {"calls-20.csv": "\n".join([header, *rows, ""]), "gpu-1.jsonl": bill})])
+    spent = """
+        SELECT
+            hour(window_start) AS hour,
+            sum(usd) FILTER (WHERE bucket = 'idle'), sum(usd) FILTER (WHERE bucket = 'unattributed')
+        FROM waste
+        WHERE slice = 'overall' AND window_s = 3600 AND hour BETWEEN 12 AND 14
+        GROUP BY ALL
+        ORDER BY hour
+    """
+    assert ask(at, spent).rows() == [
+        (12, pytest.approx(1), None),
+        (13, pytest.approx(1), None),
+        (14, None, pytest.approx(1)),
+    ]
+
+
+def test_what_a_model_is_billed_for_a_day_is_carried_by_those_who_called_it_that_day(tmp_path: Path) -> None:
+    """24 USD for a day of a bought model that was called once, at 10 h for 100 s; of other hours it is nobody's."""
+    header = "id,start,end,ttft,in,out,model,replica,pool,session"
+    call = "1,2026-11-20T10:00:00Z,2026-11-20T10:01:40Z,0.5,100,20,m-1,,,s1"
+    day = {"from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", "currency": "USD"}
+    bill = lines({**day, "id": "a", "amount": 24.0, "model": "m-1"})
+    sources = SETTINGS.replace('layer = "engine"', 'layer = "gateway"')
+    at = settle(tmp_path, [("", {"calls-20.csv": f"{header}\n{call}\n", "gpu-1.jsonl": bill})], sources)
+    spent = """SELECT workload, bucket, sum(usd) FROM waste
+        WHERE slice = 'workload' AND window_s = {} AND hour(window_start) = {} GROUP BY ALL"""
+    assert ask(at, spent.format(86400, 0)).rows() == [("chat", "accepted", pytest.approx(24))]
+    assert ask(at, spent.format(3600, 10)).rows() == [("chat", "accepted", pytest.approx(1))]
+    assert ask(at, spent.format(3600, 11)).rows() == [("unknown", "unattributed", pytest.approx(1))]
 
 
 def test_a_credit_beyond_what_a_pool_costs_blocks_nothing(tmp_path: Path) -> None:
