@@ -161,8 +161,8 @@ CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, t) AS list_transform(
         high: d.high + b.above + least(a.below, w.a.low)
     })[1])[1];
 -- The estimator of labels that are a sample (docs/semantics.md#intervals). Parts of a window in which label rates may differ:
-CREATE OR REPLACE TEMP MACRO window_part(at_s, window_s) AS
-    at_s // greatest(window_s // 24, least(window_s, 300)) * greatest(window_s // 24, least(window_s, 300));
+CREATE OR REPLACE TEMP MACRO part_length(window_s) AS greatest(window_s // 24, least(window_s, 300));
+CREATE OR REPLACE TEMP MACRO window_part(at_s, window_s) AS at_s // part_length(window_s) * part_length(window_s);
 -- Chi-square of the label rates of cells, given labelled ** 2 / need added up over them; and whether they differ by more than
 -- chance explains in five cases of six: a stratum too many costs little, one too few is a bias.
 CREATE OR REPLACE TEMP MACRO rates_unlike(squares_by_need, labelled, need) AS
@@ -196,13 +196,20 @@ CREATE OR REPLACE TEMP MACRO design_effect(rate, labelled, by_session, alike, dr
         THEN greatest(1, 1 + by_session * alike / (labelled * rate * (1 - rate)))
         ELSE labelled / draws
     END * (student(draws - 1) / student(labelled - 1)) ** 2;
--- Labelled requests of one outcome that count by tokens or dollars: how many, their weight and its squares, with one more that
--- weighs what the request of a token or dollar drawn from all of the stratum does: of few, the heaviest are mostly unseen. Its
--- square is larger by the root of what all are worth one of equal weight: half of their spread on the log scale.
-CREATE OR REPLACE TEMP MACRO outcome_weights(requests, weight, squares, all_requests, all_weight, all_squares) AS {
+-- How many requests of one outcome it takes to be worth one of equal weight, given all of a stratum: as many as of all requests, less
+-- what passing and failing ones, each with one request more of the mean weight, differ by.
+CREATE OR REPLACE TEMP MACRO unequal_within(all_requests, all_weight, all_squares, passed, passed_weight, failed, failed_weight) AS
+    greatest(1, all_requests * all_squares / all_weight ** 2
+        * (passed_weight + failed_weight + 2 * all_weight / all_requests) ** 2 / (passed + failed + 2)
+        / ((passed_weight + all_weight / all_requests) ** 2 / (passed + 1)
+            + (failed_weight + all_weight / all_requests) ** 2 / (failed + 1)));
+-- Labelled requests of one outcome that count by tokens or dollars: how many, their weight and its squares, with one more that weighs
+-- what the request of a token or dollar drawn from all of that outcome does: of few, the heaviest are mostly unseen. Its square is
+-- larger by the root of what these are worth (`unequal`): half of their spread on the log scale.
+CREATE OR REPLACE TEMP MACRO outcome_weights(requests, weight, squares, mean, unequal) AS {
     requests: requests + 1,
-    weight: weight + all_squares / all_weight,
-    squares: squares + (all_squares / all_weight) ** 2 * sqrt(all_requests * all_squares) / all_weight
+    weight: weight + unequal * (weight + mean) / (requests + 1),
+    squares: squares + (unequal * (weight + mean) / (requests + 1)) ** 2 * sqrt(unequal)
 };
 -- How many labelled requests it takes to be worth one of equal weight, where this share of the weight passes: m labels have the
 -- variance share * (1 - share) * effect / m, as passing and failing requests weigh what those of their outcome do.
@@ -214,42 +221,62 @@ CREATE OR REPLACE TEMP MACRO weighted_wilson(share, n, effect, near, passed, fai
     low: wilson(share, n / greatest(effect, weight_effect(near.low, passed, failed))).low,
     high: wilson(share, n / greatest(effect, weight_effect(near.high, passed, failed))).high
 };
--- Variance of a stratum's passing requests, or tokens or dollars of a size that is not the number of labels.
-CREATE OR REPLACE TEMP MACRO stratum_variance(need, rate, size, labelled, population, effect) AS
-    need ** 2 * rate * (1 - rate) / size * ratio(labelled, labelled - 1) * (1 - labelled / population) * effect;
+-- Variance of a stratum's passing requests; NULL of one label.
+CREATE OR REPLACE TEMP MACRO stratum_variance(need, rate, labelled, effect) AS
+    need ** 2 * rate * (1 - rate) / nullif(labelled - 1, 0) * (1 - labelled / need) * effect;
 -- The interval of a sum over sampled strata {size, estimate, variance, df, low, high, below, above}: of one stratum its own; of
 -- several the wider of the strata's distances in quadrature (below, above) and of Wilson's interval at the size that all are
 -- worth together with Student's t, as few labels in each make its variance unsure, but never wider than the ends of all strata at
 -- once (low, high).
 CREATE OR REPLACE TEMP MACRO is_pooled(strata, t) AS
     strata > 1 AND t.variance > 0 AND t.estimate > 0 AND t.estimate < t.size;
-CREATE OR REPLACE TEMP MACRO pooled_share(t) AS
-    wilson(t.estimate / t.size, t.estimate * (t.size - t.estimate) / t.variance, z := student(t.df));
-CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS {
-    low: greatest(t.low, least(t.estimate - t.below, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).low END)),
-    high: least(t.high, greatest(t.estimate + t.above, CASE WHEN is_pooled(strata, t) THEN t.size * pooled_share(t).high END))
-};
+CREATE OR REPLACE TEMP MACRO pooled_share(t) AS list_transform(
+    [{rate: t.estimate / t.size, worth: t.estimate * (t.size - t.estimate) / t.variance, t: student_beyond(t.df, 0.025)}],
+    lambda s: wilson(s.rate, s.worth, z := s.t))[1];
+CREATE OR REPLACE TEMP MACRO sampled_total(strata, t) AS list_transform(
+    [CASE WHEN is_pooled(strata, t) THEN pooled_share(t) END],
+    lambda share: {
+        low: greatest(t.low, least(t.estimate - t.below, t.size * share.low)),
+        high: least(t.high, greatest(t.estimate + t.above, t.size * share.high))
+    })[1];
 -- What is added up over strata for that, an aggregate: sampled ones that are not wholly labelled (`is_uncertain`) as above, of others
--- their ends, which add up linearly. `nth` is an order of the strata, so that sums are the same every time.
-CREATE OR REPLACE TEMP MACRO strata_sums(is_uncertain, size, point, variance, labelled, low, high, nth) AS {
-    value: sum(point ORDER BY nth),
+-- their ends, which add up linearly. `noise` is what Satterthwaite's degrees of freedom take of a variance, NULL without; lower and
+-- upper are what all of them together are within. `nth` is an order of the strata, so that sums are the same every time.
+CREATE OR REPLACE TEMP MACRO strata_sums(is_uncertain, size, point, variance, noise, labelled, low, high, lower, upper, nth) AS {
+    sure_value: coalesce(sum(point ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0),
     sure_low: coalesce(sum(low ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0),
     sure_high: coalesce(sum(high ORDER BY nth) FILTER (WHERE NOT is_uncertain), 0),
     strata: count(*) FILTER (WHERE is_uncertain),
     size: sum(size ORDER BY nth) FILTER (WHERE is_uncertain),
-    estimate: sum(point ORDER BY nth) FILTER (WHERE is_uncertain),
+    estimate: greatest(sum(lower ORDER BY nth) FILTER (WHERE is_uncertain), least(
+        sum(upper ORDER BY nth) FILTER (WHERE is_uncertain), sum(point ORDER BY nth) FILTER (WHERE is_uncertain))),
     variance: sum(variance ORDER BY nth) FILTER (WHERE is_uncertain),
-    df: sum(labelled - 1) FILTER (WHERE is_uncertain),
-    low: sum(low ORDER BY nth) FILTER (WHERE is_uncertain),
-    high: sum(high ORDER BY nth) FILTER (WHERE is_uncertain),
+    df: least(
+        sum(labelled - 1) FILTER (WHERE is_uncertain),
+        ratio((sum(variance ORDER BY nth) FILTER (WHERE is_uncertain)) ** 2, sum(noise ORDER BY nth) FILTER (WHERE is_uncertain))),
+    low: sum(lower ORDER BY nth) FILTER (WHERE is_uncertain),
+    high: sum(upper ORDER BY nth) FILTER (WHERE is_uncertain),
     below: sqrt(sum((point - low) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain)),
     above: sqrt(sum((high - point) ** 2 ORDER BY nth) FILTER (WHERE is_uncertain))
 };
-CREATE OR REPLACE TEMP MACRO strata_total(sums) AS {
-    value: sums.value,
-    low: sums.sure_low + coalesce(sampled_total(sums.strata, sums).low, 0),
-    high: sums.sure_high + coalesce(sampled_total(sums.strata, sums).high, 0)
-};
+CREATE OR REPLACE TEMP MACRO strata_total(sums) AS list_transform([sampled_total(sums.strata, sums)], lambda sampled: {
+    value: sums.sure_value + coalesce(sums.estimate, 0),
+    low: sums.sure_low + coalesce(sampled.low, 0),
+    high: sums.sure_high + coalesce(sampled.high, 0)
+})[1];
+-- Tokens or dollars over several strata: which part of what labels show too much or too little of passes. A share of few labels leans one
+-- way with what passes, that of all strata hardly: as if each other stratum had z^2 labels here.
+CREATE OR REPLACE TEMP MACRO shared_slope(rate, labelled, all_rate, strata) AS
+    (labelled * coalesce(rate, all_rate) + 1.959963984540054 ** 2 * (strata - 1) * all_rate)
+        / (labelled + 1.959963984540054 ** 2 * (strata - 1));
+-- A stratum's passing weight by its labelled requests and that slope, and its variance: of the squares about the slope, with one request
+-- more that has the `spread` of all strata, squared on the scale of the mean weight.
+CREATE OR REPLACE TEMP MACRO expanded_weight(slope, need, labelled, weight, passed, failed) AS
+    need / labelled * passed + slope * (weight - need / labelled * (passed + failed));
+CREATE OR REPLACE TEMP MACRO slope_squares(slope, requests, passed, failed, passed_squares, failed_squares) AS greatest(0,
+    (1 - slope) ** 2 * passed_squares + slope ** 2 * failed_squares - ((1 - slope) * passed - slope * failed) ** 2 / requests);
+CREATE OR REPLACE TEMP MACRO expanded_variance(need, labelled, weight, squares, spread, effect) AS
+    (need / labelled) ** 2 * (1 - labelled / need) * (squares + spread * (weight / need) ** 2) * effect;
 -- The quantile at a level of a sorted list, by linear interpolation; NULL beyond either end.
 CREATE OR REPLACE TEMP MACRO at_level(sorted, level) AS CASE WHEN level BETWEEN 0 AND 1 THEN
     sorted[floor(level * (len(sorted) - 1))::BIGINT + 1]

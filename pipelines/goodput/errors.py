@@ -435,7 +435,7 @@ class PartitionsBlocked(GoodputError):
                     *lines,
                     *more,
                     *waits,
-                    "Fix the source that `goodput sources` names, then run again; "
+                    "Fix the file or the settings that the reasons point to, then run again; "
                     '`goodput query "from blocked_partitions"` lists them all.',
                 ]
             )

@@ -249,6 +249,46 @@ def test_a_file_that_is_overwritten_by_fewer_days_is_named_until_it_is_forgotten
     assert ask(at, warned).rows() == []
 
 
+def test_a_file_that_is_overwritten_by_its_own_beginning_is_named(tmp_path: Path) -> None:
+    """24 USD on each of three days; then only the first two, then only the first: 48 USD are gone from the file."""
+    rows = [
+        {**CHARGE, "ChargePeriodStart": f"2026-11-{d}T00:00:00Z", "ChargePeriodEnd": f"2026-11-{d + 1}T00:00:00Z"}
+        for d in (19, 20, 21)
+    ]
+    rows = [{**row, "EffectiveCost": "24"} for row in rows]
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_shrunk'"
+    steps = [("", telemetry), *(("", {"focus.csv": as_csv(*rows[:kept])}) for kept in (3, 2))]
+    at = settle(tmp_path, steps)
+    assert ask(at, warned).rows() == [("focus.csv", 1, 24.0)]
+    at = settle(tmp_path, [("", {"focus.csv": as_csv(rows[0])})])
+    assert ask(at, warned).rows() == [("focus.csv", 2, 48.0)]
+
+
+def test_a_charge_that_moves_to_another_sub_account_is_named(tmp_path: Path) -> None:
+    """Exports replace one another within a sub account, so that what moved counts in both."""
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    bill = [{**CHARGE, "ResourceId": name} for name in ("i-1", "i-2")]
+    moved = [{**charge, "SubAccountId": "789"} for charge in bill]
+    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'cost_repeated'"
+    for name, later, expected in (
+        ("moved", moved, [("focus-2026-11-21.csv and focus-2026-11-22.csv", 2, 24.5)]),
+        ("same", bill, []),
+    ):
+        files = {"focus-2026-11-21.csv": as_csv(*bill), "focus-2026-11-22.csv": as_csv(*later)}
+        assert ask(settle(tmp_path / name, [("", telemetry | files)]), warned).rows() == expected
+
+
+def test_a_credit_beyond_what_a_pool_costs_blocks_nothing(tmp_path: Path) -> None:
+    day = {"from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", "currency": "USD", "pool": "chat"}
+    bill = {"gpu-1.jsonl": lines({**day, "id": "a", "amount": 24.0}, {**day, "id": "b", "amount": -100.0})}
+    at = settle(tmp_path, [("", {"calls-20.csv": calls(random.Random(1), 20), **bill})])
+    assert ask(at, "FROM blocked_partitions").is_empty()
+    prices = ask(at, "SELECT cost_per_accepted_usd FROM frontier WHERE windows > 0").to_series().drop_nulls()
+    assert len(prices)
+    assert prices.max() < 0
+
+
 def test_an_unreadable_charge_is_fixed_by_a_later_export_that_replaces_all_of_its_file(tmp_path: Path) -> None:
     broken = {**CHARGE, "EffectiveCost": "twelve"}
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}

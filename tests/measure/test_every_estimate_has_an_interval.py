@@ -37,6 +37,7 @@ MEASURED = {
     "disruptions": "duration_s cost_usd hit_ratio p95_ttft_s",
     "disruption_cost": "events_per_day disrupted_s disrupted_per_event_s steady_s steady_cost_usd disrupted_cost_usd",
     "disruption_frequency": "events_per_day disrupted_ratio",
+    "restatements": "cost_usd_before cost_usd_after",
 }
 LATENCY = re.compile(r"p\d\d_\w+_s")
 # Of what was judged alone: `quality_judged` beside it is how many, and relation `quality` estimates the rest.
@@ -115,6 +116,8 @@ def test_reasons_are_about_columns_that_there_are() -> None:
     [
         ("goodput", "definition"),
         ("accepted_units", "definition"),
+        ("goodput", "no_wasted_interval"),
+        ("waste", "no_interval"),
         ("frontier", "no_interval"),
         ("frontier", "no_cost_interval"),
         ("disruption_cost", "no_interval"),

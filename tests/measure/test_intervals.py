@@ -28,6 +28,8 @@ QUICK = (
     goodput_windows.sessions(200, 0.3, by_session=True),
     goodput_windows.routes(200),
     goodput_windows.judged_more(3),
+    goodput_windows.one(200, 0.8, 0.3, longer=0.3),
+    goodput_windows.many(8, 40, 0.6, 0.1, longer=3),
 )
 
 
@@ -59,27 +61,36 @@ def test_what_one_such_disruption_costs(kind: Kind, monkeypatch: pytest.MonkeyPa
     assert found.coverage <= 0.985, found
 
 
-JUDGED = [one for one in judged_answers.SCENARIOS if "sessions" in one.name or "routes" in one.name]
+JUDGED = [
+    *(one for one in judged_answers.SCENARIOS if "sessions" in one.name or "two routes" in one.name),
+    *(one for one in judged_answers.SCENARIOS if one.wasted and ("p 0.8" in one.name or "n 40" in one.name)),
+]
 
 
 @pytest.mark.parametrize("judged", JUDGED, ids=lambda judged: judged.name)
 def test_quality_and_divided_cost_of_a_window(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judged_answers, "WINDOWS", 300)
-    for name, widths, held in zip(("quality", "waste"), judged.run(61), judged.run(62), strict=True):
-        found = line(name, judged.name, widths, held)
+    calibration = judged.run(61)
+    for name, held in judged.run(62).items():
+        found = line(name, judged.name, calibration[name], held)
         assert found.coverage >= 0.915, found
         assert found.coverage <= 0.97 or found.wider is None or found.wider < 1.35, found
 
 
 @pytest.mark.parametrize("bins", [Bins([1, 6, 8]), Bins([3, 6, 8])], ids=lambda bins: bins.name)
-def test_the_ratio_at_a_load(bins: Bins, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ratio_and_the_price_at_a_load(bins: Bins, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frontier_points, "ROUTES", 300)
-    found = line("frontier", bins.name, bins.run(31), bins.run(32))
-    assert found.coverage >= 0.915, found
-    assert found.coverage <= 0.985, found
+    calibration, test = bins.run(31), bins.run(32)
+    assert ("frontier price" in test) is (bins.windows[0] > 1)
+    for name, held in test.items():
+        found = line(name, bins.name, calibration[name], held)
+        assert found.coverage >= 0.915, found
+        assert found.coverage <= 0.985, found
 
 
-@pytest.mark.parametrize("same", compared_scenarios.ALIKE[2:6:3], ids=lambda same: same.name)
+@pytest.mark.parametrize(
+    "same", [*compared_scenarios.ALIKE[2:6:3], compared_scenarios.ALIKE[-1]], ids=lambda same: same.name
+)
 def test_a_side_differs_from_itself_in_seven_percent_at_most(
     same: compared_sides.Compared, monkeypatch: pytest.MonkeyPatch
 ) -> None:

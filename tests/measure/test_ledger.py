@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from scipy.stats import t as student
 
 from by_seconds import Fleet, Record, Try, ledger, samples
 from goodput.join.workloads import workload_rows
@@ -944,9 +945,9 @@ def test_what_no_label_shows_may_be_all_of_it() -> None:
     assert judged_by(Quality(), ["unlabelled"] * 6)["rejected"] == pytest.approx((0.0, 0.0, 0.0, 6.0))
 
 
-def wilson(share: float, drawn: float) -> tuple[float, float]:
+def wilson(share: float, drawn: float, errors: float = 1.959963984540054) -> tuple[float, float]:
     """Where a share lies 1.96 of its own standard errors from the one that was seen."""
-    per_draw = 1.959963984540054**2 / drawn
+    per_draw = errors**2 / drawn
     middle, half = share + per_draw / 2, (per_draw * share * (1 - share) + per_draw**2 / 4) ** 0.5
     return (middle - half) / (1 + per_draw), (middle + half) / (1 + per_draw)
 
@@ -957,13 +958,18 @@ def test_unlabelled_cost_is_divided_route_by_route_where_routes_are_judged_at_ra
     tries = [Try(f"{n}", verdict, 0, 100, f"r{n}", "p") for n, verdict in enumerate(verdicts)]
     found = divided(Quality(), tries, route=["x"] * 10 + ["y"] * 10)
     of_x, of_y = wilson(0.5, 6 * 9 / 4), wilson(1, 2 * 9 / 8)
-    # the wider of distances in quadrature and of 15 of 20 at the variance of both, within what both can hold
-    together = wilson(0.75, 15 * 5 / (100 * 0.25 / 5 * 0.4))
+    # squares 1.5 in x and none in y over 5 + 1 labels, and a quarter more in each; nearly 2 degrees of freedom
+    of_each = ((10 / 6) ** 2 * 0.4 * 1.75, (10 / 2) ** 2 * 0.8 * 0.25)
+    freedom = sum(of_each) ** 2 / (of_each[0] ** 2 / 5 + of_each[1] ** 2)
+    # the wider of distances in quadrature and of 15 of 20 at the variance of both, within the bounds: 5 and 17
+    together = wilson(0.75, 15 * 5 / sum(of_each), student.ppf(0.975, freedom))
     least = (max(3, 10 * of_x[0]), max(2, 10 * of_y[0]))
-    low = max(sum(least), min(15 - math.hypot(5 - least[0], 10 - least[1]), 20 * together[0]))
-    high = min(max(15 + 10 * of_x[1] - 5, 20 * together[1]), 10 * min(0.7, of_x[1]) + 10)
-    assert found["accepted"] == pytest.approx((15.0, 5.0, low, high))
-    assert found["rejected"] == pytest.approx((5.0, 3.0, 20 - high, 20 - low))
+    low = max(5, min(15 - math.hypot(5 - least[0], 10 - least[1]), 20 * together[0]))
+    high = min(17, max(15 + 10 * of_x[1] - 5, 20 * together[1]))
+    # Student's t of fractions is true to 1.5 %
+    assert found["accepted"] == pytest.approx((15.0, 5.0, low, high), rel=0.02)
+    assert found["accepted"][:2] == pytest.approx((15.0, 5.0))
+    assert found["rejected"] == pytest.approx((5.0, 3.0, 20 - found["accepted"][3], 20 - found["accepted"][2]))
 
 
 def test_labels_of_dear_requests_and_of_one_session_are_worth_fewer() -> None:

@@ -293,9 +293,9 @@ def test_a_record_ahead_of_time_ends_no_hour_and_no_request(tmp_path: Path) -> N
             ["Engines counted 60 request(s) more than any telemetry shows: goodput is 65.0 % if none"],
         ),
         # labels that nobody drew: there is no goodput to say it of
-        (60.2, None, 0, 0.5, ["Engines counted 60 request(s) more than any telemetry shows. Relation coverage has"]),
+        (60.2, None, 0, 0.5, ["Engines counted 60 request(s) more than any telemetry shows. What they took of"]),
         (2.9, 0.65, 7, 0.5, ["7 part(s) of the work have no known cost: costs leave them out, and are too low."]),
-        (None, None, 7, None, []),  # nothing has a cost: none is shown
+        (None, None, 7, None, []),  # nothing has a cost, and no price is there: none is shown
     ],
 )
 def test_what_no_telemetry_shows_and_what_has_no_price(
@@ -319,6 +319,8 @@ def test_what_no_telemetry_shows_and_what_has_no_price(
             """,
             {"entries": entries, "usd": usd},
         )
+        for prices in ("cost_records", "rates", "token_prices"):
+            connection.execute(f"CREATE TEMP TABLE {prices} (usd DOUBLE)")
         asked = [sql_file(kind).text for kind in ("request_unobserved", "work_without_price")]
         lines = [row[2] for sql in asked for row in connection.execute(sql).fetchall()]
     assert len(lines) == len(said)
@@ -333,6 +335,21 @@ def test_every_kind_is_in_the_union_and_in_the_documentation() -> None:
     assert kinds == {name for name in files if f"SELECT '{name}' AS kind, * FROM {name}\n" in union}
     section = (root / "docs/semantics.md").read_text().partition("\n## Warnings\n")[2].partition("\n## ")[0]
     assert kinds == {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")}
+
+
+def test_a_rate_that_matches_no_replica_or_pays_for_little_of_its_time_is_named(tmp_path: Path) -> None:
+    """25 calls within 242 s are all that shows the replica up: 0.1 of 24 h."""
+    rates = '[rates.gpu]\npool = "{}"\nusd_per_gpu_hour = 3.0'
+    rows = calls(replica="r1")
+    found = warned(tmp_path, rates.format("Blue*"), rows)
+    (unmatched,) = found["rate_unmatched"]
+    assert unmatched["subject"] == "rates.gpu"
+    assert unmatched["message"].endswith("no replica has pool Blue*. Pools seen: blue; replicas: r1")
+    assert "work_without_price" in found
+    found = warned(tmp_path, rates.format("blue"), rows)
+    assert not {"rate_unmatched", "work_without_price"} & found.keys()
+    (unsampled,) = found["rate_unsampled"]
+    assert "such as r1: they are paid for 0.1 h in which requests show them up, of 24.0 h" in unsampled["message"]
 
 
 BILLS = bills("gpu", "gpu.csv", cost_id="invoice", amount_usd="amount", currency="currency")

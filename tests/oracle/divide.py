@@ -2,12 +2,22 @@
 
 from collections import defaultdict
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import inf
+from math import inf, sqrt
 
-from oracle.estimate import Sample, Weights, design_effect, drawn_together, strata_of, total
+from oracle.estimate import Sample, design_effect, drawn_together, strata_of, total
 from oracle.fleet import Fleet, Row, S
+from oracle.weights import Judged, Weights, expanded_rate, slope_towards, spread_of
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Where labels of all workloads together place a share, beside it, and how far off that may be."""
+
+    shift: float
+    deviation: float
+    freedom: float
 
 
 @dataclass(frozen=True)
@@ -18,12 +28,46 @@ class Share:
     low: float
     high: float
     is_bound: bool  # the ends are bounds, no interval
+    strata: list[Judged] = field(default_factory=list)  # those that labels leave open
+    estimate: float = 0.0  # what is accepted in them
+    unlabelled: float = 0.0
+    beside: Beside | None = None
 
 
 def shares_of(fleet: Fleet, rows: list[Row], ended: list[Row], window_s: int) -> dict[str, Share]:
     """What is known of each workload with a quality gate in a window; `ended` are the requests that ended in it."""
     gated = {name: of["quality"] for name, of in fleet.workloads.items() if of.get("quality") is not None}
-    return {name: _share(rows, ended, name, quality, window_s) for name, quality in gated.items()}
+    found = {name: _share(rows, ended, name, quality, window_s) for name, quality in gated.items()}
+    return _with_others(found)
+
+
+def _with_others(shares: dict[str, Share]) -> dict[str, Share]:
+    """Each beside what the labels of all workloads say."""
+    known = {name: share for name, share in shares.items() if share.strata}
+    strata = [(name, of) for name, share in known.items() for of in share.strata]
+    rate = expanded_rate([of for _, of in strata])
+    if rate is None:
+        return shares
+    slopes = {
+        name: slope_towards(expanded_rate(share.strata), sum(of.labels for of in share.strata), rate, len(known) - 1)
+        for name, share in known.items()
+    }
+    spread = spread_of([of for _, of in strata], [slopes[name] for name, _ in strata])
+    return shares | {
+        name: replace(share, beside=_beside(share, slopes[name], spread))
+        for name, share in known.items()
+        if share.unlabelled > 0 and spread is not None
+    }
+
+
+def _beside(share: Share, slope: float, spread: float) -> Beside:
+    variances = [of.variance(slope, spread) for of in share.strata]
+    noise = sum(v**2 / max(1, of.labels - 1) for v, of in zip(variances, share.strata, strict=True))
+    return Beside(
+        (sum(of.expanded(slope) for of in share.strata) - share.estimate) / share.unlabelled,
+        sqrt(sum(variances)) / share.unlabelled,
+        sum(variances) ** 2 / noise if noise else inf,
+    )
 
 
 def divided(rows: list[Row], shares: dict[str, Share]) -> list[Row]:
@@ -43,9 +87,14 @@ def divided(rows: list[Row], shares: dict[str, Share]) -> list[Row]:
         less = more if share.share is None else abs(usd) * Fraction(accepted - share.low)
         none = Fraction(0)
         of_accepted, of_rejected = ((none, more), (none, less)) if share.share is None else ((less, more), (more, less))
-        for bucket, part, sides in (("accepted", accepted, of_accepted), ("rejected", rejected, of_rejected)):
+        both = (("accepted", accepted, of_accepted, 1), ("rejected", rejected, of_rejected, -1))
+        for bucket, part, sides, sign in both:
             amounts = {"usd": usd * part, "direct_usd": direct * part, "measured_usd": Fraction(0)}
-            marks = {"open": sides, "is_bound": share.is_bound, "bucket": bucket}
+            most = (abs(usd) * part, abs(usd) * (1 - part))
+            marks = {"open": sides, "is_bound": share.is_bound, "bucket": bucket, "most": most}
+            if share.beside is not None:
+                marks |= {"beside": share.beside, "shift": sign * float(abs(usd)) * share.beside.shift}
+                marks |= {"deviation": float(abs(usd)) * share.beside.deviation}
             found.append({**row, **amounts, "gpu_s": Fraction(0), "tokens": Fraction(0), **marks})
     return found
 
@@ -60,13 +109,18 @@ def _share(rows: list[Row], ended: list[Row], name: str, quality: Row, window_s:
     if sampling == "none" or min(accepted, rejected) < 0 or not accepted + rejected:
         return Share(None, 0, 1, is_bound=True)
     of_all = accepted / (accepted + rejected)
-    if unlabelled <= 0:
-        return Share(of_all, 0, 1, is_bound=False)
     needing = [row for row in ended if row["workload"] == name and row["needs_label"]]
-    found = total(_samples(own, needing, sampling, window_s, of_all))
+    samples = _samples(own, needing, sampling, window_s, of_all)
+    unsure = [sample for sample in samples if sample.uncertain]
+    strata = [sample.judged for sample in unsure if sample.judged is not None]
+    if unlabelled <= 0:
+        return Share(of_all, 0, 1, is_bound=False, strata=strata)
+    found = total(samples)
+    estimate = float(total(unsure)[""])
     share = min(Fraction(1), max(Fraction(0), (found[""] - accepted) / unlabelled))
     low, high = ((float(found[end]) - float(accepted)) / float(unlabelled) for end in ("ci_low", "ci_high"))
-    return Share(share, min(float(share), max(0.0, low)), max(float(share), min(1.0, high)), is_bound=False)
+    ends = min(float(share), max(0.0, low)), max(float(share), min(1.0, high))
+    return Share(share, *ends, is_bound=False, strata=strata, estimate=estimate, unlabelled=float(unlabelled))
 
 
 def _samples(own: list[Row], needing: list[Row], sampling: str, window_s: int, of_all: Fraction) -> list[Sample]:
@@ -105,10 +159,10 @@ def _sample(rows: list[Row], needing: list[Row], design: tuple[float, int, Fract
             spent[row["bucket"], row["request_key"], _cell(row, row["step_ns"], window_s)] += row["direct_usd"]
     passed, failed = ([usd for key, usd in spent.items() if key[0] == of] for of in ("accepted", "rejected"))
     weights = Weights.of(passed, failed, spent.values())
-    usd, share, worth = judged + unlabelled, float(rate), len(passed) + len(failed)
+    usd, worth = judged + unlabelled, len(passed) + len(failed)
     size = inf if m == n else worth * (n - 1) / (n - m) / effect
-    variance = float(usd) ** 2 * share * (1 - share) * weights.effect(share) / worth * (1 - m / n) * effect
-    return Sample(usd, accepted, most, usd * rate, size, variance * m / (m - 1) if m > 1 else 0.0, rate, m, weights)
+    of_each = Judged(n, m, float(usd), [float(w) for w in passed], [float(w) for w in failed], effect)
+    return Sample(usd, accepted, most, usd * rate, size, 0.0, rate, m, weights, of_each)
 
 
 def _cell(row: Row, at_ns: int, window_s: int) -> Hashable:

@@ -4,39 +4,15 @@ See docs/semantics.md#goodput-from-a-sample, #strata, #intervals, #definition.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import hypot, inf, sqrt
 from typing import Any
 
 from oracle.fleet import Fleet, Row, S
-from oracle.quantiles import student, wilson
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Tokens, or dollars, of the labelled requests that passed and of those that failed."""
-
-    passed: Sequence[float]
-    failed: Sequence[float]
-
-    @classmethod
-    def of(cls, passed: Iterable[Fraction], failed: Iterable[Fraction], everything: Iterable[Fraction]) -> "Weights":
-        """Each with one request more: as heavy as the request of a token drawn from everything."""
-        n, t, squares = (float(sum((w**power for w in everything), Fraction(0))) for power in range(3))
-        heavy = squares / t
-        more = (1.0, heavy, heavy**2 * sqrt(n * squares) / t)
-        a, b = (
-            [float(sum((w**power for w in of), Fraction(0))) + more[power] for power in range(3)]
-            for of in (list(passed), list(failed))
-        )
-        return cls(a, b)
-
-    def effect(self, share: float) -> float:
-        """How many labels are worth one of equal weight, where this share of the weight passes."""
-        (a0, a1, a2), (b0, b1, b2) = self.passed, self.failed
-        return ((1 - share) * a2 / a1 + share * b2 / b1) * (share * a0 / a1 + (1 - share) * b0 / b1)
+from oracle.quantiles import student, student_between, wilson
+from oracle.weights import Judged, Weights, expanded_rate, freedom_of, slope_towards, spread_of
 
 
 @dataclass(frozen=True)
@@ -51,12 +27,15 @@ class Sample:
     variance: float = 0.0
     rate: Fraction = Fraction(0)
     labels: int = 0
-    weights: Weights | None = None  # None: all count alike
+    weights: Weights | None = None  # None: all count alike, or nothing of the weight is labelled
+    judged: Judged | None = None  # None: all count alike
+    shift: float = 0.0  # by how far strata together place it elsewhere than its own labels do
+    freedom: float | None = None  # None: labels - 1
 
     @property
     def ends(self) -> tuple[float, float]:
         """The stratum's own interval."""
-        if self.size is None:
+        if self.size is None or (self.judged is not None and self.weights is None):
             return float(self.low_bound), float(self.high_bound)
         low, high = self._share(float(self.rate), self.size)
         return max(float(self.low_bound), float(self.population) * low), min(
@@ -207,16 +186,15 @@ def _token_sample(rows: list[Row], known: list[Row], design: Design, enough: boo
     n, m = len(rows), len(known)
     if not enough:
         return Sample(total, low, high, _unsampled(total, low, high, design))
+    size = inf if m == n else m * (n - 1) / (n - m) / design.effect
+    by_outcome = [[_tokens([row]) for row in known if row["pass_quality"] is of] for of in (True, False)]
+    judged = Judged(n, m, float(total), *([float(w) for w in of] for of in by_outcome), design.effect)
     if not drawn:
         point = total * Fraction(sum(row["pass_quality"] for row in known), m)
-        return Sample(total, low, high, point)
+        return Sample(total, low, high, point, size, labels=m, judged=judged)
     rate = passed / drawn
-    by_outcome = [[_tokens([row]) for row in known if row["pass_quality"] is of] for of in (True, False)]
     weights = Weights.of(*by_outcome, [_tokens([row]) for row in rows])
-    size = inf if m == n else m * (n - 1) / (n - m) / design.effect
-    share = float(rate)
-    variance = float(total) ** 2 * share * (1 - share) * weights.effect(share) * (1 - m / n) * design.effect
-    return Sample(total, low, high, total * rate, size, variance / (m - 1) if m > 1 else 0, rate, m, weights)
+    return Sample(total, low, high, total * rate, size, 0.0, rate, m, weights, judged)
 
 
 def _unsampled(total: Fraction, low: Fraction, high: Fraction, design: Design) -> Fraction:
@@ -232,13 +210,17 @@ def _tokens(rows: Iterable[Row]) -> Fraction:
 def total(samples: list[Sample]) -> dict[str, Any]:
     """Estimate, bounds and interval of a sum of strata."""
     unsure = [sample for sample in samples if sample.uncertain]
-    sure = [sample.ends for sample in samples if not sample.uncertain]
-    low, high = (sum(ends[side] for ends in sure) for side in (0, 1))
-    if unsure:
-        more = _together(unsure)
-        low, high = low + more[0], high + more[1]
+    sure = [sample for sample in samples if not sample.uncertain]
+    low, high = (sum(sample.ends[side] for sample in sure) for side in (0, 1))
+    value = sum((sample.point for sample in sure), Fraction(0))
+    if len(unsure) == 1:
+        value += unsure[0].point
+        low, high = low + unsure[0].ends[0], high + unsure[0].ends[1]
+    elif unsure:
+        point, *more = _together(_placed(unsure))
+        value, low, high = value + point, low + more[0], high + more[1]
     return {
-        "": sum((sample.point for sample in samples), Fraction(0)),
+        "": value,
         "lower": sum((sample.low_bound for sample in samples), Fraction(0)),
         "upper": sum((sample.high_bound for sample in samples), Fraction(0)),
         "ci_low": low,
@@ -246,16 +228,42 @@ def total(samples: list[Sample]) -> dict[str, Any]:
     }
 
 
-def _together(samples: list[Sample]) -> tuple[float, float]:
-    point, size = (float(sum(values)) for values in zip(*((s.point, s.population) for s in samples), strict=True))
+def _placed(samples: list[Sample]) -> list[Sample]:
+    """What counts by weight where the labels of all strata together place it."""
+    strata = [sample.judged for sample in samples if sample.judged is not None]
+    rate = expanded_rate(strata)
+    if rate is None:
+        return [replace(sample, variance=0.0) for sample in samples] if strata else samples
+    own = [float(sample.rate) if sample.weights is not None else None for sample in samples]
+    pairs = list(zip(own, strata, strict=True))
+    slopes = [slope_towards(share, of.labels, rate, len(strata) - 1) for share, of in pairs]
+    spread = spread_of(strata, slopes)
+    known = list(zip(samples, strata, slopes, strict=True))
+    variances = [0.0 if spread is None else of.variance(slope, spread) for _, of, slope in known]
+    freedom = freedom_of(variances, [of.labels for of in strata])
+    return [
+        replace(sample, shift=of.expanded(slope) - float(sample.point), variance=variance, freedom=freedom)
+        for (sample, of, slope), variance in zip(known, variances, strict=True)
+    ]
+
+
+def _together(samples: list[Sample]) -> tuple[Fraction | float, float, float]:
+    """Estimate and ends of several strata that labels leave open."""
+    exact = sum((sample.point for sample in samples), Fraction(0)) + Fraction(sum(sample.shift for sample in samples))
+    exact = min(max(exact, sum(s.low_bound for s in samples)), sum(s.high_bound for s in samples))
+    point, size = float(exact), float(sum(sample.population for sample in samples))
     variance = sum(sample.variance for sample in samples)
     low = point - hypot(*(float(sample.point) - sample.ends[0] for sample in samples))
     high = point + hypot(*(sample.ends[1] - float(sample.point) for sample in samples))
-    if len(samples) > 1 and variance > 0 and 0 < point < size:
-        freedom = sum(sample.labels - 1 for sample in samples)
-        ends = wilson(point / size, point * (size - point) / variance, student(freedom))
+    if variance > 0 and 0 < point < size:
+        freedom = samples[0].freedom
+        if freedom is None:
+            freedom = sum(sample.labels - 1 for sample in samples)
+        ends = wilson(point / size, point * (size - point) / variance, student_between(freedom))
         low, high = min(low, size * ends[0]), max(high, size * ends[1])
-    return max(low, sum(s.ends[0] for s in samples)), min(high, sum(s.ends[1] for s in samples))
+    within = [(float(s.low_bound), float(s.high_bound)) if s.judged is not None else s.ends for s in samples]
+    least, most = (sum(ends[side] for ends in within) for side in (0, 1))
+    return exact, max(low, least), min(high, most)
 
 
 def definition(fleet: Fleet, rows: list[Row], workloads: set[str]) -> str:

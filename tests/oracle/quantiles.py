@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import exp, floor, inf, sqrt
+from math import exp, floor, inf, log, sqrt
 
 Z = 1.959963984540054  # of the middle 95 % of a normal distribution
 
@@ -32,3 +32,15 @@ def student(freedom: float) -> float:
     if freedom < 5:
         return (12.706205, 4.302653, 3.182446, 2.776445)[max(1, floor(freedom)) - 1]
     return sqrt(freedom * (exp(Z * Z * (freedom - 1.5) / (freedom - 1) ** 2) - 1))
+
+
+def student_between(freedom: float) -> float:
+    """The same where degrees may be fractions: below five ln t is the parabola in 1 / degrees through 1, 2 and 4."""
+    if freedom >= 5:
+        return student(freedom)
+    at, places = 1 / max(1.0, freedom), (1.0, 0.5, 0.25)
+    parts = []
+    for place, exact in zip(places, (12.706205, 4.302653, 2.776445), strict=True):
+        one, other = (of for of in places if of != place)
+        parts.append((at - one) * (at - other) / ((place - one) * (place - other)) * log(exact))
+    return exp(sum(parts))

@@ -9,6 +9,7 @@ from oracle.divide import divided, shares_of
 from oracle.doubts import FREE, Doubts, Pair
 from oracle.fleet import Fleet, Row
 from oracle.ledger import bucket_of
+from oracle.left_open import Open, left_open
 from oracle.slices import DIMENSIONS, Key, Slices, window_of
 
 Amount = dict[str, Any]
@@ -94,6 +95,7 @@ class Waste:
                 wasted += amount["usd"] or 0
         usd = found["cost_usd"]
         if not usd or usd < 0:
+            found["no_wasted_interval"] = "cost_unknown" if usd is None else "nothing_spent"
             return found | dict.fromkeys(("wasted_ratio", "wasted_ci_low_ratio", "wasted_ci_high_ratio"))
         ratio = wasted / usd
         accepted = self.amounts[key].get("accepted")
@@ -102,7 +104,8 @@ class Waste:
             "wasted_ci_low_ratio": None if high is None else min(float(ratio), 1 - float(high) / float(usd)),
             "wasted_ci_high_ratio": None if low is None else max(float(ratio), 1 - float(low) / float(usd)),
         }
-        return found | {"wasted_ratio": ratio, **ends}
+        reason = "error_unknown" if low is None else None
+        return found | {"wasted_ratio": ratio, "no_wasted_interval": reason, **ends}
 
     def _add(self, key: Key, row: Row) -> None:
         nothing = {**dict.fromkeys(USD), "gpu_s": Fraction(0), "tokens": Fraction(0), "open": {}, "estimated": False}
@@ -113,8 +116,8 @@ class Waste:
             amount[name] = plus(amount[name], row.get(name))
         if "open" in row:
             amount["estimated"] = True
-            sides = amount["open"].setdefault((row["workload"], row["is_bound"]), [Fraction(0), Fraction(0)])
-            sides[:] = [one + more for one, more in zip(sides, row["open"], strict=True)]
+            of_workload = amount["open"].setdefault((row["workload"], row["is_bound"]), Open())
+            of_workload.add(row)
         if row["gpu_s"] > 0:
             self.carriers[key].add(row["workload"] or "unknown")
         if row["usd"]:
@@ -126,19 +129,16 @@ def _settle(amount: Amount, doubt: Pair) -> None:
     amount["estimated"] |= doubt.measured.estimated
     amount["unpriced"] = doubt.measured.unpriced
     amount["error_usd"] = doubt.measured.usd
-    sides, error, usd = amount.pop("open"), doubt.divided.usd, amount["usd"]
-    below, above = (
-        (
-            hypot(error or 0.0, *(float(of[side]) for (_, is_bound), of in sides.items() if not is_bound)),
-            float(sum(of[side] for (_, is_bound), of in sides.items() if is_bound)),
-        )
-        for side in (0, 1)
-    )
+    of_workloads, error, usd = amount.pop("open"), doubt.divided.usd, amount["usd"]
+    drawn = left_open([of for (_, is_bound), of in of_workloads.items() if not is_bound])
+    bounds = [of.sides for (_, is_bound), of in of_workloads.items() if is_bound]
+    below, above = ((hypot(error or 0.0, drawn[side]), float(sum(sides[side] for sides in bounds))) for side in (0, 1))
     if usd is not None:
         amount["direct_usd"] = amount["direct_usd"] or Fraction(0)
     is_known = usd is not None and error is not None
     amount["ci_low_usd"] = max(float(usd) - sum(below), min(float(usd), 0.0)) if is_known else None
     amount["ci_high_usd"] = float(usd) + sum(above) if is_known else None
+    amount["no_interval"] = "cost_unknown" if usd is None else None if is_known else "error_unknown"
 
 
 def _shares(buckets: dict[str, Amount]) -> None:

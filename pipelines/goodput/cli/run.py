@@ -13,7 +13,7 @@ from rich.console import Console
 from goodput.cli.headline import print_headline
 from goodput.cli.progress import on_terminal
 from goodput.cli.when import instant
-from goodput.errors import GoodputError, RunCrashed, SourcesFailed, UsageError
+from goodput.errors import GoodputError, PartitionsBlocked, RunCrashed, SourcesFailed, UsageError
 from goodput.plumbing import interrupt
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.workspace import Workspace
@@ -43,7 +43,11 @@ def run_command(
         from goodput.run import run  # noqa: PLC0415  (slow to import; only this command needs it)
 
         with ended_plainly(workspace.lake):
-            ran = run(workspace, *span)
+            try:
+                ran = run(workspace, *span)
+            except PartitionsBlocked:
+                print_headline(config, lake)  # all else is published
+                raise
     found = ran.ingested
     console.print(
         f"{found.read} source(s) read, {found.unchanged} unchanged, {found.refused} refused; "

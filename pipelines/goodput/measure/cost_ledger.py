@@ -54,13 +54,14 @@ def rates(settings: Settings) -> pa.Table:
         "rates",
         *(
             {
+                "name": name,
                 "ordinal": ordinal,
                 "pool": list(rate.pool) or None,
                 "replica": list(rate.replica) or None,
                 "usd_per_s": rate.usd_per_gpu_hour * rate.gpus_per_replica / 3600,
                 "gpus": rate.gpus_per_replica,
             }
-            for ordinal, rate in enumerate(settings.rates.values())
+            for ordinal, (name, rate) in enumerate(settings.rates.items())
         ),
     )
 

@@ -209,7 +209,12 @@ WARNINGS = Node(
     ("warnings",),
     "What in settings or telemetry makes published numbers wrong or silent.",
     warnings.warn,
-    from_settings={**JOIN_TABLES, "workloads": gate_rows, "path_groups": warnings.unmatched_path_groups},
+    from_settings={
+        **JOIN_TABLES,
+        "rates": cost_ledger.rates,
+        "workloads": gate_rows,
+        "path_groups": warnings.unmatched_path_groups,
+    },
     from_batch={"observed": observed},
     beside=lambda context, _: context.observed_ns[1],
     span=warnings.SPANS,

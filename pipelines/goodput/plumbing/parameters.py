@@ -154,6 +154,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "rates": _parameter(
         "What the settings charge for a replica; the first that matches counts.",
         [
+            ("name", _TEXT),
             ("ordinal", pa.int32()),
             *_columns(("pool", "replica"), _TEXTS),
             *_columns(("usd_per_s", "gpus"), _FLOAT),

@@ -32,7 +32,7 @@ left_over AS (
 billed_alike AS (
     SELECT
         attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant, basis,
-        usd, gpu_s, tokens, estimated, usd * error_ratio AS error_usd, usd * common_ratio AS common_error_usd
+        usd, gpu_s, tokens, estimated, abs(usd) * error_ratio AS error_usd, abs(usd) * common_ratio AS common_error_usd
     FROM charged_pieces
     WHERE replica IS NULL AND basis NOT IN ('token_price', 'reported')
     UNION ALL BY NAME
@@ -44,8 +44,9 @@ entries AS (
     SELECT
         attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
         usd * (1 - recomputing - speculating) AS usd, gpu_s * (1 - recomputing - speculating) AS gpu_s, tokens, basis, estimated,
-        usd * (1 - recomputing - speculating) * error_ratio AS error_usd,
-        usd * (1 - recomputing - speculating) * common_ratio AS common_error_usd,
+        -- credits may exceed what a replica costs
+        abs(usd) * (1 - recomputing - speculating) * error_ratio AS error_usd,
+        abs(usd) * (1 - recomputing - speculating) * common_ratio AS common_error_usd,
         input_usd, cached_input_usd, output_usd
     FROM charged_pieces
     WHERE replica IS NOT NULL OR basis IS NULL OR basis IN ('token_price', 'reported')
@@ -53,14 +54,14 @@ entries AS (
     SELECT
         attempt_id, request_key, step_s, 'preemption', pool, replica, model, workload, route, tenant,
         usd * recomputing, gpu_s * recomputing, redone_tokens, basis, recomputing_estimated,
-        usd * recomputing * recomputing_error_ratio, usd * recomputing * recomputing_common_ratio, NULL, NULL, NULL
+        abs(usd) * recomputing * recomputing_error_ratio, abs(usd) * recomputing * recomputing_common_ratio, NULL, NULL, NULL
     FROM charged_pieces
     WHERE redone_tokens > 0
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'speculation', pool, replica, model, workload, route, tenant,
         usd * speculating, gpu_s * speculating, rejected_draft_tokens, basis, speculating_estimated,
-        usd * speculating * speculating_error_ratio, usd * speculating * speculating_common_ratio, NULL, NULL, NULL
+        abs(usd) * speculating * speculating_error_ratio, abs(usd) * speculating * speculating_common_ratio, NULL, NULL, NULL
     FROM charged_pieces
     WHERE rejected_draft_tokens > 0
     UNION ALL

@@ -147,6 +147,11 @@ SELECT
         WHEN a.ci_high_usd IS NOT NULL THEN least(wasted_ratio, ratio(c.usd - a.ci_high_usd, c.usd))
     END AS wasted_ci_low_ratio,
     CASE WHEN a.slice IS NULL THEN wasted_ratio ELSE at_least(ratio(c.usd - a.ci_low_usd, c.usd), wasted_ratio) END AS wasted_ci_high_ratio,
+    CASE
+        WHEN c.usd IS NULL THEN 'cost_unknown'
+        WHEN wasted_ratio IS NULL THEN 'nothing_spent'
+        WHEN wasted_ci_low_ratio IS NULL THEN 'error_unknown'
+    END AS no_wasted_interval,
     ratio(w.coverage_ppm, w.n_coverage) / 1e6 AS coverage_ratio,
     w.unobserved,
     ratio(goodput_requests, w.offered + w.unobserved) AS goodput_ratio_low,

@@ -48,7 +48,7 @@ shared AS (
     SELECT
         *,
         drawn_size(judged, need) / effect AS n,
-        stratum_variance(need, pass_rate, judged, judged, need, effect) AS variance,
+        stratum_variance(need, pass_rate, judged, effect) AS variance,
         passed AS lower, passed + need - judged AS upper
     FROM designed
 ),
@@ -67,7 +67,7 @@ summed AS (
         any_value(sampling) IS NOT DISTINCT FROM 'none' AS unweighted,
         sum(judged)::BIGINT AS judged, sum(passed)::BIGINT AS passed,
         sum(need ORDER BY nth) AS need,
-        strata_sums(is_uncertain, need, point, variance, judged, low, high, nth) AS sums
+        strata_sums(is_uncertain, need, point, variance, NULL, judged, low, high, low, high, nth) AS sums
     FROM bounded
     GROUP BY ALL
 ),

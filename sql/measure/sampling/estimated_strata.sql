@@ -36,9 +36,12 @@ designed AS (
         ratio(passed, labelled) AS pass_rate,
         ratio(passed_tokens, labelled_tokens) AS token_rate,
         design_effect(rate, all_labelled, by_session, alike, draws) AS design_effect,
-        outcome_weights(passed, passed_tokens, passed_squares, need, need_tokens, need_squares) AS passed_weights,
+        need_tokens / need AS mean_tokens,
+        unequal_within(
+            need, need_tokens, need_squares, passed, passed_tokens, labelled - passed, labelled_tokens - passed_tokens) AS unequal,
+        outcome_weights(passed, passed_tokens, passed_squares, mean_tokens, unequal) AS passed_weights,
         outcome_weights(
-            labelled - passed, labelled_tokens - passed_tokens, labelled_squares - passed_squares, need, need_tokens, need_squares
+            labelled - passed, labelled_tokens - passed_tokens, labelled_squares - passed_squares, mean_tokens, unequal
         ) AS failed_weights
     FROM clustered
 ),
@@ -54,9 +57,9 @@ near AS (
 )
 SELECT
     * EXCLUDE (
-        all_need, all_labelled, all_passed, drawn, by_session, alike, passed_weights, failed_weights, size, token_effect, near_share),
+        all_need, all_labelled, all_passed, drawn, by_session, alike, unequal, passed_weights, failed_weights, size, token_effect,
+        near_share),
     wilson(pass_rate, size) AS share,
-    need ** 2 * pass_rate * (1 - pass_rate) / nullif(labelled - 1, 0) * (1 - labelled / need) * design_effect AS variance,
-    weighted_wilson(token_rate, size, token_effect, near_share, passed_weights, failed_weights) AS token_share,
-    stratum_variance(need_tokens, token_rate, labelled / token_effect, labelled, need, design_effect) AS token_variance
+    stratum_variance(need, pass_rate, labelled, design_effect) AS variance,
+    weighted_wilson(token_rate, size, token_effect, near_share, passed_weights, failed_weights) AS token_share
 FROM near

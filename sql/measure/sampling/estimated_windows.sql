@@ -2,17 +2,14 @@
 -- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route
 -- reads: estimated_strata
 -- Sampled strata: the wider of square-and-add and Wilson at the size that they are worth together. What is not sampled gives
--- bounds, which add up linearly.
+-- bounds, which add up linearly. Rows of one stratum are its own, and most are.
 WITH bounded AS (
     SELECT
         *,
         passed AS lower, passed + need - labelled AS upper,
         passed_tokens AS lower_tokens, passed_tokens + need_tokens - labelled_tokens AS upper_tokens,
         sampled AND labelled < need AS is_uncertain,
-        -- in order, so that the same strata always give the same last digit
-        row_number() OVER (
-            PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route
-            ORDER BY workload, model, pool, route, part_s) AS nth,
+        count(*) OVER (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route) AS strata,
         CASE
             WHEN policy = 'estimate' AND sampling <> 'none' AND rate IS NOT NULL
                 THEN least(upper, greatest(lower, coalesce(need * CASE WHEN sampled THEN pass_rate ELSE rate END, lower)))
@@ -34,21 +31,62 @@ WITH bounded AS (
             AS high_tokens
     FROM estimated_strata
 ),
+-- in order, so that the same strata always give the same last digit
+together AS (
+    SELECT *, row_number() OVER (ORDER BY workload, model, pool, route, part_s) AS nth FROM bounded WHERE strata > 1
+),
+sloped AS (
+    SELECT
+        *,
+        count_if(is_uncertain) OVER of_row AS uncertain,
+        ratio(
+            sum(need / labelled * passed_tokens ORDER BY nth) FILTER (WHERE is_uncertain) OVER of_row,
+            sum(need / labelled * labelled_tokens ORDER BY nth) FILTER (WHERE is_uncertain) OVER of_row) AS all_rate,
+        CASE WHEN is_uncertain AND uncertain > 1 THEN shared_slope(token_rate, labelled, all_rate, uncertain) END AS slope,
+        slope_squares(
+            slope, labelled, passed_tokens, labelled_tokens - passed_tokens, passed_squares, labelled_squares - passed_squares
+        ) AS squares,
+        coalesce(expanded_weight(slope, need, labelled, need_tokens, passed_tokens, labelled_tokens - passed_tokens) - point_tokens, 0)
+            AS token_shift
+    FROM together
+    WINDOW of_row AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route)
+),
+spread AS (
+    SELECT
+        *,
+        ratio(
+            sum(squares / mean_tokens ** 2 ORDER BY nth) FILTER (WHERE slope IS NOT NULL AND mean_tokens > 0) OVER of_row,
+            sum(labelled - 1) FILTER (WHERE slope IS NOT NULL AND mean_tokens > 0) OVER of_row) AS token_spread,
+        expanded_variance(need, labelled, need_tokens, squares, token_spread, design_effect) AS token_variance
+    FROM sloped
+    WINDOW of_row AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route)
+),
 summed AS (
     SELECT
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route,
         sum(lower)::BIGINT AS lower, sum(upper)::BIGINT AS upper,
         bool_or(policy = 'estimate' AND sampling = 'none' AND labelled < need) AS unweighted,
-        strata_sums(is_uncertain, need, point, variance, labelled, low, high, nth) AS requests,
-        strata_sums(is_uncertain, need_tokens, point_tokens, token_variance, labelled, low_tokens, high_tokens, nth) AS tokens
-    FROM bounded
+        strata_sums(is_uncertain, need, point, variance, NULL, labelled, low, high, low, high, nth) AS requests,
+        strata_sums(
+            is_uncertain, need_tokens, point_tokens + token_shift, token_variance, token_variance ** 2 / greatest(1, labelled - 1),
+            labelled, low_tokens + token_shift, high_tokens + token_shift, lower_tokens, upper_tokens, nth) AS tokens
+    FROM spread
     GROUP BY ALL
 ),
-totalled AS (
+-- materialized: inlined, its expressions are planned over and over
+totalled AS MATERIALIZED (
     SELECT * REPLACE (strata_total(requests) AS requests, strata_total(tokens) AS tokens) FROM summed
 )
 SELECT
-    * EXCLUDE (requests, tokens),
+    slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, lower, upper, unweighted,
     requests.value AS estimate, requests.low AS low, requests.high AS high,
     tokens.value AS estimate_tokens, tokens.low AS low_tokens, tokens.high AS high_tokens
 FROM totalled
+UNION ALL BY NAME
+SELECT
+    slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, lower::BIGINT AS lower, upper::BIGINT AS upper,
+    policy = 'estimate' AND sampling = 'none' AND labelled < need AS unweighted,
+    point AS estimate, low, high,
+    point_tokens AS estimate_tokens, low_tokens, high_tokens
+FROM bounded
+WHERE strata = 1

@@ -25,27 +25,41 @@ cells AS (
     FROM kept AS c
     JOIN slices AS s USING (cut)
 ),
-rated AS (
+summed AS (
     SELECT
-        *,
-        rates_unlike(sum_steady(labelled ** 2 / need) OVER of_workload, sum(labelled) OVER of_workload, sum(need) OVER of_workload) AS unlike,
-        count(*) OVER of_workload - 1 AS df
+        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
+        rates_differ(rates_unlike(sum_steady(labelled ** 2 / need), sum(labelled), sum(need)), count(*) - 1) AS differs,
+        sum(need) AS need, sum(labelled) AS labelled, sum(passed) AS passed,
+        sum(COLUMNS('_(tokens|squares)$'))
     FROM cells
-    WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
+    GROUP BY ALL
 ),
+-- only where label rates differ are cells looked at again
 placed AS (
     SELECT
-        *,
-        rates_differ(unlike, df) AS differs,
-        differs AND labelled >= 2 AS apart
-    FROM rated
+        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
+        NULL AS model, NULL AS pool, NULL AS route, NULL AS part_s,
+        * EXCLUDE (slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
+    FROM summed
+    WHERE NOT differs
+    UNION ALL BY NAME
+    SELECT
+        c.* REPLACE (
+            CASE WHEN c.labelled >= 2 THEN c.model END AS model,
+            CASE WHEN c.labelled >= 2 THEN c.pool END AS pool,
+            CASE WHEN c.labelled >= 2 THEN c.route END AS route,
+            CASE WHEN c.labelled >= 2 THEN c.part_s END AS part_s
+        ),
+        true AS differs
+    FROM cells AS c
+    JOIN summed AS s
+        ON s.differs AND s.slice = c.slice AND s.slice_value IS NOT DISTINCT FROM c.slice_value
+        AND s.window_s = c.window_s AND s.start_s = c.start_s AND s.workload = c.workload
+        AND s.k_workload IS NOT DISTINCT FROM c.k_workload AND s.k_model IS NOT DISTINCT FROM c.k_model
+        AND s.k_pool IS NOT DISTINCT FROM c.k_pool AND s.k_route IS NOT DISTINCT FROM c.k_route
 )
 SELECT
-    slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
-    CASE WHEN apart THEN model END AS model,
-    CASE WHEN apart THEN pool END AS pool,
-    CASE WHEN apart THEN route END AS route,
-    CASE WHEN apart THEN part_s END AS part_s,
+    slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s,
     any_value(differs) AS differs,
     sum(need)::BIGINT AS need, sum(labelled)::BIGINT AS labelled, sum(passed)::DOUBLE AS passed,
     sum(COLUMNS('_(tokens|squares)$'))

@@ -1,28 +1,22 @@
 -- description: Files of costs that were overwritten by less: what the newer content left out at either end still counts
 -- grain: subject
--- reads: cost_records, source_ledger, unused_cost_lines
+-- reads: cost_lines, cost_records, source_ledger
 -- A newer file that reaches further, such as the last 30 days, leaves behind what it no longer holds, and is meant to.
-WITH overwritten AS (
-    SELECT DISTINCT s.path, l.source, l.superseded_by_source AS last_source
-    FROM unused_cost_lines AS l
-    JOIN source_ledger AS s ON s.source_id = l.source
-    JOIN source_ledger AS n ON n.source_id = l.superseded_by_source AND n.landing = s.landing AND n.path = s.path
-    WHERE l.reason = 'superseded' AND l.superseded_by_line IS NULL
-),
-lines AS (
-    SELECT source, period_end FROM cost_records
-    UNION ALL
-    SELECT source, period_end FROM unused_cost_lines
-),
-reaches AS (
-    SELECT source, max(period_end) AS until_at FROM lines GROUP BY source
+WITH held AS (
+    SELECT
+        s.source_id, s.landing, s.path,
+        min(l.period_start_ns) AS from_ns, max(l.period_end_ns) AS until_ns,
+        row_number() OVER (PARTITION BY s.landing, s.path ORDER BY s.ingested_ns DESC, s.source_id DESC) AS place
+    FROM cost_lines AS l
+    JOIN source_ledger AS s USING (source_id)
+    GROUP BY s.source_id, s.landing, s.path, s.ingested_ns
 ),
 left_over AS (
     SELECT o.path, r.*
-    FROM overwritten AS o
-    JOIN reaches AS before ON before.source = o.source
-    JOIN reaches AS now ON now.source = o.last_source AND now.until_at <= before.until_at
-    JOIN cost_records AS r ON r.source = o.source
+    FROM held AS o
+    JOIN held AS n ON n.landing = o.landing AND n.path = o.path AND n.place = 1 AND n.until_ns <= o.until_ns AND n.until_ns > o.from_ns
+    JOIN cost_records AS r ON r.source = o.source_id
+    WHERE o.place > 1 AND (r.period_start < at_utc(n.from_ns) OR r.period_start >= at_utc(n.until_ns))
 )
 SELECT
     'medium' AS severity,

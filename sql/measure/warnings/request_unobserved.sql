@@ -8,7 +8,8 @@ SELECT
         -- labels that nobody drew give no goodput of which to say that
         || coalesce(format(': goodput is {:.1f} % if none of them was accepted, {:.1f} % if all were',
             100 * goodput_ratio_low, 100 * goodput_ratio_high), '')
-        || '. Relation coverage has them by replica and hour' AS message,
+        || '. What they took of their replicas is in `idle`, and costs per accepted are too high by their part. Relation coverage has them '
+        || 'by replica and hour' AS message,
     round(unobserved) AS affected,
     offered + round(unobserved) AS total,
     window_start AS first_seen_at,

@@ -2,7 +2,8 @@
 -- grain: window_s, start_s, workload
 -- reads: cost_strata, ended_sessions, workload_rules
 -- unit: share, with its 95 % interval low to high; the rest counts as rejected. NULL: nothing shows it, it stays unlabelled, from none to all
--- As tokens are divided in estimated_strata, with dollars for tokens.
+-- unit: shift, deviation, df: where the share lies by all workloads' labels together, beside `share`; NULL where a bound
+-- As tokens are divided in estimated_strata and estimated_windows, with dollars for tokens.
 WITH ruled AS (
     SELECT
         s.*,
@@ -37,8 +38,10 @@ clustered AS MATERIALIZED (
         alike_in_sessions(rate, c.labelled_pairs, c.passed_pairs, c.both_passed_pairs) AS alike,
         c.followers,
         labelled_usd + greatest(0, unlabelled_usd) AS weight,
-        outcome_weights(accepted_requests, accepted_usd, accepted_squares, all_requests, weight, all_squares) AS passed_weights,
-        outcome_weights(rejected_requests, rejected_usd, rejected_squares, all_requests, weight, all_squares) AS failed_weights,
+        unequal_within(
+            all_requests, weight, all_squares, accepted_requests, accepted_usd, rejected_requests, rejected_usd) AS unequal,
+        outcome_weights(accepted_requests, accepted_usd, accepted_squares, weight / all_requests, unequal) AS passed_weights,
+        outcome_weights(rejected_requests, rejected_usd, rejected_squares, weight / all_requests, unequal) AS failed_weights,
         CASE WHEN all_accepted_usd >= 0 AND all_rejected_usd >= 0 THEN ratio(all_accepted_usd, all_accepted_usd + all_rejected_usd) END
             AS all_rate,
         labelled_usd + unlabelled_usd AS usd
@@ -61,11 +64,10 @@ sized AS (
 shared AS (
     SELECT
         *,
-        sampled AND labelled < need AS is_uncertain,
+        sampled AND labelled < need AND all_rate IS NOT NULL AS is_uncertain,
         accepted_usd + unlabelled_usd * CASE WHEN sampled THEN cost_rate ELSE all_rate END AS point,
         CASE WHEN sampled THEN wilson(cost_rate, size / cost_effect) END AS near,
-        accepted_usd + greatest(0, unlabelled_usd) AS upper,
-        stratum_variance(usd, cost_rate, (accepted_requests + rejected_requests) / cost_effect, labelled, need, effect) AS variance
+        accepted_usd + greatest(0, unlabelled_usd) AS upper
     FROM sized
 ),
 within AS (
@@ -80,13 +82,61 @@ bounded AS (
         CASE WHEN sampled THEN greatest(point, least(upper, usd * cost_share.high)) ELSE upper END AS high
     FROM within
 ),
+expanded AS (
+    SELECT
+        *,
+        count_if(is_uncertain) OVER of_workload AS uncertain,
+        count(DISTINCT workload) FILTER (WHERE is_uncertain) OVER of_window AS uncertain_workloads,
+        sum(labelled) FILTER (WHERE is_uncertain) OVER of_workload AS uncertain_labelled,
+        ratio(
+            sum(need / labelled * accepted_usd ORDER BY nth) FILTER (WHERE is_uncertain) OVER of_workload,
+            sum(need / labelled * labelled_usd ORDER BY nth) FILTER (WHERE is_uncertain) OVER of_workload) AS workload_rate,
+        ratio(
+            sum(need / labelled * accepted_usd ORDER BY workload, nth) FILTER (WHERE is_uncertain) OVER of_window,
+            sum(need / labelled * labelled_usd ORDER BY workload, nth) FILTER (WHERE is_uncertain) OVER of_window) AS window_rate
+    FROM bounded
+    WINDOW of_workload AS (PARTITION BY window_s, start_s, workload), of_window AS (PARTITION BY window_s, start_s)
+),
+-- within the workload, and over all workloads
+sloped AS (
+    SELECT
+        *,
+        CASE WHEN is_uncertain AND uncertain > 1 THEN shared_slope(cost_rate, labelled, workload_rate, uncertain) END AS slope,
+        CASE WHEN is_uncertain THEN shared_slope(workload_rate, uncertain_labelled, window_rate, uncertain_workloads) END AS wide_slope,
+        accepted_requests + rejected_requests AS requests,
+        slope_squares(slope, requests, accepted_usd, rejected_usd, accepted_squares, rejected_squares) AS squares,
+        slope_squares(wide_slope, requests, accepted_usd, rejected_usd, accepted_squares, rejected_squares) AS wide_squares,
+        coalesce(expanded_weight(slope, need, labelled, usd, accepted_usd, rejected_usd) - point, 0) AS shift,
+        expanded_weight(wide_slope, need, labelled, usd, accepted_usd, rejected_usd) AS wide_point,
+        nullif((usd / need) ** 2, 0) AS mean_square
+    FROM expanded
+),
+spread AS (
+    SELECT
+        *,
+        ratio(
+            sum(squares / mean_square ORDER BY nth) FILTER (WHERE is_uncertain) OVER of_workload,
+            sum(labelled - 1) FILTER (WHERE is_uncertain) OVER of_workload) AS spread,
+        ratio(
+            sum(wide_squares / mean_square ORDER BY workload, nth) FILTER (WHERE is_uncertain) OVER of_window,
+            sum(labelled - 1) FILTER (WHERE is_uncertain) OVER of_window) AS wide_spread,
+        expanded_variance(need, labelled, usd, squares, spread, effect) AS variance,
+        CASE WHEN is_uncertain THEN expanded_variance(need, labelled, usd, wide_squares, wide_spread, effect) END AS wide_variance
+    FROM sloped
+    WINDOW of_workload AS (PARTITION BY window_s, start_s, workload), of_window AS (PARTITION BY window_s, start_s)
+),
 summed AS (
     SELECT
         window_s, start_s, workload, any_value(policy) AS policy, any_value(is_estimated) AS is_estimated,
         any_value(all_rate) AS all_rate, any_value(all_accepted_usd) AS accepted_usd,
         sum(unlabelled_usd ORDER BY nth) AS unlabelled_usd,
-        strata_sums(is_uncertain, usd, point, variance, labelled, low, high, nth) AS sums
-    FROM bounded
+        sum(wide_point ORDER BY nth) AS wide,
+        sum(wide_variance ORDER BY nth) AS variance_of_wide,
+        ratio(variance_of_wide ** 2, sum(wide_variance ** 2 / greatest(1, labelled - 1) ORDER BY nth)) AS df,
+        strata_sums(
+            is_uncertain, usd, point + shift, variance, variance ** 2 / greatest(1, labelled - 1), labelled,
+            low + shift, high + shift, accepted_usd, upper, nth) AS sums
+    FROM spread
     GROUP BY ALL
 ),
 totalled AS (
@@ -103,5 +153,8 @@ SELECT
     END AS share,
     policy <> 'estimate' OR share IS NULL AS is_bound,
     CASE WHEN NOT is_bound AND unlabelled_usd > 0 THEN least(share, greatest(0, (total.low - accepted_usd) / unlabelled_usd)) ELSE 0 END AS low,
-    CASE WHEN NOT is_bound AND unlabelled_usd > 0 THEN greatest(share, least(1, (total.high - accepted_usd) / unlabelled_usd)) ELSE 1 END AS high
+    CASE WHEN NOT is_bound AND unlabelled_usd > 0 THEN greatest(share, least(1, (total.high - accepted_usd) / unlabelled_usd)) ELSE 1 END AS high,
+    CASE WHEN NOT is_bound AND unlabelled_usd > 0 THEN (wide - sums.estimate) / unlabelled_usd END AS shift,
+    CASE WHEN NOT is_bound AND unlabelled_usd > 0 THEN sqrt(variance_of_wide) / unlabelled_usd END AS deviation,
+    df
 FROM totalled

@@ -4,7 +4,8 @@
 -- unit: usd is NULL where no cost is known; `unpriced` counts the entries without a known cost
 -- identity: M: over buckets the rows of a slice add up to what the resources cost in the window; rows of a slice to those of `overall`
 -- Errors that all rows share add up; the rest, of different replicas or steps, is independent. What labels leave open adds up within
--- a workload, which has one share of accepted cost, and in quadrature over workloads; what no label shows adds up linearly.
+-- a workload, which has one share of accepted cost, and in quadrature over workloads; what no label shows adds up linearly. Shares of
+-- few labels lean one way: over several workloads the interval is around what all their labels say together.
 WITH loaded AS (
     SELECT
         window_s, start_s, cut, slice_value, workload, model, pool, route, bucket,
@@ -22,17 +23,17 @@ parts AS (
     SELECT
         l.* EXCLUDE (bucket),
         unnest([
-            {bucket: l.bucket, measured: 1, part: CASE WHEN s.share IS NULL THEN 1.0 ELSE 0.0 END, below: 0.0, above: 0.0},
+            {bucket: l.bucket, measured: 1, part: CASE WHEN s.share IS NULL THEN 1.0 ELSE 0.0 END, below: 0.0, above: 0.0, shift: 0.0},
             {
                 bucket: 'accepted', measured: 0, part: coalesce(s.share, 0),
-                below: coalesce(s.share - s.low, 0), above: coalesce(s.high - s.share, 1)
+                below: coalesce(s.share - s.low, 0), above: coalesce(s.high - s.share, 1), shift: coalesce(s.shift, 0)
             },
             {
                 bucket: 'rejected', measured: 0, part: coalesce(1 - s.share, 0),
-                below: coalesce(s.high - s.share, 0), above: coalesce(s.share - s.low, 1)
+                below: coalesce(s.high - s.share, 0), above: coalesce(s.share - s.low, 1), shift: coalesce(-s.shift, 0)
             }
         ], recursive := true),
-        s.is_bound
+        s.is_bound, s.deviation, s.df
     FROM loaded AS l
     JOIN unlabelled_shares AS s USING (window_s, start_s, workload)
     WHERE l.bucket = 'unlabelled' AND l.usd <> 0
@@ -44,8 +45,9 @@ divided AS (
             (gpu_s * measured)::DECIMAL(38, 12) AS gpu_s, tokens * measured AS tokens, unpriced * measured AS unpriced,
             estimated OR measured = 0 AS estimated,
             variance * part ** 2 AS variance, common_usd * part AS common_usd,
-            abs(usd) * below AS below, abs(usd) * above AS above
+            abs(usd) * below AS below, abs(usd) * above AS above, abs(usd) * shift AS shift, abs(usd) * deviation AS deviation
         ),
+        abs(usd) * part AS least_open, abs(usd) * (1 - part) AS most_open,
         (usd * measured)::DECIMAL(38, 18) AS measured_usd,
         is_bounded OR measured = 0 AS is_measure_bounded,
         variance * measured AS measured_variance, common_usd * measured AS measured_common_usd
@@ -58,7 +60,7 @@ entries AS (
     WHERE NOT coalesce(l.bucket = 'unlabelled' AND l.usd <> 0
         AND (l.window_s, l.start_s, l.workload) IN (SELECT (window_s, start_s, workload) FROM unlabelled_shares), false)
     UNION ALL BY NAME
-    SELECT * EXCLUDE (below, above, is_bound) FROM divided
+    SELECT * EXCLUDE (below, above, shift, deviation, df, least_open, most_open, is_bound) FROM divided
 ),
 windowed AS (
     SELECT
@@ -89,29 +91,43 @@ open_of_workloads AS (
         CASE WHEN s.by_model THEN model END AS model,
         CASE WHEN s.by_pool THEN pool END AS pool,
         CASE WHEN s.by_route THEN route END AS route,
-        bucket, is_bound,
-        sum_usd(below) AS below, sum_usd(above) AS above
+        bucket, is_bound, any_value(df) AS df,
+        sum_usd(below) AS below, sum_usd(above) AS above, sum_usd(shift) AS shift, sum_usd(deviation) AS deviation,
+        sum_usd(least_open) AS least_open, sum_usd(most_open) AS most_open
     FROM divided
     JOIN slices AS s USING (cut)
     GROUP BY ALL
 ),
-left_open AS (
+added AS (
     SELECT
         window_s, start_s, slice, slice_value, workload, model, pool, route, bucket,
-        coalesce(sum_usd(CASE WHEN NOT is_bound THEN below ** 2 END), 0) AS below_squares,
-        coalesce(sum_usd(CASE WHEN NOT is_bound THEN above ** 2 END), 0) AS above_squares,
+        count_if(deviation > 0) AS workloads,
+        coalesce(sqrt(sum_usd(CASE WHEN NOT is_bound THEN below ** 2 END)), 0) AS below,
+        coalesce(sqrt(sum_usd(CASE WHEN NOT is_bound THEN above ** 2 END)), 0) AS above,
+        sum_usd(CASE WHEN NOT is_bound THEN shift END) AS shift,
+        sum_usd(deviation ** 2) AS variance,
+        student_beyond(ratio(variance ** 2, sum(deviation ** 4 / df ORDER BY of_workload)), 0.025) * sqrt(variance) AS half,
+        sum_usd(CASE WHEN NOT is_bound THEN least_open END) AS least_open,
+        sum_usd(CASE WHEN NOT is_bound THEN most_open END) AS most_open,
         coalesce(sum_usd(CASE WHEN is_bound THEN below END), 0) AS bound_below,
         coalesce(sum_usd(CASE WHEN is_bound THEN above END), 0) AS bound_above
     FROM open_of_workloads
     GROUP BY ALL
+),
+left_open AS (
+    SELECT * REPLACE (
+        CASE WHEN workloads > 1 THEN least(least_open, greatest(0, greatest(below, half) - shift)) ELSE below END AS below,
+        CASE WHEN workloads > 1 THEN least(most_open, greatest(0, greatest(above, half) + shift)) ELSE above END AS above
+    )
+    FROM added
 ),
 within AS (
     SELECT
         make_timestamptz(w.start_s * 1000000) AS window_start,
         w.* EXCLUDE (start_s, divided_error_usd),
         -- a bucket that nothing was credited to cost no less than nothing
-        at_least(usd - sqrt(divided_error_usd ** 2 + coalesce(o.below_squares, 0)) - coalesce(o.bound_below, 0), least(usd, 0)) AS ci_low_usd,
-        usd + sqrt(divided_error_usd ** 2 + coalesce(o.above_squares, 0)) + coalesce(o.bound_above, 0) AS ci_high_usd,
+        at_least(usd - sqrt(divided_error_usd ** 2 + coalesce(o.below, 0) ** 2) - coalesce(o.bound_below, 0), least(usd, 0)) AS ci_low_usd,
+        usd + sqrt(divided_error_usd ** 2 + coalesce(o.above, 0) ** 2) + coalesce(o.bound_above, 0) AS ci_high_usd,
         sum(usd::DECIMAL(38, 18)) OVER (
             PARTITION BY w.window_s, w.start_s, w.slice, w.slice_value, w.workload, w.model, w.pool, w.route)::DOUBLE AS total_usd
     FROM windowed AS w
@@ -122,6 +138,7 @@ within AS (
 )
 SELECT
     * EXCLUDE (total_usd),
+    CASE WHEN usd IS NULL THEN 'cost_unknown' WHEN ci_low_usd IS NULL THEN 'error_unknown' END AS no_interval,
     ratio(usd, total_usd) AS share_ratio,
     ratio(ci_low_usd, total_usd) AS share_ci_low_ratio,
     ratio(ci_high_usd, total_usd) AS share_ci_high_ratio

@@ -30,6 +30,7 @@ ALIKE = (
     Compared("4 windows, sessions alike, 30 %", [Cell(100, 0.85, 0.3, session=5)], windows=4),
     Compared("6 windows, 30 %", [Cell(100, 0.85, 0.3)], windows=6),
     Compared("6 windows alike, 30 %", [Cell(100, 0.85, 0.3, spread=0.1)], windows=6),
+    Compared("half as much money for idle time, 30 %", [Cell(50, 0.85, 0.3)], idle=0.5),
 )
 APART = (
     Compared(
@@ -48,6 +49,7 @@ APART = (
         [Cell(20, 0.95, 0.3, workload="a"), Cell(40, 0.6, 0.3, workload="b")],
     ),
     Compared("B passes 7 % less, 30 %", [Cell(50, 0.85, 0.3)], [Cell(50, 0.78, 0.3)]),
+    Compared("B passes 7 % less, idle time, 30 %", [Cell(50, 0.85, 0.3)], [Cell(50, 0.78, 0.3)], idle=0.5),
     Compared(
         "B passes less, failures cost more, windows alike",
         [Cell(50, 0.85, 0.3, spread=0.1, tokens_if_failed=3)],

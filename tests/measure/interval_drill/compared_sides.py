@@ -65,6 +65,7 @@ class Compared:
     other: Sequence[Cell] | None = None
     windows: int = 12
     few_failures: bool = False  # so few that an exact interval of the counts is the measure
+    idle: float = 0.0  # what idle time of the pool that serves both sides costs beside what the sides do
 
     @property
     def sides(self) -> Mapping[str, Sequence[Cell]]:
@@ -91,7 +92,9 @@ class Compared:
     def intervals(self, seed: int) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
         """Each metric's interval of B - A, one row a run, and how many slices differ in each run."""
         with connect() as connection:
-            register(connection, self.side_rows(seed), self.windows)
+            rows = self.side_rows(seed)
+            beside = [self.idle_rows(rows, seed)] if self.idle else []
+            register(connection, pl.concat([rows, *beside], how="diagonal_relaxed"), self.windows)
             for name in closure(["compared_ratios", "compared_costs"], contract_names()):
                 compute(connection, name)
             asked = {
@@ -126,7 +129,8 @@ class Compared:
         """B - A, of windows like these without end."""
         mix = [cell for cells in self.sides.values() for cell in cells]
         a, b = (_true(metric, cells, mix) for cells in self.sides.values())
-        return b - a
+        loaded = 1 + self.idle if metric == "cost_per_accepted_usd" else 1.0
+        return loaded * (b - a)
 
     def side_rows(self, seed: int) -> pl.DataFrame:
         """Requests of both sides of every comparison, all in the same windows."""
@@ -139,6 +143,9 @@ class Compared:
             frames.append(
                 pl.DataFrame(drawn.requests).with_columns(
                     side=pl.concat_str(pl.lit(side), pl.Series(run).cast(pl.String)),
+                    request_key=pl.concat_str(pl.lit(side), "request_key"),
+                    # and a pool of its own, whose idle time both sides carry by what they did
+                    pool=pl.concat_str(pl.lit("p"), pl.Series(run).cast(pl.String)),
                     # what both sides share is compared: each comparison has workloads of its own
                     workload=pl.concat_str("workload", pl.Series(run).cast(pl.String)),
                     ended_at=ended.dt.replace_time_zone("UTC"),
@@ -148,6 +155,20 @@ class Compared:
                 )
             )
         return pl.concat(frames)
+
+    def idle_rows(self, side_rows: pl.DataFrame, seed: int) -> pl.DataFrame:
+        """Idle time of each pool and window: on average so much beside what was done in all of them."""
+        done = side_rows.group_by("pool").agg(usd=pl.col("cost_usd").sum() / self.windows).sort("pool")
+        start = pl.DataFrame({"ended_at": side_rows["ended_at"].unique().sort()})
+        rows = done.join(start, how="cross")
+        varied = np.random.default_rng(seed + 9).gamma(10, 1 / 10, rows.height)
+        return rows.select(
+            "pool",
+            "ended_at",
+            bucket=pl.lit("idle"),
+            is_known=pl.lit(False),
+            cost_usd=pl.col("usd") * self.idle * pl.Series(varied),
+        )
 
 
 def _true(metric: str, cells: Sequence[Cell], mix: Sequence[Cell]) -> float:
@@ -175,7 +196,8 @@ def register(connection: duckdb.DuckDBPyConnection, side_rows: pl.DataFrame, win
         slice=pl.lit("overall"),
     )
     connection.register("goodput", shaped("goodput", overall))
-    connection.register("cost_ledger", shaped("cost_ledger", pl.DataFrame()))
+    served = side_rows.filter(pl.col("bucket").is_null()).select("request_key", "pool", gpu_s="cost_usd")
+    connection.register("cost_ledger", shaped("cost_ledger", served))
 
 
 def shaped_as(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:

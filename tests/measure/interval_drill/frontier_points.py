@@ -30,6 +30,7 @@ class Bins:
     pass_rate: float = 0.85
     spread: float = 0.05  # standard deviation of a window's pass rate
     label_rate: float = 1.0
+    cost_spread: float = 0.2  # of a window's cost, on the log scale
 
     @property
     def name(self) -> str:
@@ -37,12 +38,19 @@ class Bins:
         labels = "" if self.label_rate == 1 else f", labels {100 * self.label_rate:g} %"
         return f"bins of {self.windows} windows, p {self.pass_rate:g} +- {self.spread:g}{labels}"
 
-    def run(self, seed: int) -> Trial:
-        """Intervals of the first bin's goodput ratio, and what such windows hold on average."""
-        found = self._measured(self._load_windows(np.random.default_rng(seed)))
+    def run(self, seed: int) -> dict[str, Trial]:
+        """Intervals of the first bin's goodput ratio and cost per accepted, and both of such windows on average."""
+        random = np.random.default_rng(seed)
+        loads = self._load_windows(random)
+        costs = random.lognormal(-(self.cost_spread**2) / 2, self.cost_spread, loads.height)
+        found = self._measured(loads, _costs(loads, costs * self.requests))
         first = found.filter(pl.col("windows") == self.windows[0]).unique("route").sort("route")
-        columns = (first[name].fill_null(np.nan).to_numpy() for name in RATIO)
-        return Trial(*columns, np.full(first.height, self.pass_rate))
+        truth = {"frontier": self.pass_rate, "frontier price": 1 / self.pass_rate}
+        return {
+            name: Trial(*(first[column].fill_null(np.nan).to_numpy() for column in RATIO[name]), np.full(ROUTES, true))
+            for name, true in truth.items()
+            if name == "frontier" or self.windows[0] > 1  # one window shows nothing of how costs vary
+        }
 
     def _load_windows(self, random: np.random.Generator) -> pl.DataFrame:
         place = np.repeat(np.arange(len(self.windows)), self.windows)
@@ -82,22 +90,40 @@ class Bins:
         )
 
     @staticmethod
-    def _measured(load_windows: pl.DataFrame) -> pl.DataFrame:
+    def _measured(load_windows: pl.DataFrame, goodput: pl.DataFrame) -> pl.DataFrame:
         settings = Settings(workloads={"qa": Workload(quality=Quality())})
         with connect() as connection:
             connection.register("load_windows", shaped("load_windows", load_windows))
-            connection.register("goodput", arrow_schema("goodput").empty_table())
+            connection.register("goodput", shaped("goodput", goodput))
             register(connection, "workload_rules", workload_rows(settings))
             connection.register("disruptions", arrow_schema("disruptions").empty_table())
             register(connection, "frontier_options", options(settings))
             for name in closure(["frontier_bins"], contract_names()):
                 compute(connection, name)
-            within = "goodput_ratio_ci_low AS low, goodput_ratio_ci_high AS high, goodput_ratio AS value"
-            bins = f"SELECT name AS route, windows, {within} FROM frontier_bins WHERE slice = 'route'"
+            bins = "SELECT name AS route, * FROM frontier_bins WHERE slice = 'route'"
             return pl.DataFrame(connection.sql(bins).to_arrow_table())
 
 
-RATIO = ("low", "high", "value")
+def _costs(load_windows: pl.DataFrame, cost_usd: np.ndarray) -> pl.DataFrame:
+    """What each window cost, as `goodput` has it."""
+    return load_windows.select(
+        "window_start",
+        "window_s",
+        "workload",
+        "route",
+        "labelled",
+        "accepted",
+        slice=pl.lit("workload_route"),
+        need_label="need",
+        goodput_rps=pl.lit(1.0),
+        cost_usd=pl.Series(cost_usd),
+    )
+
+
+RATIO = {
+    "frontier": ("goodput_ratio_ci_low", "goodput_ratio_ci_high", "goodput_ratio"),
+    "frontier price": ("cost_per_accepted_ci_low_usd", "cost_per_accepted_ci_high_usd", "cost_per_accepted_usd"),
+}
 
 SCENARIOS = (
     *(Bins([windows, 6, 8]) for windows in (1, 2, 3, 10, 30)),
@@ -111,4 +137,6 @@ SCENARIOS = (
 def lines() -> Lines:
     """Every scenario."""
     for number, bins in enumerate(SCENARIOS):
-        yield line("frontier", bins.name, bins.run(3000 + 2 * number), bins.run(3001 + 2 * number))
+        calibration, test = bins.run(3000 + 2 * number), bins.run(3001 + 2 * number)
+        for name, held in test.items():
+            yield line(name, bins.name, calibration[name], held)

@@ -127,6 +127,13 @@ def many(workloads: int, n: int, pass_rate: float, label_rate: float, *, longer:
     return Scenario(name, cells)
 
 
+def thin_beside_large(longer: float) -> Scenario:
+    """A workload with many labels beside six with four each."""
+    cells = [Cell(40, 0.6, 0.1, workload=f"w{i}", tokens_if_failed=longer) for i in range(6)]
+    large = Cell(600, 0.9, 0.3, workload="large", tokens_if_failed=longer)
+    return Scenario(f"n 600 beside 6 workloads x n 40, labels 10 %{_longer(longer)}", [large, *cells], windows=500)
+
+
 def _longer(times: float) -> str:
     return "" if times == 1 else f", failures {times:g} x as long"
 
@@ -211,6 +218,9 @@ SCENARIOS = (
     many(5, 30, 0.9, 0.3, longer=3),
     many(20, 20, 0.9, 0.3, longer=3),
     many(8, 40, 0.6, 0.1, longer=3),
+    one(200, 0.8, 0.3, longer=0.1),
+    many(8, 40, 0.6, 0.1, longer=0.3),
+    thin_beside_large(3),
 )
 
 

@@ -1,12 +1,15 @@
-"""Scenarios of `quality` and of divided cost in `waste`: windows whose every outcome and cost is known."""
+"""Scenarios of `quality`, divided cost in `waste` and `wasted_ratio`: windows whose every outcome and cost is known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from goodput.join.workloads import workload_rows
 from goodput.measure.cost_ledger import ledger_options
@@ -20,6 +23,7 @@ from measure.interval_drill.goodput_windows import KISH, Run, Scenario
 from measure.interval_drill.line import Lines, Trial, line
 from measure.interval_drill.populations import Cell, Population, population, shaped
 from measure.interval_drill.revised_labels import after_revision
+from river import START_S, Parts, Stretch, at_ns, measure
 
 WINDOWS = 1000
 WINDOW_S = 300
@@ -35,9 +39,10 @@ class Judged:
     sampling: Literal["random", "session", "none"] = "random"
     bound: bool = False
     revised: float = 0.0  # share of the labels that said the opposite at first
+    wasted: bool = False  # the share of wasted cost in `goodput` as well
 
-    def run(self, seed: int) -> tuple[Trial, Trial]:
-        """Intervals of the share of answers that pass, and of what accepted ones cost."""
+    def run(self, seed: int) -> dict[str, Trial]:
+        """Intervals of the share of answers that pass, of what accepted ones cost, and of the share of wasted cost."""
         drawn = population(seed, WINDOWS, WINDOW_S, self.cells)
         named = {cell.workload: Workload(quality=Quality(sampling=self.sampling)) for cell in self.cells}
         settings = Settings(workloads=named)
@@ -59,10 +64,14 @@ class Judged:
             for relation in (*QUALITY.relations, *WASTE.relations):
                 compute(connection, relation)
             said = pl.DataFrame(connection.sql("FROM quality WHERE evaluator IS NULL").to_arrow_table())
-            spent = pl.DataFrame(
-                connection.sql("FROM waste WHERE slice = 'overall' AND bucket = 'accepted'").to_arrow_table()
-            )
-        return self._shares(drawn, said), self._costs(drawn, spent)
+            waste = connection.sql("FROM waste").to_arrow_table()
+        spent = pl.DataFrame(waste).filter(slice="overall", bucket="accepted")
+        found = {"waste": self._costs(drawn, spent)}
+        if len(named) == 1:
+            found["quality"] = self._shares(drawn, said)
+        if self.wasted:
+            found["wasted_ratio"] = self._wasted(drawn, _goodput(settings, drawn.requests, waste))
+        return found
 
     def _shares(self, drawn: Population, said: pl.DataFrame) -> Trial:
         found = said.sort("window_start")
@@ -86,6 +95,12 @@ class Judged:
         low, high = (ends[at] * mean for ends in self._exact(drawn, KISH))
         return Trial(*columns, truth, scale, (low, high))
 
+    @staticmethod
+    def _wasted(drawn: Population, found: pl.DataFrame) -> Trial:
+        cost = np.bincount(drawn.window, weights=drawn.tokens, minlength=WINDOWS)
+        truth = 1 - drawn.token_truth(WINDOWS) / cost
+        return Trial(*_columns(found, "wasted_ci_low_ratio", "wasted_ci_high_ratio", "wasted_ratio"), truth)
+
     def _exact(self, drawn: Population, unequal: float) -> tuple[np.ndarray, np.ndarray]:
         return Run(Scenario(self.name, self.cells, WINDOW_S, WINDOWS), drawn, pl.DataFrame()).exact(unequal)
 
@@ -98,6 +113,18 @@ def _number(found: pl.DataFrame) -> np.ndarray:
 
 def _columns(found: pl.DataFrame, *names: str) -> list[np.ndarray]:
     return [found[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in names]
+
+
+def _goodput(settings: Settings, requests: pa.Table, waste: pa.Table) -> pl.DataFrame:
+    """Windows of `goodput` with what was wasted, one a row."""
+    with TemporaryDirectory() as folder:
+        files = {name: str(Path(folder, f"{name}.parquet")) for name in ("requests", "waste")}
+        pq.write_table(requests, files["requests"])
+        pq.write_table(waste, files["waste"])
+        stretch = Stretch(START_S, START_S + WINDOWS * WINDOW_S, (at_ns(-86400), at_ns(10**8)))
+        parts = Parts([files["requests"]], waste=[files["waste"]])
+        measured = measure(settings, parts, (WINDOW_S,), stretch).goodput
+    return measured.filter(slice="overall").sort("window_start")
 
 
 def _ledger(drawn: Population) -> pa.Table:
@@ -126,12 +153,18 @@ def _ledger(drawn: Population) -> pa.Table:
     return shaped("cost_ledger", rows)
 
 
+def thin(workloads: int, cell: Cell, words: str) -> Judged:
+    """As many workloads alike, whose failures cost more or less than what passes."""
+    name = f"{workloads} workloads x n {cell.requests}, labels {100 * cell.label_rate:g} %, failures cost {words}"
+    return Judged(name, [replace(cell, workload=f"w{i}") for i in range(workloads)], wasted=True)
+
+
 SCENARIOS = (
     Judged("n 30, p 0.9, labels 30 %", [Cell(30, 0.9, 0.3)]),
     Judged("n 200, p 0.5, labels 30 %", [Cell(200, 0.5, 0.3)]),
-    Judged("n 200, p 0.9, labels 10 %", [Cell(200, 0.9, 0.1)]),
+    Judged("n 200, p 0.9, labels 10 %", [Cell(200, 0.9, 0.1)], wasted=True),
     Judged("n 600, p 0.999, labels 10 %", [Cell(600, 0.999, 0.1)]),
-    Judged("n 200, p 0.8, labels 30 %, failures cost thrice", [Cell(200, 0.8, 0.3, tokens_if_failed=3.0)]),
+    Judged("n 200, p 0.8, labels 30 %, failures cost thrice", [Cell(200, 0.8, 0.3, tokens_if_failed=3.0)], wasted=True),
     Judged(
         "n 200, sessions of 5 alike, labels by session 30 %",
         [Cell(200, 0.8, 0.3, session=5, by_session=True)],
@@ -141,11 +174,20 @@ SCENARIOS = (
     Judged("n 200, two routes, labels (0.6, 0.1)", [Cell(100, 0.6, 0.6), Cell(100, 0.95, 0.1, route="r2")]),
     Judged("n 200, p 0.95, labels 30 %, failures cost thrice", [Cell(200, 0.95, 0.3, tokens_if_failed=3.0)]),
     Judged("n 600, p 0.9, labels 10 %, failures cost thrice", [Cell(600, 0.9, 0.1, tokens_if_failed=3.0)]),
-    Judged("n 200, p 0.8, labels 30 %, failures cost a third", [Cell(200, 0.8, 0.3, tokens_if_failed=1 / 3)]),
+    Judged(
+        "n 200, p 0.8, labels 30 %, failures cost a third", [Cell(200, 0.8, 0.3, tokens_if_failed=1 / 3)], wasted=True
+    ),
     Judged("n 200, windows alike, labels 30 %", [Cell(200, 0.85, 0.3, spread=0.1)]),
     Judged("n 200, all labelled", [Cell(200, 0.9, 1.0)]),
     Judged("n 200, p 0.8, labels 30 %, 3 of 10 revised", [Cell(200, 0.8, 0.3)], revised=0.3),
     Judged("n 200, failures judged 3 x as often, sampling none", [Cell(200, 0.8, 0.1, bias=3)], "none", bound=True),
+    thin(8, Cell(40, 0.6, 0.1, tokens_if_failed=3), "thrice"),
+    thin(8, Cell(40, 0.6, 0.1, tokens_if_failed=1 / 3), "a third"),
+    thin(20, Cell(20, 0.9, 0.3, tokens_if_failed=3), "thrice"),
+    Judged(
+        "8 routes x n 40, labels 10 or 20 %, failures cost thrice",
+        [Cell(40, 0.6, 0.1 + 0.1 * (i % 2), route=f"r{i}", tokens_if_failed=3.0) for i in range(8)],
+    ),
 )
 
 
@@ -153,5 +195,5 @@ def lines() -> Lines:
     """Every scenario of both relations."""
     for number, judged in enumerate(SCENARIOS):
         calibration, test = judged.run(8000 + 2 * number), judged.run(8001 + 2 * number)
-        for name, widths, held in zip(("quality", "waste"), calibration, test, strict=True):
-            yield line(name, judged.name, widths, held, bound=judged.bound)
+        for name, held in test.items():
+            yield line(name, judged.name, calibration[name], held, bound=judged.bound)
