@@ -405,6 +405,20 @@ def test_what_attempts_do_not_report_is_spread_from_counters() -> None:
     assert tokens == pytest.approx({"accepted": 600, "slow": 1400, "preemption": 500, "speculation": 400})
 
 
+def test_no_more_drafts_are_rejected_than_were_made() -> None:
+    """Counters leave b 20 drafts and 270 rejected ones, as they kept fewer than a: 20 of them count.
+
+    Works are 1000 + 0.5 x 500 and 1 + 0.5 x 20: of the dollar a's 50 rejected ones and b's 20 have 25 and 10 of 1261.
+    """
+    tries = [
+        Try("a", "accepted", 0, 100, "r", "p", tokens=(1000, 0, 0), drafts=(500, 450)),
+        Try("b", "slow", 0, 100, "r", "p", tokens=(1, 0, 0), drafts=None),
+    ]
+    counters = [counter("r", "draft_tokens", 520, 0, 100), counter("r", "accepted_draft_tokens", 200, 0, 100)]
+    found = whole_of(charged(Fleet(tries, rates={"p": 0.01}), extra=counters))
+    assert found == pytest.approx({"accepted": 1225 / 1261, "slow": 1 / 1261, "speculation": 35 / 1261})
+
+
 def test_preemptions_that_are_only_counted_are_taken_to_lose_half_an_answer() -> None:
     """$1 for works of 800 + 20 + 5 x 100 = 1320 and, of two preemptions, 2 x 50 tokens; at worst 2 x 1100 tokens."""
     tries = [Try("a", "accepted", 0, 100, "r", "p", tokens=(1000, 200, 100), recomputed=None)]

@@ -6,6 +6,7 @@ from typing import Any
 
 from oracle.counters import Point
 from oracle.fleet import HOUR, Row, S
+from oracle.latency import first_token
 from oracle.replicas import Replicas
 from oracle.slices import UNKNOWN
 
@@ -55,7 +56,7 @@ class Coverage:
         for attempt in self.replicas.attempts.get(key[1], []):
             if attempt["ended_at"] is None:
                 continue
-            first = attempt["first_token_at"] is not None
+            first = first_token(attempt) is not None
             is_stream = first if attempt["streamed"] is None else attempt["streamed"]
             at = attempt["started_at"] if counts_starts and is_stream else attempt["ended_at"]
             if any(since < at <= until for since, until in spans):

@@ -118,7 +118,8 @@ class Effort:
         again = counts.get("recomputed_tokens", Fraction(0)) + preempted * lost
         self.again_per_s = self._beyond(again, "recomputed_tokens", lambda p: p.tokens("recomputed_tokens"))
         self.draft_per_s = self._beyond(drafted, "draft_tokens", lambda p: p.tokens("draft_tokens"))
-        self.vain_per_s = self._beyond(max(Fraction(0), drafted - kept), "draft_tokens", lambda p: p.rejected)
+        vain_per_s = self._beyond(max(Fraction(0), drafted - kept), "draft_tokens", lambda p: p.rejected)
+        self.vain_per_s = min(self.draft_per_s, vain_per_s)
         edges = Z * sqrt(2 / 12) * float(counts.get("interval_s", Fraction(0)) / step_s)
         self.edge = min(1.0, edges)
         self.context = 0.0

@@ -55,11 +55,12 @@ class Frontier:
         rates = [load_rps(load, kept) for load in kept]
         arrivals = sum(len(load.requests) for load in kept)
         carried = arrivals + sum(load.of_others for load in kept)
-        lowest = next((one for one in bins.values() if one.ended >= ENOUGH), next(iter(bins.values())))
+        ended = [one for one in bins.values() if one.ended]
+        lowest = next((one for one in ended if one.ended >= ENOUGH), ended[0] if ended else None)
         declared = [load for load in kept if load.declared is not None]
         shared, is_known = 1 - arrivals / carried, min(load.replicas for load in kept) > 0
         return {
-            "unloaded_goodput_ratio": lowest.ratio,
+            "unloaded_goodput_ratio": lowest and lowest.ratio,
             "knee_windows": len(declared or kept),
             "observed_min_rps": min(rates),
             "observed_max_rps": max(rates),

@@ -12,7 +12,7 @@ OTHERS = {
     "session_labels": "published as rows of quality_labels, which are compared",
     "unjoined_labels": "the labels that count are compared in requests and quality",
     "replica_names": "names are learnt from traces; tests/join",
-    "sources quarantine unknown_metrics restatements blocked_partitions": "about files and runs, not about the fleet",
+    "sources quarantine unknown_metrics blocked_partitions": "about files and runs, not about the fleet",
     "token_prices": "one list; prices are compared in cost_ledger",
     "warnings latest_window watermark workloads": "words, settings and pointers",
 }
@@ -32,7 +32,7 @@ COLUMNS = {
     "coverage": {"window_s": "always an hour"},
     "frontier": {"knee_rps knee_ci_low_rps knee_ci_high_rps knee_censored": "make drill-knee"},
     "goodput": {
-        "computed_at revision": "about runs",
+        "computed_at revision": "about runs; compared where there are two",
     },
     "ops_events": {"dialect source line": "as the file has it"},
     "replica_samples": {
@@ -40,6 +40,7 @@ COLUMNS = {
         "dialect version source": "as the file has it",
     },
     "quality_labels": {"subject_kind plan_id source line": "as the label has it; those of requests are compared there"},
+    "restatements": {"restated_at sources": "about runs and files"},
     "requests": {
         "attributes": "as an object; its values are compared by slice",
     },

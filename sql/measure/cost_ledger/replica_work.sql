@@ -56,7 +56,8 @@ spread AS (
         coalesce(nullif(reported_work_per_s, 0), CASE WHEN reported_work = 0 THEN 1.0 ELSE 0 END) AS work_per_s,
         coalesce(ratio(greatest(0, counted_recomputed - recomputed_tokens), unreported_recomputed_s), 0) AS recomputed_per_s,
         coalesce(ratio(greatest(0, counted_draft - draft_tokens), unreported_draft_s), 0) AS draft_per_s,
-        coalesce(ratio(greatest(0, counted_rejected - rejected_tokens), unreported_draft_s), 0) AS rejected_per_s
+        -- attempts and counters need not agree: what was rejected was drafted, or work would be less than nothing
+        least(draft_per_s, coalesce(ratio(greatest(0, counted_rejected - rejected_tokens), unreported_draft_s), 0)) AS rejected_per_s
     FROM counted
 )
 SELECT
