@@ -45,7 +45,9 @@ divided AS (
             (gpu_s * measured)::DECIMAL(38, 12) AS gpu_s, tokens * measured AS tokens, unpriced * measured AS unpriced,
             estimated OR measured = 0 AS estimated,
             variance * part ** 2 AS variance, common_usd * part AS common_usd,
-            abs(usd) * below AS below, abs(usd) * above AS above, abs(usd) * shift AS shift, abs(usd) * deviation AS deviation
+            abs(usd) * below AS below, abs(usd) * above AS above, abs(usd) * shift AS shift,
+            -- what is divided is in neither bucket any more: of it nothing is open
+            abs(usd) * deviation * (1 - measured) AS deviation
         ),
         abs(usd) * part AS least_open, abs(usd) * (1 - part) AS most_open,
         (usd * measured)::DECIMAL(38, 18) AS measured_usd,
