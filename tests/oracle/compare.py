@@ -13,6 +13,7 @@ from published import ask
 
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
+OF_ENDS = 1e-8  # an interval's: where labels leave little open, it is the root of a difference of nearly equal numbers
 OF_SHARES = 1e-8  # dollars are added up to 1e-18, their errors to 1e-11, in windows that may cost a billionth of one
 
 
@@ -56,12 +57,13 @@ class Comparison:
         """Compare one value; a set of values holds each that would be right."""
         place = (relation, column)
         self.compared[place] = self.compared.get(place, 0) + 1
-        if not same(published, computed, OF_SHARES if column.startswith("share_") else ABSOLUTE):
+        absolute = OF_SHARES if column.startswith("share_") else ABSOLUTE
+        if not same(published, computed, absolute, OF_ENDS if "_ci_" in column else RELATIVE):
             self.differences.append(Difference(relation, key, column, published, computed))
 
 
-def same(published: Any, computed: Any, absolute: float = ABSOLUTE) -> bool:
-    """Equal, numbers to 1e-9."""
+def same(published: Any, computed: Any, absolute: float = ABSOLUTE, relative: float = RELATIVE) -> bool:
+    """Equal, numbers to 1e-9 where nothing else is asked."""
     if isinstance(computed, Within):
         return published is not None and _from(computed.least, published) and _from(published, computed.most)
     if isinstance(computed, set):
@@ -69,7 +71,7 @@ def same(published: Any, computed: Any, absolute: float = ABSOLUTE) -> bool:
     if isinstance(published, bool) or isinstance(computed, bool) or None in (published, computed):
         return published is computed
     if isinstance(computed, int | float | Fraction) and isinstance(published, int | float):
-        return isclose(published, float(computed), rel_tol=RELATIVE, abs_tol=absolute)
+        return isclose(published, float(computed), rel_tol=relative, abs_tol=absolute)
     return bool(published == computed)
 
 
