@@ -384,6 +384,23 @@ def test_two_disruptions_do_not_show_what_such_ones_cost() -> None:
     assert told(row, "disruptions", "events", "excess_cost_usd") == [2, 3, pytest.approx(1 + 1.5)]
 
 
+def test_operations_on_the_fleet_that_are_one_in_a_pool_are_one_disruption() -> None:
+    """At 8:00 and 8:20; a restart of p reaches from one to the other: they are one there, two in q, and one over all."""
+    busy = [window(minute, pool) for pool in ("p", "q") for minute in range(0, DAY, 5)]
+    ends = {"ended_by": "recovered"}
+    both = [
+        {**event(480, "deployment", None), "event_id": "b", "ended_at": at(60 * 485), **ends},
+        {**event(500, "deployment", None), "event_id": "a", "ended_at": at(60 * 505), **ends},
+    ]
+    restart = {**event(480, "restart", "p"), "ended_at": at(60 * 505), **ends}
+    rows = costs(busy, [*both, restart])["disruption_cost"]
+    found = {(row["kind"], row["pool"]): row["disruptions"] for row in rows if row["kind"] != "restart"}
+    assert found == {
+        **{("deployment", pool): 2 for pool in ("p", "q", None)},
+        **{(None, "p"): 1, (None, "q"): 2, (None, None): 1},
+    }
+
+
 def judged_days(labelled: int, passed: int) -> tuple[list[Row], list[Row]]:
     """A day of windows of 100 requests of one workload that all need a label: so many have one and passed."""
     shown = {"need_label": 100, "labelled": labelled, "accepted": passed, "unlabelled": 100 - labelled}

@@ -2,7 +2,7 @@
 -- grain: is_steady, kind, pool, start_s
 -- reads: kind_labels
 SELECT
-    is_steady, kind, disruption, pool, start_s,
+    is_steady, kind, stretch, disruption, pool, start_s,
     any_value(offered) AS offered,
     any_value(cost_usd)::DOUBLE AS cost_usd,
     any_value(accepted) + coalesce(sum(

@@ -3,7 +3,7 @@
 -- reads: kind_accepted, steady_rates
 WITH placed AS (
     SELECT
-        kind, pool, disruption,
+        kind, pool, stretch, disruption,
         count(*) AS windows, sum(offered)::BIGINT AS offered, sum(accepted ORDER BY start_s) AS accepted,
         CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd ORDER BY start_s) END AS cost_usd
     FROM kind_accepted
@@ -19,10 +19,10 @@ beside AS (
     LEFT JOIN steady_rates AS s ON s.pool = p.pool
 )
 SELECT
-    kind, pool, disruption,
+    kind, pool, coalesce(disruption, stretch::VARCHAR) AS disruption,
     sum(windows)::BIGINT AS windows, sum(offered)::BIGINT AS offered, sum(accepted ORDER BY pool) AS accepted,
     CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd ORDER BY pool) END AS cost_usd,
     CASE WHEN count(excess_cost_usd) = count(*) THEN sum(excess_cost_usd ORDER BY pool) END AS excess_cost_usd,
     CASE WHEN count(lost_accepted) = count(*) THEN sum(lost_accepted ORDER BY pool) END AS lost_accepted
 FROM beside
-GROUP BY GROUPING SETS ((kind, pool, disruption), (kind, disruption))
+GROUP BY GROUPING SETS ((kind, pool, stretch), (kind, disruption))
