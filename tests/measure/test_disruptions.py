@@ -385,7 +385,7 @@ def test_two_disruptions_do_not_show_what_such_ones_cost() -> None:
 
 
 def test_operations_on_the_fleet_that_are_one_in_a_pool_are_one_disruption() -> None:
-    """At 8:00 and 8:20; a restart of p reaches from one to the other: they are one there, two in q, and one over all."""
+    """At 8:00 and 8:20; a restart of p reaches from one to the other: one there, two in q, and one over all."""
     busy = [window(minute, pool) for pool in ("p", "q") for minute in range(0, DAY, 5)]
     ends = {"ended_by": "recovered"}
     both = [
