@@ -213,9 +213,9 @@ def test_the_shape_of_the_contract_is_filled_with_nulls_and_loses_what_is_not_in
     shaped = in_contract_shape("span_links", pl.DataFrame({"span_id": ["a"], "other": [1], "line": [1]}))
     assert shaped.columns == [
         *("link_id", "source_id", "line", "position", "trace_id", "span_id", "parent_span_id", "ended_ns"),
-        "marks_try",
+        *("marks_try", "session_id", "outcome", "error_type"),
     ]
-    assert shaped.row(0) == (None, None, 1, None, None, "a", None, None, None)
+    assert shaped.row(0) == (None, None, 1, None, None, "a", *[None] * 6)
     assert shaped.schema["position"] == pl.Int32
 
 
