@@ -21,9 +21,9 @@ _HEADER = ("what", "state", "found", "to do")
 
 
 def doctor(config: Config = None, lake: LakeRoot = None) -> None:
-    """Look over installation, settings, landing zone, disk, clock, lake, last run, telemetry, warnings and deliveries.
+    """Look over installation, settings, landing zone, lake and deliveries, and say what to do.
 
-    Changes nothing. Exit code 1 where something is BROKEN: numbers are missing, late or wrong until it is mended.
+    Disk, clock, the last run, blocked partitions, telemetry's age and warnings too. Changes nothing. Exit code 1 where something is BROKEN: numbers are missing, late or wrong until it is mended.
 
     Example: goodput doctor
     """
