@@ -23,7 +23,8 @@ _HEADER = ("what", "state", "found", "to do")
 def doctor(config: Config = None, lake: LakeRoot = None) -> None:
     """Look over installation, settings, landing zone, lake and deliveries, and say what to do.
 
-    Disk, clock, the last run, blocked partitions, telemetry's age and warnings too. Changes nothing. Exit code 1 where something is BROKEN: numbers are missing, late or wrong until it is mended.
+    Disk, clock, the last run, blocked partitions, telemetry's age and warnings too. Changes nothing. Exit code 1
+    where something is BROKEN: numbers are missing, late or wrong until it is mended.
 
     Example: goodput doctor
     """
