@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -274,6 +275,19 @@ def test_two_that_enqueue_and_drain_at_once_tell_everything_once(lake: Lake) -> 
             thread.join()
         deliver(lake, settings, 10)
     assert Counter(Counter(script.ids).values()) == {1: 2 * _ALARMS}
+
+
+def test_an_outbox_that_many_open_first_at_once_is_one(tmp_path: Path) -> None:
+    def begin(path: Path, at_once: threading.Barrier) -> int:
+        at_once.wait()
+        with Outbox(path) as outbox:
+            return len(outbox.rows("SELECT * FROM deliveries"))
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(20):
+            at_once = threading.Barrier(8)
+            begun = [pool.submit(begin, tmp_path / f"{number}.db", at_once) for _ in range(8)]
+            assert [one.result() for one in begun] == [0] * 8
 
 
 @pytest.mark.parametrize("point", ["claimed", "sent"])

@@ -18,6 +18,7 @@ from goodput.plumbing.lake import Lake
 Clock = Callable[[], int]
 _VERSION = 1
 _BUSY_S = 30.0
+_RETRY_S = 0.01
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS deliveries (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, delivery_id TEXT NOT NULL UNIQUE, channel TEXT NOT NULL,
@@ -76,7 +77,7 @@ class Outbox:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
             self._connection.row_factory = sqlite3.Row
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._write_ahead()
             self._connection.execute("PRAGMA synchronous = FULL")
             self._prepare()
 
@@ -171,6 +172,18 @@ class Outbox:
             alarms = [(alarm, draft.delivery_id) for alarm in draft.alarm_ids]
             self._connection.executemany("INSERT OR IGNORE INTO concerns VALUES (?, ?)", alarms)
         return added
+
+    def _write_ahead(self) -> None:
+        """Let readers and a writer be at it at once. Of others that ask for the same SQLite waits for none."""
+        until = time.monotonic() + _BUSY_S
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(_RETRY_S)
 
     def _prepare(self) -> None:
         (found,) = self._connection.execute("PRAGMA user_version").fetchone()
