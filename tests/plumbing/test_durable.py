@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from conform.rotation_drill import SETTINGS, Trial, Writer
+from goodput.errors import LakeUnreadable
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.files import write_atomically
@@ -59,20 +60,49 @@ def test_a_file_is_whole_on_disk_before_it_takes_its_name(
     assert {path for path, _ in synced[1:]} >= {tmp_path / "a.json", tmp_path}
 
 
-def test_a_commit_that_was_torn_is_made_again(tmp_path: Path) -> None:
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
     (tmp_path / "goodput.toml").write_text(SETTINGS)
     (tmp_path / "landing").mkdir()
     Writer(Trial(seed=1, steps=3), tmp_path / "landing").write_all()
-    workspace = run_at(tmp_path / "goodput.toml")
-    expected = {name: table(workspace, name, of_runs) for name, of_runs in TABLES.items()}
-    logs = sorted(workspace.lake.root.glob("*/*/_delta_log"))
-    assert len(logs) > 20
+    return tmp_path / "goodput.toml"
+
+
+def published(config: Path) -> list[pl.DataFrame]:
+    workspace = run_at(config)
+    return [table(workspace, name, of_runs) for name, of_runs in TABLES.items()]
+
+
+def tear(log: Path) -> None:
+    """Leave the beginning of the newest commit of a log, or none of it."""
+    newest = max(log.glob("*.json"))
+    newest.write_bytes(newest.read_bytes()[: len(log.parent.name) % 3 * 40])
+
+
+@pytest.mark.parametrize("table", ["*", "requests", "attempts", "goodput", "landed_files"])
+def test_what_is_made_from_other_tables_is_made_again(config: Path, table: str) -> None:
+    expected = published(config)
+    logs = [log for log in config.parent.glob(f"lake/*/{table}/_delta_log") if log.parts[-3] != "conformed"]
     for log in logs:
-        newest = max(log.glob("*.json"))
-        newest.write_bytes(newest.read_bytes()[: len(log.parent.name) % 3 * 40])  # none of it, or the beginning
-    again = run_at(tmp_path / "goodput.toml")
-    for name, of_runs in TABLES.items():
-        assert table(again, name, of_runs).equals(expected[name]), name
+        if log.parts[-2] != "source_ledger":
+            tear(log)
+    assert len(logs) > 20 if table == "*" else len(logs) == 1
+    assert all(found.equals(before) for found, before in zip(published(config), expected, strict=True))
+
+
+def test_a_torn_commit_of_sources_is_one_only_while_sources_are_committed(config: Path) -> None:
+    """Where none are, a later one may refer to it: to go back would lose rows of files that are never read again."""
+    expected = published(config)
+    for log in [
+        *config.parent.glob("lake/conformed/*/_delta_log"),
+        *config.parent.glob("lake/*/source_ledger/_delta_log"),
+    ]:
+        whole = max(log.glob("*.json")).read_bytes()
+        tear(log)
+        with pytest.raises(LakeUnreadable, match=f"{log.parent.name}/_delta_log: cannot be read"):
+            _ = Lake(config.parent / "lake").catalog[log.parent.name].parts
+        max(log.glob("*.json")).write_bytes(whole)
+    assert all(found.equals(before) for found, before in zip(published(config), expected, strict=True))
 
 
 def test_a_torn_commit_is_no_commit(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 
 from goodput.collect.received import LandedFile
 from goodput.collect.scan import Scan, scan
-from goodput.conform.journal import undo_unfinished
+from goodput.conform.journal import journaled, undo_unfinished
 from goodput.plumbing import source_ledger
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake
@@ -90,9 +90,11 @@ def _take(workspace: Workspace, found: Scan, done: Ingested) -> None:
     if found.new:
         _read_new(workspace, found, done)
     if found.returned:
-        done.removed += source_ledger.renew(lake, found.returned, time.time_ns())
+        with journaled(lake):
+            done.removed += source_ledger.renew(lake, found.returned, time.time_ns())
     if unreadable or gone:
-        done.removed += source_ledger.change(lake, unreadable, gone)
+        with journaled(lake):
+            done.removed += source_ledger.change(lake, unreadable, gone)
 
 
 def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:

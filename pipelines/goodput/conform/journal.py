@@ -5,7 +5,8 @@ missing, the next run takes back what the others did and reads those sources aga
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.torn_commits import JOURNAL
 
 _Noted = tuple[str, str, str, str, int, int]  # a part, with its path below the lake
 
@@ -25,17 +27,19 @@ class PartChange(NamedTuple):
     remove: list[Part]
 
 
-def write_journal(lake: Lake, changes: Mapping[str, PartChange]) -> None:
-    """Note what is about to be committed. Raises LakeUnwritable."""
+@contextmanager
+def journaled(lake: Lake, changes: Mapping[str, PartChange] | None = None) -> Iterator[None]:
+    """Note what is about to be committed, and forget it once all is. Raises LakeUnwritable."""
     noted = {
         "ledger_version": lake.catalog[source_ledger.TABLE].version,
-        "tables": {table: [_noted(lake, parts) for parts in change] for table, change in changes.items()},
+        "tables": {table: [_noted(lake, parts) for parts in change] for table, change in (changes or {}).items()},
     }
     write_atomically(_path(lake), lambda path: path.write_text(json.dumps(noted)))
+    yield
+    _close(lake)
 
 
-def close_journal(lake: Lake) -> None:
-    """Forget what was noted: all of it is committed. Raises LakeUnwritable."""
+def _close(lake: Lake) -> None:
     try:
         _path(lake).unlink(missing_ok=True)
     except OSError as error:
@@ -56,19 +60,18 @@ def undo_unfinished(lake: Lake) -> list[Path]:
         raise LakeUnreadable(path, str(error)) from error
     removed: list[Path] = []
     ledger = lake.catalog[source_ledger.TABLE]
-    ledger.read()  # a commit that a loss of power tore is none
     if ledger.version <= noted["ledger_version"]:
         for table, (added, replaced) in noted["tables"].items():
             home = lake.catalog[table]
             if home.version >= 0:
                 home.change(_parts(lake, replaced), _parts(lake, added))
             removed += [part.path for part in _parts(lake, added)]
-    close_journal(lake)
+    _close(lake)
     return removed
 
 
 def _path(lake: Lake) -> Path:
-    return lake.root / "ingesting.json"
+    return lake.root / JOURNAL
 
 
 def _noted(lake: Lake, parts: Sequence[Part]) -> list[_Noted]:

@@ -21,6 +21,7 @@ from goodput.errors import LakeUnreadable, LakeUnwritable
 from goodput.plumbing import interrupt
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.durable import sync
+from goodput.plumbing.torn_commits import forget_if_torn
 
 PARTITION = "period"  # the partition column: an hour "2026-11-20T09", a day "2026-11-20", or "all"
 ALL = "all"
@@ -50,6 +51,7 @@ class Table:
         self.name = name
         self.layer = contract(name).layer
         self.root = lake_root / self.layer / name
+        self._lake_root = lake_root
 
     def part_path(self, partition: str, inputs: str, content: str) -> Path:
         """Where a part lies."""
@@ -57,27 +59,14 @@ class Table:
 
     @cached_property
     def _delta(self) -> DeltaTable | None:
+        if self._listed_version < 0:
+            return None
         try:
             return DeltaTable(self.root)
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
-            if self._forget_torn_commit():
-                return self._delta
             raise LakeUnreadable(self.root / "_delta_log", str(error)) from error
-
-    def _forget_torn_commit(self) -> bool:
-        """Remove the newest commit where a loss of power tore it: nothing refers to it, as it was never synced."""
-        newest = self.root / "_delta_log" / f"{self._listed_version:020d}.json"
-        if self._listed_version < 0 or _is_whole(newest):
-            return False
-        newest.unlink()
-        del self._listed_version
-        return True
-
-    def read(self) -> None:
-        """Read the log, without a newest commit that is torn. Raises LakeUnreadable."""
-        self._delta  # noqa: B018
 
     @property
     def version(self) -> int:
@@ -91,12 +80,15 @@ class Table:
         """The same by the names of the commits alone: a run with nothing new asks no more of most tables."""
         log = self.root / "_delta_log"
         try:
-            commits = [name for name in os.listdir(log) if name.endswith(".json") and name[:-5].isdigit()]
+            versions = {int(name[:-5]) for name in os.listdir(log) if name.endswith(".json") and name[:-5].isdigit()}
+            newest = max(versions, default=-1)
+            if versions and forget_if_torn(self._lake_root, self.name, log / f"{newest:020d}.json"):
+                newest = max(versions - {newest}, default=-1)
         except FileNotFoundError:
             return -1
         except OSError as error:
             raise LakeUnreadable(log, str(error)) from error
-        return max((int(name[:-5]) for name in commits), default=-1)
+        return newest
 
     @property
     def is_uniform(self) -> bool:
@@ -177,7 +169,7 @@ class Table:
                     name=self.name,
                     configuration=_CONFIGURATION,
                 )
-                del self._delta
+                del self._delta, self._listed_version
             else:
                 self._delta.create_write_transaction(
                     [*adding, *removing],
@@ -197,9 +189,10 @@ class Table:
     def _settle_log(self) -> None:
         """Sync the newest commit; where it made a checkpoint, only then forget the old commits that this replaces."""
         assert self._delta is not None  # noqa: S101
-        log, version = self.root / "_delta_log", f"{self._delta.version():020d}"
-        sync([*log.glob(f"{version}.*"), *log.glob("_last_checkpoint")])
-        if any(log.glob(f"{version}.checkpoint*")):
+        version = f"{self._delta.version():020d}."
+        files = [Path(file) for file in os.scandir(self.root / "_delta_log")]
+        sync(file for file in files if file.name.startswith(version) or file.name == "_last_checkpoint")
+        if any(file.name.startswith(f"{version}checkpoint") for file in files):
             self._delta.cleanup_metadata()
 
     @cached_property
@@ -218,14 +211,6 @@ class Catalog:
         if table not in self._tables:
             self._tables[table] = Table(self._root, table)
         return self._tables[table]
-
-
-def _is_whole(commit: Path) -> bool:
-    try:
-        lines = commit.read_bytes().splitlines()
-        return bool(lines) and all(json.loads(line) for line in lines)
-    except (OSError, ValueError):
-        return False
 
 
 def digest_sum(digests: Iterable[str]) -> str:
