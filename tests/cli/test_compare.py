@@ -86,9 +86,9 @@ def compare(goodput: Run, tmp_path: Path) -> Callable[..., Any]:
         done: Sequence[Row] = (),
         of_workloads: Sequence[Row] = (),
     ) -> Any:
+        starts = [START + timedelta(seconds=n * WINDOW_S) for n in range(windows)]
         overall = [
-            {"window_start": START + timedelta(seconds=n * WINDOW_S), "window_s": WINDOW_S, "slice": "overall"}
-            for n in range(windows)
+            {"window_start": start, "window_s": WINDOW_S, "slice": "overall", "partial": False} for start in starts
         ]
         tables = {"requests": rows, "goodput": [*overall, *of_workloads], "cost_ledger": spent, "ops_events": done}
         with duckdb.connect(tmp_path / "goodput.duckdb") as connection:

@@ -202,4 +202,4 @@ def test_verdicts_in_words_and_revisions_by_label_id(tmp_path: Path) -> None:
     assert labels["record_id"].n_unique() == 9
     [row] = found.refused
     assert (row.line, row.table_name, row.rule) == (10, "label_records", "passed_unreadable")
-    assert row.reason == "ok = 'perhaps' is not one of true, 1, yes, pass, false, 0, no, fail"
+    assert row.reason == "ok = text of 7 characters is not one of true, 1, yes, pass, false, 0, no, fail"
