@@ -47,6 +47,7 @@ def window(minute: float, pool: str | None = "p", **given: Any) -> Row:
         "p95_ttft_s": 1.0,
         "cost_usd": 1.08,
         "partial": False,
+        "observed_s": 300,
         "hit": 600,
         **given,
     }

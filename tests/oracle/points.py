@@ -71,7 +71,7 @@ def points(fleet: Fleet, goodput: dict[Key, Row], waste: Waste, states: States) 
             judged={name: of for name, of in judged[key[0], key[POOL]].items() if of.need},
         )
         for key, row in goodput.items()
-        if key[1] == base_s and key[SLICE] in {"overall", "pool"}
+        if key[1] == base_s and key[SLICE] in {"overall", "pool"} and row["observed_s"]
     ]
     return sorted(found, key=lambda point: (point.at, point.pool or ""))
 

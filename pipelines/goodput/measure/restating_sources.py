@@ -1,6 +1,5 @@
 """Which files may have changed a published window: those read since that hold rows of it or near it."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -8,10 +7,11 @@ import polars as pl
 
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import ALL
-from goodput.plumbing.hours import HOUR_S, epoch_hour
+from goodput.plumbing.hours import HOUR_S, shifted
 from goodput.plumbing.node import Context, hours_in
 
 _MOST = 20  # of one window: who reads more asks relation `sources`
+_PARTITION = rf'"(\d{{4}}-\d\d-\d\dT\d\d|{ALL})"'  # an hour in a source's partitions, or the whole of a table
 
 
 class RestatingSources:
@@ -20,17 +20,17 @@ class RestatingSources:
     def __init__(self, context: Context) -> None:
         lateness_h = int(context.settings.label_lateness_s // HOUR_S) + 1
         self._before_h, self._after_h = context.request_reach_h, context.request_reach_h + lateness_h
-        columns = ["path", "ingested_ns", "partitions"]
-        self._sources = source_ledger.read_frame(context.lake, columns).sort("ingested_ns", "path")
+        sources = source_ledger.read_frame(context.lake, ["path", "ingested_ns", "partitions"])
+        hours = pl.col("partitions").str.extract_all(_PARTITION).list.eval(pl.element().str.strip_chars('"'))
+        self._hours = (
+            sources.sort("ingested_ns", "path").select("path", "ingested_ns", hour=hours).explode("hour").drop_nulls()
+        )
 
     def of(self, partition: str, since: datetime) -> Sequence[str]:
         """Paths of at most 20 files read after `since` that may have changed a partition, in the order of reading."""
-        read = self._sources.filter(pl.col("ingested_ns") > round(since.timestamp() * 1e9))
         hours = hours_in(partition)
-        first, last = epoch_hour(hours[0]) - self._before_h, epoch_hour(hours[-1]) + self._after_h
-        found = [path for path, _, partitions in read.iter_rows() if _touches(json.loads(partitions), first, last)]
-        return found[:_MOST]
-
-
-def _touches(partitions: dict[str, list[str]], first: int, last: int) -> bool:
-    return any(hour == ALL or first <= epoch_hour(hour) <= last for hours in partitions.values() for hour in hours)
+        first, last = shifted(hours[0], -self._before_h), shifted(hours[-1], self._after_h)
+        read = pl.col("ingested_ns") > round(since.timestamp() * 1e9)
+        near = pl.col("hour").is_between(pl.lit(first), pl.lit(last)) | (pl.col("hour") == ALL)
+        found: list[str] = self._hours.filter(read & near)["path"].unique(maintain_order=True).head(_MOST).to_list()
+        return found

@@ -21,7 +21,7 @@ served AS (
         cost_usd::DECIMAL(38, 18) AS cost_usd
     FROM goodput
     JOIN disruption_options AS o ON window_s = base_s
-    WHERE slice IN ('overall', 'pool')
+    WHERE slice IN ('overall', 'pool') AND observed_s > 0 -- where there is money alone, nothing was disrupted or steady
 )
 SELECT s.*, c.input_tokens, c.cached_input_tokens
 FROM served AS s
