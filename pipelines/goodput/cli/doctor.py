@@ -55,6 +55,6 @@ def _findings(config: Config, lake_root: LakeRoot) -> "Iterator[Finding]":
         yield ok("settings", str(file))
     else:
         yield attention("settings", f"there is no {file}: all is at its default", "goodput init")
-    yield from machine.landing(settings, now)
+    landed = yield from machine.landing(settings, now)
     yield from machine.disk(settings.lake_path)
-    yield from lake.lake(Lake(settings.lake_path), settings, now)
+    yield from lake.lake(Lake(settings.lake_path), settings, landed, now)

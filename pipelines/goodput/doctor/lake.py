@@ -1,19 +1,18 @@
 """The lake: format, last run, how far it lags behind, what is blocked, refused, undelivered or warned of."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import duckdb
+import polars as pl
 
-from goodput.collect.listing import list_landing
 from goodput.doctor.finding import Finding, attention, broken, ok
-from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable, LandingMissing
+from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable
 from goodput.notify.health import undelivered
 from goodput.notify.outbox import Outbox, outbox_file
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.sql_files import CAUTIOUS, sql_file
+from goodput.plumbing.sql_files import connect, sql_file
 from goodput.settings.model import Settings
 
 _WAITS = timedelta(hours=2)  # a file that lies unread for longer shows that no run comes
@@ -21,8 +20,8 @@ _SILENT = timedelta(hours=24)
 _SHOWN = 3
 
 
-def lake(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
-    """How the lake is and, where it can be read, what is in it."""
+def lake(lake: Lake, settings: Settings, landed: pl.DataFrame | None, now: datetime) -> Iterator[Finding]:
+    """How the lake is and, where it can be read, what is in it; `landed` are the files of the landing zone."""
     if not lake.is_made:
         yield attention("lake", f"{lake.root} is not made yet", "goodput run")
         return
@@ -35,7 +34,7 @@ def lake(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
     except (LakeTooNew, LakeUnreadable) as error:
         yield broken("lake", str(error), "install the version that wrote it, or see docs/operations.md")
         return
-    yield from _last_run(lake, settings, now)
+    yield from _last_run(lake, landed, now)
     yield from _blocked(lake)
     yield from _published(lake, settings, now)
     yield from _deliveries(lake)
@@ -49,7 +48,7 @@ def _activity(lake: Lake) -> str:
         return "a run goes on"
 
 
-def _last_run(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
+def _last_run(lake: Lake, landed: pl.DataFrame | None, now: datetime) -> Iterator[Finding]:
     crash = lake.root / "traceback.txt"
     if not lake.database.exists():
         yield broken("last run", "nothing was ever published", f"goodput run{_see(crash.exists(), crash)}")
@@ -58,10 +57,9 @@ def _last_run(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding
     if crash.exists() and crash.stat().st_mtime > published.timestamp():
         yield broken("last run", "it crashed", f"run again; {crash} says where it broke")
         return
-    try:
-        modified_ns = list_landing(settings).files.get_column("modified_ns")
-    except LandingMissing:
+    if landed is None:
         return
+    modified_ns = landed["modified_ns"]
     waiting = modified_ns.filter(modified_ns > (published.timestamp() + 1) * 1e9)
     oldest = min(waiting.to_list(), default=None)
     if oldest is not None and now - datetime.fromtimestamp(oldest / 1e9, UTC) > _WAITS:
@@ -88,8 +86,7 @@ def _published(lake: Lake, settings: Settings, now: datetime) -> Iterator[Findin
     if not lake.database.exists():
         return
     try:
-        with closing(duckdb.connect(lake.database, read_only=True, config={**CAUTIOUS})) as connection:
-            connection.execute("SET TimeZone = 'UTC'")
+        with connect(str(lake.database), read_only=True) as connection:
             connection.execute("SET VARIABLE quarantined_ratio = $1", [settings.limits.quarantined_ratio])
             yield from _sources(connection)
             yield from _lag(connection, now)
@@ -108,7 +105,7 @@ def _sources(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
 
 
 def _lag(connection: duckdb.DuckDBPyConnection, now: datetime) -> Iterator[Finding]:
-    ((newest, _, files),) = connection.execute(sql_file("newest_telemetry").text).fetchall()
+    ((newest, files),) = connection.execute(sql_file("newest_telemetry").text).fetchall()
     if newest is None:
         yield attention("telemetry", f"{files} file(s) were read, without a row of telemetry", "goodput sources")
         return

@@ -3,10 +3,12 @@
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
+
+import polars as pl
 
 from goodput.collect.listing import list_landing
 from goodput.doctor.finding import Finding, attention, broken, ok
@@ -24,14 +26,13 @@ def installation() -> Iterator[Finding]:
     yield ok("installation", f"goodput {version('goodput')}, Python {platform.python_version()}, {versions}")
 
 
-def landing(settings: Settings, now: datetime) -> Iterator[Finding]:
-    """Whether the landing zone is there and can be read, and whether its files are of the future."""
+def landing(settings: Settings, now: datetime) -> Generator[Finding, None, pl.DataFrame | None]:
+    """Whether the landing zone is there and can be read, and whether its files are of the future; returns them."""
     try:
-        listing = list_landing(settings)
+        files = list_landing(settings).files
     except LandingMissing as error:
         yield broken("landing", str(error), "create the folder, or name the right one under `landing`")
-        return
-    files = listing.files
+        return None
     unreadable = [path for path in settings.landing_paths if not os.access(path, os.R_OK)]
     if unreadable:
         named = ", ".join(map(str, unreadable))
@@ -43,6 +44,7 @@ def landing(settings: Settings, now: datetime) -> Iterator[Finding]:
         yield ok("landing", f"{len(files):,} file(s), {int(files['size_bytes'].sum()) / 1e6:,.1f} MB")
         latest = datetime.fromtimestamp(max(files["modified_ns"].to_list()) / 1e9, UTC)
         yield from _clock(latest, now)
+    return files
 
 
 def _clock(latest: datetime, now: datetime) -> Iterator[Finding]:
