@@ -21,32 +21,19 @@ def outcome() -> pl.Expr:
     An outcome that the dialect already knows stays. Success needs a finish reason, a 2xx status, or output tokens
     with an end; without any sign of failure or success it is unknown.
     """
-    status = pl.col("http_status")
+    finish = pl.col("finish_reason").replace_strict(_FAILED_FINISH, default=None)
+    delivered = pl.when(_DELIVERED).then(pl.lit("ok")).otherwise(pl.lit("unknown"))
+    return pl.coalesce("outcome", failure(pl.col("http_status")), finish, delivered).alias("outcome")
+
+
+def failure(http_status: pl.Expr | None = None) -> pl.Expr:
+    """timeout, cancelled or error by error_type, and by a status where one is given; null where neither tells one."""
+    status = pl.lit(None, pl.Int64) if http_status is None else http_status
     return (
-        pl.when(pl.col("outcome").is_not_null())
-        .then(pl.col("outcome"))
-        .when(_ERROR.str.contains(_TIMED_OUT) | status.is_in([408, 504]))
+        pl.when(_ERROR.str.contains(_TIMED_OUT) | status.is_in([408, 504]))
         .then(pl.lit("timeout"))
         .when(_ERROR.str.contains(_LEFT) | (status == 499))
         .then(pl.lit("cancelled"))
         .when(_ERROR.is_not_null() | (status >= 400))
-        .then(pl.lit("error"))
-        .when(pl.col("finish_reason").is_in(list(_FAILED_FINISH)))
-        .then(pl.col("finish_reason").replace_strict(_FAILED_FINISH, default=None))
-        .when(_DELIVERED)
-        .then(pl.lit("ok"))
-        .otherwise(pl.lit("unknown"))
-        .alias("outcome")
-    )
-
-
-def failure() -> pl.Expr:
-    """timeout, cancelled or error by error_type alone; null where there is none."""
-    return (
-        pl.when(_ERROR.str.contains(_TIMED_OUT))
-        .then(pl.lit("timeout"))
-        .when(_ERROR.str.contains(_LEFT))
-        .then(pl.lit("cancelled"))
-        .when(_ERROR.is_not_null())
         .then(pl.lit("error"))
     )

@@ -58,9 +58,8 @@ def _pass_on(reader: int) -> None:
     while number := os.read(reader, 1):
         if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is _remember:
             _Process.heard = True
-            with suppress(
-                Exception
-            ):  # one may be closed just now, or opened: what is not ended here ends with patience
+            # One may be closed just now, or opened: what is not ended here ends with patience.
+            with suppress(Exception):
                 for one in list(_running):
                     one.interrupt()
             last = threading.Timer(_PATIENCE_S, end)

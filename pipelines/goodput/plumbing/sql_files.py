@@ -85,6 +85,11 @@ def connect(database: str = "", *, read_only: bool = False) -> duckdb.DuckDBPyCo
     return connection
 
 
+def connect_alone() -> duckdb.DuckDBPyConnection:
+    """A DuckDB connection that shares nothing, for one file that is read: rows stay in their order."""
+    return interrupt.stoppable(duckdb.connect(config=dict(CAUTIOUS)))
+
+
 @cache
 def _in_memory() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config=dict(CAUTIOUS))

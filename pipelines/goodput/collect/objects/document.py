@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import duckdb
 import msgspec
 import polars as pl
 
@@ -11,7 +10,7 @@ from goodput.collect.objects.block import ObjectBlock, objects_in
 from goodput.collect.objects.lines import LineObjects, kinds_of
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.errors import SourceRefused
-from goodput.plumbing import interrupt
+from goodput.plumbing.sql_files import connect_alone
 from goodput.settings.model import FileLimits
 
 _BOM = b"\xef\xbb\xbf"
@@ -75,6 +74,6 @@ def is_beginning(text: bytes) -> bool:
 
 def _block(document: bytes) -> ObjectBlock:
     rows = pl.DataFrame({"line": [1], "text": [document.decode()]}, schema={"line": pl.Int64, "text": pl.String})
-    with interrupt.stoppable(duckdb.connect()) as connection:
+    with connect_alone() as connection:
         kinds = kinds_of(rows["text"], connection)
         return objects_in(rows, kinds, connection, [])

@@ -14,7 +14,7 @@ from goodput.collect.received import RefusedRow
 from goodput.collect.tabular.block import refused_row
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.rows import RowCutter, Rows
-from goodput.plumbing import interrupt
+from goodput.plumbing.sql_files import connect_alone
 from goodput.settings.model import FileLimits
 
 _IS_JSON = "SELECT json_valid(text) AS is_json FROM texts"
@@ -41,7 +41,7 @@ class LineObjects:
         return self._content.stopped
 
     def __iter__(self) -> Iterator[ObjectBlock]:
-        with interrupt.stoppable(duckdb.connect()) as connection:
+        with connect_alone() as connection:
             for rows in self._cutter:
                 yield self._block(rows, connection)
 
@@ -53,7 +53,7 @@ class LineObjects:
         return self._checked(lines, rows, connection)
 
     def _checked_apart(self, lines: pl.DataFrame, rows: Rows) -> ObjectBlock:
-        with interrupt.stoppable(duckdb.connect()) as connection:  # the other one may be at the next block, or closed
+        with connect_alone() as connection:  # the other one may be at the next block, or closed
             return self._checked(lines, rows, connection)
 
     def _checked(self, lines: pl.DataFrame, rows: Rows, connection: duckdb.DuckDBPyConnection) -> ObjectBlock:

@@ -22,7 +22,7 @@ from goodput.collect.otlp.sniff import Head
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS
 from goodput.errors import SourceRefused
-from goodput.plumbing import interrupt
+from goodput.plumbing.sql_files import connect_alone
 from goodput.settings.model import FileLimits
 
 UNKNOWN = "row_of_no_known_format"
@@ -60,7 +60,7 @@ class ObjectReading:
 
     def __iter__(self) -> Iterator[Received]:
         unread = 0
-        with interrupt.stoppable(duckdb.connect()) as connection:
+        with connect_alone() as connection:
             for block in read_ahead(self._source):
                 received = self._received(block, connection)
                 unread += received.rows_read

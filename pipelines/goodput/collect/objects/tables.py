@@ -16,7 +16,7 @@ from goodput.collect.tabular.content import OnBytes
 from goodput.collect.tabular.csv_rows import CsvRows
 from goodput.collect.tabular.parquet_rows import opened
 from goodput.errors import SourceRefused
-from goodput.plumbing import interrupt
+from goodput.plumbing.sql_files import connect_alone
 from goodput.settings.model import FileLimits, TableSource
 
 _BATCH_ROWS = 2**14
@@ -42,7 +42,7 @@ class CsvObjects:
         return self._rows.stopped
 
     def __iter__(self) -> Iterator[ObjectBlock]:
-        with interrupt.stoppable(duckdb.connect()) as connection:
+        with connect_alone() as connection:
             for block in self._rows:
                 names = block.emitted_names
                 if len(set(names)) < len(names):
@@ -64,7 +64,7 @@ class ParquetObjects:
         self._on_bytes = on_bytes
 
     def __iter__(self) -> Iterator[ObjectBlock]:
-        with opened(self._path, self._content) as file, interrupt.stoppable(duckdb.connect()) as connection:
+        with opened(self._path, self._content) as file, connect_alone() as connection:
             connection.execute("SET TimeZone = 'UTC'")
             self._check(file)
             first_row = 1

@@ -6,6 +6,7 @@ Of those only the values are read. What the lines mean is `text`'s work.
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 import polars as pl
 import pyarrow as pa
@@ -79,7 +80,7 @@ def _layout(keys: tuple[str, ...], names: frozenset[str], histograms: frozenset[
         return None
     counts = scrape.readings[_COUNTS]
     lengths = counts.list.len().fill_null(0).to_list()
-    ends = [sum(lengths[:end]) for end in range(len(lengths) + 1)]
+    ends = accumulate(lengths, initial=0)
     has_counts = [*counts.is_not_null(), True]
     return _Layout(
         scrape,

@@ -10,7 +10,7 @@ from goodput.collect.received import LandedFile, RefusedRow
 from goodput.collect.tabular.block import TextBlock, mapped_columns, refused_row, require_columns
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.rows import RowCutter, Rows
-from goodput.plumbing import interrupt
+from goodput.plumbing.sql_files import connect_alone
 from goodput.settings.columns import NEEDED
 from goodput.settings.model import FileLimits, TableSource
 
@@ -54,7 +54,7 @@ class JsonRows:
 
     def __iter__(self) -> Iterator[TextBlock]:
         checked = False
-        with interrupt.stoppable(duckdb.connect()) as connection:
+        with connect_alone() as connection:
             for rows in self._cutter:
                 block = self._block(rows, connection)
                 if not checked and block.cells.height:
