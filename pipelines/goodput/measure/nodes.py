@@ -212,6 +212,7 @@ WARNINGS = Node(
     from_settings={
         **JOIN_TABLES,
         "rates": cost_ledger.rates,
+        "work_weights": cost_ledger.work_weights,
         "workloads": gate_rows,
         "path_groups": warnings.unmatched_path_groups,
     },
