@@ -1,6 +1,7 @@
 """Replaced parts: kept for an hour for readers of an older database, then deleted; parts that count never."""
 
 import json
+import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -187,7 +188,9 @@ def test_an_hour_after_a_run_nothing_is_left_that_does_not_count(
     workspace = Workspace(tmp_path / "goodput.toml")
     for number, ttft_s in enumerate((0.5, 1.5)):
         row = f"a,1795165200,1795165210,{ttft_s},ok"
-        (tmp_path / "landing/rows.csv").write_text(f"id,start,end,ttft,outcome\n{row}\n")
+        landed = tmp_path / "landing/rows.csv"
+        landed.write_text(f"id,start,end,ttft,outcome\n{row}\n")
+        os.utime(landed, (time.time() - 100 + number,) * 2)  # so long ago that the index need not look at it again
         failed = BlockedPartition("requests", NINE, f"reason {number}")
         run(Workspace(workspace.config))
         Blocked(Lake(workspace.lake.root)).settle(["requests"], lambda _: True, [failed])
