@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check dev bench drill drill-alarms drill-delivery drill-intervals drill-knee drill-landing drill-oracle drill-power \
-  lock clean
+.PHONY: demo test check dev bench drill drill-alarms drill-delivery drill-fuzz drill-intervals drill-knee drill-landing drill-oracle \
+  drill-power lock clean
 
 # Their runs show in the UI of `make dev`; those of the tests do not.
 demo check dev: export DAGSTER_HOME := $(CURDIR)/dagster_home
@@ -50,7 +50,10 @@ drill-oracle: $(VENV)/ready ## Every published number of random fleets beside it
 drill-power: $(VENV)/ready ## What a loss of power leaves of a lake, and what the next run makes of it; needs root
 	PYTHONPATH=tests $(BIN)/python -m plumbing.power_drill
 
-drill: drill-landing drill-power drill-delivery drill-oracle ## What a run, a disk and a receiver do to it, hundreds of times
+drill-fuzz: $(VENV)/ready ## What hostile telemetry and settings do to a run and to the telemetry beside them, by the million
+	PYTHONPATH=tests $(BIN)/python -m fuzz.drill
+
+drill: drill-landing drill-power drill-delivery drill-oracle drill-fuzz ## What a run, a disk and a receiver do to it, hundreds of times
 
 lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
