@@ -6,6 +6,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── LandingMissing      a landing path that is not there
 │   ├── NotPublished        asked before anything was published
 │   ├── NothingToRebuild    a lake that has the format of this version, or none at all
+│   ├── NothingRetained     settings that keep everything, so that nothing can be pruned
 │   ├── UnknownRelation     no such table or view is published
 │   ├── UnknownAlarm        a key that names no alarm, or several
 │   ├── SeveralRequests     a key that names more than one request
@@ -24,6 +25,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── LakeTooOld              the lake was written by an older version and has to be rebuilt
 ├── LakeUnreadable          a file that the lake cannot do without is damaged
 ├── LakeBusy                another run holds the lake
+├── NotUpToDate             hours that are to be closed have something to compute
 ├── RunCrashed              an error that nobody foresaw ended a run
 ├── LakeUnwritable          no room, or no permission, to write
 ├── OutboxUnusable          the outbox of alarms cannot be read or written
@@ -250,6 +252,23 @@ class SourceUnknown(UsageError):
     def __init__(self, names: Sequence[str], near: Sequence[str]) -> None:
         nearest = f"; the nearest are {', '.join(near)}" if near else ""
         super().__init__(f"no source file is called {', '.join(names)}{nearest}. `goodput sources` lists them.")
+
+
+class NothingRetained(UsageError):
+    """The settings keep everything."""
+
+    def __init__(self) -> None:
+        super().__init__("the settings keep everything: give days in [retention], such as records_days = 90.")
+
+
+class NotUpToDate(GoodputError):
+    """Hours that are to be closed are not computed from what is there; closed, they never would be."""
+
+    def __init__(self, waiting: Sequence[str]) -> None:
+        first = f", {waiting[0]} for one" if waiting else ""
+        super().__init__(
+            f"nothing is pruned: hours that would be closed have something to compute{first}. `goodput run` first."
+        )
 
 
 class LakeBusy(GoodputError):
@@ -493,8 +512,9 @@ class RuleTestsFailed(GoodputError):
 class UnknownRequest(GoodputError):
     """No such request was published."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, kept_from: str = "") -> None:
+        pruned = f"Requests that ended before {kept_from}:00 UTC were pruned.\n" if kept_from else ""
         super().__init__(
-            f"no request, attempt, trace, span or response is called {key!r}.\n"
+            f"no request, attempt, trace, span or response is called {key!r}.\n{pruned}"
             'Look for one with: goodput query "from requests limit 20"'
         )

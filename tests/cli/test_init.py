@@ -27,6 +27,7 @@ from goodput.settings.model import (
     Workload,
 )
 from goodput.settings.privacy import Privacy
+from goodput.settings.retention import Retention
 from goodput.settings.secret import Secret
 
 Run = Callable[..., Any]
@@ -88,6 +89,9 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
         if name == "privacy":  # an example: clear identities need no key
             key = Secret(file=Path("/run/secrets/goodput-identities"))
             expected = expected.model_copy(update={"identity_key": key})
+        if name == "retention":  # an example: without days all is kept
+            days = {"records_days": 90, "samples_days": 90, "requests_days": 400}
+            expected = expected.model_copy(update=days)
         assert getattr(shown, name) == expected, name
     for name in Alarms.model_fields.keys() - {"rules", "days_off", "excluded"}:
         assert getattr(shown.alarms, name) == getattr(default.alarms, name), name
@@ -108,6 +112,7 @@ def test_every_setting_there_is_stands_in_the_template() -> None:
         ServedModel,
         Receive,
         Privacy,
+        Retention,
         Schedule,
         Alarms,
         Rule,

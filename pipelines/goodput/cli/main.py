@@ -40,6 +40,10 @@ COMMANDS = {
         "goodput.cli.forget:forget",
         "Take back source files that should not have been read: their rows leave the lake.",
     ),
+    "prune": (
+        "goodput.cli.prune:prune_command",
+        "Delete rows that the settings keep no longer; what was measured from them stays as it is.",
+    ),
     "doctor": (
         "goodput.cli.doctor:doctor",
         "Look over installation, settings, landing zone, lake and deliveries, and say what to do.",

@@ -47,6 +47,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         "The days [from_s, until_s) whose bills are in the ledger, in Unix seconds; one row.",
         _columns(("from_s", "until_s"), _INT),
     ),
+    "closed_time": _parameter(
+        "Until when hours are closed, as what they were made from was pruned, in Unix seconds; one row, 0 for none.",
+        [("until_s", _INT)],
+    ),
     "options": _parameter(
         "How requests are joined; one row.",
         [("latency_origin", _TEXT), *_columns(("max_request_lifetime_ns", "label_lateness_ns"), _INT)],

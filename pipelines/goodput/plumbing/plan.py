@@ -17,6 +17,7 @@ from goodput.plumbing.audit import audit
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.contracts import contract
+from goodput.plumbing.final import is_final
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
 from goodput.plumbing.hours import day_of, epoch_hour, is_hour
@@ -84,9 +85,10 @@ def fingerprint_of(node: Node, context: Context, partition: str, obeyed: str) ->
 
 def due(node: Node, context: Context, *, obeyed: str | None = None, force: bool = False) -> dict[str, str]:
     """Partitions whose parts were made from something else, or are missing, with the fingerprint of what they must be
-    made from; all that there are with `force`. `obeyed` are the node's rules, where they are known."""
+    made from; all that there are with `force`. None of them is final. `obeyed` are the node's rules, where known."""
     obeyed = obeyed or rules(node, context)
-    wanted = {p: fingerprint_of(node, context, p, obeyed) for p in sorted(partitions_of(node, context))}
+    there = [p for p in sorted(partitions_of(node, context)) if not is_final(node, context, p)]
+    wanted = {p: fingerprint_of(node, context, p, obeyed) for p in there}
     return wanted if force else {p: inputs for p, inputs in wanted.items() if not _is_made(node, context, p, inputs)}
 
 
@@ -170,12 +172,13 @@ def _blocked_input(node: Node, context: Context, partition: str, blocked: Blocke
 
 
 def _remove_uncalled(node: Node, context: Context, outcome: Outcome) -> None:
-    """Windows that the settings no longer ask for are no longer published."""
+    """Windows that the settings no longer ask for are no longer published, but those of closed hours."""
     if node.partition != "windows":
         return
     for name in node.tables:
         table = context.lake.catalog[name]
-        gone = [partition for partition in table.parts if not context.grains(partition)]
+        uncalled = [partition for partition in table.parts if not context.grains(partition)]
+        gone = [partition for partition in uncalled if not context.pruned.is_closed(partition)]
         if gone:
             outcome.replaced += table.replace(dict.fromkeys(gone, ()))
 

@@ -19,6 +19,7 @@ from goodput.settings.dialects import DeclaredDialect
 from goodput.settings.gates import LatencyName
 from goodput.settings.presets import PRESETS
 from goodput.settings.privacy import Privacy, unusable_match
+from goodput.settings.retention import Retention
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
 
 
@@ -376,6 +377,7 @@ class Settings(SettingsModel):
     slices: Slices = Slices()
     limits: FileLimits = FileLimits()
     privacy: Privacy = Privacy()
+    retention: Retention = Retention()
     receive: Receive = Receive()
     disruptions: Disruptions = Disruptions()
     schedule: Schedule = Schedule()
