@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from goodput.errors import BlockedPartition
 from goodput.plumbing.blocked import Blocked
-from goodput.plumbing.contracts import stored_tables
+from goodput.plumbing.contracts import arrow_schema, stored_tables
 from goodput.plumbing.database import publish
-from goodput.plumbing.garbage import delete_replaced, note_replaced
+from goodput.plumbing.garbage import delete_replaced, note_replaced, unreferenced
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.workspace import Workspace
@@ -213,3 +214,19 @@ def test_what_was_replaced_long_before_the_database_was_published_is_kept(lake: 
         clock.now_s += 3599
         delete_replaced(lake)
         assert reader.sql("SELECT request_key FROM requests").fetchall() == [("old",)]
+
+
+def test_what_no_table_counts_and_nobody_noted_is_found(lake: Lake, clock: Clock) -> None:
+    replace(lake, NINE, "a")
+    (noted,) = replace(lake, NINE, "b")
+    note_replaced(lake, [noted])
+    orphan = lake.write_part("requests", TEN, pa.Table.from_pylist([], schema=arrow_schema("requests")), "f" * 32).path
+    torn = orphan.with_name(".0.tmp")
+    torn.write_bytes(b"half")
+    assert unreferenced(lake) == sorted([orphan, torn])
+    discard(lake, unreferenced(lake))
+    clock.now_s += 3601
+    discard(lake, [])
+    assert parts(lake) == [Path(path) for path in lake.catalog["requests"].all_files()]
+    assert not torn.exists()
+    assert unreferenced(lake) == []

@@ -21,9 +21,9 @@ def prune_command(
     config: Annotated[Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")] = None,
     lake: Annotated[Path | None, typer.Option(help="Lake folder instead of the settings' own.")] = None,
 ) -> None:
-    """Delete rows that [retention] of the settings keeps no longer, and close their hours.
+    """Delete rows that the settings keep no longer; what was measured from them stays as it is.
 
-    What was measured from them stays as it was published; what comes for a closed hour later is counted as ignored and
+    [retention] has for how many days. Older hours are closed: what comes for them later is counted as ignored and
     changes no number. Files are deleted an hour after, by the next run, when no reader of an older database holds them.
 
     Example:

@@ -5,6 +5,8 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from goodput.plumbing.catalog import PARTITION
+from goodput.plumbing.contracts import contract, stored_tables
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.lake import Lake, delete
 
@@ -19,18 +21,32 @@ def note_replaced(lake: Lake, replaced: Iterable[Path]) -> None:
         _write(lake, _noted(lake) | dict.fromkeys(names))
 
 
-def delete_replaced(lake: Lake) -> None:
+def delete_replaced(lake: Lake, *, at_once: bool = False) -> None:
     """Delete what the published database has not read for more than KEPT_S; call it once the database is published.
 
-    Raises LakeUnwritable.
+    `at_once`: also what readers of an older database may hold. Raises LakeUnwritable.
     """
     noted, now = _noted(lake), time.time()
     unread = {name: now if since is None else since for name, since in noted.items()}
-    old = {name for name, since in unread.items() if now - since > KEPT_S}
+    old = {name for name, since in unread.items() if at_once or now - since > KEPT_S}
     delete(lake.root / name for name in old if not _counts(lake, lake.root / name))
     kept = {name: since for name, since in unread.items() if name not in old}
     if kept != noted:
         _write(lake, kept)
+
+
+def unreferenced(lake: Lake) -> list[Path]:
+    """Files of tables that no table counts and that nobody noted, as processes leave that die at the wrong moment.
+
+    The caller holds the lake's lock: a writer's files do not count yet either.
+    """
+    found = []
+    noted = {lake.root / name for name in _noted(lake)}
+    for name in stored_tables():
+        counted = {part.path for parts in lake.catalog[name].parts.values() for part in parts}
+        there = (lake.root / contract(name).layer / name).glob(f"{PARTITION}=*/*")
+        found += [path for path in there if path not in counted and path not in noted]
+    return sorted(found)
 
 
 def _noted(lake: Lake) -> dict[str, float | None]:
