@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from conform.test_commit import Killed, dying
 from declared import bills, source
 from goodput.cli.main import app
+from goodput.erase import erase, find
 from goodput.errors import NothingRetained, NotUpToDate, SettingsError
 from goodput.nodes import NODES
 from goodput.plumbing import garbage
@@ -369,3 +370,27 @@ def test_records_do_not_outlive_their_requests(tmp_path: Path, given: str) -> No
     (tmp_path / "goodput.toml").write_text(f"[retention]\n{given}\n")
     with pytest.raises(SettingsError):
         load_settings(tmp_path / "goodput.toml")
+
+
+def test_an_identity_is_erased_from_closed_hours_too(lake: Path, whole: Path) -> None:
+    at = Workspace(lake)
+    with at.lake.lock():
+        found = find(at, ["s22-night"])  # before midnight and after: in closed hours and in open ones
+        erase(at, ["s22-night"], found)
+    hours = {part.partition for parts in found.parts.values() for part in parts}
+    assert {"2026-11-21T23", "2026-11-22T00"} <= hours
+    run(Workspace(lake))
+    check_closed_as(lake, whole)
+    check_open_as(lake, whole)
+    assert measured(lake, "restatements").is_empty()
+
+
+def test_a_request_is_explained_without_its_records(whole: Path, tmp_path: Path) -> None:
+    config = copied(whole, tmp_path / "mine")
+    config.write_text(SETTINGS.replace("requests_days = 2", "requests_days = 400"))
+    pruned_at(config)
+    before, after = (CliRunner().invoke(app, ["explain", "c0", "--config", str(at)]) for at in (whole, config))
+    assert after.exit_code == 0, after.output
+    assert "1 record(s) of it were pruned" in after.output
+    assert "pruned" not in before.output
+    assert after.output.splitlines()[:5] == before.output.splitlines()[:5]

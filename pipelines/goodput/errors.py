@@ -6,6 +6,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── LandingMissing      a landing path that is not there
 │   ├── NotPublished        asked before anything was published
 │   ├── NothingToRebuild    a lake that has the format of this version, or none at all
+│   ├── IdentityInSettings  an identity that is to be erased, by which the settings select a workload
 │   ├── NothingRetained     settings that keep everything, so that nothing can be pruned
 │   ├── UnknownRelation     no such table or view is published
 │   ├── UnknownAlarm        a key that names no alarm, or several
@@ -20,6 +21,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── TargetRefused       an address that no alarm is sent to
 │   ├── UnknownChannel      no such channel in the settings
 │   └── TargetUnreadable    what `goodput connect` was asked to look at is not there
+├── ErasedFilesLie          landing files hold identities that were erased from the lake
 ├── SourceRefused           one source file cannot be used; the run goes on
 ├── LakeTooNew              the lake was written by a newer version
 ├── LakeTooOld              the lake was written by an older version and has to be rebuilt
@@ -244,6 +246,26 @@ class SourceLies(UsageError):
     def __init__(self, paths: Sequence[str]) -> None:
         lines = [f"  {path}" for path in paths]
         super().__init__("\n".join(["These files still lie in the landing zone; move them away first:", *lines]))
+
+
+class IdentityInSettings(UsageError):
+    """A workload is selected by an identity that is to be erased: hours that are computed again would lose it."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        super().__init__(
+            f"the settings select a workload by it: {', '.join(keys)}.\n"
+            "Take it out there and `goodput run` first; else what is computed again later would not be what was."
+        )
+
+
+class ErasedFilesLie(GoodputError):
+    """Identities are erased from the lake, and landing files hold them still."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        lines = [f"  {file}" for file in files]
+        super().__init__(
+            "\n".join(["The lake has forgotten them; these landing files have not, clean them too:", *lines])
+        )
 
 
 class SourceUnknown(UsageError):

@@ -11,6 +11,7 @@ from goodput.collect.received import LandedFile
 from goodput.collect.scan import Scan, scan
 from goodput.conform.journal import journaled, undo_unfinished
 from goodput.plumbing import source_ledger
+from goodput.plumbing.erased import read_erased
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.source_ledger import SourceEntry
@@ -107,7 +108,7 @@ def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
     lake = workspace.lake
     on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
     with connect() as connection:
-        guard = Guard(workspace.settings)
+        guard = Guard(workspace.settings, read_erased(lake.root))
         batch, begun_s = IngestBatch(lake, connection, guard), time.monotonic()
         for number, (file, identity) in enumerate(found.new, 1):
             done.moved += not ingest_file(batch, file, identity, workspace.settings, on_bytes)
