@@ -216,8 +216,8 @@ WARNINGS = Node(
         "workloads": gate_rows,
         "path_groups": warnings.unmatched_path_groups,
     },
-    from_batch={"observed": observed},
-    beside=lambda context, _: context.observed_ns[1],
+    from_batch={"observed": observed, "record_hours": warnings.record_hours},
+    beside=lambda context, _: context.observed_ns,
     span=warnings.SPANS,
 )
 
