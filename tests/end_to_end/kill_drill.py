@@ -7,6 +7,7 @@ the end one is left alone. Beside it a reader opens the database again and again
 import argparse
 import json
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import NamedTuple
 
 import duckdb
@@ -161,9 +162,13 @@ def main() -> None:
     console, all_ended = Console(), list[Ended]()
     while sum(ended.killed_in.total() for ended in all_ended) < asked.kills:
         seed = asked.first + len(all_ended)
-        with TemporaryDirectory(prefix="goodput-drill-") as name:
-            all_ended.append(kill(seed, Path(name)))
-        console.print(f"seed {seed}: {all_ended[-1]}")
+        folder = Path(mkdtemp(prefix="goodput-drill-"))
+        all_ended.append(kill(seed, folder))
+        console.print(f"seed {seed}: {all_ended[-1]}", soft_wrap=True)
+        if all_ended[-1].is_good:
+            shutil.rmtree(folder)
+        else:
+            console.print(f"  see {folder}", soft_wrap=True)
     console.print(_summary(all_ended))
     raise SystemExit(not all(ended.is_good for ended in all_ended))
 
