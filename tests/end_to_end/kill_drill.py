@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from end_to_end.test_same_sources_same_tables import QUIET, check_identities, measured, sources
+from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.workspace import Workspace
 
 _RUN = [sys.executable, "-c", "from goodput.cli.main import main; main()", "run", "--config"]
@@ -38,13 +39,16 @@ class Ended(NamedTuple):
     opened: int  # times that a reader opened the database
     unreadable: int  # times that it could not
     ended_well: bool
+    blocked: tuple[str, ...]  # partitions, with the reason
     differing: tuple[str, ...]  # tables
     left_over: tuple[str, ...]  # files that no run will ever use or delete
 
     @property
     def is_good(self) -> bool:
         """Whether it is as if nothing had been killed."""
-        return self.ended_well and not self.unreadable and not self.differing and not self.left_over
+        return (
+            self.ended_well and not self.blocked and not self.unreadable and not self.differing and not self.left_over
+        )
 
 
 def kill(seed: int, folder: Path) -> Ended:
@@ -70,8 +74,15 @@ def kill(seed: int, folder: Path) -> Ended:
     found = measured(workspace)
     differing = tuple(name for name, frame in measured(whole).items() if not found[name].equals(frame))
     check_identities(workspace)
+    blocked = tuple(f"{one.table} {one.partition}: {one.reason}" for one in Blocked(workspace.lake).all())
     return Ended(
-        killed_in, opened.pop("opened", 0), opened.total(), ended_well, differing, tuple(_left_over(workspace))
+        killed_in,
+        opened.pop("opened", 0),
+        opened.total(),
+        ended_well,
+        blocked,
+        differing,
+        tuple(_left_over(workspace)),
     )
 
 
@@ -175,7 +186,15 @@ def main() -> None:
 
 def _summary(all_ended: list[Ended]) -> Table:
     drawn = Table(
-        "trials", "kills", "at", "database opened", "could not be", "next run failed", "tables differ", "left over"
+        "trials",
+        "kills",
+        "at",
+        "database opened",
+        "could not be",
+        "next run failed",
+        "blocked",
+        "tables differ",
+        "left over",
     )
     kills = sum((ended.killed_in for ended in all_ended), Counter[str]())
     at = ", ".join(f"{stage} {count}" for stage, count in kills.most_common())
@@ -184,7 +203,7 @@ def _summary(all_ended: list[Ended]) -> Table:
         sum(len(getattr(ended, name)) for ended in all_ended) for name in ("differing", "left_over")
     )
     opened, unreadable = (sum(getattr(ended, name) for ended in all_ended) for name in ("opened", "unreadable"))
-    cells = (len(all_ended), kills.total(), at, f"{opened:,}", unreadable, failed, differing, left_over)
+    cells = (len(all_ended), kills.total(), at, f"{opened:,}", unreadable, failed, blocked, differing, left_over)
     drawn.add_row(*map(str, cells))
     return drawn
 
