@@ -199,9 +199,8 @@ def _summary(all_ended: list[Ended]) -> Table:
     kills = sum((ended.killed_in for ended in all_ended), Counter[str]())
     at = ", ".join(f"{stage} {count}" for stage, count in kills.most_common())
     failed = sum(not ended.ended_well for ended in all_ended)
-    differing, left_over = (
-        sum(len(getattr(ended, name)) for ended in all_ended) for name in ("differing", "left_over")
-    )
+    counted = ("blocked", "differing", "left_over")
+    blocked, differing, left_over = (sum(len(getattr(ended, name)) for ended in all_ended) for name in counted)
     opened, unreadable = (sum(getattr(ended, name) for ended in all_ended) for name in ("opened", "unreadable"))
     cells = (len(all_ended), kills.total(), at, f"{opened:,}", unreadable, failed, blocked, differing, left_over)
     drawn.add_row(*map(str, cells))
