@@ -20,7 +20,7 @@ from goodput.plumbing.catalog import Part
 from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
 from goodput.plumbing.database import publish
 from goodput.plumbing.erased import NAMED, read_erased, write_erased
-from goodput.plumbing.garbage import delete_replaced, note_replaced, unreferenced
+from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.identity_columns import ORDERING, IdentityColumns
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.pseudonyms import Pseudonyms
@@ -83,7 +83,7 @@ def erase(workspace: Workspace, identities: Collection[str], found: Found) -> No
             note_replaced(lake, [part.path for part in parts])
             lake.catalog[table].change(*change)
     publish(lake, gate_rows(workspace.settings), anew=True)
-    note_replaced(lake, unreferenced(lake))
+    sweep(lake, anyway=True)
     delete_replaced(lake, at_once=True)
     write_erased(lake.root, erased.without_names)
 

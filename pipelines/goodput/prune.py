@@ -14,7 +14,7 @@ from goodput.nodes import NODES
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.contracts import contract
-from goodput.plumbing.garbage import note_replaced, unreferenced
+from goodput.plumbing.garbage import note_replaced
 from goodput.plumbing.hours import HOUR_S, day_of, hours_of_day, is_hour, shifted
 from goodput.plumbing.node import Context, Node, partitions_of
 from goodput.plumbing.plan import due, in_order
@@ -72,7 +72,6 @@ def prune(workspace: Workspace, pruning: Pruning) -> None:
     with journaled(lake):  # a commit that a loss of power tears is then known as one
         for table, parts in pruning.going.items():
             lake.catalog[table].replace(dict.fromkeys((part.partition for part in parts), ()))
-    note_replaced(lake, unreferenced(lake))
     publish_database(workspace)
 
 

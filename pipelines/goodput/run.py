@@ -15,7 +15,7 @@ from goodput.plumbing import graph
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.database import publish
-from goodput.plumbing.garbage import delete_replaced, note_replaced
+from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label, is_hour
 from goodput.plumbing.node import Context, Node
 from goodput.plumbing.pandas_apart import leave_pandas_out
@@ -96,6 +96,7 @@ def judge_alarms(workspace: Workspace) -> None:
 def publish_database(workspace: Workspace) -> bool:
     """Bring the database up to what the lake holds; whether that changed it."""
     changed = publish(workspace.lake, gate_rows(workspace.settings)).changed
+    sweep(workspace.lake)
     delete_replaced(workspace.lake)
     return changed
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from goodput.plumbing.catalog import PARTITION
-from goodput.plumbing.contracts import contract, stored_tables
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.lake import Lake, delete
 
@@ -35,18 +34,17 @@ def delete_replaced(lake: Lake, *, at_once: bool = False) -> None:
         _write(lake, kept)
 
 
-def unreferenced(lake: Lake) -> list[Path]:
-    """Files of tables that no table counts and that nobody noted, as processes leave that die at the wrong moment.
+def sweep(lake: Lake, *, anyway: bool = False) -> None:
+    """Note what a writer that was broken off left uncommitted, and delete its unfinished files; else do nothing.
 
-    The caller holds the lake's lock: a writer's files do not count yet either.
+    `anyway`: also where none is known to have been. The caller holds the lake's lock. Raises LakeUnwritable.
     """
-    found = []
-    noted = {lake.root / name for name in _noted(lake)}
-    for name in stored_tables():
-        counted = {part.path for parts in lake.catalog[name].parts.values() for part in parts}
-        there = (lake.root / contract(name).layer / name).glob(f"{PARTITION}=*/*")
-        found += [path for path in there if path not in counted and path not in noted]
-    return sorted(found)
+    if not (anyway or lake.write_lock.is_broken_off):
+        return
+    parts = [path for path in lake.root.glob(f"*/*/{PARTITION}=*/*") if not path.name.startswith(".")]
+    note_replaced(lake, (path for path in parts if not _counts(lake, path)))
+    delete([*lake.root.glob(".*.tmp"), *lake.root.glob(f"*/*/{PARTITION}=*/.*.tmp")])
+    lake.write_lock.is_broken_off = False
 
 
 def _noted(lake: Lake) -> dict[str, float | None]:
