@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
@@ -27,7 +29,7 @@ from goodput.plumbing.recompute import comparable
 from goodput.plumbing.workspace import Workspace
 from goodput.prune import Pruning, plan_pruning, prune
 from goodput.rebuild import rebuild
-from goodput.run import run
+from goodput.run import publish_database, run
 from goodput.settings.load import load_settings
 from published import RESTATED, ask, run_at, table
 
@@ -35,6 +37,7 @@ NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 CLOSED = "2026-11-22"  # two days before
 CALLS = {"attempt_id": "id", "started_at": "start", "ended_at": "end", "ttft_s": "ttft", "model": "model"}
 CALLS |= {"input_tokens": "in", "output_tokens": "out", "replica": "replica", "pool": "pool", "session_id": "session"}
+CALLS |= {"request_key": "request"}
 UNITS = {"started_at": "iso8601", "ended_at": "iso8601", "ttft_s": "s"}
 BILLED = {"cost_id": "id", "amount_usd": "amount", "replica": "replica"}
 JUDGED = {"session_id": "session", "evaluator": "by", "score": "score", "labelled_at": "at"}
@@ -59,7 +62,8 @@ SETTINGS += source(
 )
 SETTINGS += source("judge", "judge.csv", "quality_labels", units={"labelled_at": "iso8601"}, **JUDGED)
 SETTINGS += bills("gpu", "gpu-*.jsonl", constants='basis = "billing"', **BILLED)
-HEAD = "id,start,end,ttft,in,out,model,replica,pool,session"
+HEAD = "id,start,end,ttft,in,out,model,replica,pool,session,request"
+OVER_MIDNIGHT = {18: 17}  # tries that are of the request of another
 MEASURED = tuple(
     name
     for name in stored_tables()
@@ -71,7 +75,8 @@ PRUNED = ("serving_records", "sample_records", "label_records", "attempts", "req
 
 def call(number: int, at: str, ttft: float, session: str) -> str:
     end = at.replace(":00Z", ":30Z")
-    return f"c{number},{at},{end},{ttft},100,20,m-1,vllm-{number % 2},chat,{session}"
+    request = OVER_MIDNIGHT.get(number, number)
+    return f"c{number},{at},{end},{ttft},100,20,m-1,vllm-{number % 2},chat,{session},c{request}"
 
 
 def calls() -> list[str]:
@@ -246,6 +251,7 @@ def test_a_file_that_grows_over_the_bound_is_read_on(lake: Path, whole: Path, tm
         assert run(Workspace(config)).ingested.superseded == 1
     check_closed_as(lake, whole)
     check_open_as(lake, never)
+    assert ask(Workspace(lake), "SELECT attempts FROM requests WHERE request_key = 'c17'").item() == 2
     (found,) = ask(Workspace(lake), "FROM sources WHERE path = 'calls.csv'").to_dicts()
     assert (found["rows_read"], found["rows_ignored"]) == (37, 18)  # 18 calls a day, the first is closed
     assert broken(lake) == []
@@ -394,3 +400,30 @@ def test_a_request_is_explained_without_its_records(whole: Path, tmp_path: Path)
     assert "1 record(s) of it were pruned" in after.output
     assert "pruned" not in before.output
     assert after.output.splitlines()[:5] == before.output.splitlines()[:5]
+
+
+def test_windows_of_closed_hours_may_have_columns_of_another_version(lake: Path, whole: Path) -> None:
+    at, hour = Workspace(lake), "2026-11-21T10"
+    home = at.lake.catalog["goodput"]
+    (part,) = home.parts[hour]
+    rows = pq.ParquetFile(part.path).read().drop_columns(["goodput_rps"])
+    older = rows.append_column("gone_since", pa.array([1] * rows.num_rows))
+    with at.lake.lock():
+        home.replace({hour: [at.lake.write_part("goodput", hour, older, part.inputs)]})
+        publish_database(at)
+    found, expected = measured(lake, "goodput"), measured(whole, "goodput")
+    is_older = (pl.col("window_start").dt.strftime("%Y-%m-%dT%H") == hour) & (pl.col("window_s") <= 3600)
+    rate = pl.when(is_older).then(None).otherwise("goodput_rps")
+    order = contract("goodput").primary_key
+    assert_frame_equal(found.sort(order), expected.with_columns(goodput_rps=rate).sort(order))
+
+
+def test_hours_that_would_read_what_is_gone_stay_as_they_were(lake: Path, whole: Path) -> None:
+    lake.write_text(f"max_request_lifetime_s = 86400\n{SETTINGS}")
+    run(Workspace(lake))
+    context = Context(Workspace(lake).lake, Workspace(lake).settings)
+    joined = {partition for node, partition, _ in comparable(context, NODES) if node.name == "join"}
+    assert min(joined) == "2026-11-22T23"  # a day after the first hour of which there are records
+    first_day = pl.col("window_start") < datetime(2026, 11, 22, 10, tzinfo=UTC)
+    for name in ("goodput", "coverage"):
+        assert_frame_equal(measured(lake, name).filter(first_day), measured(whole, name).filter(first_day))

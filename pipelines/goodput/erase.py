@@ -17,7 +17,7 @@ from goodput.errors import IdentityInSettings, LakeUnreadable
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import source_ledger, source_places
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
+from goodput.plumbing.contracts import contract, stored_tables
 from goodput.plumbing.database import publish
 from goodput.plumbing.erased import NAMED, read_erased, write_erased
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
@@ -43,11 +43,12 @@ class Found:
 
 
 def find(workspace: Workspace, identities: Collection[str]) -> Found:
-    """Where the lake has rows of some identities.
+    """Where the lake has rows of some identities, once what a run left unfinished is taken back.
 
     The caller holds its lock. Raises IdentityInSettings, LakeUnreadable, SecretUnusable.
     """
     lake = workspace.lake
+    note_replaced(lake, undo_unfinished(lake))
     called = dict.fromkeys(_as_kept(workspace, identities), "")
     selecting = sorted(_selecting(workspace.settings, called))
     if selecting:
@@ -71,7 +72,6 @@ def erase(workspace: Workspace, identities: Collection[str], found: Found) -> No
     Raises LakeUnreadable, LakeUnwritable.
     """
     lake = workspace.lake
-    note_replaced(lake, undo_unfinished(lake))
     wanted = _as_kept(workspace, identities)
     erased = read_erased(lake.root).with_names_for(wanted)
     write_erased(lake.root, erased)
@@ -140,17 +140,18 @@ def _place(landing: Path, path: str) -> Path:
 
 
 def _rewritten(lake: Lake, table: str, part: Part, columns: IdentityColumns) -> Part:
-    rows = columns.renamed(_read(part, arrow_schema(table).names))
+    before = _read(part)  # with the columns that it has: those of a closed hour may be an older version's
+    rows = columns.renamed(before)
     order = contract(table).order
     if any(name in ORDERING for name in order.split(", ")):
         with connect() as connection:
             connection.register("rows_of_part", rows.append_column(_ROW, pa.array(range(rows.num_rows), pa.int64())))
             asked = f'SELECT * EXCLUDE ("{_ROW}") FROM rows_of_part ORDER BY {order}, "{_ROW}"'  # noqa: S608
             rows = connection.sql(asked).to_arrow_table()
-    return lake.write_part(table, part.partition, rows.cast(arrow_schema(table)), part.inputs)
+    return lake.write_part(table, part.partition, rows.cast(before.schema), part.inputs)
 
 
-def _read(part: Part, columns: list[str]) -> pa.Table:
+def _read(part: Part, columns: list[str] | None = None) -> pa.Table:
     try:
         with pq.ParquetFile(part.path) as file:
             return file.read(columns)
@@ -173,10 +174,11 @@ def mentions(lake: Lake, identities: Iterable[str]) -> dict[str, int]:
 
 def _mentioning(lake: Lake, table: str, identity: str) -> dict[str, int]:
     files = lake.catalog[table].all_files()
-    names = [column.name for column in contract(table).columns if column.duckdb_type == "VARCHAR"]
-    if not files or not names:
+    if not files:
         return {}
-    counts = ", ".join(f'count(*) FILTER (WHERE contains("{name}", $identity))' for name in names)
     with connect() as connection:
+        columns = connection.execute(f"DESCRIBE FROM {parquet(files)}").fetchall()
+        names = [name for name, kind, *_ in columns if kind == "VARCHAR"]
+        counts = ", ".join(f'count(*) FILTER (WHERE contains("{name}", $identity))' for name in names)
         row = connection.execute(f"SELECT {counts} FROM {parquet(files)}", {"identity": identity}).fetchone()  # noqa: S608
     return {f"{table}.{name}": count for name, count in zip(names, row or (), strict=True) if count}

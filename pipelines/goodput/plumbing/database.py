@@ -294,9 +294,11 @@ def _replace_partitions(connection: duckdb.DuckDBPyConnection, lake: Lake, name:
     files = lake.catalog[name].files(periods)
     if files:
         order = f"ORDER BY {contract(name).order}" if contract(name).order else ""
+        known = [column.name for column in contract(name).columns]  # parts of closed hours may have an older version's
         connection.execute(
             f'INSERT INTO stored."{name}" BY NAME '  # noqa: S608
-            f"SELECT * EXCLUDE (filename), regexp_extract(filename, 'period=([^/]+)/', 1) AS period "
+            f"SELECT COLUMNS(lambda found: list_contains({known}, found)), "
+            f"regexp_extract(filename, 'period=([^/]+)/', 1) AS period "
             f"FROM {parquet(files, named=True)} {order}"
         )
 

@@ -53,7 +53,7 @@ class IdentityColumns:
 
     def _changed(self, rows: pa.Table) -> dict[str, pl.Series]:
         """The columns that change, as they become."""
-        before = {name: _series(rows, name) for name in self.looked_at}
+        before = {name: _series(rows, name) for name in self.looked_at if name in rows.column_names}
         found = {name: self._column(name, before) for name in before if name not in _BY_KIND.values()}
         return {name: after for name, after in found.items() if after.ne_missing(before[name]).any()}
 
