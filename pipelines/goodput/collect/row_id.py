@@ -4,7 +4,6 @@ import polars as pl
 
 from goodput.plumbing.sql_files import connect
 
-
 _ROW = "number_of_row"
 
 
