@@ -17,7 +17,7 @@ from goodput.errors import IdentityInSettings, LakeUnreadable
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import source_ledger, source_places
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.contracts import contract, stored_tables
+from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
 from goodput.plumbing.database import publish
 from goodput.plumbing.erased import NAMED, read_erased, write_erased
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
@@ -148,7 +148,9 @@ def _rewritten(lake: Lake, table: str, part: Part, columns: IdentityColumns) -> 
             connection.register("rows_of_part", rows.append_column(_ROW, pa.array(range(rows.num_rows), pa.int64())))
             asked = f'SELECT * EXCLUDE ("{_ROW}") FROM rows_of_part ORDER BY {order}, "{_ROW}"'  # noqa: S608
             rows = connection.sql(asked).to_arrow_table()
-    return lake.write_part(table, part.partition, rows.cast(before.schema), part.inputs)
+    agreed = arrow_schema(table)
+    schema = pa.schema([agreed.field(field.name) if field.name in agreed.names else field for field in before.schema])
+    return lake.write_part(table, part.partition, rows.cast(schema), part.inputs)
 
 
 def _read(part: Part, columns: list[str] | None = None) -> pa.Table:
@@ -179,6 +181,8 @@ def _mentioning(lake: Lake, table: str, identity: str) -> dict[str, int]:
     with connect() as connection:
         columns = connection.execute(f"DESCRIBE FROM {parquet(files)}").fetchall()
         names = [name for name, kind, *_ in columns if kind == "VARCHAR"]
+        if not names:
+            return {}
         counts = ", ".join(f'count(*) FILTER (WHERE contains("{name}", $identity))' for name in names)
         row = connection.execute(f"SELECT {counts} FROM {parquet(files)}", {"identity": identity}).fetchone()  # noqa: S608
     return {f"{table}.{name}": count for name, count in zip(names, row or (), strict=True) if count}
