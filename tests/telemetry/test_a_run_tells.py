@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from goodput import steps
 from goodput.errors import LakeBusy, PartitionsBlocked
 from goodput.plumbing import plan
 from goodput.plumbing.workspace import Workspace
@@ -112,10 +113,12 @@ def test_spans_say_which_partitions_and_how_many_rows(project: Path) -> None:
     assert told_of == {"read": 1, "refused": 0, "unchanged": 0, "exit": 0}
 
 
-def test_quantities_are_those_of_the_tables(project: Path) -> None:
+def test_quantities_are_those_of_the_tables(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = steps.judge  # two requests make no alarm fire
+    monkeypatch.setattr(steps, "judge", lambda *given: {**judge(*given), "firing": 2, "new_events": 1})
     with collecting() as collector:
         began_s = time.monotonic()
-        told(project, collector)
+        ran = told(project, collector)
         took_s = time.monotonic() - began_s
     workspace = Workspace(project / "goodput.toml")
     value = collector.value
@@ -128,7 +131,10 @@ def test_quantities_are_those_of_the_tables(project: Path) -> None:
     assert value("goodput.lag") == pytest.approx(time.time() - (DAY_S + 20 * 3600 + 10), abs=took_s + 1)
     assert 0 < value("goodput.run.duration") <= took_s
     assert value("goodput.sources.failed") == value("goodput.rows.quarantined") == 0
+    assert value("goodput.partitions.computed") == sum(len(outcome.computed) for outcome in ran.outcomes)
     assert value("goodput.partitions.blocked") == 0
+    assert value("goodput.alarms.firing") == 2
+    assert one(collector.spans, "judge").attributes["goodput.new_events"] == 1
     for severity in ("high", "medium", "low"):
         ((rows,),) = ask(workspace, f"SELECT count(*) FROM warnings WHERE severity = '{severity}'").rows()
         assert value("goodput.warnings", severity=severity) == rows, severity
@@ -194,6 +200,20 @@ def test_a_blocked_partition_fails_its_spans_and_is_a_record_without_what_its_ro
     assert ("requests", NOON, "ttft_s_minimum", "ERROR") in told_of
     assert collector.value("goodput.partitions.blocked") == len(stopped.value.blocked)
     assert b"session_id='al'" not in collector.bodies
+
+
+def test_a_damaged_part_that_is_made_again_is_a_record(project: Path) -> None:
+    run(Workspace(project / "goodput.toml"))
+    (part,) = Workspace(project / "goodput.toml").lake.catalog["serving_records"].parts[NOON]
+    part.path.write_bytes(b"something else")
+    late = "\n".join([LINES[0], LINES[1].replace("a,", "late,")])
+    (project / "landing/late.csv").write_text(late + "\n")
+    with collecting() as collector:
+        ran = told(project, collector)
+    (record,) = [record for record in collector.records if record.event == "goodput.part.remade"]
+    assert (record.attributes["goodput.table"], record.attributes["goodput.partition"]) == ("serving_records", NOON)
+    assert record.span_id == one(collector.spans, "goodput run").span_id
+    assert collector.value("goodput.ingested.sources") == ran.ingested.read > 1  # of both looks of the run
 
 
 def test_deliveries_are_counted_by_what_became_of_them(project: Path) -> None:
