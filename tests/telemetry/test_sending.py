@@ -17,7 +17,7 @@ from goodput.settings.telemetry import OwnTelemetry
 from goodput.telemetry import traced as traced_module
 from goodput.telemetry.traced import traced
 from goodput.telemetry.wanted import wanted
-from notify.receiver import Script, drip, hang
+from notify.receiver import Script, drip, hang, receiving, self_signed
 from telemetry.collector import Collector, collecting
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +120,7 @@ def test_the_variables_of_the_standard_are_honoured(
         ENDPOINT: f"{own.url}/base/",
         "OTEL_EXPORTER_OTLP_HEADERS": "x-scope=one%20two,authorization=Basic%20abc",
         "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": f"{own.url}/elsewhere/v1/logs",
+        "HTTP_PROXY": PORT_OF_NOBODY,
         "OTEL_SERVICE_NAME": "numbers",
         "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test,service.version=mine",
     }.items():
@@ -141,6 +142,16 @@ def test_the_endpoint_of_the_settings_is_stronger_than_the_variable_and_has_its_
     tell(workspace(tmp_path, 'endpoint = { env = "COLLECTOR" }\nbearer_token = { file = "token" }'))
     assert {got.path for got in own.script.got} == {f"/secret-path/v1/{signal}" for signal in EVERYTHING}
     assert {headers["authorization"] for headers in own.headers} == {"Bearer s3cret"}
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_certificates_are_verified(trusted: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with_key, script = self_signed(tmp_path, "IP:127.0.0.1"), Script()
+    given = {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(with_key)} if trusted else {}
+    with receiving(script, with_key) as port, patch.dict(os.environ, given):
+        tell(workspace(tmp_path, f'endpoint = "https://127.0.0.1:{port}"\nrun_budget_s = 0.5'))
+    assert {got.path for got in script.got} == ({f"/v1/{signal}" for signal in EVERYTHING} if trusted else set())
+    assert ["certificate verify failed" in line for line in said(caplog)] == ([] if trusted else [True])
 
 
 def test_what_is_told_of_one_trace_belongs_together(tmp_path: Path, own: Collector) -> None:

@@ -3,7 +3,6 @@
 The SDK's batches leave in threads while the run works; what is left at its end is waited for within a budget.
 """
 
-import logging
 import math
 import threading
 import time
@@ -70,10 +69,6 @@ class Recorder:
     def __init__(
         self, signals: Collection[Signal], sending: Sending, identity: Mapping[str, str], trace_id: int | None = None
     ) -> None:
-        # what libraries say of sending names addresses and headers; how it ended is said once, by who closes
-        quiet = logging.getLogger("opentelemetry")
-        quiet.propagate = False
-        quiet.addHandler(logging.NullHandler())
         self._sending = sending
         resource = _resource(identity)
         self._traces = TracerProvider(resource=resource, id_generator=_Ids(trace_id), shutdown_on_exit=False)

@@ -4,6 +4,8 @@ An address is judged as for channels, one's own network allowed; redirects, prox
 sending failed is remembered in words that name neither path, header nor answer.
 """
 
+import logging
+from functools import cache
 from typing import Any, TypeVar
 
 import requests
@@ -47,6 +49,7 @@ class Sending:
     """The exporters of one run, each with a session of its own."""
 
     def __init__(self, endpoint: str | None, bearer_token: str | None) -> None:
+        _hush()
         self._endpoint = endpoint
         self._headers = {"authorization": f"Bearer {bearer_token}"} if bearer_token else {}
         self._sessions: list[_Session] = []
@@ -85,6 +88,14 @@ class Sending:
     def _session(self) -> requests.Session:
         self._sessions.append(_Session())
         return self._sessions[-1]
+
+
+@cache
+def _hush() -> None:
+    """Keep what the SDK says of sending to itself: it names headers and whole addresses. How it ended is said once."""
+    said = logging.getLogger("opentelemetry")
+    said.propagate = False
+    said.addHandler(logging.NullHandler())
 
 
 def _judge(url: str) -> None:
