@@ -18,6 +18,7 @@ from goodput.run import Ran, run
 from goodput.telemetry.quantities import QUANTITIES
 from notify.receiver import Script
 from published import ask
+from receive.conftest import receiving
 from telemetry.collector import Collector, Span, collecting
 
 DAY_S = 1_795_132_800  # 2026-11-20T00:00:00Z
@@ -235,6 +236,18 @@ def test_an_error_that_ends_a_run_is_its_status(project: Path) -> None:
         told(project, collector)
     root = one(collector.spans, "goodput run")
     assert (root.error, root.attributes["goodput.exit"]) == ("LakeBusy", 1)
+
+
+def test_to_our_own_receiver_it_is_nobodys_request(project: Path) -> None:
+    with receiving(project / "landing") as receiver:
+        (project / "goodput.toml").write_text(f'{SETTINGS}[telemetry]\nendpoint = "http://127.0.0.1:{receiver.port}"\n')
+        run(Workspace(project / "goodput.toml"))
+    (project / "goodput.toml").write_text(SETTINGS)
+    run(Workspace(project / "goodput.toml"))
+    workspace = Workspace(project / "goodput.toml")
+    received = ask(workspace, "SELECT rows_read, rows_ignored, status FROM sources WHERE path LIKE 'otlp/%'").rows()
+    assert [(read > 20, ignored == read, status) for read, ignored, status in received] == [(True, True, "read")] * 2
+    assert ask(workspace, "SELECT count(*) FROM requests").rows() == [(3,)]
 
 
 def test_the_page_lists_every_quantity_with_its_unit() -> None:
