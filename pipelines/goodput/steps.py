@@ -7,7 +7,7 @@ from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
 from goodput.measure.gates import gate_rows
 from goodput.plumbing.database import publish
-from goodput.plumbing.garbage import delete_replaced, note_replaced
+from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import Outcome, execute
 from goodput.plumbing.workspace import Workspace
@@ -51,6 +51,7 @@ def publish_database(workspace: Workspace) -> bool:
     """Bring the database up to what the lake holds; whether that changed it."""
     with workspace.telemetry.span("publish") as span:
         changed = publish(workspace.lake, gate_rows(workspace.settings)).changed
+        sweep(workspace.lake)
         delete_replaced(workspace.lake)
         span.note(changed=changed)
     return changed

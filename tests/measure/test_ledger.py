@@ -746,11 +746,12 @@ def test_money_of_hours_before_and_after_all_telemetry_is_nobodys(named: str | N
     assert found["accepted"] + found["slow"] == pytest.approx(2 * 20 / 3600)
 
 
-def test_of_a_replica_that_telemetry_does_not_know_the_best_basis_counts() -> None:
-    """Its bill and its allocation are the same money; two bills without a resource are not."""
+@pytest.mark.parametrize("pool", ["q", None])
+def test_of_a_replica_that_telemetry_does_not_know_the_best_basis_counts(pool: str | None) -> None:
+    """Its bill and its allocation are the same money, whichever names a pool; two bills without a resource are not."""
     known = Try("a", "accepted", 0, 10, "x", "p")
     twice = [
-        Record(6.0, 0, HOUR_S, "ghost", "q", basis="billing"),
+        Record(6.0, 0, HOUR_S, "ghost", pool, basis="billing"),
         Record(5.0, 0, HOUR_S, "ghost", "q", basis="allocation"),
     ]
     loose = [Record(1.0, 0, HOUR_S, basis="billing"), Record(2.0, 0, HOUR_S, basis="allocation")]

@@ -259,6 +259,23 @@ def test_a_stray_record_that_takes_the_headline(tmp_path: Path) -> None:
     assert "from 2026-11-20 00:00 UTC, has 1 request(s)" in row["message"]
 
 
+@pytest.mark.parametrize(("others", "days", "is_said"), [(99, 31, True), (98, 31, False), (99, 29, False)])
+def test_records_long_before_all_others_are_named(tmp_path: Path, others: int, days: int, is_said: bool) -> None:
+    """One record of 100 is a hundredth; of 99 it is more. 29 days may be a pause."""
+    start = BEGIN_S - days * 86400
+    found = warned(
+        tmp_path,
+        "[workloads.chat]\nttft_s = 1.0",
+        [*calls(others), {**calls(1)[0], "id": "old", "start": start, "end": start + 2}],
+    )
+    assert ("record_behind" in found) == is_said
+    if is_said:
+        assert counts(found["record_behind"]) == [("high", "records", 1, 100)]
+        assert (
+            f"{days} days and more before all others, from 2026-10-20 09:00 UTC" in found["record_behind"][0]["message"]
+        )
+
+
 def test_a_record_ahead_of_time_ends_no_hour_and_no_request(tmp_path: Path) -> None:
     """Twenty calls up to now, one of which has not ended: the same is published beside a call dated 40 days ahead."""
     now = int(time.time())
@@ -335,6 +352,57 @@ def test_every_kind_is_in_the_union_and_in_the_documentation() -> None:
     assert kinds == {name for name in files if f"SELECT '{name}' AS kind, * FROM {name}\n" in union}
     section = (root / "docs/semantics.md").read_text().partition("\n## Warnings\n")[2].partition("\n## ")[0]
     assert kinds == {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")}
+
+
+def test_labels_of_one_kind_of_answer_that_find_none_are_named(tmp_path: Path) -> None:
+    """30 of 90 labels are of calls that no file holds; of the 100 of another evaluator it is 9, less than a tenth."""
+    settings = f"[workloads.chat.quality]\nmin_score = 0.5\n{LABELS}"
+    labels = [{"request": f"a{n}" if n < 60 else f"gone{n}", "evaluator": "judge", "score": n % 2} for n in range(90)]
+    labels += [{"request": f"a{n}" if n < 91 else f"gone{n}", "evaluator": "other", "score": n % 2} for n in range(100)]
+    header = ("request", "evaluator", "score", "at")
+    write(tmp_path / "landing/labels.csv", header, [label | {"at": BEGIN_S + 2000} for label in labels])
+    found = warned(tmp_path, settings, calls(100))
+    assert counts(found["label_unjoined"]) == [("medium", "judge", 30, 90)]
+    assert "label_unjoined" not in warned(
+        tmp_path, settings, calls(100) + [c | {"id": f"gone{n}"} for n, c in enumerate(calls(100))]
+    )
+
+
+@pytest.mark.parametrize(("judged", "failed", "is_said"), [(300, 0, True), (299, 0, False), (300, 1, False)])
+def test_a_judge_that_passes_everything_is_named(tmp_path: Path, judged: int, failed: int, is_said: bool) -> None:
+    labels = [
+        {"request": f"a{n}", "evaluator": "judge", "score": 0 if n < failed else 1, "at": BEGIN_S + 4000}
+        for n in range(judged)
+    ]
+    write(tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "at"), labels)
+    found = warned(tmp_path, f"[workloads.chat.quality]\nmin_score = 0.5\n{LABELS}", calls(judged))
+    assert ("quality_never_failed" in found) == is_said
+    if is_said:
+        assert counts(found["quality_never_failed"]) == [("low", "chat", judged, judged)]
+
+
+NAMED = """[workloads.chat]
+ttft_s = 1.0
+[work.big]
+model = "{model}"
+[served_models.big]
+pool = "{pool}"
+model = "llama"
+[replicas.r1]
+names = ["{name}"]
+"""
+
+
+def test_names_in_the_settings_that_nothing_is_called_by_are_said_with_those_that_are_there(tmp_path: Path) -> None:
+    rows = calls(replica="pod-1")
+    found = warned(tmp_path, NAMED.format(model="mistral*", pool="green", name="pod-2"), rows)["setting_unmatched"]
+    assert [row["subject"] for row in found] == ["replicas, r1", "served_models, pool green", "work, model mistral*"]
+    assert [row["message"].partition("that name. ")[2] for row in found] == [
+        "Replicas seen: pod-1",
+        "Pools seen: blue",
+        "Models seen: llama-3-8b",
+    ]
+    assert "setting_unmatched" not in warned(tmp_path, NAMED.format(model="llama*", pool="bl*", name="pod-1"), rows)
 
 
 def test_a_rate_that_matches_no_replica_or_pays_for_little_of_its_time_is_named(tmp_path: Path) -> None:

@@ -146,7 +146,8 @@ class Ledger:
         others: dict[tuple[str | None, ...], list[Row]] = defaultdict(list)
         for record in self.replicas.charged(span[0] // HOUR)[2]:
             if not is_for_model(record) and overlap(period(record), span):
-                named = tuple(record.get(name) for name in ("replica", "pool", "model"))
+                replica = record.get("replica")
+                named = (replica,) if replica else tuple(record.get(name) for name in ("pool", "model"))
                 others[named if any(named) else (record["cost_id"],)].append(record)
         for records in others.values():
             for record in best(records):

@@ -1,18 +1,21 @@
 """Replaced parts: kept for an hour for readers of an older database, then deleted; parts that count never."""
 
 import json
+import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from goodput.errors import BlockedPartition
 from goodput.plumbing.blocked import Blocked
-from goodput.plumbing.contracts import stored_tables
+from goodput.plumbing.contracts import arrow_schema, stored_tables
 from goodput.plumbing.database import publish
-from goodput.plumbing.garbage import delete_replaced, note_replaced
+from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.workspace import Workspace
@@ -187,7 +190,9 @@ def test_an_hour_after_a_run_nothing_is_left_that_does_not_count(
     workspace = Workspace(tmp_path / "goodput.toml")
     for number, ttft_s in enumerate((0.5, 1.5)):
         row = f"a,1795165200,1795165210,{ttft_s},ok"
-        (tmp_path / "landing/rows.csv").write_text(f"id,start,end,ttft,outcome\n{row}\n")
+        landed = tmp_path / "landing/rows.csv"
+        landed.write_text(f"id,start,end,ttft,outcome\n{row}\n")
+        os.utime(landed, (time.time() - 100 + number,) * 2)  # so long ago that the index need not look at it again
         failed = BlockedPartition("requests", NINE, f"reason {number}")
         run(Workspace(workspace.config))
         Blocked(Lake(workspace.lake.root)).settle(["requests"], lambda _: True, [failed])
@@ -200,6 +205,23 @@ def test_an_hour_after_a_run_nothing_is_left_that_does_not_count(
     on_disk = {str(path) for path in workspace.lake.root.glob("*/*/period=*/*")}
     listed = (parts for table in stored_tables() for parts in catalog[table].parts.values())
     assert on_disk == {str(part.path) for parts in listed for part in parts}
+
+
+def test_what_a_writer_that_was_broken_off_left_is_swept(lake: Lake) -> None:
+    replace(lake, NINE, "counts")
+    rows = pa.Table.from_pylist([{"request_key": "orphan"}], schema=arrow_schema("requests"))
+    with suppress(KeyError), lake.lock():
+        orphan = lake.write_part("requests", NINE, rows, "0" * 32)
+        orphan.path.with_name(".0.tmp").write_bytes(b"")
+        raise KeyError
+    with lake.lock():  # who takes the lock and does not sweep leaves that to the next
+        assert lake.write_lock.is_broken_off
+    with lake.lock():
+        sweep(lake)
+    assert set(json.loads((lake.root / "replaced.json").read_text())) == {str(orphan.path.relative_to(lake.root))}
+    assert not list(lake.root.rglob("*.tmp"))
+    with lake.lock():
+        assert not lake.write_lock.is_broken_off
 
 
 def test_what_was_replaced_long_before_the_database_was_published_is_kept(lake: Lake, clock: Clock) -> None:

@@ -212,11 +212,12 @@ WARNINGS = Node(
     from_settings={
         **JOIN_TABLES,
         "rates": cost_ledger.rates,
+        "work_weights": cost_ledger.work_weights,
         "workloads": gate_rows,
         "path_groups": warnings.unmatched_path_groups,
     },
-    from_batch={"observed": observed},
-    beside=lambda context, _: context.observed_ns[1],
+    from_batch={"observed": observed, "record_hours": warnings.record_hours},
+    beside=lambda context, _: context.observed_ns,
     span=warnings.SPANS,
 )
 

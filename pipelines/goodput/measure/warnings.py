@@ -14,7 +14,7 @@ import pyarrow as pa
 from goodput.join.doubles import doubles
 from goodput.measure.lookback import DAYS, hours_with_rows, longest_windows, observed_hour, unsettled_hours
 from goodput.plumbing.compute import load, write_table
-from goodput.plumbing.hours import hour_label
+from goodput.plumbing.hours import epoch_hour, hour_label
 from goodput.plumbing.node import Batch, Context, Parts, Span
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
@@ -53,6 +53,13 @@ def unmatched_path_groups(settings: Settings) -> pa.Table:
     return as_rows("path_groups", *rows)
 
 
+def record_hours(batch: Batch) -> pa.Table:
+    """Hours that hold serving records, as the catalog lists them."""
+    parts = batch.context.lake.catalog["serving_records"].parts
+    rows = ({"epoch_hour": epoch_hour(hour), "records": sum(part.rows for part in parts[hour])} for hour in parts)
+    return as_rows("record_hours", *rows)
+
+
 def newest_calls(context: Context, _partition: str) -> Collection[str]:
     """The newest hours of serving records that hold enough of them, and the hours after observed telemetry."""
     parts = context.lake.catalog["serving_records"].parts
@@ -75,6 +82,7 @@ SPANS: Mapping[str, Span] = {
     "cost_ledger": hours_with_rows("cost_ledger", 1),
     "gate_failures": longest_windows(DAYS),
     "goodput": longest_windows(DAYS),
+    "label_records": hours_with_rows("label_records", 1),
     "quality_labels": hours_with_rows("quality_labels", DAYS),
     "replica_names": hours_with_rows("replica_names", 1),
     "replica_windows": longest_windows(DAYS),

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from goodput.plumbing.catalog import PARTITION
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.lake import Lake, delete
 
@@ -31,6 +32,19 @@ def delete_replaced(lake: Lake) -> None:
     kept = {name: since for name, since in unread.items() if name not in old}
     if kept != noted:
         _write(lake, kept)
+
+
+def sweep(lake: Lake) -> None:
+    """Note what a writer that was broken off left uncommitted, and delete its unfinished files; else do nothing.
+
+    The caller holds the lake's lock. Raises LakeUnwritable.
+    """
+    if not lake.write_lock.is_broken_off:
+        return
+    parts = [path for path in lake.root.glob(f"*/*/{PARTITION}=*/*") if not path.name.startswith(".")]
+    note_replaced(lake, (path for path in parts if not _counts(lake, path)))
+    delete([*lake.root.glob(".*.tmp"), *lake.root.glob(f"*/*/{PARTITION}=*/.*.tmp")])
+    lake.write_lock.is_broken_off = False
 
 
 def _noted(lake: Lake) -> dict[str, float | None]:

@@ -200,6 +200,9 @@ PARAMETERS: Mapping[str, Parameter] = {
         "Named groups of the settings' path patterns that are no column of their source.",
         _columns(("source", "path_group", "source_table", "nearest"), _TEXT),
     ),
+    "record_hours": _parameter(
+        "Hours that hold serving records, and how many.", _columns(("epoch_hour", "records"), _INT)
+    ),
     "double_counts": _parameter(
         "Pairs of emitters that report the same calls as requests of their own, among so many requests looked at.",
         [

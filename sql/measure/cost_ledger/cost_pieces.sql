@@ -79,5 +79,8 @@ SELECT
     *,
     -- where nothing shares the cost of a replica, pool or model, only its best basis counts
     level NOT IN ('pool', 'model') AND NOT (level = 'none' AND replica IS NOT NULL)
-        OR rank = min(rank) OVER (PARTITION BY level, CASE WHEN level = 'none' THEN replica END, pool, model, step_s) AS is_best
+        -- of a replica whatever pool and model else its records name
+        OR rank = min(rank) OVER (
+            PARTITION BY level, step_s, CASE WHEN level = 'none' THEN [replica] ELSE [pool, model] END
+        ) AS is_best
 FROM placed

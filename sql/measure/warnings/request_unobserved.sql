@@ -6,7 +6,7 @@ SELECT
     'requests' AS subject,
     format('Engines counted {:,} request(s) more than any telemetry shows', round(unobserved)::BIGINT)
         -- labels that nobody drew give no goodput of which to say that
-        || coalesce(format(': goodput is {:.1f} % if none of them was accepted, {:.1f} % if all were',
+        || coalesce(format(': goodput is {:.1f} % if none of them was accepted, {:.1f} % if all were, with the others as the traced layers saw them',
             100 * goodput_ratio_low, 100 * goodput_ratio_high), '')
         || '. What they took of their replicas is in `idle`, and costs per accepted are too high by their part. Relation coverage has them '
         || 'by replica and hour' AS message,

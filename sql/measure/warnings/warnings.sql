@@ -1,6 +1,6 @@
 -- description: What in settings or telemetry makes published numbers wrong or silent, a row for each subject; one file gives each kind (docs/semantics.md#warnings)
 -- grain: kind, subject
--- reads: attempt_overlong, bill_displaced, bill_shrunk, bound_out_of_proportion, cost_line_quarantined, cost_line_unused, cost_repeated, cost_unattributed, evaluator_never_judged, event_without_telemetry, file_refused, file_without_rows, gate_never_measured, label_uneven, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_passed, rate_unmatched, rate_unsampled, record_ahead, replica_apart, replica_doubled, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, slice_crowded, slice_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
+-- reads: attempt_overlong, bill_displaced, bill_shrunk, bound_out_of_proportion, cost_line_quarantined, cost_line_unused, cost_repeated, cost_unattributed, evaluator_never_judged, event_without_telemetry, file_refused, file_without_rows, gate_never_measured, label_uneven, label_unjoined, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_failed, quality_never_passed, rate_unmatched, rate_unsampled, record_ahead, record_behind, replica_apart, replica_doubled, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, setting_unmatched, slice_crowded, slice_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
 SELECT
     kind, severity, subject, message,
     affected::BIGINT AS affected, total::BIGINT AS total,
@@ -35,6 +35,8 @@ FROM (
     UNION ALL BY NAME
     SELECT 'label_uneven' AS kind, * FROM label_uneven
     UNION ALL BY NAME
+    SELECT 'label_unjoined' AS kind, * FROM label_unjoined
+    UNION ALL BY NAME
     SELECT 'label_without_gate' AS kind, * FROM label_without_gate
     UNION ALL BY NAME
     SELECT 'metric_unknown' AS kind, * FROM metric_unknown
@@ -43,6 +45,8 @@ FROM (
     UNION ALL BY NAME
     SELECT 'pool_unknown' AS kind, * FROM pool_unknown
     UNION ALL BY NAME
+    SELECT 'quality_never_failed' AS kind, * FROM quality_never_failed
+    UNION ALL BY NAME
     SELECT 'quality_never_passed' AS kind, * FROM quality_never_passed
     UNION ALL BY NAME
     SELECT 'rate_unmatched' AS kind, * FROM rate_unmatched
@@ -50,6 +54,8 @@ FROM (
     SELECT 'rate_unsampled' AS kind, * FROM rate_unsampled
     UNION ALL BY NAME
     SELECT 'record_ahead' AS kind, * FROM record_ahead
+    UNION ALL BY NAME
+    SELECT 'record_behind' AS kind, * FROM record_behind
     UNION ALL BY NAME
     SELECT 'replica_apart' AS kind, * FROM replica_apart
     UNION ALL BY NAME
@@ -66,6 +72,8 @@ FROM (
     SELECT 'request_unobserved' AS kind, * FROM request_unobserved
     UNION ALL BY NAME
     SELECT 'request_without_workload' AS kind, * FROM request_without_workload
+    UNION ALL BY NAME
+    SELECT 'setting_unmatched' AS kind, * FROM setting_unmatched
     UNION ALL BY NAME
     SELECT 'slice_crowded' AS kind, * FROM slice_crowded
     UNION ALL BY NAME

@@ -1,0 +1,52 @@
+-- description: What the settings name in [work], [served_models] and [replicas] and nothing of the newest day of telemetry has
+-- grain: subject
+-- reads: attempts, declared_models, declared_names, replica_names, work_weights
+WITH served AS (
+    SELECT DISTINCT model, pool, replica FROM attempts
+),
+called AS (
+    SELECT replica AS name FROM served
+    UNION
+    SELECT name FROM replica_names
+    UNION
+    SELECT replica FROM replica_names
+),
+-- the names that are looked for, and those that there are to look among
+wanted AS (
+    SELECT
+        'work, model ' || array_to_string(w.model, ' or ') AS subject, 'models' AS kind,
+        EXISTS (FROM served AS s WHERE len(list_filter(w.model, lambda g: coalesce(s.model, '') GLOB g)) > 0) AS is_found
+    FROM work_weights AS w
+    WHERE w.model IS NOT NULL
+    UNION
+    SELECT
+        'served_models, ' || concat_ws(' and ', 'pool ' || array_to_string(m.pool, ' or '), 'replica ' || array_to_string(m.replica, ' or ')),
+        CASE WHEN m.replica IS NULL THEN 'pools' ELSE 'replicas' END,
+        EXISTS (
+            FROM served AS s
+            WHERE (m.pool IS NULL OR len(list_filter(m.pool, lambda g: coalesce(s.pool, '') GLOB g)) > 0)
+                AND (m.replica IS NULL OR len(list_filter(m.replica, lambda g: coalesce(s.replica, '') GLOB g)) > 0)
+        )
+    FROM declared_models AS m
+    WHERE coalesce(m.pool, m.replica) IS NOT NULL
+    UNION
+    SELECT 'replicas, ' || replica, 'replicas', bool_or(c.name IS NOT NULL)
+    FROM (SELECT replica, name FROM declared_names UNION SELECT replica, replica FROM declared_names) AS d
+    LEFT JOIN called AS c USING (name)
+    GROUP BY replica
+),
+seen AS (
+    SELECT 'models' AS kind, list_sort(list(DISTINCT model)) AS names FROM served WHERE model IS NOT NULL
+    UNION ALL
+    SELECT 'pools', list_sort(list(DISTINCT pool)) FROM served WHERE pool IS NOT NULL
+    UNION ALL
+    SELECT 'replicas', list_sort(list(DISTINCT name)) FROM called WHERE name IS NOT NULL
+)
+SELECT
+    'medium' AS severity,
+    w.subject,
+    format('The settings have [{}], and telemetry of the newest day has nothing of that name. {} seen: {}',
+        w.subject, upper(s.kind[1]) || s.kind[2:], coalesce(nullif(array_to_string(s.names[:5], ', '), ''), 'none')) AS message
+FROM wanted AS w
+JOIN seen AS s USING (kind)
+WHERE NOT w.is_found AND EXISTS (FROM served)
