@@ -29,8 +29,9 @@ from goodput.plumbing.recompute import comparable
 from goodput.plumbing.workspace import Workspace
 from goodput.prune import Pruning, plan_pruning, prune
 from goodput.rebuild import rebuild
-from goodput.run import publish_database, run
+from goodput.run import run
 from goodput.settings.load import load_settings
+from goodput.steps import publish_database
 from published import RESTATED, ask, run_at, table
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)

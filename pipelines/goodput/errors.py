@@ -431,6 +431,11 @@ class BlockedPartition:
     blocked_by: str | None = None
     inputs: str = ""
 
+    @property
+    def kind(self) -> str:
+        """Which check or error it was, without what the reason may quote of rows."""
+        return "waits" if self.blocked_by else self.reason.partition(":")[0]
+
 
 class SourcesFailed(GoodputError):
     """Some files were refused, or have too many rows in quarantine; everything else is published.

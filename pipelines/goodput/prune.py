@@ -20,8 +20,8 @@ from goodput.plumbing.node import Context, Node, partitions_of
 from goodput.plumbing.plan import due, in_order
 from goodput.plumbing.pruned import Pruned, write_pruned
 from goodput.plumbing.workspace import Workspace
-from goodput.run import publish_database
 from goodput.settings.model import Settings
+from goodput.steps import publish_database
 
 _KEPT_BY = {
     "records_days": ("serving_records", "span_links", "label_records"),

@@ -21,6 +21,7 @@ from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours
 from goodput.plumbing.lake import Lake, PartWriter
 from goodput.plumbing.pruned import Pruned, read_pruned
 from goodput.plumbing.sql_files import sql_names
+from goodput.plumbing.telemetry import Silent, Telemetry
 from goodput.plumbing.workspace import Progress, Silence
 from goodput.settings.model import Settings
 
@@ -42,11 +43,12 @@ class Lookaround:
 
 @dataclass(frozen=True)
 class Context:
-    """What a run of the plan works on: the lake as it is now, the settings, who is shown progress, and the time."""
+    """What a run of the plan works on: the lake as it is now, the settings, who is shown or told of it, the time."""
 
     lake: Lake
     settings: Settings
     progress: Progress = field(default_factory=Silence)
+    telemetry: Telemetry = field(default_factory=Silent)
     now_ns: int = field(default_factory=time.time_ns)
 
     @property

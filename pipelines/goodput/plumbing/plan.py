@@ -115,8 +115,7 @@ def execute(
     _remove_uncalled(node, context, outcome)
     groups = list(_together(node, ready, partitions_of(node, context) if ready else ()))
     for partitions in context.progress.track(groups, node.name, len(groups)):
-        batch = Batch(context, node, {partition: ready[partition] for partition in partitions})
-        _make(batch, outcome, blocked)
+        _make_told(Batch(context, node, {partition: ready[partition] for partition in partitions}), outcome, blocked)
     listed = [*outcome.blocked, *_made_with(node, outcome.blocked)]
     blocked.settle(node.tables, lambda partition: _is_asked(partition, among), listed)
     return outcome
@@ -210,6 +209,18 @@ def _windows_together(partitions: Iterable[str], there: Collection[str]) -> Iter
 
 def _starts(partition: str) -> int:
     return 0 if partition == ALL else epoch_hour(hours_in(partition)[0])
+
+
+def _make_told(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:
+    """Compute a batch within a span of its own."""
+    first, last = min(batch.partitions), max(batch.partitions)
+    told = {"node": batch.node.name, "tables": ", ".join(batch.node.tables), "first": first, "last": last}
+    with batch.context.telemetry.part("partitions", partitions=len(batch.partitions), **told) as span:
+        rows, failed = sum(outcome.rows.values()), len(outcome.blocked)
+        _make(batch, outcome, blocked)
+        span.note(rows=sum(outcome.rows.values()) - rows, blocked=len(outcome.blocked) - failed)
+        if len(outcome.blocked) > failed:
+            span.fail(outcome.blocked[failed].kind)
 
 
 def _make(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:

@@ -21,6 +21,7 @@ from goodput.settings.presets import PRESETS
 from goodput.settings.privacy import Privacy, unusable_match
 from goodput.settings.retention import Retention
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
+from goodput.settings.telemetry import OwnTelemetry
 
 
 def _not_reserved(name: str) -> str:
@@ -381,6 +382,7 @@ class Settings(SettingsModel):
     receive: Receive = Receive()
     disruptions: Disruptions = Disruptions()
     schedule: Schedule = Schedule()
+    telemetry: OwnTelemetry = OwnTelemetry()
     alarms: Alarms = Alarms()
     slo: dict[str, Slo] = Field(default_factory=dict)
     openslo: Names = ()
