@@ -180,7 +180,7 @@ def test_an_interrupted_rebuild_leaves_the_old_lake_and_can_be_done_again(
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr("goodput.run.publish", interrupted)  # all is read and computed by then
+        patched.setattr("goodput.steps.publish", interrupted)  # all is read and computed by then
         with pytest.raises(type(error)):
             rebuild(workspace)
     assert files(lake) == before

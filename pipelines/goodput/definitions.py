@@ -6,6 +6,7 @@ Every op does what the same step of `goodput run` does; the schedule, the sensor
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from uuid import UUID
 
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition  # no public name
@@ -15,14 +16,16 @@ from goodput.collect.scan import has_new_files
 from goodput.errors import GoodputError, SourcesFailed
 from goodput.lineage import ALARMS, ASSETS, DELIVER, INGEST, LANDING, PUBLISH
 from goodput.nodes import NODES
-from goodput.plumbing.dagster_assets import OWNERS, step_assets
+from goodput.plumbing.dagster_assets import OWNERS, Work, step_assets
 from goodput.plumbing.dagster_sensors import request_stale_hours
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import Outcome
 from goodput.plumbing.stored_assets import assets_of
 from goodput.plumbing.workspace import Workspace
-from goodput.run import compute_node, deliver_alarms, ingest_sources, judge_alarms, publish_database
+from goodput.steps import compute_node, deliver_alarms, ingest_sources, judge_alarms, publish_database
+from goodput.telemetry.facts import of_published
+from goodput.telemetry.traced import traced
 
 landing = dg.AssetSpec(
     LANDING,
@@ -34,7 +37,7 @@ landing = dg.AssetSpec(
 
 
 def _compute(node: Node, workspace: Workspace, asked: Collection[str] | None, force: bool) -> Outcome:
-    context = Context(workspace.lake, workspace.settings, workspace.progress)
+    context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry)
     return compute_node(context, node, among=asked, force=force)
 
 
@@ -51,6 +54,7 @@ def _alarms(workspace: Workspace, _asked: Collection[str] | None, _force: bool) 
 
 def _publish(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:
     publish_database(workspace)
+    of_published(workspace.telemetry, workspace.lake)
 
 
 def _deliver(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:
@@ -59,12 +63,23 @@ def _deliver(workspace: Workspace, _asked: Collection[str] | None, _force: bool)
         dg.get_dagster_logger().warning(f"Alarms are not delivered: {undelivered}")
 
 
-INGEST_STEP = step_assets(INGEST, _ingest, ASSETS)
-NODE_STEPS = [step_assets(assets_of(node), partial(_compute, node), ASSETS) for node in NODES]
+def _traced(work: Work) -> Work:
+    """The same, told of: all steps of a Dagster run are one trace, whose id is the run's."""
+
+    def told(workspace: Workspace, asked: Collection[str] | None, force: bool) -> Outcome | None:
+        run_id = dg.AssetExecutionContext.get().run.run_id
+        with traced(workspace, "goodput step", UUID(run_id).int):
+            return work(workspace, asked, force)
+
+    return told
+
+
+INGEST_STEP = step_assets(INGEST, _traced(_ingest), ASSETS)
+NODE_STEPS = [step_assets(assets_of(node), _traced(partial(_compute, node)), ASSETS) for node in NODES]
 END_STEPS = [
-    step_assets(ALARMS, _alarms, ASSETS),
-    step_assets(PUBLISH, _publish, ASSETS),
-    step_assets(DELIVER, _deliver, ASSETS, locked=False),
+    step_assets(ALARMS, _traced(_alarms), ASSETS),
+    step_assets(PUBLISH, _traced(_publish), ASSETS),
+    step_assets(DELIVER, _traced(_deliver), ASSETS, locked=False),
 ]
 
 

@@ -6,6 +6,8 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── LandingMissing      a landing path that is not there
 │   ├── NotPublished        asked before anything was published
 │   ├── NothingToRebuild    a lake that has the format of this version, or none at all
+│   ├── IdentityInSettings  an identity that is to be erased, by which the settings select a workload
+│   ├── NothingRetained     settings that keep everything, so that nothing can be pruned
 │   ├── UnknownRelation     no such table or view is published
 │   ├── UnknownAlarm        a key that names no alarm, or several
 │   ├── SeveralRequests     a key that names more than one request
@@ -19,11 +21,13 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── TargetRefused       an address that no alarm is sent to
 │   ├── UnknownChannel      no such channel in the settings
 │   └── TargetUnreadable    what `goodput connect` was asked to look at is not there
+├── ErasedFilesLie          landing files hold identities that were erased from the lake
 ├── SourceRefused           one source file cannot be used; the run goes on
 ├── LakeTooNew              the lake was written by a newer version
 ├── LakeTooOld              the lake was written by an older version and has to be rebuilt
 ├── LakeUnreadable          a file that the lake cannot do without is damaged
 ├── LakeBusy                another run holds the lake
+├── NotUpToDate             hours that are to be closed have something to compute
 ├── RunCrashed              an error that nobody foresaw ended a run
 ├── LakeUnwritable          no room, or no permission, to write
 ├── OutboxUnusable          the outbox of alarms cannot be read or written
@@ -244,12 +248,49 @@ class SourceLies(UsageError):
         super().__init__("\n".join(["These files still lie in the landing zone; move them away first:", *lines]))
 
 
+class IdentityInSettings(UsageError):
+    """A workload is selected by an identity that is to be erased: hours that are computed again would lose it."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        super().__init__(
+            f"the settings select a workload by it: {', '.join(keys)}.\n"
+            "Take it out there and `goodput run` first; else what is computed again later would not be what was."
+        )
+
+
+class ErasedFilesLie(GoodputError):
+    """Identities are erased from the lake, and landing files hold them still."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        lines = [f"  {file}" for file in files]
+        super().__init__(
+            "\n".join(["The lake has forgotten them; these landing files have not, clean them too:", *lines])
+        )
+
+
 class SourceUnknown(UsageError):
     """No source file is called so."""
 
     def __init__(self, names: Sequence[str], near: Sequence[str]) -> None:
         nearest = f"; the nearest are {', '.join(near)}" if near else ""
         super().__init__(f"no source file is called {', '.join(names)}{nearest}. `goodput sources` lists them.")
+
+
+class NothingRetained(UsageError):
+    """The settings keep everything."""
+
+    def __init__(self) -> None:
+        super().__init__("the settings keep everything: give days in [retention], such as records_days = 90.")
+
+
+class NotUpToDate(GoodputError):
+    """Hours that are to be closed are not computed from what is there; closed, they never would be."""
+
+    def __init__(self, waiting: Sequence[str]) -> None:
+        first = f", {waiting[0]} for one" if waiting else ""
+        super().__init__(
+            f"nothing is pruned: hours that would be closed have something to compute{first}. `goodput run` first."
+        )
 
 
 class LakeBusy(GoodputError):
@@ -390,6 +431,11 @@ class BlockedPartition:
     blocked_by: str | None = None
     inputs: str = ""
 
+    @property
+    def kind(self) -> str:
+        """Which check or error it was, without what the reason may quote of rows."""
+        return "waits" if self.blocked_by else self.reason.partition(":")[0]
+
 
 class SourcesFailed(GoodputError):
     """Some files were refused, or have too many rows in quarantine; everything else is published.
@@ -493,8 +539,9 @@ class RuleTestsFailed(GoodputError):
 class UnknownRequest(GoodputError):
     """No such request was published."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, kept_from: str = "") -> None:
+        pruned = f"Requests that ended before {kept_from}:00 UTC were pruned.\n" if kept_from else ""
         super().__init__(
-            f"no request, attempt, trace, span or response is called {key!r}.\n"
+            f"no request, attempt, trace, span or response is called {key!r}.\n{pruned}"
             'Look for one with: goodput query "from requests limit 20"'
         )

@@ -1,7 +1,7 @@
 """Makes a lake of an older format anew from the landing files, beside the old one, and then puts it in its place.
 
-What the landing files cannot give is carried over: alarms and their events, what operators did about them, and the
-outbox with its deliveries. Until the new lake is complete the old one stays as it is.
+What the landing files cannot give is carried over: alarms and their events, what operators did about them, the outbox
+with its deliveries, and whose identities were erased. Until the new lake is complete the old one stays as it is.
 """
 
 import shutil
@@ -18,12 +18,13 @@ from goodput.notify.outbox import outbox_file
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.database import deliveries_file, publish
+from goodput.plumbing.erased import NOTED as ERASED
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import FORMAT, Lake, format_in, write_parquet
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
-_CARRIED = ("alarm_actions.jsonl", "plots")
+_CARRIED = ("alarm_actions.jsonl", "plots", ERASED)
 
 
 def rebuild(workspace: Workspace) -> tuple[Path, PartitionsBlocked | None]:

@@ -1,28 +1,28 @@
 """One run of the pipeline in this process: ingest, every node of the plan, publish, judge the alarms, send them."""
 
 import os
-from collections.abc import Collection
+import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
-from goodput.alarms import judge
-from goodput.conform.ingest import Ingested, ingest
+from goodput.conform.ingest import Ingested
 from goodput.conform.remake import remake
 from goodput.errors import LakeUnreadable, PartitionsBlocked
-from goodput.measure.gates import gate_rows
 from goodput.nodes import NODES
 from goodput.plumbing import graph
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.database import publish
-from goodput.plumbing.garbage import delete_replaced, note_replaced
+from goodput.plumbing.garbage import note_replaced
 from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label, is_hour
-from goodput.plumbing.node import Context, Node
+from goodput.plumbing.node import Context
 from goodput.plumbing.pandas_apart import leave_pandas_out
-from goodput.plumbing.plan import Outcome, execute, in_order
+from goodput.plumbing.plan import Outcome, in_order
 from goodput.plumbing.settled import Settled
 from goodput.plumbing.verify import Damage, damages, parts_of
 from goodput.plumbing.workspace import Workspace
+from goodput.steps import compute_node, deliver_alarms, ingest_sources, judge_alarms, publish_database
+from goodput.telemetry import facts
+from goodput.telemetry.traced import traced
 
 
 @dataclass
@@ -49,75 +49,36 @@ def run(
     Raises GoodputError: what went wrong; PartitionsBlocked at the end, when all else is published; KeyboardInterrupt.
     """
     leave_pandas_out()
+    ran, began_s = Ran(), time.monotonic()
+    with traced(workspace, "goodput run") as span:
+        try:
+            _run(workspace, ran, _hours(since, until), deliver=deliver)
+        finally:
+            facts.of_run(workspace.telemetry, span, ran.ingested, ran.outcomes, time.monotonic() - began_s)
+    return ran
+
+
+def _run(workspace: Workspace, ran: Ran, forced: frozenset[str], *, deliver: bool) -> None:
     lake = workspace.lake
     lake.open()
     with lake.lock():
-        ran = Ran()
-        _bring_up_to_date(workspace, ran, _hours(since, until))
+        _bring_up_to_date(workspace, ran, forced)
         measured = publish_database(workspace)
         judge_alarms(workspace)
         ran.changed = publish_database(workspace) or measured
+        facts.of_published(workspace.telemetry, lake)
         blocked = Blocked(lake).all()
     if deliver:
         ran.undelivered = deliver_alarms(workspace)
     _report(workspace, ran)
     if blocked:
         raise PartitionsBlocked(blocked)
-    return ran
-
-
-def ingest_sources(workspace: Workspace) -> Ingested:
-    """Read the sources that are new or have changed."""
-    ingested = ingest(workspace)
-    note_replaced(workspace.lake, ingested.removed)
-    return ingested
-
-
-def compute_node(
-    context: Context,
-    node: Node,
-    *,
-    among: Collection[str] | None = None,
-    obeyed: str | None = None,
-    force: bool = False,
-) -> Outcome:
-    """Compute what is due of a node: of the hours `among`, or of all."""
-    outcome = execute(node, context, among=among, obeyed=obeyed, force=force)
-    note_replaced(context.lake, outcome.replaced)
-    return outcome
-
-
-def judge_alarms(workspace: Workspace) -> None:
-    """Judge the alarms by what is published."""
-    if workspace.settings.alarms.enabled:
-        judge(workspace.lake, workspace.settings, datetime.now(UTC))
-
-
-def publish_database(workspace: Workspace) -> bool:
-    """Bring the database up to what the lake holds; whether that changed it."""
-    changed = publish(workspace.lake, gate_rows(workspace.settings)).changed
-    delete_replaced(workspace.lake)
-    return changed
-
-
-def deliver_alarms(workspace: Workspace) -> str:
-    """Deliver what alarms did, beside the lock: the lake must not wait for receivers. Why not, where that fails."""
-    settings = workspace.settings
-    if not settings.channels:
-        return ""
-    from goodput.notify import deliver  # noqa: PLC0415  (only where there are channels)
-
-    try:
-        deliver.deliver(workspace.lake, settings, settings.notify.run_budget_s)
-    except Exception as error:  # whatever goes wrong with deliveries, the run that made the numbers goes on
-        return str(error) or type(error).__name__
-    return ""
 
 
 def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
     parsed = workspace.lake.root / "graph.json"
     graph.recall(parsed)
-    context = Context(workspace.lake, workspace.settings, workspace.progress)
+    context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry)
     settled = Settled(context, NODES)
     finished = []
     for node in in_order(NODES):
@@ -148,6 +109,7 @@ def _bring_up_to_date(workspace: Workspace, ran: Ran, forced: frozenset[str]) ->
     done = remake(workspace.lake, damages(suspects))
     note_replaced(workspace.lake, done.removed)
     ran.remade = done.due
+    facts.of_remade(workspace.telemetry, done.due)
     if done.due:
         _ingest_and_compute(workspace, ran, forced)
 

@@ -1,6 +1,6 @@
 -- description: Every dollar of cost records by UTC day and billing source: what it was spent on, or why it is in no window (docs/semantics.md#reconciliation)
 -- grain: day_start, dialect, basis
--- reads: billed_buckets, billed_days, cost_records, target_hours
+-- reads: billed_buckets, billed_days, closed_time, cost_records, target_hours
 -- identity: M: what is billed is outside, displaced by a better basis or in a bucket
 WITH days AS (
     SELECT DISTINCT epoch_hour // 24 AS day, day * 86400000000 AS from_us, from_us + 86400000000 AS until_us FROM target_hours
@@ -47,10 +47,18 @@ joined AS (
         * REPLACE (
             coalesce(billed_usd, 0) AS billed_usd, coalesce(displaced_usd, 0) AS displaced_usd, coalesce(allocated_usd, 0) AS allocated_usd
         ),
-        CASE WHEN day * 86400 >= c.from_s AND day * 86400 < c.until_s THEN 0 ELSE coalesce(billed_usd, 0) END AS outside_usd
+        coalesce(billed_usd, 0) - coalesce(displaced_usd, 0) - coalesce(allocated_usd, 0) AS left_usd,
+        CASE
+            -- what bills said when the day was closed is in its buckets, and nothing is charged to it since
+            WHEN day * 86400 < h.until_s THEN
+                CASE WHEN abs(left_usd) <= 1e-9 * greatest(1, abs(billed_usd), abs(displaced_usd), abs(allocated_usd)) THEN 0 ELSE left_usd END
+            WHEN day * 86400 >= c.from_s AND day * 86400 < c.until_s THEN 0
+            ELSE coalesce(billed_usd, 0)
+        END AS outside_usd
     FROM billed
     FULL JOIN buckets USING (day, dialect, basis)
     CROSS JOIN billed_days AS c
+    CROSS JOIN closed_time AS h
 )
 SELECT
     make_timestamptz(day * 86400000000) AS day_start,

@@ -27,7 +27,9 @@ from goodput.settings.model import (
     Workload,
 )
 from goodput.settings.privacy import Privacy
+from goodput.settings.retention import Retention
 from goodput.settings.secret import Secret
+from goodput.settings.telemetry import OwnTelemetry
 
 Run = Callable[..., Any]
 
@@ -88,6 +90,12 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
         if name == "privacy":  # an example: clear identities need no key
             key = Secret(file=Path("/run/secrets/goodput-identities"))
             expected = expected.model_copy(update={"identity_key": key})
+        if name == "retention":  # an example: without days all is kept
+            days = {"records_days": 90, "samples_days": 90, "requests_days": 400}
+            expected = expected.model_copy(update=days)
+        if name == "telemetry":  # an example: without an endpoint nothing is told
+            given = {"endpoint": "http://collector:4318", "bearer_token": {"env": "COLLECTOR_TOKEN"}}
+            expected = OwnTelemetry.model_validate(given)
         assert getattr(shown, name) == expected, name
     for name in Alarms.model_fields.keys() - {"rules", "days_off", "excluded"}:
         assert getattr(shown.alarms, name) == getattr(default.alarms, name), name
@@ -107,7 +115,9 @@ def test_every_setting_there_is_stands_in_the_template() -> None:
         ReplicaNames,
         ServedModel,
         Receive,
+        OwnTelemetry,
         Privacy,
+        Retention,
         Schedule,
         Alarms,
         Rule,

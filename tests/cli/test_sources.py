@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from goodput.plumbing.contracts import arrow_schema, contract
-from goodput.run import ingest_sources, publish_database
+from goodput.steps import ingest_sources, publish_database
 from published import run_at
 
 Run = Callable[..., Any]

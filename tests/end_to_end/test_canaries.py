@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -19,6 +20,7 @@ import pytest
 from collect.telemetry import CHAT, START_NS, attributes, log, logs_line, span
 from notify.receiver import Script, receiving
 from notify.test_senders import echoing
+from telemetry.collector import Collector, collecting
 
 ROOT = Path(__file__).parents[2]
 START_S = START_NS // 10**9
@@ -185,9 +187,17 @@ COMMANDS = (
 )
 
 
+class Made(NamedTuple):
+    """A folder with all that was made, all that was printed, and what a collector was told of it."""
+
+    folder: Path
+    printed: str
+    collector: Collector
+
+
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A folder with all that was made of the canaries, and all that was printed."""
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """All that was made of the canaries."""
     folder = tmp_path_factory.mktemp("canaries")
     plant(folder / "landing")
     (folder / "goodput.toml").write_text(SETTINGS)
@@ -198,11 +208,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     (folder / "signing").write_text(secret)
     said = f"POST /{hook}?key={hook} Bearer {token} {secret} {signing} {duty} routing_key {token[4:12]}... {token[-5:]}"
     script = Script([echoing(said)] * 50)
-    with receiving(script) as port:
+    with receiving(script) as port, collecting() as collector:
         environment = {
             **{name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "HOME")},
             **{"IDENTITY_KEY": key, "HOOK_TOKEN": token, "DUTY_KEY": duty, "DAGSTER_HOME": str(folder / "dagster")},
             **{"HOOK_URL": f"http://127.0.0.1:{port}/{hook}?key={hook}", "DUTY_URL": f"http://127.0.0.1:{port}/{hook}"},
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"{collector.url}/{canary()}",
+            "OTEL_EXPORTER_OTLP_HEADERS": f"authorization=Bearer%20{canary()}",
         }
         printed = []
         for command in COMMANDS:
@@ -211,7 +223,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
             assert "Traceback" not in ended.stderr, ended.stderr
             printed.append(f"$ {command}\n{ended.stdout}{ended.stderr}")
     assert script.got, "nobody was told anything"
-    return folder, "\n".join(printed)
+    return Made(folder, "\n".join(printed), collector)
 
 
 def whole(folder: Path) -> Iterator[tuple[str, str]]:
@@ -235,31 +247,39 @@ def forms(planted: str) -> list[str]:
     return [planted, base64.b64encode(planted.encode()).decode(), planted.encode().hex()]
 
 
-def test_hundreds_were_planted(made: tuple[Path, str]) -> None:
+def test_hundreds_were_planted(made: Made) -> None:
     assert len(PLANTED) == len(set(PLANTED)) > 500
     landed = "".join(
         path.read_bytes().decode("latin-1") if path.suffix != ".parquet" else str(pq.read_table(path).to_pylist())
-        for path in (made[0] / "landing").rglob("*")
+        for path in (made.folder / "landing").rglob("*")
         if path.is_file()
     )
     assert sum(planted in landed for planted in PLANTED) > 490, "they are where telemetry is read from"
 
 
-def test_none_is_in_lake_database_outbox_or_dagster(made: tuple[Path, str]) -> None:
+def test_none_is_in_lake_database_outbox_or_dagster(made: Made) -> None:
     found = {}
-    for name, content in whole(made[0]):
+    for name, content in whole(made.folder):
         hits = [planted for planted in PLANTED if any(form in content for form in forms(planted))]
         if hits:
             found[name] = hits[:3]
     assert not found
 
 
-def test_none_is_printed(made: tuple[Path, str]) -> None:
-    assert not [planted for planted in PLANTED if any(form in made[1] for form in forms(planted))]
+def test_none_is_printed(made: Made) -> None:
+    assert not [planted for planted in PLANTED if any(form in made.printed for form in forms(planted))]
 
 
-def test_none_is_exported(made: tuple[Path, str]) -> None:
-    folder, _ = made
+def test_none_is_in_what_runs_tell_of_themselves(made: Made) -> None:
+    told = made.collector.bodies.decode("latin-1")
+    assert not [planted for planted in PLANTED if any(form in told for form in forms(planted))]
+    rows = [point.value for point in made.collector.points if point.name == "goodput.ingested.rows"]
+    assert max(rows) > 20, "they were told of"
+    assert [record for record in made.collector.records if record.event == "goodput.source.failed"]
+
+
+def test_none_is_exported(made: Made) -> None:
+    folder = made.folder
     with duckdb.connect(folder / "lake/goodput.duckdb", read_only=True) as connection:
         names = [
             name for (name,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
@@ -275,9 +295,9 @@ def test_none_is_exported(made: tuple[Path, str]) -> None:
         assert not [planted for planted in PLANTED if planted in ended.stdout], name
 
 
-def test_what_was_read_was_read_all_the_same(made: tuple[Path, str]) -> None:
+def test_what_was_read_was_read_all_the_same(made: Made) -> None:
     """The lake is not empty of canaries because it is empty."""
-    folder, _ = made
+    folder = made.folder
     program = [sys.executable, "-c", "from goodput.cli.main import main; main()", "query", "--format", "csv"]
     counted = (
         "select (select count(*) from requests), (select count(*) from quarantine), (select count(*) from deliveries)"

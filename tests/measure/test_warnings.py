@@ -259,6 +259,23 @@ def test_a_stray_record_that_takes_the_headline(tmp_path: Path) -> None:
     assert "from 2026-11-20 00:00 UTC, has 1 request(s)" in row["message"]
 
 
+@pytest.mark.parametrize(("others", "days", "is_said"), [(99, 31, True), (98, 31, False), (99, 29, False)])
+def test_records_long_before_all_others_are_named(tmp_path: Path, others: int, days: int, is_said: bool) -> None:
+    """One record of 100 is a hundredth; of 99 it is more. 29 days may be a pause."""
+    start = BEGIN_S - days * 86400
+    found = warned(
+        tmp_path,
+        "[workloads.chat]\nttft_s = 1.0",
+        [*calls(others), {**calls(1)[0], "id": "old", "start": start, "end": start + 2}],
+    )
+    assert ("record_behind" in found) == is_said
+    if is_said:
+        assert counts(found["record_behind"]) == [("high", "records", 1, 100)]
+        assert (
+            f"{days} days and more before all others, from 2026-10-20 09:00 UTC" in found["record_behind"][0]["message"]
+        )
+
+
 def test_a_record_ahead_of_time_ends_no_hour_and_no_request(tmp_path: Path) -> None:
     """Twenty calls up to now, one of which has not ended: the same is published beside a call dated 40 days ahead."""
     now = int(time.time())

@@ -1,15 +1,19 @@
 """A receiver of webhooks on loopback that plays one failure after another, and keeps what it was sent."""
 
 import http.server
+import shutil
 import socket
 import ssl
 import struct
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
 
 Play = Callable[[socket.socket], None]
 
@@ -91,6 +95,22 @@ def receiving(script: Script, certificate: Path | None = None) -> Iterator[int]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def self_signed(folder: Path, alternative: str) -> Path:
+    """A certificate for a name (DNS:) or an address (IP:) with its key, in one file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl, which makes the certificate, is not installed")
+    name = ["-subj", "/CN=receiver.example", "-addext", f"subjectAltName={alternative}"]
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    subprocess.run(
+        [*made, "-days", "2", *name, "-keyout", folder / "key", "-out", folder / "certificate"],
+        check=True,
+        capture_output=True,
+    )
+    both = folder / "both.pem"
+    both.write_text((folder / "certificate").read_text() + (folder / "key").read_text())
+    return both
 
 
 def hang(connection: socket.socket) -> None:

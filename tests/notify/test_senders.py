@@ -6,8 +6,6 @@ import hashlib
 import hmac
 import json
 import os
-import shutil
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from goodput.notify.senders import Sender, Sent
 from goodput.settings.channels import Channel
-from notify.receiver import HUGE_TAKEN, Play, Script, drip, hang, huge, receiving, reset
+from notify.receiver import HUGE_TAKEN, Play, Script, drip, hang, huge, receiving, reset, self_signed
 
 OLD, NEW = (f"whsec_{base64.b64encode(bytes(range(n, n + 32))).decode()}" for n in (0, 100))
 BODY = '{"text":"p99 überall ✓"}'.encode()
@@ -228,19 +226,7 @@ def test_a_secret_in_a_file_is_read_for_each_attempt(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for alarms.example with its key in one file."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl, which makes the certificate, is not installed")
-    folder = tmp_path_factory.mktemp("tls")
-    name = ["-subj", "/CN=alarms.example", "-addext", "subjectAltName=DNS:alarms.example"]
-    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    subprocess.run(
-        [*made, "-days", "2", *name, "-keyout", folder / "key", "-out", folder / "certificate"],
-        check=True,
-        capture_output=True,
-    )
-    both = folder / "both.pem"
-    both.write_text((folder / "certificate").read_text() + (folder / "key").read_text())
-    return both
+    return self_signed(tmp_path_factory.mktemp("tls"), "DNS:alarms.example")
 
 
 @pytest.mark.parametrize(

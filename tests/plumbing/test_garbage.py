@@ -4,16 +4,18 @@ import json
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from goodput.errors import BlockedPartition
 from goodput.plumbing.blocked import Blocked
-from goodput.plumbing.contracts import stored_tables
+from goodput.plumbing.contracts import arrow_schema, stored_tables
 from goodput.plumbing.database import publish
-from goodput.plumbing.garbage import delete_replaced, note_replaced
+from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.workspace import Workspace
@@ -205,6 +207,23 @@ def test_an_hour_after_a_run_nothing_is_left_that_does_not_count(
     assert on_disk == {str(part.path) for parts in listed for part in parts}
 
 
+def test_what_a_writer_that_was_broken_off_left_is_swept(lake: Lake) -> None:
+    replace(lake, NINE, "counts")
+    rows = pa.Table.from_pylist([{"request_key": "orphan"}], schema=arrow_schema("requests"))
+    with suppress(KeyError), lake.lock():
+        orphan = lake.write_part("requests", NINE, rows, "0" * 32)
+        orphan.path.with_name(".0.tmp").write_bytes(b"")
+        raise KeyError
+    with lake.lock():  # who takes the lock and does not sweep leaves that to the next
+        assert lake.write_lock.is_broken_off
+    with lake.lock():
+        sweep(lake)
+    assert set(json.loads((lake.root / "replaced.json").read_text())) == {str(orphan.path.relative_to(lake.root))}
+    assert not list(lake.root.rglob("*.tmp"))
+    with lake.lock():
+        assert not lake.write_lock.is_broken_off
+
+
 def test_what_was_replaced_long_before_the_database_was_published_is_kept(lake: Lake, clock: Clock) -> None:
     replace(lake, NINE, "old")
     publish(lake, NO_GATES)
@@ -216,3 +235,17 @@ def test_what_was_replaced_long_before_the_database_was_published_is_kept(lake: 
         clock.now_s += 3599
         delete_replaced(lake)
         assert reader.sql("SELECT request_key FROM requests").fetchall() == [("old",)]
+
+
+def test_what_no_table_counts_is_swept_without_a_writer_that_died_if_one_wants(lake: Lake) -> None:
+    replace(lake, NINE, "a")
+    orphan = lake.write_part("requests", TEN, pa.Table.from_pylist([], schema=arrow_schema("requests")), "f" * 32).path
+    orphan.with_name(".0.tmp").write_bytes(b"half")
+    with lake.lock():
+        sweep(lake)
+        delete_replaced(lake, at_once=True)
+        assert orphan.exists()
+        sweep(lake, anyway=True)
+        delete_replaced(lake, at_once=True)
+    assert parts(lake) == [Path(path) for path in lake.catalog["requests"].all_files()]
+    assert not orphan.parent.exists()

@@ -98,8 +98,8 @@ goodput.toml: 27 mistakes
   base: no such key
       right would be: alarms, attributes, cache_hit_min_ratio, channels, costs, dialects, disruptions, events, \
 label_lateness_s, lake, landing, latency_origin, leave_out, limits, max_request_lifetime_s, max_session_s, \
-metric_labels, notify, openslo, prices, privacy, rates, receive, replicas, schedule, served_models, slices, slo, \
-sources, staleness_s, windows_s, work, workloads
+metric_labels, notify, openslo, prices, privacy, rates, receive, replicas, retention, schedule, served_models, slices, \
+slo, sources, staleness_s, telemetry, windows_s, work, workloads
   lakes: no such key
       right would be: lake, rates
   sources.runs.constants.poool: attempts has no such column

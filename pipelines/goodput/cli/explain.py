@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,8 @@ from goodput.cli.gates import GateResult, Result, gates, headline
 from goodput.cli.provenance import Fact, facts
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.request_record import RequestRecord, place, read_request_record
+from goodput.errors import UnknownRequest
+from goodput.settings.load import load_settings
 
 
 class ExplainFormat(StrEnum):
@@ -40,7 +43,10 @@ def explain(
       goodput explain chatcmpl-123 --format json
     """
     with until_reader_leaves(), published(config, lake) as connection:
-        request_record = read_request_record(connection, key.strip())  # a line of CSV ends in CR LF
+        try:
+            request_record = read_request_record(connection, key.strip())  # a line of CSV ends in CR LF
+        except UnknownRequest as error:
+            raise UnknownRequest(key.strip(), _requests_kept_from(config, lake)) from error
         if format is ExplainFormat.json:
             import msgspec  # noqa: PLC0415  (text does not need it)
 
@@ -48,6 +54,12 @@ def explain(
             sys.stdout.write(msgspec.json.format(encoded, indent=2).decode() + "\n")
         else:
             print_explanation(request_record, console())
+
+
+def _requests_kept_from(config: Path | None, lake: Path | None) -> str:
+    from goodput.plumbing.pruned import read_pruned  # noqa: PLC0415  (slow to import, and seldom asked)
+
+    return read_pruned(load_settings(config, lake=lake).lake_path).gone_before.get("requests", "")
 
 
 def explanation(request_record: RequestRecord) -> dict[str, Any]:
@@ -87,6 +99,11 @@ def print_explanation(request_record: RequestRecord, out: Console) -> None:
         name = f"attempt {attempt['attempt_index']}"
         lines = [(r["layer"], r["dialect"], r["record_id"], place(r)) for r in records]
         _section(out, f"Records behind {name}, outermost first", _RECORD_COLUMNS, lines)
+        missing = len(attempt["record_ids"]) - len(records)
+        if missing:
+            out.print(
+                f"{missing} record(s) of it were pruned: where the facts that they gave came from is not known now."
+            )
         _section(out, f"Facts of {name}", _FACT_COLUMNS, [_fact(fact) for fact in facts(attempt, records)], 16)
 
 

@@ -40,6 +40,14 @@ COMMANDS = {
         "goodput.cli.forget:forget",
         "Take back source files that should not have been read: their rows leave the lake.",
     ),
+    "erase": (
+        "goodput.cli.erase:erase_command",
+        "Erase tenants, users or sessions: their rows stay, and are nobody's any more.",
+    ),
+    "prune": (
+        "goodput.cli.prune:prune_command",
+        "Delete rows that the settings keep no longer; what was measured from them stays as it is.",
+    ),
     "doctor": (
         "goodput.cli.doctor:doctor",
         "Look over installation, settings, landing zone, lake and deliveries, and say what to do.",

@@ -19,14 +19,16 @@ from goodput.conform.part_changes import without_sources
 from goodput.conform.written_keys import WrittenKeys
 from goodput.plumbing.catalog import ALL, Part, digest_sum
 from goodput.plumbing.contracts import arrow_schema, contract
-from goodput.plumbing.hours import hour_label
+from goodput.plumbing.hours import HOUR_S, hour_label
 from goodput.plumbing.lake import Lake, delete, write_each
+from goodput.plumbing.pruned import read_pruned
 from goodput.plumbing.source_ledger import SourceEntry
 from goodput.settings.model import Settings
 
 _ROWS_AT_ONCE = 100_000  # checked against their contract together: each check has a fixed cost
 _MOST_ROWS = 300_000  # in memory
 _UNCOUNTED = ("span_links",)  # by-products of rows that are counted as ignored
+_CLOSED = "in_closed_hours"
 _Written = tuple[str, str, pl.DataFrame]  # table, partition, rows
 
 
@@ -41,6 +43,7 @@ class IngestBatch:
         self._lake = lake
         self._connection = connection
         self._guard = guard or Guard(Settings())
+        self._open_from_hour = read_pruned(lake.root).closed_until_s // HOUR_S
         self._sources: dict[str, SourceEntry] = {}
         self._accounts: dict[str, Account] = {}
         self._current = ""
@@ -121,7 +124,7 @@ class IngestBatch:
             self._conform(table)
         written = [(table, self._unique(table, pl.concat(frames))) for table, frames in self._frames.items()]
         self._frames.clear()
-        parts = [(table, *part) for table, rows in written for part in _by_partition(table, rows)]
+        parts = [(table, *part) for table, rows in written for part in _by_partition(table, self._open(table, rows))]
         if self._refused:
             parts.append(("quarantine", ALL, self._quarantine()))
         inputs = [self._inputs(*part) for part in parts]
@@ -157,6 +160,17 @@ class IngestBatch:
             for source_id, first_ns, last_ns in event_spans(unique):
                 self._accounts[source_id].extend(first_ns, last_ns)
         return unique
+
+    def _open(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows but for those of closed hours, which come too late for any number and are counted as ignored."""
+        if not self._open_from_hour or contract(table).partition == "none":
+            return rows
+        is_open = pl.sql_expr(contract(table).partitioned_by) >= self._open_from_hour
+        kept = rows.filter(is_open)
+        if kept.height < rows.height and table not in _UNCOUNTED:
+            for source_id, count in counts(rows.filter(~is_open)):
+                self._accounts[source_id].ignored[_CLOSED] += count
+        return kept
 
     def _set_aside(self, source_id: str, refused: list[RefusedRow]) -> None:
         self._refused.setdefault(source_id, []).extend(self._guard.refused(refused))

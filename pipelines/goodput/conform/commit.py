@@ -14,6 +14,7 @@ from goodput.conform.part_changes import merged, without_sources
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.lake import Lake, delete
+from goodput.plumbing.pruned import read_pruned
 from goodput.plumbing.source_ledger import SourceEntry
 
 
@@ -73,10 +74,13 @@ def _with_what_stays(entry: SourceEntry, before: Iterable[_Before]) -> SourceEnt
 
 def _changes(lake: Lake, parts: dict[str, list[Part]], superseded: Collection[str]) -> dict[str, PartChange]:
     leaving = source_ledger.partitions_of(lake, superseded) if superseded else {}
+    pruned = read_pruned(lake.root)
     found = {}
     for table in sorted({*parts, *leaving}):
         change = PartChange([*parts.get(table, ())], [])
         for partition, source_ids in leaving.get(table, {}).items():
+            if pruned.is_closed(partition):
+                continue  # what comes in their place is not taken, and hours that are not closed read these rows
             present = lake.catalog[table].parts.get(partition, ())
             rest = without_sources(lake, table, present, source_ids)
             change = PartChange(change.add + rest.add, change.remove + rest.remove)

@@ -1,4 +1,4 @@
-"""What of received rows never reaches the lake: identities that the settings hash or drop, and text of refused rows."""
+"""What of received rows never reaches the lake: identities that are hashed, dropped or erased; text of refused rows."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -6,6 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from goodput.collect.received import RefusedRow
+from goodput.plumbing.erased import Erased
 from goodput.plumbing.pseudonyms import DROPPED, Pseudonyms
 from goodput.settings.model import Settings
 
@@ -16,13 +17,13 @@ _MEMBERS = {"serving_records": "attributes", "cost_lines": "tags", "sample_recor
 class Guard:
     """Applied to all rows before they are held to their contract."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._pseudonyms = Pseudonyms(settings)
+    def __init__(self, settings: Settings, erased: Erased | None = None) -> None:
+        self._pseudonyms = Pseudonyms(settings, erased or Erased())
         self._keeps_text = settings.privacy.quarantine_text
 
     def rows(self, table: str, frame: pl.DataFrame) -> pl.DataFrame:
-        """The rows with identities as the settings say. Raises SecretUnusable."""
-        if self._pseudonyms.are_clear:
+        """The rows with identities as the settings say, without erased ones. Raises SecretUnusable."""
+        if self._pseudonyms.keep_all:
             return frame
         frame = frame.with_columns(
             _mapped(frame[name], self._pseudonyms.of) for name in _IDENTITIES if name in frame.columns

@@ -11,6 +11,7 @@ from goodput.collect.received import LandedFile
 from goodput.collect.scan import Scan, scan
 from goodput.conform.journal import journaled, undo_unfinished
 from goodput.plumbing import source_ledger
+from goodput.plumbing.erased import read_erased
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.source_ledger import SourceEntry
@@ -25,6 +26,7 @@ _LOOKS = 3  # at files that change while they are read
 class Ingested:
     """What a run ingested: sources by what became of them, and rows in quarantine over all known sources.
 
+    `bytes_read` and `rows_read` are those of the sources just read.
     `moved`: files that changed while they were read: nothing of them was taken, and the next run looks at them again.
     `changed`: whether any table of the lake was. `new_sources`: ids of the sources just read that have rows in each
     table. `removed`: parts that no table has any more, to be deleted once nobody reads them. `failed`: paths of known
@@ -32,6 +34,8 @@ class Ingested:
     """
 
     read: int = 0
+    bytes_read: int = 0
+    rows_read: int = 0
     refused: int = 0
     unchanged: int = 0
     superseded: int = 0
@@ -45,6 +49,8 @@ class Ingested:
     def add(self, later: "Ingested") -> None:
         """What another look in the same run found as well."""
         self.read += later.read
+        self.bytes_read += later.bytes_read
+        self.rows_read += later.rows_read
         self.superseded += later.superseded
         self.unchanged = max(self.unchanged, later.unchanged)
         self.refused, self.moved = later.refused, later.moved
@@ -107,7 +113,7 @@ def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
     lake = workspace.lake
     on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
     with connect() as connection:
-        guard = Guard(workspace.settings)
+        guard = Guard(workspace.settings, read_erased(lake.root))
         batch, begun_s = IngestBatch(lake, connection, guard), time.monotonic()
         for number, (file, identity) in enumerate(found.new, 1):
             done.moved += not ingest_file(batch, file, identity, workspace.settings, on_bytes)
@@ -119,7 +125,10 @@ def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
 
 def _count(done: Ingested, entries: Iterable[SourceEntry]) -> None:
     for entry in entries:
-        done.read += entry.status == "read"
+        if entry.status == "read":
+            done.read += 1
+            done.bytes_read += entry.size_bytes
+            done.rows_read += entry.rows_read
         done.refused += entry.status == "refused"
         for table in entry.partitions:
             done.new_sources.setdefault(table, []).append(entry.source_id)

@@ -11,6 +11,7 @@ from goodput.conform.withdraw import withdraw
 from goodput.plumbing import source_ledger
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.pruned import read_pruned
 from goodput.plumbing.row_table import read_rows
 from goodput.plumbing.verify import Damage
 
@@ -33,9 +34,12 @@ def remake(lake: Lake, damages: Iterable[Damage]) -> Remade:
     """
     done = Remade()
     read_anew: list[Damage] = []
+    pruned = read_pruned(lake.root)
     for damage in damages:
         layer = contract(damage.table).layer
-        if layer in {"joined", "measured"} or damage.table == _LANDING_INDEX:
+        if pruned.is_closed(damage.part.partition):
+            done.lost.append((damage, "its hours are closed, as older rows were pruned: restore it from a backup"))
+        elif layer in {"joined", "measured"} or damage.table == _LANDING_INDEX:
             others = [p for p in lake.catalog[damage.table].parts[damage.part.partition] if p != damage.part]
             done.removed += lake.catalog[damage.table].replace({damage.part.partition: others})
             done.due.append(damage)

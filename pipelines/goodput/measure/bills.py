@@ -41,6 +41,11 @@ def billed_days(batch: Batch) -> pa.Table:
     return as_rows("billed_days", {"from_s": first * HOUR_S, "until_s": until * HOUR_S})
 
 
+def closed_time(batch: Batch) -> pa.Table:
+    """Until when hours are closed: what bills say of them later is in no bucket."""
+    return as_rows("closed_time", {"until_s": batch.context.pruned.closed_until_s})
+
+
 def billed_hours(context: Context) -> Collection[str]:
     """Hours of these days that a cost record overlaps."""
     return bills_of(context).keys()

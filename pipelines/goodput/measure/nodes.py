@@ -71,11 +71,16 @@ RECONCILIATION = Node(
     ("reconciliation",),
     "Every dollar of bills: in which bucket it is, or why in none.",
     reconciliation.reconcile_days,
-    from_batch={"target_hours": target_hours, "billed_days": bills.billed_days},
+    from_batch={
+        "target_hours": target_hours,
+        "billed_days": bills.billed_days,
+        "closed_time": bills.closed_time,
+    },
     beside=reconciliation.bills_of_day,
     apart=frozenset({"cost_records"}),
     also=reconciliation.billed_days_of_all_time,
     together_h=31 * 24,
+    is_never_final=True,
 )
 WASTE = Node(
     "waste",
@@ -216,8 +221,8 @@ WARNINGS = Node(
         "workloads": gate_rows,
         "path_groups": warnings.unmatched_path_groups,
     },
-    from_batch={"observed": observed},
-    beside=lambda context, _: context.observed_ns[1],
+    from_batch={"observed": observed, "record_hours": warnings.record_hours},
+    beside=lambda context, _: context.observed_ns,
     span=warnings.SPANS,
 )
 

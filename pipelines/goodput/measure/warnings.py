@@ -14,7 +14,7 @@ import pyarrow as pa
 from goodput.join.doubles import doubles
 from goodput.measure.lookback import DAYS, hours_with_rows, longest_windows, observed_hour, unsettled_hours
 from goodput.plumbing.compute import load, write_table
-from goodput.plumbing.hours import hour_label
+from goodput.plumbing.hours import epoch_hour, hour_label
 from goodput.plumbing.node import Batch, Context, Parts, Span
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
@@ -51,6 +51,13 @@ def unmatched_path_groups(settings: Settings) -> pa.Table:
             if near or source.table != "attempts":
                 rows.append({"source": name, "path_group": group, "source_table": source.table, "nearest": near})
     return as_rows("path_groups", *rows)
+
+
+def record_hours(batch: Batch) -> pa.Table:
+    """Hours that hold serving records, as the catalog lists them."""
+    parts = batch.context.lake.catalog["serving_records"].parts
+    rows = ({"epoch_hour": epoch_hour(hour), "records": sum(part.rows for part in parts[hour])} for hour in parts)
+    return as_rows("record_hours", *rows)
 
 
 def newest_calls(context: Context, _partition: str) -> Collection[str]:

@@ -57,6 +57,12 @@ class Target:
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
+def shown(url: str) -> str:
+    """Where a url leads, without what may be secret of it. Raises ValueError where it cannot be read."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
+
+
 def look_up(host: str, port: int) -> list[str]:
     """Addresses of a host by the system's resolver; raises OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

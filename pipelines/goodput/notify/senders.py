@@ -10,10 +10,9 @@ import sys
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from goodput.errors import SecretUnusable, TargetRefused
-from goodput.notify.address import Resolver, look_up, target
+from goodput.notify.address import Resolver, look_up, shown, target
 from goodput.notify.bodies import without_pictures
 from goodput.notify.deadline import Deadline
 from goodput.notify.echoed import plain_words, secrets_of_url
@@ -75,10 +74,9 @@ class Sender:
         if self.channel.kind in ("file", "stdout"):
             return str(self.channel.path or "standard output")
         try:
-            parts = urlsplit(self._url())
+            return shown(self._url())
         except (SecretUnusable, ValueError) as error:
             return str(error).splitlines()[0]
-        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
 
     def _post(self, delivery_id: str, body: bytes, now_ns: int) -> Sent:
         channel, url = self.channel, self._url()

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from goodput.plumbing.catalog import PARTITION
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.lake import Lake, delete
 
@@ -19,18 +20,31 @@ def note_replaced(lake: Lake, replaced: Iterable[Path]) -> None:
         _write(lake, _noted(lake) | dict.fromkeys(names))
 
 
-def delete_replaced(lake: Lake) -> None:
+def delete_replaced(lake: Lake, *, at_once: bool = False) -> None:
     """Delete what the published database has not read for more than KEPT_S; call it once the database is published.
 
-    Raises LakeUnwritable.
+    `at_once`: also what readers of an older database may hold. Raises LakeUnwritable.
     """
     noted, now = _noted(lake), time.time()
     unread = {name: now if since is None else since for name, since in noted.items()}
-    old = {name for name, since in unread.items() if now - since > KEPT_S}
+    old = {name for name, since in unread.items() if at_once or now - since > KEPT_S}
     delete(lake.root / name for name in old if not _counts(lake, lake.root / name))
     kept = {name: since for name, since in unread.items() if name not in old}
     if kept != noted:
         _write(lake, kept)
+
+
+def sweep(lake: Lake, *, anyway: bool = False) -> None:
+    """Note what a writer that was broken off left uncommitted, and delete its unfinished files; else do nothing.
+
+    `anyway`: also where none is known to have been. The caller holds the lake's lock. Raises LakeUnwritable.
+    """
+    if not (anyway or lake.write_lock.is_broken_off):
+        return
+    parts = [path for path in lake.root.glob(f"*/*/{PARTITION}=*/*") if not path.name.startswith(".")]
+    note_replaced(lake, (path for path in parts if not _counts(lake, path)))
+    delete([*lake.root.glob(".*.tmp"), *lake.root.glob(f"*/*/{PARTITION}=*/.*.tmp")])
+    lake.write_lock.is_broken_off = False
 
 
 def _noted(lake: Lake) -> dict[str, float | None]:

@@ -91,7 +91,7 @@ def say(line: str) -> None:
 
 def is_behind(error: BaseException) -> bool:
     """Whether Ctrl-C was pressed, or is what an error was made of."""
-    return _Process.pressed or any(map(_is_interrupt, _causes(error)))
+    return _Process.pressed or any(map(_is_interrupt, causes(error)))
 
 
 def check(error: BaseException | None = None) -> None:
@@ -110,7 +110,7 @@ def _is_interrupt(error: BaseException) -> bool:
     )
 
 
-def _causes(given: BaseException) -> Iterator[BaseException]:
+def causes(given: BaseException) -> Iterator[BaseException]:
     """An error, and those that it was made of."""
     seen: set[int] = set()
     error: BaseException | None = given

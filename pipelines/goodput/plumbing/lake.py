@@ -3,10 +3,8 @@
 Paths, atomic writes, the lock and the format version belong here; which parts a table has is the catalog's to say.
 """
 
-import fcntl
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -18,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from goodput.errors import LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable, LakeUnwritable, NotPublished
+from goodput.errors import LakeTooNew, LakeTooOld, LakeUnreadable, LakeUnwritable, NotPublished
 from goodput.plumbing.catalog import Catalog, Part
 from goodput.plumbing.files import write_atomically
+from goodput.plumbing.write_lock import WriteLock
 
 FORMAT = 4
 ROWS_A_GROUP = 2**17  # DuckDB reads the row groups of a file in parallel
 _WRITERS = 2
-_RETRY_S = 0.5
 Item = TypeVar("Item")
 
 
@@ -81,29 +79,14 @@ class Lake:
 
         Raises LakeBusy, LakeUnwritable.
         """
-        path = self.root / ".lock"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle = path.open("w")
-        except OSError as error:
-            raise LakeUnwritable(path, error) from error
-        with handle:
-            self._take(handle, path, time.monotonic() + wait_s)
+        with self.write_lock.hold(wait_s):
             self.refresh()
             yield
 
-    def _take(self, handle: IO[str], path: Path, until: float) -> None:
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                if time.monotonic() >= until:
-                    raise LakeBusy(self.root) from error
-                time.sleep(_RETRY_S)
-            except OSError as error:
-                raise LakeUnwritable(path, error) from error
-            else:
-                return
+    @cached_property
+    def write_lock(self) -> WriteLock:
+        """What `lock` holds."""
+        return WriteLock(self.root)
 
     def write_part(self, table: str, partition: str, rows: pa.Table, inputs: str) -> Part:
         """Write one part of a table; it counts once a commit of the catalog has it. Raises LakeUnwritable."""

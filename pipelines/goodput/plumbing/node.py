@@ -19,7 +19,9 @@ from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
 from goodput.plumbing.graph import closure, inputs_of
 from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours_of_day, is_hour
 from goodput.plumbing.lake import Lake, PartWriter
+from goodput.plumbing.pruned import Pruned, read_pruned
 from goodput.plumbing.sql_files import sql_names
+from goodput.plumbing.telemetry import Silent, Telemetry
 from goodput.plumbing.workspace import Progress, Silence
 from goodput.settings.model import Settings
 
@@ -41,11 +43,12 @@ class Lookaround:
 
 @dataclass(frozen=True)
 class Context:
-    """What a run of the plan works on: the lake as it is now, the settings, who is shown progress, and the time."""
+    """What a run of the plan works on: the lake as it is now, the settings, who is shown or told of it, the time."""
 
     lake: Lake
     settings: Settings
     progress: Progress = field(default_factory=Silence)
+    telemetry: Telemetry = field(default_factory=Silent)
     now_ns: int = field(default_factory=time.time_ns)
 
     @property
@@ -57,6 +60,11 @@ class Context:
     def observed_ns(self) -> tuple[int, int]:
         """First and last instant of observed telemetry in Unix nanoseconds, none further ahead than clocks disagree."""
         return source_ledger.observed(self.lake, self.now_ns) or (0, 0)
+
+    @cached_property
+    def pruned(self) -> Pruned:
+        """Which hours of the lake are closed, and what is gone."""
+        return read_pruned(self.lake.root)
 
     def grains(self, partition: str) -> tuple[int, ...]:
         """Lengths in seconds of the windows that a partition of windows holds."""
@@ -151,6 +159,7 @@ class Node:
     also: Callable[[Context], Collection[str]] | None = None  # partitions that are called for beside those of inputs
     appended: tuple[str, ...] = ()  # tables that only ever gain parts
     together_h: int = 24
+    is_never_final: bool = False  # computed for closed days too: it reads nothing that is pruned
 
     @property
     def partition(self) -> str:

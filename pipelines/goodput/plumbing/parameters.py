@@ -47,6 +47,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         "The days [from_s, until_s) whose bills are in the ledger, in Unix seconds; one row.",
         _columns(("from_s", "until_s"), _INT),
     ),
+    "closed_time": _parameter(
+        "Until when hours are closed, as what they were made from was pruned, in Unix seconds; one row, 0 for none.",
+        [("until_s", _INT)],
+    ),
     "options": _parameter(
         "How requests are joined; one row.",
         [("latency_origin", _TEXT), *_columns(("max_request_lifetime_ns", "label_lateness_ns"), _INT)],
@@ -199,6 +203,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "path_groups": _parameter(
         "Named groups of the settings' path patterns that are no column of their source.",
         _columns(("source", "path_group", "source_table", "nearest"), _TEXT),
+    ),
+    "record_hours": _parameter(
+        "Hours that hold serving records, and how many.", _columns(("epoch_hour", "records"), _INT)
     ),
     "double_counts": _parameter(
         "Pairs of emitters that report the same calls as requests of their own, among so many requests looked at.",

@@ -17,6 +17,7 @@ from goodput.plumbing.audit import audit
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.contracts import contract
+from goodput.plumbing.final import is_final
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
 from goodput.plumbing.hours import day_of, epoch_hour, is_hour
@@ -84,9 +85,10 @@ def fingerprint_of(node: Node, context: Context, partition: str, obeyed: str) ->
 
 def due(node: Node, context: Context, *, obeyed: str | None = None, force: bool = False) -> dict[str, str]:
     """Partitions whose parts were made from something else, or are missing, with the fingerprint of what they must be
-    made from; all that there are with `force`. `obeyed` are the node's rules, where they are known."""
+    made from; all that there are with `force`. None of them is final. `obeyed` are the node's rules, where known."""
     obeyed = obeyed or rules(node, context)
-    wanted = {p: fingerprint_of(node, context, p, obeyed) for p in sorted(partitions_of(node, context))}
+    there = [p for p in sorted(partitions_of(node, context)) if not is_final(node, context, p)]
+    wanted = {p: fingerprint_of(node, context, p, obeyed) for p in there}
     return wanted if force else {p: inputs for p, inputs in wanted.items() if not _is_made(node, context, p, inputs)}
 
 
@@ -113,8 +115,7 @@ def execute(
     _remove_uncalled(node, context, outcome)
     groups = list(_together(node, ready, partitions_of(node, context) if ready else ()))
     for partitions in context.progress.track(groups, node.name, len(groups)):
-        batch = Batch(context, node, {partition: ready[partition] for partition in partitions})
-        _make(batch, outcome, blocked)
+        _make_told(Batch(context, node, {partition: ready[partition] for partition in partitions}), outcome, blocked)
     listed = [*outcome.blocked, *_made_with(node, outcome.blocked)]
     blocked.settle(node.tables, lambda partition: _is_asked(partition, among), listed)
     return outcome
@@ -170,12 +171,13 @@ def _blocked_input(node: Node, context: Context, partition: str, blocked: Blocke
 
 
 def _remove_uncalled(node: Node, context: Context, outcome: Outcome) -> None:
-    """Windows that the settings no longer ask for are no longer published."""
+    """Windows that the settings no longer ask for are no longer published, but those of closed hours."""
     if node.partition != "windows":
         return
     for name in node.tables:
         table = context.lake.catalog[name]
-        gone = [partition for partition in table.parts if not context.grains(partition)]
+        uncalled = [partition for partition in table.parts if not context.grains(partition)]
+        gone = [partition for partition in uncalled if not context.pruned.is_closed(partition)]
         if gone:
             outcome.replaced += table.replace(dict.fromkeys(gone, ()))
 
@@ -207,6 +209,18 @@ def _windows_together(partitions: Iterable[str], there: Collection[str]) -> Iter
 
 def _starts(partition: str) -> int:
     return 0 if partition == ALL else epoch_hour(hours_in(partition)[0])
+
+
+def _make_told(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:
+    """Compute a batch within a span of its own."""
+    first, last = min(batch.partitions), max(batch.partitions)
+    told = {"node": batch.node.name, "tables": ", ".join(batch.node.tables), "first": first, "last": last}
+    with batch.context.telemetry.part("partitions", partitions=len(batch.partitions), **told) as span:
+        rows, failed = sum(outcome.rows.values()), len(outcome.blocked)
+        _make(batch, outcome, blocked)
+        span.note(rows=sum(outcome.rows.values()) - rows, blocked=len(outcome.blocked) - failed)
+        if len(outcome.blocked) > failed:
+            span.fail(outcome.blocked[failed].kind)
 
 
 def _make(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from goodput.errors import SecretUnusable
+from goodput.plumbing.erased import Erased
 from goodput.plumbing.secrets import read_secret
 from goodput.settings.model import Settings
 
@@ -20,14 +21,20 @@ _CHECK = "goodput"  # whose pseudonym tells one key from another, and nothing of
 
 @dataclass(frozen=True)
 class Pseudonyms:
-    """What identities become by the settings: themselves, pseudonyms by HMAC-SHA256, or nothing."""
+    """What identities become: by the settings themselves, pseudonyms by HMAC-SHA256 or nothing; erased ones nothing."""
 
     settings: Settings = field(default_factory=Settings)
+    erased: Erased = field(default_factory=Erased)
 
     @property
     def are_clear(self) -> bool:
-        """Whether identities stay as they are."""
+        """Whether the settings leave identities as they are."""
         return self.settings.privacy.identities == "clear"
+
+    @property
+    def keep_all(self) -> bool:
+        """Whether each identity stays as it is."""
+        return self.are_clear and not self.erased.called
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -51,6 +58,11 @@ class Pseudonyms:
 
         Raises SecretUnusable.
         """
+        called = self._by_settings(identity)
+        is_erased = self.erased.holds(identity) or (called is not None and self.erased.holds(called))
+        return None if is_erased else called
+
+    def _by_settings(self, identity: str) -> str | None:
         match self.settings.privacy.identities:
             case "clear":
                 return identity

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from goodput.plumbing.contracts import contract
+from goodput.plumbing.final import is_final
 from goodput.plumbing.lake import delete
 from goodput.plumbing.node import Batch, Context, Node
 from goodput.plumbing.plan import due, fingerprint_of, in_order, rules
@@ -10,12 +11,13 @@ from goodput.plumbing.verify import Damage
 
 
 def comparable(context: Context, nodes: Sequence[Node]) -> list[tuple[Node, str, str]]:
-    """Every partition that is up to date, with its node and the fingerprint of what it was made from."""
+    """Every partition that is up to date and not final, with its node and the fingerprint of what it was made from."""
     found: list[tuple[Node, str, str]] = []
     for node in in_order(nodes):
         obeyed, table = rules(node, context), _main_table(node)
         waiting = due(node, context, obeyed=obeyed)
-        partitions = sorted(context.lake.catalog[table].parts.keys() - waiting.keys())
+        made = context.lake.catalog[table].parts.keys() - waiting.keys()
+        partitions = sorted(partition for partition in made if not is_final(node, context, partition))
         found += [(node, partition, fingerprint_of(node, context, partition, obeyed)) for partition in partitions]
     return found
 

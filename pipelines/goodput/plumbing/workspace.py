@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.telemetry import Silent, Telemetry
 from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
 
@@ -39,12 +40,13 @@ class Silence:
 
 @dataclass
 class Workspace:
-    """Settings, lake and progress of a run; the settings file is read when they are first asked for."""
+    """Settings, lake, progress and own telemetry of a run; the settings file is read when they are first asked for."""
 
     config: Path | None = None
     landing: tuple[Path, ...] = ()
     lake_path: Path | None = None
     progress: Progress = field(default_factory=Silence)
+    telemetry: Telemetry = field(default_factory=Silent)
 
     @cached_property
     def settings(self) -> Settings:

@@ -19,7 +19,9 @@ from goodput.settings.dialects import DeclaredDialect
 from goodput.settings.gates import LatencyName
 from goodput.settings.presets import PRESETS
 from goodput.settings.privacy import Privacy, unusable_match
+from goodput.settings.retention import Retention
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
+from goodput.settings.telemetry import OwnTelemetry
 
 
 def _not_reserved(name: str) -> str:
@@ -379,9 +381,11 @@ class Settings(SettingsModel):
     slices: Slices = Slices()
     limits: FileLimits = FileLimits()
     privacy: Privacy = Privacy()
+    retention: Retention = Retention()
     receive: Receive = Receive()
     disruptions: Disruptions = Disruptions()
     schedule: Schedule = Schedule()
+    telemetry: OwnTelemetry = OwnTelemetry()
     alarms: Alarms = Alarms()
     slo: dict[str, Slo] = Field(default_factory=dict)
     openslo: Names = ()

@@ -1,0 +1,74 @@
+"""The steps of a run, each as `goodput run` and Dagster do it, and within a span that tells what it did."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+from goodput.alarms import judge
+from goodput.conform.ingest import Ingested, ingest
+from goodput.measure.gates import gate_rows
+from goodput.plumbing.database import publish
+from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
+from goodput.plumbing.node import Context, Node
+from goodput.plumbing.plan import Outcome, execute
+from goodput.plumbing.workspace import Workspace
+from goodput.telemetry import facts
+
+
+def ingest_sources(workspace: Workspace) -> Ingested:
+    """Read the sources that are new or have changed."""
+    with workspace.telemetry.span("ingest") as span:
+        ingested = ingest(workspace)
+        note_replaced(workspace.lake, ingested.removed)
+        facts.of_ingest(workspace.telemetry, span, workspace.lake, ingested)
+    return ingested
+
+
+def compute_node(
+    context: Context,
+    node: Node,
+    *,
+    among: Collection[str] | None = None,
+    obeyed: str | None = None,
+    force: bool = False,
+) -> Outcome:
+    """Compute what is due of a node: of the hours `among`, or of all."""
+    with context.telemetry.span(f"compute {node.name}", stage=node.stage) as span:
+        outcome = execute(node, context, among=among, obeyed=obeyed, force=force)
+        note_replaced(context.lake, outcome.replaced)
+        facts.of_node(context.telemetry, span, outcome)
+    return outcome
+
+
+def judge_alarms(workspace: Workspace) -> None:
+    """Judge the alarms by what is published."""
+    if workspace.settings.alarms.enabled:
+        with workspace.telemetry.span("judge") as span:
+            counts = judge(workspace.lake, workspace.settings, datetime.now(UTC))
+            facts.of_alarms(workspace.telemetry, span, counts)
+
+
+def publish_database(workspace: Workspace) -> bool:
+    """Bring the database up to what the lake holds; whether that changed it."""
+    with workspace.telemetry.span("publish") as span:
+        changed = publish(workspace.lake, gate_rows(workspace.settings)).changed
+        sweep(workspace.lake)
+        delete_replaced(workspace.lake)
+        span.note(changed=changed)
+    return changed
+
+
+def deliver_alarms(workspace: Workspace) -> str:
+    """Deliver what alarms did, beside the lock: the lake must not wait for receivers. Why not, where that fails."""
+    settings = workspace.settings
+    if not settings.channels:
+        return ""
+    from goodput.notify import deliver  # noqa: PLC0415  (only where there are channels)
+
+    try:
+        with workspace.telemetry.span("deliver") as span:
+            delivered = deliver.deliver(workspace.lake, settings, settings.notify.run_budget_s)
+            facts.of_deliveries(workspace.telemetry, span, delivered)
+    except Exception as error:  # whatever goes wrong with deliveries, the run that made the numbers goes on
+        facts.of_failed_deliveries(workspace.telemetry, error)
+        return str(error) or type(error).__name__
+    return ""

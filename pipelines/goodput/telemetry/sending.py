@@ -1,0 +1,122 @@
+"""How own telemetry leaves: the SDK's OTLP exporters over sessions that keep to the rules of this house.
+
+An address is judged as for channels, one's own network allowed; redirects, proxies and .netrc are not followed; why
+sending failed is remembered in words that name neither path, header nor answer.
+"""
+
+import logging
+from functools import cache
+from typing import Any, TypeVar
+
+import requests
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+from goodput.errors import TargetRefused
+from goodput.notify.address import shown, target
+from goodput.plumbing.interrupt import causes
+from goodput.telemetry.wanted import Signal
+
+Exporter = TypeVar("Exporter", OTLPSpanExporter, OTLPMetricExporter, OTLPLogExporter)
+
+
+class _Session(requests.Session):
+    """Connects only to what may be reached, and remembers how the last attempt ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trust_env = False
+        self.problem = ""
+
+    def request(self, method: str, url: str | bytes, *args: Any, **options: Any) -> requests.Response:
+        """One attempt; raises what the network, or the address, does."""
+        url = url if isinstance(url, str) else url.decode()
+        self.problem = f"{_named(url)}: no answer"  # so far
+        try:
+            _judge(url)
+            response = super().request(method, url, *args, **options)
+        except (TargetRefused, OSError) as error:
+            self.problem = f"{_named(url)}: {_plain(error)}"
+            raise
+        moved = " (redirects are not followed: give the final url)" if response.is_redirect else ""
+        wrong = moved or not response.ok
+        self.problem = f"{_named(url)}: answered {response.status_code}{moved}" if wrong else ""
+        return response
+
+
+class Sending:
+    """The exporters of one run, each with a session of its own."""
+
+    def __init__(self, endpoint: str | None, bearer_token: str | None) -> None:
+        _hush()
+        self._endpoint = endpoint
+        self._headers = {"authorization": f"Bearer {bearer_token}"} if bearer_token else {}
+        self._sessions: list[_Session] = []
+        self._exporters: list[OTLPSpanExporter | OTLPMetricExporter | OTLPLogExporter] = []
+
+    @property
+    def problem(self) -> str:
+        """Why something was not sent, as far as is known; empty where all went well."""
+        return next((session.problem for session in self._sessions if session.problem), "")
+
+    def spans(self) -> OTLPSpanExporter:
+        """Sends spans."""
+        return self._kept(OTLPSpanExporter(self._url("traces"), headers=self._headers, session=self._session()))
+
+    def metrics(self) -> OTLPMetricExporter:
+        """Sends quantities."""
+        return self._kept(OTLPMetricExporter(self._url("metrics"), headers=self._headers, session=self._session()))
+
+    def logs(self) -> OTLPLogExporter:
+        """Sends records."""
+        return self._kept(OTLPLogExporter(self._url("logs"), headers=self._headers, session=self._session()))
+
+    def stop(self) -> None:
+        """Try nothing again that has failed."""
+        for exporter in self._exporters:
+            exporter.shutdown()
+
+    def _kept(self, exporter: Exporter) -> Exporter:
+        self._exporters.append(exporter)
+        return exporter
+
+    def _url(self, signal: Signal) -> str | None:
+        """The address of a signal; None where the variables say it."""
+        return self._endpoint and f"{self._endpoint.rstrip('/')}/v1/{signal}"
+
+    def _session(self) -> requests.Session:
+        self._sessions.append(_Session())
+        return self._sessions[-1]
+
+
+@cache
+def _hush() -> None:
+    """Keep what the SDK says of sending to itself: it names headers and whole addresses. How it ended is said once."""
+    said = logging.getLogger("opentelemetry")
+    said.propagate = False
+    said.addHandler(logging.NullHandler())
+
+
+def _judge(url: str) -> None:
+    try:
+        target(url, allow_private=True)
+    except OSError as error:
+        raise requests.ConnectionError(error) from error  # a name that cannot be looked up now is tried again
+
+
+def _named(url: str) -> str:
+    try:
+        return shown(url)
+    except ValueError:
+        return "the endpoint"
+
+
+def _plain(error: Exception) -> str:
+    """An error in words: those of the system where it has some, as libraries name the whole address."""
+    if isinstance(error, TargetRefused):
+        return str(error)
+    if isinstance(error, requests.Timeout):
+        return "no answer in time"
+    texts = (cause.strerror for cause in causes(error) if isinstance(cause, OSError) and cause.strerror)
+    return next(texts, type(error).__name__)
