@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check dev bench drill drill-alarms drill-delivery drill-full-disk drill-intervals drill-kill drill-knee \
+.PHONY: demo test check dev bench drill drill-alarms drill-delivery drill-full-disk drill-fuzz drill-intervals drill-kill drill-knee \
   drill-landing drill-oracle drill-power lock clean
 
 # Their runs show in the UI of `make dev`; those of the tests do not.
@@ -56,7 +56,10 @@ drill-kill: $(VENV)/ready ## What runs leave that are killed at random instants,
 drill-power: $(VENV)/ready ## What a loss of power leaves of a lake, and what the next run makes of it; needs root
 	PYTHONPATH=tests $(BIN)/python -m plumbing.power_drill
 
-drill: drill-landing drill-kill drill-full-disk drill-power drill-delivery drill-oracle ## What a run, a disk and a receiver do to it, hundreds of times
+drill-fuzz: $(VENV)/ready ## What hostile telemetry and settings do to a run and to the telemetry beside them, by the million
+	PYTHONPATH=tests $(BIN)/python -m fuzz.drill
+
+drill: drill-landing drill-kill drill-full-disk drill-power drill-delivery drill-oracle drill-fuzz ## What a run, a disk and a receiver do to it, hundreds of times
 
 lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

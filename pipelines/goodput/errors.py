@@ -305,7 +305,7 @@ class RunCrashed(GoodputError):
 
     SHOWN = 300  # characters of an error that may bring a stack trace of its own
 
-    def __init__(self, step: str, error: Exception, traceback: str) -> None:
+    def __init__(self, step: str, error: BaseException, traceback: str) -> None:
         first_line = next(iter(str(error).splitlines()), "")[: self.SHOWN]
         super().__init__(
             f"the run stopped in {step} at an error that it did not expect: {type(error).__name__}: {first_line}\n"

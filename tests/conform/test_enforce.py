@@ -88,7 +88,9 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"http_status": 1000}, "http_status_out_of_range", ": 1000"),
     ({"http_status": 2**40}, "http_status_out_of_range", ": 1099511627776"),
     ({"preemptions": -1}, "preemptions_out_of_range", ": -1"),
+    ({"preemptions": 2**62}, "preemptions_out_of_range", ": 4611686018427387904"),
     ({"reported_cost_usd": math.inf}, "reported_cost_usd_out_of_range", ": inf"),
+    ({"reported_cost_usd": 1e300}, "reported_cost_usd_out_of_range", ": 1e+300"),
     ({"ended_ns": START - 1}, "ends_before_start", "ended before it started"),
     ({"first_token_ns": START - 1}, "first_token_before_start", "first token before the start"),
     ({"first_token_ns": START + 2 * SECOND + 1_000_001}, "first_token_after_end", "first token after the end"),
@@ -162,6 +164,51 @@ def test_a_label_that_says_anything_holds(given: dict[str, Any]) -> None:
 
 def test_a_label_may_take_back_without_judging() -> None:
     assert enforced("label_records", {**LABEL, "score": None, "withdrawn": True}).refused == {}
+
+
+FIVE_YEARS_NS = (5 * 365 + 2) * 86400 * SECOND  # two of any five in a row may be leap years
+CHARGE: dict[str, Any] = {
+    **{
+        "record_id": "c",
+        "cost_id": "c",
+        "source_id": "s",
+        "line": 3,
+        "position": 7,
+        "dialect": "d",
+        "basis": "billing",
+    },
+    **{"period_start_ns": START, "period_end_ns": START + SECOND, "amount_usd": 1.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("start_ns", "length_ns", "rules"),
+    [
+        (START, FIVE_YEARS_NS, []),
+        (START, FIVE_YEARS_NS + 1, ["period_too_long"]),
+        (1_577_836_800 * SECOND, YEAR_2100 - 1_577_836_800 * SECOND, ["period_too_long"]),
+        (-(2**63), 2**64 - 1, ["period_start_ns_out_of_range"]),  # nor does the length of it overflow
+    ],
+)
+def test_one_charge_is_of_no_more_than_five_years(start_ns: int, length_ns: int, rules: list[str]) -> None:
+    """Each day of a period has an account of its own: a period of 80 years alone would be 29,220."""
+    charge = {**CHARGE, "period_start_ns": start_ns, "period_end_ns": start_ns + length_ns}
+    assert [row.rule for row in refused_rows(enforced("cost_lines", charge))] == rules
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "rules"),
+    [
+        (1e9, None, []),
+        (-1e9, "USD", []),
+        (1.1e9, None, ["amount_not_believed"]),
+        (-1e12, "USD", ["amount_not_believed"]),
+        (1e12, "IRR", []),  # some 24 million US dollars
+    ],
+)
+def test_a_charge_is_of_no_more_than_a_billion_dollars(amount: float, currency: str | None, rules: list[str]) -> None:
+    charge = {**CHARGE, "amount_usd": amount, "currency": currency}
+    assert [row.rule for row in refused_rows(enforced("cost_lines", charge))] == rules
 
 
 def test_every_rule_that_is_broken_is_named_the_first_one_first() -> None:

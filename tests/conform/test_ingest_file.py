@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import polars as pl
 import pyarrow.parquet as pq
+import pytest
 
 from collect.telemetry import (
     CHAT,
@@ -23,6 +24,7 @@ from collect.telemetry import (
 )
 from goodput.collect.landing import identify
 from goodput.collect.received import LandedFile
+from goodput.collect.spans import OtlpReading
 from goodput.conform.batch import IngestBatch
 from goodput.conform.commit import commit
 from goodput.conform.guard import Guard
@@ -255,6 +257,36 @@ def test_a_file_that_is_no_use_is_refused_whole(tmp_path: Path) -> None:
     assert entry.reason is not None
     assert "neither OTLP nor any format" in entry.reason
     assert not (lake.root / "conformed").exists()
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("my pin is 4711"), pl.exceptions.PanicException("my pin is 4711")])
+def test_a_file_at_which_its_reader_breaks_is_refused_and_says_no_text_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """No reader is known to break so; the next one found must not stop the files beside it."""
+    lake = Lake(tmp_path / "lake")
+
+    def breaking(*_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(OtlpReading, "_received", breaking)
+    entry = take(lake, put(tmp_path / "t.jsonl", spans_line(span(said=CHAT))))
+    assert (entry.status, entry.rows_read) == ("refused", 0)
+    assert entry.reason is not None
+    assert f"{type(error).__name__} in test_ingest_file.py, line" in entry.reason
+    assert "4711" not in entry.reason
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), MemoryError()], ids=repr)
+def test_what_is_not_the_file_s_fault_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def breaking(*_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(OtlpReading, "_received", breaking)
+    with pytest.raises(type(error)):
+        take(Lake(tmp_path / "lake"), put(tmp_path / "t.jsonl", spans_line(span(said=CHAT))))
 
 
 def test_an_empty_file_is_read_and_holds_nothing(tmp_path: Path) -> None:

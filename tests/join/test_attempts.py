@@ -197,6 +197,15 @@ def test_loops_of_parents_end() -> None:
     assert sorted(named) == sorted(row["record_id"] for row in loop + lost)
 
 
+def test_a_loop_of_parents_ends_where_another_system_tells_of_the_same_call() -> None:
+    """What shares an id with a record of the loop stands neither above nor below it: a loop has no root."""
+    loop = [record("a", parent="b", dialect="spans", call_id="c1"), record("b", 0.1, parent="a", dialect="spans")]
+    log = record("row", 0.2, dialect="log", layer="gateway", call_id="c1") | {"trace_id": None, "span_id": None}
+    joined = join([*loop, log])
+    named = [name for attempt in joined.attempts.values() for name in attempt["record_ids"]]
+    assert sorted(named) == sorted(row["record_id"] for row in [*loop, log])
+
+
 def test_a_loop_of_links_from_many_sources_ends() -> None:
     links = [link(a, b, source) for a, b in (("h1", "h2"), ("h2", "h1")) for source in ("s1", "s2", "s3")]
     joined = join([record("e", parent="h1", layer="engine")], links=links)

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from goodput.settings.model import Settings, Slices
+from published import ask, run_at
 from river import VERDICTS, Row, at, judged, one_workload, row_of, windows
 
 SLICED = Slices(by=("tenant", "attributes.acme.team"))
@@ -152,3 +153,53 @@ def test_a_crowded_window_keeps_the_values_of_most_requests(tmp_path: Path) -> N
 def test_what_is_no_slice_is_refused(by: str | list[str]) -> None:
     with pytest.raises(ValueError, match=r"no slice|listed twice"):
         Slices.model_validate({"by": by})
+
+
+KEY_USED_AGAIN = """
+landing = ["landing"]
+windows_s = [3600, 86400]
+[alarms]
+enabled = false
+[slices]
+by = ["tenant"]
+[workloads.all]
+e2e_s = 60.0
+[rates.gpu]
+usd_per_gpu_hour = 36.0
+[sources.log]
+format = "csv"
+path = "log.csv"
+[sources.log.columns]
+attempt_id = "id"
+request_key = "key"
+tenant = "tenant"
+started_at = { column = "start", unit = "iso8601" }
+ended_at = { column = "end", unit = "iso8601" }
+outcome = "outcome"
+[sources.log.constants]
+replica = "vllm-0"
+layer = "engine"
+"""
+
+
+def test_a_key_that_is_used_again_names_two_requests_of_one_hour_and_their_money_counts_once(tmp_path: Path) -> None:
+    """The first was never seen to end, and so ended an hour after it began, in the hour in which the second one did."""
+    (tmp_path / "landing").mkdir()
+    day = "2026-11-20"
+    lines = [
+        "id,key,tenant,start,end,outcome",
+        f"a,k,t1,{day}T08:20:00Z,,unknown",
+        f"b,k,t2,{day}T09:40:00Z,{day}T09:40:10Z,ok",
+        f"c,,t1,{day}T10:00:00Z,{day}T10:00:01Z,ok",
+    ]
+    (tmp_path / "landing/log.csv").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "goodput.toml").write_text(KEY_USED_AGAIN)
+    workspace = run_at(tmp_path / "goodput.toml")
+    requests = "SELECT delivering_attempt_id, verdict FROM requests WHERE request_key = 'k' ORDER BY ALL"
+    assert ask(workspace, requests).rows() == [("a", "failed"), ("b", "accepted")]
+    offered = "SELECT offered FROM goodput WHERE slice = 'overall' AND window_s = 86400"
+    assert ask(workspace, offered).rows() == [(3,)]
+    dollars = "SELECT slice, sum(usd) FROM waste WHERE window_s = 86400 GROUP BY slice"
+    by_slice = dict(ask(workspace, dollars).rows())
+    assert by_slice["tenant"] == pytest.approx(by_slice["overall"])
+    assert by_slice["overall"] > 0.1  # ten seconds at a cent a second, at least

@@ -43,8 +43,8 @@ def test_a_key_must_be_unique_over_all_files_of_a_partition(part: Part) -> None:
     assert audit("requests", {NINE: [once, other], TEN: [again]}) == {}
     assert audit("requests", {NINE: [once, other, again], TEN: [other]}) == {
         NINE: (
-            "key: rows of one hour have the same request_key: "
-            f"1 row, for example hour='{NINE}', request_key='r1', copies=2",
+            "key: rows of one hour have the same request_key, delivering_attempt_id: "
+            f"1 row, for example hour='{NINE}', request_key='r1', delivering_attempt_id='a1', copies=2",
         )
     }
 

@@ -176,7 +176,7 @@ PROMISED = {
 }
 KEYS = {
     "attempts": ("attempt_id",),
-    "requests": ("request_key",),
+    "requests": ("request_key", "delivering_attempt_id"),
     "quality_labels": ("label_id",),
     "goodput": ("window_start", "window_s", "slice", "slice_value", "workload", "model", "pool", "route"),
     "ops_events": ("event_id",),
@@ -360,7 +360,8 @@ def test_rules_that_follow_from_columns() -> None:
     assert rules["layer_invalid"] == "layer IN ('client', 'gateway', 'engine')"
     assert rules["trace_id_malformed"] == "regexp_matches(trace_id, '^[0-9a-f]{32}$')"
     assert rules["http_status_out_of_range"] == "http_status >= 0 AND http_status <= 999"
-    assert rules["reported_cost_usd_out_of_range"] == "reported_cost_usd >= 0 AND isfinite(reported_cost_usd)"
+    believed = "reported_cost_usd >= 0 AND reported_cost_usd <= 1000000 AND isfinite(reported_cost_usd)"
+    assert rules["reported_cost_usd_out_of_range"] == believed
     assert "tenant_missing" not in rules
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import duckdb
+import polars as pl
 import pytest
 
 from goodput.conform.ingest import ingest
@@ -23,8 +24,9 @@ from goodput.join.nodes import JOIN, JUDGED_HOURS
 from goodput.measure.nodes import REPLICAS
 from goodput.nodes import NODES
 from goodput.plumbing import compute, graph, settled, sql_files
+from goodput.plumbing.catalog import Part
 from goodput.plumbing.hours import HOUR_FORMAT
-from goodput.plumbing.node import Context
+from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.plan import due, execute
 from goodput.plumbing.project_files import project_folder
 from goodput.plumbing.workspace import Workspace
@@ -214,6 +216,23 @@ def test_a_computation_that_fails_blocks_its_partition_and_what_reads_it(
     assert ask(workspace, BLOCKED).height == 0
     assert ask(workspace, BY_HOUR).rows() == [(MORNING, 2), (NOON, 2), (EVENING, 2)]
     published_equals(workspace, anew(project, tmp_path_factory.mktemp("anew")))
+
+
+def test_a_panic_in_rust_blocks_its_partition_alone_although_it_is_no_exception(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_table = compute.write_table
+
+    def panics(connection: duckdb.DuckDBPyConnection, batch: Batch, table: str) -> dict[str, Part]:
+        if table == "requests" and NOON in batch.partitions:
+            raise pl.exceptions.PanicException("index out of bounds")
+        return write_table(connection, batch, table)
+
+    monkeypatch.setattr(compute, "write_table", panics)
+    with pytest.raises(PartitionsBlocked, match="PanicException: index out of bounds"):
+        ran(project)
+    workspace = Workspace(project / "goodput.toml")
+    assert ask(workspace, BY_HOUR).rows() == [(MORNING, 2), (EVENING, 2)]
 
 
 def test_a_broken_contract_blocks_the_partition_for_all_tables_made_with_it(

@@ -88,19 +88,19 @@ def ended_plainly(lake: Lake) -> Iterator[None]:
         yield
     except GoodputError:
         raise
-    except Exception as error:
+    except BaseException as error:  # a panic in Rust is no Exception
         interrupt.check(error)
         raise RunCrashed(_step(error), error, _keep_traceback(lake, error)) from error
 
 
-def _step(error: Exception) -> str:
+def _step(error: BaseException) -> str:
     """The stage and the function in which it happened."""
     frames = ((Path(frame.filename), frame.name) for frame in traceback.extract_tb(error.__traceback__))
     stages = [f"{file.parent.name} ({name})" for file, name in frames if file.parent.parent.name == "goodput"]
     return stages[-1] if stages else "no step of its own"
 
 
-def _keep_traceback(lake: Lake, error: Exception) -> str:
+def _keep_traceback(lake: Lake, error: BaseException) -> str:
     whole = "".join(traceback.format_exception(error))
     path = lake.root / "traceback.txt"
     try:

@@ -1,15 +1,19 @@
 """Reads one landed file into a batch: its rows by table, its bad rows, its account."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from traceback import extract_tb
 
 from goodput.collect.held import hold
 from goodput.collect.landing import FileIdentity, is_still
 from goodput.collect.read import open_file
 from goodput.collect.received import LandedFile
 from goodput.conform.batch import IngestBatch
-from goodput.errors import SourceRefused
+from goodput.errors import GoodputError, SourceRefused
+from goodput.plumbing import interrupt
 from goodput.plumbing.source_ledger import SourceEntry
 from goodput.settings.model import Settings
 
@@ -58,11 +62,35 @@ def ingest_file(
 def _take(batch: IngestBatch, file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None) -> None:
     reader = file.reader
     try:
-        opened, reading = open_file(file, settings, on_bytes)
-        reader = opened.reader
-        for block in reading:
+        with _refused_alone(file.path):
+            opened, reading = open_file(file, settings, on_bytes)
+            reader, blocks = opened.reader, iter(reading)
+        while True:
+            with _refused_alone(file.path):
+                block = next(blocks, None)
+            if block is None:
+                break
             batch.take(block)
     except SourceRefused as error:
         batch.refuse(reader=reader, reason=error.reason)
     else:
         batch.end(reader=reader, stopped=reading.stopped, torn_tail_bytes=reading.torn_tail_bytes)
+
+
+@contextmanager
+def _refused_alone(path: Path) -> Iterator[None]:
+    """Raise SourceRefused for an error of its reader that nobody foresaw: no file must stop the others.
+
+    Where it happened is told, not what the error says: that may be what a user wrote.
+    """
+    try:
+        yield
+    except (GoodputError, OSError, MemoryError):
+        raise
+    except BaseException as error:  # a panic in Rust is no Exception
+        interrupt.check(error)
+        last = extract_tb(error.__traceback__)[-1]
+        place = f"{Path(last.filename).name}, line {last.lineno}"
+        raise SourceRefused(
+            path, f"reading it broke at an error that nobody foresaw: {type(error).__name__} in {place}"
+        ) from error

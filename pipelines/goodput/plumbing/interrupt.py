@@ -95,9 +95,11 @@ def is_behind(error: BaseException) -> bool:
 
 
 def check(error: BaseException | None = None) -> None:
-    """Raise KeyboardInterrupt where Ctrl-C was pressed, or is what an error was made of."""
+    """Raise KeyboardInterrupt where Ctrl-C was pressed, or is what an error was made of, and what ends a process."""
     if _Process.pressed or (error is not None and is_behind(error)):
         raise KeyboardInterrupt from error
+    if isinstance(error, SystemExit | GeneratorExit):
+        raise error
 
 
 def _is_interrupt(error: BaseException) -> bool:

@@ -231,7 +231,7 @@ def _make(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:
         failures = {table: audit(table, _candidates(parts.get(table, {}))) for table in node.audited}
     except GoodputError:
         raise
-    except Exception as error:  # whatever breaks blocks its partition alone
+    except BaseException as error:  # whatever breaks blocks its partition alone, a panic in Rust too, no Exception
         interrupt.check(error)
         if len(partitions) > 1:
             for partition, inputs in partitions.items():
@@ -267,6 +267,6 @@ def _commit(batch: Batch, parts: Parts, failures: Mapping[str, Mapping[str, Sequ
     outcome.computed |= {p: inputs for p, inputs in batch.partitions.items() if p not in bad}
 
 
-def _short(error: Exception) -> str:
+def _short(error: BaseException) -> str:
     first = next(iter(str(error).splitlines()), "")
     return f"{type(error).__name__}: {first}"[:300]

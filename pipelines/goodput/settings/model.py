@@ -43,9 +43,12 @@ def _constant(value: object) -> object:
 
 
 # Strict, as all of `settings_model`.
-Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
-ExchangeRate = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+Dollars = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False, strict=True)]
+ExchangeRate = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False, strict=True)]
+Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False, strict=True)]
+# How far around an hour others are read and made again: every hour reaches so far.
+Reach = Annotated[float, Field(gt=0, le=30 * 86400.0, allow_inf_nan=False, strict=True)]
+Lateness = Annotated[float, Field(gt=0, le=366 * 86400.0, allow_inf_nan=False, strict=True)]
 OpsKind = Literal["deployment", "scale_out", "scale_in", "restart", "salt_rotation", "config_change", "incident"]
 WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
 Currency = Annotated[str, AfterValidator(_other_currency)]
@@ -273,7 +276,7 @@ class Rate(SettingsModel):
     pool: Names = ()
     replica: Names = ()
     usd_per_gpu_hour: Dollars
-    gpus_per_replica: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)
+    gpus_per_replica: float = Field(default=1.0, gt=0, le=1e6, allow_inf_nan=False, strict=True)
 
 
 class Work(SettingsModel):
@@ -296,7 +299,7 @@ class Slices(SettingsModel):
     """By what windows are cut beside workload, model, pool and route (docs/semantics.md#slices)."""
 
     by: Names = ()
-    max_values: int = Field(default=1000, gt=0, strict=True)
+    max_values: int = Field(default=1000, gt=0, le=10**9, strict=True)
 
     @field_validator("by")
     @classmethod
@@ -341,8 +344,8 @@ class Disruptions(SettingsModel):
     """When a pool counts as recovered from an operation (docs/semantics.md#disruptions)."""
 
     recovery_tolerance_ratio: float = Field(default=0.10, gt=0, lt=1, allow_inf_nan=False, strict=True)
-    cap_s: Seconds = 1200.0
-    caps_s: dict[OpsKind, Seconds] = Field(default_factory=dict)
+    cap_s: Reach = 1200.0
+    caps_s: dict[OpsKind, Reach] = Field(default_factory=dict)
     in_frontier: bool = Field(default=False, strict=True)
 
 
@@ -359,9 +362,9 @@ class Settings(SettingsModel):
     lake: str = "lake"
     windows_s: tuple[Annotated[int, Field(strict=True)], ...] = (300, 3600, 86400)
     latency_origin: Literal["request", "attempt"] = "request"
-    max_request_lifetime_s: Seconds = 3600.0
-    max_session_s: Seconds = 14400.0
-    label_lateness_s: Seconds = 14 * 86400.0
+    max_request_lifetime_s: Reach = 3600.0
+    max_session_s: Reach = 14400.0
+    label_lateness_s: Lateness = 14 * 86400.0
     staleness_s: Annotated[float, Field(gt=0, le=3600, strict=True)] = 300.0
     cache_hit_min_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)] = 0.5
     attributes: Attributes = Attributes()

@@ -14,8 +14,9 @@ class Unusable(ValueError):
 
 
 # Strict: types that TOML distinguishes stay distinct; `true` is no second and "1" no number.
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
-Count = Annotated[int, Field(ge=0, strict=True)]
+# No longer than any duration that is believed of telemetry (32 years): longer ones overflow calendars and nanoseconds.
+Seconds = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False, strict=True)]
+Count = Annotated[int, Field(ge=0, le=10**9, strict=True)]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 
 

@@ -31,10 +31,11 @@ climb AS (
     JOIN record_parents AS p ON p.child_id = c.top_id
     WHERE c.steps < 64
 ),
-trees AS (
-    SELECT t.record_id, t.root_id, r.standing
-    FROM (SELECT record_id, arg_max(top_id, steps) AS root_id FROM climb GROUP BY record_id) AS t
-    JOIN ranked_records AS r ON r.record_id = t.root_id
+trees AS ( -- a loop of parents has no root, and so no tree: what stood below it would stand above it as well, without end
+    SELECT c.record_id, c.top_id AS root_id, r.standing
+    FROM climb AS c
+    JOIN ranked_records AS r ON r.record_id = c.top_id
+    WHERE c.top_id NOT IN (SELECT child_id FROM record_parents)
 ),
 hosts AS ( -- a record without a parent, and a tree in which someone shares an id with it
     SELECT a.record_id, t.root_id

@@ -1,5 +1,5 @@
 -- description: What each request counts as in the slices by tenant or attribute
--- grain: request_key
+-- grain: request_key, ended_s
 -- reads: requests, slice_cuts
 -- kind: view
 SELECT

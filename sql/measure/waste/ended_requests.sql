@@ -4,7 +4,7 @@
 -- unit: `tenant` is NULL unless some overhead is a tenant's
 WITH ended AS (
     SELECT
-        request_key,
+        request_key, epoch_us(ended_at) // 1000000 AS ended_s,
         epoch_us(ended_at) * 1000 // step_ns * step_ns // 1000000000 AS step_s,
         workload, coalesce(model, 'unknown') AS model, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route,
         CASE WHEN EXISTS (FROM step_costs WHERE tenant IS NOT NULL) THEN tenant END AS tenant,
@@ -15,15 +15,15 @@ WITH ended AS (
     CROSS JOIN ledger_options
     WHERE verdict <> 'in_flight'
 )
-SELECT 0 AS cut, NULL::VARCHAR AS slice_value, * EXCLUDE (request_key, needs_label, is_labelled),
+SELECT 0 AS cut, NULL::VARCHAR AS slice_value, * EXCLUDE (request_key, ended_s, needs_label, is_labelled),
     count(*) AS requests, count(*) FILTER (WHERE needs_label) AS need, count(*) FILTER (WHERE is_labelled) AS labelled
 FROM ended
 GROUP BY ALL
 UNION ALL BY NAME
-SELECT k.cut, v.cut_values[k.cut] AS slice_value, e.* EXCLUDE (request_key, needs_label, is_labelled),
+SELECT k.cut, v.cut_values[k.cut] AS slice_value, e.* EXCLUDE (request_key, ended_s, needs_label, is_labelled),
     count(*) AS requests, count(*) FILTER (WHERE needs_label) AS need, count(*) FILTER (WHERE is_labelled) AS labelled
 FROM ended AS e
-JOIN slice_values AS v USING (request_key)
+JOIN slice_values AS v USING (request_key, ended_s)
 CROSS JOIN slice_cuts AS k
 WHERE EXISTS (FROM step_costs WHERE bucket = 'overhead')
 GROUP BY ALL

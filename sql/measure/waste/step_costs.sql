@@ -5,7 +5,10 @@
 -- Errors of one replica in one step have one cause and add up; those of different replicas or steps are independent.
 -- Cut 0 has the finest dimensions; each slice by tenant or attribute has its value within workload and pool, which carry
 -- idle time and what labels are missing.
-WITH entries AS (
+WITH values_of AS ( -- a key that was used again names several requests, whose money counts once all the same
+    SELECT request_key, min(cut_values) AS cut_values FROM slice_values GROUP BY request_key
+),
+entries AS (
     SELECT 0 AS cut, NULL::VARCHAR AS slice_value, * FROM cost_ledger
     UNION ALL BY NAME
     SELECT
@@ -18,7 +21,7 @@ WITH entries AS (
         )
     FROM cost_ledger AS l
     CROSS JOIN slice_cuts AS k
-    LEFT JOIN slice_values AS v USING (request_key)
+    LEFT JOIN values_of AS v USING (request_key)
 ),
 causes AS (
     SELECT
