@@ -228,3 +228,19 @@ def test_a_session_is_judged_by_all_of_its_requests(tmp_path: Path) -> None:
     row = row_of(frame)
     named = ("offered", "quality_judged", "quality_pass_ratio", "quality_pass_in_bounds_ratio")
     assert [row[name] for name in named] == [4, 3, pytest.approx(2 / 3), 1]
+
+
+def test_parts_of_answers_that_add_up_to_more_than_all_of_them_leave_ratios_at_one() -> None:
+    """Pools of which 95, 50 and 15 % are judged are strata, and all pass: of some windows a label's parts add up to
+    a rounding more than the answers that it stands for."""
+    chance, rows, labels = np.random.default_rng(1), [], []
+    for window in range(100):
+        for n in range(18):
+            span, pool = f"w{window}n{n}", int(chance.integers(3))
+            begin = 60 * window + 1 + n
+            rows.append(record(span, begin, begin + 1.0, pool=f"p{pool}", route=f"r{chance.integers(2)}"))
+            if chance.random() < (0.95, 0.5, 0.15)[pool]:
+                text = str(chance.choice(["good", "fine", "well"]))
+                labels.append(label("span", key(span), evaluator="judge", label=text, passed=True))
+    found = quality(join(rows, labels, settings=SETTINGS), (60, 3600))
+    assert (found["pass_ratio"].max(), found["pass_ci_high_ratio"].max()) == (1, 1)

@@ -55,6 +55,7 @@ def _merged(rows: list[Row]) -> Row:
         "arrived_at": started if intended is None else min(started, intended),
         "outcome": next((row["outcome"] for row in rows if row["outcome"] != "unknown"), "unknown"),
         "engine_seen": any(row["layer"] == "engine" for row in rows),
+        "engine_records": [row for row in rows if row["layer"] == "engine"],
         "counted": prod(max(count, 1) for count in counts) if counts else 0,
     }
 
@@ -62,10 +63,15 @@ def _merged(rows: list[Row]) -> Row:
 def _pools_of_replicas(attempts: list[Row]) -> None:
     """An attempt without a pool has that which its replica's own records in the hour name."""
 
-    def hour(attempt: Row) -> int:
-        return int(attempt["started_at"] if attempt["ended_at"] is None else attempt["ended_at"]) // HOUR
+    def hour(row: Row) -> int:
+        return int(row["started_at"] if row["ended_at"] is None else row["ended_at"]) // HOUR
 
-    pools = {(a["replica"], hour(a)): a["pool"] for a in attempts if a["replica"] and a["pool"] and a["engine_seen"]}
+    pools = {
+        (a["replica"], hour(record)): a["pool"]
+        for a in attempts
+        for record in a["engine_records"]
+        if a["replica"] and a["pool"]
+    }
     for attempt in attempts:
         attempt["pool"] = attempt["pool"] or pools.get((attempt["replica"], hour(attempt)))
 

@@ -84,7 +84,9 @@ SELECT
     make_timestamptz(start_s * 1000000) AS window_start, window_s, workload, model, evaluator, label,
     answered::BIGINT AS answered, judged, passed,
     -- of labels that nobody drew there are bounds and no estimate
-    CASE WHEN NOT unweighted THEN total.value / need END AS pass_ratio,
+    -- parts of answers may add up to a little more than themselves
+    CASE WHEN NOT unweighted THEN CASE WHEN total.value > need THEN 1 ELSE total.value / need END END AS pass_ratio,
     CASE WHEN unweighted THEN passed / (judged + unjudged) ELSE least(total.low / need, pass_ratio) END AS pass_ci_low_ratio,
-    CASE WHEN unweighted THEN (passed + unjudged) / (judged + unjudged) ELSE greatest(total.high / need, pass_ratio) END AS pass_ci_high_ratio
+    CASE WHEN unweighted THEN (passed + unjudged) / (judged + unjudged)
+        WHEN total.high > need THEN 1 ELSE greatest(total.high / need, pass_ratio) END AS pass_ci_high_ratio
 FROM opened
