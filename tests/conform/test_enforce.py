@@ -92,6 +92,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"reported_cost_usd": math.inf}, "reported_cost_usd_out_of_range", ": inf"),
     ({"reported_cost_usd": 1e300}, "reported_cost_usd_out_of_range", ": 1e+300"),
     ({"ended_ns": START - 1}, "ends_before_start", "ended before it started"),
+    ({"started_ns": 1_577_836_800 * SECOND, "ended_ns": YEAR_2100}, "lasts_too_long", "more than 31 years"),
     ({"first_token_ns": START - 1}, "first_token_before_start", "first token before the start"),
     ({"first_token_ns": START + 2 * SECOND + 1_000_001}, "first_token_after_end", "first token after the end"),
     ({"ttft_s": 1.5, "e2e_s": 1.4}, "ttft_beyond_e2e", "time to first token is longer than the whole request"),
