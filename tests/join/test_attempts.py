@@ -385,3 +385,12 @@ def test_of_two_records_of_one_caller_the_later_first_token_counts() -> None:
     early, engine = sdk | {"first_token_ns": framework["started_ns"]}, sdk | {"layer": "engine"}
     ahead = sdk | {"first_token_ns": framework["ended_ns"] + 1}
     assert {join([framework, inner]).attempt["ttft_s"] for inner in (early, engine, ahead)} == {0.1}
+
+
+def test_an_end_that_another_layer_dates_before_the_start_is_no_latency() -> None:
+    """A client that was never seen to end, above an engine whose clock is ten seconds behind."""
+    client, engine = record("c", 20, None, layer="client"), record("e", 8, 12, parent="c", layer="engine")
+    joined = join([client, engine])
+    assert (joined.attempt["e2e_s"], joined.request["e2e_s"]) == (None, None)
+    assert joined.attempt["ended_at"] == joined.attempt["started_at"]
+    assert joined.request["ended_at"] == joined.request["arrived_at"]

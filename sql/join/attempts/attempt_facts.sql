@@ -4,12 +4,12 @@
 -- kind: view
 WITH waited AS (
     SELECT
-        *,
+        -- clocks of two layers may disagree: an end, or a first token, before the start is no latency
+        r.* REPLACE (CASE WHEN r.ended_ns < started_ns THEN started_ns ELSE r.ended_ns END AS ended_ns),
         coalesce(least(intended_ns, started_ns), started_ns) AS arrived_ns,
-        (ended_ns - started_ns) / 1e9 AS e2e_s,
-        -- clocks of two layers may disagree: a first token before the start is no latency
+        CASE WHEN r.ended_ns >= started_ns THEN (r.ended_ns - started_ns) / 1e9 END AS e2e_s,
         CASE WHEN first_token_ns >= started_ns THEN (first_token_ns - started_ns) / 1e9 END AS ttft_s
-    FROM recorded_attempts
+    FROM recorded_attempts AS r
 ),
 -- an address is a replica only where it is known to be one, or where a gateway's word is all that there is
 located AS (

@@ -26,7 +26,7 @@ measured AS (
         CASE WHEN o.latency_origin = 'attempt' THEN d.arrived_ns ELSE d.request_arrived_ns END AS origin_ns,
         -- clocks of two layers may disagree: a first token before the arrival is no latency
         CASE WHEN NOT d.unended AND d.first_token_ns >= origin_ns THEN d.first_token_ns - origin_ns END AS ttft_ns,
-        CASE WHEN NOT d.unended THEN d.ended_ns - origin_ns END AS e2e_ns,
+        CASE WHEN NOT d.unended AND d.e2e_s IS NOT NULL THEN d.ended_ns - origin_ns END AS e2e_ns,
         CASE WHEN NOT d.unended THEN d.ended_ns - d.request_arrived_ns END AS since_submission_ns,
         d.queue_s, d.itl_p95_s, d.jitter_s,
         d.input_tokens, d.cached_input_tokens, d.cache_write_tokens, d.output_tokens, d.paced_tokens, d.reasoning_tokens,
