@@ -68,8 +68,8 @@ def test_a_bound_holds_to_the_nanosecond_where_doubles_of_seconds_do_not() -> No
     assert (row["pass_e2e"], row["pass_itl_p95"], row["verdict"]) == (True, True, "accepted")
 
 
-def test_a_bound_of_centuries_bounds_nothing() -> None:
-    (row,) = judge(one_workload(e2e_s=1e300, tpot_s=1e300), {"first_token": 0.5, "output_tokens": 9})
+def test_the_largest_bound_bounds_nothing() -> None:
+    (row,) = judge(one_workload(e2e_s=1e9, tpot_s=1e9), {"first_token": 0.5, "output_tokens": 9})
     assert (row["pass_e2e"], row["pass_tpot"], row["verdict"]) == (True, True, "accepted")
 
 

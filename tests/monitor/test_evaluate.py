@@ -174,7 +174,7 @@ def latencies(rows: pl.DataFrame, tpot_after_h: int, hours: Sequence[int] = (ONS
     """Pages of pool-0 where ttft and e2e drift, and tpot does so many hours later; runs at these hours."""
     late = rows.filter(pl.col("pool") == "pool-0").with_columns(p99_tpot_s=pl.col("p99_ttft_s").shift(tpot_after_h))
     others = {f"p99_{name}_s_{of}": {} for name in ("tpot", "e2e") for of in ("page", "ticket")}
-    watched = settings(rules=others, alarms={"max_age_s": 9e9})
+    watched = settings(rules=others, alarms={"max_age_s": 1e9})
     recorded = run_through(late, hours, watched, **given)
     return sorted((e["rule"], e["suppressed"], e["suppressed_by"]) for e in recorded if e["severity"] == "page")
 
@@ -221,7 +221,7 @@ def test_history_that_is_out_of_reach_changes_nothing_that_was_told() -> None:
     p99[1, 80 * A_DAY : 80 * A_DAY + 30] *= 1.6
     p99[1, 150 * A_DAY : 150 * A_DAY + 30] *= 1.6
     rows = goodput_rows(p99, requests)
-    recorded = evaluation(rows, 156 * A_DAY, settings(alarms={"max_age_s": 9e9})).new_events([])
+    recorded = evaluation(rows, 156 * A_DAY, settings(alarms={"max_age_s": 1e9})).new_events([])
     fixed = [e for e in recorded if e["pool"] == "pool-1"]
     for before, days in ((recorded, 160 - 30), (fixed, 92)):
         looks = lookback(at(160 * A_DAY - 1), before)
@@ -318,7 +318,7 @@ def test_a_trend_that_pages_too_often_pages_no_more() -> None:
     p99, requests = hourly_p99(np.random.default_rng(10), 1, 49)
     for day in (29, 33, 37, 41, 45):
         p99[0, day * A_DAY : day * A_DAY + 12] *= 2
-    seen = evaluation(goodput_rows(p99, requests), 49 * A_DAY, settings(alarms={"max_age_s": 9e9}))
+    seen = evaluation(goodput_rows(p99, requests), 49 * A_DAY, settings(alarms={"max_age_s": 1e9}))
     page = [e for e in seen.new_events([]) if e["rule"] == TTFT[0]]
     assert [e["suppressed"] for e in page if e["transition"] == "firing"] == [None] * 3 + ["over_budget"] * 2
     power = next(row for row in seen.power() if row["rule"] == TTFT[0])

@@ -42,33 +42,36 @@ CASES: dict[str, dict[str, tuple[list[dict[str, Any]], str | None]]] = {
     "requests": {
         "required": (
             [{"outcome": None}],
-            "outcome_missing: outcome is missing: 1 row, for example request_key='r1', outcome=None",
+            "outcome_missing: outcome is missing: "
+            "1 row, for example request_key='r1', delivering_attempt_id='a1', outcome=None",
         ),
         "required key": (
             [{"request_key": None}],
-            "request_key_missing: request_key is missing: 1 row, for example request_key=None",
+            "request_key_missing: request_key is missing: "
+            "1 row, for example request_key=None, delivering_attempt_id='a1'",
         ),
         "integer range": (
             [{"attempts": 0}],
-            "attempts_out_of_range: attempts breaks attempts >= 1: 1 row, for example request_key='r1', attempts=0",
+            "attempts_out_of_range: attempts breaks attempts >= 1: "
+            "1 row, for example request_key='r1', attempts=0, delivering_attempt_id='a1'",
         ),
         **{
             f"range {value}": (
                 [{"ttft_s": value}],
                 "ttft_s_out_of_range: ttft_s breaks ttft_s >= 0 AND isfinite(ttft_s): "
-                f"1 row, for example request_key='r1', ttft_s={value}",
+                f"1 row, for example request_key='r1', delivering_attempt_id='a1', ttft_s={value}",
             )
             for value in (-0.5, float("nan"), float("inf"))
         },
         "NaN among numbers": (
             [{"ttft_s": 1.0}, {"request_key": "r2", "ttft_s": float("nan")}, {"request_key": "r3", "ttft_s": 2.0}],
             "ttft_s_out_of_range: ttft_s breaks ttft_s >= 0 AND isfinite(ttft_s): "
-            "1 row, for example request_key='r2', ttft_s=nan",
+            "1 row, for example request_key='r2', delivering_attempt_id='a1', ttft_s=nan",
         ),
         "row rule": (
             [{"verdict": "accepted", "pass_success": False}],
             "accepted_without_success: accepted without success: "
-            "1 row, for example request_key='r1', pass_success=False, verdict='accepted'",
+            "1 row, for example request_key='r1', delivering_attempt_id='a1', pass_success=False, verdict='accepted'",
         ),
         "good": ([{}], None),
         "range at its bound": ([{"ttft_s": 0.0}], None),
@@ -141,8 +144,9 @@ def test_a_bad_partition_among_good_ones_is_the_only_one_that_fails(part: Part) 
     parts[HOUR].append(part("requests", {"verdict": "acepted"}, {"request_key": "r2", "verdict": "acepted"}))
     assert failures("requests", parts) == (
         "verdict_invalid: verdict is none of 'failed', 'ungated', 'over_budget', 'slow', 'rejected', 'unevaluable', "
-        "'unlabelled', 'accepted', 'in_flight': 2 rows, for example request_key='r1', verdict='acepted'; "
-        "request_key='r2', verdict='acepted'",
+        "'unlabelled', 'accepted', 'in_flight': 2 rows, for example "
+        "request_key='r1', delivering_attempt_id='a1', verdict='acepted'; "
+        "request_key='r2', delivering_attempt_id='a1', verdict='acepted'",
     )
 
 

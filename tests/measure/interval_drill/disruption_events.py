@@ -86,6 +86,7 @@ class Event:
             offered=pl.lit(self.requests),
             p95_ttft_s=pl.lit(1.0),
             partial=pl.lit(False),
+            observed_s=pl.lit(float(BASE_S)),
             input_tokens=pl.lit(1000),
             replica=pl.concat_str(pl.lit("replica of "), "pool"),
         )

@@ -85,6 +85,7 @@ class Kind:
             need_label=pl.lit(self.requests),
             arrivals=pl.lit(self.requests),
             offered=pl.lit(self.requests),
+            observed_s=pl.lit(float(BASE_S)),
             partial=pl.lit(False),
         )
         by_workload = rows.with_columns(slice=pl.lit("workload_pool"), workload=pl.lit("qa"))
