@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goodput.conform.batch import IngestBatch
-from goodput.conform.journal import PartChange, journaled
+from goodput.conform.journal import PartChange, commit_sources
 from goodput.conform.part_changes import merged, without_sources
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import Part
@@ -43,9 +43,7 @@ def commit(
         old.source_id for entry in entries for old in before.get(entry.source_id, ()) if entry.status == "read"
     }
     changes = _changes(lake, batch.parts, superseded)
-    with journaled(lake, changes):
-        removed = [path for table, change in changes.items() for path in lake.catalog[table].change(*change)]
-        return [*removed, *source_ledger.change(lake, entries, superseded)]
+    return commit_sources(lake, changes, entries, superseded)
 
 
 def _before(lake: Lake, superseded_by: Mapping[str, set[str]]) -> dict[str, list[_Before]]:

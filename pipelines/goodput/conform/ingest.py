@@ -9,7 +9,7 @@ import polars as pl
 
 from goodput.collect.received import LandedFile
 from goodput.collect.scan import Scan, scan
-from goodput.conform.journal import journaled, undo_unfinished
+from goodput.conform.journal import commit_sources, journaled, undo_unfinished
 from goodput.plumbing import source_ledger
 from goodput.plumbing.erased import read_erased
 from goodput.plumbing.fingerprint import fingerprint
@@ -99,8 +99,7 @@ def _take(workspace: Workspace, found: Scan, done: Ingested) -> None:
         with journaled(lake):
             done.removed += source_ledger.renew(lake, found.returned, time.time_ns())
     if unreadable or gone:
-        with journaled(lake):
-            done.removed += source_ledger.change(lake, unreadable, gone)
+        done.removed += commit_sources(lake, {}, unreadable, gone)
 
 
 def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:

@@ -5,7 +5,7 @@ missing, the next run takes back what the others did and reads those sources aga
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.source_ledger import SourceEntry
 from goodput.plumbing.torn_commits import JOURNAL
 
 _Noted = tuple[str, str, str, str, int, int]  # a part, with its path below the lake
@@ -37,6 +38,18 @@ def journaled(lake: Lake, changes: Mapping[str, PartChange] | None = None) -> It
     write_atomically(_path(lake), lambda path: path.write_text(json.dumps(noted)))
     yield
     _close(lake)
+
+
+def commit_sources(
+    lake: Lake, changes: Mapping[str, PartChange], entries: Iterable[SourceEntry], gone: Iterable[str]
+) -> list[Path]:
+    """Commit what sources that come or are gone change, and the source ledger last; paths of the parts replaced.
+
+    Raises LakeUnwritable.
+    """
+    with journaled(lake, changes):
+        removed = [path for table, change in changes.items() for path in lake.catalog[table].change(*change)]
+        return [*removed, *source_ledger.change(lake, entries, gone)]
 
 
 def _close(lake: Lake) -> None:

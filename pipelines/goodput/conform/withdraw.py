@@ -6,7 +6,7 @@ A journal covers it as it does a batch: a run that dies in between is undone by 
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from goodput.conform.journal import PartChange, journaled
+from goodput.conform.journal import PartChange, commit_sources
 from goodput.conform.part_changes import without_sources
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import Part
@@ -30,9 +30,7 @@ def withdraw(lake: Lake, source_ids: Collection[str], damaged: Collection[Part] 
             if not pruned.is_closed(partition)
         ]
         changes[table] = PartChange([p for c in found for p in c.add], [p for c in found for p in c.remove])
-    with journaled(lake, changes):
-        removed = [path for table, change in changes.items() for path in lake.catalog[table].change(*change)]
-        return [*removed, *source_ledger.change(lake, (), source_ids)]
+    return commit_sources(lake, changes, (), source_ids)
 
 
 def _change(
