@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 import numpy as np
 
 from goodput.monitor.calendar import calendar
-from goodput.monitor.detector import Inputs, score
+from goodput.monitor.detector import score
 from goodput.monitor.grid import Grid
+from goodput.monitor.inputs import Inputs
+from goodput.monitor.level_chart import LevelChart
 from goodput.monitor.states import Debounce, Episode, episodes
 
 MONDAY_S = int(datetime(2026, 1, 5, tzinfo=UTC).timestamp())
@@ -17,7 +19,7 @@ HOURS = 24
 def fired(values: np.ndarray, threshold: float, floor: float = 0.02, an_hour: int = 1) -> list[list[Episode]]:
     """Episodes that fired in each series of log or logit values by the window, so many an hour."""
     grid = Grid(MONDAY_S, values.shape[1] // (HOURS * an_hour), 3600 // an_hour)
-    scores = score(Inputs(grid, calendar(grid), values, floor)).score
+    scores = score(Inputs(grid, calendar(grid), values, floor), LevelChart()).score
     return [[e for e in _episodes(row, threshold) if e.firing is not None] for row in scores]
 
 

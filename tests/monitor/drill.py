@@ -12,9 +12,11 @@ import numpy as np
 from scipy.stats import chi2
 
 from goodput.monitor.calendar import calendar
-from goodput.monitor.detector import Inputs, score
+from goodput.monitor.detector import score
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.grid import Grid
+from goodput.monitor.inputs import Inputs
+from goodput.monitor.level_chart import LevelChart
 from goodput.monitor.shape import shape_of
 from goodput.settings.metrics import QUARTER_HOURLY
 from goodput.settings.model import Settings
@@ -64,7 +66,7 @@ def speed() -> Line:
     values = stable(1, 1000, 28)
     grid = Grid(MONDAY_S, 28)
     began = time.perf_counter()
-    score(Inputs(grid, calendar(grid), values, 0.02))
+    score(Inputs(grid, calendar(grid), values, 0.02), LevelChart())
     took = time.perf_counter() - began
     return Line("1,000 series x 4 weeks, every window scored", f"{took:.2f} s", "< 5 s", took < 5)
 
@@ -231,7 +233,7 @@ def shapes() -> Line:
         ("ramp", ramp(days * A_DAY, onset, 0.05)),
         ("step", np.where(hours >= onset[:, None], np.log(1.4), 0.0)),
     ):
-        residual = score(Inputs(grid, calendar(grid), values + change, 0.02)).residual
+        residual = score(Inputs(grid, calendar(grid), values + change, 0.02), LevelChart()).residual
         pairs = zip(residual, fired(values + change, PAGE), onset, strict=True)
         since_onset = [(row, [e for e in known if e.firing >= at]) for row, known, at in pairs]
         named = [shape_of(row[: known[0].firing + 1], 1).kind for row, known in since_onset if known]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from goodput.monitor.detector import averaged
 from goodput.monitor.grid import Floats, Grid
 from goodput.monitor.rule_kind import Observed
 from goodput.monitor.rule_series import RuleSeries
@@ -109,13 +108,16 @@ def _too_few(one: RuleSeries, newest: slice) -> str | None:
 def replay(one: RuleSeries, grid: Grid, span: tuple[int, int], drift: float, debounce: Debounce) -> Drifts:
     """Delays of a drift (per hour, on the metric's scale) begun again and again in what the series did."""
     assert one.trend is not None  # noqa: S101
+    assert one.inputs is not None  # noqa: S101
+    assert one.chart is not None  # noqa: S101
     horizon, step = _HORIZON_H * grid.an_hour, _BEGIN_EVERY_H * grid.an_hour
     lead = 24 * grid.an_hour
     starts = np.arange(span[0] + lead, span[1] - horizon, step)
     windows = starts[:, None] + np.arange(-lead, horizon)
     hours = np.maximum(np.arange(-lead, horizon) + 1, 0) / grid.an_hour
-    residual = one.trend.residual[0][windows] + np.log1p(drift) * hours
-    level = averaged(residual / one.trend.scale[0][windows], grid.step_s)
+    begun = one.inputs.of(one.row).spans(windows)
+    judged = {name: part[0][windows] for name, part in one.trend.judged.items()}
+    level = one.chart.score(one.chart.drifted(begun, np.log1p(drift) * hours), judged)
     before, after = level[:, :lead], level[:, lead:]
     quiet = (np.isfinite(before).sum(axis=1) > lead // 2) & ~(before >= one.threshold).any(axis=1)
     return Drifts(np.array([_first(row, one.threshold, debounce) / grid.an_hour for row in after[quiet]]))

@@ -9,8 +9,9 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from goodput.monitor.detector import Scores
+from goodput.monitor.control_chart import ControlChart
 from goodput.monitor.grid import NAN, Floats, Grid
+from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.panel import Labels, Panel, natural
 from goodput.monitor.states import Episode
 from goodput.plumbing.fingerprint import fingerprint
@@ -21,7 +22,8 @@ from goodput.settings.alarms import Rule
 class RuleSeries:
     """One rule over one series. Arrays are by window; `score` is what is compared with `threshold`, NaN: no verdict.
 
-    `bound` is the value at which a rule fires that knows no baseline, in the unit of `values`.
+    `bound` is the value at which a rule fires that knows no baseline, in the unit of `values`; `trend` are the scores
+    of one that does, by `chart` of the series of `inputs` in `row`.
     """
 
     rule: str
@@ -36,6 +38,8 @@ class RuleSeries:
     requests: Floats | None = None
     bound: float | None = None
     trend: Scores | None = None
+    chart: ControlChart | None = None
+    inputs: Inputs | None = None
     panel: Panel | None = None
     row: int = 0
     accepted: frozenset[Episode] = field(default=frozenset())

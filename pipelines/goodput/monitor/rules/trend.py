@@ -7,10 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goodput.errors import Mistake
-from goodput.monitor.detector import Inputs, Scores, score
+from goodput.monitor.control_chart import ControlChart
+from goodput.monitor.detector import score
 from goodput.monitor.explain import AlarmContext
 from goodput.monitor.follow import Accepted, Terms, follow
 from goodput.monitor.grid import NAN, Flags, Floats
+from goodput.monitor.inputs import Inputs, Scores
+from goodput.monitor.level_chart import LevelChart
 from goodput.monitor.panel import Panel, natural, sampling_error, scaled, worse
 from goodput.monitor.power import power_row, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
@@ -31,6 +34,7 @@ class _Judged:
 
     panel: Panel
     inputs: Inputs
+    chart: ControlChart
     scores: Scores
     relieved: Flags
 
@@ -96,10 +100,19 @@ def _judged(observed: Observed, metrics: Set[str]) -> dict[str, _Judged]:
     found: dict[str, _Judged] = {}
     for name in metrics & observed.panels.keys():
         panel = observed.panels[name]
-        floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
-        inputs = Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
-        found[name] = _Judged(panel, inputs, score(inputs), np.zeros(panel.values.shape, dtype=np.bool_))
+        inputs, chart = _inputs(panel, observed), _chart(panel)
+        found[name] = _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
     return {name: replace(one, relieved=_relieved(one.panel, found)) for name, one in found.items()}
+
+
+def _chart(_panel: Panel) -> ControlChart:
+    """How series of a metric are charted."""
+    return LevelChart()
+
+
+def _inputs(panel: Panel, observed: Observed) -> Inputs:
+    floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
+    return Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
 
 
 def _ages(panel: Panel, ages: Mapping[str, Floats]) -> Floats | None:
@@ -129,7 +142,9 @@ def _unfollowed(name: str, rule: Rule, one: _Judged, row: int) -> RuleSeries:
         values=panel.values[row],
         episodes=(),
         requests=None if panel.requests is None else panel.requests[row],
-        trend=Scores(*(part[row : row + 1] for part in vars(one.scores).values())),
+        trend=one.scores.of(row),
+        chart=one.chart,
+        inputs=one.inputs,
         panel=panel,
         row=row,
     )
@@ -140,7 +155,7 @@ def _followed(plain: RuleSeries, rule: Rule, one: _Judged, accepts: Sequence[Act
     assert plain.trend is not None  # noqa: S101
     terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), relieved)
     accepted = [found for action in accepts if (found := _in_windows(action, one.panel))]
-    followed = follow(one.inputs.of(plain.row), plain.trend, terms, accepted)
+    followed = follow(one.inputs.of(plain.row), one.chart, plain.trend, terms, accepted)
     return replace(
         plain,
         episodes=followed.episodes,
