@@ -13,7 +13,7 @@ from goodput.monitor.rule_kind import Observed
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Debounce
 from goodput.monitor.transitions import BUDGET_S, spans
-from goodput.settings.metrics import METRICS, QUARTER_HOURLY, AlarmMetric
+from goodput.settings.metrics import QUARTER_HOURLY, AlarmMetric
 
 SLOW, FAST = 0.0133, 0.05  # drifts per hour: 920 to 1480 ms in 36 hours; one that doubles in 14
 _REPLAYED_DAYS = 28
@@ -23,6 +23,9 @@ _BEGIN_EVERY_H = 31  # prime to the day, so that drifts begin at all hours
 # 70,000 stable series-days with three weeks of history behind them; in between it is interpolated in the logarithm.
 _THRESHOLDS = (2.0, 2.3, 2.5, 2.8, 3.2)
 _FALSE_ALARMS = (18.2, 5.0, 1.9, 0.27, 0.03)
+# The same of counts, for one window at a threshold, over the cells of ratios and rates of the drill.
+_COUNT_THRESHOLDS = (3.0, 3.4, 3.6, 4.0, 4.4)
+_FALSE_COUNT_ALARMS = (11.0, 3.6, 2.1, 0.6, 0.25)
 _USUAL_PAGE = 2.8
 _USUAL_TICKET = 2.3  # a metric that calls for more has slower noise: its thresholds mean what lower ones mean here
 
@@ -93,7 +96,7 @@ def unarmed(one: RuleSeries, until: int, fired: int, page_budget: int) -> str | 
 
 def _too_few(one: RuleSeries, newest: slice) -> str | None:
     """Says that most windows of the last day have too few requests for their quantile, where they do."""
-    if one.panel is None or one.requests is None:
+    if one.panel is None or one.requests is None or one.panel.trials is not None:
         return None
     least = one.panel.kind.least_requests
     requests = one.requests[newest][np.isfinite(one.values[newest])]
@@ -135,13 +138,16 @@ def _first(level: Floats, threshold: float, debounce: Debounce) -> float:
 
 def false_alarms(threshold: float, metric: AlarmMetric, step_s: int) -> float:
     """False alarms to expect in 1,000 series-days at a threshold; quarter-hourly ones as their hourly equivalent."""
+    if metric.chart != "level":
+        return float(np.exp(np.interp(threshold, _COUNT_THRESHOLDS, np.log(_FALSE_COUNT_ALARMS))))
     hourly = threshold if step_s == 3600 else threshold * _USUAL_PAGE / QUARTER_HOURLY[_USUAL_PAGE]
-    slower = 0.0 if metric.ticket is None else metric.ticket - _USUAL_TICKET
+    slower = metric.ticket - _USUAL_TICKET
     return float(np.exp(np.interp(hourly - slower, _THRESHOLDS, np.log(_FALSE_ALARMS))))
 
 
 def _expected(one: RuleSeries, grid: Grid) -> float:
-    return false_alarms(one.threshold, METRICS[str(one.metric)], grid.step_s)
+    assert one.panel is not None  # noqa: S101
+    return false_alarms(one.threshold, one.panel.kind, grid.step_s)
 
 
 def _shift(one: RuleSeries, sigma: float | None) -> float | None:

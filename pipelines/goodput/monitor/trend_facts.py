@@ -45,7 +45,7 @@ def _since_the_last(one: RuleSeries, residual: Floats) -> Floats:
 
 def _upward(one: RuleSeries, moved: float) -> float:
     assert one.panel is not None  # noqa: S101
-    return moved if one.panel.kind.worse == "up" else -moved
+    return -moved if one.panel.kind.worse == "down" else moved
 
 
 def _averaged_residual(residual: Floats, grid: Grid) -> float:
@@ -81,7 +81,7 @@ def _leads_to(one: RuleSeries, at: int, shape: Shape, context: AlarmContext) -> 
     limit = context.limits.get((workload, str(one.metric)), context.limits.get(("", str(one.metric))))
     if limit is None or one.panel.kind.per == "replica" or not np.isfinite(one.values[at]):
         return {}
-    there, here = on_scale(one.panel.kind.scale, np.array([limit, one.values[at]]))
+    there, here = on_scale(one.panel.kind, np.array([limit, one.values[at]]))
     left = float(_upward(one, there - here))
     facts: dict[str, Fact] = {"limit": limit}
     if left <= 0:

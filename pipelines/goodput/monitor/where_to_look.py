@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from goodput.monitor.rule_series import RuleSeries
-from goodput.monitor.series_definitions import SERIES_DEFINITIONS
+from goodput.settings.watched import metric_of
 
 _WORST = 20
 _QUANTITIES = {"ttft": "ttft_s", "tpot": "tpot_s", "e2e": "e2e_s"}
@@ -39,11 +39,12 @@ def verdicts_sql(conditions: Iterable[str], since_s: int, until_s: int) -> str:
 
 def windows_sql(one: RuleSeries, at_s: int) -> str:
     """The rows that the series was made of in the day before `at_s`."""
-    found = next((series for series in SERIES_DEFINITIONS if series.metric == one.metric), None)
-    relation, fixed = ("goodput", ()) if found is None else (found.relation, found.where)
+    metric = metric_of(one.metric or "")
+    relation, fixed, labels = ("goodput", (), ()) if metric is None else (metric.relation, metric.where, metric.labels)
+    of_all = [f"{name} IS NULL" for name in labels if name not in dict(one.labels)]
     length = [] if one.panel is None else [f"window_s = {one.panel.grid.step_s}"]
     period = _within("window_start", at_s - _A_DAY_S, at_s)
-    where = _where([*_same(one), *(_equals(*pair) for pair in fixed), *length, *period])
+    where = _where([*_same(one), *of_all, *(_equals(*pair) for pair in fixed), *length, *period])
     return f"FROM {relation} {where} ORDER BY window_start"
 
 

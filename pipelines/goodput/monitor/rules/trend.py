@@ -1,6 +1,6 @@
 """Trend rules: a series against its own baseline. Series of a metric are scored together, then followed one by one."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -8,13 +8,15 @@ import numpy as np
 
 from goodput.errors import Mistake
 from goodput.monitor.control_chart import ControlChart
+from goodput.monitor.count_chart import CountChart
+from goodput.monitor.counts import RATE, RATIO
 from goodput.monitor.detector import score
 from goodput.monitor.explain import AlarmContext
 from goodput.monitor.follow import Accepted, Terms, follow
 from goodput.monitor.grid import NAN, Flags, Floats
 from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.level_chart import LevelChart
-from goodput.monitor.panel import Panel, natural, sampling_error, scaled, worse
+from goodput.monitor.panel import Panel, natural, scaled, worse
 from goodput.monitor.power import power_row, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
@@ -23,8 +25,10 @@ from goodput.monitor.trend_facts import trend_facts
 from goodput.monitor.words import series_name, shown
 from goodput.plumbing.alarm_actions import Action
 from goodput.settings.alarms import Rule, metrics_of, threshold_of
-from goodput.settings.metrics import FLOOR, HIGHEST_SCORE
+from goodput.settings.metrics import FLOOR, HIGHEST_COUNT_SCORE, HIGHEST_SCORE, Worse
+from goodput.settings.watched import metric_of
 
+_Key = tuple[str, Worse | None]  # a metric, and which way is worse where its rule says so
 _NEARLY = 0.999  # an average reaches the highest score only after a day of the worst
 
 
@@ -43,14 +47,17 @@ class Trend(RuleKind):
     """Fires while a series strays from its own baseline, in sigma of its own noise."""
 
     name: ClassVar[str] = "trend"
-    takes = frozenset({"threshold"})
+    takes = frozenset({"threshold", "worse"})
     learns_baseline: ClassVar[bool] = True
     shows_score: ClassVar[bool] = True
     inhibited_by: ClassVar[tuple[str, ...]] = ("absolute",)
 
     def mistakes(self, key: str, rule: Rule) -> Iterator[Mistake]:
-        """A threshold that scores never reach, or always exceed."""
-        most = _NEARLY * HIGHEST_SCORE
+        """A threshold that scores never reach, or always exceed; a metric of which nobody knows which way is worse."""
+        metric = metric_of(rule.metric or "")
+        if metric is not None and metric.worse is None and rule.worse is None:
+            yield Mistake(f"{key}.worse", f"nobody says which way {rule.metric} is worse", '"up" or "down"')
+        most = _NEARLY * HIGHEST_SCORE if metric is None or metric.chart == "level" else HIGHEST_COUNT_SCORE
         if rule.threshold is not None and not 0 < rule.threshold < most:
             does = "always fires" if rule.threshold <= 0 else "can never fire"
             right = f"above 0 and below {most:.3g} sigma, the highest score there is"
@@ -58,9 +65,10 @@ class Trend(RuleKind):
 
     def series(self, observed: Observed) -> Iterator[RuleSeries]:
         """Each rule over each series of its metric that it selects, by what operators accepted as the new normal."""
-        judged = _judged(observed, metrics_of(observed.rules_of(self.name)))
-        for name, rule, panel, row in selected(observed.rules_of(self.name), observed.panels):
-            one = judged[panel.metric]
+        rules = observed.rules_of(self.name)
+        judged = _judged(observed, rules)
+        for name, rule, panel, row in selected(rules, observed.panels):
+            one = judged[panel.metric, rule.worse]
             plain = _unfollowed(name, rule, one, row)
             accepts = [action for action in observed.accepts if action.matches(plain.named)]
             reached = bool(np.any((one.scores.score[row] >= plain.threshold) & ~one.relieved[row]))
@@ -95,24 +103,41 @@ class Trend(RuleKind):
         return power_row(one, observed)
 
 
-def _judged(observed: Observed, metrics: Set[str]) -> dict[str, _Judged]:
-    """Scores of the panels of these metrics."""
-    found: dict[str, _Judged] = {}
-    for name in metrics & observed.panels.keys():
-        panel = observed.panels[name]
-        inputs, chart = _inputs(panel, observed), _chart(panel)
-        found[name] = _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
-    return {name: replace(one, relieved=_relieved(one.panel, found)) for name, one in found.items()}
+def _judged(observed: Observed, rules: Mapping[str, Rule]) -> dict[_Key, _Judged]:
+    """Scores of the panels that rules look at, and of those that one of them stands in for."""
+    asked = {(rule.metric or "", rule.worse) for rule in rules.values()} | {(n, None) for n in metrics_of(rules)}
+    there = [(name, said) for name, said in asked if name in observed.panels]
+    panels = {(name, said): replace(observed.panels[name], worse=said) for name, said in there}
+    found = {key: _charted(panel, observed) for key, panel in panels.items()}
+    return {key: replace(one, relieved=_relieved(one.panel, found)) for key, one in found.items()}
 
 
-def _chart(_panel: Panel) -> ControlChart:
+def _charted(panel: Panel, observed: Observed) -> _Judged:
+    inputs, chart = _inputs(panel, observed), _chart(panel)
+    return _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
+
+
+def _chart(panel: Panel) -> ControlChart:
     """How series of a metric are charted."""
-    return LevelChart()
+    if panel.trials is None:
+        return LevelChart()
+    return CountChart(RATIO) if panel.kind.chart == "ratio" else CountChart(RATE, -1.0 if _down(panel) else 1.0)
+
+
+def _down(panel: Panel) -> bool:
+    return panel.kind.worse == "down"
 
 
 def _inputs(panel: Panel, observed: Observed) -> Inputs:
-    floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
-    return Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
+    kind, ages = panel.kind, _ages(panel, observed.ages)
+    inputs = Inputs(panel.grid, observed.calendar, scaled(panel), FLOOR[kind.scale], age_h=ages)
+    if panel.trials is None:
+        return inputs
+    bad = 1 - panel.values if kind.chart == "ratio" and _down(panel) else panel.values
+    # where there are trials there is a value, whatever few events would have on the scale
+    values = np.where(panel.trials > 0, np.nan_to_num(panel.values), NAN)
+    events = np.clip(np.nan_to_num(bad * panel.trials), 0.0, panel.trials if kind.chart == "ratio" else np.inf)
+    return replace(inputs, values=values, events=events, trials=panel.trials)
 
 
 def _ages(panel: Panel, ages: Mapping[str, Floats]) -> Floats | None:
@@ -123,9 +148,9 @@ def _ages(panel: Panel, ages: Mapping[str, Floats]) -> Floats | None:
     return np.stack([ages.get(pool, unknown) for pool in pools])
 
 
-def _relieved(panel: Panel, found: Mapping[str, _Judged]) -> Flags:
+def _relieved(panel: Panel, found: Mapping[_Key, _Judged]) -> Flags:
     relieved = np.zeros(panel.values.shape, dtype=np.bool_)
-    other = found.get(panel.kind.stands_in_for or "")
+    other = found.get((panel.kind.stands_in_for or "", None))
     if other is not None:
         rows = {labels: row for row, labels in enumerate(other.panel.labels)}
         mine = [row for row, labels in enumerate(panel.labels) if labels in rows]
