@@ -128,7 +128,7 @@ def default_rules() -> dict[str, Rule]:
     for name, metric in METRICS.items():
         for severity, sigma in (("page", metric.page), ("ticket", metric.ticket)):
             if sigma is not None:
-                rules[f"{name}_{severity}"] = Rule(metric=name, severity=severity)
+                rules[f"{name}_{severity}"] = Rule(metric=name, severity=severity, for_windows=1)
     rules["pool_silent"] = Rule(kind="absence", metric="goodput_ratio", clear_windows=1)
     return rules
 

@@ -19,6 +19,7 @@ from goodput.monitor.power import power_row, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce
+from goodput.monitor.tail_chart import LevelAndTailChart
 from goodput.monitor.trend_facts import trend_facts
 from goodput.monitor.words import series_name, shown
 from goodput.plumbing.alarm_actions import Action
@@ -81,10 +82,12 @@ class Trend(RuleKind):
         """What is usual, and that plus the threshold; of a replica where its peers would have had it."""
         assert one.trend is not None  # noqa: S101
         assert one.panel is not None  # noqa: S101
-        kind, usual = one.panel.kind, one.trend.usual[0]
+        assert one.chart is not None  # noqa: S101
+        kind, usual, bound = one.panel.kind, one.trend.usual[0], one.chart.bound(one.trend.judged, one.threshold)[0]
         if kind.per == "replica":
-            usual = worse(kind, one.values) - one.trend.residual[0]
-        return natural(kind, usual), natural(kind, usual + one.threshold * one.trend.scale[0])
+            at_peers = worse(kind, one.values) - one.trend.residual[0]
+            usual, bound = at_peers, at_peers + bound - usual
+        return natural(kind, usual), natural(kind, bound)
 
     def unarmed(self, one: RuleSeries, until: int, fired: int, page_budget: int) -> str | None:
         """Too little traffic or history, or its budget of pages is spent."""
@@ -105,14 +108,18 @@ def _judged(observed: Observed, metrics: Set[str]) -> dict[str, _Judged]:
     return {name: replace(one, relieved=_relieved(one.panel, found)) for name, one in found.items()}
 
 
-def _chart(_panel: Panel) -> ControlChart:
-    """How series of a metric are charted."""
-    return LevelChart()
+def _chart(panel: Panel) -> ControlChart:
+    """How series of a metric are charted: a p99 by its level and its tail, all else by its level."""
+    quantile = panel.kind.quantile
+    return LevelChart(quantile) if quantile is None or panel.kind.stands_in_for else LevelAndTailChart(quantile)
 
 
 def _inputs(panel: Panel, observed: Observed) -> Inputs:
     floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
-    return Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
+    inputs = Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
+    if panel.kind.quantile is None or panel.body is None:
+        return inputs
+    return replace(inputs, requests=panel.requests, body=worse(panel.kind, panel.body))
 
 
 def _ages(panel: Panel, ages: Mapping[str, Floats]) -> Floats | None:
