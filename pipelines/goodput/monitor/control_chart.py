@@ -40,6 +40,10 @@ class ControlChart(Protocol):
         """What is compared with thresholds, of each window by itself and those before it; NaN: no verdict."""
         ...
 
+    def bound(self, judged: Judged, threshold: float) -> Floats:
+        """Value at which the score reaches a threshold if it stays there."""
+        ...
+
     def drifted(self, inputs: Inputs, by: Floats) -> Inputs:
         """The series with a change on top, on the scale of the metric, positive for the worse."""
         ...
@@ -66,6 +70,21 @@ def averaged(distance: Floats, step_s: int) -> Floats:
     spread = np.empty_like(total)
     np.put_along_axis(spread, order, total, axis=1)
     return np.where(known, spread, NAN)
+
+
+def wandered(distance: Floats, step_s: int) -> Floats:
+    """The same average where only how far it wanders is asked for: without the ends that are next to nothing."""
+    known = np.isfinite(distance)
+    gaps = not known.all()
+    order = np.argsort(~known, axis=1, kind="stable") if gaps else None
+    moved = distance if order is None else np.take_along_axis(distance, order, axis=1)
+    kept = (1 - WEIGHT_AN_HOUR) ** (step_s / 3600)
+    total = (1 - kept) * np.nan_to_num(np.clip(moved, -CLIP, CLIP))
+    back = 1
+    while back < min(TAPS_HOURS * 3600 // step_s, total.shape[1]):  # doubling: weights kept**0, **1; **0 to **3; ...
+        total[:, back:] += kept**back * total[:, :-back].copy()
+        back *= 2
+    return total if order is None else np.where(np.take_along_axis(known, order, axis=1), total, NAN)
 
 
 def _weights(step_s: int) -> Floats:

@@ -54,6 +54,10 @@ class CountChart:
         usual = Usual(self.law, self._off_scale(judged["usual"]), judged["tau"], judged["sway"])
         return self.sign * counts.score(*_counted(inputs), usual, inputs.grid.step_s)
 
+    def bound(self, judged: Judged, threshold: float) -> Floats:
+        """Where ten hours like the window reach a threshold."""
+        return np.asarray(judged["usual"] + threshold * judged["scale"])
+
     def drifted(self, inputs: Inputs, by: Floats) -> Inputs:
         """Events with their odds, or their rate, multiplied."""
         x, n = _counted(inputs)

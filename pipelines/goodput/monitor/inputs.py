@@ -20,8 +20,9 @@ class Inputs:
     """Series of one kind on a grid: more is worse, NaN is no data. Arrays are series x windows.
 
     `floor` is the least sigma that is believed, `noise` the sampling error of a window where that is known, `age_h` the
-    hours since the last restart, `aside` windows that are judged but are no history. Values that are ratios of counts
-    may come with those: `events` of `trials`.
+    hours since the last restart, `aside` windows that are judged but are no history. Values that are a quantile come
+    with the number of `requests` that they are of and the `body`, a lower quantile, on the same scale; values that are
+    ratios of counts with those, `events` of `trials`.
     """
 
     grid: Grid
@@ -31,6 +32,8 @@ class Inputs:
     noise: Floats | None = None
     age_h: Floats | None = None
     aside: Flags | None = None
+    requests: Floats | None = None
+    body: Floats | None = None
     events: Floats | None = None
     trials: Floats | None = None
 

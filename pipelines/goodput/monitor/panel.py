@@ -17,8 +17,8 @@ _LEAST_PEERS = 3
 class Panel:
     """All series of one metric on a grid, in the metric's own unit; NaN (0 for counts) where there is no row.
 
-    `trials` are what its values are ratios of, or the time in hours that they are rates in; of others None. `worse` is
-    which way is bad where a rule says so.
+    `beside` is the median of the same quantity, `body` the lower quantile that its tail is charted against, `trials`
+    what values are ratios of, or the hours that they are rates in, `worse` which way is bad where a rule says so.
     """
 
     metric: str
@@ -27,6 +27,7 @@ class Panel:
     values: Floats
     requests: Floats | None
     beside: Floats | None
+    body: Floats | None = None
     trials: Floats | None = None
     worse: Worse | None = None
 

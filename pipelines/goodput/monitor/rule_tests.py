@@ -108,7 +108,7 @@ def _rows(series: GivenSeries, seed: int, window_s: int) -> tuple[str, pl.DataFr
         *(pl.lit(value).alias(name) for name, value in metric.where),
         *(pl.lit(series.labels.get(name), pl.String).alias(name) for name in metric.labels),
         *(pl.lit(of).alias(name) for name in (metric.of,) if name),
-        *(pl.lit(None, pl.Float64).alias(name) for name in (metric.beside,) if name),
+        *(pl.lit(None, pl.Float64).alias(name) for name in (metric.beside, metric.body) if name),
     )
     return metric.relation, frame.filter(pl.col(metric.column).is_finite())
 

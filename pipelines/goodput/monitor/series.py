@@ -10,7 +10,7 @@ from goodput.monitor.panel import Labels, Panel
 from goodput.settings.metrics import AlarmMetric
 from goodput.settings.watched import metric_of
 
-_SPREAD = ("value", "requests", "beside", "trials")
+_SPREAD = ("value", "requests", "beside", "body", "trials")
 _HOUR_S = 3600
 _SHARE_A_FATE = 1000.0  # tokens: those of one prompt are found in a cache together, or are not
 _PLACES = frozenset(("workload", "pool", "replica"))
@@ -40,7 +40,7 @@ def _panel(name: str, metric: AlarmMetric, frame: pl.DataFrame, grid: Grid) -> P
     if not names.height or not points["value"].is_finite().any():
         return None
     points = points.join(names.with_row_index("row"), on=list(metric.labels), nulls_equal=True)
-    values, requests, beside, trials = (_spread(points, column, names.height, grid) for column in _SPREAD)
+    values, requests, beside, body, trials = (_spread(points, column, names.height, grid) for column in _SPREAD)
     return Panel(
         name,
         grid,
@@ -48,6 +48,7 @@ def _panel(name: str, metric: AlarmMetric, frame: pl.DataFrame, grid: Grid) -> P
         values,
         np.nan_to_num(requests) if metric.of_requests else None,
         beside if metric.beside else None,
+        body if metric.body else None,
         None if metric.chart == "level" else np.nan_to_num(trials),
     )
 
@@ -70,6 +71,7 @@ def _measured(metric: AlarmMetric, grid: Grid) -> dict[str, pl.Expr]:
         "value": mean,
         "requests": requests,
         "beside": pl.col(metric.beside).mean() if metric.beside else nothing,
+        "body": pl.col(metric.body).mean() if metric.body else nothing,
         "trials": trials,
     }
 

@@ -140,7 +140,7 @@ def default_rules() -> dict[str, Rule]:
     for name, severities in DEFAULTS.items():
         for severity in severities:
             of_all: dict[str, Names] = {"label": ("",)} if name == "pass_ratio" else {}
-            rules[f"{name}_{severity}"] = Rule(metric=name, severity=severity, match=of_all)
+            rules[f"{name}_{severity}"] = Rule(metric=name, severity=severity, for_windows=1, match=of_all)
     rules["pool_silent"] = Rule(kind="absence", metric="goodput_ratio", clear_windows=1)
     return rules
 

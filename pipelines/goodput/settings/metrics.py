@@ -11,12 +11,18 @@ Chart = Literal["level", "ratio", "rate"]
 Worse = Literal["up", "down"]
 
 FLOOR: dict[Scale, float] = {"log": 0.02, "logit": 0.05}  # the least sigma that is believed
-QUARTER_HOURLY = {2.8: 1.92, 2.3: 1.60, 3.2: 2.19, 2.7: 1.88}  # the same false alarms with windows of 15 minutes
+QUARTER_HOURLY = {3.0: 2.05, 2.4: 1.64}  # the same false alarms with windows of 15 minutes
 HIGHEST_SCORE = 4.0  # each window counts with at most so many sigma, and so does their average
 HIGHEST_COUNT_SCORE = 17.0  # of the counts of ten hours, each as far out as one may count
-_COUNTS = (4.0, 3.4)  # sigma at which counts page, and are a ticket
-_GAUGES = (3.2, 2.7)  # what nothing is counted of has slower noise
-_OTHERS = (2.8, 2.3)
+_LEVELS, _COUNTS = (3.0, 2.4), (4.0, 3.4)  # sigma at which they page, and are a ticket
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """A quantile of requests by the share of them above it, and above the lower one that stands for the body."""
+
+    above: float
+    above_body: float
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,8 @@ class AlarmMetric:
 
     `chart` is level (a value), ratio (events of trials) or rate (events in time); `of` names the column that counts
     what a value is of: requests of a quantile, trials of a ratio, seconds of a rate. `counted`: the column holds the
-    events themselves. `least_requests` make a value believable; `stands_in_for` names a metric that this one is watched
+    events themselves. `beside` is the median of the same quantity, `body` the lower quantile that a `quantile` is
+    charted against. `least_requests` make a value believable; `stands_in_for` names a metric that this one is watched
     instead of while that one has too little traffic; `per` replica: it is compared with its peers. Rows count where
     each column of `where` has its value; several of one series are added up, or averaged with `weight`.
     """
@@ -41,7 +48,9 @@ class AlarmMetric:
     negligible: float = 0.0
     least_requests: int = 0
     stands_in_for: str | None = None
+    quantile: Quantile | None = None
     beside: str | None = None
+    body: str | None = None
     per: Literal["pool", "replica"] = "pool"
     where: tuple[tuple[str, str], ...] = ()
     weight: str | None = None
@@ -49,7 +58,7 @@ class AlarmMetric:
     @property
     def columns(self) -> set[str]:
         """Every column that is read."""
-        optional = {name for name in (self.of, self.weight, self.beside) if name}
+        optional = {name for name in (self.of, self.weight, self.beside, self.body) if name}
         return {"window_start", "window_s", self.column, *self.labels, *optional, *(name for name, _ in self.where)}
 
     @property
@@ -69,9 +78,7 @@ class AlarmMetric:
 
     @property
     def _sigma(self) -> tuple[float, float]:
-        if self.chart != "level":
-            return _COUNTS
-        return _GAUGES if self.scale == "logit" and self.of is None else _OTHERS
+        return _LEVELS if self.chart == "level" else _COUNTS
 
 
 _BOTH, _TICKET = ("page", "ticket"), ("ticket",)

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
+from typing import Any
 
 from goodput.plumbing.contracts import Column, Contract, contract, contract_names
-from goodput.settings.metrics import DEFAULTS, AlarmMetric, Chart, Scale, Worse
+from goodput.settings.metrics import DEFAULTS, AlarmMetric, Chart, Quantile, Scale, Worse
 
 _FIRST = "goodput"  # whose columns keep their names where another relation has one of the same
 _WINDOW = {"window_start", "window_s"}
@@ -95,8 +96,7 @@ def _metric(table: Contract, column: Column, columns: Mapping[str, Column], *, p
     scale: Scale = "logit" if is_ratio or (counted and of) else "log"
     chart: Chart = "level" if has_peers or not (counted or (is_ratio and of)) else "ratio" if of else "rate"
     quantile = _QUANTILE.fullmatch(column.name)
-    tail = f"p99_{quantile[2]}" if quantile and quantile[1] == "95" else ""
-    middle = f"p50_{quantile[2]}" if quantile and quantile[1] != "50" else ""
+    others = {} if per_replica or "slice" not in columns or quantile is None else _other_quantiles(quantile, columns)
     return AlarmMetric(
         table.name,
         column.name,
@@ -107,13 +107,23 @@ def _metric(table: Contract, column: Column, columns: Mapping[str, Column], *, p
         of=of or ("up_s" if chart == "rate" and "up_s" in columns else None),
         counted=counted,
         negligible=column.negligible,
-        least_requests=_least_requests(column, of, quantile),
-        stands_in_for=tail if tail in columns and not per_replica else None,
-        beside=middle if middle in columns and not per_replica else None,
+        least_requests=_least_requests(of, quantile),
         per="replica" if has_peers else "pool",
         where=(("slice", _SLICE),) if "slice" in columns else (),
         weight=of if "slice" not in columns and not per_replica else None,
+        **others,
     )
+
+
+def _other_quantiles(quantile: re.Match[str], columns: Mapping[str, Column]) -> dict[str, Any]:
+    """What a quantile takes from others of the same quantity: a tail has a body below it, and may stand in for one."""
+    names = {share: f"p{share}_{quantile[2]}" for share in (50, 95, 99) if f"p{share}_{quantile[2]}" in columns}
+    mine = int(quantile[1])
+    body = max((share for share in names if share < mine), default=None)
+    found: dict[str, Any] = {"beside": names.get(50) if mine != 50 else None}
+    if body is not None:
+        found |= {"quantile": Quantile((100 - mine) / 100, (100 - body) / 100), "body": names[body]}
+    return found | {"stands_in_for": names.get(99) if mine == 95 else None}
 
 
 def _labels(table: Contract, *, per_replica: bool) -> tuple[str, ...]:
@@ -122,7 +132,7 @@ def _labels(table: Contract, *, per_replica: bool) -> tuple[str, ...]:
     return (*words, *(name for name in places if name == "pool" or per_replica))
 
 
-def _least_requests(column: Column, of: str | None, quantile: re.Match[str] | None) -> int:
+def _least_requests(of: str | None, quantile: re.Match[str] | None) -> int:
     """How many requests make it believable: of a quantile so many that it has a two-sided 95 % interval."""
     if of is None or of.endswith("_tokens"):
         return 0

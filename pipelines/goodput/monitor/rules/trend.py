@@ -7,16 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goodput.errors import Mistake
+from goodput.monitor.charts import chart_of, inputs_of
 from goodput.monitor.control_chart import ControlChart
-from goodput.monitor.count_chart import CountChart
-from goodput.monitor.counts import RATE, RATIO
 from goodput.monitor.detector import score
 from goodput.monitor.explain import AlarmContext
 from goodput.monitor.follow import Accepted, Terms, follow
 from goodput.monitor.grid import NAN, Flags, Floats
 from goodput.monitor.inputs import Inputs, Scores
-from goodput.monitor.level_chart import LevelChart
-from goodput.monitor.panel import Panel, natural, scaled, worse
+from goodput.monitor.panel import Panel, natural, worse
 from goodput.monitor.power import power_row, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
@@ -25,7 +23,7 @@ from goodput.monitor.trend_facts import trend_facts
 from goodput.monitor.words import series_name, shown
 from goodput.plumbing.alarm_actions import Action
 from goodput.settings.alarms import Rule, metrics_of, threshold_of
-from goodput.settings.metrics import FLOOR, HIGHEST_COUNT_SCORE, HIGHEST_SCORE, Worse
+from goodput.settings.metrics import HIGHEST_COUNT_SCORE, HIGHEST_SCORE, Worse
 from goodput.settings.watched import metric_of
 
 _Key = tuple[str, Worse | None]  # a metric, and which way is worse where its rule says so
@@ -89,10 +87,12 @@ class Trend(RuleKind):
         """What is usual, and that plus the threshold; of a replica where its peers would have had it."""
         assert one.trend is not None  # noqa: S101
         assert one.panel is not None  # noqa: S101
-        kind, usual = one.panel.kind, one.trend.usual[0]
+        assert one.chart is not None  # noqa: S101
+        kind, usual, bound = one.panel.kind, one.trend.usual[0], one.chart.bound(one.trend.judged, one.threshold)[0]
         if kind.per == "replica":
-            usual = worse(kind, one.values) - one.trend.residual[0]
-        return natural(kind, usual), natural(kind, usual + one.threshold * one.trend.scale[0])
+            at_peers = worse(kind, one.values) - one.trend.residual[0]
+            usual, bound = at_peers, at_peers + bound - usual
+        return natural(kind, usual), natural(kind, bound)
 
     def unarmed(self, one: RuleSeries, until: int, fired: int, page_budget: int) -> str | None:
         """Too little traffic or history, or its budget of pages is spent."""
@@ -113,39 +113,8 @@ def _judged(observed: Observed, rules: Mapping[str, Rule]) -> dict[_Key, _Judged
 
 
 def _charted(panel: Panel, observed: Observed) -> _Judged:
-    inputs, chart = _inputs(panel, observed), _chart(panel)
+    inputs, chart = inputs_of(panel, observed.calendar, observed.ages), chart_of(panel)
     return _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
-
-
-def _chart(panel: Panel) -> ControlChart:
-    """How series of a metric are charted."""
-    if panel.trials is None:
-        return LevelChart()
-    return CountChart(RATIO) if panel.kind.chart == "ratio" else CountChart(RATE, -1.0 if _down(panel) else 1.0)
-
-
-def _down(panel: Panel) -> bool:
-    return panel.kind.worse == "down"
-
-
-def _inputs(panel: Panel, observed: Observed) -> Inputs:
-    kind, ages = panel.kind, _ages(panel, observed.ages)
-    inputs = Inputs(panel.grid, observed.calendar, scaled(panel), FLOOR[kind.scale], age_h=ages)
-    if panel.trials is None:
-        return inputs
-    bad = 1 - panel.values if kind.chart == "ratio" and _down(panel) else panel.values
-    # where there are trials there is a value, whatever few events would have on the scale
-    values = np.where(panel.trials > 0, np.nan_to_num(panel.values), NAN)
-    events = np.clip(np.nan_to_num(bad * panel.trials), 0.0, panel.trials if kind.chart == "ratio" else np.inf)
-    return replace(inputs, values=values, events=events, trials=panel.trials)
-
-
-def _ages(panel: Panel, ages: Mapping[str, Floats]) -> Floats | None:
-    pools = [dict(labels).get("pool", "") for labels in panel.labels]
-    if not ages.keys() & set(pools):
-        return None
-    unknown = np.full(panel.grid.windows, NAN)
-    return np.stack([ages.get(pool, unknown) for pool in pools])
 
 
 def _relieved(panel: Panel, found: Mapping[_Key, _Judged]) -> Flags:
