@@ -13,7 +13,7 @@ HOURS = 10  # that count: an hour weighs a tenth less for each hour after it
 TAPS_HOURS = 48
 REACH_HOURS = 48  # windows before a longer gap no longer count
 CLIP = 4.0  # of a window's distance in sigma ...
-RARE = 1.5  # ... and so many events more: no single window makes an alarm, however rare what it counts
+RARE = 1.0  # ... and an event more: no single window makes an alarm, however rare what it counts
 NOTHING = 1e-12
 
 

@@ -61,7 +61,7 @@ def _ordinary(x: Floats, n: Floats, classes: Ints, law: Law, a_day: int) -> Flag
     p = (others[0] + _UNSEEN) / np.maximum(others[1], 2 * _UNSEEN)
     expected = n * np.einsum("sdc,dwc->sdw", np.minimum(p, 1.0) if law.of_trials else p, daily).reshape(n.shape)
     excess, sigma = x - expected, np.sqrt(expected)
-    return np.asarray(excess <= _INCIDENT * _usual_distance(excess, expected)[:, None] * sigma + 2 * RARE)
+    return np.asarray(excess <= _INCIDENT * _usual_distance(excess, expected)[:, None] * sigma + 3 * RARE)
 
 
 def _usual_distance(strayed: Floats, v: Floats) -> Floats:

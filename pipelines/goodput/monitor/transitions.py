@@ -14,7 +14,7 @@ from goodput.monitor.states import Episode
 from goodput.plumbing.alarm_actions import Action
 
 BUDGET_S = 28 * DAY_S
-_LATENCIES = ("_ttft_s", "_tpot_s", "_e2e_s")
+_LATENCIES = ("_ttft_s", "_tpot_s", "_e2e_s", "_queue_s")
 _TOGETHER_S = 12 * 3600  # the same drift is found within hours in one latency and the other, as their noise has it
 _AFTER_PAGE_S = 6 * 3600  # a ticket outlasts its page by a little: no news
 

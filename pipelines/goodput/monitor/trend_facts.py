@@ -60,7 +60,7 @@ def _beside(one: RuleSeries, at: int, shape: Shape, excess: float) -> dict[str, 
     assert one.panel is not None  # noqa: S101
     if one.panel.beside is None:
         return {}
-    grid, median = one.panel.grid, np.log(one.panel.beside[one.row])
+    grid, median = one.panel.grid, on_scale(one.panel.kind, one.panel.beside[one.row])
     since = np.arange(max(at - shape.onset, 0), at + 1)[-6 * grid.an_hour :]
     before = [since - day * grid.a_day for day in range(1, 8)]
     usual = medians(np.stack([_at(median, windows) for windows in before], axis=1))

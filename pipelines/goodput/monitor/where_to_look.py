@@ -8,7 +8,8 @@ from goodput.monitor.rule_series import RuleSeries
 from goodput.settings.watched import metric_of
 
 _WORST = 20
-_QUANTITIES = {"ttft": "ttft_s", "tpot": "tpot_s", "e2e": "e2e_s"}
+_QUANTITIES = {name: f"{name}_s" for name in ("ttft", "tpot", "e2e", "queue")}
+_OF_VERDICTS = {"goodput_ratio", "failed", "slow", "rejected", "over_budget", "unevaluable", "ungated", "accepted"}
 _LOOK_BACK_S = 6 * 3600
 _A_DAY_S = 24 * 3600
 
@@ -16,11 +17,11 @@ _A_DAY_S = 24 * 3600
 def evidence_sql(one: RuleSeries, facts: Mapping[str, Any], at_s: int) -> str:
     """One statement over published relations: of a latency the worst requests, of goodput verdicts, else windows."""
     since_s = onset_s(facts, at_s)
-    quantity = next((column for name, column in _QUANTITIES.items() if name in (one.metric or "")), None)
+    quantity = next((column for name, column in _QUANTITIES.items() if (one.metric or "").endswith(f"_{name}_s")), None)
     if quantity is not None:  # percentiles are of requests that succeeded
         where = _where([*_same(one), "pass_success", *_within("ended_at", since_s, at_s)])
         return f"FROM requests {where} ORDER BY {quantity} DESC NULLS LAST LIMIT {_WORST}"
-    if one.metric == "goodput_ratio":
+    if one.metric in _OF_VERDICTS:
         return verdicts_sql(_same(one), since_s, at_s)
     return windows_sql(one, at_s)
 
