@@ -22,7 +22,8 @@ from goodput.monitor.rows import alarm_row, clock_row, method_of, observed_trans
 from goodput.monitor.rule_kind import Observed, rule_kind, rule_kinds
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.series import panels
-from goodput.monitor.transitions import suppressed_now, suppressions, transitions
+from goodput.monitor.suppression import suppressed_now, suppressions
+from goodput.monitor.transitions import transitions
 from goodput.plumbing.alarm_actions import Action, of_kind
 from goodput.settings.alarms import metrics_of, rules_of
 from goodput.settings.model import Settings

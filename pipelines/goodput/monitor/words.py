@@ -6,6 +6,7 @@ from typing import Any
 
 from goodput.monitor.rule_series import RuleSeries
 
+_MOST_BESIDE = 3
 _UNITS = {"_s": " s", "_usd": " USD"}
 _SHORT = {"ttft": "TTFT", "tpot": "TPOT", "e2e": "E2E", "kv": "KV"}
 
@@ -34,6 +35,15 @@ def shown(metric: str | None, value: float | None) -> str:
 def timestamp(at_s: int) -> str:
     """An instant in Unix seconds as ISO 8601, to the second."""
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def beside_clause(facts: Mapping[str, Any]) -> str:
+    """What else of the pool or of the metric fires, as a part of a summary; empty where nothing does."""
+    named, all_of_them = facts.get("peers_firing", [])[:_MOST_BESIDE], facts.get("peers", 0)
+    if not named:
+        return ""
+    more = all_of_them - len(named)
+    return f"; beside it: {', '.join(named)}{f' and {more} more' if more else ''}"
 
 
 def operation_clause(facts: Mapping[str, Any]) -> str:
