@@ -8,7 +8,7 @@ import numpy as np
 from goodput.monitor.grid import Grid
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Episode
-from goodput.monitor.suppression import Suppression, suppression_at, suppressions
+from goodput.monitor.suppression import Suppression, Suppressors, suppression_at, suppressions
 from goodput.plumbing.alarm_actions import Action
 from monitor.rows import MONDAY
 
@@ -27,7 +27,7 @@ def alarm(
 
 def inhibited(*alarms: RuleSeries, silences: tuple[Action, ...] = ()) -> dict[str, str | None]:
     """By rule and pool what suppresses each alarm when it fires."""
-    found = suppressions(alarms, GRID, silences, 3)
+    found = suppressions(alarms, GRID, Suppressors(silences))
     by = {}
     for one in alarms:
         mine: list[Suppression] = found[str(one.named["alarm_id"])]

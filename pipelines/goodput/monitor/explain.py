@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from goodput.monitor.causes import OpsEvent, last_operation, likely_cause
+from goodput.monitor.causes import MARKS, OpsEvent, last_operation, likely_cause
 from goodput.monitor.grid import Grid
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, began_s, spans
@@ -72,7 +72,10 @@ def _after_what(one: RuleSeries, at: int, facts: Mapping[str, Fact], context: Al
     cause = likely_cause(context.operations, one.metric, labels, onset_s, at_s)
     last = last_operation(context.operations, labels, at_s)
     named = (("likely_cause", cause), ("last_operation", last))
-    return {name: operation.as_fact for name, operation in named if operation is not None}
+    found: dict[str, Fact] = {name: operation.as_fact for name, operation in named if operation is not None}
+    if cause is not None and cause.kind in MARKS and facts.get("shape") == "step":
+        found["accept_with"] = f"goodput alarms accept {one.named['alarm_id']} --from {onset_at}"
+    return found
 
 
 def _fires_beside(other: RuleSeries, one: RuleSeries, at_s: int, grid: Grid) -> bool:

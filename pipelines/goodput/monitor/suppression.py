@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from goodput.monitor.causes import OpsEvent
 from goodput.monitor.grid import DAY_S, Grid
 from goodput.monitor.incidents import AFTER_S, Begun, following
+from goodput.monitor.marks import allowed_steps
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.plumbing.alarm_actions import Action
@@ -13,8 +15,18 @@ BUDGET_S = 28 * DAY_S
 
 
 @dataclass(frozen=True)
+class Suppressors:
+    """What operators said of alarms: silences, a budget of pages, and steps that are allowed at an operation."""
+
+    silences: Sequence[Action] = ()
+    page_budget: int = 3
+    operations: Sequence[OpsEvent] = ()
+    allowed_step_ratio: float = 0.0
+
+
+@dataclass(frozen=True)
 class Suppression:
-    """From `from_s` to `until_s` nothing is reported, and why: silenced, inhibited or over_budget, by what."""
+    """From `from_s` to `until_s` nothing is reported, and why: silenced, inhibited, allowed or over_budget, by what."""
 
     from_s: float
     until_s: float
@@ -23,33 +35,43 @@ class Suppression:
 
 
 def suppressions(
-    every_series: Sequence[RuleSeries], grid: Grid, silences: Sequence[Action], page_budget: int
+    every_series: Sequence[RuleSeries], grid: Grid, suppressors: Suppressors
 ) -> dict[str, list[Suppression]]:
     """What suppresses each alarm, by alarm_id.
 
     A page suppresses the ticket of the same rule kind, metric and series, and alarms there of kinds that name its own
     in `inhibited_by`. Of kinds that learn a baseline a page over its budget suppresses itself, and what belongs to an
-    incident that was reported is suppressed by the alarm that began it.
+    incident that was reported is suppressed by the alarm that began it. A page that an operation allows leaves its
+    ticket alone.
     """
+    allowed = {str(one.named["alarm_id"]): list(_allowed(one, grid, suppressors)) for one in every_series}
     paging: dict[tuple[object, ...], list[Suppression]] = {}
     for one in every_series:
         if one.severity == "page":
             for _, starts_s, ends_s in spans(one, grid):
-                suppression = Suppression(starts_s, _last_s(ends_s), "inhibited", one.rule)
+                from_s = free_s(allowed[str(one.named["alarm_id"])], starts_s)
+                suppression = Suppression(from_s, _last_s(ends_s), "inhibited", one.rule)
                 paging.setdefault((one.kind, one.metric, one.labels), []).append(suppression)
     found: dict[str, list[Suppression]] = {}
     for one in every_series:
         kind, named = rule_kind(one.kind), one.named
         above = [one.kind] if one.severity == "ticket" and kind.page_inhibits_ticket else []
         by_pages = [h for name in (*above, *kind.inhibited_by) for h in paging.get((name, one.metric, one.labels), [])]
-        mine = [_silence(action) for action in silences if action.matches(named)]
-        over = list(_over_budget(one, grid, page_budget))
-        found[str(named["alarm_id"])] = [*mine, *by_pages, *over]
+        mine = [_silence(action) for action in suppressors.silences if action.matches(named)]
+        over = list(_over_budget(one, grid, suppressors.page_budget))
+        found[str(named["alarm_id"])] = [*mine, *by_pages, *over, *allowed[str(named["alarm_id"])]]
     for follower in following(every_series, grid, lambda begun: _nothing_suppresses(found, begun)):
         begun, until_s = follower.begun, min(_last_s(follower.leader.ends_s), _or_never(follower.begun.ends_s))
         suppression = Suppression(begun.starts_s, until_s, "inhibited", follower.by)
         found[str(begun.series.named["alarm_id"])].append(suppression)
     return found
+
+
+def _allowed(one: RuleSeries, grid: Grid, suppressors: Suppressors) -> Iterator[Suppression]:
+    for step in allowed_steps(one, grid, suppressors.operations, suppressors.allowed_step_ratio):
+        done = step.mark.as_fact
+        what = " ".join(str(done[name]) for name in ("kind", "revision") if name in done)
+        yield Suppression(step.from_s, step.until_s, "allowed", f"{what} at {done['occurred_at']}")
 
 
 def _silence(action: Action) -> Suppression:

@@ -52,5 +52,6 @@ def operation_clause(facts: Mapping[str, Any]) -> str:
         if name in facts:
             done = facts[name]
             what = " ".join([done["kind"].replace("_", " "), *(done[key] for key in ("revision",) if key in done)])
-            return f"; {role}: {what}{' of ' + done['pool'] if done['pool'] else ''} at {done['occurred_at']}"
+            asked = f"; accept the new level? {facts['accept_with']}" if "accept_with" in facts else ""
+            return f"; {role}: {what}{' of ' + done['pool'] if done['pool'] else ''} at {done['occurred_at']}{asked}"
     return ""
