@@ -34,8 +34,13 @@ def drifting(per_hour: float, most: float = np.inf, body: float = 0.0) -> Latenc
 
 @pytest.mark.parametrize(
     ("per_hour", "most", "body", "half"),
-    [(0.05, np.inf, 0, 7), (0.10, np.inf, 0, 6), (SLOW, 1480 / 920 - 1, 0, 16), (0.02, np.inf, 0, 12)]
-    + [(0.05, np.inf, 1, 8)],
+    [
+        (0.05, np.inf, 0, 7),
+        (0.10, np.inf, 0, 6),
+        (SLOW, 1480 / 920 - 1, 0, 16),
+        (0.02, np.inf, 0, 12),
+        (0.05, np.inf, 1, 8),
+    ],
 )
 def test_drifts_are_paged_as_soon_as_promised(per_hour: float, most: float, body: float, half: float) -> None:
     known = found(pages(drifting(per_hour, most, body)), onsets())
@@ -60,8 +65,14 @@ def test_a_drift_that_stops_at_20_percent_is_at_the_noise_floor_and_most_are_sti
 @pytest.mark.parametrize(
     ("fleet", "most"),
     # Of 3,120 series-days each; were the true rate as promised, more than so many would come once in 1,000 times.
-    [(Fleet(), 10), (Fleet(shape=0.5), 10), (Fleet(tail=1.0), 10), (Fleet(weekend=0.2, missing=0.1), 10)]
-    + [(Fleet(per_hour=1000), 10), (Fleet(load=0.32, sensitivity=0.5), 38)],
+    [
+        (Fleet(), 10),
+        (Fleet(shape=0.5), 10),
+        (Fleet(tail=1.0), 10),
+        (Fleet(weekend=0.2, missing=0.1), 10),
+        (Fleet(per_hour=1000), 10),
+        (Fleet(load=0.32, sensitivity=0.5), 38),
+    ],
 )
 def test_hardly_any_page_is_false(fleet: Fleet, most: int) -> None:
     seen = latencies(np.random.default_rng(20264), fleet, 120, DAYS)

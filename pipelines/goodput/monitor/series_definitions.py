@@ -56,3 +56,9 @@ SERIES_DEFINITIONS = (
     SeriesDefinition("replica_hit_ratio", "cache_by_replica", "hit_ratio", ("pool", "replica")),
     SeriesDefinition("replica_p95_ttft_s", "cache_by_replica", "p95_ttft_miss_s", ("pool", "replica"), "n_ttft_miss"),
 )
+
+
+def symptoms_first(metric: str | None) -> int:
+    """Place of a metric among those that move together: what users notice first, what engines do to cause it last."""
+    order = [definition.metric for definition in SERIES_DEFINITIONS]
+    return order.index(metric) if metric in order else len(order)
