@@ -14,16 +14,18 @@ from monitor.noise import A_DAY, FIVE_MINUTES, NORMAL, SHAPE, Profile, ar1, spik
 
 @dataclass(frozen=True)
 class Latencies:
-    """Series x windows: p99 and p95 in seconds, NaN where nothing came, and how many requests they are of."""
+    """Series x windows: p99, p95 and p50 in seconds, NaN where nothing came, and how many requests they are of."""
 
     p99: np.ndarray
     p95: np.ndarray
+    p50: np.ndarray
     requests: np.ndarray
     deployed: np.ndarray  # windows in which something was deployed
 
     def moved(self, by: np.ndarray, body: float = 0.0) -> "Latencies":
-        """With a change of log p99 on top, and so much of it on top of p95: 0 is the tail alone, 1 the whole law."""
-        return replace(self, p99=self.p99 * np.exp(by), p95=self.p95 * np.exp(body * by))
+        """With a change of log p99 on top, and so much of it on the rest: 0 is the tail alone, 1 the whole law."""
+        below = np.exp(body * by)
+        return replace(self, p99=self.p99 * np.exp(by), p95=self.p95 * below, p50=self.p50 * below)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,9 @@ def latencies(rng: np.random.Generator, fleet: Fleet, series: int, days: int, an
     known[rng.random(requests.shape) < fleet.missing] = np.nan
     p95 = 0.37 * _mixed(drawn, body, fleet.shape, by_window) * (share95 / 0.05) ** -fleet.shape
     p99 = 0.60 * _mixed(drawn, body + tail, fleet.shape, by_window) * (share99 / 0.01) ** -fleet.shape
-    return Latencies(p99 * known, p95 * known, requests, deployed.reshape(by_window).any(axis=2))
+    error = rng.normal(0, 1, requests.shape) * 0.63 / np.sqrt(np.maximum(requests, 1))  # of a lognormal's median
+    p50 = 0.25 * _mixed(drawn, body, fleet.shape, by_window) * np.exp(error)
+    return Latencies(p99 * known, p95 * known, p50 * known, requests, deployed.reshape(by_window).any(axis=2))
 
 
 def _load(rng: np.random.Generator, fleet: Fleet, shape: tuple[int, int], days: int) -> np.ndarray:
@@ -130,7 +134,7 @@ def of_two_kinds(rng: np.random.Generator, fleet: Fleet, series: int, days: int)
     known = np.where(requests > 0, 1.0, np.nan)
     above = _order_statistics(rng, requests)
     p99, p95 = (np.exp(level) * _of_two_kinds(one, share, slower) * known for one in above)
-    return Latencies(p99, p95, requests, np.zeros(shape, dtype=np.bool_))
+    return Latencies(p99, p95, np.exp(level) * 0.2 * known, requests, np.zeros(shape, dtype=np.bool_))
 
 
 def _regimes(rng: np.random.Generator, shape: tuple[int, int], most: float) -> np.ndarray:

@@ -10,9 +10,9 @@ import numpy as np
 
 from goodput.monitor.grid import Floats, Grid
 from goodput.monitor.rule_kind import Observed
-from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.monitor.states import Debounce
-from goodput.monitor.transitions import BUDGET_S, spans
+from goodput.monitor.suppression import BUDGET_S
 from goodput.settings.metrics import QUARTER_HOURLY, AlarmMetric
 
 SLOW, FAST = 0.0133, 0.05  # drifts per hour: 920 to 1480 ms in 36 hours; one that doubles in 14

@@ -77,6 +77,14 @@ def began_s(one: RuleSeries, at: int, grid: Grid) -> int:
     return grid.end_s(max(begun, default=at) - 1)
 
 
+def spans(one: RuleSeries, grid: Grid) -> Iterator[tuple[Episode, int, int | None]]:
+    """Episodes that fired, each with when it began to fire and when that was over."""
+    for episode in one.episodes:
+        if episode.firing is not None:
+            ends_s = None if episode.resolved is None else grid.end_s(episode.resolved)
+            yield episode, grid.end_s(episode.firing), ends_s
+
+
 def selects(rule: Rule, labels: Labels) -> bool:
     """Whether a rule is about a series: each label that it names matches a glob."""
     given = dict(labels)

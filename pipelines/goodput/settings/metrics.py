@@ -90,3 +90,8 @@ DEFAULTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("replica_p95_ttft_s", "replica_kv_usage_ratio", "replica_hit_ratio"), _TICKET),
 }
 """The metrics that are watched without any setting, and how urgent an alarm of each may be."""
+
+
+def symptoms_first(metric: str | None) -> int:
+    """Place of a metric among those that move together: what users notice first, what engines do to cause it last."""
+    return list(DEFAULTS).index(metric) if metric in DEFAULTS else len(DEFAULTS)
