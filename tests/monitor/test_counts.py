@@ -15,8 +15,8 @@ from monitor.drifts import MONDAY_S
 DAY = 24
 
 
-def usual(p: np.ndarray, law: Law = RATIO, tau: float = 0.0, sway: float = 0.0) -> Usual:
-    return Usual(law, p, np.full(p.shape, tau), np.full(p.shape, sway))
+def usual(p: np.ndarray, law: Law = RATIO, clump: float = 1.0, tau: float = 0.0, sway: float = 0.0) -> Usual:
+    return Usual(law, p, np.full(p.shape, clump), np.full(p.shape, tau), np.full(p.shape, sway))
 
 
 def scores(x: list[float], n: list[float], p: float, law: Law = RATIO, **more: float) -> list[float]:
@@ -43,6 +43,10 @@ def test_what_strays_beyond_chance_makes_a_distance_less() -> None:
     deviance = 2 * (y * log(y / m) + (n - y) * log((n - y) / (n - m)))
     spread = w**2 * 19.6 + (0.1 * w * 19.6) ** 2
     assert scores([30], [1000], 0.02, sway=0.1)[0] == pytest.approx(sqrt(deviance * (n * 0.02 * 0.98) / spread))
+
+
+def test_events_that_come_in_clumps_are_as_many_as_the_clumps() -> None:
+    assert scores([150, 90], [5000, 4000], 0.02, clump=5)[1] == pytest.approx(scores([30, 18], [1000, 800], 0.02)[1])
 
 
 def test_many_events_are_judged_by_their_distance_in_sigma() -> None:
@@ -116,6 +120,18 @@ def test_what_strays_beyond_chance_is_found_in_the_history(stray: Stray) -> None
     within = np.abs(np.subtract.outer(np.arange(10), np.arange(10)))
     together = (0.5**within if stray.fast else np.exp(-within / 8.0)).mean()
     assert np.median(found.sway) == pytest.approx(0.2 * sqrt(together), rel=0.2)
+
+
+def test_clumps_are_found_in_the_history_and_are_no_stray() -> None:
+    """Five requests of a session fail together: their counts stray like those of a fifth, at every hour of the day."""
+    rng = np.random.default_rng(35)
+    n = trials(rng, 200, 21, 1000)
+    found = habits(*history(5 * events(rng, n, 0.05, strayed(rng, 200, 21, CHANCE)), 5 * n), RATIO)
+    assert np.median(found.clump) == pytest.approx(5, rel=0.2)
+    assert np.median(found.tau) < 0.06
+    alone = habits(*history(events(rng, n, 0.05, strayed(rng, 200, 21, Stray(0.3, 0, 0))), n), RATIO)
+    assert np.median(alone.clump) < 1.6
+    assert np.median(alone.tau) == pytest.approx(0.3, rel=0.15)
 
 
 def test_chance_alone_strays_by_hardly_anything() -> None:

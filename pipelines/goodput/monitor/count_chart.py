@@ -24,7 +24,7 @@ class CountChart:
 
     law: Law
     sign: float = 1.0
-    parts: ClassVar[tuple[str, ...]] = ("usual", "scale", "tau", "sway")
+    parts: ClassVar[tuple[str, ...]] = ("usual", "scale", "clump", "tau", "sway")
 
     def judge(self, inputs: Inputs, rows: Ints, history: slice, today: slice) -> Judged:
         """Usual value by hour of the day, what strays beyond chance, and sigma of ten hours."""
@@ -33,11 +33,12 @@ class CountChart:
         trials = np.where(kept, n[rows, history], 0.0)
         known = habits(x[rows, history], trials, classes[history], self.law, inputs.grid.an_hour)
         p = known.by_class[:, classes[today]]
-        v = n[rows, today] * self.law.chance(p)
+        v = n[rows, today] / known.clump[:, None] * self.law.chance(p)
         alone = counts.alone(inputs.grid.step_s) / np.where(v > 0, v, NAN)
         return {
             "usual": self._on_scale(p),
             "scale": np.sqrt(alone + known.sway[:, None] ** 2),
+            "clump": np.broadcast_to(known.clump[:, None], p.shape),
             "tau": np.broadcast_to(known.tau[:, None], p.shape),
             "sway": np.broadcast_to(known.sway[:, None], p.shape),
         }
@@ -51,7 +52,7 @@ class CountChart:
 
     def score(self, inputs: Inputs, judged: Judged) -> Floats:
         """How far the events of ten hours lie above the usual."""
-        usual = Usual(self.law, self._off_scale(judged["usual"]), judged["tau"], judged["sway"])
+        usual = Usual(self.law, self._off_scale(judged["usual"]), judged["clump"], judged["tau"], judged["sway"])
         return self.sign * counts.score(*_counted(inputs), usual, inputs.grid.step_s)
 
     def bound(self, judged: Judged, threshold: float) -> Floats:

@@ -12,7 +12,7 @@ from goodput.monitor.grid import NAN, Floats, Ints
 HOURS = 10  # that count: an hour weighs a tenth less for each hour after it
 TAPS_HOURS = 48
 REACH_HOURS = 48  # windows before a longer gap no longer count
-CLIP = 4.0  # of a window's distance in sigma ...
+CLIP = 4.0  # of a window's distance in sigma, of one like those that make ten hours stray as they do ...
 RARE = 1.0  # ... and an event more: no single window makes an alarm, however rare what it counts
 NOTHING = 1e-12
 
@@ -39,10 +39,11 @@ RATIO, RATE = Law(of_trials=True), Law(of_trials=False)
 
 @dataclass(frozen=True)
 class Usual:
-    """By series and window: events a trial, and what strays beyond chance, of a window and of ten hours."""
+    """By series and window: events a trial, how many come at once, what a window and ten hours stray beyond chance."""
 
     law: Law
     p: Floats
+    clump: Floats
     tau: Floats
     sway: Floats
 
@@ -70,10 +71,11 @@ def score(x: Floats, n: Floats, usual: Usual, step_s: int) -> Floats:
     by their distance in sigma. NaN where a window has no trials or nothing is usual.
     """
     known = (n > 0) & np.isfinite(x) & np.isfinite(usual.p)
-    x, n, p, tau, sway = (np.where(known, values, 0.0) for values in (x, n, usual.p, usual.tau, usual.sway))
+    parts = (x / usual.clump, n / usual.clump, usual.p, usual.tau, usual.sway)
+    x, n, p, tau, sway = (np.where(known, part, 0.0) for part in parts)
     v = n * usual.law.chance(p)
     weight = 1 / (1 + np.maximum(tau, sway) ** 2 * v)
-    farthest = CLIP * np.sqrt(variance(v, tau)) + RARE
+    farthest = CLIP * np.sqrt(variance(v, sway / np.sqrt(alone(step_s)))) + RARE
     excess = np.clip(x - n * p, -farthest, farthest)
     order, kept = np.argsort(~known, axis=1, kind="stable"), _kept(step_s)
     of_excess, m, trials, of_v = _faded([weight * part for part in (excess, n * p, n, v)], kept, order, step_s)

@@ -23,9 +23,13 @@ _SHORT_DAYS, _FULL_DAYS = 6.0, 21.0  # make false alarms in the second week as r
 
 @dataclass(frozen=True)
 class Habits:
-    """By series: events a trial by class (48), what a window strays beyond chance (`tau`), and ten hours (`sway`)."""
+    """By series: events a trial by class (48), what a window strays beyond chance (`tau`), and ten hours (`sway`).
+
+    Events come in clumps of so many (`clump`, at least 1): then chance makes counts stray as a part of them would.
+    """
 
     by_class: Floats
+    clump: Floats
     tau: Floats
     sway: Floats
 
@@ -39,12 +43,30 @@ def habits(x: Floats, n: Floats, classes: Ints, law: Law, an_hour: int = 1) -> H
     by_class = _by_class(x, n, classes, law)
     p = by_class[:, classes]
     v = n * law.chance(p)
-    strayed = x - n * p
-    farthest = _FARTHEST * (_usual_distance(strayed, v)[:, None] * np.sqrt(v))
-    tau = np.sqrt(np.maximum(_beyond_chance(np.clip(strayed, -farthest, farthest), v), _LEAST_TAU**2))
+    farthest = _FARTHEST * (_usual_distance(x - n * p, v)[:, None] * np.sqrt(v))
+    strayed = np.clip(x - n * p, -farthest, farthest)
+    clump = _clump(strayed, v)
+    strayed, v = strayed / clump[:, None], v / clump[:, None]
+    tau = np.sqrt(np.maximum(_beyond_chance(strayed, v), _LEAST_TAU**2))
     farthest = _FARTHEST * np.sqrt(variance(v, tau[:, None]))
     sway = _sway(np.clip(strayed, -farthest, farthest), v, HOURS * an_hour) * _doubt(days)
-    return Habits(by_class, tau, sway)
+    return Habits(by_class, clump, tau, sway)
+
+
+def _clump(strayed: Floats, v: Floats) -> Floats:
+    """How many times farther than by chance counts stray, whatever their number: what is left where tau has no part.
+
+    The line of squared distances over variances by chance, where each counts by how sure it is; less its own error.
+    """
+    squares = strayed**2 / np.maximum(v, NOTHING)
+    weight = np.where(v > 0, 1 / (2 + 1 / np.maximum(v, NOTHING)), 0.0)
+    sure = np.maximum(weight.sum(axis=1), NOTHING)
+    of_v, of_squares = ((weight * part).sum(axis=1) / sure for part in (v, squares))
+    apart = weight * (v - of_v[:, None])
+    slope = (apart * squares).sum(axis=1) / np.maximum((apart * v).sum(axis=1), NOTHING)
+    most = np.maximum(of_squares - 1, 0) / np.maximum(of_v, NOTHING)
+    clump = (of_squares - np.clip(slope, 0, most) * of_v) * (1 - 1 / np.sqrt(sure))
+    return np.asarray(np.fmax(1.0, clump))
 
 
 def _doubt(days: Floats) -> Floats:
