@@ -1,7 +1,7 @@
 """What a detector is given and what it gives: series on a grid with what is known beside them, and their scores."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -63,6 +63,23 @@ class Inputs:
         parts = {one.name: getattr(self, one.name) for one in fields(self)}
         arrays: dict[str, Any] = {name: cut(part) for name, part in parts.items() if isinstance(part, np.ndarray)}
         return replace(self, **arrays)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a chart saw of one series, for whoever explains an alarm; arrays are by window, on the scale of the metric.
+
+    `chart` is the one that stood out, `residual` what it averages, `scale` sigma of that, `strays` how many times more
+    than most series this one does. `over` is how far the value stands from what is usual, and `explained` how much of
+    it other things explain, by their names.
+    """
+
+    chart: str
+    residual: Floats
+    scale: Floats
+    over: Floats
+    strays: float | None = None
+    explained: Mapping[str, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce
 from goodput.monitor.tail_chart import LevelAndTailChart
 from goodput.monitor.trend_facts import trend_facts
-from goodput.monitor.words import series_name, shown
+from goodput.monitor.trend_words import trend_headline
 from goodput.plumbing.alarm_actions import Action
 from goodput.settings.alarms import Rule, metrics_of, threshold_of
 from goodput.settings.metrics import FLOOR, HIGHEST_SCORE
@@ -69,10 +69,7 @@ class Trend(RuleKind):
 
     def headline(self, one: RuleSeries, facts: Facts) -> str:
         """How the series moved, since when, and where that leads."""
-        value = shown(one.metric, facts.get("value"))
-        return "".join(
-            [f"{series_name(one)} {_moved(facts)} since {facts['onset_at']}: {value}", *_details(one, facts)]
-        )
+        return trend_headline(one, facts)
 
     def facts(self, one: RuleSeries, at: int, context: AlarmContext) -> Row:
         """Shape, slope and excess."""
@@ -178,27 +175,6 @@ def _in_windows(action: Action, panel: Panel) -> Accepted | None:
     since, at = ((int(t.timestamp()) - grid.start_s) // grid.step_s for t in (action.begins, action.said_at))
     at = min(at, grid.windows)
     return Accepted(since, at) if 0 <= since < at else None
-
-
-def _moved(facts: Mapping[str, Any]) -> str:
-    slope = facts.get("slope_per_hour")
-    if facts["shape"] == "step" or slope is None:
-        return "stepped"
-    return f"drifts {100 * slope:.1f} % an hour" if facts["scale"] == "log" else "drifts"
-
-
-def _details(one: RuleSeries, facts: Mapping[str, Any]) -> list[str]:
-    details = []
-    if facts.get("usual") is not None:
-        details.append(f" instead of {shown(one.metric, facts['usual'])}")
-    if "tail_only" in facts:
-        details.append(", its tail alone" if facts["tail_only"] else ", median included")
-    if "hours_to_limit" in facts:
-        limit = shown(one.metric, facts["limit"])
-        hours = facts["hours_to_limit"]
-        there = "below" if one.panel is not None and one.panel.kind.worse == "down" else "over"
-        details.append(f"; {there} {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
-    return details
 
 
 KIND = Trend()
