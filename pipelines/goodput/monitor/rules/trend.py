@@ -10,7 +10,7 @@ from goodput.errors import Mistake
 from goodput.monitor.control_chart import ControlChart
 from goodput.monitor.detector import score
 from goodput.monitor.explain import AlarmContext
-from goodput.monitor.follow import Accepted, Terms, follow
+from goodput.monitor.follow import Accepted, Followable, Terms, follow
 from goodput.monitor.grid import NAN, Flags, Floats
 from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.level_chart import LevelChart
@@ -59,13 +59,17 @@ class Trend(RuleKind):
 
     def series(self, observed: Observed) -> Iterator[RuleSeries]:
         """Each rule over each series of its metric that it selects, by what operators accepted as the new normal."""
-        judged = _judged(observed, metrics_of(observed.rules_of(self.name)))
-        for name, rule, panel, row in selected(observed.rules_of(self.name), observed.panels):
-            one = judged[panel.metric]
-            plain = _unfollowed(name, rule, one, row)
-            accepts = [action for action in observed.accepts if action.matches(plain.named)]
-            reached = bool(np.any((one.scores.score[row] >= plain.threshold) & ~one.relieved[row]))
-            yield _followed(plain, rule, one, accepts) if reached or accepts else plain
+        rules = observed.rules_of(self.name)
+        judged = _judged(observed, metrics_of(rules))
+        every = [
+            _unfollowed(name, rule, judged[panel.metric], row)
+            for name, rule, panel, row in selected(rules, observed.panels)
+        ]
+        for metric, one in judged.items():
+            at = [n for n, plain in enumerate(every) if plain.metric == metric]
+            for n, followed in zip(at, _followed([every[n] for n in at], one, observed), strict=True):
+                every[n] = followed
+        yield from every
 
     def headline(self, one: RuleSeries, facts: Facts) -> str:
         """How the series moved, since when, and where that leads."""
@@ -154,19 +158,27 @@ def _unfollowed(name: str, rule: Rule, one: _Judged, row: int) -> RuleSeries:
     )
 
 
-def _followed(plain: RuleSeries, rule: Rule, one: _Judged, accepts: Sequence[Action]) -> RuleSeries:
-    relieved = one.relieved[plain.row]
-    assert plain.trend is not None  # noqa: S101
-    terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), relieved)
-    accepted = [found for action in accepts if (found := _in_windows(action, one.panel))]
-    followed = follow(one.inputs.of(plain.row), one.chart, plain.trend, terms, accepted)
-    return replace(
-        plain,
-        episodes=followed.episodes,
-        accepted=followed.accepted,
-        trend=followed.scores,
-        score=np.where(relieved, NAN, followed.scores.score[0]),
-    )
+def _followed(series: Sequence[RuleSeries], one: _Judged, observed: Observed) -> list[RuleSeries]:
+    """Rules over series of one panel, with their episodes: those that reach their threshold, or were accepted."""
+    found = list(series)
+    given: dict[int, Followable] = {}
+    for n, plain in enumerate(series):
+        accepts = [action for action in observed.accepts if action.matches(plain.named)]
+        reached = bool(np.any(plain.score >= plain.threshold))
+        if (reached or accepts) and plain.trend is not None:
+            rule = observed.rules[plain.rule]
+            terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), one.relieved[plain.row])
+            accepted = [spans for action in accepts if (spans := _in_windows(action, one.panel))]
+            given[n] = Followable(one.inputs.of(plain.row), plain.trend, terms, accepted)
+    for n, followed in zip(given, follow(one.chart, list(given.values())), strict=True):
+        found[n] = replace(
+            series[n],
+            episodes=followed.episodes,
+            accepted=followed.accepted,
+            trend=followed.scores,
+            score=np.where(one.relieved[series[n].row], NAN, followed.scores.score[0]),
+        )
+    return found
 
 
 def _in_windows(action: Action, panel: Panel) -> Accepted | None:
