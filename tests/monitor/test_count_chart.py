@@ -7,7 +7,7 @@ from goodput.monitor.calendar import calendar
 from goodput.monitor.count_chart import CountChart
 from goodput.monitor.counts import RATE, RATIO
 from goodput.monitor.detector import score
-from goodput.monitor.follow import Accepted, Terms, follow
+from goodput.monitor.follow import Accepted, Followable, Terms, follow
 from goodput.monitor.grid import Grid
 from goodput.monitor.inputs import Inputs
 from goodput.monitor.states import Debounce
@@ -67,13 +67,14 @@ def test_an_accepted_step_is_the_new_normal_and_another_one_is_found() -> None:
     one, chart = inputs(events(rng, n, 0.01, logit), n), CountChart(RATIO)
     scores = score(one, chart)
     terms = Terms(4.0, Debounce(1, 3), np.zeros(63 * DAY, dtype=np.bool_))
-    followed = follow(one, chart, scores, terms, [Accepted(first, first + DAY)])
+    accepts = [Accepted(first, first + DAY)]
+    followed, alone = follow(chart, [Followable(one, scores, terms, accepts), Followable(one, scores, terms)])
     begun = [episode.firing for episode in followed.episodes]
     assert len(begun) == 2
     assert first < begun[0] < first + 8
     assert second < begun[1] < second + 8
     assert followed.episodes[0] in followed.accepted
-    assert [e.firing for e in follow(one, chart, scores, terms).episodes][1:] == []  # it never stopped firing
+    assert len(alone.episodes) == 1  # it never stopped firing
 
 
 def test_no_future_changes_a_past_verdict_and_no_more_than_31_days_do() -> None:
