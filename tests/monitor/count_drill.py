@@ -50,7 +50,7 @@ class Cell:
 
 
 CELLS = (
-    Cell("quality, 20 judged/h, failures doubled", 20, 0.05, CALM, (np.log(2), 1), 40, 110, within_72_h=0.75),
+    Cell("quality, 20 judged/h, failures doubled", 20, 0.05, CALM, (np.log(2), 1), 45, 125, within_72_h=0.75),
     Cell("quality, 100 judged/h, failures doubled", 100, 0.05, CALM, (np.log(2), 1), 10, 17),
     Cell("failed 0.2 % of 1,000/h, tripled", 1000, 0.002, NORMAL, (np.log(3), 1), 6, 13),
     Cell("failed 0.2 % of 10,000/h, 5 %/h", 10_000, 0.002, NORMAL, FIVE_PERCENT, 14, 18),
@@ -87,7 +87,7 @@ RATES = (
     Preempted("preemptions, 1 in 5 h, five times", 0.2, CHANCE, 0, 5, 14),
     Preempted("preemptions, 1 in 50 h, then 1/h", 0.02, CHANCE, 0, 50, 5),
     Preempted("preemptions, never, then 1/h", 1e-9, CHANCE, 0, 1e9, 4),
-    Preempted("preemptions in bursts, 5/h, noisy, tripled", 5, NOISY, 1, 3, 26, most=2.0),
+    Preempted("preemptions in bursts, 5/h, noisy, tripled", 5, NOISY, 1, 3, 26, most=2.5),
 )
 
 

@@ -1,5 +1,6 @@
 """What can be watched follows from contracts: names, direction, charts, and which names are near a wrong one."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -115,6 +116,27 @@ def test_what_a_contract_says_for_alarms_is_about_a_column_that_is_there() -> No
 def test_every_default_metric_has_a_direction_and_every_default_rule_its_metric() -> None:
     assert all(metric(name).worse for name in DEFAULTS)
     assert {rule.metric for rule in default_rules().values()} <= set(metrics())
+
+
+def test_the_documentation_lists_what_is_watched_by_default() -> None:
+    """Each row of the table: metrics, of what, which way is worse, sigma of page and ticket, requests."""
+    text = (Path(__file__).parents[2] / "docs/alarms.md").read_text()
+    lines = text[text.index("| metric | of | worse |") :].split("\n\n", 1)[0].split("\n")[2:]
+    told = {}
+    for line in lines:
+        names, _, worse, page, ticket, requests = (cell.strip() for cell in line.strip("|").split("|"))
+        for name in re.findall(r"`([a-z0-9_]+)`", names):
+            told[name] = (worse, page, ticket, requests)
+    rules = default_rules()
+    for name in DEFAULTS:
+        known = metric(name)
+        page = f"{known.page:g}" if f"{name}_page" in rules else "none"
+        requests = str(known.least_requests) if known.chart == "level" and known.least_requests else ""
+        worse, its_page, ticket, needed = told.pop(name)
+        assert (worse, needed) == (known.worse, requests), name
+        assert float(ticket) == known.ticket, name
+        assert page == (its_page if its_page == "none" else f"{float(its_page):g}"), name
+    assert not told
 
 
 def test_a_mistyped_name_lists_the_near_ones() -> None:

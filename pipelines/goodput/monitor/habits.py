@@ -17,8 +17,8 @@ _LEAST_TAU, _LEAST_SWAY = 0.03, 0.02
 _FARTHEST = 5.0  # sigma: a window of the past that strays farther says no more of what is usual ...
 _INCIDENT = 6.0  # ... and one with more events than so many is an incident, and tells nothing of it
 _MAD_TO_SIGMA = 1.4826
-_CAUTION = 0.5  # standard errors of `sway` that are added to it: what was not seen yet sways too
-_SHORT_DAYS, _FULL_DAYS = 6.0, 21.0  # make false alarms in the second week as rare as later
+_CAUTION = 0.75  # standard errors of `sway` that are added to it: what was not seen yet sways too
+_SHORT_DAYS, _FULL_DAYS = 10.0, 21.0  # make false alarms in the second week as rare as later
 
 
 @dataclass(frozen=True)
