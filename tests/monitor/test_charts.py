@@ -85,9 +85,11 @@ def test_fewer_than_four_windows_make_no_page_of_a_quiet_series() -> None:
     seen = fleet(5, 40, 30)
     by = np.zeros(30 * DAY)
     by[29 * DAY : 29 * DAY + 3] = np.log(20)
-    found = scored(seen.moved(by, 1.0)).score[:, 29 * DAY : 29 * DAY + 3]
-    assert np.median(found, axis=0) == pytest.approx([1.2, 2.04, 2.63], abs=0.2)
-    assert (found[:, :2] < 3.0).mean() > 0.95
+    scores = scored(seen.moved(by, 1.0)).score
+    found, quiet = scores[:, 29 * DAY : 29 * DAY + 3], np.abs(scores[:, 29 * DAY - 1]) < 0.5
+    assert np.median(found[quiet], axis=0) == pytest.approx([1.2, 2.04, 2.63], abs=0.2)
+    assert quiet.sum() > 10
+    assert (found[quiet] < 3.0).all()
 
 
 def test_the_tail_is_charted_only_where_the_body_explains_it() -> None:

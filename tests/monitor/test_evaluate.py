@@ -173,7 +173,7 @@ def test_the_load_s_part_of_a_slowdown_is_named() -> None:
     """Latency follows the load; then twice the requests come, and it is half as slow again beyond that."""
     seen = simulated(np.random.default_rng(17), Fleet(load=0.25, sensitivity=0.4), 1, 31)
     requests = seen.requests.copy()
-    requests[0, ONSET:] = requests[0, ONSET:] * 1.6
+    requests[0, ONSET:] = 2 * requests[0, ONSET - 7 * A_DAY : ONSET - 6 * A_DAY]
     change = np.where(np.arange(31 * A_DAY) >= ONSET, np.log(1.8), 0.0)[None, :]
     moved = seen.moved(change, 1.0)
     page = next(
