@@ -124,14 +124,6 @@ def test_the_age_since_a_restart_belongs_to_the_baseline() -> None:
     assert (scored(still, age_h=missed).score[0, 30 * DAY :] >= 2.8).argmax() < 36
 
 
-def test_a_known_sampling_error_is_never_taken_for_a_trend() -> None:
-    values = flat(30)
-    values[0, 28 * DAY :] = 1.3
-    noise = np.full(values.shape, 0.3)
-    assert scored(values).score[0, -1] > 3.9
-    assert scored(values, noise=noise).score[0, -1] == pytest.approx(1.0, abs=0.01)
-
-
 def test_no_future_changes_a_past_verdict_and_no_more_than_31_days_do() -> None:
     rng = np.random.default_rng(2)
     values = np.log(hourly_p99(rng, 8, 70)[0])

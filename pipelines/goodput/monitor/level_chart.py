@@ -29,10 +29,8 @@ class LevelChart:
     def level(self, charted: Charted) -> Judged:
         """The same of series and windows together."""
         draws = 0.0 if self.quantile is None else 1 / self.quantile.above
-        fit = charted.fitted(charted.load, draws)
+        fit = charted.fitted(charted.load)
         scale = charted.scale(fit, draws)
-        if charted.inputs.noise is not None:
-            scale = np.fmax(scale, charted.now(charted.inputs.noise))
         strays = np.broadcast_to(fit.strays[:, None], fit.usual.shape)
         return {"usual": fit.usual, "load": fit.explained, "scale": scale, "strays": strays}
 

@@ -41,7 +41,7 @@ class LevelAndTailChart:
     def _tail(self, charted: Charted) -> Judged:
         body = charted.covariate(charted.inputs.body)
         draws = 1 / self.quantile.above - 1 / self.quantile.above_body
-        fit = charted.fitted((body,), draws)
+        fit = charted.fitted((body,))
         armed = np.where(fit.share >= LEAST_SHARE, 1.0, NAN)[:, None]
         by_window = np.ones(fit.usual.shape)
         return {
