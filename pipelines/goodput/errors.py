@@ -194,9 +194,9 @@ class SourceRefused(GoodputError):
 class LakeTooNew(GoodputError):
     """The lake was written by a newer version of Goodput."""
 
-    def __init__(self, root: Path, found: int, known: int) -> None:
+    def __init__(self, root: Path, has: str) -> None:
         super().__init__(
-            f"{root}: this lake has format {found}; this version of Goodput knows formats up to {known}.\n"
+            f"{root}: this lake has {has}.\n"
             "Upgrade Goodput, or name another lake with `lake` in goodput.toml or --lake."
         )
 
