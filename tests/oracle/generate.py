@@ -49,6 +49,7 @@ def _settings(chance: Random) -> Row:
         "latency_origin": chance.choice(["request", "request", "attempt"]),
         "max_request_lifetime_s": 1800.0,
         "label_lateness_s": 7200.0,
+        "long_context_tokens": chance.choice([8192, 500, 100]),
         "max_session_s": chance.choice([1800.0, 3600.0, 14400.0]),
         "slices": {
             "by": chance.choice([[], [], ["tenant"], ["attributes.team"], ["attributes.team", "tenant"]]),

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from goodput.monitor.detector import Inputs, Scores, averaged, frozen_baseline, rescore, score
+from goodput.monitor.control_chart import ControlChart
+from goodput.monitor.detector import frozen, rescore, score
 from goodput.monitor.grid import Flags
+from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.states import Debounce, Episode, episodes
 
 
@@ -40,9 +42,11 @@ class Terms:
     relieved: Flags
 
 
-def follow(one: Inputs, scores: Scores, terms: Terms, accepts: Sequence[Accepted] = ()) -> Followed:
+def follow(
+    one: Inputs, chart: ControlChart, scores: Scores, terms: Terms, accepts: Sequence[Accepted] = ()
+) -> Followed:
     """Episodes of one series, given its scores as long as nothing fires and nothing is accepted."""
-    trail = _Trail(one, scores, terms)
+    trail = _Trail(one, chart, scores, terms)
     for accepted in sorted(accepts, key=lambda a: a.at):
         trail.walk(accepted.at)
         trail.accept(accepted)
@@ -51,10 +55,10 @@ def follow(one: Inputs, scores: Scores, terms: Terms, accepts: Sequence[Accepted
 
 
 class _Trail:
-    def __init__(self, one: Inputs, scores: Scores, terms: Terms) -> None:
-        self.one = replace(one, values=one.values.copy(), aside=np.zeros(one.values.shape, dtype=np.bool_))
+    def __init__(self, one: Inputs, chart: ControlChart, scores: Scores, terms: Terms) -> None:
+        self.one, self.chart = replace(one, aside=np.zeros(one.values.shape, dtype=np.bool_)), chart
         self.terms, self.scores = terms, scores
-        self.judged = Scores(*(part.copy() for part in vars(self.scores).values()))
+        self.judged = scores.copy()
         self.found: list[Episode] = []
         self.accepted: list[Episode] = []
         self.at = 0
@@ -73,50 +77,36 @@ class _Trail:
         self.at = until
 
     def _fire(self, begun: Episode, until: int) -> None:
-        frozen = self._frozen(begun)
-        same = next(self._episodes(frozen, begun.pending, until, begun))
+        as_it_began = frozen(self.one, self.chart, self.scores, begun.pending)
+        same = next(self._episodes(as_it_began, begun.pending, until, begun))
         episode = Episode(begun.pending, begun.firing, same.resolved)
         over = until if episode.resolved is None else episode.resolved + 1
-        self._judge(frozen, begun.pending, over)
+        self.judged.take(as_it_began, slice(begun.pending, over))
         self.found.append(episode)
-        assert self.one.aside is not None  # noqa: S101
-        self.one.aside[:, begun.pending : over] = True
+        self._set_aside(begun.pending, over, is_aside=True)
         self.at = over
         if over < self.one.grid.windows:
-            self._go_on(rescore(self.one, self.scores, (begun.pending, over)))
-
-    def _frozen(self, episode: Episode) -> Scores:
-        """Scores with the baseline of the day on which the episode began, from its first window on."""
-        usual, scale = (part.copy() for part in frozen_baseline(self.one, episode.pending))
-        before = slice(0, episode.pending)
-        usual[:, before], scale[:, before] = self.scores.usual[:, before], self.scores.scale[:, before]
-        residual = self.one.values - usual
-        known = averaged(residual / scale, self.one.grid.step_s)
-        return Scores(known, usual, residual, scale, self.scores.learning)
+            self._go_on(rescore(self.one, self.chart, self.scores, (begun.pending, over)))
 
     def accept(self, accepted: Accepted) -> None:
         """Shift what lay before by the step that became normal, and end what fires."""
-        since = slice(accepted.since, accepted.at)
-        step = np.nanmedian(self.judged.residual[:, since]) if self._known(since) else 0.0
         if self.found and self.found[-1].resolved is None:
             ended = replace(self.found.pop(), resolved=accepted.at - 1)
             self.found.append(ended)
             self.accepted.append(ended)
-        assert self.one.aside is not None  # noqa: S101
-        self.one.values[:, : accepted.since] += step
-        self.one.aside[:, accepted.since :] = False
-        self._go_on(score(self.one))
+        self.one = self.chart.accepted(self.one, self.judged, slice(accepted.since, accepted.at))
+        self._set_aside(accepted.since, self.one.grid.windows, is_aside=False)
+        self._go_on(score(self.one, self.chart))
 
-    def _known(self, span: slice) -> bool:
-        return bool(np.isfinite(self.judged.residual[:, span]).any())
+    def _set_aside(self, first: int, until: int, *, is_aside: bool) -> None:
+        assert self.one.aside is not None  # noqa: S101
+        aside = self.one.aside.copy()
+        aside[:, first:until] = is_aside
+        self.one = replace(self.one, aside=aside)
 
     def _go_on(self, scores: Scores) -> None:
         self.scores = scores
-        self._judge(self.scores, self.at, self.one.grid.windows)
-
-    def _judge(self, scores: Scores, first: int, until: int) -> None:
-        for mine, part in zip(vars(self.judged).values(), vars(scores).values(), strict=True):
-            mine[:, first:until] = part[:, first:until]
+        self.judged.take(scores, slice(self.at, self.one.grid.windows))
 
     def _episodes(self, scores: Scores, first: int, until: int, begun: Episode | None = None) -> Iterator[Episode]:
         level, relieved = scores.score[0, first:until], self.terms.relieved[first:until]

@@ -11,9 +11,10 @@ from goodput.monitor.explain import AlarmContext, explain, summary
 from goodput.monitor.grid import DAY_S, Floats
 from goodput.monitor.reconcile import ObservedTransition
 from goodput.monitor.rule_kind import rule_kind
-from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.monitor.states import Episode
-from goodput.monitor.transitions import BUDGET_S, EpisodeTransition, Suppression, spans, suppressed_now
+from goodput.monitor.suppression import BUDGET_S, Suppression, suppressed_now
+from goodput.monitor.transitions import EpisodeTransition
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings

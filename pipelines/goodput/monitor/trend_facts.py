@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from goodput.monitor.detector import averaged
 from goodput.monitor.explain import AlarmContext, Fact, number
 from goodput.monitor.grid import Floats, Grid, medians
 from goodput.monitor.rule_series import RuleSeries
@@ -21,12 +20,11 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
     assert one.panel is not None  # noqa: S101
     grid, residual = context.grid, _since_the_last(one, one.trend.residual[0, : at + 1])
     shape = shape_of(residual, grid.an_hour)
-    level = float(averaged(one.trend.residual[:, : at + 1] / one.trend.scale[:, : at + 1], grid.step_s)[0, at])
     excess = _averaged_residual(residual, grid)
     facts: dict[str, Fact] = {
         "scale": one.panel.kind.scale,
         "sigma": number(one.trend.scale[0, at]),
-        "level_sigma": number(level),
+        "level_sigma": number(one.trend.score[0, at]),
         "onset_at": timestamp(grid.end_s(at - shape.onset - 1)),
         "shape": shape.kind,
         "slope_per_hour": number(shape.slope) if shape.kind == "ramp" else None,

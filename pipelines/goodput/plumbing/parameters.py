@@ -66,6 +66,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "cache_options": _parameter(
         "The least share of a prompt that was found in the cache for a hit; one row.", [("hit_min_ratio", _FLOAT)]
     ),
+    "context_options": _parameter(
+        "How many tokens of input make a long context; one row.", [("long_context_tokens", _INT)]
+    ),
     "ledger_options": _parameter(
         "Length of the cost ledger's windows, staleness of readings, how many hours on a request may end, and how long "
         "before the end of a cost record the request that it names may have; one row.",

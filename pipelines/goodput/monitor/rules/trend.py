@@ -7,15 +7,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goodput.errors import Mistake
-from goodput.monitor.detector import Inputs, Scores, score
+from goodput.monitor.control_chart import ControlChart
+from goodput.monitor.detector import score
 from goodput.monitor.explain import AlarmContext
 from goodput.monitor.follow import Accepted, Terms, follow
 from goodput.monitor.grid import NAN, Flags, Floats
+from goodput.monitor.inputs import Inputs, Scores
+from goodput.monitor.level_chart import LevelChart
 from goodput.monitor.panel import Panel, natural, sampling_error, scaled, worse
 from goodput.monitor.power import power_row, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce
+from goodput.monitor.tail_chart import LevelAndTailChart
 from goodput.monitor.trend_facts import trend_facts
 from goodput.monitor.words import series_name, shown
 from goodput.plumbing.alarm_actions import Action
@@ -31,6 +35,7 @@ class _Judged:
 
     panel: Panel
     inputs: Inputs
+    chart: ControlChart
     scores: Scores
     relieved: Flags
 
@@ -77,10 +82,12 @@ class Trend(RuleKind):
         """What is usual, and that plus the threshold; of a replica where its peers would have had it."""
         assert one.trend is not None  # noqa: S101
         assert one.panel is not None  # noqa: S101
-        kind, usual = one.panel.kind, one.trend.usual[0]
+        assert one.chart is not None  # noqa: S101
+        kind, usual, bound = one.panel.kind, one.trend.usual[0], one.chart.bound(one.trend.judged, one.threshold)[0]
         if kind.per == "replica":
-            usual = worse(kind, one.values) - one.trend.residual[0]
-        return natural(kind, usual), natural(kind, usual + one.threshold * one.trend.scale[0])
+            at_peers = worse(kind, one.values) - one.trend.residual[0]
+            usual, bound = at_peers, at_peers + bound - usual
+        return natural(kind, usual), natural(kind, bound)
 
     def unarmed(self, one: RuleSeries, until: int, fired: int, page_budget: int) -> str | None:
         """Too little traffic or history, or its budget of pages is spent."""
@@ -96,10 +103,23 @@ def _judged(observed: Observed, metrics: Set[str]) -> dict[str, _Judged]:
     found: dict[str, _Judged] = {}
     for name in metrics & observed.panels.keys():
         panel = observed.panels[name]
-        floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
-        inputs = Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
-        found[name] = _Judged(panel, inputs, score(inputs), np.zeros(panel.values.shape, dtype=np.bool_))
+        inputs, chart = _inputs(panel, observed), _chart(panel)
+        found[name] = _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
     return {name: replace(one, relieved=_relieved(one.panel, found)) for name, one in found.items()}
+
+
+def _chart(panel: Panel) -> ControlChart:
+    """How series of a metric are charted: a p99 by its level and its tail, all else by its level."""
+    quantile = panel.kind.quantile
+    return LevelChart(quantile) if quantile is None or panel.kind.stands_in_for else LevelAndTailChart(quantile)
+
+
+def _inputs(panel: Panel, observed: Observed) -> Inputs:
+    floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
+    inputs = Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
+    if panel.kind.quantile is None or panel.body is None:
+        return inputs
+    return replace(inputs, requests=panel.requests, body=worse(panel.kind, panel.body))
 
 
 def _ages(panel: Panel, ages: Mapping[str, Floats]) -> Floats | None:
@@ -129,7 +149,9 @@ def _unfollowed(name: str, rule: Rule, one: _Judged, row: int) -> RuleSeries:
         values=panel.values[row],
         episodes=(),
         requests=None if panel.requests is None else panel.requests[row],
-        trend=Scores(*(part[row : row + 1] for part in vars(one.scores).values())),
+        trend=one.scores.of(row),
+        chart=one.chart,
+        inputs=one.inputs,
         panel=panel,
         row=row,
     )
@@ -140,7 +162,7 @@ def _followed(plain: RuleSeries, rule: Rule, one: _Judged, accepts: Sequence[Act
     assert plain.trend is not None  # noqa: S101
     terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), relieved)
     accepted = [found for action in accepts if (found := _in_windows(action, one.panel))]
-    followed = follow(one.inputs.of(plain.row), plain.trend, terms, accepted)
+    followed = follow(one.inputs.of(plain.row), one.chart, plain.trend, terms, accepted)
     return replace(
         plain,
         episodes=followed.episodes,
