@@ -1,6 +1,6 @@
 -- description: The strata in which labels count as drawn at random: workloads, and their cells where label rates differ (docs/semantics.md#strata)
 -- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s
--- reads: crowded_windows, kept_values, label_cells, slices
+-- reads: crowded_windows, kept_codes, kept_values, label_cells, slices
 WITH kept AS (
     -- values that a crowded window does not keep apart have their cells in common
     SELECT
@@ -19,12 +19,13 @@ cells AS (
     SELECT
         s.slice,
         CASE WHEN s.by_workload THEN c.workload END AS k_workload,
-        CASE WHEN s.by_model THEN c.model END AS k_model,
-        CASE WHEN s.by_pool THEN c.pool END AS k_pool,
-        CASE WHEN s.by_route THEN c.route END AS k_route,
+        CASE WHEN s.by_model THEN kept_name(c.model, n.models, other := n.other_model) END AS k_model,
+        CASE WHEN s.by_pool THEN kept_name(c.pool, n.pools, other := n.other_pool) END AS k_pool,
+        CASE WHEN s.by_route THEN kept_name(c.route, n.routes, other := n.other_route) END AS k_route,
         c.* EXCLUDE (cut)
     FROM kept AS c
     JOIN slices AS s USING (cut)
+    LEFT JOIN kept_codes AS n ON n.window_s = c.window_s AND n.start_s = c.start_s
 ),
 summed AS (
     SELECT
