@@ -41,8 +41,9 @@ def index_days(batch: Batch) -> Parts:
 
 
 def _each_once(connection: duckdb.DuckDBPyConnection) -> tuple[_Numbers, _Numbers]:
-    """Hashes and hours of the index in its order, each pair once; neither is negative, so that one number holds both."""
-    pairs = connection.sql(f"SELECT id_hash::BIGINT << 32 | epoch_hour AS pair FROM {TABLE}").to_arrow_table()
+    """Hashes and hours of the index in its order, each pair once. Neither is negative: one number holds both."""
+    asked = f"SELECT id_hash::BIGINT << 32 | epoch_hour AS pair FROM {TABLE}"  # noqa: S608  (words of this module)
+    pairs = connection.sql(asked).to_arrow_table()
     ordered = np.sort(pairs.column("pair").to_numpy())
     ordered = ordered[np.diff(ordered, prepend=-1) != 0]
     return ordered >> 32, ordered & 0xFFFFFFFF
