@@ -66,6 +66,8 @@ def power_row(one: RuleSeries, observed: Observed) -> dict[str, Any]:
         "armed": why is None,
         "why": why,
         "sigma": sigma,
+        "strays": _newest(one, "strays", until),
+        "tail_share": _newest(one, "share", until),
         "smallest_shift": _shift(one, sigma),
         "slow_drift_delay_s": slow.median_s,
         "fast_drift_delay_s": fast.median_s,
@@ -148,6 +150,14 @@ def _shift(one: RuleSeries, sigma: float | None) -> float | None:
         return None
     shift = one.threshold * sigma
     return float(np.expm1(shift)) if one.panel.kind.scale == "log" else shift
+
+
+def _newest(one: RuleSeries, part: str, until: int) -> float | None:
+    """What the chart knows by this name in its newest window; None where it knows no such thing."""
+    assert one.trend is not None  # noqa: S101
+    known = one.trend.judged.get(part, np.empty((1, 0)))[0, :until]
+    at = np.flatnonzero(np.isfinite(known))
+    return float(known[at[-1]]) if len(at) else None
 
 
 def _median(values: Floats) -> float | None:

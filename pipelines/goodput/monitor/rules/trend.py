@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from goodput.errors import Mistake
 from goodput.monitor.control_chart import ControlChart
 from goodput.monitor.detector import score
 from goodput.monitor.explain import AlarmContext
-from goodput.monitor.follow import Accepted, Terms, follow
+from goodput.monitor.follow import Accepted, Followable, Terms, follow
 from goodput.monitor.grid import NAN, Flags, Floats
 from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.level_chart import LevelChart
@@ -21,7 +21,7 @@ from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce
 from goodput.monitor.tail_chart import LevelAndTailChart
 from goodput.monitor.trend_facts import trend_facts
-from goodput.monitor.words import series_name, shown
+from goodput.monitor.trend_words import trend_headline
 from goodput.plumbing.alarm_actions import Action
 from goodput.settings.alarms import Rule, metrics_of, threshold_of
 from goodput.settings.metrics import FLOOR, HIGHEST_SCORE
@@ -59,20 +59,21 @@ class Trend(RuleKind):
 
     def series(self, observed: Observed) -> Iterator[RuleSeries]:
         """Each rule over each series of its metric that it selects, by what operators accepted as the new normal."""
-        judged = _judged(observed, metrics_of(observed.rules_of(self.name)))
-        for name, rule, panel, row in selected(observed.rules_of(self.name), observed.panels):
-            one = judged[panel.metric]
-            plain = _unfollowed(name, rule, one, row)
-            accepts = [action for action in observed.accepts if action.matches(plain.named)]
-            reached = bool(np.any((one.scores.score[row] >= plain.threshold) & ~one.relieved[row]))
-            yield _followed(plain, rule, one, accepts) if reached or accepts else plain
+        rules = observed.rules_of(self.name)
+        judged = _judged(observed, metrics_of(rules))
+        every = [
+            _unfollowed(name, rule, judged[panel.metric], row)
+            for name, rule, panel, row in selected(rules, observed.panels)
+        ]
+        for metric, one in judged.items():
+            at = [n for n, plain in enumerate(every) if plain.metric == metric]
+            for n, followed in zip(at, _followed([every[n] for n in at], one, observed), strict=True):
+                every[n] = followed
+        yield from every
 
     def headline(self, one: RuleSeries, facts: Facts) -> str:
         """How the series moved, since when, and where that leads."""
-        value = shown(one.metric, facts.get("value"))
-        return "".join(
-            [f"{series_name(one)} {_moved(facts)} since {facts['onset_at']}: {value}", *_details(one, facts)]
-        )
+        return trend_headline(one, facts)
 
     def facts(self, one: RuleSeries, at: int, context: AlarmContext) -> Row:
         """Shape, slope and excess."""
@@ -157,19 +158,27 @@ def _unfollowed(name: str, rule: Rule, one: _Judged, row: int) -> RuleSeries:
     )
 
 
-def _followed(plain: RuleSeries, rule: Rule, one: _Judged, accepts: Sequence[Action]) -> RuleSeries:
-    relieved = one.relieved[plain.row]
-    assert plain.trend is not None  # noqa: S101
-    terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), relieved)
-    accepted = [found for action in accepts if (found := _in_windows(action, one.panel))]
-    followed = follow(one.inputs.of(plain.row), one.chart, plain.trend, terms, accepted)
-    return replace(
-        plain,
-        episodes=followed.episodes,
-        accepted=followed.accepted,
-        trend=followed.scores,
-        score=np.where(relieved, NAN, followed.scores.score[0]),
-    )
+def _followed(series: Sequence[RuleSeries], one: _Judged, observed: Observed) -> list[RuleSeries]:
+    """Rules over series of one panel, with their episodes: those that reach their threshold, or were accepted."""
+    found = list(series)
+    given: dict[int, Followable] = {}
+    for n, plain in enumerate(series):
+        accepts = [action for action in observed.accepts if action.matches(plain.named)]
+        reached = bool(np.any(plain.score >= plain.threshold))
+        if (reached or accepts) and plain.trend is not None:
+            rule = observed.rules[plain.rule]
+            terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), one.relieved[plain.row])
+            accepted = [spans for action in accepts if (spans := _in_windows(action, one.panel))]
+            given[n] = Followable(one.inputs.of(plain.row), plain.trend, terms, accepted)
+    for n, followed in zip(given, follow(one.chart, list(given.values())), strict=True):
+        found[n] = replace(
+            series[n],
+            episodes=followed.episodes,
+            accepted=followed.accepted,
+            trend=followed.scores,
+            score=np.where(one.relieved[series[n].row], NAN, followed.scores.score[0]),
+        )
+    return found
 
 
 def _in_windows(action: Action, panel: Panel) -> Accepted | None:
@@ -178,27 +187,6 @@ def _in_windows(action: Action, panel: Panel) -> Accepted | None:
     since, at = ((int(t.timestamp()) - grid.start_s) // grid.step_s for t in (action.begins, action.said_at))
     at = min(at, grid.windows)
     return Accepted(since, at) if 0 <= since < at else None
-
-
-def _moved(facts: Mapping[str, Any]) -> str:
-    slope = facts.get("slope_per_hour")
-    if facts["shape"] == "step" or slope is None:
-        return "stepped"
-    return f"drifts {100 * slope:.1f} % an hour" if facts["scale"] == "log" else "drifts"
-
-
-def _details(one: RuleSeries, facts: Mapping[str, Any]) -> list[str]:
-    details = []
-    if facts.get("usual") is not None:
-        details.append(f" instead of {shown(one.metric, facts['usual'])}")
-    if "tail_only" in facts:
-        details.append(", its tail alone" if facts["tail_only"] else ", median included")
-    if "hours_to_limit" in facts:
-        limit = shown(one.metric, facts["limit"])
-        hours = facts["hours_to_limit"]
-        there = "below" if one.panel is not None and one.panel.kind.worse == "down" else "over"
-        details.append(f"; {there} {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
-    return details
 
 
 KIND = Trend()
