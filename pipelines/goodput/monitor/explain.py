@@ -14,8 +14,8 @@ from goodput.monitor.causes import MARKS, OpsEvent, last_operation, likely_cause
 from goodput.monitor.grid import Grid
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, began_s, spans
-from goodput.monitor.series_definitions import symptoms_first
 from goodput.monitor.words import beside_clause, operation_clause, timestamp
+from goodput.settings.metrics import symptoms_first
 
 Fact = float | int | str | bool | None | list[str] | dict[str, Any]
 _MOST_PEERS = 10
