@@ -101,7 +101,7 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
         assert getattr(shown.alarms, name) == getattr(default.alarms, name), name
     page = rules_of(default.alarms)["p99_ttft_s_page"]
     assert shown.alarms.rules["p99_ttft_s_page"].threshold == threshold_of(page, 3600)
-    assert rules_of(shown.alarms)["p99_ttft_s_page"] == page.model_copy(update={"threshold": 2.8})
+    assert rules_of(shown.alarms)["p99_ttft_s_page"] == page.model_copy(update={"threshold": 3.0})
     assert shown.slo["chat"].burn_rates == Slo(objective=0.95).burn_rates
     ops, plain = shown.channels["ops"], Channel(kind="stdout")
     for name in Channel.model_fields.keys() - {"kind", "url", "signing_secrets", "ca_file", "fallback"}:

@@ -40,6 +40,7 @@ _EVERYTHING: dict[str, Any] = {
     "label_lateness_s": 1209600.0,
     "staleness_s": 300.0,
     "cache_hit_min_ratio": 0.5,
+    "long_context_tokens": 8192,
     "attributes": {"replica": ["k8s.pod.name"], "pool": ["llm.pool"], "tenant": ["tenant.id"], "keep": ["team"]},
     "metric_labels": {"replica": ["pod"], "model": ["model_name"]},
     "workloads": {

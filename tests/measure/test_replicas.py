@@ -60,6 +60,7 @@ def rows_of(
             "grains": {"window_s": grain},
             "measured_range": {"from_s": START_S, "until_s": START_S + 3600},
             "cache_options": {"hit_min_ratio": 0.5},
+            "context_options": {"long_context_tokens": 1000},
             "sample_options": {"staleness_ns": staleness_s * 10**9},
             "ledger_options": {
                 "step_ns": 300 * 10**9,
@@ -187,6 +188,16 @@ def test_counters_add_up_and_a_reset_is_one_restart() -> None:
     names = ("preemptions", "recomputed_tokens", "restarts")
     assert told(rows[0, "r"], *names) == [6, 120, 1]
     assert told(rows[5, "r"], *names) == [1, None, None]
+
+
+def test_long_contexts_are_a_share_of_the_input_that_is_reported() -> None:
+    """From 1,000 tokens on: 1,000 and 3,000 of 4,999; of a window in which nothing is reported nothing is known."""
+    reported = [attempt(0, at, input_tokens=n) for at, n in ((30, 999), (40, 1000), (50, 3000), (60, None))]
+    rows = rows_of([*reported, attempt(0, 310, input_tokens=None), attempt(0, 610, input_tokens=0)])["replica_windows"]
+    names = ("input_tokens", "long_input_tokens", "long_context_ratio")
+    assert told(rows[0, "r"], *names) == [4999, 4000, pytest.approx(4000 / 4999)]
+    assert told(rows[5, "r"], *names) == [None, None, None]
+    assert told(rows[10, "r"], *names) == [0, 0, None]
 
 
 def test_another_version_is_a_restart() -> None:

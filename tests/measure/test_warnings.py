@@ -1,7 +1,7 @@
 """Every kind of warning, from a small fleet in which it is true, and gone when its cause is fixed."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -384,6 +384,24 @@ def test_a_judge_that_passes_everything_is_named(tmp_path: Path, judged: int, fa
     assert ("quality_never_failed" in found) == is_said
     if is_said:
         assert counts(found["quality_never_failed"]) == [("low", "chat", judged, judged)]
+
+
+def judged_twice(seen_by_dear: Callable[[int], bool]) -> list[dict[str, Any]]:
+    """A cheap evaluator judges 200 answers and fails every tenth; a dear one passes those that it sees."""
+    cheap = [{"request": f"a{n}", "evaluator": "cheap", "score": 0 if n % 10 == 0 else 1} for n in range(200)]
+    dear = [{"request": f"a{n}", "evaluator": "dear", "score": 1} for n in range(200) if seen_by_dear(n)]
+    return [label | {"at": BEGIN_S + 4000} for label in (*cheap, *dear)]
+
+
+def test_a_judge_that_sees_what_another_passes_is_named(tmp_path: Path) -> None:
+    """Of the 180 that pass 90 go on, of the 20 that fail none; then one in two of all does."""
+    settings = f'[workloads.chat.quality]\nevaluators = ["cheap", "dear"]\nmin_score = 0.5\n{LABELS}'
+    header = ("request", "evaluator", "score", "at")
+    write(tmp_path / "landing/labels.csv", header, judged_twice(lambda n: n % 10 != 0 and n // 10 % 2 == 0))
+    found = warned(tmp_path, settings, calls(200))
+    assert counts(found["judges_depend"]) == [("high", "chat: dear after cheap", 90, 200)]
+    write(tmp_path / "again/landing/labels.csv", header, judged_twice(lambda n: n // 10 % 2 == 0))
+    assert "judges_depend" not in warned(tmp_path / "again", settings, calls(200))
 
 
 NAMED = """[workloads.chat]

@@ -65,7 +65,7 @@ def hourly_p99(
     level = 0.24 * (load - 1) + ar1(rng, shape, profile.phi, profile.fast)
     level += ar1(rng, shape, float(np.exp(-1 / (profile.slow_h * FIVE_MINUTES))), profile.slow)
     level += np.repeat(rng.normal(0, profile.day, (series, days)), A_DAY * FIVE_MINUTES, axis=1)
-    level += _spikes(rng, shape, profile)
+    level += spikes(rng, shape, profile)
     n = rng.poisson(expected)
     by_window = (series, days * A_DAY * an_hour, FIVE_MINUTES // an_hour)
     requests = n.reshape(by_window).sum(axis=2)
@@ -76,7 +76,7 @@ def hourly_p99(
     return np.where(requests > 0, p99, np.nan), requests
 
 
-def _spikes(rng: np.random.Generator, shape: tuple[int, int], profile: Profile) -> np.ndarray:
+def spikes(rng: np.random.Generator, shape: tuple[int, int], profile: Profile) -> np.ndarray:
     begins = rng.random(shape) < profile.spikes_a_day / (A_DAY * FIVE_MINUTES)
     height = np.where(begins, np.log(rng.uniform(*profile.spike, shape)), 0.0)
     lasts = np.where(begins, rng.integers(1, 7, shape), 0)

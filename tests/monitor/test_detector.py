@@ -6,17 +6,20 @@ import numpy as np
 import pytest
 
 from goodput.monitor.calendar import calendar
-from goodput.monitor.detector import Inputs, Scores, rescore, score
+from goodput.monitor.detector import rescore, score
 from goodput.monitor.grid import Grid
+from goodput.monitor.inputs import Inputs, Scores
+from goodput.monitor.level_chart import LevelChart
 from monitor.noise import hourly_p99
 
 MONDAY_S = int(datetime(2026, 1, 5, tzinfo=UTC).timestamp())
 DAY = 24
+CHART = LevelChart()
 
 
 def scored(values: np.ndarray, floor: float = 0.02, **more: np.ndarray) -> Scores:
     grid = Grid(MONDAY_S, values.shape[1] // DAY)
-    return score(Inputs(grid, calendar(grid), values, floor, **more))
+    return score(Inputs(grid, calendar(grid), values, floor, **more), CHART)
 
 
 def flat(days: int, level: float = 1.0) -> np.ndarray:
@@ -78,7 +81,7 @@ def test_days_off_are_like_weekends() -> None:
     holiday = 23  # a Wednesday
     values = np.where((hours // DAY % 7 >= 5) | (hours // DAY == holiday), 0.5, 1.0)[None, :]
     day_off = datetime.fromtimestamp(MONDAY_S + holiday * 86400, UTC).date()
-    known = score(Inputs(grid, calendar(grid, days_off=[day_off]), values, 0.02))
+    known = score(Inputs(grid, calendar(grid, days_off=[day_off]), values, 0.02), CHART)
     assert known.score[0, holiday * DAY + 12] == pytest.approx(0.0)
     assert scored(values).score[0, holiday * DAY + 12] < -3.9
 
@@ -95,7 +98,7 @@ def test_excluded_spans_are_no_history() -> None:
     values[0, 8 * DAY : 15 * DAY] = 9.0
     grid = Grid(MONDAY_S, 21)
     span = (MONDAY_S + 8 * 86400, MONDAY_S + 15 * 86400)
-    kept = score(Inputs(grid, calendar(grid, excluded=[span]), values, 0.02))
+    kept = score(Inputs(grid, calendar(grid, excluded=[span]), values, 0.02), CHART)
     assert kept.usual[0, -DAY:] == pytest.approx(1.0)
 
 
@@ -145,7 +148,7 @@ def test_a_quarter_of_an_hour_forgets_as_fast_as_an_hour() -> None:
     grid = Grid(MONDAY_S, 30, 900)
     values = np.ones((1, grid.windows))
     values[0, 28 * 96 :] += 0.02
-    by_quarter = score(Inputs(grid, calendar(grid), values, 0.02)).score[0, 28 * 96 :]
+    by_quarter = score(Inputs(grid, calendar(grid), values, 0.02), CHART).score[0, 28 * 96 :]
     assert by_quarter[3] == pytest.approx(0.3)  # one hour of one sigma
     assert by_quarter[7] == pytest.approx(1 - 0.7**2)
 
@@ -155,7 +158,7 @@ def test_no_score_reaches_four_sigma(step_s: int) -> None:
     grid = Grid(MONDAY_S, 30, step_s)
     values = np.ones((1, grid.windows))
     values[0, 28 * grid.a_day :] = 100.0
-    highest = np.nanmax(score(Inputs(grid, calendar(grid), values, 0.02)).score)
+    highest = np.nanmax(score(Inputs(grid, calendar(grid), values, 0.02), CHART).score)
     assert 3.999 < highest < 4.0
 
 
@@ -166,8 +169,8 @@ def test_scores_after_a_change_of_history_are_those_of_a_new_beginning() -> None
     aside = np.zeros(values.shape, dtype=np.bool_)
     aside[:, 40 * DAY + 5 : 43 * DAY + 2] = True
     changed = Inputs(grid, calendar(grid), values, 0.02, aside=aside)
-    anew = score(changed)
-    partly = rescore(changed, score(plain), (40 * DAY + 5, 43 * DAY + 2))
-    for mine, its in zip(vars(partly).values(), vars(anew).values(), strict=True):
-        assert np.array_equal(mine, its, equal_nan=True)
-    assert not np.array_equal(anew.usual, score(plain).usual, equal_nan=True)
+    anew = score(changed, CHART)
+    partly = rescore(changed, CHART, score(plain, CHART), [(40 * DAY + 5, 43 * DAY + 2)] * 3)
+    for part in ("score", "residual", "learning", "usual", "scale"):
+        assert np.array_equal(getattr(partly, part), getattr(anew, part), equal_nan=True)
+    assert not np.array_equal(anew.usual, score(plain, CHART).usual, equal_nan=True)

@@ -49,10 +49,12 @@ def _settings(chance: Random) -> Row:
         "latency_origin": chance.choice(["request", "request", "attempt"]),
         "max_request_lifetime_s": 1800.0,
         "label_lateness_s": 7200.0,
+        "long_context_tokens": chance.choice([8192, 500, 100]),
         "max_session_s": chance.choice([1800.0, 3600.0, 14400.0]),
         "slices": {
             "by": chance.choice([[], [], ["tenant"], ["attributes.team"], ["attributes.team", "tenant"]]),
             "max_values": chance.choice([1000, 1000, 1, 2]),
+            "max_names": chance.choice([1000, 1000, 1, 2]),
         },
         "workloads": {f"w{n}": _workload(chance, n) for n in range(chance.randint(1, 3))},
     }

@@ -97,9 +97,20 @@ class States:
             "p95_queue_s": quantile(queue, P95),
             "n_queue": len(queue),
             **{count: self._counted(key, count) for count in ("preemptions", "recomputed_tokens")},
+            **self._context(key),
             "restarts": self._restarts(key),
             "appeared": any(span[0] <= begin < span[1] for begin, _ in self.replicas.seen[name]),
             "stale": self._is_stale(key, span) if kv["last"] is not None else None,
+        }
+
+    def _context(self, key: Key) -> Row:
+        """Input that is reported, and how much of it came in long contexts."""
+        given = [n for attempt in self.ended[key] if (n := attempt["input_tokens"]) is not None]
+        long = sum(n for n in given if n >= self.fleet.settings.get("long_context_tokens", 8192))
+        return {
+            "input_tokens": sum(given) if given else None,
+            "long_input_tokens": long if given else None,
+            "long_context_ratio": Fraction(long, sum(given)) if sum(given) else None,
         }
 
     def _counted(self, key: Key, name: str) -> Any:

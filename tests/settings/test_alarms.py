@@ -84,8 +84,8 @@ def test_trends_of_pools_page_and_those_of_replicas_never_do() -> None:
     assert {"p99_ttft_s", "p99_tpot_s", "p99_e2e_s", "kv_usage_ratio", "hit_ratio", "goodput_ratio"} <= pages
     assert not [metric for metric in pages if metric is not None and metric.startswith("replica_")]
     hourly = [threshold_of(rules[f"{name}_page"], 3600) for name in ("p99_ttft_s", "kv_usage_ratio")]
-    assert hourly == [2.8, 3.2]
-    assert threshold_of(rules["p99_ttft_s_ticket"], 900) == 1.60
+    assert hourly == [3.0, 3.0]
+    assert threshold_of(rules["p99_ttft_s_ticket"], 900) == 1.64
 
 
 def test_a_default_rule_is_changed_by_its_name_and_others_are_added(tmp_path: Path) -> None:

@@ -23,6 +23,11 @@ def cache_options(settings: Settings) -> pa.Table:
     return as_rows("cache_options", {"hit_min_ratio": settings.cache_hit_min_ratio})
 
 
+def context_options(settings: Settings) -> pa.Table:
+    """How many tokens of input make a long context."""
+    return as_rows("context_options", {"long_context_tokens": settings.long_context_tokens})
+
+
 def compute_windows(batch: Batch) -> Parts:
     """Measure the windows of replicas of a batch."""
     with connect() as connection:
@@ -33,4 +38,7 @@ def compute_windows(batch: Batch) -> Parts:
         return {table: write_table(connection, batch, table) for table in batch.node.tables}
 
 
-SETTINGS_TABLES: Mapping[str, SettingsTable] = {"cache_options": cache_options}
+SETTINGS_TABLES: Mapping[str, SettingsTable] = {
+    "cache_options": cache_options,
+    "context_options": context_options,
+}

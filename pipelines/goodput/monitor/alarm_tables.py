@@ -17,7 +17,8 @@ import pyarrow as pa
 from goodput.monitor.causes import LOOK_BACK_S
 from goodput.monitor.evaluate import RESTARTS, Evaluation, Evidence
 from goodput.monitor.lookback import lookback
-from goodput.monitor.rows import METHOD, SILENT
+from goodput.monitor.method import METHOD
+from goodput.monitor.rows import SILENT
 from goodput.monitor.series_definitions import LABELS, SERIES_DEFINITIONS
 from goodput.plumbing.alarm_actions import Action
 from goodput.plumbing.contracts import arrow_schema
@@ -100,7 +101,7 @@ def _evidence_fingerprint(evidence: Evidence) -> str:
     """What verdicts depend on beside the clock."""
     rows = {name: _digest(frame) for name, frame in sorted(evidence.rows.items())}
     actions = [vars(action) for action in evidence.actions]
-    more = (evidence.operations, evidence.seen_live, evidence.settled, METHOD)
+    more = (evidence.operations, evidence.seen_live, evidence.settled, METHOD, str(arrow_schema("alarm_series")))
     return fingerprint(rows, evidence.settings.model_dump(), actions, *more)
 
 

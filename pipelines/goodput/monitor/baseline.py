@@ -10,7 +10,7 @@ import numpy as np
 from goodput.monitor.calendar import by_class
 from goodput.monitor.grid import NAN, Floats, Ints, medians
 
-_MAD_TO_SIGMA = 1.4826
+MAD_TO_SIGMA = 1.4826
 _BLOCK_HOURS = 6  # weekends are few: their difference from days of work is pooled over a quarter of a day
 _AGE_BIN_H = 2
 _AGE_BINS = 24
@@ -41,7 +41,7 @@ def baseline(history: Floats, classes: Ints, floor: float, age_h: Floats | None 
     if by_age is not None and age_h is not None:
         residual = residual - _by_bin(by_age, _bins(age_h))
     centre = medians(residual)
-    spread = _MAD_TO_SIGMA * medians(np.abs(residual - centre[:, None]))
+    spread = MAD_TO_SIGMA * medians(np.abs(residual - centre[:, None]))
     return Baseline(usual + centre[:, None], by_age, np.maximum(spread, floor))
 
 

@@ -22,6 +22,7 @@ _OF_SERVICE = {
     "salt_rotation": 2.0,
 }
 _UNLIKELY_H = 6.0
+MARKS = frozenset({"deployment", "scale_out", "scale_in", "config_change"})  # after which another level may be meant
 
 
 @dataclass(frozen=True)

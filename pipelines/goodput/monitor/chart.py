@@ -10,8 +10,7 @@ import polars as pl
 
 from goodput.monitor.grid import DAY_S, NAN, Grid
 from goodput.monitor.rule_kind import rule_kind
-from goodput.monitor.rule_series import RuleSeries
-from goodput.monitor.transitions import spans
+from goodput.monitor.rule_series import RuleSeries, spans
 
 _BEFORE_S = 7 * DAY_S  # a week: what the hours and days of the series usually are is seen beside what they became
 _AFTER_S = DAY_S

@@ -17,12 +17,15 @@ from goodput.monitor.causes import operations_of
 from goodput.monitor.chart import alarm_series
 from goodput.monitor.explain import AlarmContext
 from goodput.monitor.grid import NAN, Floats, Grid, grid_of
-from goodput.monitor.reconcile import Event, Moment, ObservedTransition, heartbeat, reconcile
+from goodput.monitor.method import heartbeat
+from goodput.monitor.observed_transition import ObservedTransition
+from goodput.monitor.reconcile import Event, Moment, reconcile
 from goodput.monitor.rows import alarm_row, clock_row, method_of, observed_transition, silent_telemetry
 from goodput.monitor.rule_kind import Observed, rule_kind, rule_kinds
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.series import panels
-from goodput.monitor.transitions import suppressed_now, suppressions, transitions
+from goodput.monitor.suppression import Suppressors, suppressed_now, suppressions
+from goodput.monitor.transitions import transitions
 from goodput.plumbing.alarm_actions import Action, of_kind
 from goodput.settings.alarms import metrics_of, rules_of
 from goodput.settings.model import Settings
@@ -137,9 +140,12 @@ class Evaluation:
 
     @cached_property
     def _suppressions(self) -> dict[str, Any]:
-        alarms = self.evidence.settings.alarms
-        silences = of_kind(self.evidence.actions, "silence")
-        return suppressions(self.rule_series, self.grid, silences, alarms.page_budget) if self.grid is not None else {}
+        if self.grid is None:
+            return {}
+        alarms, silences = self.evidence.settings.alarms, of_kind(self.evidence.actions, "silence")
+        operations = operations_of(self.evidence.operations)
+        said = Suppressors(silences, alarms.page_budget, operations, alarms.allowed_step_ratio)
+        return suppressions(self.rule_series, self.grid, said)
 
     def alarms(self) -> list[Row]:
         """Rows of `alarms`: the state of every alarm at the newest window."""

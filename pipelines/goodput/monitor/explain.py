@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from goodput.monitor.causes import OpsEvent, last_operation, likely_cause
+from goodput.monitor.causes import MARKS, OpsEvent, last_operation, likely_cause
 from goodput.monitor.grid import Grid
 from goodput.monitor.rule_kind import rule_kind
-from goodput.monitor.rule_series import RuleSeries, began_s
-from goodput.monitor.transitions import spans
-from goodput.monitor.words import operation_clause, timestamp
+from goodput.monitor.rule_series import RuleSeries, began_s, spans
+from goodput.monitor.series_definitions import symptoms_first
+from goodput.monitor.words import beside_clause, operation_clause, timestamp
 
 Fact = float | int | str | bool | None | list[str] | dict[str, Any]
 _MOST_PEERS = 10
@@ -52,7 +52,12 @@ def explain(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
 
 def _around(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
     at_s = context.grid.end_s(at)
-    peers = sorted({_name(other) for other in context.everything if _fires_beside(other, one, at_s, context.grid)})
+    beside = {
+        (symptoms_first(other.metric), _name(other))
+        for other in context.everything
+        if _fires_beside(other, one, at_s, context.grid)
+    }
+    peers = [name for _, name in sorted(beside)]
     facts: dict[str, Fact] = {"peers_firing": peers[:_MOST_PEERS], "peers": len(peers)}
     return facts
 
@@ -67,7 +72,10 @@ def _after_what(one: RuleSeries, at: int, facts: Mapping[str, Fact], context: Al
     cause = likely_cause(context.operations, one.metric, labels, onset_s, at_s)
     last = last_operation(context.operations, labels, at_s)
     named = (("likely_cause", cause), ("last_operation", last))
-    return {name: operation.as_fact for name, operation in named if operation is not None}
+    found: dict[str, Fact] = {name: operation.as_fact for name, operation in named if operation is not None}
+    if cause is not None and cause.kind in MARKS and facts.get("shape") == "step":
+        found["accept_with"] = f"goodput alarms accept {one.named['alarm_id']} --from {onset_at}"
+    return found
 
 
 def _fires_beside(other: RuleSeries, one: RuleSeries, at_s: int, grid: Grid) -> bool:
@@ -89,5 +97,5 @@ def number(value: Any) -> float | None:
 
 
 def summary(one: RuleSeries, facts: Mapping[str, Fact]) -> str:
-    """What happened to which series, how far and since when, and what was done before it."""
-    return rule_kind(one.kind).headline(one, facts) + operation_clause(facts)
+    """What happened to which series, how far and since when, what fires beside it, and what was done before it."""
+    return rule_kind(one.kind).headline(one, facts) + beside_clause(facts) + operation_clause(facts)

@@ -14,7 +14,10 @@ _LEAST_PEERS = 3
 
 @dataclass(frozen=True)
 class Panel:
-    """All series of one metric on a grid, in the metric's own unit; NaN (0 for `requests`) where there is no row."""
+    """All series of one metric on a grid, in the metric's own unit; NaN (0 for `requests`) where there is no row.
+
+    `beside` is the median of the same quantity, `body` the lower quantile that its tail is charted against.
+    """
 
     metric: str
     grid: Grid
@@ -22,6 +25,7 @@ class Panel:
     values: Floats
     requests: Floats | None
     beside: Floats | None
+    body: Floats | None = None
 
     @property
     def kind(self) -> AlarmMetric:

@@ -8,24 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from goodput.monitor.detector import averaged
 from goodput.monitor.grid import Floats, Grid
 from goodput.monitor.rule_kind import Observed
-from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.monitor.states import Debounce
-from goodput.monitor.transitions import BUDGET_S, spans
-from goodput.settings.metrics import METRICS, QUARTER_HOURLY, AlarmMetric
+from goodput.monitor.suppression import BUDGET_S
+from goodput.settings.metrics import QUARTER_HOURLY
 
 SLOW, FAST = 0.0133, 0.05  # drifts per hour: 920 to 1480 ms in 36 hours; one that doubles in 14
 _REPLAYED_DAYS = 28
 _HORIZON_H = 48
 _BEGIN_EVERY_H = 31  # prime to the day, so that drifts begin at all hours
-# False alarms in 1,000 series-days that two windows in a row at a threshold make in noise like serving traffic's, by
-# 70,000 stable series-days with three weeks of history behind them; in between it is interpolated in the logarithm.
-_THRESHOLDS = (2.0, 2.3, 2.5, 2.8, 3.2)
-_FALSE_ALARMS = (18.2, 5.0, 1.9, 0.27, 0.03)
-_USUAL_PAGE = 2.8
-_USUAL_TICKET = 2.3  # a metric that calls for more has slower noise: its thresholds mean what lower ones mean here
+# False alarms in 1,000 series-days that one window at a threshold makes in noise like serving traffic's, by 84,000
+# stable series-days; in between it is interpolated in the logarithm.
+_THRESHOLDS = (2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.2)
+_FALSE_ALARMS = (40.2, 19.6, 8.9, 3.7, 1.33, 0.25, 0.07)
+_USUAL_PAGE = 3.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,8 @@ def power_row(one: RuleSeries, observed: Observed) -> dict[str, Any]:
         "armed": why is None,
         "why": why,
         "sigma": sigma,
+        "strays": _newest(one, "strays", until),
+        "tail_share": _newest(one, "share", until),
         "smallest_shift": _shift(one, sigma),
         "slow_drift_delay_s": slow.median_s,
         "fast_drift_delay_s": fast.median_s,
@@ -109,13 +109,16 @@ def _too_few(one: RuleSeries, newest: slice) -> str | None:
 def replay(one: RuleSeries, grid: Grid, span: tuple[int, int], drift: float, debounce: Debounce) -> Drifts:
     """Delays of a drift (per hour, on the metric's scale) begun again and again in what the series did."""
     assert one.trend is not None  # noqa: S101
+    assert one.inputs is not None  # noqa: S101
+    assert one.chart is not None  # noqa: S101
     horizon, step = _HORIZON_H * grid.an_hour, _BEGIN_EVERY_H * grid.an_hour
     lead = 24 * grid.an_hour
     starts = np.arange(span[0] + lead, span[1] - horizon, step)
     windows = starts[:, None] + np.arange(-lead, horizon)
     hours = np.maximum(np.arange(-lead, horizon) + 1, 0) / grid.an_hour
-    residual = one.trend.residual[0][windows] + np.log1p(drift) * hours
-    level = averaged(residual / one.trend.scale[0][windows], grid.step_s)
+    begun = one.inputs.of(one.row).spans(windows)
+    judged = {name: part[0][windows] for name, part in one.trend.judged.items()}
+    level = one.chart.score(one.chart.drifted(begun, np.log1p(drift) * hours), judged)
     before, after = level[:, :lead], level[:, lead:]
     quiet = (np.isfinite(before).sum(axis=1) > lead // 2) & ~(before >= one.threshold).any(axis=1)
     return Drifts(np.array([_first(row, one.threshold, debounce) / grid.an_hour for row in after[quiet]]))
@@ -131,15 +134,14 @@ def _first(level: Floats, threshold: float, debounce: Debounce) -> float:
     return float(known[runs.argmax() + debounce.fire - 1] + 1) if runs.any() else np.inf
 
 
-def false_alarms(threshold: float, metric: AlarmMetric, step_s: int) -> float:
+def false_alarms(threshold: float, step_s: int) -> float:
     """False alarms to expect in 1,000 series-days at a threshold; quarter-hourly ones as their hourly equivalent."""
     hourly = threshold if step_s == 3600 else threshold * _USUAL_PAGE / QUARTER_HOURLY[_USUAL_PAGE]
-    slower = 0.0 if metric.ticket is None else metric.ticket - _USUAL_TICKET
-    return float(np.exp(np.interp(hourly - slower, _THRESHOLDS, np.log(_FALSE_ALARMS))))
+    return float(np.exp(np.interp(hourly, _THRESHOLDS, np.log(_FALSE_ALARMS))))
 
 
 def _expected(one: RuleSeries, grid: Grid) -> float:
-    return false_alarms(one.threshold, METRICS[str(one.metric)], grid.step_s)
+    return false_alarms(one.threshold, grid.step_s)
 
 
 def _shift(one: RuleSeries, sigma: float | None) -> float | None:
@@ -148,6 +150,14 @@ def _shift(one: RuleSeries, sigma: float | None) -> float | None:
         return None
     shift = one.threshold * sigma
     return float(np.expm1(shift)) if one.panel.kind.scale == "log" else shift
+
+
+def _newest(one: RuleSeries, part: str, until: int) -> float | None:
+    """What the chart knows by this name in its newest window; None where it knows no such thing."""
+    assert one.trend is not None  # noqa: S101
+    known = one.trend.judged.get(part, np.empty((1, 0)))[0, :until]
+    at = np.flatnonzero(np.isfinite(known))
+    return float(known[at[-1]]) if len(at) else None
 
 
 def _median(values: Floats) -> float | None:

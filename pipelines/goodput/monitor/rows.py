@@ -9,16 +9,17 @@ import numpy as np
 
 from goodput.monitor.explain import AlarmContext, explain, summary
 from goodput.monitor.grid import DAY_S, Floats
-from goodput.monitor.reconcile import ObservedTransition
+from goodput.monitor.method import METHOD
+from goodput.monitor.observed_transition import ObservedTransition
 from goodput.monitor.rule_kind import rule_kind
-from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.monitor.states import Episode
-from goodput.monitor.transitions import BUDGET_S, EpisodeTransition, Suppression, spans, suppressed_now
+from goodput.monitor.suppression import BUDGET_S, Suppression, suppressed_now
+from goodput.monitor.transitions import EpisodeTransition
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings
 
-METHOD = 1  # of judging; another number keeps events of an older one from being corrected
 SILENT = "telemetry_silent"
 _ARCHIVE_S = 7 * DAY_S
 _NAMES = ("rule", "severity", "metric", "workload", "pool", "replica")
@@ -59,6 +60,7 @@ def observed_transition(
         _at(change.starts_s),
         columns,
         change.ends_s is None and not is_suppressed,
+        rule_kind(one.kind).learns_baseline,
     )
 
 

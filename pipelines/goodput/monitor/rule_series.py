@@ -9,8 +9,9 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from goodput.monitor.detector import Scores
+from goodput.monitor.control_chart import ControlChart
 from goodput.monitor.grid import NAN, Floats, Grid
+from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.panel import Labels, Panel, natural
 from goodput.monitor.states import Episode
 from goodput.plumbing.fingerprint import fingerprint
@@ -21,7 +22,8 @@ from goodput.settings.alarms import Rule
 class RuleSeries:
     """One rule over one series. Arrays are by window; `score` is what is compared with `threshold`, NaN: no verdict.
 
-    `bound` is the value at which a rule fires that knows no baseline, in the unit of `values`.
+    `bound` is the value at which a rule fires that knows no baseline, in the unit of `values`; `trend` are the scores
+    of one that does, by `chart` of the series of `inputs` in `row`.
     """
 
     rule: str
@@ -36,6 +38,8 @@ class RuleSeries:
     requests: Floats | None = None
     bound: float | None = None
     trend: Scores | None = None
+    chart: ControlChart | None = None
+    inputs: Inputs | None = None
     panel: Panel | None = None
     row: int = 0
     accepted: frozenset[Episode] = field(default=frozenset())
@@ -69,6 +73,14 @@ def began_s(one: RuleSeries, at: int, grid: Grid) -> int:
     """When the condition that holds in a window began to, in Unix seconds."""
     begun = [episode.pending for episode in one.episodes if episode.pending <= at]
     return grid.end_s(max(begun, default=at) - 1)
+
+
+def spans(one: RuleSeries, grid: Grid) -> Iterator[tuple[Episode, int, int | None]]:
+    """Episodes that fired, each with when it began to fire and when that was over."""
+    for episode in one.episodes:
+        if episode.firing is not None:
+            ends_s = None if episode.resolved is None else grid.end_s(episode.resolved)
+            yield episode, grid.end_s(episode.firing), ends_s
 
 
 def selects(rule: Rule, labels: Labels) -> bool:

@@ -100,7 +100,7 @@ def _rows(series: GivenSeries, seed: int, window_s: int) -> Iterator[tuple[str, 
                 *(pl.lit(value).alias(name) for name, value in source.where),
                 *(pl.lit(series.labels.get(name)).alias(name) for name in LABELS if name in source.labels),
                 *(pl.lit(n).alias(name) for name, n in count.items()),
-                *(pl.lit(None, pl.Float64).alias(name) for name in (source.beside,) if name),
+                *(pl.lit(None, pl.Float64).alias(name) for name in (source.beside, source.body) if name),
             )
             yield source.relation, frame.filter(pl.col(source.value).is_finite())
 

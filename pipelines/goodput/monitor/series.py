@@ -32,6 +32,7 @@ def _panel(source: SeriesDefinition, frame: pl.DataFrame, grid: Grid) -> Panel |
             value=(pl.col(source.value) * weight).sum() / measured.sum(),
             requests=pl.col(source.requests).sum() if source.requests else pl.lit(NAN),
             beside=pl.col(source.beside).mean() if source.beside else pl.lit(NAN),
+            body=pl.col(source.body).mean() if source.body else pl.lit(NAN),
         )
         .with_columns(at=(pl.col("window_start").dt.epoch("s") - grid.start_s) // grid.step_s)
         .filter((pl.col("at") >= 0) & (pl.col("at") < grid.windows))
@@ -41,7 +42,7 @@ def _panel(source: SeriesDefinition, frame: pl.DataFrame, grid: Grid) -> Panel |
         return None
     points = points.join(names.with_row_index("row"), on=list(source.labels), nulls_equal=True)
     labels = tuple(tuple(zip(source.labels, map(_word, row), strict=True)) for row in names.iter_rows())
-    values, requests, beside = (_spread(points, column, names.height, grid) for column in _SPREAD)
+    values, requests, beside, body = (_spread(points, column, names.height, grid) for column in _SPREAD)
     return Panel(
         source.metric,
         grid,
@@ -49,10 +50,11 @@ def _panel(source: SeriesDefinition, frame: pl.DataFrame, grid: Grid) -> Panel |
         values,
         np.nan_to_num(requests) if source.requests else None,
         beside if source.beside else None,
+        body if source.body else None,
     )
 
 
-_SPREAD = ("value", "requests", "beside")
+_SPREAD = ("value", "requests", "beside", "body")
 
 
 def _word(value: object) -> str:

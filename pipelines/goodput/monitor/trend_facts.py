@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from goodput.monitor.detector import averaged
 from goodput.monitor.explain import AlarmContext, Fact, number
 from goodput.monitor.grid import Floats, Grid, medians
 from goodput.monitor.rule_series import RuleSeries
@@ -19,24 +18,35 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
     """Facts as of a window; a fact that is not known is None or left out."""
     assert one.trend is not None  # noqa: S101
     assert one.panel is not None  # noqa: S101
-    grid, residual = context.grid, _since_the_last(one, one.trend.residual[0, : at + 1])
+    assert one.chart is not None  # noqa: S101
+    assert one.inputs is not None  # noqa: S101
+    reading = one.chart.reading(one.inputs.of(one.row), one.trend, at)
+    grid, residual = context.grid, _since_the_last(one, reading.residual[: at + 1])
     shape = shape_of(residual, grid.an_hour)
-    level = float(averaged(one.trend.residual[:, : at + 1] / one.trend.scale[:, : at + 1], grid.step_s)[0, at])
-    excess = _averaged_residual(residual, grid)
+    excess = _averaged_residual(_since_the_last(one, reading.over[: at + 1]), grid)
     facts: dict[str, Fact] = {
         "scale": one.panel.kind.scale,
-        "sigma": number(one.trend.scale[0, at]),
-        "level_sigma": number(level),
+        "chart": reading.chart,
+        "sigma": number(reading.scale[at]),
+        "strays": number(reading.strays),
         "onset_at": timestamp(grid.end_s(at - shape.onset - 1)),
         "shape": shape.kind,
         "slope_per_hour": number(shape.slope) if shape.kind == "ramp" else None,
         "median_slope_per_hour": number(median_slope(residual, grid.an_hour)),
         "excess": number(excess),
     }
+    if one.panel.kind.per != "replica":
+        facts["usual_of"] = _alike(int(one.inputs.calendar.classes[at]))
     if one.panel.kind.scale == "log":
         facts["excess_ratio"] = number(np.expm1(_upward(one, excess)))
+        facts |= {f"{name}_ratio": number(np.expm1(part[at])) for name, part in reading.explained.items()}
     facts |= _beside(one, at, shape, excess)
     return facts | _leads_to(one, at, shape, context)
+
+
+def _alike(one: int) -> str:
+    """Windows that what is usual is of, in the settings' time zone."""
+    return f"{one % 24:02d}:00 on days {'off' if one >= 24 else 'of work'}"
 
 
 def _since_the_last(one: RuleSeries, residual: Floats) -> Floats:

@@ -6,6 +6,7 @@ from typing import Any
 
 from goodput.monitor.rule_series import RuleSeries
 
+_MOST_BESIDE = 3
 _UNITS = {"_s": " s", "_usd": " USD"}
 _SHORT = {"ttft": "TTFT", "tpot": "TPOT", "e2e": "E2E", "kv": "KV"}
 
@@ -36,11 +37,21 @@ def timestamp(at_s: int) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def beside_clause(facts: Mapping[str, Any]) -> str:
+    """What else of the pool or of the metric fires, as a part of a summary; empty where nothing does."""
+    named, all_of_them = facts.get("peers_firing", [])[:_MOST_BESIDE], facts.get("peers", 0)
+    if not named:
+        return ""
+    more = all_of_them - len(named)
+    return f"; beside it: {', '.join(named)}{f' and {more} more' if more else ''}"
+
+
 def operation_clause(facts: Mapping[str, Any]) -> str:
     """What was done before an alarm, as the end of its summary; empty where nothing is known."""
     for name, role in (("likely_cause", "likely cause"), ("last_operation", "last operation")):
         if name in facts:
             done = facts[name]
             what = " ".join([done["kind"].replace("_", " "), *(done[key] for key in ("revision",) if key in done)])
-            return f"; {role}: {what}{' of ' + done['pool'] if done['pool'] else ''} at {done['occurred_at']}"
+            asked = f"; accept the new level? {facts['accept_with']}" if "accept_with" in facts else ""
+            return f"; {role}: {what}{' of ' + done['pool'] if done['pool'] else ''} at {done['occurred_at']}{asked}"
     return ""

@@ -66,6 +66,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "cache_options": _parameter(
         "The least share of a prompt that was found in the cache for a hit; one row.", [("hit_min_ratio", _FLOAT)]
     ),
+    "context_options": _parameter(
+        "How many tokens of input make a long context; one row.", [("long_context_tokens", _INT)]
+    ),
     "ledger_options": _parameter(
         "Length of the cost ledger's windows, staleness of readings, how many hours on a request may end, and how long "
         "before the end of a cost record the request that it names may have; one row.",
@@ -142,6 +145,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "slices": _parameter(
         "The slices of windows, and which dimensions each keeps apart, or which tenants or attributes (`cut` above 0).",
         [("slice", _TEXT), ("cut", pa.int32()), *_columns((f"by_{name}" for name in _DIMENSIONS), _FLAG)],
+    ),
+    "slice_options": _parameter(
+        "How many models, pools and routes of a window count apart; one row.", [("max_names", _INT)]
     ),
     "slice_cuts": _parameter(
         "The slices by tenant or attribute: where in attributes the value stands ($: the tenant), and how many count.",

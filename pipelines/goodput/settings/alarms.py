@@ -109,6 +109,7 @@ class Alarms(SettingsModel):
     max_age_s: Seconds = 6 * 3600.0
     silent_telemetry_s: Seconds = 2 * 3600.0
     page_budget: Count = 3
+    allowed_step_ratio: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False, strict=True)] = 0.2
     rules: dict[str, AnyRule] = Field(default_factory=dict)
 
     @field_validator("time_zone")
@@ -128,7 +129,7 @@ def default_rules() -> dict[str, Rule]:
     for name, metric in METRICS.items():
         for severity, sigma in (("page", metric.page), ("ticket", metric.ticket)):
             if sigma is not None:
-                rules[f"{name}_{severity}"] = Rule(metric=name, severity=severity)
+                rules[f"{name}_{severity}"] = Rule(metric=name, severity=severity, for_windows=1)
     rules["pool_silent"] = Rule(kind="absence", metric="goodput_ratio", clear_windows=1)
     return rules
 

@@ -300,6 +300,7 @@ class Slices(SettingsModel):
 
     by: Names = ()
     max_values: int = Field(default=1000, gt=0, le=10**9, strict=True)
+    max_names: int = Field(default=1000, gt=0, le=10**4, strict=True)
 
     @field_validator("by")
     @classmethod
@@ -367,6 +368,7 @@ class Settings(SettingsModel):
     label_lateness_s: Lateness = 14 * 86400.0
     staleness_s: Annotated[float, Field(gt=0, le=3600, strict=True)] = 300.0
     cache_hit_min_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)] = 0.5
+    long_context_tokens: Annotated[int, Field(gt=0, le=10**9, strict=True)] = 8192
     attributes: Attributes = Attributes()
     dialects: dict[str, DeclaredDialect] = Field(default_factory=dict)
     leave_out: dict[str, LeaveOut] = Field(default_factory=dict)

@@ -1,16 +1,19 @@
 -- description: The state of each replica in each window: time up and busy, KV cache, queue, preemptions, restarts (docs/semantics.md#cache-and-replicas)
 -- grain: window_start, window_s, replica
--- reads: attempts, grains, replica_counts, replica_gauges, replica_grid
+-- reads: attempts, context_options, grains, replica_counts, replica_gauges, replica_grid
 WITH served AS (
     SELECT
         g.window_s, a.ended_ns // 1000000000 // g.window_s * g.window_s AS start_s, a.replica,
         count(*) AS attempts,
         sum(preemptions) AS preemptions,
         sum(recomputed_tokens) AS recomputed_tokens,
+        sum(input_tokens) AS input_tokens,
+        sum(CASE WHEN input_tokens >= o.long_context_tokens THEN input_tokens ELSE 0 * input_tokens END) AS long_input_tokens,
         count(queue_s) AS n_queue,
         quantile_cont(queue_s, [0.5, 0.95]) AS q_queue
     FROM attempts AS a
     CROSS JOIN grains AS g
+    CROSS JOIN context_options AS o
     WHERE a.replica IS NOT NULL AND a.ended_ns IS NOT NULL
     GROUP BY ALL
 ),
@@ -30,6 +33,9 @@ SELECT
     -- the engine's own count includes what no attempt reports; where it was not read, the attempts' reports
     coalesce(round(c.preemptions), s.preemptions)::BIGINT AS preemptions,
     coalesce(round(c.recomputed_tokens), s.recomputed_tokens)::BIGINT AS recomputed_tokens,
+    s.input_tokens::BIGINT AS input_tokens,
+    s.long_input_tokens::BIGINT AS long_input_tokens,
+    ratio(s.long_input_tokens, s.input_tokens) AS long_context_ratio,
     c.restarts,
     r.appeared,
     CASE WHEN k.metric IS NOT NULL THEN coalesce(k.frozen, false) END AS stale

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from scipy.stats import hypergeom
 
 from goodput.settings.model import Quality, Settings, Workload
-from measure.interval_drill.line import Lines, Trial, line
+from measure.interval_drill.line import WIDER_TOKENS, Lines, Trial, line
 from measure.interval_drill.populations import Cell, Population, population
 from river import START_S, Parts, Stretch, at_ns, measure
 
@@ -82,8 +82,10 @@ class Run:
         truth = self.drawn.token_truth(self.scenario.windows)
         if self.scenario.partly_alike or any(cell.tokens_if_failed != 1 for cell in self.scenario.cells):
             return Trial(*map(self._column, columns), truth, each)
+        windows = self.scenario.windows
+        mean = np.bincount(self.drawn.window, weights=self.drawn.tokens, minlength=windows)
+        mean = mean / np.bincount(self.drawn.window, minlength=windows)
         low, high = self.exact(KISH)
-        mean = float(self.drawn.tokens.mean())
         return Trial(*map(self._column, columns), truth, each, (low * mean, high * mean))
 
     def exact(self, unequal: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -98,9 +100,11 @@ class Run:
             unit = (cell.session if cell.by_session else 1) * unequal
             mine = self.drawn.cell == number
             window = self.drawn.window[mine]
-            labelled = np.ceil(np.bincount(window, weights=self.drawn.labelled[mine], minlength=windows) / unit)
             good = (self.drawn.labelled & self.drawn.passed)[mine]
-            passed = np.round(np.bincount(window, weights=good, minlength=windows) / unit)
+            passed = np.bincount(window, weights=good, minlength=windows)
+            labels = np.bincount(window, weights=self.drawn.labelled[mine], minlength=windows)
+            labelled = np.ceil(labels / unit)
+            passed = np.round(labelled * passed / np.maximum(labels, 1))
             each = math.ceil(cell.requests / unit)
             ends = np.array([mid_p(each, int(m), int(a)) for m, a in zip(labelled, passed, strict=True)]) * unit
             here = cell.requests * passed / np.maximum(labelled, 1)
@@ -131,7 +135,7 @@ def thin_beside_large(longer: float) -> Scenario:
     """A workload with many labels beside six with four each."""
     cells = [Cell(40, 0.6, 0.1, workload=f"w{i}", tokens_if_failed=longer) for i in range(6)]
     large = Cell(600, 0.9, 0.3, workload="large", tokens_if_failed=longer)
-    return Scenario(f"n 600 beside 6 workloads x n 40, labels 10 %{_longer(longer)}", [large, *cells], windows=500)
+    return Scenario(f"n 600 beside 6 workloads x n 40, labels 10 %{_longer(longer)}", [large, *cells])
 
 
 def _longer(times: float) -> str:
@@ -170,7 +174,7 @@ def minutes() -> Scenario:
     """Label rate and pass rate change every ten minutes of an hour."""
     rates = zip((0.05, 0.1, 0.2, 0.3, 0.4, 0.5), (0.95, 0.9, 0.85, 0.75, 0.65, 0.6), strict=True)
     cells = [Cell(100, passed, rate, ends_s=600 * i + 1) for i, (rate, passed) in enumerate(rates)]
-    return Scenario("an hour whose label rate changes every 10 minutes", cells, window_s=3600, windows=300)
+    return Scenario("an hour whose label rate changes every 10 minutes", cells, window_s=3600)
 
 
 def judged_more(bias: float, n: int = 200) -> Scenario:
@@ -238,4 +242,11 @@ def lines(scenarios: Sequence[Scenario]) -> Lines:
     for number, scenario in enumerate(scenarios):
         calibration, test = scenario.run(1000 + 2 * number), scenario.run(1001 + 2 * number)
         yield line("goodput", scenario.name, calibration.requests(), test.requests(), bound=scenario.bound)
-        yield line("output tokens", scenario.name, calibration.tokens(), test.tokens(), bound=scenario.bound)
+        yield line(
+            "output tokens",
+            scenario.name,
+            calibration.tokens(),
+            test.tokens(),
+            bound=scenario.bound,
+            widest=WIDER_TOKENS,
+        )

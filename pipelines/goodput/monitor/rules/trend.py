@@ -2,22 +2,26 @@
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from goodput.errors import Mistake
-from goodput.monitor.detector import Inputs, Scores, score
+from goodput.monitor.control_chart import ControlChart
+from goodput.monitor.detector import score
 from goodput.monitor.explain import AlarmContext
-from goodput.monitor.follow import Accepted, Terms, follow
+from goodput.monitor.follow import Accepted, Followable, Terms, follow
 from goodput.monitor.grid import NAN, Flags, Floats
+from goodput.monitor.inputs import Inputs, Scores
+from goodput.monitor.level_chart import LevelChart
 from goodput.monitor.panel import Panel, natural, sampling_error, scaled, worse
 from goodput.monitor.power import power_row, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce
+from goodput.monitor.tail_chart import LevelAndTailChart
 from goodput.monitor.trend_facts import trend_facts
-from goodput.monitor.words import series_name, shown
+from goodput.monitor.trend_words import trend_headline
 from goodput.plumbing.alarm_actions import Action
 from goodput.settings.alarms import Rule, metrics_of, threshold_of
 from goodput.settings.metrics import FLOOR, HIGHEST_SCORE
@@ -31,6 +35,7 @@ class _Judged:
 
     panel: Panel
     inputs: Inputs
+    chart: ControlChart
     scores: Scores
     relieved: Flags
 
@@ -54,20 +59,21 @@ class Trend(RuleKind):
 
     def series(self, observed: Observed) -> Iterator[RuleSeries]:
         """Each rule over each series of its metric that it selects, by what operators accepted as the new normal."""
-        judged = _judged(observed, metrics_of(observed.rules_of(self.name)))
-        for name, rule, panel, row in selected(observed.rules_of(self.name), observed.panels):
-            one = judged[panel.metric]
-            plain = _unfollowed(name, rule, one, row)
-            accepts = [action for action in observed.accepts if action.matches(plain.named)]
-            reached = bool(np.any((one.scores.score[row] >= plain.threshold) & ~one.relieved[row]))
-            yield _followed(plain, rule, one, accepts) if reached or accepts else plain
+        rules = observed.rules_of(self.name)
+        judged = _judged(observed, metrics_of(rules))
+        every = [
+            _unfollowed(name, rule, judged[panel.metric], row)
+            for name, rule, panel, row in selected(rules, observed.panels)
+        ]
+        for metric, one in judged.items():
+            at = [n for n, plain in enumerate(every) if plain.metric == metric]
+            for n, followed in zip(at, _followed([every[n] for n in at], one, observed), strict=True):
+                every[n] = followed
+        yield from every
 
     def headline(self, one: RuleSeries, facts: Facts) -> str:
         """How the series moved, since when, and where that leads."""
-        value = shown(one.metric, facts.get("value"))
-        return "".join(
-            [f"{series_name(one)} {_moved(facts)} since {facts['onset_at']}: {value}", *_details(one, facts)]
-        )
+        return trend_headline(one, facts)
 
     def facts(self, one: RuleSeries, at: int, context: AlarmContext) -> Row:
         """Shape, slope and excess."""
@@ -77,10 +83,12 @@ class Trend(RuleKind):
         """What is usual, and that plus the threshold; of a replica where its peers would have had it."""
         assert one.trend is not None  # noqa: S101
         assert one.panel is not None  # noqa: S101
-        kind, usual = one.panel.kind, one.trend.usual[0]
+        assert one.chart is not None  # noqa: S101
+        kind, usual, bound = one.panel.kind, one.trend.usual[0], one.chart.bound(one.trend.judged, one.threshold)[0]
         if kind.per == "replica":
-            usual = worse(kind, one.values) - one.trend.residual[0]
-        return natural(kind, usual), natural(kind, usual + one.threshold * one.trend.scale[0])
+            at_peers = worse(kind, one.values) - one.trend.residual[0]
+            usual, bound = at_peers, at_peers + bound - usual
+        return natural(kind, usual), natural(kind, bound)
 
     def unarmed(self, one: RuleSeries, until: int, fired: int, page_budget: int) -> str | None:
         """Too little traffic or history, or its budget of pages is spent."""
@@ -96,10 +104,23 @@ def _judged(observed: Observed, metrics: Set[str]) -> dict[str, _Judged]:
     found: dict[str, _Judged] = {}
     for name in metrics & observed.panels.keys():
         panel = observed.panels[name]
-        floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
-        inputs = Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
-        found[name] = _Judged(panel, inputs, score(inputs), np.zeros(panel.values.shape, dtype=np.bool_))
+        inputs, chart = _inputs(panel, observed), _chart(panel)
+        found[name] = _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
     return {name: replace(one, relieved=_relieved(one.panel, found)) for name, one in found.items()}
+
+
+def _chart(panel: Panel) -> ControlChart:
+    """How series of a metric are charted: a p99 by its level and its tail, all else by its level."""
+    quantile = panel.kind.quantile
+    return LevelChart(quantile) if quantile is None or panel.kind.stands_in_for else LevelAndTailChart(quantile)
+
+
+def _inputs(panel: Panel, observed: Observed) -> Inputs:
+    floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
+    inputs = Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
+    if panel.kind.quantile is None or panel.body is None:
+        return inputs
+    return replace(inputs, requests=panel.requests, body=worse(panel.kind, panel.body))
 
 
 def _ages(panel: Panel, ages: Mapping[str, Floats]) -> Floats | None:
@@ -129,25 +150,35 @@ def _unfollowed(name: str, rule: Rule, one: _Judged, row: int) -> RuleSeries:
         values=panel.values[row],
         episodes=(),
         requests=None if panel.requests is None else panel.requests[row],
-        trend=Scores(*(part[row : row + 1] for part in vars(one.scores).values())),
+        trend=one.scores.of(row),
+        chart=one.chart,
+        inputs=one.inputs,
         panel=panel,
         row=row,
     )
 
 
-def _followed(plain: RuleSeries, rule: Rule, one: _Judged, accepts: Sequence[Action]) -> RuleSeries:
-    relieved = one.relieved[plain.row]
-    assert plain.trend is not None  # noqa: S101
-    terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), relieved)
-    accepted = [found for action in accepts if (found := _in_windows(action, one.panel))]
-    followed = follow(one.inputs.of(plain.row), plain.trend, terms, accepted)
-    return replace(
-        plain,
-        episodes=followed.episodes,
-        accepted=followed.accepted,
-        trend=followed.scores,
-        score=np.where(relieved, NAN, followed.scores.score[0]),
-    )
+def _followed(series: Sequence[RuleSeries], one: _Judged, observed: Observed) -> list[RuleSeries]:
+    """Rules over series of one panel, with their episodes: those that reach their threshold, or were accepted."""
+    found = list(series)
+    given: dict[int, Followable] = {}
+    for n, plain in enumerate(series):
+        accepts = [action for action in observed.accepts if action.matches(plain.named)]
+        reached = bool(np.any(plain.score >= plain.threshold))
+        if (reached or accepts) and plain.trend is not None:
+            rule = observed.rules[plain.rule]
+            terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), one.relieved[plain.row])
+            accepted = [spans for action in accepts if (spans := _in_windows(action, one.panel))]
+            given[n] = Followable(one.inputs.of(plain.row), plain.trend, terms, accepted)
+    for n, followed in zip(given, follow(one.chart, list(given.values())), strict=True):
+        found[n] = replace(
+            series[n],
+            episodes=followed.episodes,
+            accepted=followed.accepted,
+            trend=followed.scores,
+            score=np.where(one.relieved[series[n].row], NAN, followed.scores.score[0]),
+        )
+    return found
 
 
 def _in_windows(action: Action, panel: Panel) -> Accepted | None:
@@ -156,27 +187,6 @@ def _in_windows(action: Action, panel: Panel) -> Accepted | None:
     since, at = ((int(t.timestamp()) - grid.start_s) // grid.step_s for t in (action.begins, action.said_at))
     at = min(at, grid.windows)
     return Accepted(since, at) if 0 <= since < at else None
-
-
-def _moved(facts: Mapping[str, Any]) -> str:
-    slope = facts.get("slope_per_hour")
-    if facts["shape"] == "step" or slope is None:
-        return "stepped"
-    return f"drifts {100 * slope:.1f} % an hour" if facts["scale"] == "log" else "drifts"
-
-
-def _details(one: RuleSeries, facts: Mapping[str, Any]) -> list[str]:
-    details = []
-    if facts.get("usual") is not None:
-        details.append(f" instead of {shown(one.metric, facts['usual'])}")
-    if "tail_only" in facts:
-        details.append(", its tail alone" if facts["tail_only"] else ", median included")
-    if "hours_to_limit" in facts:
-        limit = shown(one.metric, facts["limit"])
-        hours = facts["hours_to_limit"]
-        there = "below" if one.panel is not None and one.panel.kind.worse == "down" else "over"
-        details.append(f"; {there} {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
-    return details
 
 
 KIND = Trend()

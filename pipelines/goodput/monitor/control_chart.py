@@ -1,0 +1,97 @@
+"""What a control chart is: how windows are judged by the history before their day, and how they become a score.
+
+Which days are judged by which history is the detector's work, the same for every chart.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from goodput.monitor.grid import NAN, Floats, Ints
+from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
+from goodput.settings.metrics import HIGHEST_SCORE
+
+CLIP = HIGHEST_SCORE  # of a window's distance in sigma: no single window makes an alarm
+WEIGHT_AN_HOUR = 0.3  # of the newest hour in the average
+TAPS_HOURS = 24
+REACH_HOURS = 48  # windows before a longer gap no longer count
+
+
+class ControlChart(Protocol):
+    """One way to chart series of one kind."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of what `judge` gives of each window: at least `usual` and `scale`."""
+        ...
+
+    def judge(self, inputs: Inputs, rows: Ints, history: slice, today: slice) -> Judged:
+        """What windows `today` of series `rows` usually are, by windows `history`: arrays of rows x today.
+
+        Only `inputs.remembered` windows are history; NaN where it says nothing.
+        """
+        ...
+
+    def residual(self, inputs: Inputs, judged: Judged) -> Floats:
+        """How far each window stands from what is usual, on the scale of the metric."""
+        ...
+
+    def score(self, inputs: Inputs, judged: Judged) -> Floats:
+        """What is compared with thresholds, of each window by itself and those before it; NaN: no verdict."""
+        ...
+
+    def bound(self, judged: Judged, threshold: float) -> Floats:
+        """Value at which the score reaches a threshold if it stays there."""
+        ...
+
+    def reading(self, inputs: Inputs, scores: Scores, at: int) -> Reading:
+        """What stood out in a window of one series."""
+        ...
+
+    def drifted(self, inputs: Inputs, by: Floats) -> Inputs:
+        """The series with a change on top, on the scale of the metric, positive for the worse."""
+        ...
+
+    def accepted(self, inputs: Inputs, scores: Scores, since: slice) -> Inputs:
+        """The series as if what became normal in windows `since` had been so before them too."""
+        ...
+
+
+def averaged(distance: Floats, step_s: int) -> Floats:
+    """Exponential average of clipped distances over the last windows that have one; NaN where there is none.
+
+    A window without a distance neither counts nor ages the others.
+    """
+    known = np.isfinite(distance)
+    order = np.argsort(~known, axis=1, kind="stable")  # windows with a value, moved together
+    packed = np.nan_to_num(np.take_along_axis(np.clip(distance, -CLIP, CLIP), order, axis=1))
+    reach = REACH_HOURS * 3600 // step_s
+    total = np.zeros_like(packed)
+    for back, weight in enumerate(_weights(step_s)[: packed.shape[1]]):
+        until = packed.shape[1] - back
+        near = order[:, back:] - order[:, :until] <= reach
+        total[:, back:] += np.where(near, weight * packed[:, :until], 0.0)
+    spread = np.empty_like(total)
+    np.put_along_axis(spread, order, total, axis=1)
+    return np.where(known, spread, NAN)
+
+
+def wandered(distance: Floats, step_s: int) -> Floats:
+    """The same average where only how far it wanders is asked for: without the ends that are next to nothing."""
+    known = np.isfinite(distance)
+    gaps = not known.all()
+    order = np.argsort(~known, axis=1, kind="stable") if gaps else None
+    moved = distance if order is None else np.take_along_axis(distance, order, axis=1)
+    kept = (1 - WEIGHT_AN_HOUR) ** (step_s / 3600)
+    total = (1 - kept) * np.nan_to_num(np.clip(moved, -CLIP, CLIP))
+    back = 1
+    while back < min(TAPS_HOURS * 3600 // step_s, total.shape[1]):  # doubling: weights kept**0, **1; **0 to **3; ...
+        total[:, back:] += kept**back * total[:, :-back].copy()
+        back *= 2
+    return total if order is None else np.where(np.take_along_axis(known, order, axis=1), total, NAN)
+
+
+def _weights(step_s: int) -> Floats:
+    kept = (1 - WEIGHT_AN_HOUR) ** (step_s / 3600)
+    weights: Floats = (1 - kept) * kept ** np.arange(TAPS_HOURS * 3600 // step_s)
+    return weights

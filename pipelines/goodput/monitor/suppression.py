@@ -1,0 +1,120 @@
+"""What keeps an alarm from being reported: a silence, a page above it, its budget, or the incident it is a part of."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from goodput.monitor.causes import OpsEvent
+from goodput.monitor.grid import DAY_S, Grid
+from goodput.monitor.incidents import AFTER_S, Begun, following
+from goodput.monitor.marks import allowed_steps
+from goodput.monitor.rule_kind import rule_kind
+from goodput.monitor.rule_series import RuleSeries, spans
+from goodput.plumbing.alarm_actions import Action
+
+BUDGET_S = 28 * DAY_S
+
+
+@dataclass(frozen=True)
+class Suppressors:
+    """What operators said of alarms: silences, a budget of pages, and steps that are allowed at an operation."""
+
+    silences: Sequence[Action] = ()
+    page_budget: int = 3
+    operations: Sequence[OpsEvent] = ()
+    allowed_step_ratio: float = 0.0
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """From `from_s` to `until_s` nothing is reported, and why: silenced, inhibited, allowed or over_budget, by what."""
+
+    from_s: float
+    until_s: float
+    kind: str
+    by: str
+
+
+def suppressions(
+    every_series: Sequence[RuleSeries], grid: Grid, suppressors: Suppressors
+) -> dict[str, list[Suppression]]:
+    """What suppresses each alarm, by alarm_id.
+
+    A page suppresses the ticket of the same rule kind, metric and series, and alarms there of kinds that name its own
+    in `inhibited_by`. Of kinds that learn a baseline a page over its budget suppresses itself, and what belongs to an
+    incident that was reported is suppressed by the alarm that began it. A page that an operation allows leaves its
+    ticket alone.
+    """
+    allowed = {str(one.named["alarm_id"]): list(_allowed(one, grid, suppressors)) for one in every_series}
+    paging: dict[tuple[object, ...], list[Suppression]] = {}
+    for one in every_series:
+        if one.severity == "page":
+            for _, starts_s, ends_s in spans(one, grid):
+                from_s = free_s(allowed[str(one.named["alarm_id"])], starts_s)
+                suppression = Suppression(from_s, _last_s(ends_s), "inhibited", one.rule)
+                paging.setdefault((one.kind, one.metric, one.labels), []).append(suppression)
+    found: dict[str, list[Suppression]] = {}
+    for one in every_series:
+        kind, named = rule_kind(one.kind), one.named
+        above = [one.kind] if one.severity == "ticket" and kind.page_inhibits_ticket else []
+        by_pages = [h for name in (*above, *kind.inhibited_by) for h in paging.get((name, one.metric, one.labels), [])]
+        mine = [_silence(action) for action in suppressors.silences if action.matches(named)]
+        over = list(_over_budget(one, grid, suppressors.page_budget))
+        found[str(named["alarm_id"])] = [*mine, *by_pages, *over, *allowed[str(named["alarm_id"])]]
+    for follower in following(every_series, grid, lambda begun: _nothing_suppresses(found, begun)):
+        begun, until_s = follower.begun, min(_last_s(follower.leader.ends_s), _or_never(follower.begun.ends_s))
+        suppression = Suppression(begun.starts_s, until_s, "inhibited", follower.by)
+        found[str(begun.series.named["alarm_id"])].append(suppression)
+    return found
+
+
+def _allowed(one: RuleSeries, grid: Grid, suppressors: Suppressors) -> Iterator[Suppression]:
+    for step in allowed_steps(one, grid, suppressors.operations, suppressors.allowed_step_ratio):
+        done = step.mark.as_fact
+        what = " ".join(str(done[name]) for name in ("kind", "revision") if name in done)
+        yield Suppression(step.from_s, step.until_s, "allowed", f"{what} at {done['occurred_at']}")
+
+
+def _silence(action: Action) -> Suppression:
+    ends_s = action.begins.timestamp() if action.ends is None else action.ends.timestamp()
+    return Suppression(action.begins.timestamp(), ends_s, "silenced", action.action_id)
+
+
+def _over_budget(one: RuleSeries, grid: Grid, page_budget: int) -> Iterator[Suppression]:
+    if not rule_kind(one.kind).learns_baseline or one.severity != "page":
+        return
+    fired = [starts_s for _, starts_s, _ in spans(one, grid)]
+    for _, starts_s, ends_s in spans(one, grid):
+        before = sum(starts_s - BUDGET_S <= other < starts_s for other in fired)
+        if before >= page_budget:
+            yield Suppression(starts_s, _or_never(ends_s), "over_budget", f"{before} in 28 days, budget {page_budget}")
+
+
+def suppression_at(mine: Sequence[Suppression], at_s: float) -> Suppression | None:
+    """The first of these that holds at an instant; None: nothing suppresses the alarm."""
+    return next((suppression for suppression in mine if suppression.from_s <= at_s < suppression.until_s), None)
+
+
+def free_s(mine: Sequence[Suppression], at_s: float) -> float:
+    """The first instant from `at_s` on at which nothing suppresses the alarm."""
+    while (suppression := suppression_at(mine, at_s)) is not None:
+        at_s = suppression.until_s
+    return at_s
+
+
+def _nothing_suppresses(found: Mapping[str, Sequence[Suppression]], begun: Begun) -> bool:
+    return suppression_at(found[str(begun.series.named["alarm_id"])], begun.starts_s) is None
+
+
+def _last_s(ends_s: int | None) -> float:
+    """Until when what belongs to an alarm is no news."""
+    return _or_never(ends_s) + AFTER_S
+
+
+def _or_never(ends_s: int | None) -> float:
+    return float("inf") if ends_s is None else float(ends_s)
+
+
+def suppressed_now(one: RuleSeries, by_alarm: Mapping[str, Sequence[Suppression]], until_s: int) -> Suppression | None:
+    """What suppresses an alarm at the end of the newest window, or from there on."""
+    mine = by_alarm[str(one.named["alarm_id"])]
+    return suppression_at(mine, until_s - 1) or suppression_at(mine, until_s)

@@ -1,0 +1,119 @@
+"""Incidents: which alarm reports what begins together, and by what the others are inhibited."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from goodput.monitor.grid import Grid
+from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.states import Episode
+from goodput.monitor.suppression import Suppression, Suppressors, suppression_at, suppressions
+from goodput.plumbing.alarm_actions import Action
+from monitor.rows import MONDAY
+
+GRID = Grid(int(MONDAY.timestamp()), 3)
+CHAT, OTHER = {"workload": "chat", "pool": "a"}, {"workload": "chat", "pool": "b"}
+
+
+def alarm(
+    metric: str, firing: int, resolved: int | None, labels: Mapping[str, str], severity: str = "page"
+) -> RuleSeries:
+    """An alarm of a trend that fired in one window and was over in another."""
+    none = np.full(GRID.windows, np.nan)
+    parts = (f"{metric}_{severity}", "trend", severity, metric, tuple(labels.items()), 3.0, none, none)
+    return RuleSeries(*parts, (Episode(firing - 1, firing, resolved),))
+
+
+def inhibited(*alarms: RuleSeries, silences: tuple[Action, ...] = ()) -> dict[str, str | None]:
+    """By rule and pool what suppresses each alarm when it fires."""
+    found = suppressions(alarms, GRID, Suppressors(silences))
+    by = {}
+    for one in alarms:
+        mine: list[Suppression] = found[str(one.named["alarm_id"])]
+        at_s = GRID.end_s(one.episodes[0].firing or 0)
+        what = suppression_at(mine, at_s)
+        place = dict(one.labels)
+        by[f"{one.rule} {place.get('replica', place['pool'])}"] = what and what.by
+    return by
+
+
+def test_what_users_notice_is_reported_and_what_may_cause_it_is_beneath_it() -> None:
+    """All fire in one window: the ttft of a pool, its goodput, its KV cache, and a replica of it."""
+    alarms = (
+        alarm("kv_usage_ratio", 30, 40, {"pool": "a"}),
+        alarm("goodput_ratio", 30, 40, CHAT),
+        alarm("replica_hit_ratio", 30, 40, {"pool": "a", "replica": "a-1"}, "ticket"),
+        alarm("p99_ttft_s", 30, 40, CHAT),
+    )
+    assert inhibited(*alarms) == {
+        "p99_ttft_s_page a": None,
+        "goodput_ratio_page a": "p99_ttft_s_page",
+        "kv_usage_ratio_page a": "p99_ttft_s_page workload=chat pool=a",
+        "replica_hit_ratio_ticket a-1": "p99_ttft_s_page workload=chat pool=a",
+    }
+
+
+def test_a_cause_that_pages_first_reports_the_incident() -> None:
+    cause, symptom = alarm("kv_usage_ratio", 20, 50, {"pool": "a"}), alarm("p99_ttft_s", 31, 50, CHAT)
+    assert inhibited(cause, symptom) == {
+        "kv_usage_ratio_page a": None,
+        "p99_ttft_s_page a": "kv_usage_ratio_page pool=a",
+    }
+
+
+def test_what_begins_more_than_half_a_day_later_is_another_incident() -> None:
+    cause, symptom = alarm("kv_usage_ratio", 20, 60, {"pool": "a"}), alarm("p99_ttft_s", 33, 60, CHAT)
+    assert set(inhibited(cause, symptom).values()) == {None}
+
+
+def test_a_ticket_keeps_no_page_back() -> None:
+    ticket, page = alarm("hit_ratio", 20, 60, {"pool": "a"}, "ticket"), alarm("p99_ttft_s", 22, 60, CHAT)
+    assert set(inhibited(ticket, page).values()) == {None}
+
+
+def test_pools_that_move_in_one_window_are_reported_together_and_one_that_follows_by_itself() -> None:
+    later = {**CHAT, "pool": "c"}
+    pages = (alarm("p99_ttft_s", 30, 40, OTHER), alarm("p99_ttft_s", 30, 40, CHAT), alarm("p99_ttft_s", 31, 40, later))
+    assert inhibited(*pages) == {
+        "p99_ttft_s_page a": None,
+        "p99_ttft_s_page b": "p99_ttft_s_page workload=chat pool=a",
+        "p99_ttft_s_page c": None,
+    }
+
+
+def test_another_metric_of_another_pool_is_another_incident() -> None:
+    assert set(inhibited(alarm("p99_ttft_s", 30, 40, CHAT), alarm("p99_e2e_s", 30, 40, OTHER)).values()) == {None}
+
+
+def test_another_workload_of_the_pool_is_another_incident() -> None:
+    batch = {"workload": "batch", "pool": "a"}
+    assert set(inhibited(alarm("p99_ttft_s", 28, 40, CHAT), alarm("goodput_ratio", 30, 40, batch)).values()) == {None}
+
+
+def test_a_replica_is_no_part_of_what_another_one_does() -> None:
+    first = alarm("replica_hit_ratio", 30, 40, {"pool": "a", "replica": "a-1"}, "ticket")
+    second = alarm("replica_kv_usage_ratio", 31, 40, {"pool": "a", "replica": "a-2"}, "ticket")
+    assert set(inhibited(first, second).values()) == {None}
+
+
+def test_what_nobody_was_notified_of_keeps_nothing_back() -> None:
+    silence = Action("s1", "silence", {"metric": "p99_ttft_s"}, MONDAY, MONDAY, MONDAY.replace(day=9))
+    alarms = (
+        alarm("p99_ttft_s", 30, 40, CHAT),
+        alarm("p99_e2e_s", 31, 40, CHAT),
+        alarm("kv_usage_ratio", 32, 40, {"pool": "a"}),
+    )
+    assert inhibited(*alarms, silences=(silence,)) == {
+        "p99_ttft_s_page a": "s1",
+        "p99_e2e_s_page a": None,
+        "kv_usage_ratio_page a": "p99_e2e_s_page workload=chat pool=a",
+    }
+
+
+def test_what_fires_again_after_the_incident_is_reported() -> None:
+    """The leader was over at window 20 and counts for six hours more; the follower that begins at 27 is news."""
+    leader, follower = alarm("p99_ttft_s", 18, 20, CHAT), alarm("p99_e2e_s", 27, 40, CHAT)
+    assert inhibited(leader, follower)["p99_e2e_s_page a"] is None
+    sooner = replace(follower, episodes=(Episode(24, 25, 40),))
+    assert inhibited(leader, sooner)["p99_e2e_s_page a"] == "p99_ttft_s_page"
