@@ -11,6 +11,7 @@ import pytest
 from collect.telemetry import put, spans_line
 from collect.test_spans import vllm_span
 from declared import bills, source
+from goodput.measure import warnings
 from goodput.plumbing.sql_files import connect, sql_file
 from goodput.plumbing.workspace import Workspace
 from published import ask, run_at
@@ -241,7 +242,11 @@ def test_requests_in_flight_and_when_they_will_have_timed_out(tmp_path: Path) ->
     assert "once telemetry reaches 2026-11-20 09:13 to 2026-11-20 09:14 UTC" in row["message"]
 
 
-def test_calls_that_two_emitters_report_as_requests_of_their_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("newest_records", [5, 40_000])  # among fewer than are asked for, all are looked through
+def test_calls_that_two_emitters_report_as_requests_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest_records: int
+) -> None:
+    monkeypatch.setattr(warnings, "_NEWEST_RECORDS", newest_records)
     twice = [{**row, "id": f"b{n}"} for n, row in enumerate(calls(20))]
     write(tmp_path / "landing/calls-2.csv", HEADER, twice)
     (row,) = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", calls(20))["request_counted_twice"]
