@@ -22,6 +22,9 @@ CREATE OR REPLACE TEMP MACRO cut_values(paths, tenant, attributes) AS list_trans
 -- Values beyond those that a crowded window keeps are one; what was not reported stays apart.
 CREATE OR REPLACE TEMP MACRO kept_value(value, is_crowded, is_kept) AS
     CASE WHEN value <> 'unknown' AND is_crowded AND NOT is_kept THEN '(other)' ELSE value END;
+-- The same of the name of a model, pool or route, given those that a crowded window keeps: none where it is not crowded.
+CREATE OR REPLACE TEMP MACRO kept_name(name, kept, other := '(other)') AS
+    CASE WHEN kept IS NULL OR name IS NULL OR name = 'unknown' OR list_contains(kept, name::VARCHAR) THEN name ELSE other END;
 -- A timestamp from Unix nanoseconds, truncated to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
 -- Accepted requests of one workload: those without a label count by its policy, or by the share of the labelled that passed.

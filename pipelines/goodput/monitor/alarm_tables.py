@@ -101,7 +101,7 @@ def _evidence_fingerprint(evidence: Evidence) -> str:
     """What verdicts depend on beside the clock."""
     rows = {name: _digest(frame) for name, frame in sorted(evidence.rows.items())}
     actions = [vars(action) for action in evidence.actions]
-    more = (evidence.operations, evidence.seen_live, evidence.settled, METHOD)
+    more = (evidence.operations, evidence.seen_live, evidence.settled, METHOD, str(arrow_schema("alarm_series")))
     return fingerprint(rows, evidence.settings.model_dump(), actions, *more)
 
 

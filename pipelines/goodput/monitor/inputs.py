@@ -19,9 +19,9 @@ _Array = npt.NDArray[Any]
 class Inputs:
     """Series of one kind on a grid: more is worse, NaN is no data. Arrays are series x windows.
 
-    `floor` is the least sigma that is believed, `age_h` the hours since the last restart, `aside` windows that are judged
-    but are no history. Values that are a quantile come with the number of `requests` that they are of and the `body`, a
-    lower quantile, on the same scale; values that are ratios of counts with those, `events` of `trials`.
+    `floor` is the least sigma that is believed, `age_h` the hours since the last restart, `aside` windows that are
+    judged but are no history. Values that are a quantile come with the number of `requests` that they are of and the
+    `body`, a lower quantile, on the same scale; values that are ratios of counts with those, `events` of `trials`.
     """
 
     grid: Grid

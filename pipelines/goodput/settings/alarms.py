@@ -142,6 +142,7 @@ def default_rules() -> dict[str, Rule]:
         for severity in severities:
             of_all: dict[str, Names] = {"label": ("",)} if name == "pass_ratio" else {}
             rules[f"{name}_{severity}"] = Rule(metric=name, severity=severity, for_windows=1, match=of_all)
+    rules["kv_cascade"] = Rule(kind="cascade", metric="replica_kv_usage_ratio", above=0.9, for_windows=1)
     rules["pool_silent"] = Rule(kind="absence", metric="goodput_ratio", clear_windows=1)
     return rules
 
@@ -161,8 +162,9 @@ def _by_one_name(rule: Rule) -> Rule:
 
 
 def metrics_of(rules: Mapping[str, Rule]) -> set[str]:
-    """Every metric that rules look at, and those that one of them stands in for."""
+    """Every metric that rules look at, those that their kinds look at beside it, and those that one stands in for."""
     named = {rule.metric for rule in rules.values() if rule.metric is not None}
+    named |= {other for kind in {rule.kind for rule in rules.values()} for other in rule_settings(kind).beside}
     known = [metric for name in named if (metric := metric_of(name)) is not None]
     return named | {metric.stands_in_for for metric in known if metric.stands_in_for is not None}
 
