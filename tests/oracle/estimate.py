@@ -99,7 +99,7 @@ def _of_workload(rows: list[Row], quality: Row | None, window_s: int) -> Iterabl
     rate = Fraction(passed, len(labelled)) if labelled and drawn else None
     together = drawn_together(needing, labelled, sampling)
     design = Design(policy, rate, design_effect(labelled, passed, together))
-    strata, differs = strata_of(needing, window_s)
+    strata, differs = strata_of(needing, window_s, sampling)
     for stratum in strata:
         known = [row for row in stratum if row["pass_quality"] is not None]
         enough = drawn and len(known) >= (2 if differs else 1)
@@ -120,7 +120,7 @@ def _known_failed(rows: list[Row]) -> list[Row]:
     return [row for row in rows if row["pass_quality"] is None and row["verdict"] == "rejected"]
 
 
-def strata_of(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
+def strata_of(needing: list[Row], window_s: int, sampling: str) -> tuple[list[list[Row]], bool]:
     """A workload's cells where their label rates differ, and whether they do."""
     cells: dict[Hashable, list[Row]] = defaultdict(list)
     part_s = max(window_s // 24, min(window_s, 300))
@@ -132,11 +132,25 @@ def strata_of(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]
         return [needing], False
     rate, freedom = labelled / need, len(cells) - 1
     unlike = sum((m - n * rate) ** 2 / (n * rate * (1 - rate)) for n, m in counts)
-    if unlike <= freedom + sqrt(2 * freedom) + 1e-9:
+    if unlike / _requests_per_draw(needing, sampling) <= freedom + sqrt(2 * freedom) + 1e-9:
         return [needing], False
     apart = [cell for cell, (_, m) in zip(cells.values(), counts, strict=True) if m >= 2]
     rest = [row for cell, (_, m) in zip(cells.values(), counts, strict=True) if m < 2 for row in cell]
     return [*apart, *([rest] if rest else [])], True
+
+
+def _requests_per_draw(needing: list[Row], sampling: str) -> float:
+    """How many requests of a session one draw labels: of a labelled request's companions so many beyond chance."""
+    sizes: dict[Hashable, list[bool]] = defaultdict(list)
+    for number, row in enumerate(needing):
+        sizes[number if row["session_id"] is None else row["session_id"]].append(row["pass_quality"] is not None)
+    drawn = sum(map(sum, sizes.values())) / len(needing)
+    companions = sum(len(of) - 1 for of in sizes.values() for is_labelled in of if is_labelled)
+    both = sum(sum(of) * (sum(of) - 1) for of in sizes.values())
+    together = 1.0 if sampling == "session" else 0.0
+    if sampling != "session" and both and drawn < 1:
+        together = max(0.0, (both / companions - drawn) / (1 - drawn))
+    return 1 + together * sum(len(of) * (len(of) - 1) for of in sizes.values()) / len(needing)
 
 
 def is_unweighted(fleet: Fleet, rows: list[Row]) -> bool:

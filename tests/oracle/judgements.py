@@ -68,7 +68,7 @@ def _samples(answers: list[Row], own: Judged, of_all: Judged, window_s: int, sam
     mine = [row for row in judged if row["request_key"] in own]
     rate = Fraction(sum(own.values()), len(own))
     effect = design_effect(mine, sum(own.values()), drawn_together(marked, judged, sampling))
-    strata, differs = strata_of(marked, window_s)
+    strata, differs = strata_of(marked, window_s, sampling)
     samples = []
     for stratum in strata:
         drawn = sum(row["pass_quality"] is not None for row in stratum)

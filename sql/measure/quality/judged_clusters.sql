@@ -26,12 +26,14 @@ counted AS (
 ),
 paired AS (
     SELECT
-        window_s, start_s, workload, model, evaluator, label,
+        c.window_s, c.start_s, c.workload, c.model, evaluator, label,
         sum(judged * (judged - 1))::BIGINT AS labelled_pairs,
+        sum(2 * judged * (coalesce(a.answered, 1) - judged))::BIGINT AS half_labelled_pairs,
         sum(passed * (judged - 1))::BIGINT AS passed_pairs,
         sum(passed * (passed - 1))::BIGINT AS both_passed_pairs,
         sum(judged - 1)::BIGINT AS followers
-    FROM counted
+    FROM counted AS c
+    LEFT JOIN answers AS a USING (window_s, start_s, workload, model, session_hash)
     GROUP BY ALL
 )
 SELECT p.*, coalesce(a.pairs, 0) AS pairs

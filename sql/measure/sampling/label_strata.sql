@@ -1,6 +1,6 @@
 -- description: The strata in which labels count as drawn at random: workloads, and their cells where label rates differ (docs/semantics.md#strata)
 -- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s
--- reads: crowded_windows, kept_codes, kept_values, label_cells, slices
+-- reads: crowded_windows, kept_codes, kept_values, label_cells, label_clusters, slices, workload_rules
 WITH kept AS (
     -- values that a crowded window does not keep apart have their cells in common
     SELECT
@@ -30,12 +30,26 @@ cells AS (
 summed AS (
     SELECT
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
-        rates_differ(rates_unlike(sum_steady(labelled ** 2 / need), sum(labelled), sum(need)), count(*) - 1) AS differs,
+        rates_unlike(sum_steady(labelled ** 2 / need), sum(labelled), sum(need)) AS unlike,
+        count(*) - 1 AS df,
         sum(need) AS need, sum(labelled) AS labelled, sum(passed) AS passed,
         sum(partly_judged) AS partly_judged, sum(known_failed) AS known_failed,
         sum(COLUMNS('_(tokens|squares)$'))
     FROM cells
     GROUP BY ALL
+),
+tested AS (
+    SELECT
+        s.* EXCLUDE (unlike, df),
+        rates_differ(
+            unlike, df, requests_per_draw(w.sampling, need, labelled, c.pairs, c.labelled_pairs, c.half_labelled_pairs)) AS differs
+    FROM summed AS s
+    LEFT JOIN (SELECT workload, sampling FROM workload_rules) AS w USING (workload)
+    LEFT JOIN label_clusters AS c
+        ON c.slice = s.slice AND c.slice_value IS NOT DISTINCT FROM s.slice_value
+        AND c.window_s = s.window_s AND c.start_s = s.start_s AND c.workload = s.workload
+        AND c.k_workload IS NOT DISTINCT FROM s.k_workload AND c.k_model IS NOT DISTINCT FROM s.k_model
+        AND c.k_pool IS NOT DISTINCT FROM s.k_pool AND c.k_route IS NOT DISTINCT FROM s.k_route
 ),
 -- only where label rates differ are cells looked at again
 placed AS (
@@ -43,7 +57,7 @@ placed AS (
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
         NULL AS model, NULL AS pool, NULL AS route, NULL AS part_s,
         * EXCLUDE (slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
-    FROM summed
+    FROM tested
     WHERE NOT differs
     UNION ALL BY NAME
     SELECT
@@ -55,7 +69,7 @@ placed AS (
         ),
         true AS differs
     FROM cells AS c
-    JOIN summed AS s
+    JOIN tested AS s
         ON s.differs AND s.slice = c.slice AND s.slice_value IS NOT DISTINCT FROM c.slice_value
         AND s.window_s = c.window_s AND s.start_s = c.start_s AND s.workload = c.workload
         AND s.k_workload IS NOT DISTINCT FROM c.k_workload AND s.k_model IS NOT DISTINCT FROM c.k_model
