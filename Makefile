@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check dev bench drill drill-alarms drill-delivery drill-full-disk drill-fuzz drill-intervals drill-kill drill-knee \
+.PHONY: demo test check dev bench drill drill-alarms drill-delivery drill-full-disk drill-fuzz drill-intervals drill-io drill-kill drill-knee \
   drill-landing drill-oracle drill-power lock clean
 
 # Their runs show in the UI of `make dev`; those of the tests do not.
@@ -50,6 +50,9 @@ drill-oracle: $(VENV)/ready ## Every published number of random fleets beside it
 drill-full-disk: $(VENV)/ready ## What runs leave that find no room, and what the next one makes of it; needs root
 	PYTHONPATH=tests $(BIN)/python -m end_to_end.full_disk_drill
 
+drill-io: $(VENV)/ready ## What runs leave of which any write fails, and what the next one makes of it; needs a C compiler
+	PYTHONPATH=tests $(BIN)/python -m end_to_end.io_drill
+
 drill-kill: $(VENV)/ready ## What runs leave that are killed at random instants, and what the next one makes of it
 	PYTHONPATH=tests $(BIN)/python -m end_to_end.kill_drill
 
@@ -59,7 +62,7 @@ drill-power: $(VENV)/ready ## What a loss of power leaves of a lake, and what th
 drill-fuzz: $(VENV)/ready ## What hostile telemetry and settings do to a run and to the telemetry beside them, by the million
 	PYTHONPATH=tests $(BIN)/python -m fuzz.drill
 
-drill: drill-landing drill-kill drill-full-disk drill-power drill-delivery drill-oracle drill-fuzz ## What a run, a disk and a receiver do to it, hundreds of times
+drill: drill-landing drill-kill drill-full-disk drill-io drill-power drill-delivery drill-oracle drill-fuzz ## What a run, a disk and a receiver do to it, hundreds of times
 
 lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

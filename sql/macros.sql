@@ -22,6 +22,9 @@ CREATE OR REPLACE TEMP MACRO cut_values(paths, tenant, attributes) AS list_trans
 -- Values beyond those that a crowded window keeps are one; what was not reported stays apart.
 CREATE OR REPLACE TEMP MACRO kept_value(value, is_crowded, is_kept) AS
     CASE WHEN value <> 'unknown' AND is_crowded AND NOT is_kept THEN '(other)' ELSE value END;
+-- The same of the name of a model, pool or route, given those that a crowded window keeps: none where it is not crowded.
+CREATE OR REPLACE TEMP MACRO kept_name(name, kept, other := '(other)') AS
+    CASE WHEN kept IS NULL OR name IS NULL OR name = 'unknown' OR list_contains(kept, name::VARCHAR) THEN name ELSE other END;
 -- A timestamp from Unix nanoseconds, truncated to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
 -- Accepted requests of one workload: those without a label count by its policy, or by the share of the labelled that passed.
@@ -167,8 +170,20 @@ CREATE OR REPLACE TEMP MACRO window_part(at_s, window_s) AS at_s // part_length(
 -- chance explains in five cases of six: a stratum too many costs little, one too few is a bias.
 CREATE OR REPLACE TEMP MACRO rates_unlike(squares_by_need, labelled, need) AS
     (squares_by_need - labelled * (labelled / need)) / nullif(labelled / need * (1 - labelled / need), 0);
--- What rounding leaves of one cell, or of rates all alike, is no difference.
-CREATE OR REPLACE TEMP MACRO rates_differ(unlike, df) AS coalesce(unlike > df + sqrt(2 * df) + 1e-9, false);
+-- A draw that labels a whole session moves as many requests at once, so chi-square is of draws (Rao and Scott 1981): what rounding
+-- leaves of one cell, or of rates all alike, is no difference.
+CREATE OR REPLACE TEMP MACRO rates_differ(unlike, df, requests_per_draw) AS
+    coalesce(unlike / requests_per_draw > df + sqrt(2 * df) + 1e-9, false);
+-- How far a labelled request's session is labelled with it: the share of its other requests that is, beyond that of all.
+CREATE OR REPLACE TEMP MACRO labelled_together(sampling, drawn, labelled_pairs, half_labelled_pairs) AS CASE
+    WHEN sampling = 'session' THEN 1
+    WHEN labelled_pairs > 0 AND drawn < 1
+        THEN greatest(0, (labelled_pairs / (labelled_pairs + half_labelled_pairs / 2) - drawn) / (1 - drawn))
+    ELSE 0
+END;
+-- The design effect of that on label rates: requests that one draw decides, 1 where requests are labelled one by one.
+CREATE OR REPLACE TEMP MACRO requests_per_draw(sampling, need, labelled, pairs, labelled_pairs, half_labelled_pairs) AS
+    1 + coalesce(labelled_together(sampling, labelled / need, labelled_pairs, half_labelled_pairs) * pairs / need, 0);
 -- How far labels come session by session: 0 where a request's label says nothing about its session's others, 1 where sessions
 -- are labelled wholly or not at all.
 CREATE OR REPLACE TEMP MACRO labels_by_session(sampling, drawn, pairs, labelled_pairs) AS CASE
@@ -176,10 +191,11 @@ CREATE OR REPLACE TEMP MACRO labels_by_session(sampling, drawn, pairs, labelled_
     WHEN labelled_pairs > 0 AND drawn < 1 THEN least(1, greatest(0, (1 - drawn ** 2 * pairs / labelled_pairs) / (1 - drawn)))
     ELSE 0
 END;
--- Over sessions: ordered pairs of requests of one session, of labelled ones, of those the first of which passed, or both; and
--- labelled requests beyond the first of their session.
+-- Over sessions: ordered pairs of requests of one session, those of which one is labelled, or both, of the latter those the first of
+-- which passed, or both; and labelled requests beyond the first of their session.
 CREATE OR REPLACE TEMP MACRO pairs_in_sessions(need, labelled, passed) AS {
     pairs: sum(need * (need - 1))::BIGINT,
+    half_labelled_pairs: sum(2 * labelled * (need - labelled))::BIGINT,
     labelled_pairs: sum(labelled * (labelled - 1))::BIGINT,
     passed_pairs: sum(passed * (labelled - 1))::BIGINT,
     both_passed_pairs: sum(passed * (passed - 1))::BIGINT,

@@ -17,7 +17,8 @@ from goodput.join.options import SETTINGS_TABLES
 from goodput.join.workloads import workload_rows
 from goodput.measure import windows as measured_windows
 from goodput.measure.gates import gate_order
-from goodput.measure.slices import all_slices, slice_cuts, slices
+from goodput.measure.slices import SETTINGS_TABLES as SLICES
+from goodput.measure.slices import all_slices
 from goodput.measure.windows import Measured, session_reach_h
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.parameters import as_rows
@@ -212,8 +213,8 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         extent = {"from_s": stretch.from_s, "until_s": stretch.until_s}
         connection.register("measured_range", as_rows("measured_range", extent))
         connection.register("window_options", as_rows("window_options", options))
-        connection.register("slices", slices(settings))
-        connection.register("slice_cuts", slice_cuts(settings))
+        for name, given in SLICES.items():
+            connection.register(name, given(settings))
         connection.register("workload_rules", workload_rows(settings))
         connection.register("gates", gate_order())
         return measured_windows.measure(connection, all_slices(settings), is_base_asked=base_s in grains)

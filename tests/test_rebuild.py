@@ -1,6 +1,7 @@
 """A lake of format 1 made anew: what the landing files give is computed, what they cannot give is carried over."""
 
 import json
+import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -27,8 +28,10 @@ from goodput.errors import (
 )
 from goodput.notify.outbox import Outbox, outbox_file
 from goodput.plumbing.alarm_actions import Action, actions_file, add_action, read_actions
+from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
-from goodput.plumbing.lake import Lake
+from goodput.plumbing.database import deliveries_file
+from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.workspace import Workspace
 from goodput.rebuild import rebuild
 from goodput.run import run
@@ -117,7 +120,7 @@ def test_an_older_lake_is_made_anew(workspace: Workspace) -> None:
     kept, blocked = rebuild(workspace)
     assert (kept, blocked) == (lake.with_name("lake.format1"), None)
     assert files(kept) == before
-    assert json.loads((lake / "lake.json").read_text()) == {"format": 4}
+    assert json.loads((lake / "lake.json").read_text())["format"] == 4
     assert sorted(path.name for path in lake.parent.iterdir()) == ["goodput.toml", "lake", "lake.format1", "landing"]
     assert ask(lake, ACCEPTED) == [(2,)]
     assert ask(lake, "SELECT count(*) FROM requests") == [(3,)], "views read the lake where it is now"
@@ -136,6 +139,22 @@ def test_what_the_landing_files_cannot_give_is_carried_over(workspace: Workspace
     assert (lake / "plots/f.png").read_bytes() == b"png"
     assert outbox_rows(lake) == [("d", "pending", "something is slow")]
     assert ask(lake, "SELECT delivery_id, state, alarm_ids FROM deliveries") == [("d", "delivered", ["a"])]
+
+
+def test_alarms_of_a_format_with_delta_tables_are_carried_over(workspace: Workspace) -> None:
+    """From format 2 on tables have a Delta log; of an older version's events not all columns may be there."""
+    old, lake = workspace.lake, workspace.lake.root
+    shutil.rmtree(lake / "monitored")
+    shutil.rmtree(lake / "notified")
+    (lake / "lake.json").write_text('{"format": 3}\n')
+    rows = pa.Table.from_pylist([event("f")], schema=arrow_schema("alarm_events")).drop_columns(["explanation"])
+    old.catalog["alarm_events"].replace({ALL: (old.write_part("alarm_events", ALL, rows, "0"),)})
+    delivered = {"delivery_id": "d", "channel": "ops", "state": "delivered", "alarm_ids": ["a"]}
+    write_parquet(deliveries_file(old), pa.Table.from_pylist([delivered], schema=arrow_schema("deliveries")))
+    rebuild(Workspace(workspace.config))
+    assert ask(lake, "SELECT event_id, transition FROM alarm_events WHERE event_id = 'f'") == [("f", "firing")]
+    assert ask(lake, "SELECT delivery_id, state, alarm_ids FROM deliveries") == [("d", "delivered", ["a"])]
+    assert outbox_rows(lake) == [("d", "pending", "something is slow")]
 
 
 def test_an_outbox_whose_process_was_killed_is_carried_whole(workspace: Workspace) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 import polars as pl
+import pyarrow as pa
 
 from goodput.monitor.alarm_tables import TABLES, alarm_tables, read_evidence
 from goodput.monitor.evaluate import Evidence
@@ -13,6 +14,7 @@ from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.garbage import note_replaced
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.part_rows import read_part
 from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
 
@@ -46,5 +48,6 @@ def evidence(
 
 def alarm_rows(lake: Lake, table: str) -> pl.DataFrame:
     """Rows of one table of alarms as they were last judged; none before the first time."""
-    files = [part.path for part in lake.catalog[table].parts.get(ALL, ())]  # one without rows has columns all the same
-    return pl.read_parquet(files) if files else pl.DataFrame(arrow_schema(table).empty_table())
+    parts = lake.catalog[table].parts.get(ALL, ())
+    rows = [read_part(part.path, table) for part in parts]
+    return pl.DataFrame(pa.concat_tables([arrow_schema(table).empty_table(), *rows]))

@@ -29,7 +29,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── LakeBusy                another run holds the lake
 ├── NotUpToDate             hours that are to be closed have something to compute
 ├── RunCrashed              an error that nobody foresaw ended a run
-├── LakeUnwritable          no room, or no permission, to write
+├── LakeUnwritable          no room, no permission, or a disk that fails, to write
 ├── OutboxUnusable          the outbox of alarms cannot be read or written
 ├── LandingUnwritable       received telemetry cannot be written
 ├── ReceiverBusy            another process receives into the folder
@@ -194,9 +194,9 @@ class SourceRefused(GoodputError):
 class LakeTooNew(GoodputError):
     """The lake was written by a newer version of Goodput."""
 
-    def __init__(self, root: Path, found: int, known: int) -> None:
+    def __init__(self, root: Path, has: str) -> None:
         super().__init__(
-            f"{root}: this lake has format {found}; this version of Goodput knows formats up to {known}.\n"
+            f"{root}: this lake has {has}.\n"
             "Upgrade Goodput, or name another lake with `lake` in goodput.toml or --lake."
         )
 
@@ -225,7 +225,7 @@ class LakeUnreadable(GoodputError):
     def __init__(self, path: Path, reason: str) -> None:
         self.path = path
         super().__init__(
-            f"{path}: cannot be read: {reason}.\n"
+            f"{path}: cannot be read: {' '.join(reason.split())}.\n"
             "Restore the file from a backup, or name another lake with `lake` in goodput.toml or --lake."
         )
 
@@ -315,13 +315,13 @@ class RunCrashed(GoodputError):
 
 
 class LakeUnwritable(GoodputError):
-    """No room, or no permission, to write to the lake; nothing half-written is left in view."""
+    """No room, no permission, or a disk that fails, to write to the lake; nothing half-written is left in view."""
 
     def __init__(self, path: Path, cause: OSError) -> None:
-        reason = cause.strerror or str(cause)
+        reason = " ".join((cause.strerror or str(cause)).split())  # libraries write theirs in several lines
         super().__init__(
             f"{path}: cannot write: {reason}.\n"
-            "Free some space or fix the permissions, then run again: what was finished is kept."
+            "Free some space, fix the permissions or mend the disk, then run again: what was finished is kept."
         )
 
 

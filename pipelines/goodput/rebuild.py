@@ -9,18 +9,19 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 
 from goodput.errors import LakeUnwritable, NothingToRebuild, OutboxUnusable, PartitionsBlocked
 from goodput.measure.gates import gate_rows
 from goodput.monitor.alarm_tables import TABLES as ALARM_TABLES
 from goodput.notify.outbox import outbox_file
 from goodput.plumbing.catalog import ALL
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.database import deliveries_file, publish
 from goodput.plumbing.erased import NOTED as ERASED
 from goodput.plumbing.fingerprint import fingerprint
-from goodput.plumbing.lake import FORMAT, Lake, format_in, write_parquet
+from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.lake_marker import FORMAT, format_in, marker
+from goodput.plumbing.part_rows import read_part
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
@@ -34,7 +35,7 @@ def rebuild(workspace: Workspace) -> tuple[Path, PartitionsBlocked | None]:
     OutboxUnusable; what else `run` raises.
     """
     old = workspace.lake
-    found = format_in(old.root / "lake.json") if old.is_made else FORMAT
+    found = format_in(marker(old.root)) if old.is_made else FORMAT
     if found >= FORMAT:
         raise NothingToRebuild(old.root, FORMAT)
     with old.lock():
@@ -78,15 +79,21 @@ def _carry(old: Lake, new: Lake) -> None:
         elif here.exists():
             shutil.copy2(here, new.root / name)
     _carry_outbox(outbox_file(old), outbox_file(new))
-    deliveries = old.root / "notified/deliveries/all/part.parquet"
-    if deliveries.exists():
-        write_parquet(deliveries_file(new), pq.ParquetFile(deliveries).read())
+    for deliveries in (old.root / "notified/deliveries/all/part.parquet", deliveries_file(old)):
+        if deliveries.exists():
+            write_parquet(deliveries_file(new), read_part(deliveries, "deliveries"))
     for table in ALARM_TABLES:
-        schema = arrow_schema(table)
-        for file in sorted((old.root / "monitored" / table).glob("*/part.parquet")):
-            rows = pq.ParquetFile(file).read(schema.names).cast(schema)
-            part = new.write_part(table, ALL, rows, fingerprint("carried", table))
+        rows = [read_part(file, table) for file in _parts(old, table)]
+        if rows:
+            part = new.write_part(table, ALL, pa.concat_tables(rows), fingerprint("carried", table))
             new.catalog[table].replace({ALL: (part,)})
+
+
+def _parts(old: Lake, table: str) -> list[Path]:
+    """Parts of a table of an older lake: by its Delta log, before which there was one part at a fixed place."""
+    return [Path(file) for file in old.catalog[table].all_files()] or sorted(
+        (old.root / "monitored" / table).glob("*/part.parquet")
+    )
 
 
 def _carry_outbox(old: Path, new: Path) -> None:

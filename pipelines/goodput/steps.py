@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
 from goodput.measure.gates import gate_rows
+from goodput.plumbing import lake_marker
 from goodput.plumbing.database import publish
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.node import Context, Node
@@ -16,6 +17,7 @@ from goodput.telemetry import facts
 
 def ingest_sources(workspace: Workspace) -> Ingested:
     """Read the sources that are new or have changed."""
+    lake_marker.note_columns(workspace.lake.root)
     with workspace.telemetry.span("ingest") as span:
         ingested = ingest(workspace)
         note_replaced(workspace.lake, ingested.removed)

@@ -482,6 +482,28 @@ def test_labels_that_nobody_drew_give_bounds_alone(compare: Run) -> None:
     assert (ratio["b"], ratio["b_ci_low"], ratio["better"]) == (0.7, 0.0, "not distinguishable")
 
 
+@pytest.mark.parametrize(
+    ("labelled", "of", "session", "expected"),
+    [((20, 10), 30, 1, 1 / 2), ((20, 10), 30, 10, 2 / 3), ((60, 20), 60, 10, 1 / 2), ((60, 10), 60, 10, 6 / 7)],
+)
+def test_label_rates_are_compared_by_draws(
+    compare: Run, labelled: tuple[int, int], of: int, session: int, expected: float
+) -> None:
+    """The labelled requests of A's first model pass, those of its second fail.
+
+    Of 30 requests each 20 and 10 are labelled: chi-square is 2 x 5^2/(30/4) = 6.67, above 1 + sqrt(2): two strata, of
+    which all and none pass. Drawn as 3 of 6 sessions of ten it is 0.667: one stratum. Of 60 each 60 and 20 are:
+    2 x 20^2/(60 x 2/9)/10 = 6, again two. A single draw shows nothing of how others vary: no stratum of its own.
+    """
+    rows = [
+        row | {"model": model, "session_id": f"{model}/{n // session}", "request_key": f"{model}/{n}"}
+        for model, drawn, passed in (("m1", labelled[0], labelled[0]), ("m2", labelled[1], 0))
+        for n, row in enumerate(some_judged("A", passed, drawn, of, 10))
+    ]
+    found = compare(rows + judged("B", passing(45, 60), 10))
+    assert metric(found, "goodput_ratio")["a"] == pytest.approx(expected)
+
+
 def some_judged(route: str, passed: int, labelled: int, of: int, tokens: int) -> list[Row]:
     """Requests that need a label, of which only the first have one."""
     rows = judged(route, passing(passed, of), tokens)

@@ -1,4 +1,4 @@
-"""What runs leave that are harmed, as by a kill or a full disk, and what the next one makes of it: trials and a report.
+"""What runs leave that are harmed, as by a kill or a disk, and what the next one makes of it: trials and a report.
 
 A trial lands its files in several steps. At each, settings may change, and a few runs are harmed; at the end one is
 left alone, and what it publishes is compared with a lake nobody harmed. Beside it a reader opens the database.
@@ -6,6 +6,7 @@ left alone, and what it publishes is compared with a lake nobody harmed. Beside 
 
 import argparse
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
@@ -28,7 +29,8 @@ from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.workspace import Workspace
 
 _RUN = [sys.executable, "-c", "from goodput.cli.main import main; main()", "run", "--config"]
-_CRASH = "an error that it did not expect"  # of the command's own words
+CRASH = "crash"  # the first word of what a run was harmed in that did not end as runs do
+_CRASHED = "an error that it did not expect"  # of the command's own words
 _UNWRITABLE = "No space left on device"
 _READS_EVERY_S = 0.02
 _STEPS = (2, 3, 4)
@@ -57,7 +59,7 @@ Harming = Callable[[Path, Usual, random.Random], AbstractContextManager[Harm]]  
 class Ended(NamedTuple):
     """What became of a lake whose runs were harmed."""
 
-    harmed_in: Counter[str]  # runs by what they were at
+    harmed_in: Counter[str]  # runs by what they were at, or by how they crashed
     opened: int  # times that a reader opened the database
     unreadable: int  # times that it could not
     ended_well: bool
@@ -68,7 +70,8 @@ class Ended(NamedTuple):
     @property
     def is_good(self) -> bool:
         """Whether it is as if nothing had happened."""
-        return self.ended_well and not any((self.blocked, self.unreadable, self.differing, self.left_over))
+        crashed = any(at.startswith(CRASH) for at in self.harmed_in)
+        return self.ended_well and not any((crashed, self.blocked, self.unreadable, self.differing, self.left_over))
 
 
 def trial(seed: int, folder: Path, harming: Harming) -> Ended:
@@ -98,17 +101,18 @@ def trial(seed: int, folder: Path, harming: Harming) -> Ended:
         return Ended(harmed_in, readable, opened.total(), ended_well, blocked, differing, tuple(_left_over(workspace)))
 
 
-def start_command(config: Path) -> "subprocess.Popen[str]":
+def start_command(config: Path, environment: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
     """`goodput run`, begun."""
-    return subprocess.Popen([*_RUN, config], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    own = None if environment is None else {**os.environ, **environment}
+    return subprocess.Popen([*_RUN, config], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=own)
 
 
 def run_command(config: Path) -> str:
     """`goodput run` to its end; what went wrong, empty where nothing did but rows that break rules."""
     process = start_command(config)
     _, said = process.communicate()
-    if _CRASH in said:
-        return "crash"
+    if _CRASHED in said:
+        return CRASH
     return "refused" if _UNWRITABLE in said else ""  # rows of these files break rules, which is said as well
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from goodput.join.workloads import workload_rows
 from goodput.measure.frontier import fit_between, options
+from goodput.measure.slices import slice_options
 from goodput.plumbing.contracts import arrow_schema, contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.lake import write_parquet
@@ -93,6 +94,7 @@ def frontiers(
         connection.register("goodput", made.goodput.with_columns(cost_usd=known).to_arrow())
         register(connection, "workload_rules", workload_rows(settings))
         connection.register("disruptions", pa.Table.from_pylist(list(disruptions), schema=arrow_schema("disruptions")))
+        register(connection, "slice_options", slice_options(settings))
         register(connection, "frontier_options", options(settings))
         fit_between(connection, closure(["frontier"], contract_names()))
         rows = pl.DataFrame(connection.sql("FROM frontier").to_arrow_table())

@@ -16,6 +16,7 @@ from goodput.join.workloads import workload_rows
 from goodput.measure.crossing import monotone
 from goodput.measure.frontier import fit_between, options
 from goodput.measure.knee import levels
+from goodput.measure.slices import slice_options
 from goodput.plumbing.contracts import arrow_schema, contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.parameters import register
@@ -52,6 +53,7 @@ def frontier(observed: Observed, *, declared: bool) -> dict[str, Any]:
         for name, of_table in given.items():
             connection.register(name, pa.Table.from_pylist(of_table, schema=arrow_schema(name)))
         register(connection, "workload_rules", workload_rows(settings))
+        register(connection, "slice_options", slice_options(settings))
         register(connection, "frontier_options", options(settings))
         fit_between(connection, closure(["frontier"], contract_names()))
         found = pl.DataFrame(connection.sql("FROM frontier WHERE slice = 'pool' AND windows > 0").to_arrow_table())

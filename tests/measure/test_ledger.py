@@ -22,7 +22,7 @@ from goodput.join.workloads import workload_rows
 from goodput.measure.cost_ledger import SETTINGS_TABLES, ledger_options
 from goodput.measure.known_replicas import absent
 from goodput.measure.nodes import COST_LEDGER, KNOWN_REPLICAS, WASTE
-from goodput.measure.slices import slice_cuts, slices
+from goodput.measure.slices import SETTINGS_TABLES as SLICES
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
@@ -266,8 +266,8 @@ def wasted(
         connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
         asked = Settings(slices=sliced or Slices(), workloads=dict(workloads or {}))
         connection.register("workload_rules", workload_rows(asked))
-        connection.register("slices", slices(asked))
-        connection.register("slice_cuts", slice_cuts(asked))
+        for name, given in SLICES.items():
+            connection.register(name, given(asked))
         for relation in WASTE.relations:
             compute(connection, relation)
         return pl.DataFrame(connection.sql("SELECT * FROM waste").to_arrow_table())

@@ -14,6 +14,7 @@ import pytest
 
 from goodput.join.workloads import workload_rows
 from goodput.measure.nodes import QUALITY
+from goodput.measure.slices import slice_options
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
@@ -33,6 +34,7 @@ def quality(joined: Joined, grains: Sequence[int] = (3600,), settings: Settings 
         connection.register("quality_labels", labels)
         register(connection, "grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
         register(connection, "workload_rules", workload_rows(settings))
+        register(connection, "slice_options", slice_options(settings))
         for relation in QUALITY.relations:
             compute(connection, relation)
         return pl.DataFrame(made(connection, "quality"))

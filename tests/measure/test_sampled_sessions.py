@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -35,3 +36,33 @@ def test_requests_without_a_session_are_each_on_their_own(tmp_path: Path, others
     row = row_of(windows(tmp_path, rows, settings))
     assert (row["need_label"], row["labelled"]) == (12, 4)
     assert row["goodput_ci_low_rps"] * 300 == pytest.approx(4.44075, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "size", "accepted"), [("random", 10, 40.0), ("session", 10, 40.0), ("random", 1, 30.0)]
+)
+def test_label_rates_are_compared_by_draws(
+    tmp_path: Path, sampling: Literal["random", "session"], size: int, accepted: float
+) -> None:
+    """Of two routes with 30 requests each, r1 has 20 labels, which pass, and r2 has 10, which fail.
+
+    Drawn one by one, chi-square is 2 x 5^2/(30/4) = 6.67, above 1 + sqrt(2): two strata, 30 x 1 + 30 x 0 pass. Drawn as
+    3 of 6 sessions of ten, of which one draw labels ten, it is 0.667: one stratum, 60 x 20/30 pass.
+    """
+    rows = [
+        judged(
+            f"{route}/{n}",
+            "unlabelled" if n >= labelled else "accepted" if passes else "rejected",
+            end=n + 1.0,
+            session_id=f"{route}/{n // size}",
+            route=route,
+            gated=True,
+            needs_label=True,
+            pass_quality=passes if n < labelled else None,
+        )
+        for route, labelled, passes in (("r1", 20, True), ("r2", 10, False))
+        for n in range(30)
+    ]
+    settings = Settings(workloads={"qa": Workload(quality=Quality(sampling=sampling))})
+    row = row_of(windows(tmp_path, rows, settings))
+    assert row["goodput_rps"] * 300 == pytest.approx(accepted)

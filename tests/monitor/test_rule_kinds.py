@@ -86,7 +86,7 @@ def wrong(tmp_path: Path, text: str) -> list[str]:
 
 
 def test_kinds_are_those_of_the_folder() -> None:
-    assert kind_names() == ("absence", "absolute", "burn_rate", "trend")
+    assert kind_names() == ("absence", "absolute", "burn_rate", "cascade", "trend")
     assert [kind.name for kind in rule_kinds()] == list(kind_names())
 
 
@@ -112,13 +112,13 @@ def test_its_settings_are_judged_by_itself(tmp_path: Path) -> None:
     assert wrong(tmp_path, SETTINGS + "ratio = 1\n")[0].startswith("alarms.rules.jump.ratio: 1 is not usable")
     assert wrong(tmp_path, SETTINGS + "depth = 2\n")[0].startswith("alarms.rules.jump.depth: no such key")
     assert wrong(tmp_path, SETTINGS + "above = 2.0\n") == [
-        'alarms.rules.jump: above and below do not go with the kind level_shift: kind = "absolute"'
+        'alarms.rules.jump: above and below do not go with the kind level_shift: kind = "absolute" or kind = "cascade"'
     ]
 
 
 def test_a_rule_is_of_a_kind_that_there_is(tmp_path: Path) -> None:
     assert wrong(tmp_path, SETTINGS) == [
-        "alarms.rules.jump.kind: 'level_shift' is not usable: absence, absolute, burn_rate, trend"
+        "alarms.rules.jump.kind: 'level_shift' is not usable: absence, absolute, burn_rate, cascade, trend"
     ]
     (mistake,) = wrong(tmp_path, SETTINGS.replace("level_shift", "burn_rate"))
     assert (

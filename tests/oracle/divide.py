@@ -130,7 +130,7 @@ def _samples(own: list[Row], needing: list[Row], sampling: str, window_s: int, o
     if labelled:
         together = drawn_together(needing, labelled, sampling)
         effect = design_effect(labelled, sum(row["pass_quality"] for row in labelled), together)
-    strata, differs = strata_of(needing, window_s) if needing else ([], False)
+    strata, differs = strata_of(needing, window_s, sampling) if needing else ([], False)
     counted: dict[Hashable, list[Row]] = defaultdict(list)
     for rows in strata:
         known = sum(row["pass_quality"] is not None for row in rows)

@@ -117,7 +117,8 @@ class Doubts:
             yield *self.window, cut, group[0], None, None, None, None
             return
         for name, kept in SLICES.items():
-            values = (value if d in kept else None for d, value in zip(DIMENSIONS, group[1:], strict=True))
+            own = zip(DIMENSIONS, group[1:], strict=True)
+            values = (self.slices.name(value, d, *self.window) if d in kept else None for d, value in own)
             yield *self.window, name, None, *values
 
 

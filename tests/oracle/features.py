@@ -23,7 +23,7 @@ ALL = {
         "session",
         "none",
     ),
-    *("by tenant", "by attribute", "crowded", "from the attempt"),
+    *("by tenant", "by attribute", "crowded", "names crowded", "from the attempt"),
     *("billing", "allocation", "rate_card", "overhead", "of a request", "rates", "token prices", "FOCUS"),
     *("parts of an export", "several exports", "currencies", "bills in several files", "cost by the gateway"),
     *(f"counts {kind}" for kind in COUNTERS),
@@ -89,6 +89,7 @@ def _of_settings(fleet: Fleet) -> Iterator[str]:
     slices = fleet.settings["slices"]
     yield from ("by tenant" if name == "tenant" else "by attribute" for name in slices["by"])
     yield from ("crowded",) if slices["by"] and slices["max_values"] < 3 else ()
+    yield from ("names crowded",) if slices["max_names"] < 3 else ()
     yield from ("from the attempt",) if fleet.settings["latency_origin"] == "attempt" else ()
     for workload in fleet.workloads.values():
         yield from ("unit session",) if workload.get("unit") == "session" else ()

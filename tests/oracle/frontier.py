@@ -9,7 +9,7 @@ from oracle.fleet import Fleet, Row, S
 from oracle.load_prices import price
 from oracle.loads import Load, Loads, by_bin, load_rps
 from oracle.points import POOL
-from oracle.slices import DIMENSIONS, Key
+from oracle.slices import DIMENSIONS, UNKNOWN, Key
 
 ROUTE = POOL - DIMENSIONS.index("pool") + DIMENSIONS.index("route")
 
@@ -25,12 +25,20 @@ class Frontier:
         keeps = self.fleet.settings["disruptions"]["in_frontier"]
         found = {}
         for slice_ in ("route", "pool"):
-            for name, every in self.loads.of(slice_).items():
+            of_slice = self.loads.of(slice_)
+            for name in self._names(of_slice):
+                every = of_slice[name]
                 hit = [load for load in every if not keeps and self.loads.is_disrupted(slice_, name, load, disruptions)]
                 for number, row in self._of(slice_, name, every, hit).items():
                     pool, route = (name, None) if slice_ == "pool" else (None, name)
                     found[slice_, pool, route, number] = row
         return found
+
+    def _names(self, of_slice: dict[str, list[Load]]) -> list[str]:
+        """Those of most arrivals, of as many the first by name; what was not reported beside them."""
+        arrivals = {name: sum(len(load.requests) for load in every) for name, every in of_slice.items()}
+        named = sorted(arrivals.keys() - {UNKNOWN}, key=lambda name: (-arrivals[name], name))
+        return [*named[: self.fleet.settings["slices"].get("max_names", 1000)], *({UNKNOWN} & arrivals.keys())]
 
     def _of(self, slice_: str, name: str, every: list[Load], hit: list[Load]) -> dict[int, Row]:
         kept = [load for load in every if load not in hit]

@@ -54,6 +54,7 @@ def _settings(chance: Random) -> Row:
         "slices": {
             "by": chance.choice([[], [], ["tenant"], ["attributes.team"], ["attributes.team", "tenant"]]),
             "max_values": chance.choice([1000, 1000, 1, 2]),
+            "max_names": chance.choice([1000, 1000, 1, 2]),
         },
         "workloads": {f"w{n}": _workload(chance, n) for n in range(chance.randint(1, 3))},
     }

@@ -8,19 +8,20 @@ from typing import Any
 from oracle.estimate import Design, Sample, design_effect, drawn_together, share_of, strata_of, total
 from oracle.fleet import Fleet, Row
 from oracle.labels import label_passed
-from oracle.slices import window_of
+from oracle.slices import Slices, window_of
 
 Key = tuple[Any, ...]  # window in Unix seconds, its length, workload, model, evaluator, label
 Judged = dict[str, bool]  # by request key, whether it passed
 
 
-def quality(fleet: Fleet, requests: list[Row]) -> dict[Key, Row]:
+def quality(fleet: Fleet, requests: list[Row], slices: Slices) -> dict[Key, Row]:
     """Rows of relation `quality`."""
     answers: dict[Key, list[Row]] = defaultdict(list)
     judged: dict[Key, Judged] = defaultdict(dict)
     for row in requests:
         for window_s in fleet.settings["windows_s"] if row["pass_success"] else ():
-            of = (window_of(row["ended_at"], window_s), window_s, row["workload"], row["model"] or "unknown")
+            start = window_of(row["ended_at"], window_s)
+            of = (start, window_s, row["workload"], slices.name(row["model"], "model", start, window_s))
             answers[of].append(row)
             for evaluator, label, passed in _judgements(fleet, row):
                 judged[*of, evaluator, label][row["request_key"]] = passed
@@ -67,7 +68,7 @@ def _samples(answers: list[Row], own: Judged, of_all: Judged, window_s: int, sam
     mine = [row for row in judged if row["request_key"] in own]
     rate = Fraction(sum(own.values()), len(own))
     effect = design_effect(mine, sum(own.values()), drawn_together(marked, judged, sampling))
-    strata, differs = strata_of(marked, window_s)
+    strata, differs = strata_of(marked, window_s, sampling)
     samples = []
     for stratum in strata:
         drawn = sum(row["pass_quality"] is not None for row in stratum)

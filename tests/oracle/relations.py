@@ -95,7 +95,7 @@ def quality(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     """Relation quality."""
     sql = "SELECT *, epoch(window_start)::BIGINT AS window_at FROM quality"
     published = keyed(rows(workspace, sql), "window_at", "window_s", "workload", "model", "evaluator", "label")
-    found.rows("quality", published, judgements.quality(truth.fleet, truth.requests))
+    found.rows("quality", published, judgements.quality(truth.fleet, truth.requests, truth.slices))
 
 
 def waste_rows(workspace: Workspace, truth: Truth, found: Comparison) -> None:

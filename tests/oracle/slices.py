@@ -39,29 +39,36 @@ class Slices:
         asked = fleet.settings.get("slices", {})
         self.by: list[str] = asked.get("by", [])
         self.requests = {row["request_key"]: row for row in requests}
-        self.kept = self._kept(fleet.settings["windows_s"], asked.get("max_values", 1000))
+        self.kept = self._kept(fleet.settings["windows_s"], self.by, asked.get("max_values", 1000))
+        self.names = self._kept(fleet.settings["windows_s"], ["model", "pool", "route"], asked.get("max_names", 1000))
 
     def keys(self, row: Row, start: int, window_s: int) -> Iterator[Key]:
         """Every slice of a window that a row is in."""
         for name, cut in SLICES.items():
-            yield start, window_s, name, None, *((row[d] or UNKNOWN) if d in cut else None for d in DIMENSIONS)
+            names = (self.name(row[d], d, start, window_s) if d in cut else None for d in DIMENSIONS)
+            yield start, window_s, name, None, *names
         for name in self.by:
             value = self.value(row, name)
             kept = self.kept.get((start, window_s, name))
             beyond = value != UNKNOWN and kept is not None and value not in kept
             yield start, window_s, name, OTHER if beyond else value, None, None, None, None
 
+    def name(self, name: str | None, dimension: str, start: int, window_s: int) -> str:
+        """What a name counts as in a window: OTHER, of a model, pool or route beyond those that are kept apart."""
+        kept = self.names.get((start, window_s, dimension))
+        return (name or UNKNOWN) if kept is None or name in (None, UNKNOWN) or name in kept else OTHER
+
     def value(self, row: Row, name: str) -> str:
         """Value of a row: its request's, of what is no request's the tenant that it names."""
         column = name.removeprefix("attributes.")
         return (self.requests.get(row.get("request_key") or "", row).get(column)) or UNKNOWN
 
-    def _kept(self, windows_s: list[int], most: int) -> dict[tuple[int, int, str], set[str]]:
+    def _kept(self, windows_s: list[int], of: list[str], most: int) -> dict[tuple[int, int, str], set[str]]:
         """Of windows with too many values those of most requests, of as many the first by name."""
         ended: dict[tuple[int, int, str], Counter[str]] = defaultdict(Counter)
         for row in self.requests.values():
             for window_s in windows_s if row["ended_at"] is not None else ():
-                for name in self.by:
+                for name in of:
                     if (value := self.value(row, name)) != UNKNOWN:
                         ended[window_of(row["ended_at"], window_s), window_s, name][value] += 1
         return {

@@ -75,7 +75,7 @@ def test_a_full_disk_is_told_with_its_remedy(tmp_path: Path, monkeypatch: pytest
         write_parquet(tmp_path / "part.parquet", ROWS)
     assert str(caught.value) == (
         f"{tmp_path}/part.parquet: cannot write: No space left on device.\n"
-        "Free some space or fix the permissions, then run again: what was finished is kept."
+        "Free some space, fix the permissions or mend the disk, then run again: what was finished is kept."
     )
     assert caught.value.exit_code == 1
     assert everything_below(tmp_path) == []

@@ -2,12 +2,13 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,55 @@ def test_exports_without_end_hold_up_nobody_for_long(receive: Receive, monkeypat
         assert eventually(lambda: all(call.done() for call in hanging))
         assert {call.code() for call in hanging} == {grpc.StatusCode.UNAVAILABLE}
         TraceServiceStub(channel).Export(spans(1), timeout=10)
+        over.set()
+
+
+@contextmanager
+def from_elsewhere(port: int, address: str) -> Iterator[int]:
+    """A port whose connections reach another one from an address."""
+
+    def carry(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                near = listener.accept()[0]
+                far = socket.create_connection(("127.0.0.1", port), source_address=(address, 0))
+                for pair in ((near, far), (far, near)):
+                    threading.Thread(target=carry, args=pair, daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield listener.getsockname()[1]
+
+
+def test_many_exports_of_one_address_leave_room_for_others(receive: Receive, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grpc_endpoint, "BODY_TIMEOUT_S", 2.0)
+    receiver = receive(grpc=True, max_connections_per_peer=3)
+    over = threading.Event()
+
+    def never() -> Iterator[bytes]:
+        over.wait(20)
+        yield b""
+
+    with (
+        calling(receiver) as slow,
+        calling(receiver) as beside,
+        from_elsewhere(receiver.grpc_port, "127.0.0.2") as port,
+        grpc.insecure_channel(f"127.0.0.1:{port}") as other,
+    ):
+        hanging = [slow.stream_unary(EXPORT).future(never(), timeout=20) for _ in range(3)]
+        time.sleep(0.3)
+        code, status = refusal(lambda: TraceServiceStub(beside).Export(spans(1), timeout=10))
+        assert (code, retry_s(status)) == (grpc.StatusCode.RESOURCE_EXHAUSTED, 1)
+        assert status.message == "more than 3 exports of one address are under way (max_connections_per_peer)"
+        TraceServiceStub(other).Export(spans(1), timeout=10)
+        assert not any(call.done() for call in hanging)
+        assert eventually(lambda: all(call.done() for call in hanging))
+        TraceServiceStub(beside).Export(spans(1), timeout=10)
         over.set()
 
 

@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False)
 _ALARMS = """
     SELECT * FROM alarms
     WHERE $every OR state IN ('firing', 'pending', 'resolved')
-    ORDER BY state <> 'firing', severity, state_since_at DESC, rule, pool, replica
+    ORDER BY state <> 'firing', severity, state_since_at DESC, rule, pool, replica, labels
 """
 _COUNTS = "SELECT state, count(*) AS alarms FROM alarms GROUP BY state ORDER BY state"
 _EVENTS = """
@@ -27,7 +27,7 @@ _EVENTS = """
 """
 _SERIES = "SELECT * FROM alarm_series WHERE alarm_id = $key ORDER BY window_start"
 _POWER = """
-    SELECT * FROM alarm_power WHERE $rule IS NULL OR rule = $rule ORDER BY rule, workload, pool, replica
+    SELECT * FROM alarm_power WHERE $rule IS NULL OR rule = $rule ORDER BY rule, workload, pool, replica, labels
 """
 _NONE_YET = "Nothing is watched yet: that begins with the first whole hour, and trends with a week of them."
 _HEADER = ("alarm", "severity", "state", "since", "series", "what happened")

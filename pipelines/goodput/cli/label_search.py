@@ -28,6 +28,8 @@ _GIVEN = """
         FROM (VALUES ('whole', 0), ('cell', 1), ('stratum', 2)) AS s(slice, cut);
     CREATE OR REPLACE TEMP TABLE crowded_windows (cut INTEGER, window_s INTEGER, start_s BIGINT);
     CREATE OR REPLACE TEMP TABLE kept_values (cut INTEGER, window_s INTEGER, start_s BIGINT, slice_value VARCHAR);
+    CREATE OR REPLACE TEMP TABLE kept_codes (window_s INTEGER, start_s BIGINT, models VARCHAR[], pools VARCHAR[],
+        routes VARCHAR[], other_model VARCHAR, other_pool VARCHAR, other_route VARCHAR);
 """
 _TRIED = """
     CREATE OR REPLACE TEMP TABLE plan_trials AS

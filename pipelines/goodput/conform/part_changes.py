@@ -8,13 +8,11 @@ from collections.abc import Collection, Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from goodput.conform.journal import PartChange
-from goodput.errors import LakeUnreadable
 from goodput.plumbing.catalog import Part, digest_sum
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.part_rows import read_part
 
 _MODULUS = 2**128
 _SMALL_BYTES = 16 * 2**20
@@ -29,13 +27,13 @@ def without_sources(lake: Lake, table: str, parts: Iterable[Part], source_ids: C
     gone = pa.array(sorted(source_ids), pa.string())
     holding, found = [], set()
     for part in parts:
-        held = set(pc.unique(_read(part, ["source_id"])["source_id"]).to_pylist()) & set(source_ids)
+        held = set(pc.unique(read_part(part.path, table, ["source_id"])["source_id"]).to_pylist()) & set(source_ids)
         if held:
             holding.append(part)
             found |= held
     rest = []
     for part in holding:
-        rows = _read(part, arrow_schema(table).names)
+        rows = read_part(part.path, table)
         kept = rows.filter(pc.invert(pc.is_in(rows["source_id"], value_set=gone)))
         if kept.num_rows:
             rest.append(kept)
@@ -49,17 +47,9 @@ def merged(lake: Lake, table: str, parts: Sequence[Part]) -> PartChange:
     small = [part for part in parts if part.size_bytes < _SMALL_BYTES]
     if len(small) <= _MOST_SMALL:
         return PartChange([], [])
-    rows = pa.concat_tables([_read(part, arrow_schema(table).names) for part in small])
+    rows = pa.concat_tables([read_part(part.path, table) for part in small])
     return PartChange([lake.write_part(table, small[0].partition, rows, digest_sum(p.inputs for p in small))], small)
 
 
 def _negative(source_id: str) -> str:
     return f"{_MODULUS - int(source_id, 16):x}"
-
-
-def _read(part: Part, columns: list[str]) -> pa.Table:
-    try:
-        with pq.ParquetFile(part.path) as file:
-            return file.read(columns)
-    except (OSError, pa.ArrowException) as error:
-        raise LakeUnreadable(part.path, str(error)) from error

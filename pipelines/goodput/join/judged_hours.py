@@ -5,6 +5,7 @@ See docs/semantics.md#labels, #time-and-restatement.
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +15,7 @@ from goodput.plumbing.catalog import ALL, Table
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import HOUR_S, epoch_hour, hour_label
 from goodput.plumbing.node import Batch, Context, Parts
+from goodput.plumbing.part_rows import read_part
 from goodput.plumbing.sql_files import connect, read_parts, sql_file
 
 TABLE = "judged_hours"
@@ -83,5 +85,5 @@ def _within(partitions: Iterable[str], first: int, last: int) -> list[str]:
 
 
 def _rows(table: Table) -> pa.Table:
-    found = [pq.ParquetFile(file).read() for file in table.all_files()]
+    found = [read_part(Path(file), table.name) for file in table.all_files()]
     return pa.concat_tables([arrow_schema(table.name).empty_table(), *found])

@@ -58,15 +58,16 @@ def absent_in(context: Context, hour: str) -> object:
 
 def _absent_of(context: Context) -> Absent:
     file = only_file(context, "cost_records")
-    return _absent(file, tuple(context.lake.catalog["known_replicas"].all_files())) if file else {}
+    known = context.lake.catalog["known_replicas"]
+    return _absent(file, tuple(known.all_files()), known.is_uniform) if file else {}
 
 
 @lru_cache(maxsize=2)
-def _absent(bills: str, replicas: tuple[str, ...]) -> Absent:
+def _absent(bills: str, replicas: tuple[str, ...], alike: bool) -> Absent:
     """By hour."""
     with connect() as connection:
         read_parts(connection, "cost_records", [bills], arrow_schema("cost_records"))
-        read_parts(connection, "known_replicas", replicas, arrow_schema("known_replicas"), alike=True)
+        read_parts(connection, "known_replicas", replicas, arrow_schema("known_replicas"), alike=alike)
         rows = absent(connection)
     found = defaultdict(list)
     for row in rows:

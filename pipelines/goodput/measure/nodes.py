@@ -15,13 +15,13 @@ from goodput.measure import (
     known_replicas,
     reconciliation,
     replicas,
+    slices,
     warnings,
     watermark,
     windows,
 )
 from goodput.measure.gates import gate_order, gate_rows
 from goodput.measure.lookback import longest_windows
-from goodput.measure.slices import slice_cuts, slices
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
 from goodput.plumbing.node import Node
 
@@ -92,8 +92,7 @@ WASTE = Node(
     from_settings={
         "ledger_options": cost_ledger.ledger_options,
         "workload_rules": workload_rows,
-        "slices": slices,
-        "slice_cuts": slice_cuts,
+        **slices.SETTINGS_TABLES,
     },
     from_batch={"grains": grains},
     span={"requests": bills.wasted_request_partitions},
@@ -105,7 +104,7 @@ QUALITY = Node(
     "What evaluators and the quality gate say of delivered answers.",
     compute_sql,
     lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
-    from_settings={"workload_rules": workload_rows},
+    from_settings={"workload_rules": workload_rows, "slice_options": slices.slice_options},
     from_batch={"grains": grains},
 )
 WINDOWS = Node(
@@ -118,8 +117,7 @@ WINDOWS = Node(
     from_settings={
         "workload_rules": workload_rows,
         "gates": lambda _: gate_order(),
-        "slices": slices,
-        "slice_cuts": slice_cuts,
+        **slices.SETTINGS_TABLES,
     },
     from_batch={"grains": grains, "measured_range": measured_range, "window_options": windows.window_options},
     beside=windows.observed_edges,
@@ -142,7 +140,11 @@ FRONTIER = Node(
     ("frontier",),
     "Goodput by offered load, and the knee, from the load windows of the last busy week.",
     frontier.compute_frontier,
-    from_settings={"workload_rules": workload_rows, **frontier.SETTINGS_TABLES},
+    from_settings={
+        "workload_rules": workload_rows,
+        "slice_options": slices.slice_options,
+        **frontier.SETTINGS_TABLES,
+    },
     span={
         "load_windows": frontier.last_busy_week,
         "goodput": frontier.last_busy_week,

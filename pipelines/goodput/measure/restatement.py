@@ -43,7 +43,8 @@ def restate(now: pl.DataFrame, before: pl.DataFrame, computed_at: datetime) -> t
 
     A row that did not change keeps its revision and computed_at; a changed one gets revision + 1.
     """
-    values = [name for name in now.columns if name not in _KEY]
+    # a column that an older version did not have says nothing new of what was published
+    values = [name for name in now.columns if name not in _KEY and name in before.columns]
     old = before.select(*_KEY, *RESTATED, pl.struct(values).alias("was"))
     both = now.with_columns(pl.struct(values).alias("is")).join(old, on=_KEY, how="left", nulls_equal=True)
     same = pl.col("was").eq_missing(pl.col("is"))

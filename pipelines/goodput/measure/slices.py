@@ -4,10 +4,11 @@ A slice by tenant or attribute is a *cut* of its own, counted within the workloa
 the finest dimensions stay as few as they are. Cut 0 is that of the finest dimensions, whose sums are all other slices.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from goodput.plumbing.node import SettingsTable
 from goodput.plumbing.parameters import as_rows
 from goodput.settings.columns import ATTRIBUTE
 from goodput.settings.model import Settings
@@ -49,6 +50,18 @@ def slice_cuts(settings: Settings) -> pa.Table:
             for cut, name in enumerate(settings.slices.by, 1)
         ),
     )
+
+
+def slice_options(settings: Settings) -> pa.Table:
+    """How many models, pools and routes count apart: one row with max_names."""
+    return as_rows("slice_options", {"max_names": settings.slices.max_names})
+
+
+SETTINGS_TABLES: Mapping[str, SettingsTable] = {
+    "slices": slices,
+    "slice_cuts": slice_cuts,
+    "slice_options": slice_options,
+}
 
 
 def flags(kind: str, rows: Sequence[Cuts]) -> pa.Table:

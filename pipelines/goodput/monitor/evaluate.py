@@ -136,7 +136,9 @@ class Evaluation:
     def _context(self) -> AlarmContext:
         assert self.grid is not None  # noqa: S101
         operations = operations_of(self.evidence.operations)
-        return AlarmContext(self.grid, _limits(self.evidence.settings), operations, self.rule_series)
+        return AlarmContext(
+            self.grid, _limits(self.evidence.settings), operations, self.rule_series, self._observed.panels
+        )
 
     @cached_property
     def _suppressions(self) -> dict[str, Any]:

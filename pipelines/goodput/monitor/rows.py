@@ -22,7 +22,7 @@ from goodput.settings.model import Settings
 
 SILENT = "telemetry_silent"
 _ARCHIVE_S = 7 * DAY_S
-_NAMES = ("rule", "severity", "metric", "workload", "pool", "replica")
+_NAMES = ("rule", "severity", "metric", "workload", "pool", "replica", "labels")
 
 
 def method_of(one: RuleSeries, settings: Settings) -> str:
@@ -79,7 +79,7 @@ def clock_row(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -
     silent = f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}"
     why = f"{silent}: older than {after_s / 3600:g} h when it was first read, which is history and no silence"
     return {
-        **dict.fromkeys(("metric", "workload", "pool", "replica")),
+        **dict.fromkeys(("metric", "workload", "pool", "replica", "labels")),
         "alarm_id": SILENT,
         "rule": SILENT,
         "kind": "absence",

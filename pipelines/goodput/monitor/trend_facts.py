@@ -57,7 +57,7 @@ def _since_the_last(one: RuleSeries, residual: Floats) -> Floats:
 
 def _upward(one: RuleSeries, moved: float) -> float:
     assert one.panel is not None  # noqa: S101
-    return moved if one.panel.kind.worse == "up" else -moved
+    return -moved if one.panel.kind.worse == "down" else moved
 
 
 def _averaged_residual(residual: Floats, grid: Grid) -> float:
@@ -72,7 +72,7 @@ def _beside(one: RuleSeries, at: int, shape: Shape, excess: float) -> dict[str, 
     assert one.panel is not None  # noqa: S101
     if one.panel.beside is None:
         return {}
-    grid, median = one.panel.grid, np.log(one.panel.beside[one.row])
+    grid, median = one.panel.grid, on_scale(one.panel.kind, one.panel.beside[one.row])
     since = np.arange(max(at - shape.onset, 0), at + 1)[-6 * grid.an_hour :]
     before = [since - day * grid.a_day for day in range(1, 8)]
     usual = medians(np.stack([_at(median, windows) for windows in before], axis=1))
@@ -93,7 +93,7 @@ def _leads_to(one: RuleSeries, at: int, shape: Shape, context: AlarmContext) -> 
     limit = context.limits.get((workload, str(one.metric)), context.limits.get(("", str(one.metric))))
     if limit is None or one.panel.kind.per == "replica" or not np.isfinite(one.values[at]):
         return {}
-    there, here = on_scale(one.panel.kind.scale, np.array([limit, one.values[at]]))
+    there, here = on_scale(one.panel.kind, np.array([limit, one.values[at]]))
     left = float(_upward(one, there - here))
     facts: dict[str, Fact] = {"limit": limit}
     if left <= 0:

@@ -26,7 +26,7 @@ def _moved(facts: Facts) -> str:
 
 def _of_which(facts: Facts) -> str:
     """How far that is, and what else explains how much of it, where it is as much as a percent."""
-    if facts["scale"] != "log":
+    if facts["scale"] != "log" or facts["usual"] <= 0:
         return ""
     parts = [
         f"{what} {100 * facts[name]:+.0f} %"

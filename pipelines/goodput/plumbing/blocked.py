@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goodput.errors import BlockedPartition
 from goodput.plumbing.catalog import ALL
@@ -17,6 +17,7 @@ from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.garbage import note_replaced
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.part_rows import read_part
 
 TABLE = "blocked_partitions"
 
@@ -31,7 +32,7 @@ class Blocked:
     def rows(self) -> list[dict[str, object]]:
         """Every blocked partition: table_name, partition, reason, blocked_by, inputs, since."""
         files = self._lake.catalog[TABLE].all_files()
-        return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+        return [row for file in files for row in read_part(Path(file), TABLE).to_pylist()]
 
     def all(self) -> list[BlockedPartition]:
         """Every blocked partition."""

@@ -328,7 +328,10 @@ def _over_parts(lake: Lake, name: str) -> str:
     files = _relative(lake, name)
     if files:
         paths = f"list_transform({_asked(name, files)}, lambda file: {_lake_folder(lake)} || '/' || file)"
-        rows = f"FROM read_parquet({paths}, union_by_name = {not _are_alike(lake, name)}, hive_partitioning = false)"
+        alike = _are_alike(lake, name)
+        rows = f"FROM read_parquet({paths}, union_by_name = {not alike}, hive_partitioning = false)"
+        if not alike:  # of an older version's parts none may have a column that came since
+            rows = f"FROM (SELECT * {rows} UNION ALL BY NAME SELECT {_typed_nulls(name)} WHERE false)"
     else:
         rows = f"FROM (SELECT {_typed_nulls(name)} WHERE false)"
     return f"SELECT {_columns(name)} {rows}"

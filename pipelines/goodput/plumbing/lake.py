@@ -4,7 +4,6 @@ Paths, atomic writes, the lock and the format version belong here; which parts a
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -16,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from goodput.errors import LakeTooNew, LakeTooOld, LakeUnreadable, LakeUnwritable, NotPublished
+from goodput.errors import LakeUnwritable, NotPublished
+from goodput.plumbing import lake_marker
 from goodput.plumbing.catalog import Catalog, Part
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.write_lock import WriteLock
 
-FORMAT = 4
 ROWS_A_GROUP = 2**17  # DuckDB reads the row groups of a file in parallel
 _WRITERS = 2
 Item = TypeVar("Item")
@@ -50,22 +49,17 @@ class Lake:
     @property
     def is_made(self) -> bool:
         """Whether a run has begun this lake."""
-        return (self.root / "lake.json").exists()
+        return lake_marker.marker(self.root).exists()
 
     def open(self) -> None:
         """Create the lake, or check that this version may write to it.
 
         Raises LakeTooNew, LakeTooOld, LakeUnreadable or LakeUnwritable.
         """
-        marker = self.root / "lake.json"
-        if marker.exists():
-            found = format_in(marker)
-            if found > FORMAT:
-                raise LakeTooNew(self.root, found, FORMAT)
-            if found < FORMAT:
-                raise LakeTooOld(self.root, found, FORMAT)
-            return
-        write_atomically(marker, lambda path: path.write_text(json.dumps({"format": FORMAT}) + "\n"))
+        if self.is_made:
+            lake_marker.check(self.root)
+        else:
+            lake_marker.begin(self.root)
 
     def require(self) -> None:
         """Check that there is a lake of this format. Raises NotPublished, LakeTooNew, LakeTooOld, LakeUnreadable."""
@@ -216,14 +210,6 @@ def _repetitive(rows: pa.Table) -> list[str]:
     first = rows.slice(0, 1000)
     texts = [field.name for field in rows.schema if pa.types.is_string(field.type)]
     return [name for name in texts if 2 * pc.count_distinct(first.column(name)).as_py() <= max(first.num_rows, 2)]
-
-
-def format_in(marker: Path) -> int:
-    """The format that the marker of a lake, its lake.json, says. Raises LakeUnreadable."""
-    try:
-        return int(json.loads(marker.read_text())["format"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LakeUnreadable(marker, f"no format of a lake ({error!r})") from error
 
 
 def write_parquet(path: Path, rows: pa.Table) -> None:

@@ -146,6 +146,9 @@ PARAMETERS: Mapping[str, Parameter] = {
         "The slices of windows, and which dimensions each keeps apart, or which tenants or attributes (`cut` above 0).",
         [("slice", _TEXT), ("cut", pa.int32()), *_columns((f"by_{name}" for name in _DIMENSIONS), _FLAG)],
     ),
+    "slice_options": _parameter(
+        "How many models, pools and routes of a window count apart; one row.", [("max_names", _INT)]
+    ),
     "slice_cuts": _parameter(
         "The slices by tenant or attribute: where in attributes the value stands ($: the tenant), and how many count.",
         [("cut", pa.int32()), ("path", _TEXT), ("max_values", _INT)],

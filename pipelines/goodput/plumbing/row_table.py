@@ -8,10 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from goodput.errors import LakeUnreadable
 from goodput.plumbing.catalog import ALL, Part, digest_sum
 from goodput.plumbing.contracts import arrow_schema, contract, polars_schema
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.part_rows import read_part
 
 _MOST_PARTS = 32
 _NO_INPUTS = digest_sum(())
@@ -21,7 +21,7 @@ def read_rows(lake: Lake, table: str, columns: Sequence[str] | None = None) -> p
     """All rows of a table, or some of its columns. Raises LakeUnreadable."""
     schema = polars_schema(table)
     wanted = list(columns or schema.names())
-    parts = [_read(part, wanted) for part in lake.catalog[table].parts.get(ALL, ())]
+    parts = [_read(part, table, wanted) for part in lake.catalog[table].parts.get(ALL, ())]
     return pl.concat([pl.DataFrame(schema=schema).select(wanted), *parts])
 
 
@@ -35,7 +35,7 @@ def change_rows(lake: Lake, table: str, add: pl.DataFrame, remove: pl.DataFrame)
     kept = _kept(table, parts, remove)
     written = [rows for rows in (add, *kept.values()) if rows.height]
     if len(parts) - len(kept) + len(written) > _MOST_PARTS:
-        whole = [_read(part, add.columns) for part in parts if part not in kept]
+        whole = [_read(part, table, add.columns) for part in parts if part not in kept]
         written, kept = [pl.concat([*whole, *written])], dict.fromkeys(parts, add)
     if not written and not kept:
         return []
@@ -49,10 +49,10 @@ def _kept(table: str, parts: Sequence[Part], remove: pl.DataFrame) -> dict[Part,
     key = list(contract(table).primary_key)
     kept: dict[Part, pl.DataFrame] = {}
     for part in parts:
-        keys = _read(part, key).with_row_index("row")
+        keys = _read(part, table, key).with_row_index("row")
         rest = keys.join(remove.select(key), on=key, how="anti", maintain_order="left")
         if rest.height < keys.height:
-            kept[part] = _read(part, polars_schema(table).names())[rest["row"]]
+            kept[part] = _read(part, table, polars_schema(table).names())[rest["row"]]
     return kept
 
 
@@ -61,8 +61,7 @@ def _write(lake: Lake, table: str, rows: pl.DataFrame) -> Part:
     return lake.write_part(table, ALL, rows.sort(order).to_arrow().cast(arrow_schema(table)), _NO_INPUTS)
 
 
-def _read(part: Part, columns: Sequence[str]) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(part.path, columns=list(columns), hive_partitioning=False).select(columns)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise LakeUnreadable(part.path, str(error)) from error
+def _read(part: Part, table: str, columns: Sequence[str]) -> pl.DataFrame:
+    found = pl.from_arrow(read_part(part.path, table, columns))
+    assert isinstance(found, pl.DataFrame)  # noqa: S101  (of a table)
+    return found

@@ -123,14 +123,19 @@ def read_parts(
 ) -> None:
     """Make relation `name` a temporary view of Parquet files, or an empty table of schema `empty` without any.
 
-    `alike`: all files have the same columns, so that only those are opened whose rows are asked for.
+    `alike`: all files have those columns, so that only those are opened whose rows are asked for. Else what some do not
+    have, as an older version wrote them, is NULL.
     """
     named = list(files)
-    if named:
-        rows = parquet(named, alike=alike)
-        connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS SELECT * FROM {rows}')  # noqa: S608
-    else:
+    if not named:
         connection.register(name, empty.empty_table())
+        return
+    rows = f"SELECT * FROM {parquet(named, alike=alike)}"  # noqa: S608
+    if not alike:
+        agreed = f"{name} of its contract"
+        connection.register(agreed, empty.empty_table())
+        rows += f' UNION ALL BY NAME SELECT * FROM "{agreed}"'  # noqa: S608
+    connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {rows}')
 
 
 def parquet(files: Iterable[str], *, named: bool = False, alike: bool = False) -> str:

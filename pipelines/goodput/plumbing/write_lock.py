@@ -10,7 +10,7 @@ from typing import IO
 from goodput.errors import LakeBusy, LakeUnwritable
 
 _RETRY_S = 0.5
-_WRITING = "writing"
+_WRITING = b"writing"
 
 
 class WriteLock:
@@ -26,7 +26,7 @@ class WriteLock:
         path = self._root / ".lock"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle = path.open("a+")
+            handle = path.open("a+b", buffering=0)  # closing has nothing to write that could fail
         except OSError as error:
             raise LakeUnwritable(path, error) from error
         with handle:
@@ -34,19 +34,24 @@ class WriteLock:
             self._begin(handle, path)
             yield
             if not self.is_broken_off:
-                handle.truncate(0)
+                self._end(handle, path)
 
-    def _begin(self, handle: IO[str], path: Path) -> None:
+    def _begin(self, handle: IO[bytes], path: Path) -> None:
         try:
             handle.seek(0)
-            self.is_broken_off = handle.read() != ""
+            self.is_broken_off = handle.read() != b""
             if not self.is_broken_off:
                 handle.write(_WRITING)
-                handle.flush()
         except OSError as error:
             raise LakeUnwritable(path, error) from error
 
-    def _take(self, handle: IO[str], path: Path, until: float) -> None:
+    def _end(self, handle: IO[bytes], path: Path) -> None:
+        try:
+            handle.truncate(0)
+        except OSError as error:
+            raise LakeUnwritable(path, error) from error
+
+    def _take(self, handle: IO[bytes], path: Path, until: float) -> None:
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

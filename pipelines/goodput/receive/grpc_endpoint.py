@@ -4,7 +4,9 @@ A message is read only after its sender was let in, and answered once it is on d
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -19,6 +21,7 @@ from goodput.receive.limits import BUSY_RETRY_AFTER_S
 from goodput.receive.refusal import RequestRefused
 from goodput.receive.request import BODY_TIMEOUT_S
 from goodput.receive.tls import Tls
+from goodput.settings.model import Receive
 
 _PACKAGE = "opentelemetry.proto.collector"
 SERVICES: Mapping[str, Signal] = {
@@ -35,9 +38,10 @@ _DETAILS = "grpc-status-details-bin"
 class GrpcEndpoint:
     """The server of OTLP/gRPC."""
 
-    def __init__(self, intake: Intake, most_connections: int) -> None:
+    def __init__(self, intake: Intake, limits: Receive) -> None:
         self._intake = intake
-        self._under_way = 0
+        self._under_way = Counter[str]()  # exports by peer
+        self._most_of_peer = limits.max_connections_per_peer
         options = {
             "grpc.max_receive_message_length": intake.max_body_bytes,
             "grpc.so_reuseport": 0,  # a second receiver at this port has to fail
@@ -46,7 +50,7 @@ class GrpcEndpoint:
             "grpc.max_concurrent_streams": 100,
             "grpc.max_metadata_size": 16 * 1024,
             "grpc.http2.max_ping_strikes": 2,
-            "grpc.max_allowed_incoming_connections": most_connections,
+            "grpc.max_allowed_incoming_connections": limits.max_connections,
         }
         self._server = grpc.aio.server(options=list(options.items()))
         self._server.add_generic_rpc_handlers([self._service(name, signal) for name, signal in SERVICES.items()])
@@ -84,17 +88,28 @@ class GrpcEndpoint:
     async def _take_in(
         self, messages: AsyncIterator[bytes], context: "grpc.aio.ServicerContext[Any, Any]", kind: Kind
     ) -> None:
-        if self._under_way >= _MOST_AT_ONCE:
-            raise RequestRefused(503, f"more than {_MOST_AT_ONCE} exports are under way", BUSY_RETRY_AFTER_S)
-        self._under_way += 1
-        try:
+        with self._counted(_host(context.peer())):
             self._intake.admit(_token_of(context))
             with self._intake.reserve() as held:
                 body = await _message(messages)
                 held.add(len(body))
                 await self._intake.take_in(kind, body, held)
+
+    @contextmanager
+    def _counted(self, peer: str) -> Iterator[None]:
+        """An export that is under way. Raises RequestRefused where too many are, of its peer or in all."""
+        if self._under_way.total() >= _MOST_AT_ONCE:
+            raise RequestRefused(503, f"more than {_MOST_AT_ONCE} exports are under way", BUSY_RETRY_AFTER_S)
+        if self._under_way[peer] >= self._most_of_peer:
+            said = f"more than {self._most_of_peer} exports of one address are under way (max_connections_per_peer)"
+            raise RequestRefused(429, said, BUSY_RETRY_AFTER_S)
+        self._under_way[peer] += 1
+        try:
+            yield
         finally:
-            self._under_way -= 1
+            self._under_way[peer] -= 1
+            if not self._under_way[peer]:
+                del self._under_way[peer]
 
 
 async def _message(messages: AsyncIterator[bytes]) -> bytes:
@@ -106,6 +121,11 @@ async def _message(messages: AsyncIterator[bytes]) -> bytes:
         message_of = f"the message did not arrive within {BODY_TIMEOUT_S:g} s"
         raise RequestRefused(503, message_of, BUSY_RETRY_AFTER_S) from None
     raise RequestRefused(400, "no message was sent")
+
+
+def _host(peer: str) -> str:
+    """The address of a peer such as `ipv4:10.0.0.1:40112`: its connections have ports of their own."""
+    return peer.rpartition(":")[0]
 
 
 def _token_of(context: "grpc.aio.ServicerContext[Any, Any]") -> bytes:

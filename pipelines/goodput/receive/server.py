@@ -114,7 +114,7 @@ class Service:
             return None
         from goodput.receive.grpc_endpoint import GrpcEndpoint  # noqa: PLC0415  (slow to import)
 
-        endpoint = GrpcEndpoint(self._intake, self._limits.max_connections)
+        endpoint = GrpcEndpoint(self._intake, self._limits)
         address = f"[{host}]" if ":" in host else host
         try:
             bound_port = endpoint.listen(f"{address}:{port}", self._tls)

@@ -300,6 +300,7 @@ class Slices(SettingsModel):
 
     by: Names = ()
     max_values: int = Field(default=1000, gt=0, le=10**9, strict=True)
+    max_names: int = Field(default=1000, gt=0, le=10**4, strict=True)
 
     @field_validator("by")
     @classmethod

@@ -14,6 +14,7 @@ counted AS (
         sum(labelled)::BIGINT AS labelled,
         sum(accepted)::BIGINT AS accepted,
         sum(passed)::BIGINT AS passed,
+        any_value(requests_per_draw) AS requests_per_draw,
         min(from_tokens) AS from_tokens, max(to_tokens) AS to_tokens
     FROM compared_cells
     GROUP BY ALL
@@ -55,6 +56,6 @@ SELECT
     CASE WHEN stratum IS NULL AND count(*) OVER of_workload = 1 THEN pass_rate
         ELSE sum(mixed * pass_rate) OVER of_workload / sum(mixed) OVER of_workload END AS workload_rate,
     -- residuals about a cell's own rate are too small, as that was taken from the same few labels
-    CASE WHEN stratum IS NOT NULL THEN sqrt(labelled / (labelled - 1)) ELSE 1 END AS few
+    CASE WHEN stratum IS NOT NULL THEN sqrt(labelled / (labelled - requests_per_draw)) ELSE 1 END AS few
 FROM mixed
 WINDOW of_workload AS (PARTITION BY side, dimension, place, workload)

@@ -19,7 +19,10 @@ paired AS (
         coalesce(CASE
             WHEN r.by_session THEN drawn * (p.pairs - p.labelled_pairs)
             ELSE drawn * p.half_labelled_pairs + drawn ** 2 * (p.pairs - p.labelled_pairs - p.half_labelled_pairs)
-        END, 0) AS more_pairs
+        END, 0) AS more_pairs,
+        -- of each request that will have a label the others of its session
+        p.labelled_pairs + p.half_labelled_pairs / 2
+            + coalesce(drawn, 0) * (p.pairs - p.labelled_pairs - p.half_labelled_pairs / 2) AS beside_labelled
     FROM counted AS c
     JOIN plan_pairs AS p USING (workload)
     JOIN plan_rules AS r USING (workload)
@@ -29,6 +32,7 @@ SELECT
     workload AS k_workload, NULL::VARCHAR AS k_model, NULL::VARCHAR AS k_pool, NULL::VARCHAR AS k_route,
     workload, pairs, followers,
     labelled_pairs + more_pairs AS labelled_pairs,
+    2 * (beside_labelled - labelled_pairs - more_pairs) AS half_labelled_pairs,
     passed_pairs + rate * more_pairs AS passed_pairs,
     both_passed_pairs + (rate ** 2 + likeness * rate * (1 - rate)) * more_pairs AS both_passed_pairs
 FROM paired

@@ -3,9 +3,9 @@
 -- reads: requests, session_hours, waste
 SELECT
     list_sort(list_distinct(['unknown'] || list(DISTINCT workload))) AS workload,
-    list_sort(list_distinct(['unknown'] || list(DISTINCT model))) AS model,
-    list_sort(list_distinct(['unknown'] || list(DISTINCT pool))) AS pool,
-    list_sort(list_distinct(['unknown'] || list(DISTINCT route))) AS route
+    list_sort(list_distinct(['unknown', '(other)'] || list(DISTINCT model))) AS model,
+    list_sort(list_distinct(['unknown', '(other)'] || list(DISTINCT pool))) AS pool,
+    list_sort(list_distinct(['unknown', '(other)'] || list(DISTINCT route))) AS route
 FROM (
     SELECT workload, model, pool, route FROM requests
     UNION ALL

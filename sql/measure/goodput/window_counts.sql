@@ -1,6 +1,6 @@
 -- description: The counts of each window at the finest dimensions, and by workload and value of each slice by tenant or attribute: those of every slice are sums of these
 -- grain: window_s, start_s, cut, slice_value, workload, model, pool, route
--- reads: crowded_windows, cut_requests, grains, kept_values, measured_range, window_costs, window_options
+-- reads: crowded_windows, cut_requests, grains, kept_codes, kept_values, measured_range, window_costs, window_options
 WITH ended AS (
     SELECT
         ended_s // step_s * step_s AS step_start_s, cut, slice_value, workload, model, pool, route,
@@ -79,8 +79,14 @@ windowed AS (
     WHERE is_live OR has_money
 ),
 kept AS (
-    SELECT w.* REPLACE (kept_value(w.slice_value, c.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value)
+    SELECT w.* REPLACE (
+        kept_value(w.slice_value, c.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
+        kept_name(w.model, n.models, other := n.other_model) AS model,
+        kept_name(w.pool, n.pools, other := n.other_pool) AS pool,
+        kept_name(w.route, n.routes, other := n.other_route) AS route
+    )
     FROM windowed AS w
+    LEFT JOIN kept_codes AS n ON n.window_s = w.window_s AND n.start_s = w.start_s
     LEFT JOIN crowded_windows AS c ON c.cut = w.cut AND c.window_s = w.window_s AND c.start_s = w.start_s
     LEFT JOIN kept_values AS k
         ON k.cut = w.cut AND k.window_s = w.window_s AND k.start_s = w.start_s AND k.slice_value = w.slice_value

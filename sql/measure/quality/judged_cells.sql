@@ -1,23 +1,25 @@
 -- description: Answers and those of them that an evaluator judged, by all that is recorded of where and when they were served
 -- grain: window_s, start_s, workload, model, evaluator, label, pool, route, part_s
--- reads: answered_requests, grains, judgements
+-- reads: answered_requests, grains, judgements, kept_names
 -- unit: of rows without a label every cell of the window is there, judged or not; judged_by: of all labels of the evaluator
 WITH answers AS (
     SELECT
-        window_s, ended_s // window_s * window_s AS start_s, window_part(ended_s, window_s) AS part_s,
-        workload, model, pool, route, count(*) AS answered
+        g.window_s, ended_s // g.window_s * g.window_s AS start_s, window_part(ended_s, g.window_s) AS part_s,
+        workload, kept_name(model, n.models) AS model, pool, route, count(*) AS answered
     FROM answered_requests
-    CROSS JOIN grains
+    CROSS JOIN grains AS g
+    LEFT JOIN kept_names AS n ON n.window_s = g.window_s AND n.start_s = ended_s // g.window_s * g.window_s
     GROUP BY ALL
 ),
 counted AS (
     SELECT
-        window_s, ended_s // window_s * window_s AS start_s, window_part(ended_s, window_s) AS part_s,
-        workload, model, pool, route, evaluator, label,
+        g.window_s, ended_s // g.window_s * g.window_s AS start_s, window_part(ended_s, g.window_s) AS part_s,
+        workload, kept_name(model, n.models) AS model, pool, route, evaluator, label,
         count(*) AS judged,
         count(*) FILTER (WHERE passed) AS passed
     FROM judgements
-    CROSS JOIN grains
+    CROSS JOIN grains AS g
+    LEFT JOIN kept_names AS n ON n.window_s = g.window_s AND n.start_s = ended_s // g.window_s * g.window_s
     GROUP BY ALL
 ),
 judges AS (

@@ -1,33 +1,39 @@
 -- description: How judgements and passes go together within sessions: sums over pairs of answers of one session
 -- grain: window_s, start_s, workload, model, evaluator, label
--- reads: answered_requests, grains, judgements
+-- reads: answered_requests, grains, judgements, kept_names
 -- unit: as in label_clusters; pairs are of all answers
 WITH answers AS (
-    SELECT window_s, ended_s // window_s * window_s AS start_s, workload, model, session_hash, count(*) AS answered
+    SELECT
+        g.window_s, ended_s // g.window_s * g.window_s AS start_s, workload, kept_name(model, n.models) AS model, session_hash,
+        count(*) AS answered
     FROM answered_requests
-    CROSS JOIN grains
+    CROSS JOIN grains AS g
+    LEFT JOIN kept_names AS n ON n.window_s = g.window_s AND n.start_s = ended_s // g.window_s * g.window_s
     WHERE session_hash IS NOT NULL
     GROUP BY ALL
     HAVING count(*) > 1
 ),
 counted AS (
     SELECT
-        window_s, ended_s // window_s * window_s AS start_s, workload, model, evaluator, label, session_hash,
+        g.window_s, ended_s // g.window_s * g.window_s AS start_s, workload, kept_name(model, n.models) AS model, evaluator, label, session_hash,
         count(*) AS judged,
         count(*) FILTER (WHERE passed) AS passed
     FROM judgements
-    CROSS JOIN grains
+    CROSS JOIN grains AS g
+    LEFT JOIN kept_names AS n ON n.window_s = g.window_s AND n.start_s = ended_s // g.window_s * g.window_s
     WHERE session_hash IS NOT NULL
     GROUP BY ALL
 ),
 paired AS (
     SELECT
-        window_s, start_s, workload, model, evaluator, label,
+        c.window_s, c.start_s, c.workload, c.model, evaluator, label,
         sum(judged * (judged - 1))::BIGINT AS labelled_pairs,
+        sum(2 * judged * (coalesce(a.answered, 1) - judged))::BIGINT AS half_labelled_pairs,
         sum(passed * (judged - 1))::BIGINT AS passed_pairs,
         sum(passed * (passed - 1))::BIGINT AS both_passed_pairs,
         sum(judged - 1)::BIGINT AS followers
-    FROM counted
+    FROM counted AS c
+    LEFT JOIN answers AS a USING (window_s, start_s, workload, model, session_hash)
     GROUP BY ALL
 )
 SELECT p.*, coalesce(a.pairs, 0) AS pairs

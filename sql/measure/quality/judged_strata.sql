@@ -1,14 +1,25 @@
 -- description: The strata in which judged answers count as drawn at random, and how many answers they stand for (docs/semantics.md#strata)
 -- grain: window_s, start_s, workload, model, evaluator, label, pool, route, part_s
--- reads: judged_cells
+-- reads: judged_cells, judged_clusters, workload_rules
 -- unit: need: answers, of one label as large a part of them as of the judged ones; open: those that nobody judged
-WITH rated AS (
+WITH clustered AS (
+    SELECT c.*, w.sampling, p.pairs, p.labelled_pairs, p.half_labelled_pairs
+    FROM judged_cells AS c
+    LEFT JOIN (SELECT workload, sampling FROM workload_rules) AS w USING (workload)
+    LEFT JOIN judged_clusters AS p
+        ON p.window_s = c.window_s AND p.start_s = c.start_s AND p.workload = c.workload AND p.model = c.model
+        AND p.evaluator IS NOT DISTINCT FROM c.evaluator AND p.label IS NOT DISTINCT FROM c.label
+),
+rated AS (
     SELECT
         *,
+        sum(answered) OVER of_row AS all_answered,
+        sum(judged) OVER of_row AS all_judged,
         coalesce(label IS NULL AND rates_differ(
-            rates_unlike(sum_steady(judged ** 2 / answered) OVER of_row, sum(judged) OVER of_row, sum(answered) OVER of_row),
-            count(*) OVER of_row - 1), false) AS is_uneven
-    FROM judged_cells
+            rates_unlike(sum_steady(judged ** 2 / answered) OVER of_row, all_judged, all_answered),
+            count(*) OVER of_row - 1,
+            requests_per_draw(sampling, all_answered, all_judged, pairs, labelled_pairs, half_labelled_pairs)), false) AS is_uneven
+    FROM clustered
     WINDOW of_row AS (PARTITION BY window_s, start_s, workload, model, evaluator, label)
 ),
 placed AS (

@@ -1,6 +1,6 @@
 -- description: How labels and passes go together within sessions, by slice and workload: sums over pairs of requests of one session
 -- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload
--- reads: crowded_windows, kept_values, label_sessions, slices
+-- reads: crowded_windows, kept_codes, kept_values, label_sessions, slices
 -- unit: pairs are ordered; both_*: of the two of a labelled pair, none, one or both of which passed add up to the residuals' product
 WITH sessions AS (
     SELECT
@@ -8,9 +8,9 @@ WITH sessions AS (
         kept_value(c.slice_value, f.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
         c.window_s, c.start_s,
         CASE WHEN s.by_workload THEN c.workload END AS k_workload,
-        CASE WHEN s.by_model THEN c.model END AS k_model,
-        CASE WHEN s.by_pool THEN c.pool END AS k_pool,
-        CASE WHEN s.by_route THEN c.route END AS k_route,
+        CASE WHEN s.by_model THEN kept_name(c.model, n.models, other := n.other_model) END AS k_model,
+        CASE WHEN s.by_pool THEN kept_name(c.pool, n.pools, other := n.other_pool) END AS k_pool,
+        CASE WHEN s.by_route THEN kept_name(c.route, n.routes, other := n.other_route) END AS k_route,
         c.workload, session_hash,
         sum(need)::BIGINT AS need, sum(labelled)::BIGINT AS labelled, sum(passed)::BIGINT AS passed
     FROM label_sessions AS c
@@ -18,6 +18,7 @@ WITH sessions AS (
     LEFT JOIN crowded_windows AS f ON f.cut = c.cut AND f.window_s = c.window_s AND f.start_s = c.start_s
     LEFT JOIN kept_values AS k
         ON k.cut = c.cut AND k.window_s = c.window_s AND k.start_s = c.start_s AND k.slice_value = c.slice_value
+    LEFT JOIN kept_codes AS n ON n.window_s = c.window_s AND n.start_s = c.start_s
     GROUP BY ALL
     HAVING sum(need) > 1
 )

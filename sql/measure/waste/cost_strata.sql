@@ -1,6 +1,6 @@
 -- description: The strata in which labels of a workload count as drawn at random, and what its requests cost in them (docs/semantics.md#unlabelled-cost)
 -- grain: window_s, start_s, workload, model, pool, route, part_s
--- reads: ended_requests, grains, step_costs, weighed_costs, workload_rules
+-- reads: ended_requests, ended_sessions, grains, step_costs, weighed_costs, workload_rules
 -- What was spent where no request ended that needs a label is in the rest, as those of which fewer than two have one.
 WITH counted AS (
     SELECT
@@ -15,14 +15,24 @@ WITH counted AS (
     GROUP BY ALL
     HAVING sum(need) > 0
 ),
-rated AS (
+summed AS (
     SELECT
         *,
-        rates_differ(
-            rates_unlike(sum_steady(labelled ** 2 / need) OVER of_workload, sum(labelled) OVER of_workload, sum(need) OVER of_workload),
-            count(*) OVER of_workload - 1) AS differs
+        sum(need) OVER of_workload AS all_need,
+        sum(labelled) OVER of_workload AS all_labelled,
+        rates_unlike(sum_steady(labelled ** 2 / need) OVER of_workload, all_labelled, all_need) AS unlike,
+        count(*) OVER of_workload - 1 AS df
     FROM counted
     WINDOW of_workload AS (PARTITION BY window_s, start_s, workload)
+),
+rated AS (
+    SELECT
+        s.* EXCLUDE (all_need, all_labelled, unlike, df),
+        rates_differ(
+            unlike, df, requests_per_draw(w.sampling, all_need, all_labelled, c.pairs, c.labelled_pairs, c.half_labelled_pairs)) AS differs
+    FROM summed AS s
+    JOIN (SELECT workload, sampling FROM workload_rules) AS w USING (workload)
+    LEFT JOIN ended_sessions AS c USING (window_s, start_s, workload)
 ),
 unlabelled AS (
     SELECT

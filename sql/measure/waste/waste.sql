@@ -1,12 +1,12 @@
 -- description: Where dollars, GPU time and tokens went, by window, slice and bucket (docs/semantics.md#money)
 -- grain: window_start, window_s, slice, slice_value, workload, model, pool, route, bucket
--- reads: carried_idle, shared_overhead, slices, unlabelled_shares, unloaded_costs
+-- reads: carried_idle, kept_names, shared_overhead, slices, unlabelled_shares, unloaded_costs
 -- unit: usd is NULL where no cost is known; `unpriced` counts the entries without a known cost
 -- identity: M: over buckets the rows of a slice add up to what the resources cost in the window; rows of a slice to those of `overall`
 -- Errors that all rows share add up; the rest, of different replicas or steps, is independent. What labels leave open adds up within
 -- a workload, which has one share of accepted cost, and in quadrature over workloads; what no label shows adds up linearly. Shares of
 -- few labels lean one way: over several workloads the interval is around what all their labels say together.
-WITH loaded AS (
+WITH carried AS (
     SELECT
         window_s, start_s, cut, slice_value, workload, model, pool, route, bucket,
         usd::DECIMAL(38, 18) AS usd, CASE WHEN bucket <> 'unattributed' THEN usd::DECIMAL(38, 18) ELSE usd * 0 END AS direct_usd,
@@ -17,6 +17,13 @@ WITH loaded AS (
     SELECT * REPLACE (usd::DECIMAL(38, 18) AS usd, gpu_s::DECIMAL(38, 12) AS gpu_s), 0 AS direct_usd FROM carried_idle
     UNION ALL BY NAME
     SELECT * REPLACE (usd::DECIMAL(38, 18) AS usd), 0 AS direct_usd FROM shared_overhead
+),
+loaded AS (
+    SELECT c.* REPLACE (
+        kept_name(c.model, n.models) AS model, kept_name(c.pool, n.pools) AS pool, kept_name(c.route, n.routes) AS route
+    )
+    FROM carried AS c
+    LEFT JOIN kept_names AS n ON n.window_s = c.window_s AND n.start_s = c.start_s
 ),
 -- unlabelled cost in three parts: what it was measured as, and what of it counts as accepted and as rejected
 parts AS (

@@ -16,6 +16,12 @@ ALIKE = (
     Compared("random labels 30 %", [Cell(50, 0.85, 0.3)]),
     Compared("sessions alike, all labelled", [Cell(50, 0.85, 1.0, session=5)]),
     Compared("sessions alike, labels by session 30 %", [Cell(50, 0.85, 0.3, session=5, by_session=True)]),
+    Compared("2 sessions a window, judged whole 50 %", [Cell(10, 0.8, 0.5, session=5, by_session=True)], windows=24),
+    Compared(
+        "4 sessions a window, partly alike, judged whole 30 %",
+        [Cell(20, 0.8, 0.3, session=5, alike=0.7, by_session=True)],
+        windows=24,
+    ),
     Compared("windows alike, all labelled", [Cell(50, 0.85, 1.0, spread=0.1)]),
     Compared("windows and sessions alike, 30 %", [Cell(50, 0.85, 0.3, session=5, spread=0.1)]),
     Compared("3 workloads of other rates, labels 60, 20, 5 %", _workloads((0.6, 0.2, 0.05))),

@@ -8,6 +8,7 @@ import polars as pl
 
 from goodput.join.workloads import workload_rows
 from goodput.measure.frontier import options
+from goodput.measure.slices import slice_options
 from goodput.plumbing.contracts import arrow_schema, contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.parameters import register
@@ -97,6 +98,7 @@ class Bins:
             connection.register("goodput", shaped("goodput", goodput))
             register(connection, "workload_rules", workload_rows(settings))
             connection.register("disruptions", arrow_schema("disruptions").empty_table())
+            register(connection, "slice_options", slice_options(settings))
             register(connection, "frontier_options", options(settings))
             for name in closure(["frontier_bins"], contract_names()):
                 compute(connection, name)

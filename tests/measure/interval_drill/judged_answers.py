@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from goodput.join.workloads import workload_rows
 from goodput.measure.cost_ledger import ledger_options
 from goodput.measure.nodes import QUALITY, WASTE
-from goodput.measure.slices import slice_cuts, slices
+from goodput.measure.slices import SETTINGS_TABLES
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
@@ -55,8 +55,7 @@ class Judged:
             "grains": as_rows("grains", {"window_s": WINDOW_S}),
             "workload_rules": workload_rows(settings),
             "ledger_options": ledger_options(settings),
-            "slices": slices(settings),
-            "slice_cuts": slice_cuts(settings),
+            **{name: given(settings) for name, given in SETTINGS_TABLES.items()},
         }
         with connect() as connection:
             for name, table in tables.items():

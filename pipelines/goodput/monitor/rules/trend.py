@@ -1,31 +1,32 @@
 """Trend rules: a series against its own baseline. Series of a metric are scored together, then followed one by one."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from goodput.errors import Mistake
+from goodput.monitor.charts import chart_of, inputs_of
 from goodput.monitor.control_chart import ControlChart
 from goodput.monitor.detector import score
 from goodput.monitor.explain import AlarmContext
 from goodput.monitor.follow import Accepted, Followable, Terms, follow
 from goodput.monitor.grid import NAN, Flags, Floats
 from goodput.monitor.inputs import Inputs, Scores
-from goodput.monitor.level_chart import LevelChart
-from goodput.monitor.panel import Panel, natural, sampling_error, scaled, worse
+from goodput.monitor.panel import Panel, natural, worse
 from goodput.monitor.power import power_row, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce
-from goodput.monitor.tail_chart import LevelAndTailChart
 from goodput.monitor.trend_facts import trend_facts
 from goodput.monitor.trend_words import trend_headline
 from goodput.plumbing.alarm_actions import Action
 from goodput.settings.alarms import Rule, metrics_of, threshold_of
-from goodput.settings.metrics import FLOOR, HIGHEST_SCORE
+from goodput.settings.metrics import HIGHEST_COUNT_SCORE, HIGHEST_SCORE, Worse
+from goodput.settings.watched import metric_of
 
+_Key = tuple[str, Worse | None]  # a metric, and which way is worse where its rule says so
 _NEARLY = 0.999  # an average reaches the highest score only after a day of the worst
 
 
@@ -44,14 +45,17 @@ class Trend(RuleKind):
     """Fires while a series strays from its own baseline, in sigma of its own noise."""
 
     name: ClassVar[str] = "trend"
-    takes = frozenset({"threshold"})
+    takes = frozenset({"threshold", "worse"})
     learns_baseline: ClassVar[bool] = True
     shows_score: ClassVar[bool] = True
     inhibited_by: ClassVar[tuple[str, ...]] = ("absolute",)
 
     def mistakes(self, key: str, rule: Rule) -> Iterator[Mistake]:
-        """A threshold that scores never reach, or always exceed."""
-        most = _NEARLY * HIGHEST_SCORE
+        """A threshold that scores never reach, or always exceed; a metric of which nobody knows which way is worse."""
+        metric = metric_of(rule.metric or "")
+        if metric is not None and metric.worse is None and rule.worse is None:
+            yield Mistake(f"{key}.worse", f"nobody says which way {rule.metric} is worse", '"up" or "down"')
+        most = _NEARLY * HIGHEST_SCORE if metric is None or metric.chart == "level" else HIGHEST_COUNT_SCORE
         if rule.threshold is not None and not 0 < rule.threshold < most:
             does = "always fires" if rule.threshold <= 0 else "can never fire"
             right = f"above 0 and below {most:.3g} sigma, the highest score there is"
@@ -60,13 +64,13 @@ class Trend(RuleKind):
     def series(self, observed: Observed) -> Iterator[RuleSeries]:
         """Each rule over each series of its metric that it selects, by what operators accepted as the new normal."""
         rules = observed.rules_of(self.name)
-        judged = _judged(observed, metrics_of(rules))
+        judged = _judged(observed, rules)
         every = [
-            _unfollowed(name, rule, judged[panel.metric], row)
+            _unfollowed(name, rule, judged[panel.metric, rule.worse], row)
             for name, rule, panel, row in selected(rules, observed.panels)
         ]
-        for metric, one in judged.items():
-            at = [n for n, plain in enumerate(every) if plain.metric == metric]
+        for key, one in judged.items():
+            at = [n for n, plain in enumerate(every) if (plain.metric, rules[plain.rule].worse) == key]
             for n, followed in zip(at, _followed([every[n] for n in at], one, observed), strict=True):
                 every[n] = followed
         yield from every
@@ -99,41 +103,23 @@ class Trend(RuleKind):
         return power_row(one, observed)
 
 
-def _judged(observed: Observed, metrics: Set[str]) -> dict[str, _Judged]:
-    """Scores of the panels of these metrics."""
-    found: dict[str, _Judged] = {}
-    for name in metrics & observed.panels.keys():
-        panel = observed.panels[name]
-        inputs, chart = _inputs(panel, observed), _chart(panel)
-        found[name] = _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
-    return {name: replace(one, relieved=_relieved(one.panel, found)) for name, one in found.items()}
+def _judged(observed: Observed, rules: Mapping[str, Rule]) -> dict[_Key, _Judged]:
+    """Scores of the panels that rules look at, and of those that one of them stands in for."""
+    asked = {(rule.metric or "", rule.worse) for rule in rules.values()} | {(n, None) for n in metrics_of(rules)}
+    there = [(name, said) for name, said in asked if name in observed.panels]
+    panels = {(name, said): replace(observed.panels[name], worse=said) for name, said in there}
+    found = {key: _charted(panel, observed) for key, panel in panels.items()}
+    return {key: replace(one, relieved=_relieved(one.panel, found)) for key, one in found.items()}
 
 
-def _chart(panel: Panel) -> ControlChart:
-    """How series of a metric are charted: a p99 by its level and its tail, all else by its level."""
-    quantile = panel.kind.quantile
-    return LevelChart(quantile) if quantile is None or panel.kind.stands_in_for else LevelAndTailChart(quantile)
+def _charted(panel: Panel, observed: Observed) -> _Judged:
+    inputs, chart = inputs_of(panel, observed.calendar, observed.ages), chart_of(panel)
+    return _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
 
 
-def _inputs(panel: Panel, observed: Observed) -> Inputs:
-    floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
-    inputs = Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
-    if panel.kind.quantile is None or panel.body is None:
-        return inputs
-    return replace(inputs, requests=panel.requests, body=worse(panel.kind, panel.body))
-
-
-def _ages(panel: Panel, ages: Mapping[str, Floats]) -> Floats | None:
-    pools = [dict(labels).get("pool", "") for labels in panel.labels]
-    if not ages.keys() & set(pools):
-        return None
-    unknown = np.full(panel.grid.windows, NAN)
-    return np.stack([ages.get(pool, unknown) for pool in pools])
-
-
-def _relieved(panel: Panel, found: Mapping[str, _Judged]) -> Flags:
+def _relieved(panel: Panel, found: Mapping[_Key, _Judged]) -> Flags:
     relieved = np.zeros(panel.values.shape, dtype=np.bool_)
-    other = found.get(panel.kind.stands_in_for or "")
+    other = found.get((panel.kind.stands_in_for or "", None))
     if other is not None:
         rows = {labels: row for row, labels in enumerate(other.panel.labels)}
         mine = [row for row, labels in enumerate(panel.labels) if labels in rows]

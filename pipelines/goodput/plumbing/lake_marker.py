@@ -1,0 +1,69 @@
+"""lake.json: the format of a lake, and the columns of its tables that are computed from no other table.
+
+An older version reads a lake with columns that it does not know, but would drop them from what it writes anew.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from goodput.errors import LakeTooNew, LakeTooOld, LakeUnreadable
+from goodput.plumbing.contracts import contract, stored_tables
+from goodput.plumbing.files import write_atomically
+
+FORMAT = 4
+_MARKER = "lake.json"
+_NOT_COMPUTED = frozenset({"collected", "conformed", "monitored"})
+
+
+def marker(lake_root: Path) -> Path:
+    """Where it lies."""
+    return lake_root / _MARKER
+
+
+def format_in(path: Path) -> int:
+    """The format that the marker of a lake says. Raises LakeUnreadable."""
+    try:
+        return int(json.loads(path.read_text())["format"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LakeUnreadable(path, f"no format of a lake ({error!r})") from error
+
+
+def check(lake_root: Path) -> None:
+    """Check that this version may write to a lake. Raises LakeTooNew, LakeTooOld, LakeUnreadable."""
+    found = format_in(marker(lake_root))
+    if found > FORMAT:
+        raise LakeTooNew(lake_root, f"format {found}; this version of Goodput knows formats up to {FORMAT}")
+    if found < FORMAT:
+        raise LakeTooOld(lake_root, found, FORMAT)
+    noted, known = _noted(lake_root), _columns()
+    unknown = [f"{table}.{name}" for table in noted for name in noted[table] if name not in known.get(table, ())]
+    if unknown:
+        raise LakeTooNew(lake_root, f"columns that this version of Goodput does not know, such as {min(unknown)}")
+
+
+def begin(lake_root: Path) -> None:
+    """Mark a new lake. Raises LakeUnwritable."""
+    _write(lake_root, {})
+
+
+def note_columns(lake_root: Path) -> None:
+    """Note the columns that this version writes; call it before anything is written. Raises LakeUnwritable."""
+    if _noted(lake_root) != _columns():
+        _write(lake_root, _columns())
+
+
+@cache
+def _columns() -> dict[str, list[str]]:
+    tables = (contract(name) for name in stored_tables())
+    return {table.name: [column.name for column in table.columns] for table in tables if table.layer in _NOT_COMPUTED}
+
+
+def _noted(lake_root: Path) -> Mapping[str, list[str]]:
+    return dict(json.loads(marker(lake_root).read_text()).get("columns", {}))
+
+
+def _write(lake_root: Path, columns: Mapping[str, list[str]]) -> None:
+    text = json.dumps({"format": FORMAT, **({"columns": columns} if columns else {})}) + "\n"
+    write_atomically(marker(lake_root), lambda path: path.write_text(text))

@@ -1,0 +1,33 @@
+"""Rows of parts in the columns that their contract has now: those that an older version did not write are NULL."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goodput.errors import LakeUnreadable
+from goodput.plumbing.contracts import arrow_schema
+
+
+def read_part(path: Path, table: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """Rows of one part of a table, or some of its columns. Raises LakeUnreadable."""
+    agreed = arrow_schema(table)
+    schema = agreed if columns is None else pa.schema([agreed.field(name) for name in columns])
+    try:
+        with pq.ParquetFile(path) as file:
+            return shaped(file.read(schema.names), schema)
+    except (OSError, pa.ArrowException) as error:
+        raise LakeUnreadable(path, str(error)) from error
+
+
+def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows in the columns of a schema. Raises ArrowException where one cannot be of its type."""
+    there = set(rows.column_names)
+    return pa.table(
+        [
+            rows.column(field.name).cast(field.type) if field.name in there else pa.nulls(rows.num_rows, field.type)
+            for field in schema
+        ],
+        schema=schema,
+    )

@@ -1,0 +1,27 @@
+-- description: Of windows with more names of models, pools or routes than the settings allow, those that are kept: the ones of most requests (docs/semantics.md#slices)
+-- grain: window_s, start_s
+-- reads: grains, requests, slice_options
+-- unit: NULL where all of a kind are kept
+WITH named AS (
+    SELECT window_s, epoch_us(ended_at) // 1000000 // window_s * window_s AS start_s, model, pool, route
+    FROM requests
+    CROSS JOIN grains
+    -- hardly any telemetry has as many: where it has not, nothing is counted
+    WHERE verdict <> 'in_flight' AND (SELECT max(max_names) FROM slice_options)
+        < (SELECT greatest(count(DISTINCT model), count(DISTINCT pool), count(DISTINCT route)) FROM requests)
+),
+ranked AS (
+    SELECT window_s, start_s, kind, name
+    FROM (SELECT window_s, start_s, kind, name, count(*) AS requests FROM named UNPIVOT (name FOR kind IN (model, pool, route)) GROUP BY ALL)
+    CROSS JOIN slice_options
+    WHERE name <> 'unknown'
+    QUALIFY count(*) OVER (PARTITION BY window_s, start_s, kind) > max_names
+        AND row_number() OVER (PARTITION BY window_s, start_s, kind ORDER BY requests DESC, name) <= max_names
+)
+SELECT
+    window_s, start_s,
+    list(name) FILTER (WHERE kind = 'model') AS models,
+    list(name) FILTER (WHERE kind = 'pool') AS pools,
+    list(name) FILTER (WHERE kind = 'route') AS routes
+FROM ranked
+GROUP BY ALL
