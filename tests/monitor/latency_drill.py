@@ -8,21 +8,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from goodput.monitor.causes import OpsEvent
-from goodput.monitor.detector import score
-from goodput.monitor.marks import allowed_steps
-from goodput.monitor.panel import Panel
-from goodput.monitor.rule_series import RuleSeries, spans
-from goodput.monitor.tail_chart import LevelAndTailChart
-from goodput.settings.alarms import Alarms, Rule
-from monitor.drifts import P99, PAGE, TICKET, absolute_fired, found, of_p99, pages, pages_of_p95
+from monitor.drifts import PAGE, TICKET, absolute_fired, found, pages, pages_of_p95
 from monitor.latencies import Fleet, Latencies, latencies, of_two_kinds
 from monitor.line import Line, rate
+from monitor.marked_drill import marked
 from monitor.noise import CALM, ROUGH, ramp
 
 A_DAY, LEARNING, DAYS, SERIES = 24, 7, 35, 400
-LABELS = (("pool", "chat"),)
-ALLOWED = Alarms().allowed_step_ratio
 SLOW = (1480 / 920) ** (1 / 36) - 1
 HALF = Fleet(tail=0.5)  # half of the noise is the tail's own: what most drifts are promised for
 CELLS = (
@@ -65,24 +57,6 @@ def usual() -> Iterator[Line]:
             counts[threshold] += sum(map(len, pages(seen, threshold)))
     yield rate("false pages, usual noise, 10,000 requests/h", counts[PAGE], days, 1.0)
     yield rate("false tickets, the same", counts[TICKET], days, 10.0)
-
-
-def marked() -> Line:
-    """Pages that are delivered where deployments are known and move it by no more than is allowed."""
-    seen = latencies(np.random.default_rng(7251), Fleet(deploys=0.25, step=ALLOWED), 3 * SERIES, DAYS)
-    inputs, known = of_p99(seen), pages(seen)
-    scores = score(inputs, LevelAndTailChart(P99))
-    panel = Panel("p99_ttft_s", inputs.grid, (LABELS,) * len(known), seen.p99, inputs.requests, None)
-    rule = Rule(metric="p99_ttft_s", severity="page")
-    told = 0
-    for row, episodes in enumerate(known):
-        parts = ("p99_ttft_s_page", rule.kind, rule.severity, rule.metric, LABELS, PAGE, scores.score[row])
-        one = RuleSeries(*parts, seen.p99[row], tuple(episodes), trend=scores.of(row), panel=panel, row=row)
-        at_s = inputs.grid.start_s + 3600.0 * np.flatnonzero(seen.deployed[row])
-        steps = list(allowed_steps(one, inputs.grid, [OpsEvent(at, "deployment", "chat") for at in at_s], ALLOWED))
-        silent = {(step.from_s, step.until_s) for step in steps}
-        told += sum((starts_s, ends_s or np.inf) not in silent for _, starts_s, ends_s in spans(one, inputs.grid))
-    return rate("false pages, by up to what is allowed (20 %), marked", told, 3 * SERIES * (DAYS - LEARNING), 2.0)
 
 
 def little_traffic() -> Line:

@@ -120,8 +120,8 @@ def test_the_age_since_a_restart_belongs_to_the_baseline() -> None:
     assert np.nanmedian(aged.scale) < 0.85 * np.nanmedian(scored(sawtooth).scale)
     missed = np.where(hours >= 30 * DAY, np.arange(len(hours)) - (30 * DAY - 30 * DAY % 18) + 1.0, age)
     still = 0.0132 * missed + rng.normal(0, 0.03, age.shape)
-    assert np.nanmax(scored(still, age_h=missed).score[0, : 30 * DAY]) < 2.8
-    assert (scored(still, age_h=missed).score[0, 30 * DAY :] >= 2.8).argmax() < 36
+    assert np.nanmax(scored(still, age_h=missed).score[0, : 30 * DAY]) < 3.0
+    assert (scored(still, age_h=missed).score[0, 30 * DAY :] >= 3.0).argmax() < 36
 
 
 def test_no_future_changes_a_past_verdict_and_no_more_than_31_days_do() -> None:
