@@ -1,14 +1,14 @@
 """Every asset of the pipeline, from the landing zone to deliveries, with what it is made from."""
 
-from goodput.monitor.alarm_tables import RELATIONS
 from goodput.nodes import NODES
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.plan import in_order
 from goodput.plumbing.published_state import held_in_database, held_in_deliveries
 from goodput.plumbing.stored_assets import DATABASE, StoredAsset, assets_of, assets_of_layers
+from goodput.settings.watched import watched_relations
 
 LANDING = "landing"
-_READ_BY_ALARMS = (*RELATIONS, "ops_events")
+_READ_BY_ALARMS = (*watched_relations(), "ops_events")
 
 INGEST = assets_of_layers(
     "ingest", ("collected", "conformed"), [LANDING], "Reads what is new in the landing zone into rows by contract."

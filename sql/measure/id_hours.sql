@@ -1,6 +1,7 @@
 -- description: In which hours an id occurs, so that a search for one request looks into no others
--- grain: id_hash, epoch_hour
+-- grain: id_hash, epoch_hour, as often as it occurs: `id_hours.py` keeps each once, which sorts numbers faster than hashing them here
 -- reads: attempts, cost_ledger, serving_records
+-- kind: view
 -- hours are those of the partitions in which the rows lie; an attempt's is that of its request
 WITH keys AS (
     SELECT request_key, part_hour FROM attempts WHERE request_key <> attempt_id -- else it is an id of its record
@@ -39,6 +40,6 @@ occurrences AS (
     UNION ALL
     SELECT request_key, epoch_us(window_start) // 3600000000 FROM cost_ledger WHERE usd IS NOT NULL
 )
-SELECT DISTINCT id_hash(id) AS id_hash, part_hour::INTEGER AS epoch_hour
+SELECT id_hash(id) AS id_hash, part_hour::INTEGER AS epoch_hour
 FROM occurrences
 WHERE id IS NOT NULL

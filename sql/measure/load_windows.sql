@@ -87,16 +87,18 @@ at_work AS (
         list(replica ORDER BY replica) AS replicas,
         list(coalesce(n, 0) ORDER BY replica) AS replica_arrivals
     FROM (
-        SELECT DISTINCT
-            workload, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route, replica,
-            unnest(range(
-                greatest(epoch_us(started_at) // 1000000, from_s) // base_s * base_s,
-                least(epoch_us(coalesce(ended_at, started_at)) // 1000000, until_s - 1) + 1,
-                base_s)) AS start_s
-        FROM attempts
-        CROSS JOIN measured_range
-        CROSS JOIN window_options
-        WHERE replica IS NOT NULL
+        SELECT DISTINCT workload, pool, route, replica, unnest(range(first_s, last_s + 1, base_s)) AS start_s
+        FROM (
+            SELECT DISTINCT
+                workload, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route, replica,
+                greatest(epoch_us(started_at) // 1000000, from_s) // base_s * base_s AS first_s,
+                least(epoch_us(coalesce(ended_at, started_at)) // 1000000, until_s - 1) // base_s * base_s AS last_s,
+                base_s
+            FROM attempts
+            CROSS JOIN measured_range
+            CROSS JOIN window_options
+            WHERE replica IS NOT NULL
+        )
     )
     LEFT JOIN delivered USING (start_s, workload, pool, route, replica)
     GROUP BY ALL

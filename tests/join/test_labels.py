@@ -179,7 +179,7 @@ def test_each_workload_has_its_own_bar() -> None:
         ({"safe": True, "help": True}, "accepted"),
         ({"safe": True, "help": False}, "rejected"),
         ({"safe": True}, "unlabelled"),
-        ({"safe": False}, "rejected"),  # whatever the missing one will say
+        ({"safe": False}, "unlabelled"),  # of those that one judged, only failures would be known
         ({"safe": True, "help": True, "style": False}, "accepted"),  # not named by the workload
         ({"style": True}, "unlabelled"),
         ({}, "unlabelled"),
@@ -188,6 +188,12 @@ def test_each_workload_has_its_own_bar() -> None:
 def test_every_evaluator_that_the_workload_names_must_pass(said: dict[str, bool], verdict: str) -> None:
     labels = [label("span", key("c"), evaluator=name, passed=passed) for name, passed in said.items()]
     assert judged(labels, evaluators=["safe", "help"])["verdict"] == verdict
+
+
+@pytest.mark.parametrize("policy", [{"unlabelled": "fail"}, {"unlabelled": "pass"}, {"sampling": "none"}])
+def test_where_nothing_is_estimated_the_first_evaluator_that_fails_an_answer_rejects_it(policy: dict[str, str]) -> None:
+    labels = [label("span", key("c"), evaluator="safe", passed=False)]
+    assert judged(labels, evaluators=["safe", "help"], **policy)["verdict"] == "rejected"
 
 
 def test_without_names_every_evaluator_that_judged_must_pass() -> None:

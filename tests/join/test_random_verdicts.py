@@ -87,6 +87,9 @@ def quality(case: Case, workload: Workload) -> bool | None:
             current[label["evaluator"]] = label
     said = {name: label_passed(label, workload) for name, label in current.items()}
     named = workload.quality.evaluators or [name for name, passed in said.items() if passed is not None]
+    drawn = workload.quality.unlabelled == "estimate" and workload.quality.sampling != "none"
+    if drawn and any(said.get(name) is None for name in named):
+        return None
     if any(said.get(name) is False for name in named):
         return False
     return True if named and all(said.get(name) for name in named) else None

@@ -190,3 +190,42 @@ def test_random_sessions_over_a_day_end(tmp_path: Path) -> None:
     }
     assert found == dict(expected)
     assert frame.select((pl.col("offered") == pl.sum_horizontal(*VERDICTS)).all()).item()
+
+
+def judged_in_part(wholly: int, failed: int, partly: int, unjudged: int) -> list[Row]:
+    """Sessions of two requests: judged whole (the first `failed` fail), by one request (it fails), or not at all."""
+    rows = []
+    for n in range(wholly + partly + unjudged):
+        bad = n < failed or wholly <= n < wholly + partly
+        known = (True, True) if n < wholly else (True, False) if n < wholly + partly else (False, False)
+        for number, is_judged in enumerate(known):
+            passes = not (bad and number == 0)
+            verdict = "unlabelled" if not is_judged else "accepted" if passes else "rejected"
+            given = {"gated": True, "needs_label": True, "pass_quality": passes if is_judged else None}
+            rows.append(of(f"s{n}", f"r{n}-{number}", verdict, 60.0 + n, **given))
+    return rows
+
+
+def test_a_session_has_its_label_once_it_was_judged_whole(tmp_path: Path) -> None:
+    """Of 60 sessions 40 are judged whole and 10 of them fail, 2 more are known to fail by one request: 60 x 30/40."""
+    settings = Settings(workloads={"qa": Workload(unit="session", quality=Quality())}, max_session_s=2 * HOUR)
+    row = row_of(measured(tmp_path, judged_in_part(40, 10, 2, 18), settings, hours=1), 0, 3600)
+    assert (row["need_label"], row["labelled"], row["definition"]) == (60, 40, "estimated")
+    counts = [row[name] * HOUR for name in ("goodput_rps", "goodput_lower_rps", "goodput_upper_rps")]
+    assert counts == pytest.approx([45, 30, 48])  # at most all but the 12 that are known to fail
+
+
+def test_where_single_requests_of_sessions_were_judged_there_are_bounds(tmp_path: Path) -> None:
+    """3 in part beside 40 judged whole are more than one in 20; 2 of 40 are not."""
+    settings = Settings(workloads={"qa": Workload(unit="session", quality=Quality())}, max_session_s=2 * HOUR)
+    row = row_of(measured(tmp_path, judged_in_part(40, 10, 3, 17), settings, hours=1), 0, 3600)
+    assert (row["goodput_rps"], row["goodput_ratio"], row["definition"]) == (None, None, "unweighted")
+    ends = [row[name] * HOUR for name in ("goodput_ci_low_rps", "goodput_ci_high_rps")]
+    assert ends == pytest.approx([30, 47])
+
+
+def test_where_nothing_is_estimated_one_request_that_fails_is_enough(tmp_path: Path) -> None:
+    quality = Quality(unlabelled="pass")
+    settings = Settings(workloads={"qa": Workload(unit="session", quality=quality)}, max_session_s=2 * HOUR)
+    row = row_of(measured(tmp_path, judged_in_part(40, 10, 3, 17), settings, hours=1), 0, 3600)
+    assert (row["labelled"], row["goodput_rps"] * HOUR) == (43, pytest.approx(47))

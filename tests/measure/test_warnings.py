@@ -1,7 +1,7 @@
 """Every kind of warning, from a small fleet in which it is true, and gone when its cause is fixed."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from collect.telemetry import put, spans_line
 from collect.test_spans import vllm_span
 from declared import bills, source
+from goodput.measure import warnings
 from goodput.plumbing.sql_files import connect, sql_file
 from goodput.plumbing.workspace import Workspace
 from published import ask, run_at
@@ -241,7 +242,11 @@ def test_requests_in_flight_and_when_they_will_have_timed_out(tmp_path: Path) ->
     assert "once telemetry reaches 2026-11-20 09:13 to 2026-11-20 09:14 UTC" in row["message"]
 
 
-def test_calls_that_two_emitters_report_as_requests_of_their_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("newest_records", [5, 40_000])  # among fewer than are asked for, all are looked through
+def test_calls_that_two_emitters_report_as_requests_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest_records: int
+) -> None:
+    monkeypatch.setattr(warnings, "_NEWEST_RECORDS", newest_records)
     twice = [{**row, "id": f"b{n}"} for n, row in enumerate(calls(20))]
     write(tmp_path / "landing/calls-2.csv", HEADER, twice)
     (row,) = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", calls(20))["request_counted_twice"]
@@ -379,6 +384,24 @@ def test_a_judge_that_passes_everything_is_named(tmp_path: Path, judged: int, fa
     assert ("quality_never_failed" in found) == is_said
     if is_said:
         assert counts(found["quality_never_failed"]) == [("low", "chat", judged, judged)]
+
+
+def judged_twice(seen_by_dear: Callable[[int], bool]) -> list[dict[str, Any]]:
+    """A cheap evaluator judges 200 answers and fails every tenth; a dear one passes those that it sees."""
+    cheap = [{"request": f"a{n}", "evaluator": "cheap", "score": 0 if n % 10 == 0 else 1} for n in range(200)]
+    dear = [{"request": f"a{n}", "evaluator": "dear", "score": 1} for n in range(200) if seen_by_dear(n)]
+    return [label | {"at": BEGIN_S + 4000} for label in (*cheap, *dear)]
+
+
+def test_a_judge_that_sees_what_another_passes_is_named(tmp_path: Path) -> None:
+    """Of the 180 that pass 90 go on, of the 20 that fail none; then one in two of all does."""
+    settings = f'[workloads.chat.quality]\nevaluators = ["cheap", "dear"]\nmin_score = 0.5\n{LABELS}'
+    header = ("request", "evaluator", "score", "at")
+    write(tmp_path / "landing/labels.csv", header, judged_twice(lambda n: n % 10 != 0 and n // 10 % 2 == 0))
+    found = warned(tmp_path, settings, calls(200))
+    assert counts(found["judges_depend"]) == [("high", "chat: dear after cheap", 90, 200)]
+    write(tmp_path / "again/landing/labels.csv", header, judged_twice(lambda n: n // 10 % 2 == 0))
+    assert "judges_depend" not in warned(tmp_path / "again", settings, calls(200))
 
 
 NAMED = """[workloads.chat]

@@ -60,8 +60,7 @@ def chart(
     body, requests, draws = tail
     index = median(values[at] - body[at] for at in past if values[at] is not None) / math.log(5)
     usually = median(requests[at] for at in past if values[at] is not None)
-    floor = max(FLOOR, index * math.sqrt(draws / usually))
-    first = max(scale, floor)
+    first = max(scale, FLOOR)
     bases = [baseline(one, past) for one in covariates]
 
     def strayed(at: int, most: float) -> list[float]:
@@ -77,13 +76,13 @@ def chart(
 
     centre = median(values[at] - expected(at) for at in known)
     left = [values[at] - expected(at) - centre for at in known]
-    sigma = max(1.4826 * median(abs(one) for one in left), floor)
+    sigma = max(1.4826 * median(abs(one) for one in left), FLOOR)
     strays = straying([one / sigma for one in left])
     windows = []
     for at in range(day * A_DAY, (day + 1) * A_DAY):
-        more = max(1 / requests[at] - 1 / usually, 0.0)
-        doubt = math.sqrt((1 + 3 / (len(known) / 24)) / (1 + 3 / 21))
-        wide = math.sqrt((sigma * doubt) ** 2 + index**2 * draws * more)
+        more = max(usually / requests[at] - 1, 0.0)
+        square = sigma**2 * (1 + 3 / (len(known) / 24)) / (1 + 3 / 21)
+        wide = math.sqrt(square + min(index**2 * draws / usually, square) * more)
         windows.append(Window(expected(at) + centre, max(wide * strays, FLOOR)))
     return windows, strays
 

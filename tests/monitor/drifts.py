@@ -12,11 +12,11 @@ from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.level_chart import LevelChart
 from goodput.monitor.states import Debounce, Episode, episodes
 from goodput.monitor.tail_chart import LevelAndTailChart
-from goodput.settings.metrics import METRICS
+from goodput.settings.watched import metrics
 from monitor.latencies import Latencies
 
 PAGE, TICKET = 3.0, 2.4
-P99, P95 = METRICS["p99_ttft_s"].quantile, METRICS["p95_ttft_s"].quantile
+P99, P95 = metrics()["p99_ttft_s"].quantile, metrics()["p95_ttft_s"].quantile
 MONDAY_S = int(datetime(2026, 1, 5, tzinfo=UTC).timestamp())
 HOURS = 24
 
@@ -35,7 +35,7 @@ def pages(seen: Latencies, threshold: float = PAGE, an_hour: int = 1) -> list[li
 def pages_of_p95(seen: Latencies, threshold: float = PAGE) -> list[list[Episode]]:
     """The same of their p95s, which have no tail's chart."""
     grid = _grid(seen.p95)
-    values = np.where(seen.requests >= METRICS["p95_ttft_s"].least_requests, np.log(seen.p95), np.nan)
+    values = np.where(seen.requests >= metrics()["p95_ttft_s"].least_requests, np.log(seen.p95), np.nan)
     more = {"requests": seen.requests.astype(float), "body": np.log(seen.p50)}
     return _fired(score(Inputs(grid, calendar(grid), values, 0.02, **more), LevelChart(P95)), threshold)
 
@@ -43,7 +43,7 @@ def pages_of_p95(seen: Latencies, threshold: float = PAGE) -> list[list[Episode]
 def of_p99(seen: Latencies, an_hour: int = 1) -> Inputs:
     """Latencies as the detector is given those of a pool."""
     grid = _grid(seen.p99, an_hour)
-    values = np.where(seen.requests >= METRICS["p99_ttft_s"].least_requests, np.log(seen.p99), np.nan)
+    values = np.where(seen.requests >= metrics()["p99_ttft_s"].least_requests, np.log(seen.p99), np.nan)
     more = {"requests": seen.requests.astype(float), "body": np.log(seen.p95)}
     return Inputs(grid, calendar(grid), values, 0.02, **more)
 

@@ -16,6 +16,7 @@ from goodput.monitor.shape import shape_of
 from goodput.monitor.tail_chart import LevelAndTailChart
 from goodput.settings.metrics import QUARTER_HOURLY
 from goodput.settings.model import Settings
+from monitor.count_drill import count_lines
 from monitor.drifts import P99, PAGE, TICKET, fired, found, of_p99, pages
 from monitor.fleet_drill import fleet_lines
 from monitor.latencies import Fleet, latencies
@@ -47,6 +48,7 @@ def lines() -> Iterator[Line]:
     yield kv()
     yield shapes()
     yield from quarter_hours()
+    yield from count_lines()
     yield from fleet_lines()
 
 

@@ -33,8 +33,8 @@ class Fleet:
     """How series stray. Noise is of log latency, `tail` the share of its variance that only the tail has.
 
     `load` is the standard deviation of log traffic beyond its daily curve, over hours; `sensitivity` what a load twice
-    the usual adds; `mix` the standard deviation of a change of mix that wanders over a day; `step` that of deployments,
-    of which there are `deploys` a day.
+    the usual adds; `mix` the standard deviation of a change of mix that wanders over a day; `step` the most that a
+    deployment moves the level, of which there are `deploys` a day.
     """
 
     profile: Profile = NORMAL
@@ -88,7 +88,7 @@ def _strays(
     deployed = rng.random(shape) < fleet.deploys / (A_DAY * FIVE_MINUTES)
     if fleet.deploys:
         # each deployment sets the level anew, so that levels do not wander off
-        levels = rng.normal(0, fleet.step, shape)
+        levels = rng.uniform(-fleet.step / 2, fleet.step / 2, shape)
         at = np.maximum.accumulate(np.where(deployed, np.arange(shape[1]), 0), axis=1)
         whole += np.take_along_axis(levels, at, axis=1)
     return whole, tail, deployed

@@ -87,8 +87,7 @@ def test_fewer_than_four_windows_make_no_page_of_a_quiet_series() -> None:
     by[29 * DAY : 29 * DAY + 3] = np.log(20)
     found = scored(seen.moved(by, 1.0)).score[:, 29 * DAY : 29 * DAY + 3]
     assert np.median(found, axis=0) == pytest.approx([1.2, 2.04, 2.63], abs=0.2)
-    assert (found[:, 0] < 3.0).all()
-    assert (found[:, 1] < 3.0).mean() > 0.95
+    assert (found[:, :2] < 3.0).mean() > 0.95
 
 
 def test_the_tail_is_charted_only_where_the_body_explains_it() -> None:
@@ -122,7 +121,8 @@ def test_windows_with_less_traffic_are_wider() -> None:
     few[0, 29 * DAY + 3] = 500
     plain, found = scored(seen), scored(replace(seen, requests=few))
     index = np.median(np.log(seen.p99 / seen.p95)[0, 48:552]) / np.log(5)  # days 2 to 22 are the history of day 29
-    more = index**2 * 100 * (1 / 500 - 1 / np.median(seen.requests[0, 24:528]))
+    usual = np.median(seen.requests[0, 24:528])
+    more = index**2 * 100 / usual * (usual / 500 - 1)
     at = 29 * DAY + 3
     strays = found.judged["strays"][0, at]
     assert found.scale[0, at] > plain.scale[0, at]

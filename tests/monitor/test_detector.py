@@ -170,7 +170,7 @@ def test_scores_after_a_change_of_history_are_those_of_a_new_beginning() -> None
     aside[:, 40 * DAY + 5 : 43 * DAY + 2] = True
     changed = Inputs(grid, calendar(grid), values, 0.02, aside=aside)
     anew = score(changed, CHART)
-    partly = rescore(changed, CHART, score(plain, CHART), (40 * DAY + 5, 43 * DAY + 2))
+    partly = rescore(changed, CHART, score(plain, CHART), [(40 * DAY + 5, 43 * DAY + 2)] * 3)
     for part in ("score", "residual", "learning", "usual", "scale"):
         assert np.array_equal(getattr(partly, part), getattr(anew, part), equal_nan=True)
     assert not np.array_equal(anew.usual, score(plain, CHART).usual, equal_nan=True)

@@ -48,14 +48,14 @@ def test_drifts_are_paged_as_soon_as_promised(per_hour: float, most: float, body
     assert known.within(2 * half) > 0.95
 
 
-def test_a_bound_that_is_wrong_as_rarely_finds_the_slow_drift_a_day_later() -> None:
+def test_a_bound_that_is_wrong_as_rarely_finds_the_slow_drift_half_a_day_later() -> None:
     false = sum(len(alarms) for alarms in pages(stable()))
     values = np.log(stable().p99)
     bounds = np.log(0.6) + np.log(np.arange(1.2, 3, 0.02))
     equal = next(b for b in bounds if sum(len(a) for a in absolute_fired(values[:, 7 * A_DAY :], b)) <= false)
     absolute = found(absolute_fired(np.log(drifting(SLOW, 1480 / 920 - 1).p99), equal), onsets())
-    assert absolute.percentile(0.5) > 30
-    assert absolute.within(25) < 0.3
+    assert absolute.percentile(0.5) > 16 + 10
+    assert absolute.within(20) < 0.3
 
 
 def test_a_drift_that_stops_at_20_percent_is_at_the_noise_floor_and_most_are_still_found() -> None:

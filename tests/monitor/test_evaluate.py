@@ -17,6 +17,8 @@ from goodput.plumbing.alarm_actions import Action
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
+from monitor.latencies import Fleet
+from monitor.latencies import latencies as simulated
 from monitor.noise import hourly_p99, ramp
 from monitor.rows import MONDAY, goodput_rows
 
@@ -145,7 +147,43 @@ def test_the_explanation_says_what_happened(rows: pl.DataFrame) -> None:
     assert facts["last_operation"] == facts["likely_cause"] == done
     assert "likely cause: deployment at" in row["summary"]
     assert "pool = 'pool-0'" in facts["sql"]
-    assert "tail alone" in row["summary"]
+    assert "its median flat" in row["summary"]  # and p95, which is 0.6 of p99 here, is not
+
+
+@pytest.mark.parametrize(
+    ("body", "chart", "says"), [(0.0, "tail", "its tail alone"), (1.0, "level", "its median flat")]
+)
+def test_the_explanation_says_which_chart_stood_out_and_what_p95_explains(body: float, chart: str, says: str) -> None:
+    seen = simulated(np.random.default_rng(16), Fleet(load=0.3), 1, 32)
+    moved = seen.moved(ramp(32 * A_DAY, np.array([ONSET]), 0.05), body)
+    rows = goodput_rows(moved.p99, moved.requests, p95=moved.p95)
+    found = {row["rule"]: row for row in evaluation(rows, ONSET + 12).alarms()}
+    page = found[TTFT[0]]
+    facts = json.loads(page["explanation"])
+    assert (page["state"], facts["chart"]) == ("firing", chart)
+    over = facts["value"] / facts["usual"]
+    # p95 moves the value by as much as it moved itself, as far as it has moved so far before: six times its sigma
+    assert facts["body_ratio"] == pytest.approx(0.0, abs=0.15) if not body else facts["body_ratio"] > 0.3 * (over - 1)
+    assert facts["strays"] == pytest.approx(1.0, abs=0.2)
+    assert f"({100 * (over - 1):+.0f} %" in page["summary"]
+    assert says in page["summary"]
+
+
+def test_the_load_s_part_of_a_slowdown_is_named() -> None:
+    """Latency follows the load; then twice the requests come, and it is half as slow again beyond that."""
+    seen = simulated(np.random.default_rng(17), Fleet(load=0.25, sensitivity=0.4), 1, 31)
+    requests = seen.requests.copy()
+    requests[0, ONSET:] = requests[0, ONSET:] * 1.6
+    change = np.where(np.arange(31 * A_DAY) >= ONSET, np.log(1.8), 0.0)[None, :]
+    moved = seen.moved(change, 1.0)
+    page = next(
+        row
+        for row in evaluation(goodput_rows(moved.p99, requests, p95=moved.p95), ONSET + 10).alarms()
+        if row["rule"] == TTFT[0]
+    )
+    facts = json.loads(page["explanation"])
+    assert facts["load_ratio"] > 0.1
+    assert f"load explains {100 * facts['load_ratio']:+.0f} %" in page["summary"]
 
 
 def test_what_was_over_before_is_no_part_of_what_happens_now() -> None:

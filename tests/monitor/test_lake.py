@@ -167,7 +167,7 @@ def test_a_run_ends_with_what_to_expect_of_alarms(
 @pytest.mark.usefixtures("evaluated")
 def test_replay_says_what_is_expected(say: Say) -> None:
     shown = say("replay", "p99_ttft_s_page")
-    assert "2 of 2 trend alarms armed; 0.0038 false alarms a week expected" in shown
+    assert "2 of 2 trend alarms armed; 0.0035 false alarms a week expected" in shown
     assert "No trend rule is called 'p99_ttft_s_pgae'" in say("replay", "p99_ttft_s_pgae", code=2)
 
 

@@ -11,6 +11,7 @@ from math import hypot, inf, sqrt
 from typing import Any
 
 from oracle.fleet import Fleet, Row, S
+from oracle.labels import is_drawn
 from oracle.quantiles import student, student_between, wilson
 from oracle.weights import Judged, Weights, expanded_rate, freedom_of, slope_towards, spread_of
 
@@ -94,18 +95,29 @@ def _of_workload(rows: list[Row], quality: Row | None, window_s: int) -> Iterabl
         return
     passed = sum(row["pass_quality"] for row in labelled)
     policy, sampling = quality.get("unlabelled", "estimate"), quality.get("sampling", "random")
-    is_drawn = policy == "estimate" and sampling != "none"
-    rate = Fraction(passed, len(labelled)) if labelled and is_drawn else None
+    drawn = is_drawn(quality) and not _is_patchy(needing)
+    rate = Fraction(passed, len(labelled)) if labelled and drawn else None
     together = drawn_together(needing, labelled, sampling)
     design = Design(policy, rate, design_effect(labelled, passed, together))
     strata, differs = strata_of(needing, window_s)
     for stratum in strata:
         known = [row for row in stratum if row["pass_quality"] is not None]
-        enough = is_drawn and len(known) >= (2 if differs else 1)
+        enough = drawn and len(known) >= (2 if differs else 1)
         yield (
-            share_of(Fraction(len(stratum)), known, design, enough=enough),
+            share_of(Fraction(len(stratum)), known, design, enough=enough, failed=len(_known_failed(stratum))),
             _token_sample(stratum, known, design, enough),
         )
+
+
+def _is_patchy(needing: list[Row]) -> bool:
+    """Whether more than one in 20 judged sessions was judged in part: those judged whole are the short ones."""
+    labelled = sum(row["pass_quality"] is not None for row in needing)
+    return 20 * sum(row.get("partly_judged", False) for row in needing) > labelled
+
+
+def _known_failed(rows: list[Row]) -> list[Row]:
+    """Units without a label that fail all the same: sessions of which one request failed and others were not judged."""
+    return [row for row in rows if row["pass_quality"] is None and row["verdict"] == "rejected"]
 
 
 def strata_of(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]:
@@ -129,10 +141,15 @@ def strata_of(needing: list[Row], window_s: int) -> tuple[list[list[Row]], bool]
 
 def is_unweighted(fleet: Fleet, rows: list[Row]) -> bool:
     """Whether a request that needs a label has none, of a workload whose labels nobody drew."""
-    for row in rows:
-        quality = fleet.workloads.get(row["workload"], {}).get("quality") or {}
-        undrawn = quality.get("sampling") == "none" and quality.get("unlabelled", "estimate") == "estimate"
-        if undrawn and row["needs_label"] and row["pass_quality"] is None:
+    for workload, of in by_workload(rows).items():
+        quality = fleet.workloads.get(workload, {}).get("quality") or {}
+        needing = [row for row in of if row["needs_label"]]
+        undrawn = quality.get("sampling") == "none" or _is_patchy(needing)
+        if (
+            undrawn
+            and quality.get("unlabelled", "estimate") == "estimate"
+            and any(r["pass_quality"] is None for r in needing)
+        ):
             return True
     return False
 
@@ -168,21 +185,21 @@ def design_effect(labelled: list[Row], passed: int, drawn_together: float) -> fl
     return effect * (student(draws - 1) / student(m - 1)) ** 2
 
 
-def share_of(n: Fraction, known: list[Row], design: Design, *, enough: bool) -> Sample:
-    """What labels show of a stratum of `n` requests."""
+def share_of(n: Fraction, known: list[Row], design: Design, *, enough: bool, failed: int = 0) -> Sample:
+    """What labels show of a stratum of `n` requests, `failed` of which fail without a label."""
     m, a = len(known), sum(row["pass_quality"] for row in known)
-    low, high = Fraction(a), a + n - m
+    low, high = Fraction(a), a + n - m - failed
     if not enough:
         return Sample(n, low, high, _unsampled(n, low, high, design))
     rate = Fraction(a, m)
     size = inf if m >= n else m * float(n - 1) / float(n - m) / design.effect
     variance = n**2 * rate * (1 - rate) / (m - 1) * (1 - m / n) * Fraction(design.effect) if m > 1 else 0
-    return Sample(n, low, high, n * rate, size, float(variance), rate, m)
+    return Sample(n, low, high, min(high, n * rate), size, float(variance), rate, m)
 
 
 def _token_sample(rows: list[Row], known: list[Row], design: Design, enough: bool) -> Sample:
     total, drawn, passed = (_tokens(of) for of in (rows, known, [row for row in known if row["pass_quality"]]))
-    low, high = passed, passed + total - drawn
+    low, high = passed, passed + total - drawn - _tokens(_known_failed(rows))
     n, m = len(rows), len(known)
     if not enough:
         return Sample(total, low, high, _unsampled(total, low, high, design))
@@ -190,11 +207,11 @@ def _token_sample(rows: list[Row], known: list[Row], design: Design, enough: boo
     by_outcome = [[_tokens([row]) for row in known if row["pass_quality"] is of] for of in (True, False)]
     judged = Judged(n, m, float(total), *([float(w) for w in of] for of in by_outcome), design.effect)
     if not drawn:
-        point = total * Fraction(sum(row["pass_quality"] for row in known), m)
+        point = min(high, total * Fraction(sum(row["pass_quality"] for row in known), m))
         return Sample(total, low, high, point, size, labels=m, judged=judged)
     rate = passed / drawn
     weights = Weights.of(*by_outcome, [_tokens([row]) for row in rows])
-    return Sample(total, low, high, total * rate, size, 0.0, rate, m, weights, judged)
+    return Sample(total, low, high, min(high, total * rate), size, 0.0, rate, m, weights, judged)
 
 
 def _unsampled(total: Fraction, low: Fraction, high: Fraction, design: Design) -> Fraction:

@@ -68,10 +68,20 @@ def label_passed(label: Row, quality: Row | None) -> bool | None:
     return label["label"].lower() in quality.get("pass_labels", PASS_LABELS)
 
 
+def is_drawn(quality: Row) -> bool:
+    """Whether labels are drawn, and what has none is estimated from them."""
+    return quality.get("unlabelled", "estimate") == "estimate" and quality.get("sampling", "random") != "none"
+
+
 def pass_quality(judged: dict[str, Row], quality: Row) -> bool | None:
-    """Every evaluator that the workload names, else every one that judged, and at least one."""
+    """Every evaluator that the workload names, else every one that judged, and at least one.
+
+    A drawn label is one by all that are named; others are known as soon as one of them fails.
+    """
     said = {name: label_passed(label, quality) for name, label in judged.items()}
     named = quality.get("evaluators") or [name for name, passed in said.items() if passed is not None]
+    if is_drawn(quality) and not all(said.get(name) is not None for name in named):
+        return None
     if any(said.get(name) is False for name in named):
         return False
     return True if named and all(said.get(name) for name in named) else None

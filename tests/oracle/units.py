@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from math import ceil
 
 from oracle.fleet import ATTRIBUTES, HOUR, Fleet, Row
+from oracle.labels import is_drawn
 from oracle.sessions import by_session, over, verdict_of
 
 OF_LAST = ("workload", "model", "pool", "route")
@@ -25,9 +26,11 @@ def units(fleet: Fleet, requests: Iterable[Row]) -> list[Row]:
         if not counts_sessions(fleet, workload):
             found += rows
             continue
+        drawn = is_drawn(fleet.workloads[workload].get("quality") or {})
+        reach_h = ceil(fleet.settings.get("max_session_s", 14400) / 3600)
         for of in by_session(rows).values():
-            for session in _parts(of, ceil(fleet.settings.get("max_session_s", 14400) / 3600)):
-                found += _counted(session, ceil(fleet.settings.get("max_session_s", 14400) / 3600))
+            for session in _parts(of, reach_h):
+                found += _counted(session, reach_h, is_drawn=drawn)
     return found
 
 
@@ -45,7 +48,7 @@ def _parts(rows: list[Row], reach_h: int) -> Iterator[list[Row]]:
     yield rows[begins:]
 
 
-def _counted(rows: list[Row], reach_h: int) -> Iterator[Row]:
+def _counted(rows: list[Row], reach_h: int, *, is_drawn: bool) -> Iterator[Row]:
     """A session's arrival, as of the hour of its beginning, and its end, as of the hours that decide it."""
     first = [row for row in rows if _hour(row) == _hour(rows[0])]
     yield {
@@ -66,12 +69,20 @@ def _counted(rows: list[Row], reach_h: int) -> Iterator[Row]:
         "ended_at": over(rows[-1]),
         "verdict": verdict_of(lately),
         "pass_success": all(row["verdict"] != "failed" for row in lately),
-        "pass_quality": False if False in quality else True if all(quality) else None,
+        "pass_quality": _passed(quality, is_drawn=is_drawn),
+        "partly_judged": 0 < sum(one is not None for one in quality) < len(quality),
         "needs_label": all(row["needs_label"] for row in lately),
         "output_tokens": sum(row["output_tokens"] or 0 for row in lately),
         "retry_count": sum(row["retry_count"] for row in lately),
         "sole_failing_gate": _sole_gate(lately),
     }
+
+
+def _passed(quality: list[bool | None], *, is_drawn: bool) -> bool | None:
+    """What is known of all requests of a session: a drawn label is one of the whole session."""
+    if is_drawn and None in quality:
+        return None
+    return False if False in quality else True if all(quality) else None
 
 
 def _seen_last(rows: list[Row]) -> Row:

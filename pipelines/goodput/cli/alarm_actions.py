@@ -3,6 +3,7 @@
 What they see of alarms is in `alarms`.
 """
 
+import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,7 @@ from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import RuleTestsFailed, UnknownAlarm, UsageError
 from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, newest, of_kind, read_actions
 from goodput.settings.load import load_settings
+from goodput.settings.watched import metric_of
 
 NAMED = "SELECT * FROM alarms WHERE starts_with(alarm_id, $key) ORDER BY alarm_id"
 _FIRST = "SELECT min(window_start) AS first FROM goodput"
@@ -101,7 +103,9 @@ def accept(
         raise UsageError(f"--from {since} is not in the past.")
     if first is None or begins < first:
         raise UsageError(f"--from {since} is before all windows that are known: there is nothing to move.")
-    match = {name: _literal(row[name]) for name in ("metric", "workload", "pool", "replica") if row[name] is not None}
+    metric = metric_of(row["metric"])
+    others = dict.fromkeys(metric.labels if metric else (), "")  # labels that the series has not: it is of all of them
+    match = {name: _literal(word) for name, word in {"metric": row["metric"], **others, **_labels(row)}.items()}
     _add(config, lake, Action(uuid4().hex[:12], "accept", match, now, begins, None, reason))
     Console(stderr=True).print(f"accepted; the next run moves the baseline of {series_of(row)}", highlight=False)
 
@@ -150,8 +154,13 @@ def actions(config: Config = None, lake: LakeRoot = None) -> None:
 
 def series_of(row: Row) -> str:
     """Metric and labels of the series of an alarm."""
-    labels = [f"{name}={row[name]}" for name in ("workload", "pool", "replica") if row[name] is not None]
+    labels = [f"{name}={word}" for name, word in _labels(row).items()]
     return " ".join([str(row["metric"] or row["rule"]), *labels])
+
+
+def _labels(row: Row) -> dict[str, str]:
+    labels: dict[str, str] = json.loads(row["labels"] or "{}")
+    return labels
 
 
 def one_alarm(found: list[Row], key: str) -> Row:

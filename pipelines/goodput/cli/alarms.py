@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False)
 _ALARMS = """
     SELECT * FROM alarms
     WHERE $every OR state IN ('firing', 'pending', 'resolved')
-    ORDER BY state <> 'firing', severity, state_since_at DESC, rule, pool, replica
+    ORDER BY state <> 'firing', severity, state_since_at DESC, rule, pool, replica, labels
 """
 _COUNTS = "SELECT state, count(*) AS alarms FROM alarms GROUP BY state ORDER BY state"
 _EVENTS = """
@@ -27,11 +27,14 @@ _EVENTS = """
 """
 _SERIES = "SELECT * FROM alarm_series WHERE alarm_id = $key ORDER BY window_start"
 _POWER = """
-    SELECT * FROM alarm_power WHERE $rule IS NULL OR rule = $rule ORDER BY rule, workload, pool, replica
+    SELECT * FROM alarm_power WHERE $rule IS NULL OR rule = $rule ORDER BY rule, workload, pool, replica, labels
 """
 _NONE_YET = "Nothing is watched yet: that begins with the first whole hour, and trends with a week of them."
 _HEADER = ("alarm", "severity", "state", "since", "series", "what happened")
-_POWER_HEADER = ("alarm", "rule", "series", "armed", "fired", "sigma", "sees", "5 %/h in", "1.33 %/h in", "why not")
+_POWER_HEADER = (
+    *("alarm", "rule", "series", "armed", "fired", "sigma", "strays", "tail"),
+    *("sees", "5 %/h in", "1.33 %/h in", "why not"),
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -159,8 +162,10 @@ def _power_line(row: Row) -> tuple[object, ...]:
         seen = f"{row['smallest_shift']:.2g}"
     delays = [None if row[name] is None else f"{row[name] / 3600:.0f} h" for name in _DELAYS]
     sigma = None if row["sigma"] is None else f"{row['sigma']:.3f}"
+    strays, tail = (None if row[name] is None else f"{row[name]:.2f}" for name in ("strays", "tail_share"))
     armed = "yes" if row["armed"] else "no"
-    return (row["alarm_id"], row["rule"], series_of(row), armed, row["fired"], sigma, seen, *delays, row["why"])
+    noise = (sigma, strays, tail)
+    return (row["alarm_id"], row["rule"], series_of(row), armed, row["fired"], *noise, seen, *delays, row["why"])
 
 
 _DELAYS = ("fast_drift_delay_s", "slow_drift_delay_s")

@@ -33,11 +33,12 @@ def in_contract_shape(table: str, frame: pl.DataFrame) -> pl.DataFrame:
 def enforce(connection: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame) -> Enforced:
     """Split rows by the contract's row rules; a rule that is NULL for a row holds."""
     agreed = contract(table)
-    holds = " AND ".join(f"coalesce({rule.holds}, true)" for rule in agreed.rules) or "true"
+    broken = " OR ".join(f"NOT ({rule.holds})" for rule in agreed.rules) or "false"
     rows = connection.from_arrow(frame.with_row_index("row").to_arrow())
-    bad = rows.filter(f"NOT ({holds})").select(f"row, {_verdict_columns(agreed)}").order("row").fetchall()
-    if not bad:
+    # whether any is bad takes half as long as which are, and asks for no column that no rule is about
+    if rows.aggregate(f"bool_or({broken})").fetchall() != [(True,)]:
         return Enforced(frame, {})
+    bad = rows.filter(broken).select(f"row, {_verdict_columns(agreed)}").order("row").fetchall()
     refused: dict[str, list[RefusedRow]] = {}
     for row in bad:
         refused.setdefault(row[1], []).append(_refused(table, row[2:]))

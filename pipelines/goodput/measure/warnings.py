@@ -22,6 +22,7 @@ from goodput.settings.columns import mappable_columns, path_groups
 from goodput.settings.model import Settings
 
 _CALLS = 20_000  # enough to find two emitters of the same calls
+_NEWEST_RECORDS = 2 * _CALLS  # among which so many calls are found, unless most were tries
 _LEAST_SHARE = 0.01  # of the requests looked at: fewer agree by chance
 # One call of each request: what the join has merged, or found to be tries of one request, is no double. Whatever layers
 # two requests were seen in, they are two; and a call below another call is a request of its own.
@@ -32,7 +33,8 @@ _DELIVERED = """
         false AS covers_tries
     FROM serving_records AS s
     JOIN attempts AS a ON a.attempt_id = s.record_id
-    WHERE a.delivered
+    WHERE a.delivered AND s.started_ns >= (
+        SELECT min(started_ns) FROM (SELECT started_ns FROM serving_records ORDER BY started_ns DESC LIMIT $newest))
     ORDER BY s.started_ns DESC, s.record_id
     LIMIT $calls
 """
@@ -104,9 +106,20 @@ def warn(batch: Batch) -> Parts:
 
 def _double_counts(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """Pairs of emitters among the newest calls that report the same ones."""
-    calls = pl.DataFrame(connection.sql(_DELIVERED, params={"calls": _CALLS}).to_arrow_table())
+    calls = _newest_calls(connection)
     found = [double for double in doubles(calls) if double.calls >= _LEAST_SHARE * calls.height]
     started = calls["started_ns"].cast(pl.Datetime("ns", "UTC"))
     looked_at = {"requests": calls.height, "first_at": started.min(), "last_at": started.max()}
     rows = ({"first": d.first, "second": d.second, "sign": d.sign, "calls": d.calls, **looked_at} for d in found)
     return as_rows("double_counts", *rows)
+
+
+def _newest_calls(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """The newest delivered calls; all records are looked through only where the newest hold too few."""
+    ((records,),) = connection.sql("SELECT count(*) FROM serving_records").fetchall()
+    calls = _delivered(connection, _NEWEST_RECORDS)
+    return calls if calls.height == _CALLS or records <= _NEWEST_RECORDS else _delivered(connection, records)
+
+
+def _delivered(connection: duckdb.DuckDBPyConnection, newest: int) -> pl.DataFrame:
+    return pl.DataFrame(connection.sql(_DELIVERED, params={"calls": _CALLS, "newest": newest}).to_arrow_table())

@@ -17,17 +17,18 @@ import pyarrow as pa
 from goodput.monitor.causes import LOOK_BACK_S
 from goodput.monitor.evaluate import RESTARTS, Evaluation, Evidence
 from goodput.monitor.lookback import lookback
-from goodput.monitor.rows import METHOD, SILENT
-from goodput.monitor.series_definitions import LABELS, SERIES_DEFINITIONS
+from goodput.monitor.method import METHOD
+from goodput.monitor.rows import SILENT
 from goodput.plumbing.alarm_actions import Action
-from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
+from goodput.settings.alarms import metrics_of, rules_of
 from goodput.settings.model import Settings
+from goodput.settings.watched import metric_of, watched_relations
 
 TABLES = ("alarms", "alarm_events", "alarm_series", "alarm_power")
-RELATIONS = tuple(sorted({definition.relation for definition in SERIES_DEFINITIONS}))
 _OPERATIONS = ("occurred_at", "kind", "pool", "replica", "revision")
-_KEYS = {"slice", "window_s", "partial", "goodput_rps"}
+_ALWAYS = {"slice", "window_s", "window_start", "partial", "workload", "pool", "offered", "goodput_rps"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def read_evidence(
     previous = before or {}
     until = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     seen_live = any(row["rule"] == SILENT and row["state"] != "learning" for row in _rows(previous.get("alarms")))
-    relations = [found for name in RELATIONS if (found := _relation(connection, name, settings))]
+    relations = [found for name in watched_relations() if (found := _relation(connection, name, settings))]
     hours = [hour for relation in relations if (hour := relation.newest_hour(connection, until))]
     if not hours:
         return Evidence({}, settings, actions, seen_live=seen_live)
@@ -120,10 +121,11 @@ def _power_inputs(evidence: Evidence, now: datetime) -> str:
 
 @dataclass(frozen=True)
 class _Relation:
-    """A relation of the connection: which of its columns are read, and the SQL condition of rows that alarms watch."""
+    """A relation of the connection: which of its columns are read in which order, and the SQL condition of its rows."""
 
     name: str
     columns: tuple[str, ...]
+    order: tuple[str, ...]
     watched: str
 
     def newest_hour(self, connection: duckdb.DuckDBPyConnection, until: datetime) -> datetime | None:
@@ -135,21 +137,23 @@ class _Relation:
     def rows(self, connection: duckdb.DuckDBPyConnection, since: datetime, until: datetime) -> pl.DataFrame:
         """Rows of windows that begin from `since` on and before `until`, in order: sums of floats depend on it."""
         where = f"{self.watched} AND window_start >= $1 AND window_start < $2"
-        order = ", ".join(name for name in ("window_s", "window_start", *LABELS) if name in self.columns)
-        select = f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {where} ORDER BY {order}"  # noqa: S608
+        select = f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {where} ORDER BY {', '.join(self.order)}"  # noqa: S608
         return _fetched(connection, select, since, until)
 
 
 def _relation(connection: duckdb.DuckDBPyConnection, name: str, settings: Settings) -> _Relation | None:
-    """A measured relation; None where the connection has none of that name."""
-    there = _columns(connection, name)
-    asked = {column for series in SERIES_DEFINITIONS if series.relation == name for column in series.columns} | _KEYS
+    """A measured relation; None where the connection has none of that name, or no rule looks at it."""
+    watched = [metric for metric in map(metric_of, metrics_of(rules_of(settings.alarms))) if metric is not None]
+    asked = {column for metric in watched if metric.relation == name for column in metric.columns}
+    there = _columns(connection, name) if asked or name == "goodput" else set()
     lengths = {int(settings.alarms.window_s)}
     if name == "goodput" and settings.slo:
         lengths.add(min(settings.windows_s))
-    watched = f"window_s IN ({', '.join(map(str, sorted(lengths)))})"
-    watched += " AND slice = 'workload_pool'" if "slice" in there else ""
-    return _Relation(name, tuple(sorted(asked & there)), watched) if there else None
+    where = f"window_s IN ({', '.join(map(str, sorted(lengths)))})"
+    where += " AND slice = 'workload_pool'" if "slice" in there else ""
+    order = ("window_s", "window_start", *contract(name).primary_key)
+    columns, ordered = sorted((asked | _ALWAYS) & there), (column for column in dict.fromkeys(order) if column in there)
+    return _Relation(name, tuple(columns), tuple(ordered), where) if there else None
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> set[str]:

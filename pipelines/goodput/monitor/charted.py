@@ -20,13 +20,13 @@ _SHORT_DAYS = 3.0  # makes false alarms in the second week as rare as later
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the number of requests makes a quantile stray: the variance of its log is index**2 * draws / n.
+    """How the number of requests makes a quantile stray.
 
-    By series `index` of the tail and the `usual` 1 / n; by window what 1 / n it has beyond that.
+    By series the `variance` of its log, for each draw, in a usual window; by window how many times `more` it is where
+    there are fewer requests, less one.
     """
 
-    index: Floats
-    usual: Floats
+    variance: Floats
     more: Floats
 
 
@@ -70,17 +70,14 @@ class Charted:
         if self.quantile is None or body is None or requests is None:
             return None
         over = np.log(self.quantile.above_body / self.quantile.above)
-        index = medians(self.then(self.inputs.values - body)) / over
-        usual = 1 / np.maximum(medians(self.then(np.where(np.isfinite(self.inputs.values), requests, NAN))), 1)
-        more = np.maximum(1 / np.maximum(self.now(requests), 1) - usual[:, None], 0)
-        return Sampling(np.nan_to_num(np.maximum(index, 0)), np.nan_to_num(usual), more)
+        index = np.nan_to_num(medians(self.then(self.inputs.values - body)) / over)
+        usual = medians(self.then(np.where(np.isfinite(self.inputs.values), requests, NAN)))[:, None]
+        more = np.maximum(usual / np.maximum(self.now(requests), 1) - 1, 0)
+        return Sampling(index[:, None] ** 2 / np.maximum(usual, 1), more)
 
-    def fitted(self, covariates: Sequence[Covariate], draws: float) -> Fit:
-        """What is usual of the values, what covariates add, and sigma: at least what sampling makes it."""
-        floor = np.full(len(self.rows), self.inputs.floor)
-        if self.sampling is not None:
-            floor = np.maximum(floor, self.sampling.index * np.sqrt(draws * self.sampling.usual))
-        return fitted(self._based, floor, covariates)
+    def fitted(self, covariates: Sequence[Covariate]) -> Fit:
+        """What is usual of the values, what covariates add, and sigma."""
+        return fitted(self._based, self.inputs.floor, covariates)
 
     @cached_property
     def _based(self) -> Based:
@@ -92,9 +89,10 @@ class Charted:
     def scale(self, fit: Fit, draws: float) -> Floats:
         """Sigma by window: of a short history wider, of a window with few requests, of a series that strays more."""
         known = np.isfinite(self.inputs.past[self.rows, self.history]).sum(axis=1)
-        sigma = (fit.scale * _doubt(known / self.inputs.grid.a_day))[:, None]
-        if self.sampling is not None:
-            sigma = np.sqrt(sigma**2 + self.sampling.index[:, None] ** 2 * draws * self.sampling.more)
+        square = (fit.scale * _doubt(known / self.inputs.grid.a_day))[:, None] ** 2
+        if self.sampling is not None:  # which is at most all that there is: of other laws the index says too much
+            square = square + np.minimum(draws * self.sampling.variance, square) * self.sampling.more
+        sigma = np.sqrt(square)
         by_window = np.broadcast_to(sigma * fit.strays[:, None], fit.usual.shape)
         return np.maximum(by_window, self.inputs.floor)
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from goodput.monitor.grid import NAN, Floats, Ints
-from goodput.monitor.inputs import Inputs, Judged, Scores
+from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
 from goodput.settings.metrics import HIGHEST_SCORE
 
 CLIP = HIGHEST_SCORE  # of a window's distance in sigma: no single window makes an alarm
@@ -42,6 +42,10 @@ class ControlChart(Protocol):
 
     def bound(self, judged: Judged, threshold: float) -> Floats:
         """Value at which the score reaches a threshold if it stays there."""
+        ...
+
+    def reading(self, inputs: Inputs, scores: Scores, at: int) -> Reading:
+        """What stood out in a window of one series."""
         ...
 
     def drifted(self, inputs: Inputs, by: Floats) -> Inputs:

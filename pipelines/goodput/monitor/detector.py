@@ -3,7 +3,7 @@
 A score is a pure function of at most 30 days before it, so that a backfill gives the verdicts that a live run gave.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,39 +20,45 @@ def score(inputs: Inputs, chart: ControlChart) -> Scores:
     """Score every window against the history that lay before its day."""
     shape = inputs.values.shape
     unknown = {name: np.full(shape, NAN) for name in chart.parts}
-    return _scored(inputs, chart, range(ARM_DAYS, inputs.grid.days), unknown, np.ones(shape, dtype=np.bool_))
+    due = np.ones((len(inputs.values), inputs.grid.days), dtype=np.bool_)
+    return _scored(inputs, chart, due, unknown, np.ones(shape, dtype=np.bool_))
 
 
-def rescore(inputs: Inputs, chart: ControlChart, before: Scores, changed: tuple[int, int]) -> Scores:
-    """The scores `before`, after what is history changed in windows `changed`: only days that look back at it."""
-    first, last = (window // inputs.grid.a_day for window in changed)
-    days = range(max(first, ARM_DAYS), min(last + 1 + HISTORY_DAYS + LAG_DAYS, inputs.grid.days))
+def rescore(inputs: Inputs, chart: ControlChart, before: Scores, changed: Sequence[tuple[int, int]]) -> Scores:
+    """The scores `before`, after what is history changed in windows `changed` of each series.
+
+    Only days that look back at them are judged again.
+    """
+    first, last = (np.array(windows)[:, None] // inputs.grid.a_day for windows in zip(*changed, strict=True))
+    days = np.arange(inputs.grid.days)
+    due = (days >= first) & (days < last + 1 + HISTORY_DAYS + LAG_DAYS)
     known = before.copy()
-    return _scored(inputs, chart, days, known.judged, known.learning)
+    return _scored(inputs, chart, due, known.judged, known.learning)
 
 
 def frozen(inputs: Inputs, chart: ControlChart, before: Scores, window: int) -> Scores:
     """The scores `before` of one series, with every window from `window` on judged by the history of its day."""
     day = window // inputs.grid.a_day
-    rows, lag = next(_ripe(inputs.past, _first_days(inputs.past, inputs.grid), inputs.grid, day))
+    due = np.ones(1, dtype=np.bool_)
+    rows, lag = next(_ripe(inputs.past, _first_days(inputs.past, inputs.grid), inputs.grid, day, due))
     judged = dict(chart.judge(inputs, rows, _history(inputs.grid, day, lag), slice(0, inputs.grid.windows)))
     for name, part in judged.items():
         judged[name] = np.concatenate([before.judged[name][:, :window], part[:, window:]], axis=1)
     return _scores(inputs, chart, judged, before.learning)
 
 
-def _scored(
-    inputs: Inputs, chart: ControlChart, days: Iterable[int], judged: Mapping[str, Floats], learning: Flags
-) -> Scores:
-    """Judge windows of these days by the history before each, writing over `judged` and `learning`."""
+def _scored(inputs: Inputs, chart: ControlChart, due: Flags, judged: Mapping[str, Floats], learning: Flags) -> Scores:
+    """Judge the days of each series that are `due` by the history before each, writing over `judged` and `learning`."""
     grid, past = inputs.grid, inputs.past
     first_day = _first_days(past, grid)
-    for day in days:
+    for day in range(ARM_DAYS, grid.days):
+        if not due[:, day].any():
+            continue
         today = slice(day * grid.a_day, (day + 1) * grid.a_day)
-        learning[:, today] = True
+        learning[due[:, day], today] = True
         for part in judged.values():
-            part[:, today] = NAN
-        for rows, lag in _ripe(past, first_day, grid, day):
+            part[due[:, day], today] = NAN
+        for rows, lag in _ripe(past, first_day, grid, day, due[:, day]):
             found = chart.judge(inputs, rows, _history(grid, day, lag), today)
             for name, part in judged.items():
                 part[rows, today] = found[name]
@@ -75,10 +81,10 @@ def _history(grid: Grid, day: int, lag: int) -> slice:
     return slice(max(day - lag - HISTORY_DAYS, 0) * grid.a_day, (day - lag) * grid.a_day)
 
 
-def _ripe(past: Floats, first_day: Ints, grid: Grid, day: int) -> Iterator[tuple[Ints, int]]:
-    """Series that have history enough on a day, and how many of its newest days are left out."""
-    old = (first_day + HISTORY_DAYS + LAG_DAYS <= day) & _enough(past, grid, day, LAG_DAYS)
-    young = ~old & (first_day + ARM_DAYS <= day) & _enough(past, grid, day, 0)
+def _ripe(past: Floats, first_day: Ints, grid: Grid, day: int, due: Flags) -> Iterator[tuple[Ints, int]]:
+    """Series that are due and have history enough on a day, and how many of its newest days are left out."""
+    old = due & (first_day + HISTORY_DAYS + LAG_DAYS <= day) & _enough(past, grid, day, LAG_DAYS)
+    young = due & ~old & (first_day + ARM_DAYS <= day) & _enough(past, grid, day, 0)
     for rows, lag in ((np.flatnonzero(old), LAG_DAYS), (np.flatnonzero(young), 0)):
         if len(rows):
             yield rows, lag

@@ -17,7 +17,9 @@ from goodput.monitor.causes import operations_of
 from goodput.monitor.chart import alarm_series
 from goodput.monitor.explain import AlarmContext
 from goodput.monitor.grid import NAN, Floats, Grid, grid_of
-from goodput.monitor.reconcile import Event, Moment, ObservedTransition, heartbeat, reconcile
+from goodput.monitor.method import heartbeat
+from goodput.monitor.observed_transition import ObservedTransition
+from goodput.monitor.reconcile import Event, Moment, reconcile
 from goodput.monitor.rows import alarm_row, clock_row, method_of, observed_transition, silent_telemetry
 from goodput.monitor.rule_kind import Observed, rule_kind, rule_kinds
 from goodput.monitor.rule_series import RuleSeries
@@ -134,7 +136,9 @@ class Evaluation:
     def _context(self) -> AlarmContext:
         assert self.grid is not None  # noqa: S101
         operations = operations_of(self.evidence.operations)
-        return AlarmContext(self.grid, _limits(self.evidence.settings), operations, self.rule_series)
+        return AlarmContext(
+            self.grid, _limits(self.evidence.settings), operations, self.rule_series, self._observed.panels
+        )
 
     @cached_property
     def _suppressions(self) -> dict[str, Any]:

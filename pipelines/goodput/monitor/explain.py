@@ -4,7 +4,7 @@ What only one kind of rule knows is in its module; the parts of sentences are in
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -12,10 +12,11 @@ import numpy as np
 
 from goodput.monitor.causes import MARKS, OpsEvent, last_operation, likely_cause
 from goodput.monitor.grid import Grid
+from goodput.monitor.panel import Panel
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, began_s, spans
-from goodput.monitor.series_definitions import symptoms_first
 from goodput.monitor.words import beside_clause, operation_clause, timestamp
+from goodput.settings.metrics import symptoms_first
 
 Fact = float | int | str | bool | None | list[str] | dict[str, Any]
 _MOST_PEERS = 10
@@ -23,12 +24,13 @@ _MOST_PEERS = 10
 
 @dataclass(frozen=True)
 class AlarmContext:
-    """What an alarm is explained with: limits by (workload, metric), operations by time, and all other alarms."""
+    """What an alarm is explained with: limits by (workload, metric), operations by time, alarms and series."""
 
     grid: Grid
     limits: Mapping[tuple[str, str], float]
     operations: Sequence[OpsEvent]
     everything: Sequence[RuleSeries]
+    panels: Mapping[str, Panel] = field(default_factory=dict)
 
 
 def explain(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:

@@ -66,8 +66,8 @@ def based(past: Floats, step_s: int, then: Alike, now: Alike) -> Based:
     return Based(past - base.at(*then), base.at(*now), base.scale, step_s)
 
 
-def fitted(base: Based, floor: Floats, covariates: Sequence[Covariate]) -> Fit:
-    """What is usual, explained and left; `floor` is the least sigma, by series."""
+def fitted(base: Based, floor: float, covariates: Sequence[Covariate]) -> Fit:
+    """What is usual, explained and left; `floor` is the least sigma that is believed."""
     first = np.maximum(base.scale, floor)[:, None]
     explained_then, explained, share = _explained(base.residual / first, covariates, base.step_s)
     residual = base.residual - first * explained_then

@@ -4,13 +4,13 @@ So a shift that nobody accepted never becomes normal by lasting long enough, and
 at once. Only series that reach a threshold come here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from goodput.monitor.control_chart import ControlChart
-from goodput.monitor.detector import frozen, rescore, score
+from goodput.monitor.detector import frozen, rescore
 from goodput.monitor.grid import Flags
 from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.states import Debounce, Episode, episodes
@@ -42,28 +42,75 @@ class Terms:
     relieved: Flags
 
 
-def follow(
-    one: Inputs, chart: ControlChart, scores: Scores, terms: Terms, accepts: Sequence[Accepted] = ()
-) -> Followed:
-    """Episodes of one series, given its scores as long as nothing fires and nothing is accepted."""
-    trail = _Trail(one, chart, scores, terms)
-    for accepted in sorted(accepts, key=lambda a: a.at):
-        trail.walk(accepted.at)
-        trail.accept(accepted)
-    trail.walk(one.grid.windows)
-    return Followed(tuple(trail.found), frozenset(trail.accepted), trail.judged)
+@dataclass(frozen=True)
+class Followable:
+    """One series with its scores as long as nothing fires and nothing is accepted."""
+
+    one: Inputs
+    scores: Scores
+    terms: Terms
+    accepts: Sequence[Accepted] = ()
+
+
+def follow(chart: ControlChart, every: Sequence[Followable]) -> list[Followed]:
+    """Episodes of each of these series.
+
+    Each is followed by itself, from one change of its history to the next; what they ask for is scored together.
+    """
+    trails = [_Trail(chart, each) for each in every]
+    walks = {trail: trail.walk_all() for trail in trails}
+    asked = {trail: request for trail, walk in walks.items() if (request := next(walk, None)) is not None}
+    while asked:
+        answers = zip(list(asked), _rescored(chart, list(asked.values())), strict=True)
+        asked = {trail: more for trail, scores in answers if (more := _sent(walks[trail], scores)) is not None}
+    return [Followed(tuple(trail.found), frozenset(trail.accepted), trail.judged) for trail in trails]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A series of which what is history changed in these windows."""
+
+    one: Inputs
+    before: Scores
+    changed: tuple[int, int]
+
+
+_Walk = Generator[_Request, Scores, None]
+
+
+def _sent(walk: _Walk, scores: Scores) -> _Request | None:
+    try:
+        return walk.send(scores)
+    except StopIteration:
+        return None
+
+
+def _rescored(chart: ControlChart, requests: Sequence[_Request]) -> list[Scores]:
+    one, before = requests[0].one, requests[0].before
+    inputs = one.beside([request.one for request in requests[1:]])
+    scores = before.beside([request.before for request in requests[1:]])
+    together = rescore(inputs, chart, scores, [request.changed for request in requests])
+    return [together.of(row) for row in range(len(requests))]
 
 
 class _Trail:
-    def __init__(self, one: Inputs, chart: ControlChart, scores: Scores, terms: Terms) -> None:
-        self.one, self.chart = replace(one, aside=np.zeros(one.values.shape, dtype=np.bool_)), chart
-        self.terms, self.scores = terms, scores
-        self.judged = scores.copy()
+    def __init__(self, chart: ControlChart, given: Followable) -> None:
+        self.one = replace(given.one, aside=np.zeros(given.one.values.shape, dtype=np.bool_))
+        self.chart, self.terms, self.scores = chart, given.terms, given.scores
+        self.accepts = sorted(given.accepts, key=lambda accepted: accepted.at)
+        self.judged = given.scores.copy()
         self.found: list[Episode] = []
         self.accepted: list[Episode] = []
         self.at = 0
 
-    def walk(self, until: int) -> None:
+    def walk_all(self) -> _Walk:
+        """Go on to the end, by way of all that was accepted."""
+        for accepted in self.accepts:
+            yield from self.walk(accepted.at)
+            yield from self.accept(accepted)
+        yield from self.walk(self.one.grid.windows)
+
+    def walk(self, until: int) -> _Walk:
         """Go on to a window; an episode that is still on there stays open."""
         while self.at < until:
             episode = next(self._episodes(self.scores, self.at, until), None)
@@ -73,10 +120,10 @@ class _Trail:
                 if until == self.one.grid.windows:
                     self.found.append(episode)
                 break
-            self._fire(episode, until)
+            yield from self._fire(episode, until)
         self.at = until
 
-    def _fire(self, begun: Episode, until: int) -> None:
+    def _fire(self, begun: Episode, until: int) -> _Walk:
         as_it_began = frozen(self.one, self.chart, self.scores, begun.pending)
         same = next(self._episodes(as_it_began, begun.pending, until, begun))
         episode = Episode(begun.pending, begun.firing, same.resolved)
@@ -86,9 +133,9 @@ class _Trail:
         self._set_aside(begun.pending, over, is_aside=True)
         self.at = over
         if over < self.one.grid.windows:
-            self._go_on(rescore(self.one, self.chart, self.scores, (begun.pending, over)))
+            self._go_on((yield _Request(self.one, self.scores, (begun.pending, over))))
 
-    def accept(self, accepted: Accepted) -> None:
+    def accept(self, accepted: Accepted) -> _Walk:
         """Shift what lay before by the step that became normal, and end what fires."""
         if self.found and self.found[-1].resolved is None:
             ended = replace(self.found.pop(), resolved=accepted.at - 1)
@@ -96,7 +143,7 @@ class _Trail:
             self.accepted.append(ended)
         self.one = self.chart.accepted(self.one, self.judged, slice(accepted.since, accepted.at))
         self._set_aside(accepted.since, self.one.grid.windows, is_aside=False)
-        self._go_on(score(self.one, self.chart))
+        self._go_on((yield _Request(self.one, self.scores, (0, self.one.grid.windows))))
 
     def _set_aside(self, first: int, until: int, *, is_aside: bool) -> None:
         assert self.one.aside is not None  # noqa: S101

@@ -11,7 +11,7 @@ from goodput.monitor.grid import Grid
 from goodput.monitor.panel import Labels
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, spans
-from goodput.monitor.series_definitions import symptoms_first
+from goodput.settings.metrics import symptoms_first
 
 AFTER_S = 6 * 3600  # what outlasts the alarm that it belongs to by a little is no news
 _TOGETHER_S = 12 * 3600  # one drift is found within hours in all that it moves, as the noise of each has it

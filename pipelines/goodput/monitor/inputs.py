@@ -1,7 +1,7 @@
 """What a detector is given and what it gives: series on a grid with what is known beside them, and their scores."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -59,10 +59,33 @@ class Inputs:
         """
         return self._each(lambda array: array[0][windows])
 
+    def beside(self, others: Sequence["Inputs"]) -> "Inputs":
+        """All of these series as those of one, in order."""
+        names = [one.name for one in fields(self) if isinstance(getattr(self, one.name), np.ndarray)]
+        arrays: dict[str, Any] = {name: np.concatenate([getattr(i, name) for i in (self, *others)]) for name in names}
+        return replace(self, **arrays)
+
     def _each(self, cut: Callable[[_Array], _Array]) -> "Inputs":
         parts = {one.name: getattr(self, one.name) for one in fields(self)}
         arrays: dict[str, Any] = {name: cut(part) for name, part in parts.items() if isinstance(part, np.ndarray)}
         return replace(self, **arrays)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a chart saw of one series, for whoever explains an alarm; arrays are by window, on the scale of the metric.
+
+    `chart` is the one that stood out, `residual` what it averages, `scale` sigma of that, `strays` how many times more
+    than most series this one does. `over` is how far the value stands from what is usual, and `explained` how much of
+    it other things explain, by their names.
+    """
+
+    chart: str
+    residual: Floats
+    scale: Floats
+    over: Floats
+    strays: float | None = None
+    explained: Mapping[str, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,6 +117,13 @@ class Scores:
     def copy(self) -> "Scores":
         """The same in arrays of its own."""
         return self._each(lambda array: array.copy())
+
+    def beside(self, others: Sequence["Scores"]) -> "Scores":
+        """Those of all of these series, in order."""
+        every = [self, *others]
+        judged = {name: np.concatenate([one.judged[name] for one in every]) for name in self.judged}
+        score, residual = (np.concatenate([getattr(one, name) for one in every]) for name in ("score", "residual"))
+        return Scores(score, residual, np.concatenate([one.learning for one in every]), judged)
 
     def take(self, other: "Scores", windows: slice) -> None:
         """Write over these windows what `other` has there."""

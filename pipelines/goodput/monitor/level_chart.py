@@ -11,7 +11,7 @@ import numpy as np
 from goodput.monitor.charted import Charted, moved_before
 from goodput.monitor.control_chart import averaged
 from goodput.monitor.grid import Floats, Ints
-from goodput.monitor.inputs import Inputs, Judged, Scores
+from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
 from goodput.settings.metrics import Quantile
 
 
@@ -29,7 +29,7 @@ class LevelChart:
     def level(self, charted: Charted) -> Judged:
         """The same of series and windows together."""
         draws = 0.0 if self.quantile is None else 1 / self.quantile.above
-        fit = charted.fitted(charted.load, draws)
+        fit = charted.fitted(charted.load)
         scale = charted.scale(fit, draws)
         if charted.inputs.noise is not None:
             scale = np.fmax(scale, charted.now(charted.inputs.noise))
@@ -47,6 +47,12 @@ class LevelChart:
     def bound(self, judged: Judged, threshold: float) -> Floats:
         """What is usual at this load, and so many sigma."""
         return np.asarray(judged["usual"] + judged["load"] + threshold * judged["scale"])
+
+    def reading(self, _inputs: Inputs, scores: Scores, at: int) -> Reading:
+        """The level, and what the load explains of it."""
+        load, strays = scores.judged["load"][0], float(scores.judged["strays"][0, at])
+        explained = {} if self.quantile is None else {"load": load}
+        return Reading("level", scores.residual[0], scores.scale[0], scores.residual[0] + load, strays, explained)
 
     def drifted(self, inputs: Inputs, by: Floats) -> Inputs:
         """Values with a change on top."""

@@ -1,12 +1,13 @@
 """All series of one metric on one grid, and what is believed of their values: counts, scale and direction."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from goodput.monitor.grid import NAN, Floats, Grid, medians
 from goodput.monitor.scales import off_scale, on_scale
-from goodput.settings.metrics import METRICS, AlarmMetric
+from goodput.settings.metrics import AlarmMetric, Worse
+from goodput.settings.watched import metric_of
 
 Labels = tuple[tuple[str, str], ...]
 _LEAST_PEERS = 3
@@ -14,9 +15,10 @@ _LEAST_PEERS = 3
 
 @dataclass(frozen=True)
 class Panel:
-    """All series of one metric on a grid, in the metric's own unit; NaN (0 for `requests`) where there is no row.
+    """All series of one metric on a grid, in the metric's own unit; NaN (0 for counts) where there is no row.
 
-    `beside` is the median of the same quantity, `body` the lower quantile that its tail is charted against.
+    `beside` is the median of the same quantity, `body` the lower quantile that its tail is charted against, `trials`
+    what values are ratios of, or the hours that they are rates in, `worse` which way is bad where a rule says so.
     """
 
     metric: str
@@ -26,11 +28,15 @@ class Panel:
     requests: Floats | None
     beside: Floats | None
     body: Floats | None = None
+    trials: Floats | None = None
+    worse: Worse | None = None
 
     @property
     def kind(self) -> AlarmMetric:
         """Scale and direction of the metric."""
-        return METRICS[self.metric]
+        known = metric_of(self.metric)
+        assert known is not None  # noqa: S101  (rules about others are refused)
+        return known if self.worse is None else replace(known, worse=self.worse)
 
 
 def scaled(panel: Panel) -> Floats:
@@ -48,15 +54,8 @@ def scaled(panel: Panel) -> Floats:
 
 def worse(kind: AlarmMetric, values: Floats) -> Floats:
     """Values in the metric's own unit on its scale, where more is worse."""
-    scaled = on_scale(kind.scale, values)
-    return scaled if kind.worse == "up" else -scaled
-
-
-def sampling_error(panel: Panel) -> Floats | None:
-    """What the number of requests alone makes a ratio stray, on its scale; None where that is not known."""
-    if panel.kind.scale != "arcsine" or panel.requests is None:
-        return None
-    return np.asarray(1 / np.sqrt(np.maximum(panel.requests, 1)))
+    scaled = on_scale(kind, values)
+    return -scaled if kind.worse == "down" else scaled
 
 
 def _peers(panel: Panel, values: Floats) -> Floats:
@@ -71,4 +70,4 @@ def _peers(panel: Panel, values: Floats) -> Floats:
 
 def natural(kind: AlarmMetric, scaled: Floats) -> Floats:
     """Back from `worse` to the metric's own unit."""
-    return off_scale(kind.scale, scaled if kind.worse == "up" else -scaled)
+    return off_scale(kind, -scaled if kind.worse == "down" else scaled)

@@ -13,7 +13,7 @@ from goodput.monitor.rule_kind import Observed
 from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.monitor.states import Debounce
 from goodput.monitor.suppression import BUDGET_S
-from goodput.settings.metrics import QUARTER_HOURLY
+from goodput.settings.metrics import QUARTER_HOURLY, AlarmMetric
 
 SLOW, FAST = 0.0133, 0.05  # drifts per hour: 920 to 1480 ms in 36 hours; one that doubles in 14
 _REPLAYED_DAYS = 28
@@ -23,6 +23,9 @@ _BEGIN_EVERY_H = 31  # prime to the day, so that drifts begin at all hours
 # stable series-days; in between it is interpolated in the logarithm.
 _THRESHOLDS = (2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.2)
 _FALSE_ALARMS = (40.2, 19.6, 8.9, 3.7, 1.33, 0.25, 0.07)
+# The same of counts, over the ratios and rates of the drill: with windows of 15 minutes as with those of an hour.
+_COUNT_THRESHOLDS = (3.0, 3.4, 3.6, 4.0, 4.4)
+_FALSE_COUNT_ALARMS = (11.0, 3.6, 2.1, 0.6, 0.25)
 _USUAL_PAGE = 3.0
 
 
@@ -66,6 +69,8 @@ def power_row(one: RuleSeries, observed: Observed) -> dict[str, Any]:
         "armed": why is None,
         "why": why,
         "sigma": sigma,
+        "strays": _newest(one, "strays", until),
+        "tail_share": _newest(one, "share", until),
         "smallest_shift": _shift(one, sigma),
         "slow_drift_delay_s": slow.median_s,
         "fast_drift_delay_s": fast.median_s,
@@ -92,7 +97,7 @@ def unarmed(one: RuleSeries, until: int, fired: int, page_budget: int) -> str | 
 
 def _too_few(one: RuleSeries, newest: slice) -> str | None:
     """Says that most windows of the last day have too few requests for their quantile, where they do."""
-    if one.panel is None or one.requests is None:
+    if one.panel is None or one.requests is None or one.panel.trials is not None:
         return None
     least = one.panel.kind.least_requests
     requests = one.requests[newest][np.isfinite(one.values[newest])]
@@ -132,14 +137,17 @@ def _first(level: Floats, threshold: float, debounce: Debounce) -> float:
     return float(known[runs.argmax() + debounce.fire - 1] + 1) if runs.any() else np.inf
 
 
-def false_alarms(threshold: float, step_s: int) -> float:
+def false_alarms(threshold: float, metric: AlarmMetric, step_s: int) -> float:
     """False alarms to expect in 1,000 series-days at a threshold; quarter-hourly ones as their hourly equivalent."""
+    if metric.chart != "level":
+        return float(np.exp(np.interp(threshold, _COUNT_THRESHOLDS, np.log(_FALSE_COUNT_ALARMS))))
     hourly = threshold if step_s == 3600 else threshold * _USUAL_PAGE / QUARTER_HOURLY[_USUAL_PAGE]
     return float(np.exp(np.interp(hourly, _THRESHOLDS, np.log(_FALSE_ALARMS))))
 
 
 def _expected(one: RuleSeries, grid: Grid) -> float:
-    return false_alarms(one.threshold, grid.step_s)
+    assert one.panel is not None  # noqa: S101
+    return false_alarms(one.threshold, one.panel.kind, grid.step_s)
 
 
 def _shift(one: RuleSeries, sigma: float | None) -> float | None:
@@ -148,6 +156,14 @@ def _shift(one: RuleSeries, sigma: float | None) -> float | None:
         return None
     shift = one.threshold * sigma
     return float(np.expm1(shift)) if one.panel.kind.scale == "log" else shift
+
+
+def _newest(one: RuleSeries, part: str, until: int) -> float | None:
+    """What the chart knows by this name in its newest window; None where it knows no such thing."""
+    assert one.trend is not None  # noqa: S101
+    known = one.trend.judged.get(part, np.empty((1, 0)))[0, :until]
+    at = np.flatnonzero(np.isfinite(known))
+    return float(known[at[-1]]) if len(at) else None
 
 
 def _median(values: Floats) -> float | None:

@@ -4,33 +4,20 @@ The same transition computed twice is one event; a past verdict that late data c
 what is long past when it is first computed is recorded and suppressed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
+from goodput.monitor.method import OTHER_METHOD, inherited, upgraded_at
+from goodput.monitor.observed_transition import ObservedTransition
+from goodput.monitor.rule_kind import rule_kinds
 from goodput.plumbing.contracts import arrow_schema
 
 Event = dict[str, Any]
+_BY_NOTHING = {None, "backfill", OTHER_METHOD}
 _NAMESPACE = uuid5(NAMESPACE_OID, "goodput.alarm_events")
-
-
-@dataclass(frozen=True)
-class ObservedTransition:
-    """A transition as computed: the columns of alarm_events that do not depend on what was recorded before."""
-
-    alarm_id: str
-    transition: str
-    occurred_at: datetime
-    starts_at: datetime
-    columns: Mapping[str, Any]
-    on: bool = False  # it fires still, and nothing suppresses it now
-
-    @property
-    def key(self) -> str:
-        """Identity of the transition, whoever computes it."""
-        return "|".join([self.alarm_id, self.transition, self.starts_at.isoformat(), self.occurred_at.isoformat()])
 
 
 def event_id(key: str, revision: int = 0) -> str:
@@ -40,11 +27,13 @@ def event_id(key: str, revision: int = 0) -> str:
 
 @dataclass
 class _Past:
-    """What was recorded before, by event and by episode."""
+    """What was recorded before, by event and by episode; until `upgraded_at` another method judged."""
 
+    upgraded_at: datetime | None = None
     ids: set[str] = field(default_factory=set)
     corrected: set[str] = field(default_factory=set)
     delivered: set[tuple[str, datetime]] = field(default_factory=set)  # episodes that were reported to somebody
+    fired: set[tuple[str, datetime]] = field(default_factory=set)  # and all that the method of their time found
 
     def note(self, event: Event) -> None:
         self.ids.add(event["event_id"])
@@ -53,6 +42,19 @@ class _Past:
             self.delivered.discard((event["alarm_id"], event["starts_at"]))
         if event["transition"] == "firing" and event["suppressed"] is None:
             self.delivered.add((event["alarm_id"], event["starts_at"]))
+        if event["transition"] == "firing" and event["suppressed"] != OTHER_METHOD:
+            self.fired.add((event["alarm_id"], event["starts_at"]))
+
+    def only_now(self, observed: ObservedTransition) -> bool:
+        """Whether this method alone finds the episode, in hours that another one judged before it."""
+        if self.upgraded_at is None or not observed.learned or observed.starts_at > self.upgraded_at:
+            return False
+        return (observed.alarm_id, observed.starts_at) not in self.fired
+
+    def before_upgrade(self, event: Event) -> bool:
+        """Whether another method's verdict by a baseline it is."""
+        learned = any(kind.name == event["kind"] and kind.learns_baseline for kind in rule_kinds())
+        return learned and self.upgraded_at is not None and event["recorded_at"] <= self.upgraded_at
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,10 @@ def reconcile(
     `methods` are those of all alarms that were judged. What another one reported is not corrected: an alarm of it
     that still fires is over, by reason of the settings.
     """
-    past = _Past()
+    past = _Past(upgraded_at(recorded))
     for event in recorded:
         past.note(event)
+    computed = inherited(recorded, computed, methods)
     recorded = [event for event in recorded if moment.judges(event["starts_at"])]
     computed = [observed for observed in computed if moment.judges(observed.starts_at)]
     added: list[Event] = []
@@ -109,7 +112,9 @@ def _new_events(observed: ObservedTransition, past: _Past, moment: Moment) -> It
         return
     suppressed = observed.columns.get("suppressed")
     episode = (observed.alarm_id, observed.starts_at)
-    if observed.transition == "resolved":
+    if past.only_now(observed):
+        suppressed = OTHER_METHOD
+    elif observed.transition == "resolved":
         suppressed = None if episode in past.delivered else suppressed or "backfill"
     elif suppressed is None and (moment.now - observed.occurred_at).total_seconds() > moment.max_age_s:
         suppressed = "backfill"
@@ -120,7 +125,8 @@ def _still_on(computed: Sequence[ObservedTransition], past: _Past, moment: Momen
     """A firing that was suppressed for its age and is still on is reported now: it is no matter of the past."""
     newest = {observed.alarm_id: observed for observed in computed} if moment.live else {}
     for observed in newest.values():
-        if observed.on and (observed.alarm_id, observed.starts_at) not in past.delivered:
+        told = (observed.alarm_id, observed.starts_at) in past.delivered or past.only_now(observed)
+        if observed.on and not told:
             columns = {**observed.columns, "suppressed": None}
             late = ObservedTransition(observed.alarm_id, "firing", moment.until, observed.starts_at, columns)
             yield _event(late, _current_id(late.key, past), moment.now, None)
@@ -144,7 +150,7 @@ def _event(observed: ObservedTransition, identity: str, now: datetime, suppresse
         "starts_at": observed.starts_at,
         "recorded_at": now,
         "suppressed": suppressed,
-        "suppressed_by": observed.columns.get("suppressed_by") if suppressed not in {None, "backfill"} else None,
+        "suppressed_by": None if suppressed in _BY_NOTHING else observed.columns.get("suppressed_by"),
     }
 
 
@@ -183,21 +189,8 @@ def _correction(event: Event, moment: Moment) -> Event:
 
 
 def _ended(event: Event, past: _Past, moment: Moment) -> Event:
-    reason = "cleared" if event["metric"] is None else "settings"
+    reason = "cleared" if event["metric"] is None else OTHER_METHOD if past.before_upgrade(event) else "settings"
     columns = {**event, "ends_at": moment.until, "reason": reason}
     observed = ObservedTransition(event["alarm_id"], "resolved", moment.until, event["starts_at"], columns)
     delivered = (observed.alarm_id, observed.starts_at) in past.delivered
     return _event(observed, event_id(observed.key), moment.now, None if delivered else event["suppressed"])
-
-
-def heartbeat(now: datetime) -> ObservedTransition:
-    """The pipeline's own sign of life, once an hour however often it runs."""
-    hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-    columns = {
-        "rule": "watchdog",
-        "kind": "watchdog",
-        "severity": "none",
-        "method": "watchdog",
-        "summary": "The pipeline ran and judged its alarms",
-    }
-    return ObservedTransition("watchdog", "heartbeat", hour, hour, columns)

@@ -9,7 +9,8 @@ import numpy as np
 
 from goodput.monitor.explain import AlarmContext, explain, summary
 from goodput.monitor.grid import DAY_S, Floats
-from goodput.monitor.reconcile import ObservedTransition
+from goodput.monitor.method import METHOD
+from goodput.monitor.observed_transition import ObservedTransition
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.monitor.states import Episode
@@ -19,10 +20,9 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings
 
-METHOD = 1  # of judging; another number keeps events of an older one from being corrected
 SILENT = "telemetry_silent"
 _ARCHIVE_S = 7 * DAY_S
-_NAMES = ("rule", "severity", "metric", "workload", "pool", "replica")
+_NAMES = ("rule", "severity", "metric", "workload", "pool", "replica", "labels")
 
 
 def method_of(one: RuleSeries, settings: Settings) -> str:
@@ -60,6 +60,7 @@ def observed_transition(
         _at(change.starts_s),
         columns,
         change.ends_s is None and not is_suppressed,
+        rule_kind(one.kind).learns_baseline,
     )
 
 
@@ -78,7 +79,7 @@ def clock_row(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -
     silent = f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}"
     why = f"{silent}: older than {after_s / 3600:g} h when it was first read, which is history and no silence"
     return {
-        **dict.fromkeys(("metric", "workload", "pool", "replica")),
+        **dict.fromkeys(("metric", "workload", "pool", "replica", "labels")),
         "alarm_id": SILENT,
         "rule": SILENT,
         "kind": "absence",

@@ -70,6 +70,7 @@ class RuleKind:
     name: ClassVar[str]
     model: type[Rule] = Rule
     takes: frozenset[str] = frozenset()
+    beside: frozenset[str] = frozenset()
     learns_baseline: ClassVar[bool] = False
     shows_score: ClassVar[bool] = False
     page_inhibits_ticket: ClassVar[bool] = True

@@ -3,6 +3,7 @@
 How each kind of rule computes them is in its module of `rules`; what becomes of an episode is decided later.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -54,6 +55,7 @@ class RuleSeries:
             "severity": self.severity,
             "metric": self.metric,
             **{name: labels.get(name) for name in ("workload", "pool", "replica")},
+            "labels": json.dumps(labels),
         }
 
     @property
@@ -84,10 +86,10 @@ def spans(one: RuleSeries, grid: Grid) -> Iterator[tuple[Episode, int, int | Non
 
 
 def selects(rule: Rule, labels: Labels) -> bool:
-    """Whether a rule is about a series: each of workload, pool and replica that it names matches a glob."""
+    """Whether a rule is about a series: each label that it names matches a glob."""
     given = dict(labels)
-    wanted = {"workload": rule.workload, "pool": rule.pool, "replica": rule.replica}
-    return all(any(fnmatchcase(given.get(name, ""), glob) for glob in globs) for name, globs in wanted.items() if globs)
+    wanted = rule.wanted.items()
+    return all(any(fnmatchcase(given.get(name, ""), glob) for glob in globs) for name, globs in wanted if globs)
 
 
 def selected(rules: Mapping[str, Rule], panels: Mapping[str, Panel]) -> Iterator[tuple[str, Rule, Panel, int]]:

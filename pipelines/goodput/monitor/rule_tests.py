@@ -3,6 +3,7 @@
 Reading the file is the command line's work; here it is a document that was read already.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -14,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.grid import Floats
-from goodput.monitor.series_definitions import LABELS, SERIES_DEFINITIONS
+from goodput.settings.metrics import AlarmMetric
 from goodput.settings.model import Settings
+from goodput.settings.watched import metric_of, near
 
 _MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 _MOST_HOURS = 366 * 24
@@ -41,10 +43,17 @@ class GivenSeries(_Part):
     @field_validator("metric")
     @classmethod
     def _watched(cls, value: str) -> str:
-        known = sorted({source.metric for source in SERIES_DEFINITIONS})
-        if value not in known:
-            raise ValueError(f"{value!r} is no metric that can be watched: right would be one of {', '.join(known)}")
+        if metric_of(value) is None:
+            right = ", ".join(near(value))
+            raise ValueError(f"{value!r} is no metric that can be watched: right would be one of {right}")
         return value
+
+    @property
+    def watched(self) -> AlarmMetric:
+        """The metric itself."""
+        metric = metric_of(self.metric)
+        assert metric is not None  # noqa: S101  (others are refused)
+        return metric
 
 
 class Expected(_Part):
@@ -67,8 +76,8 @@ def broken(tests: RuleTests, settings: Settings) -> Iterator[str]:
     """What is not as expected, one line each."""
     frames: dict[str, list[pl.DataFrame]] = {}
     for seed, series in enumerate(tests.series):
-        for relation, frame in _rows(series, seed, settings.alarms.window_s):
-            frames.setdefault(relation, []).append(frame)
+        relation, frame = _rows(series, seed, settings.alarms.window_s)
+        frames.setdefault(relation, []).append(frame)
     rows = {relation: pl.concat(parts, how="diagonal_relaxed") for relation, parts in frames.items()}
     for expected in tests.expect:
         until = _MONDAY + timedelta(hours=expected.at_hour)
@@ -81,28 +90,27 @@ def broken(tests: RuleTests, settings: Settings) -> Iterator[str]:
 
 
 def _is(row: Mapping[str, Any], expected: Expected) -> bool:
-    return row["rule"] == expected.rule and all(row.get(name) == value for name, value in expected.labels.items())
+    labels = json.loads(row.get("labels") or "{}")
+    return row["rule"] == expected.rule and all(labels.get(name) == value for name, value in expected.labels.items())
 
 
-def _rows(series: GivenSeries, seed: int, window_s: int) -> Iterator[tuple[str, pl.DataFrame]]:
+def _rows(series: GivenSeries, seed: int, window_s: int) -> tuple[str, pl.DataFrame]:
+    """The relation that the series is of, and its rows there."""
+    metric = series.watched
     values = np.repeat(levels(series.values), 3600 // window_s)
     values = values * np.exp(np.random.default_rng(seed).normal(0, series.noise, len(values)))
-    for source in SERIES_DEFINITIONS:
-        if source.metric == series.metric:
-            count = {name: series.requests for name in (source.requests, source.weight) if name}
-            frame = pl.DataFrame(
-                {
-                    "window_start": [_MONDAY + timedelta(seconds=at * window_s) for at in range(len(values))],
-                    source.value: values,
-                }
-            ).with_columns(
-                pl.lit(window_s).alias("window_s"),
-                *(pl.lit(value).alias(name) for name, value in source.where),
-                *(pl.lit(series.labels.get(name)).alias(name) for name in LABELS if name in source.labels),
-                *(pl.lit(n).alias(name) for name, n in count.items()),
-                *(pl.lit(None, pl.Float64).alias(name) for name in (source.beside, source.body) if name),
-            )
-            yield source.relation, frame.filter(pl.col(source.value).is_finite())
+    of = float(window_s if (metric.of or "").endswith("_s") else series.requests)
+    trials = of / 3600 if metric.chart == "rate" else of
+    times = trials if metric.counted else 1.0  # a column of counts has the events themselves
+    starts = [_MONDAY + timedelta(seconds=at * window_s) for at in range(len(values))]
+    frame = pl.DataFrame({"window_start": starts, metric.column: values * times}).with_columns(
+        pl.lit(window_s).alias("window_s"),
+        *(pl.lit(value).alias(name) for name, value in metric.where),
+        *(pl.lit(series.labels.get(name), pl.String).alias(name) for name in metric.labels),
+        *(pl.lit(of).alias(name) for name in (metric.of,) if name),
+        *(pl.lit(None, pl.Float64).alias(name) for name in (metric.beside, metric.body) if name),
+    )
+    return metric.relation, frame.filter(pl.col(metric.column).is_finite())
 
 
 def levels(text: str) -> Floats:

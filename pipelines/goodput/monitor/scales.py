@@ -1,27 +1,24 @@
-"""The scales on which metrics stray evenly: there and back. Which metric has which is defined in `settings.metrics`."""
+"""The scales on which metrics stray evenly: there and back. Which metric has which follows from its contract."""
 
 import numpy as np
 
 from goodput.monitor.grid import NAN, Floats
-from goodput.settings.metrics import Scale
+from goodput.settings.metrics import AlarmMetric
 
 _NEAREST = 1e-4  # a ratio nearer to 0 or 1 is not distinguished from it on the logit scale
 
 
-def on_scale(scale: Scale, values: Floats) -> Floats:
-    """Values on a scale; NaN where they have no place on it."""
-    if scale == "log":
-        return np.log(np.where(values > 0, values, NAN))
-    if scale == "arcsine":  # the sampling error of a ratio of n is 1 / sqrt(n) at every ratio
-        return np.asarray(2 * np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0))))
+def on_scale(kind: AlarmMetric, values: Floats) -> Floats:
+    """Values on a metric's scale; NaN where they have no place on it."""
+    if kind.scale == "log":
+        there = values + kind.negligible
+        return np.log(np.where(there > 0, there, NAN))
     bounded = np.clip(values, _NEAREST, 1 - _NEAREST)
     return np.log(bounded / (1 - bounded))
 
 
-def off_scale(scale: Scale, values: Floats) -> Floats:
-    """Back from a scale."""
-    if scale == "log":
-        return np.exp(values)
-    if scale == "arcsine":
-        return np.asarray(np.sin(np.clip(values, 0.0, np.pi) / 2) ** 2)
+def off_scale(kind: AlarmMetric, values: Floats) -> Floats:
+    """Back from it."""
+    if kind.scale == "log":
+        return np.exp(values) - kind.negligible
     return np.asarray(1 / (1 + np.exp(-values)))

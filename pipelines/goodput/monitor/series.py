@@ -6,59 +6,81 @@ import numpy as np
 import polars as pl
 
 from goodput.monitor.grid import NAN, Floats, Grid
-from goodput.monitor.panel import Panel
-from goodput.monitor.series_definitions import SERIES_DEFINITIONS, SeriesDefinition
+from goodput.monitor.panel import Labels, Panel
+from goodput.settings.metrics import AlarmMetric
+from goodput.settings.watched import metric_of
+
+_SPREAD = ("value", "requests", "beside", "body", "trials")
+_HOUR_S = 3600
+_SHARE_A_FATE = 1000.0  # tokens: those of one prompt are found in a cache together, or are not
+_PLACES = frozenset(("workload", "pool", "replica"))
 
 
 def panels(rows: Mapping[str, pl.DataFrame], grid: Grid, metrics: Set[str]) -> Iterator[Panel]:
     """Panels of those `metrics` whose relation is among `rows` (relation -> rows of wholly observed windows)."""
-    for source in SERIES_DEFINITIONS:
-        frame = rows.get(source.relation) if source.metric in metrics else None
-        if frame is not None and source.columns <= set(frame.columns):
-            panel = _panel(source, frame, grid)
+    for name in sorted(metrics):
+        metric = metric_of(name)
+        frame = None if metric is None else rows.get(metric.relation)
+        if metric is not None and frame is not None and metric.columns <= set(frame.columns):
+            panel = _panel(name, metric, frame, grid)
             if panel is not None:
                 yield panel
 
 
-def _panel(source: SeriesDefinition, frame: pl.DataFrame, grid: Grid) -> Panel | None:
-    mine = frame.filter(
-        pl.col("window_s") == grid.step_s, pl.col(source.value).is_not_null() | (source.requests is not None)
-    ).filter(*(pl.col(name) == value for name, value in source.where))
-    weight = pl.col(source.weight) if source.weight else pl.lit(1.0)
-    measured = pl.when(pl.col(source.value).is_not_null()).then(weight)
+def _panel(name: str, metric: AlarmMetric, frame: pl.DataFrame, grid: Grid) -> Panel | None:
+    mine = frame.filter(pl.col("window_s") == grid.step_s, pl.col(metric.column).is_not_null() | metric.of_requests)
     points = (
-        mine.group_by(*source.labels, "window_start")
-        .agg(
-            value=(pl.col(source.value) * weight).sum() / measured.sum(),
-            requests=pl.col(source.requests).sum() if source.requests else pl.lit(NAN),
-            beside=pl.col(source.beside).mean() if source.beside else pl.lit(NAN),
-            body=pl.col(source.body).mean() if source.body else pl.lit(NAN),
-        )
+        mine.filter(*(pl.col(column) == value for column, value in metric.where))
+        .group_by(*metric.labels, "window_start")
+        .agg(**_measured(metric, grid))
         .with_columns(at=(pl.col("window_start").dt.epoch("s") - grid.start_s) // grid.step_s)
         .filter((pl.col("at") >= 0) & (pl.col("at") < grid.windows))
     )
-    names = points.select(source.labels).unique().sort(source.labels)
+    names = points.select(metric.labels).unique().sort(metric.labels)
     if not names.height or not points["value"].is_finite().any():
         return None
-    points = points.join(names.with_row_index("row"), on=list(source.labels), nulls_equal=True)
-    labels = tuple(tuple(zip(source.labels, map(_word, row), strict=True)) for row in names.iter_rows())
-    values, requests, beside, body = (_spread(points, column, names.height, grid) for column in _SPREAD)
+    points = points.join(names.with_row_index("row"), on=list(metric.labels), nulls_equal=True)
+    values, requests, beside, body, trials = (_spread(points, column, names.height, grid) for column in _SPREAD)
     return Panel(
-        source.metric,
+        name,
         grid,
-        labels,
+        tuple(_labels(metric, row) for row in names.iter_rows()),
         values,
-        np.nan_to_num(requests) if source.requests else None,
-        beside if source.beside else None,
-        body if source.body else None,
+        np.nan_to_num(requests) if metric.of_requests else None,
+        beside if metric.beside else None,
+        body if metric.body else None,
+        None if metric.chart == "level" else np.nan_to_num(trials),
     )
 
 
-_SPREAD = ("value", "requests", "beside", "body")
+def _measured(metric: AlarmMetric, grid: Grid) -> dict[str, pl.Expr]:
+    """What rows of one series and window make together."""
+    value, of = pl.col(metric.column), pl.col(metric.of) if metric.of else None
+    known, nothing = value.is_not_null(), pl.lit(NAN)
+    if metric.chart == "level":
+        weight = pl.col(metric.weight) if metric.weight else pl.lit(1.0)
+        trials, mean = nothing, (value * weight).sum() / pl.when(known).then(weight).sum()
+    else:
+        hours = pl.lit(grid.step_s / _HOUR_S) if of is None else of / _HOUR_S
+        each = hours if metric.chart == "rate" or of is None else of
+        together = pl.when(known).then(each).sum()
+        trials = together / _SHARE_A_FATE if (metric.of or "").endswith("_tokens") else together
+        mean = (value if metric.counted else value * each).sum() / together
+    requests = of.sum() if of is not None and metric.of_requests else nothing
+    return {
+        "value": mean,
+        "requests": requests,
+        "beside": pl.col(metric.beside).mean() if metric.beside else nothing,
+        "body": pl.col(metric.body).mean() if metric.body else nothing,
+        "trials": trials,
+    }
 
 
-def _word(value: object) -> str:
-    return "unknown" if value is None else str(value)
+def _labels(metric: AlarmMetric, row: tuple[object, ...]) -> Labels:
+    """Labels of a series: a place that nobody reported is unknown, another word that is missing means all of them."""
+    pairs = zip(metric.labels, row, strict=True)
+    words = ((name, "unknown" if value is None else str(value), value) for name, value in pairs)
+    return tuple((name, word) for name, word, value in words if value is not None or name in _PLACES)
 
 
 def _spread(points: pl.DataFrame, column: str, height: int, grid: Grid) -> Floats:

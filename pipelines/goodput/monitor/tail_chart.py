@@ -12,7 +12,7 @@ import numpy as np
 from goodput.monitor.charted import Charted, moved_before
 from goodput.monitor.control_chart import averaged
 from goodput.monitor.grid import NAN, Floats, Ints
-from goodput.monitor.inputs import Inputs, Judged, Scores
+from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
 from goodput.monitor.level_chart import LevelChart
 from goodput.settings.metrics import Quantile
 
@@ -41,7 +41,7 @@ class LevelAndTailChart:
     def _tail(self, charted: Charted) -> Judged:
         body = charted.covariate(charted.inputs.body)
         draws = 1 / self.quantile.above - 1 / self.quantile.above_body
-        fit = charted.fitted((body,), draws)
+        fit = charted.fitted((body,))
         armed = np.where(fit.share >= LEAST_SHARE, 1.0, NAN)[:, None]
         by_window = np.ones(fit.usual.shape)
         return {
@@ -70,6 +70,17 @@ class LevelAndTailChart:
         """The lower one of the two charts."""
         tail = judged["tail_usual"] + threshold * judged["tail_scale"]
         return np.fmin(self._level.bound(judged, threshold), tail)
+
+    def reading(self, inputs: Inputs, scores: Scores, at: int) -> Reading:
+        """The chart whose average is the greater one, and what load and body explain of the value."""
+        judged = scores.judged
+        level = self._level.reading(inputs, scores, at)
+        explained = {**level.explained, "body": judged["body"][0]}
+        tail, whole = (part[0, at] for part in (self.tail_score(inputs, judged), self._level.score(inputs, judged)))
+        if not tail > whole:
+            return replace(level, explained=explained)
+        residual, strays = inputs.values[0] - judged["tail_usual"][0], float(judged["tail_strays"][0, at])
+        return Reading("tail", residual, judged["tail_scale"][0], level.over, strays, explained)
 
     def drifted(self, inputs: Inputs, by: Floats) -> Inputs:
         """Body and tail with a change on top: the tail says nothing then."""

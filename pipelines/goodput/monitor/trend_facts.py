@@ -18,23 +18,35 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
     """Facts as of a window; a fact that is not known is None or left out."""
     assert one.trend is not None  # noqa: S101
     assert one.panel is not None  # noqa: S101
-    grid, residual = context.grid, _since_the_last(one, one.trend.residual[0, : at + 1])
+    assert one.chart is not None  # noqa: S101
+    assert one.inputs is not None  # noqa: S101
+    reading = one.chart.reading(one.inputs.of(one.row), one.trend, at)
+    grid, residual = context.grid, _since_the_last(one, reading.residual[: at + 1])
     shape = shape_of(residual, grid.an_hour)
-    excess = _averaged_residual(residual, grid)
+    excess = _averaged_residual(_since_the_last(one, reading.over[: at + 1]), grid)
     facts: dict[str, Fact] = {
         "scale": one.panel.kind.scale,
-        "sigma": number(one.trend.scale[0, at]),
-        "level_sigma": number(one.trend.score[0, at]),
+        "chart": reading.chart,
+        "sigma": number(reading.scale[at]),
+        "strays": number(reading.strays),
         "onset_at": timestamp(grid.end_s(at - shape.onset - 1)),
         "shape": shape.kind,
         "slope_per_hour": number(shape.slope) if shape.kind == "ramp" else None,
         "median_slope_per_hour": number(median_slope(residual, grid.an_hour)),
         "excess": number(excess),
     }
+    if one.panel.kind.per != "replica":
+        facts["usual_of"] = _alike(int(one.inputs.calendar.classes[at]))
     if one.panel.kind.scale == "log":
         facts["excess_ratio"] = number(np.expm1(_upward(one, excess)))
+        facts |= {f"{name}_ratio": number(np.expm1(part[at])) for name, part in reading.explained.items()}
     facts |= _beside(one, at, shape, excess)
     return facts | _leads_to(one, at, shape, context)
+
+
+def _alike(one: int) -> str:
+    """Windows that what is usual is of, in the settings' time zone."""
+    return f"{one % 24:02d}:00 on days {'off' if one >= 24 else 'of work'}"
 
 
 def _since_the_last(one: RuleSeries, residual: Floats) -> Floats:
@@ -45,7 +57,7 @@ def _since_the_last(one: RuleSeries, residual: Floats) -> Floats:
 
 def _upward(one: RuleSeries, moved: float) -> float:
     assert one.panel is not None  # noqa: S101
-    return moved if one.panel.kind.worse == "up" else -moved
+    return -moved if one.panel.kind.worse == "down" else moved
 
 
 def _averaged_residual(residual: Floats, grid: Grid) -> float:
@@ -60,7 +72,7 @@ def _beside(one: RuleSeries, at: int, shape: Shape, excess: float) -> dict[str, 
     assert one.panel is not None  # noqa: S101
     if one.panel.beside is None:
         return {}
-    grid, median = one.panel.grid, np.log(one.panel.beside[one.row])
+    grid, median = one.panel.grid, on_scale(one.panel.kind, one.panel.beside[one.row])
     since = np.arange(max(at - shape.onset, 0), at + 1)[-6 * grid.an_hour :]
     before = [since - day * grid.a_day for day in range(1, 8)]
     usual = medians(np.stack([_at(median, windows) for windows in before], axis=1))
@@ -81,7 +93,7 @@ def _leads_to(one: RuleSeries, at: int, shape: Shape, context: AlarmContext) -> 
     limit = context.limits.get((workload, str(one.metric)), context.limits.get(("", str(one.metric))))
     if limit is None or one.panel.kind.per == "replica" or not np.isfinite(one.values[at]):
         return {}
-    there, here = on_scale(one.panel.kind.scale, np.array([limit, one.values[at]]))
+    there, here = on_scale(one.panel.kind, np.array([limit, one.values[at]]))
     left = float(_upward(one, there - here))
     facts: dict[str, Fact] = {"limit": limit}
     if left <= 0:

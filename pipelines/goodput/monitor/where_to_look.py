@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from goodput.monitor.rule_series import RuleSeries
-from goodput.monitor.series_definitions import SERIES_DEFINITIONS
+from goodput.settings.watched import metric_of
 
 _WORST = 20
-_QUANTITIES = {"ttft": "ttft_s", "tpot": "tpot_s", "e2e": "e2e_s"}
+_QUANTITIES = {name: f"{name}_s" for name in ("ttft", "tpot", "e2e", "queue")}
+_OF_VERDICTS = {"goodput_ratio", "failed", "slow", "rejected", "over_budget", "unevaluable", "ungated", "accepted"}
 _LOOK_BACK_S = 6 * 3600
 _A_DAY_S = 24 * 3600
 
@@ -16,11 +17,11 @@ _A_DAY_S = 24 * 3600
 def evidence_sql(one: RuleSeries, facts: Mapping[str, Any], at_s: int) -> str:
     """One statement over published relations: of a latency the worst requests, of goodput verdicts, else windows."""
     since_s = onset_s(facts, at_s)
-    quantity = next((column for name, column in _QUANTITIES.items() if name in (one.metric or "")), None)
+    quantity = next((column for name, column in _QUANTITIES.items() if (one.metric or "").endswith(f"_{name}_s")), None)
     if quantity is not None:  # percentiles are of requests that succeeded
         where = _where([*_same(one), "pass_success", *_within("ended_at", since_s, at_s)])
         return f"FROM requests {where} ORDER BY {quantity} DESC NULLS LAST LIMIT {_WORST}"
-    if one.metric == "goodput_ratio":
+    if one.metric in _OF_VERDICTS:
         return verdicts_sql(_same(one), since_s, at_s)
     return windows_sql(one, at_s)
 
@@ -39,11 +40,12 @@ def verdicts_sql(conditions: Iterable[str], since_s: int, until_s: int) -> str:
 
 def windows_sql(one: RuleSeries, at_s: int) -> str:
     """The rows that the series was made of in the day before `at_s`."""
-    found = next((series for series in SERIES_DEFINITIONS if series.metric == one.metric), None)
-    relation, fixed = ("goodput", ()) if found is None else (found.relation, found.where)
+    metric = metric_of(one.metric or "")
+    relation, fixed, labels = ("goodput", (), ()) if metric is None else (metric.relation, metric.where, metric.labels)
+    of_all = [f"{name} IS NULL" for name in labels if name not in dict(one.labels)]
     length = [] if one.panel is None else [f"window_s = {one.panel.grid.step_s}"]
     period = _within("window_start", at_s - _A_DAY_S, at_s)
-    where = _where([*_same(one), *(_equals(*pair) for pair in fixed), *length, *period])
+    where = _where([*_same(one), *of_all, *(_equals(*pair) for pair in fixed), *length, *period])
     return f"FROM {relation} {where} ORDER BY window_start"
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from goodput.monitor.rule_series import RuleSeries
+from goodput.settings.watched import metric_of
 
 _MOST_BESIDE = 3
 _UNITS = {"_s": " s", "_usd": " USD"}
@@ -21,7 +22,15 @@ def quantity_of(metric: str) -> str:
     """A metric in words, with its unit: `p99 TTFT (s)`."""
     unit = next((suffix for suffix in _UNITS if metric.endswith(suffix)), "")
     words = " ".join(_SHORT.get(word, word) for word in metric.removesuffix(unit).split("_"))
-    return f"{words} ({_UNITS[unit].strip()})" if unit else words
+    return f"{words} ({_UNITS[unit].strip()})" if unit else words + _counted(metric)
+
+
+def _counted(metric: str) -> str:
+    """What a count is compared with: the column that it is a part of, or an hour of what may bring it."""
+    known = metric_of(metric)
+    if known is None or not known.counted:
+        return ""
+    return f" (of {known.of})" if known.chart == "ratio" else " (an hour)" if known.of is None else " (an hour up)"
 
 
 def shown(metric: str | None, value: float | None) -> str:

@@ -3,6 +3,7 @@
 Reading them belongs here; which are notified where is decided in `decide`.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 from goodput.errors import LakeUnreadable
 from goodput.plumbing.lake import Lake
 
-_LABELS = ("metric", "workload", "pool", "replica")
+_LABELS = ("metric", "workload", "pool", "replica", "labels")
 _FIGURES = ("value", "usual", "score", "threshold")
 _COLUMNS = (
     *("event_id", "alarm_id", "transition", "rule", "severity", "occurred_at", "starts_at", "ends_at", "recorded_at"),
@@ -92,6 +93,12 @@ def _transition(row: Mapping[str, Any], firing: bool) -> Transition:
         corrects=row["corrects"],
         summary=row["summary"],
         explanation=row["explanation"] or "",
-        labels={name: row[name] for name in _LABELS if row[name]},
+        labels=_labels(row),
         figures={name: row[name] for name in _FIGURES if row[name] is not None},
     )
+
+
+def _labels(row: Mapping[str, Any]) -> dict[str, str]:
+    """Metric, place and what else tells the series apart; events of before such other labels were kept have none."""
+    others: dict[str, str] = json.loads(row.get("labels") or "{}")
+    return {name: row[name] for name in _LABELS if name != "labels" and row[name]} | others

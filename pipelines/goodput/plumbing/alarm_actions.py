@@ -14,7 +14,19 @@ from pathlib import Path
 
 from goodput.errors import LakeUnreadable, LakeUnwritable
 
-MATCHED = ("alarm_id", "rule", "severity", "metric", "workload", "pool", "replica")
+MATCHED = (
+    "alarm_id",
+    "rule",
+    "severity",
+    "metric",
+    "workload",
+    "pool",
+    "replica",
+    "evaluator",
+    "label",
+    "bucket",
+    "gate",
+)
 _TIMES = ("said_at", "begins", "ends")
 
 
@@ -35,8 +47,9 @@ class Action:
     reason: str = ""
 
     def matches(self, named: Mapping[str, str | None]) -> bool:
-        """Whether an alarm, by the values of MATCHED, is meant."""
-        return all(fnmatchcase(named.get(name) or "", glob) for name, glob in self.match.items())
+        """Whether an alarm is meant, by its columns and what they have as `labels`."""
+        values = json.loads(named.get("labels") or "{}") | {name: word for name, word in named.items() if word}
+        return all(fnmatchcase(values.get(name, ""), glob) for name, glob in self.match.items())
 
 
 def of_kind(actions: Iterable[Action], kind: str) -> list[Action]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from goodput.plumbing.project_files import project_folder
-from goodput.plumbing.sql_files import connect
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +32,11 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a contract; `unit` comes from the suffix of its name, or from its being a time."""
+    """One column of a contract; `unit` comes from the suffix of its name, or from its being a time.
+
+    For alarms: `worse` says which way is bad (up or down), `of` names the column that counts what the value is of,
+    `negligible` is what is small beside any value that matters, where values come near 0.
+    """
 
     name: str
     duckdb_type: str
@@ -44,6 +47,9 @@ class Column:
     maximum: float | None = None
     pattern: str | None = None
     valid_values: tuple[str, ...] = ()
+    worse: str | None = None
+    of: str | None = None
+    negligible: float = 0.0
 
     @property
     def unit(self) -> str | None:
@@ -113,7 +119,7 @@ def contract(name: str) -> Contract:
         RowRule(rule["name"], rule["implementation"], rule["description"]) for rule in table.get("quality", [])
     )
     rules = tuple(rule for column in columns for rule in _column_rules(column)) + declared
-    stored = {item["property"]: item["value"] for item in document.get("customProperties", [])}
+    stored = _custom(document)
     stored["partitioned_by"] = stored.pop("partitionedBy", "")
     return Contract(document["name"], document["description"]["purpose"], columns, rules, **stored)
 
@@ -122,6 +128,10 @@ def contract(name: str) -> Contract:
 def stored_tables() -> tuple[str, ...]:
     """Names of the tables that the lake stores, sorted."""
     return tuple(name for name in contract_names() if contract(name).layer)
+
+
+def _custom(item: dict[str, Any]) -> dict[str, Any]:
+    return {one["property"]: one["value"] for one in item.get("customProperties", [])}
 
 
 def _column(item: dict[str, Any]) -> Column:
@@ -142,6 +152,7 @@ def _column(item: dict[str, Any]) -> Column:
         maximum=options.get("maximum"),
         pattern=options.get("pattern"),
         valid_values=tuple(valid[0]) if valid else (),
+        **_custom(item),
     )
 
 
@@ -165,6 +176,8 @@ def _column_rules(column: Column) -> Iterator[RowRule]:
 @cache
 def arrow_schema(name: str) -> "pa.Schema":
     """Arrow schema of table `name`, as DuckDB itself maps the contract's physical types."""
+    from goodput.plumbing.sql_files import connect  # noqa: PLC0415  (a fifth of a second that settings need not wait for)
+
     columns = ", ".join(f'NULL::{c.duckdb_type} AS "{c.name}"' for c in contract(name).columns)
     with connect() as connection:
         schema: pa.Schema = connection.sql(f"SELECT {columns} LIMIT 0").to_arrow_table().schema

@@ -1,18 +1,19 @@
 """Finds rules that are well-formed and never fire, or always: reported when settings are read, not at night."""
 
 from collections.abc import Iterator
-from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from goodput.errors import Mistake
 from goodput.settings.alarms import BurnRate, Rule, Slo, rules_of
-from goodput.settings.metrics import METRICS
+from goodput.settings.metrics import AlarmMetric
 from goodput.settings.rule_kinds import kind_names, rule_settings
+from goodput.settings.watched import metric_of, near
 
 if TYPE_CHECKING:
     from goodput.settings.model import Settings
 
-_OF_SOME_KINDS = (("above", "below"), ("threshold",))  # keys of Rule that not every kind takes
+_OF_SOME_KINDS = (("above", "below"), ("threshold",), ("worse",))  # keys of Rule that not every kind takes
 
 
 def alarm_mistakes(settings: "Settings") -> Iterator[Mistake]:
@@ -45,10 +46,12 @@ def _retention_mistakes(settings: "Settings") -> Iterator[Mistake]:
 
 
 def _rule_mistakes(key: str, rule: Rule) -> Iterator[Mistake]:
-    if rule.metric not in METRICS:
-        near = get_close_matches(rule.metric or "", METRICS, 3) or sorted(METRICS)
+    metric = metric_of(rule.metric or "")
+    if metric is None:
         wrong = "is missing" if rule.metric is None else f"{rule.metric!r} is no metric that can be watched"
-        yield Mistake(f"{key}.metric", wrong, ", ".join(near))
+        yield Mistake(f"{key}.metric", wrong, ", ".join(near(rule.metric or "")))
+    else:
+        yield from _label_mistakes(key, rule, metric)
     kind = rule_settings(rule.kind)
     yield from kind.mistakes(key, rule)
     for names in _OF_SOME_KINDS:
@@ -56,6 +59,13 @@ def _rule_mistakes(key: str, rule: Rule) -> Iterator[Mistake]:
             wrong = f"{' and '.join(names)} {'do' if len(names) > 1 else 'does'} not go with the kind {rule.kind}"
             takers = (other for other in kind_names() if rule_settings(other).takes.issuperset(names))
             yield Mistake(key, wrong, " or ".join(f'kind = "{other}"' for other in takers))
+
+
+def _label_mistakes(key: str, rule: Rule, metric: AlarmMetric) -> Iterator[Mistake]:
+    for name, globs in rule.wanted.items():
+        if globs and name not in metric.labels and not any(fnmatchcase("", glob) for glob in globs):
+            wrong = f"{rule.metric} has no series by {name}: nothing would match"
+            yield Mistake(f"{key}.{name}", wrong, ", ".join(metric.labels))
 
 
 def _objective_mistakes(key: str, slo: Slo, grain_s: int) -> Iterator[Mistake]:

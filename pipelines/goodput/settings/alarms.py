@@ -3,6 +3,7 @@
 What is wrong with rules that are well-formed is `alarm_mistakes`' work; what a rule means is monitor's.
 """
 
+import math
 from collections.abc import Mapping
 from datetime import date, datetime
 from functools import cache
@@ -11,22 +12,27 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, WrapValidator, field_validator
 
-from goodput.settings.metrics import HIGHEST_SCORE, METRICS, QUARTER_HOURLY
+from goodput.settings.metrics import DEFAULTS, QUARTER_HOURLY, Worse
 from goodput.settings.rule_kinds import kind_names, rule_settings
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
+from goodput.settings.watched import canonical, metric_of
 
 Severity = Literal["page", "ticket"]
 HOUR_S = 3600
 
 
 class Rule(SettingsModel):
-    """One rule of a kind: a trend against the series' own baseline, an absolute bound, absence, ..."""
+    """One rule of a kind: a trend against the series' own baseline, an absolute bound, absence, ...
+
+    `match` holds globs for labels other than workload, pool and replica; a series without a label has the empty word.
+    """
 
     kind: str = "trend"
     metric: str | None = None
     severity: Severity = "ticket"
     enabled: bool = True
     threshold: float | None = Field(default=None, allow_inf_nan=False, strict=True)
+    worse: Worse | None = None
     above: float | None = Field(default=None, allow_inf_nan=False, strict=True)
     below: float | None = Field(default=None, allow_inf_nan=False, strict=True)
     for_windows: Annotated[int, Field(ge=1, le=168, strict=True)] = 2
@@ -34,6 +40,12 @@ class Rule(SettingsModel):
     workload: Names = ()
     pool: Names = ()
     replica: Names = ()
+    match: dict[str, Names] = Field(default_factory=dict)
+
+    @property
+    def wanted(self) -> dict[str, tuple[str, ...]]:
+        """Globs by the label that each is of."""
+        return {"workload": self.workload, "pool": self.pool, "replica": self.replica} | self.match
 
     @field_validator("kind")
     @classmethod
@@ -126,10 +138,11 @@ class Alarms(SettingsModel):
 def default_rules() -> dict[str, Rule]:
     """The rules that hold by default, by name."""
     rules: dict[str, Rule] = {}
-    for name, metric in METRICS.items():
-        for severity, sigma in (("page", metric.page), ("ticket", metric.ticket)):
-            if sigma is not None:
-                rules[f"{name}_{severity}"] = Rule(metric=name, severity=severity, for_windows=1)
+    for name, severities in DEFAULTS.items():
+        for severity in severities:
+            of_all: dict[str, Names] = {"label": ("",)} if name == "pass_ratio" else {}
+            rules[f"{name}_{severity}"] = Rule(metric=name, severity=severity, for_windows=1, match=of_all)
+    rules["kv_cascade"] = Rule(kind="cascade", metric="replica_kv_usage_ratio", above=0.9, for_windows=1)
     rules["pool_silent"] = Rule(kind="absence", metric="goodput_ratio", clear_windows=1)
     return rules
 
@@ -140,20 +153,26 @@ def rules_of(alarms: Alarms) -> dict[str, Rule]:
     for name, given in alarms.rules.items():
         stated = {key: getattr(given, key) for key in given.model_fields_set}
         rules[name] = rules[name].model_copy(update=stated) if name in rules else given
-    return {name: rule for name, rule in rules.items() if rule.enabled}
+    return {name: _by_one_name(rule) for name, rule in rules.items() if rule.enabled}
+
+
+def _by_one_name(rule: Rule) -> Rule:
+    name = rule.metric and canonical(rule.metric)
+    return rule if name == rule.metric else rule.model_copy(update={"metric": name})
 
 
 def metrics_of(rules: Mapping[str, Rule]) -> set[str]:
-    """Every metric that rules look at, and those that one of them stands in for."""
+    """Every metric that rules look at, those that their kinds look at beside it, and those that one stands in for."""
     named = {rule.metric for rule in rules.values() if rule.metric is not None}
-    return named | {other for name in named if (other := METRICS[name].stands_in_for) is not None}
+    named |= {other for kind in {rule.kind for rule in rules.values()} for other in rule_settings(kind).beside}
+    known = [metric for name in named if (metric := metric_of(name)) is not None]
+    return named | {metric.stands_in_for for metric in known if metric.stands_in_for is not None}
 
 
 def threshold_of(rule: Rule, window_s: int) -> float:
     """Sigma at which a trend rule fires: its own, else what its metric calls for at its severity."""
-    if rule.threshold is not None:
-        return rule.threshold
-    metric = METRICS[rule.metric or ""]
-    sigma = metric.page if rule.severity == "page" else metric.ticket
-    usual = sigma or metric.ticket or metric.page or HIGHEST_SCORE
-    return usual if window_s == HOUR_S else QUARTER_HOURLY[usual]
+    metric = metric_of(rule.metric or "")
+    if rule.threshold is not None or metric is None:
+        return rule.threshold or math.inf
+    usual = metric.page if rule.severity == "page" else metric.ticket
+    return usual if window_s == HOUR_S or metric.chart != "level" else QUARTER_HOURLY[usual]

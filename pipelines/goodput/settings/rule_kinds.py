@@ -21,7 +21,7 @@ class RuleSettings(Protocol):
     """What settings ask of a kind: its keys, and what is wrong with a well-formed rule of it.
 
     `model` is Rule, or a subclass with keys of the kind's own; `takes` names the keys of Rule that only some kinds
-    take (threshold, above, below) and this one does.
+    take (threshold, above, below) and this one does; `beside` names metrics that it looks at beside the rule's own.
     """
 
     @property
@@ -29,6 +29,9 @@ class RuleSettings(Protocol):
 
     @property
     def takes(self) -> frozenset[str]: ...  # noqa: D102
+
+    @property
+    def beside(self) -> frozenset[str]: ...  # noqa: D102
 
     def mistakes(self, key: str, rule: "Rule") -> Iterator[Mistake]: ...  # noqa: D102
 

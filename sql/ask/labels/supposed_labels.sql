@@ -7,6 +7,7 @@ SELECT
     need, taken AS labelled,
     passed + (taken - c.labelled) * rate AS passed,
     c.labelled AS labelled_now,
+    0::BIGINT AS partly_judged, 0::BIGINT AS known_failed, 0.0::DOUBLE AS known_failed_tokens,
     0.0::DOUBLE AS need_tokens, 0.0::DOUBLE AS labelled_tokens, 0.0::DOUBLE AS passed_tokens,
     0.0::DOUBLE AS need_squares, 0.0::DOUBLE AS labelled_squares, 0.0::DOUBLE AS passed_squares
 FROM supposed_cells AS c

@@ -6,7 +6,8 @@ WITH judged AS (
     SELECT
         l.request_id,
         bool_or(l.passed = false) AS any_failed,
-        count(DISTINCT l.evaluator) FILTER (WHERE l.passed) AS evaluators_passed
+        count(DISTINCT l.evaluator) FILTER (WHERE l.passed) AS evaluators_passed,
+        count(DISTINCT l.evaluator) AS evaluators_judged
     FROM quality_labels AS l
     JOIN workload_rules AS w USING (workload)
     WHERE l.current AND l.passed IS NOT NULL AND (len(w.evaluators) = 0 OR list_contains(w.evaluators, l.evaluator))
@@ -33,7 +34,7 @@ measured AS (
         CASE WHEN d.unended AND d.request_ended_ns IS NOT NULL THEN 'timeout' ELSE d.outcome END AS outcome,
         d.finish_reason, d.error_type,
         d.request_ended_ns IS NULL AS in_flight,
-        j.any_failed, j.evaluators_passed,
+        j.any_failed, j.evaluators_passed, j.evaluators_judged,
         w.* EXCLUDE (workload, ordinal, model, route, pool, tenant, attributes)
     FROM request_attempts AS d
     CROSS JOIN options AS o
@@ -70,6 +71,8 @@ gated AS (
         since_submission_ns <= deadline_bound_ns AS pass_deadline,
         deadline_bound_ns IS NOT NULL AND since_submission_ns IS NULL AND NOT deadline_missing_passes AS deadline_unknown,
         CASE
+            -- among answers known as soon as one evaluator fails them, failures would be more than their share
+            WHEN unlabelled = 'estimate' AND sampling <> 'none' AND evaluators_judged < len(evaluators) THEN NULL
             WHEN any_failed THEN false
             WHEN coalesce(evaluators_passed, 0) >= greatest(len(evaluators), 1) THEN true
         END AS quality_known

@@ -4,7 +4,7 @@
 -- A session is over once none of its hours follows within `session_reach_h`, and no hour further back than that counts for it:
 -- a window then depends only on the hours around it.
 WITH own AS (
-    SELECT h.*, w.has_quality, p.session_reach_h
+    SELECT h.*, w.has_quality, w.unlabelled = 'estimate' AND w.sampling <> 'none' AS is_drawn, p.session_reach_h
     FROM session_hours AS h
     JOIN workload_rules AS w ON w.workload = h.workload AND w.unit = 'session'
     CROSS JOIN window_options AS p
@@ -55,7 +55,13 @@ SELECT
     retries > 0 AS retried,
     has_quality AND need_label = requests AS needs_label,
     failed_requests = 0 AS pass_success,
-    CASE WHEN judged_failed > 0 THEN false WHEN judged_passed = requests THEN true END AS pass_quality
+    -- drawn labels are those of sessions that were judged whole: a long one is known to fail sooner than to pass
+    CASE
+        WHEN is_drawn AND judged_passed + judged_failed < requests THEN NULL
+        WHEN judged_failed > 0 THEN false
+        WHEN judged_passed = requests THEN true
+    END AS pass_quality,
+    judged_passed + judged_failed BETWEEN 1 AND requests - 1 AS partly_judged
 FROM judged
 WHERE ends AND verdict <> 'in_flight'
 UNION ALL BY NAME

@@ -29,20 +29,32 @@ within_reach AS (
     ANTI JOIN replica_outages AS o ON o.replica = t.replica AND o.from_ns < t.until_ns AND o.until_ns > t.from_ns
     WHERE NOT t.is_served
 ),
-served AS (
+served AS MATERIALIZED (
+    SELECT *, from_ns >> 32 AS brief FROM within_reach WHERE from_ns <= until_ns
+),
+-- within some four seconds of a replica that is busy nothing begins a stretch: what is sorted one by one is the rest
+briefs AS (
     SELECT
         *,
-        max(until_ns) OVER (PARTITION BY replica ORDER BY from_ns, until_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
-    FROM within_reach
-    WHERE from_ns <= until_ns
+        max(until_ns) OVER (PARTITION BY replica ORDER BY brief ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+    FROM (SELECT replica, brief, max(from_ns) AS from_ns, max(until_ns) AS until_ns FROM served GROUP BY replica, brief)
+),
+loose AS (
+    SELECT
+        s.replica, s.from_ns, s.until_ns,
+        greatest(b.before_ns, max(s.until_ns) OVER (
+            PARTITION BY s.replica, s.brief ORDER BY s.from_ns, s.until_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS before_ns
+    FROM served AS s
+    JOIN briefs AS b ON b.replica = s.replica AND b.brief = s.brief
+    WHERE b.before_ns IS NULL OR b.from_ns > b.before_ns
 ),
 busy AS (
     -- the latest end before a stretch begins is the end of the stretch before it
     SELECT
         s.replica, s.from_ns,
         coalesce(lead(s.before_ns) OVER (PARTITION BY s.replica ORDER BY s.from_ns, s.until_ns), e.end_ns) AS until_ns
-    FROM served AS s
-    JOIN (SELECT replica, max(until_ns) AS end_ns FROM served GROUP BY replica) AS e USING (replica)
+    FROM loose AS s
+    JOIN (SELECT replica, max(until_ns) AS end_ns FROM briefs GROUP BY replica) AS e USING (replica)
     WHERE s.before_ns IS NULL OR s.from_ns > s.before_ns
 ),
 signs AS (

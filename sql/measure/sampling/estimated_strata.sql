@@ -2,18 +2,25 @@
 -- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s
 -- reads: label_clusters, label_strata, workload_rules
 -- unit: design_effect: variance beside that of as many requests labelled one by one
-WITH ruled AS (
+WITH drawn AS (
     SELECT
         s.*,
         w.unlabelled AS policy,
-        w.sampling,
-        coalesce(w.unlabelled = 'estimate' AND w.sampling <> 'none' AND s.labelled >= CASE WHEN differs THEN 2 ELSE 1 END, false)
-            AS sampled,
+        -- sessions of which single requests were judged: those judged whole are the short ones, and nobody drew those
+        CASE WHEN 20 * sum(s.partly_judged) OVER of_workload > sum(s.labelled) OVER of_workload THEN 'none' ELSE w.sampling END
+            AS sampling
+    FROM label_strata AS s
+    JOIN workload_rules AS w USING (workload)
+    WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
+),
+ruled AS (
+    SELECT
+        s.*,
+        coalesce(policy = 'estimate' AND sampling <> 'none' AND s.labelled >= CASE WHEN differs THEN 2 ELSE 1 END, false) AS sampled,
         sum(s.need) OVER of_workload AS all_need,
         sum(s.labelled) OVER of_workload AS all_labelled,
         sum(s.passed) OVER of_workload AS all_passed
-    FROM label_strata AS s
-    JOIN workload_rules AS w USING (workload)
+    FROM drawn AS s
     WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
 ),
 clustered AS (

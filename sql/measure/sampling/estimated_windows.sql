@@ -6,8 +6,8 @@
 WITH bounded AS (
     SELECT
         *,
-        passed AS lower, passed + need - labelled AS upper,
-        passed_tokens AS lower_tokens, passed_tokens + need_tokens - labelled_tokens AS upper_tokens,
+        passed AS lower, passed + need - labelled - known_failed AS upper,
+        passed_tokens AS lower_tokens, passed_tokens + need_tokens - labelled_tokens - known_failed_tokens AS upper_tokens,
         sampled AND labelled < need AS is_uncertain,
         count(*) OVER (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route) AS strata,
         CASE
@@ -18,7 +18,7 @@ WITH bounded AS (
         END AS point,
         CASE
             -- of no labelled token the share of the requests
-            WHEN sampled THEN need_tokens * coalesce(token_rate, pass_rate)
+            WHEN sampled THEN least(upper_tokens, greatest(lower_tokens, need_tokens * coalesce(token_rate, pass_rate)))
             WHEN policy = 'estimate' AND sampling <> 'none' AND rate IS NOT NULL
                 THEN least(upper_tokens, greatest(lower_tokens, need_tokens * rate))
             WHEN policy = 'fail' THEN lower_tokens

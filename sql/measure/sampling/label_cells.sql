@@ -12,6 +12,9 @@ stepped AS (
         count(*) AS need,
         count(pass_quality) AS labelled,
         count(*) FILTER (WHERE pass_quality) AS passed,
+        count(*) FILTER (WHERE partly_judged) AS partly_judged,
+        count(*) FILTER (WHERE pass_quality IS NULL AND verdict = 'rejected') AS known_failed,
+        coalesce(sum(output_tokens) FILTER (WHERE pass_quality IS NULL AND verdict = 'rejected'), 0)::DOUBLE AS known_failed_tokens,
         coalesce(sum(output_tokens), 0)::DOUBLE AS need_tokens,
         coalesce(sum(output_tokens) FILTER (WHERE pass_quality IS NOT NULL), 0)::DOUBLE AS labelled_tokens,
         coalesce(sum(output_tokens) FILTER (WHERE pass_quality), 0)::DOUBLE AS passed_tokens,
@@ -28,6 +31,7 @@ SELECT
     cut, slice_value, workload, model, pool, route,
     window_part(at_s, window_s) AS part_s,
     sum(need)::BIGINT AS need, sum(labelled)::BIGINT AS labelled, sum(passed)::BIGINT AS passed,
+    sum(partly_judged)::BIGINT AS partly_judged, sum(known_failed)::BIGINT AS known_failed,
     sum(COLUMNS('_(tokens|squares)$'))
 FROM stepped
 CROSS JOIN grains

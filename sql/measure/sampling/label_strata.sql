@@ -7,6 +7,7 @@ WITH kept AS (
         c.cut, kept_value(c.slice_value, f.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
         c.window_s, c.start_s, c.workload, c.model, c.pool, c.route, c.part_s,
         sum(c.need) AS need, sum(c.labelled) AS labelled, sum(c.passed) AS passed, -- a plan's are expected: no whole numbers
+        sum(partly_judged) AS partly_judged, sum(known_failed) AS known_failed,
         sum(COLUMNS('_(tokens|squares)$'))
     FROM label_cells AS c
     LEFT JOIN crowded_windows AS f ON f.cut = c.cut AND f.window_s = c.window_s AND f.start_s = c.start_s
@@ -31,6 +32,7 @@ summed AS (
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
         rates_differ(rates_unlike(sum_steady(labelled ** 2 / need), sum(labelled), sum(need)), count(*) - 1) AS differs,
         sum(need) AS need, sum(labelled) AS labelled, sum(passed) AS passed,
+        sum(partly_judged) AS partly_judged, sum(known_failed) AS known_failed,
         sum(COLUMNS('_(tokens|squares)$'))
     FROM cells
     GROUP BY ALL
@@ -63,6 +65,7 @@ SELECT
     slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s,
     any_value(differs) AS differs,
     sum(need)::BIGINT AS need, sum(labelled)::BIGINT AS labelled, sum(passed)::DOUBLE AS passed,
+    sum(partly_judged)::BIGINT AS partly_judged, sum(known_failed)::BIGINT AS known_failed,
     sum(COLUMNS('_(tokens|squares)$'))
 FROM placed
 GROUP BY ALL

@@ -1,6 +1,6 @@
 -- description: What in settings or telemetry makes published numbers wrong or silent, a row for each subject; one file gives each kind (docs/semantics.md#warnings)
 -- grain: kind, subject
--- reads: attempt_overlong, bill_displaced, bill_shrunk, bound_out_of_proportion, cost_line_quarantined, cost_line_unused, cost_repeated, cost_unattributed, evaluator_never_judged, event_without_telemetry, file_refused, file_without_rows, gate_never_measured, label_uneven, label_unjoined, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_failed, quality_never_passed, rate_unmatched, rate_unsampled, record_ahead, record_behind, replica_apart, replica_doubled, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, setting_unmatched, slice_crowded, slice_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
+-- reads: attempt_overlong, bill_displaced, bill_shrunk, bound_out_of_proportion, cost_line_quarantined, cost_line_unused, cost_repeated, cost_unattributed, evaluator_never_judged, event_without_telemetry, file_refused, file_without_rows, gate_never_measured, judges_depend, label_uneven, label_unjoined, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_failed, quality_never_passed, rate_unmatched, rate_unsampled, record_ahead, record_behind, replica_apart, replica_doubled, replica_name_shared, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, setting_unmatched, slice_crowded, slice_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
 SELECT
     kind, severity, subject, message,
     affected::BIGINT AS affected, total::BIGINT AS total,
@@ -32,6 +32,8 @@ FROM (
     SELECT 'file_without_rows' AS kind, * FROM file_without_rows
     UNION ALL BY NAME
     SELECT 'gate_never_measured' AS kind, * FROM gate_never_measured
+    UNION ALL BY NAME
+    SELECT 'judges_depend' AS kind, * FROM judges_depend
     UNION ALL BY NAME
     SELECT 'label_uneven' AS kind, * FROM label_uneven
     UNION ALL BY NAME

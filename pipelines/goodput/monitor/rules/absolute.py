@@ -13,7 +13,7 @@ from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce, episodes
 from goodput.monitor.words import series_name, shown
 from goodput.settings.alarms import Rule
-from goodput.settings.metrics import METRICS
+from goodput.settings.watched import metric_of
 
 _CLEAR_OF_BOUND = 0.1  # an absolute alarm is over a tenth of its bound away from it
 
@@ -26,10 +26,10 @@ class Absolute(RuleKind):
 
     def mistakes(self, key: str, rule: Rule) -> Iterator[Mistake]:
         """No bound, or one that values never reach."""
-        metric = METRICS.get(rule.metric or "")
+        metric = metric_of(rule.metric or "")
         if (rule.above is None) == (rule.below is None):
             yield Mistake(key, "needs a bound", "either above or below")
-        elif rule.above is not None and rule.above >= 1 and metric is not None and metric.scale != "log":
+        elif rule.above is not None and rule.above >= 1 and metric is not None and metric.scale == "logit":
             yield Mistake(f"{key}.above", f"{rule.above} can never fire: a ratio is at most 1", "less than 1")
         elif rule.below is not None and rule.below <= 0:
             yield Mistake(

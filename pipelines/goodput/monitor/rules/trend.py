@@ -1,31 +1,32 @@
 """Trend rules: a series against its own baseline. Series of a metric are scored together, then followed one by one."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from goodput.errors import Mistake
+from goodput.monitor.charts import chart_of, inputs_of
 from goodput.monitor.control_chart import ControlChart
 from goodput.monitor.detector import score
 from goodput.monitor.explain import AlarmContext
-from goodput.monitor.follow import Accepted, Terms, follow
+from goodput.monitor.follow import Accepted, Followable, Terms, follow
 from goodput.monitor.grid import NAN, Flags, Floats
 from goodput.monitor.inputs import Inputs, Scores
-from goodput.monitor.level_chart import LevelChart
-from goodput.monitor.panel import Panel, natural, sampling_error, scaled, worse
+from goodput.monitor.panel import Panel, natural, worse
 from goodput.monitor.power import power_row, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce
-from goodput.monitor.tail_chart import LevelAndTailChart
 from goodput.monitor.trend_facts import trend_facts
-from goodput.monitor.words import series_name, shown
+from goodput.monitor.trend_words import trend_headline
 from goodput.plumbing.alarm_actions import Action
 from goodput.settings.alarms import Rule, metrics_of, threshold_of
-from goodput.settings.metrics import FLOOR, HIGHEST_SCORE
+from goodput.settings.metrics import HIGHEST_COUNT_SCORE, HIGHEST_SCORE, Worse
+from goodput.settings.watched import metric_of
 
+_Key = tuple[str, Worse | None]  # a metric, and which way is worse where its rule says so
 _NEARLY = 0.999  # an average reaches the highest score only after a day of the worst
 
 
@@ -44,14 +45,17 @@ class Trend(RuleKind):
     """Fires while a series strays from its own baseline, in sigma of its own noise."""
 
     name: ClassVar[str] = "trend"
-    takes = frozenset({"threshold"})
+    takes = frozenset({"threshold", "worse"})
     learns_baseline: ClassVar[bool] = True
     shows_score: ClassVar[bool] = True
     inhibited_by: ClassVar[tuple[str, ...]] = ("absolute",)
 
     def mistakes(self, key: str, rule: Rule) -> Iterator[Mistake]:
-        """A threshold that scores never reach, or always exceed."""
-        most = _NEARLY * HIGHEST_SCORE
+        """A threshold that scores never reach, or always exceed; a metric of which nobody knows which way is worse."""
+        metric = metric_of(rule.metric or "")
+        if metric is not None and metric.worse is None and rule.worse is None:
+            yield Mistake(f"{key}.worse", f"nobody says which way {rule.metric} is worse", '"up" or "down"')
+        most = _NEARLY * HIGHEST_SCORE if metric is None or metric.chart == "level" else HIGHEST_COUNT_SCORE
         if rule.threshold is not None and not 0 < rule.threshold < most:
             does = "always fires" if rule.threshold <= 0 else "can never fire"
             right = f"above 0 and below {most:.3g} sigma, the highest score there is"
@@ -59,20 +63,21 @@ class Trend(RuleKind):
 
     def series(self, observed: Observed) -> Iterator[RuleSeries]:
         """Each rule over each series of its metric that it selects, by what operators accepted as the new normal."""
-        judged = _judged(observed, metrics_of(observed.rules_of(self.name)))
-        for name, rule, panel, row in selected(observed.rules_of(self.name), observed.panels):
-            one = judged[panel.metric]
-            plain = _unfollowed(name, rule, one, row)
-            accepts = [action for action in observed.accepts if action.matches(plain.named)]
-            reached = bool(np.any((one.scores.score[row] >= plain.threshold) & ~one.relieved[row]))
-            yield _followed(plain, rule, one, accepts) if reached or accepts else plain
+        rules = observed.rules_of(self.name)
+        judged = _judged(observed, rules)
+        every = [
+            _unfollowed(name, rule, judged[panel.metric, rule.worse], row)
+            for name, rule, panel, row in selected(rules, observed.panels)
+        ]
+        for key, one in judged.items():
+            at = [n for n, plain in enumerate(every) if (plain.metric, rules[plain.rule].worse) == key]
+            for n, followed in zip(at, _followed([every[n] for n in at], one, observed), strict=True):
+                every[n] = followed
+        yield from every
 
     def headline(self, one: RuleSeries, facts: Facts) -> str:
         """How the series moved, since when, and where that leads."""
-        value = shown(one.metric, facts.get("value"))
-        return "".join(
-            [f"{series_name(one)} {_moved(facts)} since {facts['onset_at']}: {value}", *_details(one, facts)]
-        )
+        return trend_headline(one, facts)
 
     def facts(self, one: RuleSeries, at: int, context: AlarmContext) -> Row:
         """Shape, slope and excess."""
@@ -98,41 +103,23 @@ class Trend(RuleKind):
         return power_row(one, observed)
 
 
-def _judged(observed: Observed, metrics: Set[str]) -> dict[str, _Judged]:
-    """Scores of the panels of these metrics."""
-    found: dict[str, _Judged] = {}
-    for name in metrics & observed.panels.keys():
-        panel = observed.panels[name]
-        inputs, chart = _inputs(panel, observed), _chart(panel)
-        found[name] = _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
-    return {name: replace(one, relieved=_relieved(one.panel, found)) for name, one in found.items()}
+def _judged(observed: Observed, rules: Mapping[str, Rule]) -> dict[_Key, _Judged]:
+    """Scores of the panels that rules look at, and of those that one of them stands in for."""
+    asked = {(rule.metric or "", rule.worse) for rule in rules.values()} | {(n, None) for n in metrics_of(rules)}
+    there = [(name, said) for name, said in asked if name in observed.panels]
+    panels = {(name, said): replace(observed.panels[name], worse=said) for name, said in there}
+    found = {key: _charted(panel, observed) for key, panel in panels.items()}
+    return {key: replace(one, relieved=_relieved(one.panel, found)) for key, one in found.items()}
 
 
-def _chart(panel: Panel) -> ControlChart:
-    """How series of a metric are charted: a p99 by its level and its tail, all else by its level."""
-    quantile = panel.kind.quantile
-    return LevelChart(quantile) if quantile is None or panel.kind.stands_in_for else LevelAndTailChart(quantile)
+def _charted(panel: Panel, observed: Observed) -> _Judged:
+    inputs, chart = inputs_of(panel, observed.calendar, observed.ages), chart_of(panel)
+    return _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
 
 
-def _inputs(panel: Panel, observed: Observed) -> Inputs:
-    floor, ages = FLOOR[panel.kind.scale], _ages(panel, observed.ages)
-    inputs = Inputs(panel.grid, observed.calendar, scaled(panel), floor, sampling_error(panel), ages)
-    if panel.kind.quantile is None or panel.body is None:
-        return inputs
-    return replace(inputs, requests=panel.requests, body=worse(panel.kind, panel.body))
-
-
-def _ages(panel: Panel, ages: Mapping[str, Floats]) -> Floats | None:
-    pools = [dict(labels).get("pool", "") for labels in panel.labels]
-    if not ages.keys() & set(pools):
-        return None
-    unknown = np.full(panel.grid.windows, NAN)
-    return np.stack([ages.get(pool, unknown) for pool in pools])
-
-
-def _relieved(panel: Panel, found: Mapping[str, _Judged]) -> Flags:
+def _relieved(panel: Panel, found: Mapping[_Key, _Judged]) -> Flags:
     relieved = np.zeros(panel.values.shape, dtype=np.bool_)
-    other = found.get(panel.kind.stands_in_for or "")
+    other = found.get((panel.kind.stands_in_for or "", None))
     if other is not None:
         rows = {labels: row for row, labels in enumerate(other.panel.labels)}
         mine = [row for row, labels in enumerate(panel.labels) if labels in rows]
@@ -157,19 +144,27 @@ def _unfollowed(name: str, rule: Rule, one: _Judged, row: int) -> RuleSeries:
     )
 
 
-def _followed(plain: RuleSeries, rule: Rule, one: _Judged, accepts: Sequence[Action]) -> RuleSeries:
-    relieved = one.relieved[plain.row]
-    assert plain.trend is not None  # noqa: S101
-    terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), relieved)
-    accepted = [found for action in accepts if (found := _in_windows(action, one.panel))]
-    followed = follow(one.inputs.of(plain.row), one.chart, plain.trend, terms, accepted)
-    return replace(
-        plain,
-        episodes=followed.episodes,
-        accepted=followed.accepted,
-        trend=followed.scores,
-        score=np.where(relieved, NAN, followed.scores.score[0]),
-    )
+def _followed(series: Sequence[RuleSeries], one: _Judged, observed: Observed) -> list[RuleSeries]:
+    """Rules over series of one panel, with their episodes: those that reach their threshold, or were accepted."""
+    found = list(series)
+    given: dict[int, Followable] = {}
+    for n, plain in enumerate(series):
+        accepts = [action for action in observed.accepts if action.matches(plain.named)]
+        reached = bool(np.any(plain.score >= plain.threshold))
+        if (reached or accepts) and plain.trend is not None:
+            rule = observed.rules[plain.rule]
+            terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), one.relieved[plain.row])
+            accepted = [spans for action in accepts if (spans := _in_windows(action, one.panel))]
+            given[n] = Followable(one.inputs.of(plain.row), plain.trend, terms, accepted)
+    for n, followed in zip(given, follow(one.chart, list(given.values())), strict=True):
+        found[n] = replace(
+            series[n],
+            episodes=followed.episodes,
+            accepted=followed.accepted,
+            trend=followed.scores,
+            score=np.where(one.relieved[series[n].row], NAN, followed.scores.score[0]),
+        )
+    return found
 
 
 def _in_windows(action: Action, panel: Panel) -> Accepted | None:
@@ -178,27 +173,6 @@ def _in_windows(action: Action, panel: Panel) -> Accepted | None:
     since, at = ((int(t.timestamp()) - grid.start_s) // grid.step_s for t in (action.begins, action.said_at))
     at = min(at, grid.windows)
     return Accepted(since, at) if 0 <= since < at else None
-
-
-def _moved(facts: Mapping[str, Any]) -> str:
-    slope = facts.get("slope_per_hour")
-    if facts["shape"] == "step" or slope is None:
-        return "stepped"
-    return f"drifts {100 * slope:.1f} % an hour" if facts["scale"] == "log" else "drifts"
-
-
-def _details(one: RuleSeries, facts: Mapping[str, Any]) -> list[str]:
-    details = []
-    if facts.get("usual") is not None:
-        details.append(f" instead of {shown(one.metric, facts['usual'])}")
-    if "tail_only" in facts:
-        details.append(", its tail alone" if facts["tail_only"] else ", median included")
-    if "hours_to_limit" in facts:
-        limit = shown(one.metric, facts["limit"])
-        hours = facts["hours_to_limit"]
-        there = "below" if one.panel is not None and one.panel.kind.worse == "down" else "over"
-        details.append(f"; {there} {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
-    return details
 
 
 KIND = Trend()
