@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from goodput import steps
+from goodput.cli.main import app
 from goodput.errors import LakeBusy, PartitionsBlocked
 from goodput.plumbing import plan
 from goodput.plumbing.workspace import Workspace
@@ -228,6 +230,22 @@ def test_deliveries_are_counted_by_what_became_of_them(project: Path) -> None:
     assert collector.value("goodput.deliveries", state="pending") == 1
     assert collector.value("goodput.deliveries", state="dead") == 0
     assert one(collector.spans, "deliver").attributes["goodput.enqueued"] == 2
+
+
+def test_a_round_of_deliveries_by_itself_is_a_trace(project: Path) -> None:
+    with collecting() as collector:
+        run(Workspace(project / "goodput.toml"), deliver=False)
+        hook = (
+            f'kind = "webhook"\nallow_private = true\nmatch = {{ severity = "none" }}\nurl = "{collector.url}/hook"\n'
+        )
+        own = f'[telemetry]\nendpoint = "{collector.url}/"\n[channels.well]\n{hook}'
+        (project / "goodput.toml").write_text(SETTINGS + own)
+        ended = CliRunner().invoke(app, ["notify", "--config", str(project / "goodput.toml")])
+    assert ended.exit_code == 0, ended.output
+    (root,) = collector.spans
+    assert (root.name, root.parent_id, root.attributes["goodput.enqueued"]) == ("goodput notify", b"", 1)
+    assert collector.value("goodput.delivery.attempts", outcome="delivered") == 1
+    assert collector.value("goodput.deliveries", state="pending") == 0
 
 
 def test_an_error_that_ends_a_run_is_its_status(project: Path) -> None:

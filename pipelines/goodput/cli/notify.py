@@ -11,6 +11,7 @@ from goodput.cli.database import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import GoodputError, UnknownChannel, UsageError
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.workspace import Workspace
 from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
 
@@ -61,16 +62,21 @@ def notify(  # noqa: PLR0913, PLR0917  (the command's options)
         elif watch:
             _watch(at, settings)
         else:
-            _once(at, settings)
+            _once(Workspace(config, lake_path=lake))
 
 
-def _once(lake: Lake, settings: Settings) -> None:
+def _once(workspace: Workspace) -> None:
     from goodput.notify.deliver import deliver  # noqa: PLC0415  (help must not wait for it)
+    from goodput.telemetry import facts  # noqa: PLC0415
+    from goodput.telemetry.traced import traced  # noqa: PLC0415
 
-    if not settings.channels:
+    if not workspace.settings.channels:
         typer.echo("The settings name no channel; see [channels.NAME] in what `goodput init` writes.", err=True)
         return
-    _print_done(deliver(lake, settings, _BUDGET_S))
+    with traced(workspace, "goodput notify") as span:
+        done = deliver(workspace.lake, workspace.settings, _BUDGET_S)
+        facts.of_deliveries(workspace.telemetry, span, done)
+    _print_done(done)
 
 
 def _print_done(done: "Delivered") -> None:
