@@ -163,6 +163,10 @@ CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, t) AS list_transform(
         low: d.low - least(b.below, w.b.low) - a.above,
         high: d.high + b.above + least(a.below, w.a.low)
     })[1])[1];
+-- Among how many questions asked at once, up to three, a difference still shows (Bonferroni); a question may be of many comparisons.
+CREATE OR REPLACE TEMP MACRO shows_among(a, b, comparisons) AS len(list_filter([1, 2, 3], lambda questions: list_transform(
+    [estimates_apart(a, b, student_beyond(welch_df(a, b), 0.025 / (questions * comparisons)))],
+    lambda asked: coalesce(asked.low > 0 OR asked.high < 0, false))[1]));
 -- The estimator of labels that are a sample (docs/semantics.md#intervals). Parts of a window in which label rates may differ:
 CREATE OR REPLACE TEMP MACRO part_length(window_s) AS greatest(window_s // 24, least(window_s, 300));
 CREATE OR REPLACE TEMP MACRO window_part(at_s, window_s) AS at_s // part_length(window_s) * part_length(window_s);

@@ -10,10 +10,13 @@ from statistics import NormalDist
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import binom
 from scipy.stats import t as student_t
 
+from goodput.cli.verdict import undecided_among
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect
 
@@ -107,7 +110,7 @@ def student(df: float, comparisons: int = 1) -> float:
     return float(student_t.isf(0.025 / comparisons, df))
 
 
-def wilson(p: float, n: float, z: float) -> tuple[float, float]:
+def wilson(p: Any, n: float, z: float) -> tuple[Any, Any]:
     """Wilson's (1927) interval, by the roots of its quadratic equation."""
     middle, root = p + z**2 / (2 * n), z * (p * (1 - p) / n + z**2 / (4 * n**2)) ** 0.5
     return (middle - root) / (1 + z**2 / n), (middle + root) / (1 + z**2 / n)
@@ -512,45 +515,58 @@ def some_judged(route: str, passed: int, labelled: int, of: int, tokens: int) ->
     ]
 
 
+POWER = 1 + NormalDist().inv_cdf(0.8) / NormalDist().inv_cdf(0.975)  # four in five, in half intervals
+
+
+def power(a: float, b: float, n: int) -> float:
+    """How often n labels on each side show that two true rates differ: over all counts, by their chance."""
+    counts = np.arange(n + 1)
+    low, high = wilson(counts / n, n, 1.959964)
+    above = np.hypot((high - counts / n)[:, None], (counts / n - low)[None, :])
+    shown = (counts[None, :] - counts[:, None]) / n > above
+    return float(binom.pmf(counts, n, a) @ shown @ binom.pmf(counts, n, b))
+
+
 def test_how_many_more_labels_would_decide(compare: Run) -> None:
     # 200 of 4,000 are labelled on each side; 170 and 180 of them pass.
     rows = some_judged("A", 170, 200, 4000, 10) + some_judged("B", 180, 200, 4000, 10)
     found = compare(rows)
     quality = metric(found, "quality_ratio")
     (_, a_high), (b_low, _) = wilson(0.85, 200, 1.959964), wilson(0.9, 200, 1.959964)
-    reach = math.hypot(0.9 - b_low, a_high - 0.85)
-    times = (reach / 0.05) ** 2
+    times = (POWER * math.hypot(0.9 - b_low, a_high - 0.85) / 0.05) ** 2
     # what is drawn has variance p q / 200 on each side, of which 1 - 1 / times must go
-    more = 400 * (times - 1)
+    more = math.ceil(400 * (times - 1))
     assert quality["better"] == "not distinguishable"
     assert quality["times_as_long"] == pytest.approx(times, rel=1e-4)
-    assert quality["more_labels"] == math.ceil(more)
+    assert quality["more_labels"] == more
     line = next(line for line in found["undecided"] if line.startswith("quality_ratio"))
-    assert f"would show with about {math.ceil(more):,} more labels or 1.7 times as long (0.0048 hours" in line
-    # as promised: so many labels more, and a few, of which as many pass, decide; a few less do not
-    for labels, better in ((200 + more / 2 + 4, "B"), (200 + more / 2 - 8, "not distinguishable")):
-        n = 20 * round(labels / 20)
-        if (n > labels) == (better == "B"):
-            again = compare(some_judged("A", n * 85 // 100, n, 4000, 10) + some_judged("B", n * 9 // 10, n, 4000, 10))
-            assert metric(again, "quality_ratio")["better"] == better
+    promised = "a true difference of 0.05 shows in four of five cases with about 1,000 more labels or 3.5 times as long"
+    assert line.startswith(f"quality_ratio: {promised}")
+    # as promised
+    assert power(0.85, 0.9, 200) < 0.4
+    assert power(0.85, 0.9, 200 + more // 2) == pytest.approx(0.8, abs=0.02)
 
 
 def test_how_much_longer_would_decide(compare: Run) -> None:
-    # Everything is known: 80 and 85 of 100 in 10 s are good; no label would help.
+    # Everything is known: 80 and 89 of 100 in 10 s are good; no label would help.
+    found = compare(requests("A", passing(80, 100)) + requests("B", passing(89, 100)))
+    ratio = metric(found, "goodput_ratio")
+    (_, a_high), (b_low, _) = wilson(0.8, 100, 1.959964), wilson(0.89, 100, 1.959964)
+    times = (POWER * math.hypot(0.89 - b_low, a_high - 0.8) / 0.09) ** 2
+    assert (ratio["more_labels"], ratio["times_as_long"]) == (None, pytest.approx(times, rel=1e-4))
+    assert power(0.8, 0.89, round(100 * times)) == pytest.approx(0.8, abs=0.02)
+    assert any(line.startswith("goodput_ratio: a true difference of 0.09 shows in ") for line in found["undecided"])
+
+
+def test_nothing_is_promised_of_a_difference_within_its_standard_error(compare: Run) -> None:
+    # 0.05 with a standard error of sqrt(0.8 x 0.2 + 0.85 x 0.15) / 10 = 0.0536
     found = compare(requests("A", passing(80, 100)) + requests("B", passing(85, 100)))
     ratio = metric(found, "goodput_ratio")
-    (_, a_high), (b_low, _) = wilson(0.8, 100, 1.959964), wilson(0.85, 100, 1.959964)
-    times = (math.hypot(0.85 - b_low, a_high - 0.8) / 0.05) ** 2
-    assert (ratio["more_labels"], ratio["times_as_long"]) == (None, pytest.approx(times, rel=1e-4))
-    longer = math.ceil(times)
-    grown = compare(
-        requests("A", passing(80 * longer, 100 * longer)) + requests("B", passing(85 * longer, 100 * longer))
-    )
-    assert metric(grown, "goodput_ratio")["better"] == "B"
-    assert any(
-        line.startswith("goodput_ratio: a difference of 0.05 would show with about 4.5 times")
-        for line in found["undecided"]
-    )
+    (a_low, a_high), (b_low, b_high) = wilson(0.8, 100, 1.959964), wilson(0.85, 100, 1.959964)
+    far = 0.05 + math.hypot(b_high - 0.85, 0.8 - a_low)
+    assert far > math.hypot(0.85 - b_low, a_high - 0.8) - 0.05
+    assert (ratio["times_as_long"], ratio["alike_within"]) == (None, pytest.approx(far, abs=1e-6))
+    assert found["undecided"] == [f"goodput_ratio: the sides are alike to within {far:.3g}"]
 
 
 def test_nothing_is_promised_where_there_is_no_difference(compare: Run) -> None:
@@ -560,6 +576,46 @@ def test_nothing_is_promised_where_there_is_no_difference(compare: Run) -> None:
     assert (ratio["more_labels"], ratio["times_as_long"]) == (None, None)
     assert ratio["alike_within"] == pytest.approx(math.hypot(0.8 - low, high - 0.8), abs=1e-6)
     assert found["undecided"] == ["goodput_ratio: the sides are alike to within 0.111"]
+
+
+def test_the_verdict_is_of_all_its_questions_at_once(compare: Run) -> None:
+    """A difference of 0.1 with the variance (0.7 x 0.3 + 0.8 x 0.2)/n has z = 0.1644 sqrt(n): 2.14 of 170.
+
+    It shows by itself, beyond 1.96, and neither as one of two questions, goodput and slices (2.24), nor of three.
+    Of 200 each z is 2.32: it decides beside the slices, and not where cost is a third question (2.39).
+    """
+
+    def found(n: int, *, cost: bool) -> tuple[str, str]:
+        both = [(route, passing(round(share * n), n)) for route, share in (("A", 0.7), ("B", 0.8))]
+        priced = {"cost_usd": 0.01} if cost else {}
+        # per accepted both cost the same
+        rows = [row for route, passed in both for row in requests(route, passed, output_tokens=10, **priced)]
+        rows = [row | {"cost_usd": 0.01 * 8 / 7} if cost and row["route"] == "B" else row for row in rows]
+        answer = compare(rows)
+        return metric(answer, "goodput_ratio")["better"], answer["verdict"].split(";")[0]
+
+    assert found(170, cost=False) == ("B", "Verdict: not distinguishable")
+    assert found(200, cost=False) == ("B", "Verdict: B is better (route B)")
+    assert found(200, cost=True) == ("B", "Verdict: not distinguishable")
+    assert found(230, cost=True) == ("B", "Verdict: B is better (route B)")
+
+
+@pytest.mark.parametrize(
+    ("questions", "left"),
+    [
+        ([], 0),
+        ([0], 1),
+        ([1], 0),
+        ([1, 1], 2),
+        ([2, 1], 0),
+        ([2, 0], 1),
+        ([1, 3, 2], 0),
+        ([2, 2, 2], 3),
+        ([3, 1, 1], 2),
+    ],
+)
+def test_each_question_that_is_decided_leaves_one_less_for_the_next(questions: list[int], left: int) -> None:
+    assert undecided_among(questions) == left
 
 
 def test_the_verdict_names_what_makes_costs_differ(compare: Run) -> None:

@@ -40,8 +40,13 @@ def cells(connection: duckdb.DuckDBPyConnection, *known: tuple[int, int, int]) -
     ]
     connection.execute(
         "CREATE TEMP TABLE plan_units AS SELECT 'qa' AS workload, 'm' AS model, 'p' AS pool, 'r' AS route, "
-        "unnest($hour) AS part_s, true AS needs_label, unnest($passed) AS passed",
-        {"hour": [hour for hour, _, _ in units], "passed": [passed for _, _, passed in units]},
+        "unnest($hour) AS part_s, true AS needs_label, unnest($passed) AS passed, "
+        "unnest($number)::VARCHAR AS drawn_as",
+        {
+            "number": list(range(len(units))),
+            "hour": [hour for hour, _, _ in units],
+            "passed": [passed for _, _, passed in units],
+        },
     )
     connection.execute(f"CREATE TEMP TABLE plan_cells AS {sql_file('plan_cells').text}")
     connection.execute("CREATE TEMP TABLE plan_draws AS SELECT 'qa' AS workload, 1 AS remaining")
@@ -75,6 +80,20 @@ def test_two_strata_are_allocated_as_neyman_does() -> None:
     # no other division of 201 labels has less variance, sum N^2 S^2/m
     variance = {m: 149.877**2 / m + 219.164**2 / (201 - m) for m in range(1, 201)}
     assert min(variance, key=lambda m: variance[m]) == allocated[0]
+
+
+@pytest.mark.parametrize(("passed", "labelled", "expected"), [(19, 20, 0.864817), (3, 5, 0.524571)])
+def test_widths_are_planned_with_a_rate_that_labels_leave_room_for(passed: int, labelled: int, expected: float) -> None:
+    """Of 20 labels 19 pass: Wilson's interval at z = 1.644854 begins at 0.803993.
+
+    The workload's rate is (19 + 1.920729)/23.841459 = 0.877494, 0.073501 beyond; the cell's, (19 + 3.841459 x
+    0.877494)/23.841459 = 0.938317, is moved as far towards 1/2. Of 3 of 5 the interval holds 1/2: the workload's
+    0.556552 lies 0.056552 beyond, the cell's 0.581122 is moved by that.
+    """
+    with connect() as connection:
+        cells(connection, (300, labelled, passed))
+        ((found,),) = connection.sql("SELECT sure_rate FROM plan_cells").fetchall()
+    assert found == pytest.approx(expected, abs=2e-6)
 
 
 def test_no_stratum_gives_more_than_it_has_nor_fewer_than_two() -> None:
@@ -126,9 +145,9 @@ def test_the_width_that_is_promised_is_published_and_holds_the_truth(  # noqa: P
     after = before.judge(keys(made))
     published = after.goodput(tmp_path)
     low, high = (published[f"goodput_ratio_ci_{end}"].to_numpy() for end in ("low", "high"))
-    # a plan rests on the rates of a small sample: single widths lie about what was promised
-    assert (high - low).mean() == pytest.approx(promised.mean(), rel=0.07)
-    assert np.quantile(high - low, 0.9) < 1.2 * width
+    # a plan rests on the rates of a small sample: of 60, of which one in 20 is wider by a tenth, 6 or fewer are in 97 %
+    assert ((high - low) > 1.1 * width).sum() <= 6
+    assert 0.75 * promised.mean() < (high - low).mean() < promised.mean()
     truth = after.truth()
     # of 60 intervals that each hold in 95 % of cases, 54 or more do in 97 % of runs
     assert ((low - 1e-9 <= truth) & (truth <= high + 1e-9)).mean() >= 0.90

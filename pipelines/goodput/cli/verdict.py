@@ -1,6 +1,6 @@
 """A comparison in words: which side is better, by what, and what would decide where nothing differs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from goodput.cli.cells import significant
 from goodput.cli.database import Row
@@ -12,12 +12,19 @@ _HOUR_S, _DAY_S = 3600.0, 86400.0
 
 
 def verdict(metrics: Sequence[Row], slices: Sequence[Row], sides: Mapping[str, Row], names: tuple[str, str]) -> str:
-    """Which side is better, if one is, and in which slices of length the answer is another."""
+    """Which side is better, if one is, and in which slices of length the answer is another.
+
+    It asks after each deciding measure and after the slices at once: see docs/semantics.md#comparison.
+    """
     by_name = {row["metric"]: row for row in metrics}
     deciding = [by_name[name] for name in _DECIDING if name in by_name]
-    causes = {row["metric"]: _beside(row, by_name, sides) for row in deciding}
+    questions = [row["shows_among"] for row in deciding if row["difference"] is not None]
+    questions += [max(row["shows_among"] for row in slices)] if slices else []
+    left = undecided_among(questions)
+    decided = {row["metric"] for row in deciding if (row["shows_among"] or 0) > left}
+    causes = {row["metric"]: _beside(row, by_name, sides) if row["metric"] in decided else [] for row in deciding}
     beside = [cause for cause in causes.values() if cause]
-    better = {row["better"] for row in deciding if _differs(row) and not causes[row["metric"]]}
+    better = {row["better"] for row in deciding if row["metric"] in decided and not causes[row["metric"]]}
     if len(better) == 1:
         (side,) = better
         parts = [f"{side} is better ({names['AB'.index(side)]})"]
@@ -25,13 +32,23 @@ def verdict(metrics: Sequence[Row], slices: Sequence[Row], sides: Mapping[str, R
         parts = ["neither is better in all: a trade-off"]
     else:
         parts = ["not distinguishable" + "".join(f" but for {_listed(cause)}" for cause in beside)]
-    parts += [_described(row) + _by(causes[row["metric"]]) for row in deciding]
-    worse = [row for row in slices if _differs(row) and {row["better"]} != better]
+    parts += [_described(row) + _by(causes[row["metric"]]) + _unsure(row, decided, len(questions)) for row in deciding]
+    worse = [row for row in slices if row["shows_among"] > left and {row["better"]} != better]
     if worse:
         most = max(worse, key=lambda row: abs(row["difference"]))
         where = f"{most['dimension']} {most['from_tokens']}..{most['to_tokens']}"
         parts.append(f"yet slices differ, most of all {where}: {_described(most)}")
     return "Verdict: " + "; ".join(parts) + "."
+
+
+def undecided_among(questions: Sequence[int]) -> int:
+    """How many questions stay open, given for each among how many its answer still shows: those (Holm 1979)."""
+    left = len(questions)
+    for shows_among in sorted(questions, reverse=True):
+        if shows_among < left:
+            break
+        left -= 1
+    return left
 
 
 def undecided(metrics: Sequence[Row], sides: Mapping[str, Row]) -> list[str]:
@@ -46,13 +63,19 @@ def _open(row: Row, lasted_s: float, unjudged: int) -> str | None:
         return f"{row['metric']}: the sides are alike to within {significant(row['alike_within'], 3)}"
     times = row["times_as_long"]
     if times is not None:
-        ways = [f"{row['more_labels']:,} more labels"] if row["more_labels"] else []
+        ways = [f"{_rounded_up(row['more_labels']):,} more labels"] if row["more_labels"] else []
         ways.append(f"{significant(times, 2)} times as long ({_duration(times * lasted_s)} of such traffic)")
         gap = significant(abs(row["difference"]), 3)
-        return f"{row['metric']}: a difference of {gap} would show with about {' or '.join(ways)}"
+        return f"{row['metric']}: a true difference of {gap} shows in four of five cases with about {' or '.join(ways)}"
     if unjudged and not _differs(row) and row["metric"] in _DECIDING and row["difference"] is not None:
         return f"{row['metric']}: open as long as {unjudged:,} requests are of workloads without a sample of labels"
     return None
+
+
+def _rounded_up(count: int) -> int:
+    """To two digits: how many it takes is an estimate."""
+    unit = int(10 ** max(0, len(str(count)) - 2))
+    return -(-count // unit) * unit
 
 
 def _duration(seconds: float) -> str:
@@ -85,6 +108,12 @@ def _by(causes: list[str]) -> str:
     return f", by {_listed(causes)}, " + (
         "which goes with the load" if causes == ["idle time"] else "not by its requests"
     )
+
+
+def _unsure(row: Row, decided: Set[str], questions: int) -> str:
+    if not _differs(row) or row["metric"] in decided:
+        return ""
+    return f", which decides nothing: of {questions} questions asked at once chance may answer one so"
 
 
 def _listed(causes: list[str]) -> str:

@@ -31,6 +31,8 @@ measured AS (
         estimated_within(a, t_a) AS a,
         estimated_within(b, t_b) AS b,
         estimates_apart(a, b, t) AS apart,
+        t,
+        CASE WHEN metric IN ('goodput_ratio', 'cost_per_accepted_usd') THEN shows_among(a, b, 1) END AS shows_among,
         CASE WHEN metric IN ('goodput_ratio', 'quality_ratio', 'cost_per_accepted_usd') THEN {
             variance: a.variance + b.variance,
             label_variance: a.label_variance + b.label_variance,
@@ -39,7 +41,7 @@ measured AS (
         } END AS sampled
     FROM paired
     UNION ALL
-    SELECT metric, 7, a.estimate, b.estimate, difference(a.estimate, b.estimate), NULL
+    SELECT metric, 7, a.estimate, b.estimate, difference(a.estimate, b.estimate), NULL, NULL, NULL
     FROM (FROM compared_quantiles WHERE side = 'A') AS a
     JOIN (FROM compared_quantiles WHERE side = 'B') AS b USING (metric)
 ),
@@ -54,8 +56,11 @@ decided AS (
         -- how far the interval reaches from the difference to 0 and beyond
         CASE WHEN better = 'not distinguishable' AND sampled IS NOT NULL
             THEN CASE WHEN apart.value > 0 THEN apart.value - apart.low ELSE apart.high - apart.value END END AS reach,
-        abs(apart.value) <= 0.01 * reach AS is_alike,
-        CASE WHEN NOT is_alike AND sampled.is_judged THEN (reach / apart.value) ** 2 END AS times_as_long,
+        -- no more than its own standard error: as good as noise
+        sampled.is_judged AND abs(apart.value) <= reach / t AS is_alike,
+        -- the next difference lies about the true one: 0.84 standard errors more, and four in five intervals leave 0 out
+        CASE WHEN sampled.is_judged AND NOT is_alike
+            THEN (reach * (1 + 0.8416212335729143 / t) / apart.value) ** 2 END AS times_as_long,
         -- the part of the variance that has to go; labels that are not there yet have no more than label_variance of it
         (1 - 1 / times_as_long) * sampled.variance AS excess
     FROM measured
@@ -70,7 +75,7 @@ SELECT
     apart.value AS difference,
     apart.low AS difference_ci_low,
     apart.high AS difference_ci_high,
-    better,
+    better, shows_among,
     CASE WHEN is_alike THEN greatest(-apart.low, apart.high) END AS alike_within,
     CASE WHEN excess <= sampled.label_variance
         THEN least(unlabelled, ceil(labelled * excess / (sampled.drawn_variance - excess)))::BIGINT END AS more_labels,

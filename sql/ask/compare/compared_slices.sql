@@ -13,7 +13,8 @@ paired AS (
         greatest(a.to_tokens, b.to_tokens) AS to_tokens,
         a.n AS n_a, b.n AS n_b, a.estimate AS a, b.estimate AS b,
         -- intervals of so many comparisons that all of them hold at once in 95 % (Bonferroni)
-        0.025 / count(*) OVER () AS tail
+        count(*) OVER () AS comparisons,
+        0.025 / comparisons AS tail
     FROM (FROM estimates WHERE side = 'A') AS a
     JOIN (FROM estimates WHERE side = 'B') AS b USING (dimension, place, metric)
     WHERE dimension <> 'all' AND a.estimate IS NOT NULL AND b.estimate IS NOT NULL
@@ -31,7 +32,8 @@ measured AS (
         *,
         estimated_within(a, t_a) AS within_a,
         estimated_within(b, t_b) AS within_b,
-        estimates_apart(a, b, t) AS apart
+        estimates_apart(a, b, t) AS apart,
+        shows_among(a, b, comparisons) AS shows_among
     FROM wide
 )
 SELECT
@@ -41,6 +43,7 @@ SELECT
     within_a.value AS a, within_a.low AS a_ci_low, within_a.high AS a_ci_high,
     within_b.value AS b, within_b.low AS b_ci_low, within_b.high AS b_ci_high,
     apart.value AS difference, apart.low AS difference_ci_low, apart.high AS difference_ci_high,
-    CASE WHEN apart.low > 0 THEN 'B' WHEN apart.high < 0 THEN 'A' ELSE 'not distinguishable' END AS better
+    CASE WHEN apart.low > 0 THEN 'B' WHEN apart.high < 0 THEN 'A' ELSE 'not distinguishable' END AS better,
+    shows_among
 FROM measured
 ORDER BY metric, dimension, from_tokens

@@ -1,7 +1,8 @@
 -- description: Of each workload the pairs of requests of one session, and how alike their labels are (docs/semantics.md#a-sampling-plan)
 -- grain: workload
 -- reads: plan_units
--- unit: likeness: 0 where one request's label says nothing of another's of its session, 1 where it says all
+-- unit: likeness: 0 where one request's label says nothing of another's of its session, 1 where it says all; the upper end of what labels
+-- leave room for, as far as a share of so many sessions lies
 -- Pairs are ordered, as in `label_clusters`.
 WITH sessions AS (
     SELECT workload, session_id, count(*) AS need, count(passed) AS labelled, count(*) FILTER (WHERE passed) AS passed
@@ -30,5 +31,6 @@ summed AS (
 )
 SELECT
     workload, pairs, labelled_pairs, passed_pairs, both_passed_pairs, half_labelled_pairs, followers, labelled_followers,
-    least(1, greatest(0, shrunk(labelled_sessions * seen, labelled_sessions, 1))) AS likeness
+    least(1, greatest(0, shrunk(labelled_sessions * seen, labelled_sessions, 1))) AS likely,
+    CASE WHEN labelled_sessions > 0 THEN wilson(likely, labelled_sessions, z := 1.6448536269514722).high ELSE 1 END AS likeness
 FROM summed

@@ -5,7 +5,7 @@
 SELECT
     s.slice, s.cut, trial AS window_s, start_s, NULL::VARCHAR AS slice_value, workload, model, pool, route, part_s,
     need, taken AS labelled,
-    passed + (taken - c.labelled) * rate AS passed,
+    passed + (taken - c.labelled) * sure_rate AS passed,
     c.labelled AS labelled_now,
     0::BIGINT AS partly_judged, 0::BIGINT AS known_failed, 0.0::DOUBLE AS known_failed_tokens,
     0.0::DOUBLE AS need_tokens, 0.0::DOUBLE AS labelled_tokens, 0.0::DOUBLE AS passed_tokens,

@@ -9,10 +9,12 @@ import polars as pl
 import pyarrow as pa
 from scipy.stats import t
 
+from goodput.cli.verdict import undecided_among
 from goodput.plumbing.contracts import contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.sql_files import compute, connect
+from measure.interval_drill.compared_answers import INTERVALS, METRICS, SHOWN, SLICES
 from measure.interval_drill.line import HELD, Line, Lines, exact_interval
 from measure.interval_drill.populations import Cell, population, shaped
 from river import START_S
@@ -21,39 +23,6 @@ RUNS = 1000
 WINDOW_S = 300
 USD_PER_TOKEN = 1e-5
 MEAN_TOKENS = float(np.exp(5 + 0.8**2 / 2)) + 0.5  # of `populations`, rounded up
-METRICS = {
-    "quality_ratio": "(FROM compared_ratios WHERE dimension = 'all')",
-    "goodput_ratio": "(FROM compared_ratios WHERE dimension = 'all')",
-    "cost_per_accepted_usd": "compared_costs",
-}
-
-_INTERVALS = """
-    WITH paired AS (
-        SELECT a.{metric} AS a, b.{metric} AS b, student_beyond(welch_df(a.{metric}, b.{metric}), 0.025) AS t
-        FROM (FROM {relation} WHERE starts_with(side, 'A')) AS a
-        JOIN (FROM {relation} WHERE starts_with(side, 'B')) AS b ON substr(a.side, 2) = substr(b.side, 2)
-        WHERE a.{metric} IS NOT NULL AND b.{metric} IS NOT NULL
-    )
-    SELECT unnest(estimates_apart(a, b, t)) FROM paired
-"""
-_SLICES = """
-    WITH metrics AS (
-        SELECT side[1] AS side, side[2:]::INTEGER AS run, dimension, place, unnest([
-            {metric: 'quality', estimate: quality_ratio}, {metric: 'goodput', estimate: goodput_ratio}], max_depth := 2)
-        FROM compared_ratios WHERE dimension <> 'all'
-    ),
-    paired AS (
-        SELECT
-            run, a.estimate AS a, b.estimate AS b,
-            student_beyond(welch_df(a.estimate, b.estimate), 0.025 / count(*) OVER (PARTITION BY run)) AS t
-        FROM (FROM metrics WHERE side = 'A') AS a
-        JOIN (FROM metrics WHERE side = 'B') AS b USING (run, dimension, place, metric)
-        WHERE a.estimate IS NOT NULL AND b.estimate IS NOT NULL
-    ),
-    apart AS (SELECT run, estimates_apart(a, b, t) AS apart FROM paired)
-    SELECT run, count_if(apart.low > 0 OR apart.high < 0) AS different, avg(apart.high - apart.low) AS width
-    FROM apart GROUP BY run
-"""
 
 
 @dataclass(frozen=True)
@@ -73,9 +42,12 @@ class Compared:
         return {"A": self.cells, "B": self.cells if self.other is None else self.other}
 
     def run(self, seed: int) -> Lines:
-        """How often each metric's interval of B - A holds the truth and, of equal sides, how often no slice differs."""
-        calibration, _ = self.intervals(seed + 5)
-        test, slices = self.intervals(seed)
+        """How often each metric's interval of B - A holds the truth.
+
+        Of equal sides also how often no slice differs, and how often the verdict finds nothing.
+        """
+        calibration, _, _ = self.intervals(seed + 5)
+        test, slices, shown = self.intervals(seed)
         for metric, found in test.items():
             truth = self.truth(metric)
             slack = 1e-9 * abs(truth)
@@ -88,19 +60,21 @@ class Compared:
             held = int((slices["different"] == 0).sum())
             width = float(slices["width"].to_numpy().mean())
             yield Line("compare", f"no slice: {self.name}", held, slices.height, width, None, (HELD[0], 1.0))
+            asked = shown.join(slices.select("run", "slices"), "run").drop("run").rows()
+            held = sum(undecided_among(questions) == len(questions) for questions in asked)
+            yield Line("compare", f"verdict: {self.name}", held, len(asked), width, None, (HELD[0], 1.0))
 
-    def intervals(self, seed: int) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
-        """Each metric's interval of B - A, one row a run, and how many slices differ in each run."""
+    def intervals(self, seed: int) -> tuple[dict[str, pl.DataFrame], pl.DataFrame, pl.DataFrame]:
+        """Each metric's interval of B - A, one row a run; how many slices differ in each; how sure differences are."""
         with connect() as connection:
             rows = self.side_rows(seed)
             beside = [self.idle_rows(rows, seed)] if self.idle else []
             register(connection, pl.concat([rows, *beside], how="diagonal_relaxed"), self.windows)
             for name in closure(["compared_ratios", "compared_costs"], contract_names()):
                 compute(connection, name)
-            asked = {
-                metric: _INTERVALS.format(metric=metric, relation=relation) for metric, relation in METRICS.items()
-            }
-            return {metric: connection.sql(text).pl() for metric, text in asked.items()}, connection.sql(_SLICES).pl()
+            asked = {metric: INTERVALS.format(metric=metric, relation=relation) for metric, relation in METRICS.items()}
+            found = {metric: connection.sql(text).pl() for metric, text in asked.items()}
+            return found, connection.sql(SLICES).pl(), connection.sql(SHOWN).pl()
 
     def valid_width(self, errors: np.ndarray) -> float:
         """Width of an interval that just holds, where the spread is known from as many windows and no better."""
