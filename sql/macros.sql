@@ -174,6 +174,9 @@ CREATE OR REPLACE TEMP MACRO window_part(at_s, window_s) AS at_s // part_length(
 -- chance explains in five cases of six: a stratum too many costs little, one too few is a bias.
 CREATE OR REPLACE TEMP MACRO rates_unlike(squares_by_need, labelled, need) AS
     (squares_by_need - labelled * (labelled / need)) / nullif(labelled / need * (1 - labelled / need), 0);
+-- What the term of a cell with so many draws varies by: that of chi-square, and more where few draws are as rare as that.
+CREATE OR REPLACE TEMP MACRO rates_unlike_variance(rate, draws) AS
+    2 + greatest(0, (1 / nullif(rate * (1 - rate), 0) - 6) / draws);
 -- A draw that labels a whole session moves as many requests at once, so chi-square is of draws (Rao and Scott 1981): what rounding
 -- leaves of one cell, or of rates all alike, is no difference.
 CREATE OR REPLACE TEMP MACRO rates_differ(unlike, df, requests_per_draw) AS

@@ -17,7 +17,7 @@ from goodput.plumbing.workspace import Workspace
 from published import ask, run_at
 
 BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
-HEADER = ("id", "model", "route", "pool", "start", "end", "ttft", "out", "response", "replica")
+HEADER = ("id", "model", "route", "pool", "start", "end", "ttft", "out", "response", "replica", "session")
 SETTINGS = """
 landing = ["landing"]
 lake = "lake"
@@ -39,6 +39,7 @@ route = "route"
 pool = "pool"
 response_id = "response"
 replica = "replica"
+session_id = "session"
 """
 LABELS = source(
     "labels",
@@ -142,6 +143,40 @@ def test_labels_that_are_drawn_at_unlike_rates_are_named_with_the_cell(tmp_path:
     assert counts([found]) == [("medium", "rated", 34, 80)]
     assert "75.0 % have one, of all 42.5 %" in found["message"] or "10.0 % have one, of all 42.5 %" in found["message"]
     assert "label_uneven" not in warned(tmp_path, settings.replace("min_score", 'sampling = "none"\nmin_score'))
+
+
+def test_sessions_that_are_judged_whole_are_drawn_alike(tmp_path: Path) -> None:
+    """Eight sessions of ten, two routes; of each route's four 3 and 1 are judged.
+
+    By request chi-square is 2 x 10^2/(40/4) = 20, above 10.8 of p = 0.001; by draws, of ten each, it is 2.
+    """
+    settings = f"[workloads.rated.quality]\nmin_score = 0.5\n{LABELS}"
+    drawn = {0, 1, 2, 4}  # of sessions 0 to 3 on chat and 4 to 7 on search
+    judged = [
+        {"request": f"a{n}", "evaluator": "judge", "score": 1, "at": BEGIN_S + 900}
+        for n in range(80)
+        if n // 10 in drawn
+    ]
+    write(tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "at"), judged)
+    whole = calls(80, route=lambda n: "chat" if n < 40 else "search", session=lambda n: f"s{n // 10}")
+    assert "label_uneven" not in warned(tmp_path, settings, whole)
+    alone = calls(80, route=lambda n: "chat" if n < 40 else "search", session=lambda n: f"s{n}")
+    assert counts(warned(tmp_path, settings, alone)["label_uneven"]) == [("medium", "rated", 40, 80)]
+
+
+def test_labels_that_are_drawn_at_unlike_rates_hour_by_hour_are_named(tmp_path: Path) -> None:
+    settings = f"[workloads.rated.quality]\nmin_score = 0.5\n{LABELS}"
+    # 30 of the first hour's 40 calls have a label, and 4 of the next one's
+    judged = [
+        {"request": f"a{n}", "evaluator": "judge", "score": 1, "at": BEGIN_S + 9000}
+        for n in (*range(30), *range(40, 44))
+    ]
+    write(tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "at"), judged)
+    hours = [BEGIN_S + 3600 * (n // 40) + n % 40 for n in range(80)]
+    both = calls(80, start=lambda n: hours[n], end=lambda n: hours[n] + 2)
+    (found,) = warned(tmp_path, settings, both)["label_uneven"]
+    assert counts([found]) == [("medium", "rated", 34, 80)]
+    assert "75.0 % have one, of all 42.5 %" in found["message"] or "10.0 % have one, of all 42.5 %" in found["message"]
 
 
 def test_a_gate_that_nothing_measures_is_named_with_what_could(tmp_path: Path) -> None:

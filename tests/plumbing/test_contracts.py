@@ -31,7 +31,7 @@ TABLES = (
     ),
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
     *("judged_hours", "known_replicas"),
-    *("label_records", "label_rows", "landed_files", "latest_window", "load_windows", "ops_events"),
+    *("label_rates", "label_records", "label_rows", "landed_files", "latest_window", "load_windows", "ops_events"),
     *("price_lines", "quality", "quality_labels"),
     *(
         "quarantine",
@@ -85,8 +85,8 @@ STORED = {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings watermark",
         "hour": "billed_buckets cost_ledger coverage known_replicas",
         "day": "disruptions id_hours reconciliation",
-        "windows": """cache_by_replica cache_effect gate_failures goodput load_windows quality replica_histograms
-            replica_windows restatements waste""",
+        "windows": """cache_by_replica cache_effect gate_failures goodput label_rates load_windows quality
+            replica_histograms replica_windows restatements waste""",
     },
     "monitored": {"none": "alarm_events alarm_power alarm_series alarms"},
 }
@@ -101,7 +101,7 @@ DERIVED = {
 }  # when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
-    *("billed_buckets", "id_hours", "known_replicas"),
+    *("billed_buckets", "id_hours", "known_replicas", "label_rates"),
     *("sample_records", "session_hours", "session_label_records", "source_places", "span_links"),
 }
 INSIDE = {  # others are derived from these

@@ -21,7 +21,7 @@ import pytest
 from goodput.conform.ingest import ingest
 from goodput.errors import PartitionsBlocked
 from goodput.join.nodes import JOIN, JUDGED_HOURS
-from goodput.measure.nodes import REPLICAS
+from goodput.measure.nodes import QUALITY, REPLICAS
 from goodput.nodes import NODES
 from goodput.plumbing import compute, graph, settled, sql_files
 from goodput.plumbing.catalog import Part
@@ -293,7 +293,15 @@ def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
         *((name, hour) for name in JOINED for hour in (NOON, after)),
         *(
             (name, DAY)
-            for name in ("goodput", "gate_failures", "id_hours", "load_windows", "quality", "waste", *REPLICAS.tables)
+            for name in (
+                *QUALITY.tables,
+                "goodput",
+                "gate_failures",
+                "id_hours",
+                "load_windows",
+                "waste",
+                *REPLICAS.tables,
+            )
         ),
     }
     with pytest.raises(duckdb.Error, match="serving_records"):

@@ -26,9 +26,7 @@ def print_plan(made: Plan, output: Path | None, lateness: timedelta, out: Consol
     out.print(table(_HEADER, [tuple(_line(row)) for row in made.strata[:MAX_ROWS]], out.width))
     if len(made.strata) > MAX_ROWS:
         out.print(f"Only the first {MAX_ROWS} strata are shown: --format csv has every one.")
-    out.print(
-        "width: of the 95 % interval of goodput_ratio, from end to end; about one in 20 comes out wider than expected"
-    )
+    out.print("width: of the 95 % interval of goodput_ratio, from end to end; about one in 20 comes out wider")
     out.print()
     for row in made.provenance:
         for line in _remarks(row, made.drawn[row["workload"]], asked.part_s // 3600):

@@ -100,8 +100,8 @@ WASTE = Node(
 QUALITY = Node(
     "quality",
     "measure",
-    ("quality",),
-    "What evaluators and the quality gate say of delivered answers.",
+    ("quality", "label_rates"),
+    "What evaluators and the quality gate say of delivered answers, and how evenly they judge.",
     compute_sql,
     lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
     from_settings={"workload_rules": workload_rows, "slice_options": slices.slice_options},
