@@ -230,7 +230,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         [
             *_columns(("slice", *_DIMENSIONS), _TEXT),
             *_columns(("trial", "start_s", "part_s", "offered", "need", "labelled", "passed"), _INT),
-            *_columns(("rate", "taken"), _FLOAT),
+            *_columns(("rate", "sure_rate", "taken"), _FLOAT),
         ],
     ),
     "side_rows": _parameter(
