@@ -95,7 +95,7 @@ def test_a_side_differs_from_itself_in_seven_percent_at_most(
     same: compared_sides.Compared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compared_sides, "RUNS", 150)
-    totals, slices = same.intervals(41)
+    totals, slices, _ = same.intervals(41)
     # 150 runs of a method that finds 5 % find 10 % or more in one of 100
     assert {
         metric: found.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height <= 15

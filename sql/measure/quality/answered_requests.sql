@@ -8,4 +8,4 @@ SELECT
     CASE WHEN session_id IS NOT NULL THEN hash(session_id) END AS session_hash,
     pass_quality
 FROM requests
-WHERE pass_success AND EXISTS (FROM quality_labels)
+WHERE pass_success AND (EXISTS (FROM quality_labels) OR EXISTS (FROM requests WHERE pass_quality IS NOT NULL))
