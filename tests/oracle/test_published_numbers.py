@@ -20,7 +20,7 @@ from oracle.transform import WORKLOADS, dearer, renamed, shifted, with_windows
 from oracle.write import write
 from published import run_at
 
-ARRIVING, CHANGED, WINDOWED = SEEDS = (1149, 450, 861)  # small fleets that have every feature together
+ARRIVING, CHANGED, WINDOWED = SEEDS = (802, 1032, 982)  # small fleets that have every feature together
 USD = ("usd", "_usd")
 
 
