@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goodput.monitor.baseline import MAD_TO_SIGMA
 from goodput.monitor.calendar import CLASSES
 from goodput.monitor.counts import HOURS, NOTHING, RARE, Law, variance
 from goodput.monitor.grid import NAN, Flags, Floats, Ints, medians
@@ -16,7 +17,6 @@ _UNSEEN = 3.0  # events that a history is believed to hide: by 95 % no more wher
 _LEAST_TAU, _LEAST_SWAY = 0.03, 0.02
 _FARTHEST = 5.0  # sigma: a window of the past that strays farther says no more of what is usual ...
 _INCIDENT = 6.0  # ... and one with more events than so many is an incident, and tells nothing of it
-_MAD_TO_SIGMA = 1.4826
 _CAUTION = 0.75  # standard errors of `sway` that are added to it: what was not seen yet sways too
 _SHORT_DAYS, _FULL_DAYS = 10.0, 21.0  # make false alarms in the second week as rare as later
 
@@ -90,7 +90,7 @@ def _usual_distance(strayed: Floats, v: Floats) -> Floats:
     """How many times farther windows usually are from what is usual than chance makes them, at least once."""
     sigma = np.sqrt(np.maximum(v, NOTHING))
     middle = medians(np.where(v > 0, np.abs(strayed) / sigma, NAN))
-    return np.maximum(_MAD_TO_SIGMA * np.nan_to_num(middle), 1.0)
+    return np.maximum(MAD_TO_SIGMA * np.nan_to_num(middle), 1.0)
 
 
 def _by_class(x: Floats, n: Floats, classes: Ints, law: Law) -> Floats:

@@ -41,12 +41,11 @@ def allowed_steps(
         return
     if panel.kind.worse != "up" or panel.kind.per == "replica" or not allowed_step_ratio:
         return
-    marks = [operation for operation in operations if operation.kind in MARKS]
     for episode, starts_s, ends_s in spans(one, grid):
         at = episode.firing or 0
         onset = at - shape_of(one.trend.residual[0, : at + 1], grid.an_hour).onset
         onset_s = grid.end_s(onset - 1)
-        near = [operation for operation in marks if abs(operation.at_s - onset_s) <= _NEAR_S]
+        near = [done for done in operations if done.kind in MARKS and abs(done.at_s - onset_s) <= _NEAR_S]
         mark = likely_cause(near, one.metric, dict(one.labels), onset_s, starts_s)
         if mark is not None:
             beyond = np.flatnonzero(_is_worse(one, episode, onset, grid, allowed_step_ratio))

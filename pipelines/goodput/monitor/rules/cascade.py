@@ -87,7 +87,7 @@ def _judged(name: str, rule: Rule, panel: Panel, row: int, of: Mapping[str, Floa
     kv, preempted, running = panel.values[row], np.nan_to_num(of[PREEMPTIONS]), of[RUNNING]
     assert rule.above is not None  # noqa: S101  (settings without a bound are refused)
     before = np.nan_to_num(medians(_lagged(preempted, panel.grid.a_day)))
-    most = np.nan_to_num(np.nanmax(np.nan_to_num(_lagged(running, 3 * panel.grid.an_hour)), axis=1))
+    most = np.nan_to_num(_lagged(running, 3 * panel.grid.an_hour)).max(axis=1)
     full, falls = kv >= rule.above, running <= _FALL * most
     rises = (preempted >= _LEAST_AN_HOUR) & (preempted >= _RISE * before)
     known = np.isfinite(kv) & np.isfinite(running)
