@@ -50,7 +50,9 @@ class Pair:
 class Doubts:
     """Of a window: by slice and bucket."""
 
-    def __init__(self, rows: list[Row], slices: Slices, window: tuple[int, int], shares: dict[Key, dict[str, Share]]) -> None:
+    def __init__(
+        self, rows: list[Row], slices: Slices, window: tuple[int, int], shares: dict[Key, dict[str, Share]]
+    ) -> None:
         self.slices, self.window, self.shares = slices, window, shares
         self.found: dict[tuple[Key, str], Pair] = defaultdict(Pair)
         for cut in (None, *slices.by):

@@ -1,6 +1,6 @@
 -- description: Windowed goodput of every slice at several grains (docs/semantics.md#windows)
 -- grain: window_start, window_s, slice, slice_value, workload, model, pool, route
--- reads: estimated_windows, gate_verdicts, slice_quantiles, slices, waste, window_costs, window_counts, window_options, window_quantiles, workload_rules
+-- reads: estimated_windows, gate_verdicts, slice_quantiles, slices, waste, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- unobserved: requests that engines counted and no telemetry shows: accepted ones among them are between none and all
 -- identity: V: offered = failed + ungated + over_budget + slow + rejected + unevaluable + unlabelled + accepted
