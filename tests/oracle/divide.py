@@ -35,7 +35,7 @@ class Share:
 
 
 def shares_of(fleet: Fleet, rows: list[Row], ended: list[Row], window_s: int) -> dict[str, Share]:
-    """What is known of each workload with unlabelled cost in a slice's window; `ended` are its requests that ended in it."""
+    """What is known of each workload with unlabelled cost in a slice's window, given the requests that ended in it."""
     gated = {name: of["quality"] for name, of in fleet.workloads.items() if of.get("quality") is not None}
     found = _with_others({name: _share(rows, ended, name, quality, window_s) for name, quality in gated.items()})
     spent: dict[str, Fraction] = defaultdict(Fraction)

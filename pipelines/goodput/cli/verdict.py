@@ -63,9 +63,9 @@ def drifting(drift: Row) -> str | None:
     if not drift["drifts"]:
         return None
     return (
-        f"Neighbouring windows of a side fare alike (correlation {significant(drift['alike'], 2)}): something lasts longer"
-        " than a window, such as the time of day or a disruption. That is in the differences, and not in their intervals."
-        " Compare the same hours of several days, or two routes side by side."
+        f"Neighbouring windows of a side fare alike (correlation {significant(drift['alike'], 2)}): something lasts"
+        " longer than a window, such as the time of day or a disruption. That is in the differences, and not in their"
+        " intervals. Compare the same hours of several days, or two routes side by side."
     )
 
 

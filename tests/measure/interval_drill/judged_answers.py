@@ -1,4 +1,4 @@
-"""Scenarios of `quality`, divided cost in `waste`, `wasted_ratio` and price: windows whose every outcome and cost is known."""
+"""Scenarios of `quality`, divided cost in `waste`, `wasted_ratio` and price: every outcome and cost is known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ class Judged:
     wasted: bool = False  # the share of wasted cost and the price in `goodput` as well
 
     def run(self, seed: int) -> dict[str, Trial]:
-        """Intervals of the share of answers that pass, of what accepted ones cost, of the share of wasted cost, of prices."""
+        """Intervals of the share of answers that pass, of what accepted ones cost, of wasted cost, of prices."""
         drawn = population(seed, WINDOWS, WINDOW_S, self.cells)
         named = {cell.workload: Workload(quality=Quality(sampling=self.sampling)) for cell in self.cells}
         settings = Settings(
