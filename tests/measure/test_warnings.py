@@ -75,11 +75,11 @@ def write(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, object]
     path.write_text("\n".join(lines) + "\n")
 
 
-def warned(root: Path, more: str, rows: Sequence[Row] = ()) -> dict[str, list[Row]]:
+def warned(root: Path, more: str, rows: Sequence[Row] = (), settings: str = SETTINGS) -> dict[str, list[Row]]:
     """The warnings of a run, by kind; `rows` are the calls that landed."""
     if rows:
         write(root / "landing/calls.csv", HEADER, rows)
-    (root / "goodput.toml").write_text(SETTINGS.format(more=more))
+    (root / "goodput.toml").write_text(settings.format(more=more))
     found: dict[str, list[Row]] = {}
     for row in ask(run_at(root / "goodput.toml"), "FROM warnings ORDER BY kind, subject").to_dicts():
         found.setdefault(row["kind"], []).append(row)
@@ -545,3 +545,17 @@ def test_a_slice_without_values_and_a_score_that_none_reaches_are_named(tmp_path
     assert counts(found["slice_unknown"]) == [("medium", "attributes.taem", 25, 25)]
     assert counts(found["quality_never_passed"]) == [("high", "chat", 20, 20)]
     assert "quality_never_passed" not in warned(tmp_path, settings.replace("70", "0.7"))
+
+
+def test_pools_and_replicas_that_alarms_do_not_watch_are_counted(tmp_path: Path) -> None:
+    rows = calls(pool=lambda n: f"p{n % 2}", replica=lambda n: f"r{n % 5}")
+
+    def unwatched(most: int, enabled: str) -> list[tuple[str, str, int | None, int | None]]:
+        settings = SETTINGS.replace("alarms.enabled = false", f"alarms.enabled = {enabled}")
+        more = f"alarms.max_series = {most}\n[workloads.chat]\nttft_s = 1.0"
+        return counts(warned(tmp_path, more, rows, settings).get("series_unwatched", []))
+
+    assert unwatched(5, "true") == []
+    assert unwatched(4, "true") == [("medium", "replica", 1, 5)]
+    assert unwatched(1, "true") == [("medium", "pool", 1, 2), ("medium", "replica", 4, 5)]
+    assert unwatched(1, "false") == []
