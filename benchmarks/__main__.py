@@ -7,7 +7,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import history, many_sources, measure, object_decode, otlp_decode, relations, sample_decode, whole_run
+from benchmarks import (
+    history,
+    large_zone,
+    many_sources,
+    measure,
+    object_decode,
+    otlp_decode,
+    relations,
+    sample_decode,
+    whole_run,
+)
 from benchmarks.table import HEADINGS, Row, markdown, times_as_fast
 
 QUICK = 1 / 20
@@ -44,6 +54,7 @@ def _rows(share: float) -> Iterator[Row]:
         what = f"decode, {pair.ours.removeprefix('goodput, ')}"
         yield times_as_fast(what, pair.ours_s, pair.other, pair.other_s, at_least=pair.target_ratio)
     yield from whole_run.rows(share)
+    yield from large_zone.rows(share)
     yield from history.rows(share)
     yield from many_sources.rows(share)
     yield from measure.rows(share)
