@@ -20,7 +20,7 @@ from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Quality, Settings, Slices, Workload
 from measure.interval_drill.goodput_windows import KISH, Run, Scenario
-from measure.interval_drill.line import Lines, Trial, line
+from measure.interval_drill.line import WIDER, WIDER_TOKENS, Lines, Trial, line
 from measure.interval_drill.populations import Cell, Population, population, shaped
 from measure.interval_drill.revised_labels import after_revision
 from river import START_S, Parts, Stretch, at_ns, measure
@@ -232,4 +232,5 @@ def lines() -> Lines:
     for number, judged in enumerate(SCENARIOS):
         calibration, test = judged.run(8000 + 2 * number), judged.run(8001 + 2 * number)
         for name, held in test.items():
-            yield line(name, judged.name, calibration[name], held, bound=judged.bound)
+            widest = WIDER if name == "quality" else WIDER_TOKENS
+            yield line(name, judged.name, calibration[name], held, bound=judged.bound, widest=widest)
