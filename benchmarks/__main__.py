@@ -7,7 +7,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import history, many_sources, measure, object_decode, otlp_decode, relations, sample_decode, whole_run
+from benchmarks import (
+    alarms,
+    history,
+    many_sources,
+    measure,
+    object_decode,
+    otlp_decode,
+    relations,
+    sample_decode,
+    whole_run,
+)
 from benchmarks.table import HEADINGS, Row, markdown, times_as_fast
 
 QUICK = 1 / 20
@@ -48,6 +58,7 @@ def _rows(share: float) -> Iterator[Row]:
     yield from many_sources.rows(share)
     yield from measure.rows(share)
     yield from relations.rows(share)
+    yield from alarms.rows(share)
 
 
 if __name__ == "__main__":
