@@ -316,6 +316,21 @@ CREATE OR REPLACE TEMP MACRO quantile_within(sorted, p, variance) AS {
 -- Sums that are the same in every order of their rows: of dollars to 1e-18, of weighted tokens and seconds to 1e-12.
 CREATE OR REPLACE TEMP MACRO sum_usd(usd) AS sum(usd::DECIMAL(38, 18))::DOUBLE;
 CREATE OR REPLACE TEMP MACRO sum_steady(value) AS sum(value::DECIMAL(38, 12))::DOUBLE;
+-- How far money that is added up may be off, given each part's {is_bounded, variance, common_usd}: what is common adds up; NULL: unknown.
+CREATE OR REPLACE TEMP MACRO error_of(doubt) AS CASE WHEN bool_and(doubt.is_bounded)
+    THEN sum(doubt.common_usd::DECIMAL(38, 18))::DOUBLE + sqrt(sum(doubt.variance::DECIMAL(38, 22))::DOUBLE) END;
+-- The interval of a window's cost per accepted request: of accepted requests, and by how far the cost may be off, in quadrature around
+-- the price; bounds, as without an estimate, add up linearly. No end where none may be accepted, or the error is unknown.
+CREATE OR REPLACE TEMP MACRO price_within(usd, error_usd, estimate, low, high, lower, upper) AS CASE
+    WHEN coalesce(estimate, 0) = 0 OR (low = lower AND high = upper) THEN {
+        low: at_least((usd - error_usd) / nullif(high, 0), least(0, usd)), high: (usd + error_usd) / nullif(low, 0)
+    }
+    ELSE {
+        low: at_least(
+            usd / estimate - sqrt((usd / estimate - usd / nullif(high, 0)) ** 2 + (error_usd / estimate) ** 2), least(0, usd / estimate)),
+        high: usd / estimate + sqrt((usd / nullif(low, 0) - usd / estimate) ** 2 + (error_usd / estimate) ** 2)
+    }
+END;
 -- An attempt is bought by the token where no engine of ours served it, and its replica, if any, has no known cost and its
 -- engine shows nothing of itself.
 CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, by_engine) AS

@@ -13,6 +13,7 @@ SELECT
     g.goodput_ratio, g.goodput_ratio_ci_low, g.goodput_ratio_ci_high,
     g.definition,
     g.cost_usd, g.direct_cost_usd, g.cost_per_accepted_usd, g.cost_per_accepted_ci_low_usd, g.cost_per_accepted_ci_high_usd,
+    g.no_cost_interval,
     g.partial
 FROM goodput AS g
 LEFT JOIN (SELECT DISTINCT workload, unit, unit_label FROM workloads) AS w USING (workload)

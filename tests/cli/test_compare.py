@@ -673,6 +673,33 @@ def test_periods(compare: Run) -> None:
     assert metric(found, "goodput_ratio")["better"] == "A"
 
 
+def fared(passed: Sequence[int], route: str = "A", first: int = 0) -> list[Row]:
+    """Windows of 50 requests each, of which so many are accepted."""
+    each = ((passing(good, 50), (first + n) * WINDOW_S + 5.0) for n, good in enumerate(passed))
+    return [row for accepted, seconds in each for row in requests(route, accepted, seconds=seconds)]
+
+
+SLOWLY = [45, 45, 44, 43, 41, 39, 37, 36, 35, 35]
+
+
+def test_slow_change_between_two_times_is_named(compare: Run) -> None:
+    half = START + timedelta(seconds=10 * WINDOW_S)
+    asked = ("--before", half.isoformat(), "--after", half.isoformat(), "--format", "json")
+    found = compare(fared([*SLOWLY, *reversed(SLOWLY)]), *asked, windows=20)
+    around = np.array(SLOWLY) - np.mean(SLOWLY)
+    first, second = around[:-1], around[1:]  # the later side is the earlier one in reverse: the same pairs
+    alike = 2 * (first @ second) / (first @ first + second @ second)
+    assert alike > 1.645 / math.sqrt(18)
+    assert f"(correlation {alike:.2g})" in found["drift"]
+    # the same windows, put in an order in which neighbours have nothing in common
+    shuffled = [SLOWLY[n] for n in (0, 5, 9, 2, 7, 1, 8, 3, 6, 4)]
+    assert compare(fared([*shuffled, *shuffled]), *asked, windows=20)["drift"] is None
+
+
+def test_change_that_both_sides_saw_is_in_no_difference(compare: Run) -> None:
+    assert compare(fared(SLOWLY) + fared(SLOWLY, "B"), windows=10)["drift"] is None
+
+
 def test_a_table_for_people(compare: Run) -> None:
     shown = compare(WORKED, "--by", "route", "A", "B").stdout
     assert "A: route A: 100 requests in 10 s" in shown

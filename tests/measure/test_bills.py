@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from by_seconds import Fleet, Record, Try
+from charging import attempt_row, charged, fleets
 from goodput.measure.bills import request_partitions
 from goodput.measure.cost_ledger import SETTINGS_TABLES
 from goodput.plumbing.contracts import arrow_schema
@@ -22,7 +23,6 @@ from goodput.plumbing.sql_files import compute, connect
 from goodput.plumbing.workspace import Workspace
 from goodput.settings.model import Settings
 from lakes import put
-from measure.test_ledger import attempt_row, charged, fleets
 
 HOUR = 498_657  # 2026-11-20T09, counted from the Unix epoch
 KNOWN = pa.table(

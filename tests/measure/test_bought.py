@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from by_seconds import Fleet, Try
-from measure.test_ledger import attempt_row, charged
+from charging import attempt_row, charged
 
 TOKENS = (100, 0, 10)
 

@@ -154,7 +154,7 @@ def test_rows_of_no_crowded_name_are_as_without_a_limit(whole: Workspace, crowde
     ("relation", "added"),
     [
         ("goodput", ["offered", "arrivals", "succeeded", "accepted", "need_label", "labelled", "n_ttft", "cost_usd"]),
-        ("waste", ["usd", "gpu_s", "tokens", "unpriced"]),
+        ("waste", ["measured_usd", "gpu_s", "tokens", "unpriced"]),
         ("gate_failures", ["gated", "failing", "only_failing"]),
     ],
 )

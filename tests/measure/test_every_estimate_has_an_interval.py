@@ -29,7 +29,8 @@ WITHOUT_LABELS = (
 AS_JUDGED = ("cost_ledger", "reconciliation", "gate_failures", "binding_gate", "quality_labels", "session_labels")
 MEASURED = {
     "goodput": "throughput_rps output_tps quality_gated_ratio quality_coverage_ratio ttft_fail_ratio tpot_fail_ratio"
-    " e2e_fail_ratio retry_ratio cost_usd direct_cost_usd coverage_ratio unobserved observed_s throughput_observed_rps",
+    " e2e_fail_ratio retry_ratio cost_usd cost_error_usd direct_cost_usd coverage_ratio unobserved observed_s"
+    " throughput_observed_rps",
     "accepted_units": "cost_usd direct_cost_usd",
     "waste": "measured_usd gpu_s tokens error_usd",
     "frontier": "from_rps to_rps load_rps replicas throughput_rps observed_min_rps observed_max_rps peak_rps"

@@ -1,5 +1,6 @@
 """Every kind of warning, from a small fleet in which it is true, and gone when its cause is fixed."""
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from goodput.plumbing.workspace import Workspace
 from published import ask, run_at
 
 BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
-HEADER = ("id", "model", "route", "pool", "start", "end", "ttft", "out", "response", "replica", "session")
+HEADER = ("id", "model", "route", "pool", "start", "end", "ttft", "out", "response", "replica", "session", "tenant")
 SETTINGS = """
 landing = ["landing"]
 lake = "lake"
@@ -40,6 +41,7 @@ pool = "pool"
 response_id = "response"
 replica = "replica"
 session_id = "session"
+tenant = "tenant"
 """
 LABELS = source(
     "labels",
@@ -75,11 +77,11 @@ def write(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, object]
     path.write_text("\n".join(lines) + "\n")
 
 
-def warned(root: Path, more: str, rows: Sequence[Row] = ()) -> dict[str, list[Row]]:
+def warned(root: Path, more: str, rows: Sequence[Row] = (), settings: str = SETTINGS) -> dict[str, list[Row]]:
     """The warnings of a run, by kind; `rows` are the calls that landed."""
     if rows:
         write(root / "landing/calls.csv", HEADER, rows)
-    (root / "goodput.toml").write_text(SETTINGS.format(more=more))
+    (root / "goodput.toml").write_text(settings.format(more=more))
     found: dict[str, list[Row]] = {}
     for row in ask(run_at(root / "goodput.toml"), "FROM warnings ORDER BY kind, subject").to_dicts():
         found.setdefault(row["kind"], []).append(row)
@@ -143,6 +145,30 @@ def test_labels_that_are_drawn_at_unlike_rates_are_named_with_the_cell(tmp_path:
     assert counts([found]) == [("medium", "rated", 34, 80)]
     assert "75.0 % have one, of all 42.5 %" in found["message"] or "10.0 % have one, of all 42.5 %" in found["message"]
     assert "label_uneven" not in warned(tmp_path, settings.replace("min_score", 'sampling = "none"\nmin_score'))
+
+
+@pytest.mark.parametrize(
+    ("unlike", "cell"),
+    [
+        ({"tenant": lambda n: "acme" if n % 2 == 0 else "globex"}, "of tenant (acme 75.0|globex 10.0) % have one"),
+        (
+            {"out": lambda n: 100 if n % 2 == 0 else 600},
+            "of answers of (64 to 127 tokens 75|512 to 1023 tokens 10).0 %",
+        ),
+    ],
+)
+def test_labels_by_tenant_or_length_are_named_too(tmp_path: Path, unlike: dict[str, Any], cell: str) -> None:
+    """Estimates are made by place, and places are judged alike here."""
+    settings = f"[workloads.rated.quality]\nmin_score = 0.5\n{LABELS}"
+    judged = [
+        {"request": f"a{n}", "evaluator": "judge", "score": 1, "at": BEGIN_S + 900}
+        for n in (*range(0, 60, 2), *range(1, 9, 2))
+    ]
+    write(tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "at"), judged)
+    (found,) = warned(tmp_path, settings, calls(80, **unlike))["label_uneven"]
+    assert counts([found]) == [("medium", "rated", 34, 80)]
+    assert re.search(cell, found["message"])
+    assert "Estimates do not allow for that" in found["message"]
 
 
 def test_sessions_that_are_judged_whole_are_drawn_alike(tmp_path: Path) -> None:
@@ -545,3 +571,17 @@ def test_a_slice_without_values_and_a_score_that_none_reaches_are_named(tmp_path
     assert counts(found["slice_unknown"]) == [("medium", "attributes.taem", 25, 25)]
     assert counts(found["quality_never_passed"]) == [("high", "chat", 20, 20)]
     assert "quality_never_passed" not in warned(tmp_path, settings.replace("70", "0.7"))
+
+
+def test_pools_and_replicas_that_alarms_do_not_watch_are_counted(tmp_path: Path) -> None:
+    rows = calls(pool=lambda n: f"p{n % 2}", replica=lambda n: f"r{n % 5}")
+
+    def unwatched(most: int, enabled: str) -> list[tuple[str, str, int | None, int | None]]:
+        settings = SETTINGS.replace("alarms.enabled = false", f"alarms.enabled = {enabled}")
+        more = f"alarms.max_series = {most}\n[workloads.chat]\nttft_s = 1.0"
+        return counts(warned(tmp_path, more, rows, settings).get("series_unwatched", []))
+
+    assert unwatched(5, "true") == []
+    assert unwatched(4, "true") == [("medium", "replica", 1, 5)]
+    assert unwatched(1, "true") == [("medium", "pool", 1, 2), ("medium", "replica", 4, 5)]
+    assert unwatched(1, "false") == []

@@ -71,7 +71,7 @@ def of_rule(seen: Evaluation, rule: str) -> dict[str, dict[str, Any]]:
 
 
 def the_panel(relation: str, rows: pl.DataFrame, metric: str) -> Panel:
-    (panel,) = panels({relation: rows}, Grid(MONDAY_S, DAYS), {metric})
+    (panel,) = panels({relation: rows}, Grid(MONDAY_S, DAYS), {metric}, Settings().alarms.max_series)
     return panel
 
 

@@ -35,10 +35,14 @@ class Share:
 
 
 def shares_of(fleet: Fleet, rows: list[Row], ended: list[Row], window_s: int) -> dict[str, Share]:
-    """What is known of each workload with a quality gate in a window; `ended` are the requests that ended in it."""
+    """What is known of each workload with unlabelled cost in a slice's window, given the requests that ended in it."""
     gated = {name: of["quality"] for name, of in fleet.workloads.items() if of.get("quality") is not None}
-    found = {name: _share(rows, ended, name, quality, window_s) for name, quality in gated.items()}
-    return _with_others(found)
+    found = _with_others({name: _share(rows, ended, name, quality, window_s) for name, quality in gated.items()})
+    spent: dict[str, Fraction] = defaultdict(Fraction)
+    for row in rows:
+        if row["bucket"] == "unlabelled":
+            spent[row["workload"]] += row["usd"] or 0
+    return {name: share for name, share in found.items() if spent[name]}
 
 
 def _with_others(shares: dict[str, Share]) -> dict[str, Share]:
@@ -71,31 +75,38 @@ def _beside(share: Share, slope: float, spread: float) -> Beside:
 
 
 def divided(rows: list[Row], shares: dict[str, Share]) -> list[Row]:
-    """Rows of a window with unlabelled cost divided; such a row has `open`: how far its USD may be less, or more."""
+    """Rows of one slice with unlabelled cost divided; such a row has `open`: how far its USD may be less, or more."""
     found = []
+    unlabelled: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        share, usd = shares.get(row["workload"]), row["usd"]
-        measured = row | {"measured_usd": usd}
-        if row["bucket"] != "unlabelled" or share is None or not usd:
-            found.append(measured)
-            continue
-        direct = row.get("direct_usd") or Fraction(0)
-        found.append(measured | ({} if share.share is None else {"usd": Fraction(0), "direct_usd": Fraction(0)}))
-        accepted = share.share or Fraction(0)
-        rejected = Fraction(0) if share.share is None else 1 - accepted
-        more = abs(usd) * Fraction(share.high - accepted)
-        less = more if share.share is None else abs(usd) * Fraction(accepted - share.low)
-        none = Fraction(0)
-        of_accepted, of_rejected = ((none, more), (none, less)) if share.share is None else ((less, more), (more, less))
-        both = (("accepted", accepted, of_accepted, 1), ("rejected", rejected, of_rejected, -1))
-        for bucket, part, sides, sign in both:
-            amounts = {"usd": usd * part, "direct_usd": direct * part, "measured_usd": Fraction(0)}
-            most = (abs(usd) * part, abs(usd) * (1 - part))
-            marks = {"open": sides, "is_bound": share.is_bound, "bucket": bucket, "most": most}
-            if share.beside is not None:
-                marks |= {"beside": share.beside, "shift": sign * float(abs(usd)) * share.beside.shift}
-                marks |= {"deviation": float(abs(usd)) * share.beside.deviation}
-            found.append({**row, **amounts, "gpu_s": Fraction(0), "tokens": Fraction(0), **marks})
+        share = shares.get(row["workload"]) if row["bucket"] == "unlabelled" else None
+        found.append(row | {"measured_usd": row["usd"]})
+        if share is not None:
+            unlabelled[row["workload"]].append(row)
+            if share.share is not None and row["usd"] is not None:
+                found[-1] |= {"usd": Fraction(0), "direct_usd": Fraction(0)}
+    return found + [part for name, of in unlabelled.items() for part in _parts(name, of, shares[name])]
+
+
+def _parts(workload: str, rows: list[Row], share: Share) -> list[Row]:
+    """What of a workload's unlabelled cost is accepted and what is rejected."""
+    usd = Fraction(sum(row["usd"] or 0 for row in rows))
+    direct = Fraction(sum(row.get("direct_usd") or 0 for row in rows))
+    accepted = share.share or Fraction(0)
+    rejected = Fraction(0) if share.share is None else 1 - accepted
+    more = abs(usd) * Fraction(share.high - accepted)
+    less = more if share.share is None else abs(usd) * Fraction(accepted - share.low)
+    none = Fraction(0)
+    of_accepted, of_rejected = ((none, more), (none, less)) if share.share is None else ((less, more), (more, less))
+    found = []
+    for bucket, part, sides, sign in (("accepted", accepted, of_accepted, 1), ("rejected", rejected, of_rejected, -1)):
+        row: Row = {"workload": workload, "bucket": bucket, "gpu_s": Fraction(0), "tokens": Fraction(0)}
+        row |= {"usd": usd * part, "direct_usd": direct * part, "measured_usd": Fraction(0)}
+        row |= {"open": sides, "is_bound": share.is_bound, "most": (abs(usd) * part, abs(usd) * (1 - part))}
+        if share.beside is not None:
+            row |= {"beside": share.beside, "shift": sign * float(abs(usd)) * share.beside.shift}
+            row |= {"deviation": float(abs(usd)) * share.beside.deviation}
+        found.append(row)
     return found
 
 

@@ -50,7 +50,9 @@ class Pair:
 class Doubts:
     """Of a window: by slice and bucket."""
 
-    def __init__(self, rows: list[Row], slices: Slices, window: tuple[int, int], shares: dict[str, Share]) -> None:
+    def __init__(
+        self, rows: list[Row], slices: Slices, window: tuple[int, int], shares: dict[Key, dict[str, Share]]
+    ) -> None:
         self.slices, self.window, self.shares = slices, window, shares
         self.found: dict[tuple[Key, str], Pair] = defaultdict(Pair)
         for cut in (None, *slices.by):
@@ -59,15 +61,12 @@ class Doubts:
     def _cut(self, rows: list[Row], cut: str | None) -> None:
         groups = self._groups(rows, cut)
         gpu_s: dict[Group, float] = defaultdict(float)
-        usd: dict[Group, float] = defaultdict(float)
         for row in rows:
             if row["bucket"] not in FREE:
                 gpu_s[self._group(row, cut)] += float(row["gpu_s"])
-            if row["bucket"] == "unlabelled":
-                usd[self._group(row, cut)] += float(row["usd"] or 0)
         for (group, bucket), doubt in groups.items():
             for carrier, part in _carriers(group, bucket, gpu_s):
-                self._tell(carrier, cut, bucket, doubt, part, is_spent=bool(usd[group]))
+                self._tell(carrier, cut, bucket, doubt, part)
 
     def _groups(self, rows: list[Row], cut: str | None) -> dict[tuple[Group, str], Doubt]:
         """Doubts by group and bucket; errors of one replica and step in a group have one cause."""
@@ -99,9 +98,9 @@ class Doubts:
         kept = DIMENSIONS if cut is None else ("workload", "pool")
         return value, *((row[name] or UNKNOWN) if name in kept else UNKNOWN for name in DIMENSIONS)
 
-    def _tell(self, group: Group, cut: str | None, bucket: str, doubt: Doubt, part: float, *, is_spent: bool) -> None:
-        share = self.shares.get(group[1]) if bucket == "unlabelled" and is_spent else None
+    def _tell(self, group: Group, cut: str | None, bucket: str, doubt: Doubt, part: float) -> None:
         for key in self._keys(group, cut):
+            share = self.shares.get(key, {}).get(group[1]) if bucket == "unlabelled" else None
             self.found[key, bucket].measured.add(doubt, part)
             if share is None:
                 self.found[key, bucket].divided.add(doubt, part)

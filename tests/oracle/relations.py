@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import hypot
 
 from goodput.plumbing.workspace import Workspace
 from oracle import (
@@ -74,14 +75,29 @@ def goodput(workspace: Workspace, truth: Truth, found: Comparison) -> None:
 def _cost(truth: Truth, key: Key) -> Row:
     """Cost columns of a row of goodput."""
     cost, row = truth.waste.costs(key), truth.goodput[key]
-    ends = {"cost_per_accepted_usd": "goodput_rps"}
-    ends |= {
-        "cost_per_accepted_ci_low_usd": "goodput_ci_high_rps",
-        "cost_per_accepted_ci_high_usd": "goodput_ci_low_rps",
-    }
-    for name, rate in ends.items():
-        units = (row[rate] or 0) * key[1]
-        cost[name] = None if cost["cost_usd"] is None or units < 1e-9 else cost["cost_usd"] / Fraction(units)
+    names = ("goodput_rps", "goodput_ci_low_rps", "goodput_ci_high_rps", "goodput_lower_rps", "goodput_upper_rps")
+    units, low, high, lower, upper = (float(row[name] or 0) * key[1] for name in names)
+    usd, error = cost["cost_usd"], cost["cost_error_usd"]
+    cost["cost_per_accepted_usd"] = usd / Fraction(units) if usd is not None and units > 1e-9 else None
+    if row["definition"] == "unweighted":
+        cost["wasted_ratio"] = None
+    are_bounds = units < 1e-9 or (abs(low - lower) < 1e-9 and abs(high - upper) < 1e-9)
+    for name, side, end in (("low", -1, high), ("high", 1, low)):
+        price = None
+        if usd is not None and error is not None and end > 1e-9:
+            price = (float(usd) + side * error) / end
+            if not are_bounds:
+                middle = float(usd) / units
+                price = middle + side * hypot(middle - float(usd) / end, error / units)
+            price = price if name == "high" else max(price, min(0.0, float(usd)))
+        cost[f"cost_per_accepted_ci_{name}_usd"] = price
+    cost["no_cost_interval"] = None
+    if usd is None:
+        cost["no_cost_interval"] = "cost_unknown"
+    elif high < 1e-9:
+        cost["no_cost_interval"] = "nothing_accepted"
+    elif error is None:
+        cost["no_cost_interval"] = "error_unknown"
     return cost
 
 
@@ -134,7 +150,7 @@ def accepted_units(workspace: Workspace, truth: Truth, found: Comparison) -> Non
             }
             cost = _cost(truth, key)
             prices = (f"cost_per_accepted{end}_usd" for end in ("", "_ci_low", "_ci_high"))
-            names = ("cost_usd", "direct_cost_usd", *prices)
+            names = ("cost_usd", "direct_cost_usd", *prices, "no_cost_interval")
             computed[start, window_s, workload] |= {name: cost[name] for name in names}
     found.rows("accepted_units", published, computed)
 

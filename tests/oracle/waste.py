@@ -60,6 +60,14 @@ def _part(row: Row, by: Row, part: Fraction) -> Row:
     return {**row, **{name: by[name] for name in (*DIMENSIONS, "request_key")}, **amounts, "direct_usd": None}
 
 
+def _by_slice(rows: list[Row], slices: Slices, start: int, window_s: int) -> dict[Key, list[Row]]:
+    found: dict[Key, list[Row]] = defaultdict(list)
+    for row in rows:
+        for key in slices.keys(row, start, window_s):
+            found[key].append(row)
+    return found
+
+
 class Waste:
     """Money, GPU time and tokens of each window, slice and bucket."""
 
@@ -70,9 +78,10 @@ class Waste:
         self.spent: set[Key] = set()  # windows and slices with money
         for window_s in fleet.settings["windows_s"]:
             for start, (facts, rows, ended) in loaded(ledger, requests, window_s).items():
-                shares = shares_of(fleet, rows, ended, window_s)
-                for row in divided(rows, shares):
-                    for key in slices.keys(row, start, window_s):
+                rows_of, ended_of = (_by_slice(of, slices, start, window_s) for of in (rows, ended))
+                shares = {key: shares_of(fleet, of, ended_of[key], window_s) for key, of in rows_of.items()}
+                for key, of in rows_of.items():
+                    for row in divided(of, shares[key]):
                         self._add(key, row)
                 self.doubts |= Doubts(facts, slices, (start, window_s), shares).found
         for key, buckets in self.amounts.items():
@@ -85,8 +94,11 @@ class Waste:
         return {(*key, bucket): amount for key, of in self.amounts.items() for bucket, amount in of.items()}
 
     def costs(self, key: Key) -> Amount:
-        """Cost of a window and slice, and the share of it that was wasted."""
-        found: Amount = {"cost_usd": None, "direct_cost_usd": None}
+        """Cost of a window and slice, how far it may be off, and the share of it that was wasted."""
+        found: Amount = {"cost_usd": None, "direct_cost_usd": None, "cost_error_usd": None}
+        errors = [of["error_usd"] for of in self.amounts.get(key, {}).values() if of["usd"] is not None]
+        if errors and None not in errors:
+            found["cost_error_usd"] = hypot(*errors)
         wasted = Fraction(0)
         for bucket, amount in self.amounts.get(key, {}).items():
             found["cost_usd"] = plus(found["cost_usd"], amount["usd"])

@@ -2,13 +2,15 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
+from goodput.receive.own_telemetry import reporting
 from goodput.receive.server import Address, Service, bound, folder_for
 from goodput.settings.model import Settings
 from receive.sender import Sender, eventually
@@ -30,12 +32,25 @@ Receive = Callable[..., Receiver]
 
 
 @contextmanager
-def receiving(landing: Path, token: str | None = None, *, grpc: bool = False, **limits: object) -> Iterator[Receiver]:
-    settings = Settings.model_validate({"landing": [str(landing)], "receive": limits})
+def receiving(
+    landing: Path,
+    token: str | None = None,
+    *,
+    grpc: bool = False,
+    telemetry: Mapping[str, object] = MappingProxyType({}),
+    interval_s: float = 60.0,
+    **limits: object,
+) -> Iterator[Receiver]:
+    settings = Settings.model_validate({"landing": [str(landing)], "receive": limits, "telemetry": {**telemetry}})
     with bound(Address("127.0.0.1", 0)) as listener, folder_for(settings) as folder:
         receiver = Receiver(listener.getsockname()[1], landing)
         service = Service(settings, folder, token, receiver.said.append)
-        thread = threading.Thread(target=lambda: asyncio.run(service.run(listener, "127.0.0.1", 0 if grpc else None)))
+
+        def serve() -> None:
+            with reporting(settings, service.intake, interval_s):
+                asyncio.run(service.run(listener, "127.0.0.1", 0 if grpc else None))
+
+        thread = threading.Thread(target=serve)
         thread.start()
         try:
             if grpc:

@@ -114,6 +114,8 @@ def _print(found: Comparison, out: Console) -> None:
         out.print()
     for line in found.undecided:
         out.print(line)
+    if found.drift is not None:
+        out.print(found.drift)
     out.print(found.verdict)
 
 

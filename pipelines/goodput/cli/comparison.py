@@ -12,14 +12,14 @@ import duckdb
 
 from goodput.cli.cells import iso, plain, shown
 from goodput.cli.database import Row, rows
-from goodput.cli.verdict import undecided, verdict
+from goodput.cli.verdict import drifting, undecided, verdict
 from goodput.errors import UsageError
 from goodput.plumbing.contracts import contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
 _LOW_N = 100  # fewer evaluable requests: a p99 is no better than the maximum (docs/semantics.md#windows)
-_ANSWERS = ("compared", "compared_slices")
+_ANSWERS = ("compared", "compared_slices", "compared_drift")
 _UNKNOWN = "unknown"  # as the tables call what was not reported
 _REVISION = "model_revision"  # what `comparable_rows` knows of a request besides its columns
 _COST_CONTAINS = (
@@ -40,13 +40,17 @@ class Sides:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both sides, what their cost contains, rows of `compared` and `compared_slices`, what would decide, verdict."""
+    """Both sides, what their cost contains, rows of `compared` and `compared_slices`, what would decide, verdict.
+
+    `drift` says that slow change is in the differences and not in their intervals, where windows show it.
+    """
 
     sides: list[Row]
     cost_contains: str
     metrics: list[Row]
     slices: list[Row]
     undecided: list[str]
+    drift: str | None
     verdict: str
 
 
@@ -103,9 +107,9 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
                 f"{name}: no such request{_bounded(bounds)} was published. {_known(connection, sides.column)}"
             )
     described = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
-    metrics, slices = (rows(connection, sql_file(answer).text) for answer in _ANSWERS)
+    metrics, slices, (drift,) = (rows(connection, sql_file(answer).text) for answer in _ANSWERS)
     words = verdict(metrics, slices, found, sides.names)
-    return Comparison(described, _COST_CONTAINS, metrics, slices, undecided(metrics, found), words)
+    return Comparison(described, _COST_CONTAINS, metrics, slices, undecided(metrics, found), drifting(drift), words)
 
 
 def _bounded(bounds: Mapping[str, object]) -> str:

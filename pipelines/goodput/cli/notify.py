@@ -11,6 +11,7 @@ from goodput.cli.database import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import GoodputError, UnknownChannel, UsageError
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.telemetry import INTERVAL_S, Span, Telemetry
 from goodput.plumbing.workspace import Workspace
 from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
@@ -92,21 +93,37 @@ def _print_done(done: "Delivered") -> None:
 
 def _watch(lake: Lake, settings: Settings) -> None:
     """Deliver for ever, printing only when something happened; what fails now may work in the next round."""
-    from goodput.notify.deliver import deliver  # noqa: PLC0415
-    from goodput.notify.drain import Drained  # noqa: PLC0415
+    from goodput.telemetry.traced import tracing  # noqa: PLC0415
 
     last_error = ""
     while True:
+        with tracing(settings, "goodput notify") as (telemetry, span):
+            last_error = _watch_a_while(lake, settings, telemetry, span, last_error)
+
+
+def _watch_a_while(lake: Lake, settings: Settings, telemetry: Telemetry, span: Span, last_error: str) -> str:
+    """Rounds that are one trace; why the last one failed, empty where it did not."""
+    from goodput.notify.deliver import deliver  # noqa: PLC0415
+    from goodput.notify.drain import Drained  # noqa: PLC0415
+    from goodput.telemetry import facts  # noqa: PLC0415
+
+    until, all_done = time.monotonic() + INTERVAL_S, None
+    while time.monotonic() < until:
         try:
             done = deliver(lake, settings, _BUDGET_S)
+            all_done = done if all_done is None else all_done.then(done)
+            facts.of_deliveries(telemetry, span, all_done)
             if done.enqueued or done.drained != Drained():
                 _print_done(done)
             last_error = ""
         except GoodputError as error:
+            span.fail(type(error).__name__)
             if str(error) != last_error:
                 last_error = str(error)
+                facts.of_failed_deliveries(telemetry, error)
                 typer.echo(last_error, err=True)
         time.sleep(_PAUSE_S)
+    return last_error
 
 
 def _status(lake: Lake, settings: Settings) -> None:

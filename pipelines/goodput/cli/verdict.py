@@ -58,6 +58,17 @@ def undecided(metrics: Sequence[Row], sides: Mapping[str, Row]) -> list[str]:
     return [line for row in metrics if (line := _open(row, lasted_s, unjudged))]
 
 
+def drifting(drift: Row) -> str | None:
+    """A line where sides lie in different times and neighbouring windows fare alike (docs/semantics.md#comparison)."""
+    if not drift["drifts"]:
+        return None
+    return (
+        f"Neighbouring windows of a side fare alike (correlation {significant(drift['alike'], 2)}): something lasts"
+        " longer than a window, such as the time of day or a disruption. That is in the differences, and not in their"
+        " intervals. Compare the same hours of several days, or two routes side by side."
+    )
+
+
 def _open(row: Row, lasted_s: float, unjudged: int) -> str | None:
     if row["alike_within"] is not None:
         return f"{row['metric']}: the sides are alike to within {significant(row['alike_within'], 3)}"

@@ -222,6 +222,7 @@ WARNINGS = Node(
         "work_weights": cost_ledger.work_weights,
         "workloads": gate_rows,
         "path_groups": warnings.unmatched_path_groups,
+        "alarm_options": warnings.alarm_options,
     },
     from_batch={"observed": observed, "record_hours": warnings.record_hours},
     beside=lambda context, _: context.observed_ns,

@@ -55,6 +55,12 @@ def unmatched_path_groups(settings: Settings) -> pa.Table:
     return as_rows("path_groups", *rows)
 
 
+def alarm_options(settings: Settings) -> pa.Table:
+    """How many series of one metric alarms watch; no row without alarms."""
+    rows = [{"max_series": settings.alarms.max_series}] if settings.alarms.enabled else []
+    return as_rows("alarm_options", *rows)
+
+
 def record_hours(batch: Batch) -> pa.Table:
     """Hours that hold serving records, as the catalog lists them."""
     parts = batch.context.lake.catalog["serving_records"].parts

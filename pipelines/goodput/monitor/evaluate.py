@@ -23,7 +23,7 @@ from goodput.monitor.observed_transition import ObservedTransition
 from goodput.monitor.reconcile import Event, Moment, reconcile
 from goodput.monitor.rows import alarm_row, clock_row, methods_of, observed_transition, silent_telemetry
 from goodput.monitor.rule_kind import Observed, rule_kind, rule_kinds
-from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.rule_series import RuleSeries, shown_labels
 from goodput.monitor.series import panels
 from goodput.monitor.suppression import Suppressors, suppressed_now, suppressions
 from goodput.monitor.transitions import transitions
@@ -106,7 +106,7 @@ class Evaluation:
             settings,
             grid,
             self.until,
-            panels={panel.metric: panel for panel in panels(self._whole, grid, metrics)},
+            panels={panel.metric: panel for panel in panels(self._whole, grid, metrics, settings.alarms.max_series)},
             calendar=self._calendar(grid),
             ages=self._ages(grid),
             accepts=of_kind(self.evidence.actions, "accept"),
@@ -196,12 +196,19 @@ class Evaluation:
 
     def new_events(self, recorded: Sequence[Event]) -> list[Event]:
         """Rows to add to `alarm_events`, given those that are there."""
-        return reconcile(recorded, list(self.transitions()), set(self._methods.values()), self._moment)
+        methods = set(self._methods.values())
+        return reconcile(recorded, list(self.transitions()), methods, self._moment, self._unwatched)
 
     def new_clock_events(self, recorded: Sequence[Event]) -> list[Event]:
         """Those rows of `new_events` that the clock decides alone: all there are of evidence judged before."""
         of_clock = [event for event in recorded if event["metric"] is None]
         return reconcile(of_clock, list(self._clock_transitions()), set(), self._moment)
+
+    @property
+    def _unwatched(self) -> set[tuple[str, str]]:
+        """Metric and labels, as events have them, of series that are left out because there are too many."""
+        every = () if self.grid is None else self._observed.panels.values()
+        return {(panel.metric, shown_labels(labels)) for panel in every for labels in panel.unwatched}
 
     @property
     def _moment(self) -> Moment:

@@ -20,6 +20,7 @@ class Panel:
 
     `beside` is the median of the same quantity, `body` the lower quantile that its tail is charted against, `trials`
     what values are ratios of, or the hours that they are rates in, `worse` which way is bad where a rule says so.
+    `unwatched` are labels of series that are left out, because there are too many.
     """
 
     metric: str
@@ -31,6 +32,7 @@ class Panel:
     body: Floats | None = None
     trials: Floats | None = None
     worse: Worse | None = None
+    unwatched: frozenset[Labels] = frozenset()
 
     @cached_property
     def row_of(self) -> dict[Labels, int]:

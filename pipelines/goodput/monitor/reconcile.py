@@ -80,12 +80,17 @@ class Moment:
 
 
 def reconcile(
-    recorded: Sequence[Event], computed: Sequence[ObservedTransition], methods: Set[str], moment: Moment
+    recorded: Sequence[Event],
+    computed: Sequence[ObservedTransition],
+    methods: Set[str],
+    moment: Moment,
+    unwatched: Set[tuple[str, str]] = frozenset(),
 ) -> list[Event]:
     """Events to add to `recorded`, in order, each with the columns of alarm_events.
 
-    `methods` are those of all alarms that were judged. What another one reported is not corrected: an alarm of it
-    that still fires is over, by reason of the settings.
+    `methods` are those of all alarms that were judged, `unwatched` metric and labels of series that were not. What
+    another method reported, or of a series that is not watched any more, is not corrected: an alarm of it that still
+    fires is over, by reason of the settings.
     """
     past = _Past(upgraded_at(recorded))
     for event in recorded:
@@ -93,10 +98,15 @@ def reconcile(
     computed = inherited(recorded, computed, methods)
     recorded = [event for event in recorded if moment.judges(event["starts_at"])]
     computed = [observed for observed in computed if moment.judges(observed.starts_at)]
+    judged = {
+        event["event_id"]
+        for event in recorded
+        if event["method"] in methods and (event["metric"], event["labels"]) not in unwatched
+    }
     added: list[Event] = []
     in_order = sorted(computed, key=lambda observed: (observed.occurred_at, observed.alarm_id, observed.transition))
     for events in (
-        _corrections(recorded, computed, methods, past, moment),
+        _corrections(recorded, computed, judged, past, moment),
         (event for observed in in_order for event in _new_events(observed, past, moment)),
         _still_on(in_order, past, moment),
     ):
@@ -155,9 +165,9 @@ def _event(observed: ObservedTransition, identity: str, now: datetime, suppresse
 
 
 def _corrections(
-    recorded: Sequence[Event], computed: Sequence[ObservedTransition], methods: Set[str], past: _Past, moment: Moment
+    recorded: Sequence[Event], computed: Sequence[ObservedTransition], judged: Set[str], past: _Past, moment: Moment
 ) -> Iterator[Event]:
-    """Events that say that an earlier one no longer holds, or that an alarm of an old rule is over."""
+    """Events that say that an earlier one no longer holds, or that an alarm which is judged no more is over."""
     fired = {(observed.alarm_id, observed.starts_at) for observed in computed if observed.transition == "firing"}
     resolved = {_current_id(observed.key, past) for observed in computed if observed.transition == "resolved"}
     open_yet: dict[tuple[str, datetime], Event] = {}
@@ -168,7 +178,7 @@ def _corrections(
         if event["transition"] == "resolved":
             open_yet.pop(episode, None)
         holds = episode in fired if event["transition"] == "firing" else event["event_id"] in resolved
-        if not holds and event["method"] in methods:
+        if not holds and event["event_id"] in judged:
             yield _correction(event, moment)
         elif not holds and event["transition"] == "firing":
             open_yet.setdefault(episode, event)

@@ -56,7 +56,7 @@ class RuleSeries:
             "severity": self.severity,
             "metric": self.metric,
             **{name: labels.get(name) for name in ("workload", "pool", "replica")},
-            "labels": json.dumps(labels),
+            "labels": shown_labels(self.labels),
         }
 
     @property
@@ -70,6 +70,11 @@ class RuleSeries:
 def alarm_id(rule: str, labels: Labels) -> str:
     """Identity of an alarm, the same in every run: 12 hex digits of its rule and series."""
     return fingerprint(rule, labels)[:12]
+
+
+def shown_labels(labels: Labels) -> str:
+    """Labels as tables of alarms have them."""
+    return json.dumps(dict(labels))
 
 
 def began_s(one: RuleSeries, at: int, grid: Grid) -> int:

@@ -5,32 +5,39 @@ from collections.abc import Iterator, Mapping, Set
 import numpy as np
 import polars as pl
 
-from goodput.monitor.grid import NAN, Floats, Grid
+from goodput.monitor.grid import DAY_S, NAN, Floats, Grid
 from goodput.monitor.panel import Labels, Panel
 from goodput.settings.metrics import AlarmMetric
 from goodput.settings.watched import metric_of
 
 _SPREAD = ("value", "requests", "beside", "body", "trials")
 _HOUR_S = 3600
+_RECENT_DAYS = 7
 _SHARE_A_FATE = 1000.0  # tokens: those of one prompt are found in a cache together, or are not
 _PLACES = frozenset(("workload", "pool", "replica"))
 
 
-def panels(rows: Mapping[str, pl.DataFrame], grid: Grid, metrics: Set[str]) -> Iterator[Panel]:
-    """Panels of those `metrics` whose relation is among `rows` (relation -> rows of wholly observed windows)."""
+def panels(rows: Mapping[str, pl.DataFrame], grid: Grid, metrics: Set[str], max_series: int) -> Iterator[Panel]:
+    """Panels of those `metrics` whose relation is among `rows` (relation -> rows of wholly observed windows).
+
+    Each has at most `max_series`, see docs/alarms.md#how-many-series-are-watched.
+    """
     for name in sorted(metrics):
         metric = metric_of(name)
         frame = None if metric is None else rows.get(metric.relation)
         if metric is not None and frame is not None and metric.columns <= set(frame.columns):
-            panel = _panel(name, metric, frame, grid)
+            panel = _panel(name, metric, frame, grid, max_series)
             if panel is not None:
                 yield panel
 
 
-def _panel(name: str, metric: AlarmMetric, frame: pl.DataFrame, grid: Grid) -> Panel | None:
-    mine = frame.filter(pl.col("window_s") == grid.step_s, pl.col(metric.column).is_not_null() | metric.of_requests)
+def _panel(name: str, metric: AlarmMetric, frame: pl.DataFrame, grid: Grid, max_series: int) -> Panel | None:
+    where = (pl.col(column) == value for column, value in metric.where)
+    every = frame.filter(pl.col("window_s") == grid.step_s, *where)
+    unwatched = _unwatched(every, metric, grid, max_series)
     points = (
-        mine.filter(*(pl.col(column) == value for column, value in metric.where))
+        every.join(unwatched, on=list(metric.labels), how="anti", nulls_equal=True)
+        .filter(pl.col(metric.column).is_not_null() | metric.of_requests)
         .group_by(*metric.labels, "window_start")
         .agg(**_measured(metric, grid))
         .with_columns(at=(pl.col("window_start").dt.epoch("s") - grid.start_s) // grid.step_s)
@@ -50,7 +57,20 @@ def _panel(name: str, metric: AlarmMetric, frame: pl.DataFrame, grid: Grid) -> P
         beside if metric.beside else None,
         body if metric.body else None,
         None if metric.chart == "level" else np.nan_to_num(trials),
+        unwatched=frozenset(_labels(metric, row) for row in unwatched.iter_rows()),
     )
+
+
+def _unwatched(every: pl.DataFrame, metric: AlarmMetric, grid: Grid, max_series: int) -> pl.DataFrame:
+    """Labels of the series beyond `max_series`, by windows of the last week, then by all.
+
+    Rows without a value count as well: whichever metric of a relation it is, the same series are watched.
+    """
+    last_week_s = grid.start_s + (grid.days - 1 - _RECENT_DAYS) * DAY_S
+    is_recent = pl.col("window_start").dt.epoch("s") >= last_week_s
+    windows = every.group_by(metric.labels).agg(recent=is_recent.sum(), windows=pl.len())
+    order = windows.sort("recent", "windows", *metric.labels, descending=[True, True, *(False for _ in metric.labels)])
+    return order[max_series:].select(metric.labels)
 
 
 def _measured(metric: AlarmMetric, grid: Grid) -> dict[str, pl.Expr]:

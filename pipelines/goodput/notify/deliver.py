@@ -1,7 +1,7 @@
 """One round of delivery: bring the outbox up to date, send what is due, publish what became of it."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from goodput.notify.deliveries import is_written, write_deliveries
 from goodput.notify.drain import Drained, Drainer
@@ -25,6 +25,10 @@ class Delivered:
     pending: int
     dead: int
     undrawn: str = ""  # why plots are missing
+
+    def then(self, later: "Delivered") -> "Delivered":
+        """This round and a later one: what both did, and what the later one leaves."""
+        return replace(later, enqueued=self.enqueued + later.enqueued, drained=self.drained + later.drained)
 
 
 def deliver(lake: Lake, settings: Settings, budget_s: float) -> Delivered:

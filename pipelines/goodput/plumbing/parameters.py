@@ -149,6 +149,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "slice_options": _parameter(
         "How many models, pools and routes of a window count apart; one row.", [("max_names", _INT)]
     ),
+    "alarm_options": _parameter(
+        "How many series of one metric alarms watch; one row, none without alarms.", [("max_series", _INT)]
+    ),
     "slice_cuts": _parameter(
         "The slices by tenant or attribute: where in attributes the value stands ($: the tenant), and how many count.",
         [("cut", pa.int32()), ("path", _TEXT), ("max_values", _INT)],

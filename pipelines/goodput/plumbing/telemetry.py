@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Literal, Protocol
 
+INTERVAL_S = 60.0  # of what runs on, each such interval is a trace
 Value = str | int | float | bool
 Severity = Literal["info", "warning", "error"]
 

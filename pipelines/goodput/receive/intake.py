@@ -5,10 +5,11 @@ How a refusal is worded on the wire is the protocol's.
 
 import asyncio
 import hmac
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from goodput.collect.otlp.fields import Signal
 from goodput.collect.otlp.limits import Limits
@@ -26,11 +27,20 @@ _COUNTED = {"traces": "spans", "logs": "log records", "metrics": "metrics"}
 
 @dataclass
 class Tally:
-    """What was received since the start: requests and records accepted, requests refused by status."""
+    """What was received since the start: requests and records accepted, requests refused by status.
+
+    `body_bytes` are of accepted requests as they were sent, `storing_s` the time from their last byte to the disk.
+    """
 
     accepted: int = 0
     records: Counter[str] = field(default_factory=Counter)
     refused: Counter[int] = field(default_factory=Counter)
+    body_bytes: int = 0
+    storing_s: float = 0.0
+
+    def copy(self) -> "Tally":
+        """The same as of now."""
+        return replace(self, records=self.records.copy(), refused=self.refused.copy())
 
     def __str__(self) -> str:
         held = ", ".join(f"{self.records[name]} {what}" for name, what in _COUNTED.items())
@@ -55,7 +65,7 @@ class Intake:
         self._commit = commit
         self._token = token.encode() if token else None
         self._report = report
-        self._failing = False
+        self.is_failing = False  # the landing zone cannot be written to
         self._checking = ThreadPoolExecutor(_CHECKING_THREADS, thread_name_prefix="check")
 
     def admit(self, token: bytes) -> None:
@@ -70,6 +80,7 @@ class Intake:
 
     async def take_in(self, kind: Kind, body: bytes, held: Reservation, *, gzipped: bool = False) -> None:
         """Return when the message is on disk. Raises RequestRefused."""
+        began_s = time.monotonic()
         loop = asyncio.get_running_loop()
         framed = await loop.run_in_executor(self._checking, self._checked, body, gzipped, kind)
         if framed.records:  # a message that holds nothing is welcome, and nothing to keep
@@ -77,6 +88,8 @@ class Intake:
             await self._store(kind, framed.content)
         self.tally.accepted += 1
         self.tally.records[NAMES[kind.signal]] += framed.records
+        self.tally.body_bytes += len(body)
+        self.tally.storing_s += time.monotonic() - began_s
 
     def refuse(self, error: Exception) -> RequestRefused:
         """What a request that ended by an error is refused with; counted. Nobody foresaw some, which are reported."""
@@ -98,16 +111,16 @@ class Intake:
         try:
             await self._commit.store(kind, content)
         except OSError as error:
-            if not self._failing:
-                self._failing = True
+            if not self.is_failing:
+                self.is_failing = True
                 self._report(
                     f"cannot write to the landing zone: {error.strerror or error}; answering 503 until it works"
                 )
             raise RequestRefused(
                 503, "the landing zone cannot be written to at the moment", STORAGE_RETRY_AFTER_S
             ) from error
-        if self._failing:
-            self._failing = False
+        if self.is_failing:
+            self.is_failing = False
             self._report("the landing zone can be written to again")
 
 

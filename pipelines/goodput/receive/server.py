@@ -20,6 +20,7 @@ from goodput.receive.commit import GroupCommit
 from goodput.receive.door import HEADERS_S, Door, GuardedProtocol
 from goodput.receive.files import LandingFiles, sync_folder
 from goodput.receive.intake import Intake
+from goodput.receive.own_telemetry import reporting
 from goodput.receive.tls import tls_of
 from goodput.settings.model import Settings
 
@@ -54,7 +55,8 @@ def receive(settings: Settings, address: Address, report: Callable[[str], None])
             signal.signal(stop, lambda *_: None)  # the server handles them, then raises them again: the end is clean
         service = Service(settings, folder, address.token, report)
         service.announce(listener)
-        asyncio.run(service.run(listener, address.host, address.grpc_port))
+        with reporting(settings, service.intake):
+            asyncio.run(service.run(listener, address.host, address.grpc_port))
 
 
 class Service:
@@ -67,10 +69,10 @@ class Service:
         self._tls = tls_of(settings)
         self._files = LandingFiles(folder, settings.receive.rotate_bytes, settings.receive.rotate_s)
         self._commit = GroupCommit(self._files)
-        self._intake = Intake(settings, self._commit, token, report)
+        self.intake = Intake(settings, self._commit, token, report)
         self._door = Door(settings.receive)
         config = uvicorn.Config(
-            OtlpEndpoint(self._intake),
+            OtlpEndpoint(self.intake),
             interface="asgi3",
             http=partial(GuardedProtocol, self._door),  # type: ignore[arg-type]  # h11 bounds the size of headers
             ws="none",
@@ -103,7 +105,7 @@ class Service:
             if grpc_server:
                 await grpc_server.stop(_GRACE_S)
             await self._commit.close()
-            self._report(f"stopped: {self._intake.tally}; {self._files.files_made} file(s) written")
+            self._report(f"stopped: {self.intake.tally}; {self._files.files_made} file(s) written")
 
     def stop(self) -> None:
         """Let the requests that are under way end, then the run."""
@@ -114,7 +116,7 @@ class Service:
             return None
         from goodput.receive.grpc_endpoint import GrpcEndpoint  # noqa: PLC0415  (slow to import)
 
-        endpoint = GrpcEndpoint(self._intake, self._limits)
+        endpoint = GrpcEndpoint(self.intake, self._limits)
         address = f"[{host}]" if ":" in host else host
         try:
             bound_port = endpoint.listen(f"{address}:{port}", self._tls)

@@ -121,6 +121,7 @@ class Alarms(SettingsModel):
     max_age_s: Seconds = 6 * 3600.0
     silent_telemetry_s: Seconds = 2 * 3600.0
     page_budget: Count = 3
+    max_series: Annotated[int, Field(gt=0, le=10**5, strict=True)] = 2000
     allowed_step_ratio: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False, strict=True)] = 0.2
     rules: dict[str, AnyRule] = Field(default_factory=dict)
 

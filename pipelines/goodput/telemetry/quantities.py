@@ -1,6 +1,7 @@
 """The quantities that a run tells of itself: name, unit and meaning of each, once (docs/operations.md#own-telemetry).
 
-All are gauges of one run: each process would begin a counter anew, and rates of such counters are wrong.
+All are gauges of one run, or of an interval of what runs on: each process would begin a counter anew, and rates of such
+counters are wrong.
 """
 
 from dataclasses import dataclass
@@ -27,6 +28,10 @@ QUANTITIES = {
     "goodput.partitions.blocked": Quantity("{partition}", "partitions that are blocked"),
     "goodput.warnings": Quantity("{warning}", "rows of `warnings`, by `goodput.severity`"),
     "goodput.alarms.firing": Quantity("{alarm}", "alarms that fire"),
-    "goodput.delivery.attempts": Quantity("{attempt}", "attempts of the run, by `goodput.outcome`: delivered, failed"),
+    "goodput.delivery.attempts": Quantity("{attempt}", "attempts, by `goodput.outcome`: delivered, failed"),
     "goodput.deliveries": Quantity("{delivery}", "deliveries that are left, by `goodput.state`: pending, dead"),
+    "goodput.received.requests": Quantity("{request}", "requests, by `goodput.outcome`: accepted, refused"),
+    "goodput.received.records": Quantity("{record}", "spans, metrics and log records of these, by `goodput.signal`"),
+    "goodput.received.bytes": Quantity("By", "bodies of requests that were accepted, as they were sent"),
+    "goodput.received.duration": Quantity("s", "mean from the last byte of these until all was on disk"),
 }

@@ -1,4 +1,4 @@
-"""One trace around what a run, or a step of it, does; afterwards its telemetry is sent, or it is said why not, once."""
+"""One trace around a run, a step of it, or an interval of what runs on; then it is sent, or once it is said why not."""
 
 import logging
 import os
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from goodput.errors import GoodputError, SecretUnusable
 from goodput.plumbing import interrupt
 from goodput.plumbing.secrets import read_secret
-from goodput.plumbing.telemetry import Silent, Span
+from goodput.plumbing.telemetry import Silent, Span, Telemetry
 from goodput.plumbing.workspace import Workspace
 from goodput.settings.model import Settings
 from goodput.settings.secret import Secret
@@ -31,24 +31,34 @@ class _Process:
 
 @contextmanager
 def traced(workspace: Workspace, name: str, trace_id: int | None = None) -> Iterator[Span]:
-    """A trace of what the block does with a workspace, whose telemetry it is meanwhile; nothing where none is wanted.
+    """A trace of what the block does with a workspace, whose telemetry it is meanwhile."""
+    with tracing(workspace.settings, name, trace_id) as (telemetry, span):
+        workspace.telemetry = telemetry
+        try:
+            yield span
+        finally:
+            workspace.telemetry = Silent()
+
+
+@contextmanager
+def tracing(settings: Settings, name: str, trace_id: int | None = None) -> Iterator[tuple[Telemetry, Span]]:
+    """A trace of what the block does, with its span, as the settings want it; nothing where none is wanted.
 
     Whatever becomes of the telemetry, the block runs and raises what it raises. Blocks of one `trace_id` are one trace.
     """
-    recorder = _recorder(workspace.settings, trace_id)
-    budget_s = workspace.settings.telemetry.run_budget_s
-    workspace.telemetry = recorder or Silent()
+    recorder = _recorder(settings, trace_id)
+    budget_s = settings.telemetry.run_budget_s
+    telemetry = recorder or Silent()
     try:
-        with workspace.telemetry.span(name) as span:
+        with telemetry.span(name) as span:
             try:
-                yield span
+                yield telemetry, span
             except BaseException as error:
                 if interrupt.is_behind(error):
                     budget_s = min(budget_s, _INTERRUPTED_S)
                 span.note(exit=_exit_code(error))
                 raise
     finally:
-        workspace.telemetry = Silent()
         if recorder is not None:
             _close(recorder, budget_s)
 

@@ -1,22 +1,10 @@
 -- description: Windowed goodput of every slice at several grains (docs/semantics.md#windows)
 -- grain: window_start, window_s, slice, slice_value, workload, model, pool, route
--- reads: estimated_windows, gate_verdicts, slice_quantiles, slices, waste, window_costs, window_counts, window_options, window_quantiles, workload_rules
+-- reads: estimated_windows, gate_verdicts, slice_quantiles, slices, waste, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- unobserved: requests that engines counted and no telemetry shows: accepted ones among them are between none and all
 -- identity: V: offered = failed + ungated + over_budget + slow + rejected + unevaluable + unlabelled + accepted
-WITH costed AS (
-    SELECT
-        s.slice, c.slice_value, window_s, start_s,
-        CASE WHEN s.by_workload THEN c.workload END AS k_workload,
-        CASE WHEN s.by_model THEN c.model END AS k_model,
-        CASE WHEN s.by_pool THEN c.pool END AS k_pool,
-        CASE WHEN s.by_route THEN c.route END AS k_route,
-        sum(c.usd)::DOUBLE AS usd, sum(c.direct_usd)::DOUBLE AS direct_usd, coalesce(sum(c.wasted_usd), 0)::DOUBLE AS wasted_usd
-    FROM window_costs AS c
-    JOIN slices AS s USING (cut)
-    GROUP BY ALL
-),
-strata AS (
+WITH strata AS (
     SELECT
         s.slice, c.slice_value, window_s, start_s,
         CASE WHEN s.by_workload THEN c.workload END AS k_workload,
@@ -70,14 +58,19 @@ summed AS (
     FROM ruled
     GROUP BY ALL
 ),
--- what labels leave open of accepted cost they leave open of the rest
-accepted_costs AS (
+-- each row of `waste` has unlabelled cost divided by its own labels; what these leave open of accepted cost they leave open of the rest
+costed AS (
     SELECT
         slice, slice_value, window_s, epoch_us(window_start) // 1000000 AS start_s,
         workload::workload_code AS k_workload, model::model_code AS k_model, pool::pool_code AS k_pool, route::route_code AS k_route,
-        ci_low_usd, ci_high_usd
+        sum_usd(usd) AS usd, sum_usd(direct_usd) AS direct_usd,
+        coalesce(sum_usd(CASE WHEN bucket NOT IN ('accepted', 'unlabelled') THEN usd END), 0) AS wasted_usd,
+        -- what one bucket has too much another has too little
+        CASE WHEN count(usd) = count(error_usd) FILTER (WHERE usd IS NOT NULL)
+            THEN sqrt(sum_usd(CASE WHEN usd IS NOT NULL THEN error_usd ** 2 END)) END AS error_usd,
+        any_value({low: ci_low_usd, high: ci_high_usd}) FILTER (WHERE bucket = 'accepted') AS accepted
     FROM waste
-    WHERE bucket = 'accepted'
+    GROUP BY ALL
 ),
 estimated AS (
     SELECT
@@ -137,19 +130,28 @@ SELECT
     coalesce(v.binding_gate_requests, 0) AS binding_gate_requests,
     c.usd AS cost_usd,
     c.direct_usd AS direct_cost_usd,
+    c.error_usd AS cost_error_usd,
     -- nothing accepted has no price, not an infinite one
     CASE WHEN goodput_requests > 0 THEN c.usd / goodput_requests END AS cost_per_accepted_usd,
-    CASE WHEN w.high > 0 THEN c.usd / w.high END AS cost_per_accepted_ci_low_usd,
-    CASE WHEN w.low > 0 THEN c.usd / w.low END AS cost_per_accepted_ci_high_usd,
-    ratio(c.wasted_usd, c.usd) AS wasted_ratio,
-    CASE
-        WHEN a.slice IS NULL THEN wasted_ratio
-        WHEN a.ci_high_usd IS NOT NULL THEN least(wasted_ratio, ratio(c.usd - a.ci_high_usd, c.usd))
-    END AS wasted_ci_low_ratio,
-    CASE WHEN a.slice IS NULL THEN wasted_ratio ELSE at_least(ratio(c.usd - a.ci_low_usd, c.usd), wasted_ratio) END AS wasted_ci_high_ratio,
+    price_within(c.usd, c.error_usd, goodput_requests, w.low, w.high, w.lower, w.upper).low AS cost_per_accepted_ci_low_usd,
+    price_within(c.usd, c.error_usd, goodput_requests, w.low, w.high, w.lower, w.upper).high AS cost_per_accepted_ci_high_usd,
     CASE
         WHEN c.usd IS NULL THEN 'cost_unknown'
-        WHEN wasted_ratio IS NULL THEN 'nothing_spent'
+        WHEN w.high = 0 THEN 'nothing_accepted'
+        WHEN c.error_usd IS NULL THEN 'error_unknown'
+    END AS no_cost_interval,
+    CASE WHEN NOT w.unweighted THEN ratio(c.wasted_usd, c.usd) END AS wasted_ratio,
+    CASE
+        WHEN c.accepted IS NULL THEN ratio(c.wasted_usd, c.usd)
+        WHEN c.accepted.high IS NOT NULL THEN least(ratio(c.wasted_usd, c.usd), ratio(c.usd - c.accepted.high, c.usd))
+    END AS wasted_ci_low_ratio,
+    CASE
+        WHEN c.accepted IS NULL THEN ratio(c.wasted_usd, c.usd)
+        ELSE at_least(ratio(c.usd - c.accepted.low, c.usd), ratio(c.wasted_usd, c.usd))
+    END AS wasted_ci_high_ratio,
+    CASE
+        WHEN c.usd IS NULL THEN 'cost_unknown'
+        WHEN ratio(c.wasted_usd, c.usd) IS NULL THEN 'nothing_spent'
         WHEN wasted_ci_low_ratio IS NULL THEN 'error_unknown'
     END AS no_wasted_interval,
     ratio(w.coverage_ppm, w.n_coverage) / 1e6 AS coverage_ratio,
@@ -181,10 +183,6 @@ LEFT JOIN costed AS c
     ON c.slice = w.slice AND c.slice_value IS NOT DISTINCT FROM w.slice_value AND c.window_s = w.window_s AND c.start_s = w.start_s AND c.k_workload IS NOT DISTINCT FROM w.k_workload
     AND c.k_model IS NOT DISTINCT FROM w.k_model AND c.k_pool IS NOT DISTINCT FROM w.k_pool
     AND c.k_route IS NOT DISTINCT FROM w.k_route
-LEFT JOIN accepted_costs AS a
-    ON a.slice = w.slice AND a.slice_value IS NOT DISTINCT FROM w.slice_value AND a.window_s = w.window_s AND a.start_s = w.start_s
-    AND a.k_workload IS NOT DISTINCT FROM w.k_workload AND a.k_model IS NOT DISTINCT FROM w.k_model
-    AND a.k_pool IS NOT DISTINCT FROM w.k_pool AND a.k_route IS NOT DISTINCT FROM w.k_route
 LEFT JOIN gate_verdicts AS v
     ON v.slice = w.slice AND v.slice_value IS NOT DISTINCT FROM w.slice_value AND v.window_s = w.window_s AND v.window_start = make_timestamptz(w.start_s * 1000000)
     AND v.workload IS NOT DISTINCT FROM w.k_workload AND v.model IS NOT DISTINCT FROM w.k_model

@@ -1,27 +1,48 @@
--- description: How evenly labels lie over what needs them, by window and workload: chi-square of label rates, and the cell that adds the most to it (docs/semantics.md#warnings)
--- grain: window_start, window_s, workload
+-- description: How evenly labels lie over what needs them, by window and workload, in cells of three kinds: chi-square of label rates, and the cell that adds the most to it (docs/semantics.md#warnings)
+-- grain: window_start, window_s, workload, cut_by
 -- reads: grains, requests, workload_rules
+-- unit: cut_by: place (model, pool, route, part of the window), tenant, length (of the answer, within a power of two)
 -- unit: draws: requests / those that one draw labels; chi_square, df and chi_square_variance add up over windows
-WITH sessions AS (
+WITH asked AS (
     SELECT
-        window_s, ended_s // window_s * window_s AS start_s, window_part(ended_s, window_s) AS part_s,
-        workload, sampling, model, pool, route, (session_id IS NOT NULL)::INTEGER AS is_session, session_id,
+        epoch_us(r.ended_at) // 1000000 AS ended_s, r.workload, w.sampling,
+        coalesce(r.model, 'unknown') AS model, coalesce(r.pool, 'unknown') AS pool, coalesce(r.route, 'unknown') AS route,
+        r.tenant, 2 ** floor(log2(nullif(r.output_tokens, 0)))::BIGINT AS from_tokens,
+        r.session_id, (r.session_id IS NOT NULL)::INTEGER AS is_session, r.pass_quality
+    FROM requests AS r
+    JOIN workload_rules AS w ON w.workload = r.workload AND w.has_quality AND w.unlabelled = 'estimate' AND w.sampling <> 'none'
+    WHERE r.needs_label AND r.verdict <> 'in_flight'
+),
+sessions AS (
+    SELECT
+        window_s, ended_s // window_s * window_s AS start_s, workload, sampling, is_session, session_id,
+        'place' AS cut_by, window_part(ended_s, window_s) AS part_s, model, pool, route,
         count(*) AS need, count(pass_quality) AS labelled, count(*) FILTER (WHERE pass_quality) AS passed
-    FROM (
-        SELECT
-            epoch_us(r.ended_at) // 1000000 AS ended_s, r.workload, w.sampling,
-            coalesce(r.model, 'unknown') AS model, coalesce(r.pool, 'unknown') AS pool, coalesce(r.route, 'unknown') AS route,
-            r.session_id, r.pass_quality
-        FROM requests AS r
-        JOIN workload_rules AS w ON w.workload = r.workload AND w.has_quality AND w.unlabelled = 'estimate' AND w.sampling <> 'none'
-        WHERE r.needs_label AND r.verdict <> 'in_flight'
-    )
+    FROM asked
     CROSS JOIN grains
+    GROUP BY ALL
+    UNION ALL BY NAME
+    SELECT
+        window_s, ended_s // window_s * window_s AS start_s, workload, sampling, is_session, session_id,
+        'tenant' AS cut_by, start_s AS part_s, tenant,
+        count(*) AS need, count(pass_quality) AS labelled, count(*) FILTER (WHERE pass_quality) AS passed
+    FROM asked
+    CROSS JOIN grains
+    WHERE tenant IS NOT NULL
+    GROUP BY ALL
+    UNION ALL BY NAME
+    SELECT
+        window_s, ended_s // window_s * window_s AS start_s, workload, sampling, is_session, session_id,
+        'length' AS cut_by, start_s AS part_s, from_tokens,
+        count(*) AS need, count(pass_quality) AS labelled, count(*) FILTER (WHERE pass_quality) AS passed
+    FROM asked
+    CROSS JOIN grains
+    WHERE from_tokens IS NOT NULL
     GROUP BY ALL
 ),
 cells AS (
     SELECT
-        window_s, start_s, part_s, workload, sampling, model, pool, route,
+        window_s, start_s, workload, sampling, cut_by, part_s, model, pool, route, tenant, from_tokens,
         sum(need) AS need, sum(labelled) AS labelled,
         -- a request without a session makes no pair
         pairs_in_sessions(need * is_session, labelled * is_session, passed * is_session) AS paired
@@ -35,7 +56,7 @@ summed AS (
             sampling, sum(labelled) OVER of_row / sum(need) OVER of_row,
             sum(paired.labelled_pairs) OVER of_row, sum(paired.half_labelled_pairs) OVER of_row) AS together
     FROM cells
-    WINDOW of_row AS (PARTITION BY window_s, start_s, workload)
+    WINDOW of_row AS (PARTITION BY window_s, start_s, workload, cut_by)
 ),
 drawn AS (
     SELECT
@@ -47,11 +68,11 @@ drawn AS (
 rated AS (
     SELECT *, sum_steady(label_draws) OVER of_row / sum_steady(draws) OVER of_row AS rate
     FROM drawn
-    WINDOW of_row AS (PARTITION BY window_s, start_s, workload)
+    WINDOW of_row AS (PARTITION BY window_s, start_s, workload, cut_by)
 ),
 tested AS (
     SELECT
-        window_s, start_s, workload,
+        window_s, start_s, workload, cut_by,
         sum(need)::BIGINT AS need_label, sum(labelled)::BIGINT AS labelled,
         sum_steady(draws) AS draws, sum_steady(label_draws) AS label_draws,
         -- all alike where all or none have a label
@@ -59,17 +80,18 @@ tested AS (
         coalesce(rates_unlike(sum_steady(label_draws ** 2 / draws), sum_steady(label_draws), sum_steady(draws)), 0) AS unlike,
         sum_steady(rates_unlike_variance(rate, draws)) / count(*) AS variance,
         arg_max(
-            {model: model, pool: pool, route: route, part_s: part_s, need: need, labelled: labelled},
-            [(label_draws - draws * rate) ** 2 / draws, need, -part_s]) AS cell
+            {model: model, pool: pool, route: route, tenant: tenant, from_tokens: from_tokens, part_s: part_s, need: need, labelled: labelled},
+            [(label_draws - draws * rate) ** 2 / draws, need, -part_s, from_tokens]) AS cell
     FROM rated
-    GROUP BY window_s, start_s, workload
+    GROUP BY window_s, start_s, workload, cut_by
 )
 SELECT
-    make_timestamptz(start_s * 1000000) AS window_start, window_s, workload,
+    make_timestamptz(start_s * 1000000) AS window_start, window_s, workload, cut_by,
     need_label, labelled, draws, label_draws, df,
     CASE WHEN df > 0 THEN greatest(0, unlike) ELSE 0 END AS chi_square,
     variance * df AS chi_square_variance,
     cell.model AS cell_model, cell.pool AS cell_pool, cell.route AS cell_route,
+    cell.tenant AS cell_tenant, cell.from_tokens AS cell_from_tokens,
     make_timestamptz(cell.part_s * 1000000) AS cell_start,
     cell.need::BIGINT AS cell_need_label, cell.labelled::BIGINT AS cell_labelled
 FROM tested

@@ -1,4 +1,4 @@
--- description: Workloads whose labels were not drawn alike in the last 7 measured days: label rates of their models, pools, routes, windows or parts of these differ beyond chance (p < 0.001)
+-- description: Workloads whose labels were not drawn alike in the last 7 measured days: label rates of their models, pools, routes, windows or parts of these, tenants or lengths of answers differ beyond chance (p < 0.001)
 -- grain: subject
 -- reads: label_rates, latest_window
 -- Chi-square within windows and between them, of draws; of few draws it varies by more than chi-square does: see Satterthwaite (1946).
@@ -9,11 +9,11 @@ WITH recent AS (
         sum(r.labelled) OVER of_workload / sum(r.need_label) OVER of_workload AS label_rate
     FROM label_rates AS r
     JOIN latest_window AS w ON r.window_s = w.window_s AND r.window_start <= w.window_start
-    WINDOW of_workload AS (PARTITION BY r.workload)
+    WINDOW of_workload AS (PARTITION BY r.workload, r.cut_by)
 ),
 judged AS (
     SELECT
-        workload,
+        workload, cut_by,
         any_value(label_rate) AS label_rate,
         sum(df) + count(*) - 1 AS df,
         sum_steady(chi_square)
@@ -21,13 +21,21 @@ judged AS (
         sum_steady(chi_square_variance) + sum_steady(rates_unlike_variance(rate, draws)) * (count(*) - 1) / count(*) AS variance,
         -- the cell that is the furthest from all
         arg_max(
-            {model: cell_model, pool: cell_pool, route: cell_route, since: cell_start, rate: cell_labelled / cell_need_label},
+            {
+                words: CASE cut_by
+                    WHEN 'place' THEN format(
+                        'model {}, pool {}, route {} from {} UTC on', cell_model, cell_pool, cell_route, minute_utc(cell_start))
+                    WHEN 'tenant' THEN format('tenant {}', cell_tenant)
+                    ELSE format('answers of {} to {} tokens', cell_from_tokens, 2 * cell_from_tokens - 1)
+                END,
+                rate: cell_labelled / cell_need_label
+            },
             [(cell_labelled - cell_need_label * label_rate) ** 2 / cell_need_label, epoch(cell_start)]) AS cell,
         sum(labelled) AS labelled, sum(need_label) AS need,
         min(window_start) AS first_at, max(window_start) AS last_at
     FROM recent
     WHERE rate > 0 AND rate < 1
-    GROUP BY workload
+    GROUP BY workload, cut_by
 ),
 scaled AS (
     SELECT *, variance / (2 * df) AS scale, df / scale AS scaled_df FROM judged WHERE df > 0
@@ -35,10 +43,14 @@ scaled AS (
 SELECT
     'medium' AS severity,
     workload AS subject,
-    format('Labels of workload {} were not drawn alike: of model {}, pool {}, route {} from {} UTC on {:.1f} % have one, '
-            || 'of all {:.1f} %. Estimates are made cell by cell for that; if nobody drew them by chance (thumbs, tickets), '
-            || 'set `sampling = "none"` in [workloads.{}.quality]',
-        workload, cell.model, cell.pool, cell.route, minute_utc(cell.since), 100 * cell.rate, 100 * label_rate, workload) AS message,
+    format('Labels of workload {} were not drawn alike: of {} {:.1f} % have one, of all {:.1f} %. {}',
+        workload, cell.words, 100 * cell.rate, 100 * label_rate,
+        CASE WHEN cut_by = 'place'
+            THEN format('Estimates are made cell by cell for that; if nobody drew them by chance (thumbs, tickets), '
+                || 'set `sampling = "none"` in [workloads.{}.quality]', workload)
+            ELSE format('Estimates do not allow for that: draw labels by `goodput labels plan`, '
+                || 'or set `sampling = "none"` in [workloads.{}.quality]', workload)
+        END) AS message,
     labelled AS affected,
     need AS total,
     first_at AS first_seen_at,
@@ -46,3 +58,5 @@ SELECT
 FROM scaled
 -- the 99.9th percentile of chi-square (Wilson and Hilferty 1931)
 WHERE unlike / scale > scaled_df * (1 - 2 / (9 * scaled_df) + 3.090232306167813 * sqrt(2 / (9 * scaled_df))) ** 3
+-- what estimates do not allow for first
+QUALIFY row_number() OVER (PARTITION BY workload ORDER BY cut_by = 'place', unlike / scale / scaled_df DESC) = 1

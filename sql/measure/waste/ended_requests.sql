@@ -1,6 +1,6 @@
 -- description: How many requests ended in each step, and the bucket of their verdict: those who share overhead, and how many of them have a label (docs/semantics.md#overhead)
 -- grain: step_s, cut, slice_value, workload, model, pool, route, tenant, bucket
--- reads: ledger_options, requests, slice_cuts, slice_values, step_costs
+-- reads: ledger_options, requests, slice_cuts, slice_values, step_costs, workload_rules
 -- unit: `tenant` is NULL unless some overhead is a tenant's
 WITH ended AS (
     SELECT
@@ -25,5 +25,5 @@ SELECT k.cut, v.cut_values[k.cut] AS slice_value, e.* EXCLUDE (request_key, ende
 FROM ended AS e
 JOIN slice_values AS v USING (request_key, ended_s)
 CROSS JOIN slice_cuts AS k
-WHERE EXISTS (FROM step_costs WHERE bucket = 'overhead')
+WHERE EXISTS (FROM step_costs WHERE bucket = 'overhead') OR EXISTS (FROM workload_rules WHERE has_quality)
 GROUP BY ALL

@@ -1,8 +1,8 @@
--- description: Which part of a workload's unlabelled cost counts as accepted, window by window (docs/semantics.md#unlabelled-cost)
--- grain: window_s, start_s, workload
+-- description: Which part of each workload's unlabelled cost counts as accepted, by its own labels in each row of `waste` (docs/semantics.md#unlabelled-cost)
+-- grain: slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload
 -- reads: cost_strata, ended_sessions, workload_rules
 -- unit: share, with its 95 % interval low to high; the rest counts as rejected. NULL: nothing shows it, it stays unlabelled, from none to all
--- unit: shift, deviation, df: where the share lies by all workloads' labels together, beside `share`; NULL where a bound
+-- unit: shift, deviation, df: where the share lies by the labels of all workloads of the row together, beside `share`; NULL where a bound
 -- As tokens are divided in estimated_strata and estimated_windows, with dollars for tokens.
 WITH ruled AS (
     SELECT
@@ -16,11 +16,11 @@ WITH ruled AS (
         sum(need) OVER of_workload AS all_need,
         sum(labelled) OVER of_workload AS all_labelled,
         ratio(sum(passed) OVER of_workload, all_labelled) AS rate,
-        row_number() OVER (PARTITION BY window_s, start_s, workload ORDER BY model, pool, route, part_s) AS nth
+        row_number() OVER (of_workload ORDER BY model, pool, route, part_s) AS nth
     FROM cost_strata AS s
     JOIN (SELECT workload, has_quality, unlabelled, sampling FROM workload_rules) AS w USING (workload)
     WHERE w.has_quality
-    WINDOW of_workload AS (PARTITION BY window_s, start_s, workload)
+    WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
 ),
 rated AS (
     SELECT
@@ -28,7 +28,7 @@ rated AS (
         sum(accepted_usd ORDER BY nth) OVER of_workload AS all_accepted_usd,
         sum(rejected_usd ORDER BY nth) OVER of_workload AS all_rejected_usd
     FROM ruled
-    WINDOW of_workload AS (PARTITION BY window_s, start_s, workload)
+    WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
 ),
 -- materialized: inlined, its expressions are planned over and over
 clustered AS MATERIALIZED (
@@ -46,7 +46,11 @@ clustered AS MATERIALIZED (
             AS all_rate,
         labelled_usd + unlabelled_usd AS usd
     FROM rated AS r
-    LEFT JOIN ended_sessions AS c USING (window_s, start_s, workload)
+    LEFT JOIN ended_sessions AS c
+        ON c.slice = r.slice AND c.slice_value IS NOT DISTINCT FROM r.slice_value
+        AND c.window_s = r.window_s AND c.start_s = r.start_s AND c.workload = r.workload
+        AND c.k_workload IS NOT DISTINCT FROM r.k_workload AND c.k_model IS NOT DISTINCT FROM r.k_model
+        AND c.k_pool IS NOT DISTINCT FROM r.k_pool AND c.k_route IS NOT DISTINCT FROM r.k_route
 ),
 drawn AS (
     SELECT *, label_draws(all_labelled, followers, by_session) AS draws FROM clustered
@@ -86,23 +90,24 @@ expanded AS (
     SELECT
         *,
         count_if(is_uncertain) OVER of_workload AS uncertain,
-        count(DISTINCT workload) FILTER (WHERE is_uncertain) OVER of_window AS uncertain_workloads,
+        count(DISTINCT workload) FILTER (WHERE is_uncertain) OVER of_row AS uncertain_workloads,
         sum(labelled) FILTER (WHERE is_uncertain) OVER of_workload AS uncertain_labelled,
         ratio(
             sum(need / labelled * accepted_usd ORDER BY nth) FILTER (WHERE is_uncertain) OVER of_workload,
             sum(need / labelled * labelled_usd ORDER BY nth) FILTER (WHERE is_uncertain) OVER of_workload) AS workload_rate,
         ratio(
-            sum(need / labelled * accepted_usd ORDER BY workload, nth) FILTER (WHERE is_uncertain) OVER of_window,
-            sum(need / labelled * labelled_usd ORDER BY workload, nth) FILTER (WHERE is_uncertain) OVER of_window) AS window_rate
+            sum(need / labelled * accepted_usd ORDER BY workload, nth) FILTER (WHERE is_uncertain) OVER of_row,
+            sum(need / labelled * labelled_usd ORDER BY workload, nth) FILTER (WHERE is_uncertain) OVER of_row) AS row_rate
     FROM bounded
-    WINDOW of_workload AS (PARTITION BY window_s, start_s, workload), of_window AS (PARTITION BY window_s, start_s)
+    WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload),
+        of_row AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route)
 ),
--- within the workload, and over all workloads
+-- within the workload, and over all workloads of the row
 sloped AS (
     SELECT
         *,
         CASE WHEN is_uncertain AND uncertain > 1 THEN shared_slope(cost_rate, labelled, workload_rate, uncertain) END AS slope,
-        CASE WHEN is_uncertain THEN shared_slope(workload_rate, uncertain_labelled, window_rate, uncertain_workloads) END AS wide_slope,
+        CASE WHEN is_uncertain THEN shared_slope(workload_rate, uncertain_labelled, row_rate, uncertain_workloads) END AS wide_slope,
         accepted_requests + rejected_requests AS requests,
         slope_squares(slope, requests, accepted_usd, rejected_usd, accepted_squares, rejected_squares) AS squares,
         slope_squares(wide_slope, requests, accepted_usd, rejected_usd, accepted_squares, rejected_squares) AS wide_squares,
@@ -118,16 +123,18 @@ spread AS (
             sum(squares / mean_square ORDER BY nth) FILTER (WHERE is_uncertain) OVER of_workload,
             sum(labelled - 1) FILTER (WHERE is_uncertain) OVER of_workload) AS spread,
         ratio(
-            sum(wide_squares / mean_square ORDER BY workload, nth) FILTER (WHERE is_uncertain) OVER of_window,
-            sum(labelled - 1) FILTER (WHERE is_uncertain) OVER of_window) AS wide_spread,
+            sum(wide_squares / mean_square ORDER BY workload, nth) FILTER (WHERE is_uncertain) OVER of_row,
+            sum(labelled - 1) FILTER (WHERE is_uncertain) OVER of_row) AS wide_spread,
         expanded_variance(need, labelled, usd, squares, spread, effect) AS variance,
         CASE WHEN is_uncertain THEN expanded_variance(need, labelled, usd, wide_squares, wide_spread, effect) END AS wide_variance
     FROM sloped
-    WINDOW of_workload AS (PARTITION BY window_s, start_s, workload), of_window AS (PARTITION BY window_s, start_s)
+    WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload),
+        of_row AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route)
 ),
 summed AS (
     SELECT
-        window_s, start_s, workload, any_value(policy) AS policy, any_value(is_estimated) AS is_estimated,
+        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
+        any_value(policy) AS policy, any_value(is_estimated) AS is_estimated,
         any_value(all_rate) AS all_rate, any_value(all_accepted_usd) AS accepted_usd,
         sum(unlabelled_usd ORDER BY nth) AS unlabelled_usd,
         sum(wide_point ORDER BY nth) AS wide,
@@ -143,7 +150,7 @@ totalled AS (
     SELECT *, strata_total(sums) AS total FROM summed
 )
 SELECT
-    window_s, start_s, workload,
+    slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
     CASE
         WHEN policy = 'pass' THEN 1.0
         WHEN policy = 'fail' THEN 0.0

@@ -1,4 +1,4 @@
-"""Scenarios of `quality`, divided cost in `waste` and `wasted_ratio`: windows whose every outcome and cost is known."""
+"""Scenarios of `quality`, divided cost in `waste`, `wasted_ratio` and price: every outcome and cost is known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from goodput.measure.slices import SETTINGS_TABLES
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
-from goodput.settings.model import Quality, Settings, Workload
+from goodput.settings.model import Quality, Settings, Slices, Workload
 from measure.interval_drill.goodput_windows import KISH, Run, Scenario
 from measure.interval_drill.line import Lines, Trial, line
 from measure.interval_drill.populations import Cell, Population, population, shaped
@@ -39,13 +39,15 @@ class Judged:
     sampling: Literal["random", "session", "none"] = "random"
     bound: bool = False
     revised: float = 0.0  # share of the labels that said the opposite at first
-    wasted: bool = False  # the share of wasted cost in `goodput` as well
+    wasted: bool = False  # the share of wasted cost and the price in `goodput` as well
 
     def run(self, seed: int) -> dict[str, Trial]:
-        """Intervals of the share of answers that pass, of what accepted ones cost, and of the share of wasted cost."""
+        """Intervals of the share of answers that pass, of what accepted ones cost, of wasted cost, of prices."""
         drawn = population(seed, WINDOWS, WINDOW_S, self.cells)
         named = {cell.workload: Workload(quality=Quality(sampling=self.sampling)) for cell in self.cells}
-        settings = Settings(workloads=named)
+        settings = Settings(
+            workloads=named, slices=Slices(by=["tenant"] if any(cell.tenant for cell in self.cells) else [])
+        )
         if self.revised:
             drawn = replace(drawn, requests=after_revision(drawn.requests, settings, self.revised, seed))
         tables = {
@@ -68,8 +70,16 @@ class Judged:
         found = {"waste": self._costs(drawn, spent)}
         if len(named) == 1:
             found["quality"] = self._shares(drawn, said)
+        for name, slice_, column in (("route", "workload_route", "route"), ("tenant", "tenant", "slice_value")):
+            if len({getattr(cell, name) for cell in self.cells}) > 1:
+                rows = pl.DataFrame(waste).filter(slice=slice_, bucket="accepted")
+                found[f"waste of a {name}"] = self._by_slice(
+                    drawn, rows, column, [getattr(cell, name) for cell in self.cells]
+                )
         if self.wasted:
-            found["wasted_ratio"] = self._wasted(drawn, _goodput(settings, drawn.requests, waste))
+            goodput = _goodput(settings, drawn.requests, waste)
+            found["wasted_ratio"] = self._wasted(drawn, goodput)
+            found["price"] = self._prices(drawn, goodput)
         return found
 
     def _shares(self, drawn: Population, said: pl.DataFrame) -> Trial:
@@ -99,6 +109,26 @@ class Judged:
         cost = np.bincount(drawn.window, weights=drawn.tokens, minlength=WINDOWS)
         truth = 1 - drawn.token_truth(WINDOWS) / cost
         return Trial(*_columns(found, "wasted_ci_low_ratio", "wasted_ci_high_ratio", "wasted_ratio"), truth)
+
+    @staticmethod
+    def _by_slice(drawn: Population, spent: pl.DataFrame, column: str, of_cells: Sequence[str | None]) -> Trial:
+        """Of every window what each route or tenant cost."""
+        names = sorted({name for name in of_cells if name})
+        of_row = np.array([names.index(name or "") for name in of_cells])[drawn.cell]
+        usd = drawn.passed * drawn.tokens * USD_PER_TOKEN
+        truth = np.bincount(drawn.window * len(names) + of_row, weights=usd, minlength=WINDOWS * len(names))
+        found = spent.sort("window_start", column)
+        at = _number(found) * len(names) + found[column].replace_strict(names, range(len(names))).to_numpy()
+        scale = float(drawn.tokens.sum()) / WINDOWS / len(names) * USD_PER_TOKEN
+        return Trial(*_columns(found, "ci_low_usd", "ci_high_usd", "usd"), truth[at], scale)
+
+    @staticmethod
+    def _prices(drawn: Population, found: pl.DataFrame) -> Trial:
+        """What is spent is known to the cent: labels alone make a price unsure."""
+        cost = np.bincount(drawn.window, weights=drawn.tokens, minlength=WINDOWS) * USD_PER_TOKEN
+        price = "cost_per_accepted"
+        columns = _columns(found, f"{price}_ci_low_usd", f"{price}_ci_high_usd", f"{price}_usd")
+        return Trial(*columns, cost / drawn.truth(WINDOWS), float(cost.sum() / drawn.passed.sum()))
 
     def _exact(self, drawn: Population, unequal: float) -> tuple[np.ndarray, np.ndarray]:
         return Run(Scenario(self.name, self.cells, WINDOW_S, WINDOWS), drawn, pl.DataFrame()).exact(unequal)
@@ -171,6 +201,13 @@ SCENARIOS = (
     ),
     Judged("n 200, sessions of 5 alike, labels by request 30 %", [Cell(200, 0.8, 0.3, session=5)]),
     Judged("n 200, two routes, labels (0.6, 0.1)", [Cell(100, 0.6, 0.6), Cell(100, 0.95, 0.1, route="r2")]),
+    Judged("n 400, two routes, one fails ten times as often", [Cell(200, 0.98, 0.3), Cell(200, 0.8, 0.3, route="r2")]),
+    Judged(
+        "n 400, two routes, labels (0.4, 0.1)",
+        [Cell(200, 0.9, 0.4), Cell(200, 0.7, 0.1, route="r2", tokens_if_failed=2)],
+    ),
+    Judged("4 tenants x n 100, p 0.8, labels 30 %", [Cell(100, 0.8, 0.3, tenant=f"t{i}") for i in range(4)]),
+    Judged("4 tenants x n 100, p 0.95 to 0.6", [Cell(100, p, 0.3, tenant=f"t{p}") for p in (0.95, 0.9, 0.8, 0.6)]),
     Judged("n 200, p 0.95, labels 30 %, failures cost thrice", [Cell(200, 0.95, 0.3, tokens_if_failed=3.0)]),
     Judged("n 600, p 0.9, labels 10 %, failures cost thrice", [Cell(600, 0.9, 0.1, tokens_if_failed=3.0)]),
     Judged(

@@ -20,6 +20,7 @@ class Cell:
     label_rate: float
     workload: str = "qa"
     route: str = "r1"
+    tenant: str | None = None
     ends_s: int = 1  # after the window's start
     session: int = 1  # requests of a session, which pass or fail together
     alike: float = 1.0  # chance that one of them does as its session does, else it has its own
@@ -80,7 +81,7 @@ def _drawn(random: np.random.Generator, windows: int, window_s: int, number: int
         "ended_s": START_S + window * window_s + cell.ends_s,
     }
     flat = {name: np.ascontiguousarray(values).ravel() for name, values in columns.items()}
-    ones = {"workload": cell.workload, "route": cell.route, "cell": number}
+    ones = {"workload": cell.workload, "route": cell.route, "tenant": cell.tenant or "", "cell": number}
     return flat | {name: np.full(flat["window"].size, value) for name, value in ones.items()}
 
 
@@ -96,7 +97,7 @@ def _requests(drawn: dict[str, np.ndarray]) -> pa.Table:
     passed, labelled = pl.lit(pl.Series(drawn["passed"])), pl.lit(pl.Series(drawn["labelled"]))
     ended = pl.from_epoch(pl.lit(pl.Series(drawn["ended_s"])), "s").dt.cast_time_unit("us").dt.replace_time_zone("UTC")
     key = pl.int_range(pl.len()).cast(pl.String)
-    made = pl.DataFrame({"workload": drawn["workload"], "route": drawn["route"]}).with_columns(
+    made = pl.DataFrame({name: drawn[name] for name in ("workload", "route", "tenant")}).with_columns(
         request_key=key,
         delivering_attempt_id=key,
         session_id=pl.Series(drawn["session"]).cast(pl.String),
