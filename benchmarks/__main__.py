@@ -10,6 +10,7 @@ from rich.table import Table
 from benchmarks import (
     alarms,
     history,
+    large_zone,
     many_sources,
     measure,
     object_decode,
@@ -54,6 +55,7 @@ def _rows(share: float) -> Iterator[Row]:
         what = f"decode, {pair.ours.removeprefix('goodput, ')}"
         yield times_as_fast(what, pair.ours_s, pair.other, pair.other_s, at_least=pair.target_ratio)
     yield from whole_run.rows(share)
+    yield from large_zone.rows(share)
     yield from history.rows(share)
     yield from many_sources.rows(share)
     yield from measure.rows(share)

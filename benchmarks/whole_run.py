@@ -83,18 +83,20 @@ def write_spans(spans: int, landing: Path) -> None:
         with (landing / f"spans-{number}.jsonl").open("wb") as file:
             for line in range(number * lines // FILES, (number + 1) * lines // FILES):
                 since_ns, until_ns = (FIRST_NS + at * TRAFFIC_NS // lines for at in (line, line + 1))
-                made = [_span(chance, chance.randrange(since_ns, until_ns)) for _ in range(SPANS_PER_LINE)]
-                file.write(_line(line % REPLICAS, made))
+                made = [span_of(chance, chance.randrange(since_ns, until_ns)) for _ in range(SPANS_PER_LINE)]
+                file.write(line_of(line % REPLICAS, made))
 
 
-def _line(replica: int, spans: list[dict[str, object]]) -> bytes:
+def line_of(replica: int, spans: list[dict[str, object]]) -> bytes:
+    """A line of OTLP/JSON with spans of one replica."""
     resource = {"service.name": "vllm", "service.instance.id": f"r{replica}", "k8s.pod.uid": f"pod-{replica}"}
     scope_spans = [{"scope": {"name": "vllm.llm_engine"}, "spans": spans}]
     batch = {"resource": {"attributes": _attributes(resource)}, "scopeSpans": scope_spans}
     return orjson.dumps({"resourceSpans": [batch]}, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _span(chance: random.Random, start_ns: int) -> dict[str, object]:
+def span_of(chance: random.Random, start_ns: int) -> dict[str, object]:
+    """A span of vLLM that starts then; what it took is drawn."""
     output_tokens = chance.randint(1, 800)
     queue_s = chance.expovariate(20.0)
     prefill_s = chance.uniform(0.02, 0.52)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from typing import Any
 
 import duckdb
@@ -10,6 +11,7 @@ import pytest
 
 from goodput.collect.received import RefusedRow
 from goodput.conform.enforce import Enforced, enforce, in_contract_shape
+from goodput.plumbing.contracts import polars_schema
 
 START = 1_795_165_200_000_000_000
 SECOND = 10**9
@@ -136,6 +138,32 @@ def test_what_lies_on_the_edge_or_is_not_told_holds(given: dict[str, Any]) -> No
     done = enforced("serving_records", {**GOOD, **given})
     assert done.refused == {}
     assert done.kept.height == 1
+
+
+@pytest.mark.parametrize("instant", [-(2**63), -1, 2**63 - 1])
+@pytest.mark.parametrize("column", ["started_ns", "ended_ns", "first_token_ns", "intended_ns"])
+def test_an_instant_at_either_end_of_its_type_is_refused(instant: int, column: str) -> None:
+    done = enforced("serving_records", GOOD, {**GOOD, column: instant})
+    assert done.kept.height == len(refused_rows(done)) == 1
+
+
+@pytest.mark.parametrize("table", ["serving_records", "sample_records", "label_records", "event_records", "cost_lines"])
+def test_no_rule_stops_at_numbers_at_the_ends_of_their_types(table: str) -> None:
+    chance = random.Random(5)
+    edges: dict[Any, list[Any]] = {
+        pl.Int64: [-(2**63), 2**63 - 1, START, 0, None],
+        pl.Int32: [-(2**31), 2**31 - 1, 0, None],
+        pl.Float64: [-1.7976931348623157e308, 1.7976931348623157e308, math.inf, math.nan, 0.0, None],
+    }
+    drawn = {
+        name: pl.Series([chance.choice(edges[dtype]) for _ in range(3000)], dtype=dtype)
+        for name, dtype in polars_schema(table).items()
+        if dtype in edges
+    }
+    frame = in_contract_shape(table, pl.DataFrame(drawn).with_columns(source_id=pl.lit("s")))
+    with duckdb.connect() as connection:
+        done = enforce(connection, table, frame)
+    assert done.kept.height + len(refused_rows(done)) == frame.height
 
 
 BAD_LABELS: list[tuple[dict[str, Any], str]] = [

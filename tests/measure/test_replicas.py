@@ -140,6 +140,8 @@ def test_a_replica_whose_attempts_report_nothing_has_the_ratio_of_its_counters()
         pytest.param({"missed_blocks": 6, "hit_blocks": 2}, 0.25, id="blocks hit and missed"),
         pytest.param({"hit_tokens": 5}, None, id="no lookups told"),
         pytest.param({"queried_tokens": 5}, None, id="no hits told"),
+        pytest.param({"queried_tokens": 2, "hit_tokens": 2 * 10**6}, 1e6, id="a million hits a lookup"),
+        pytest.param({"queried_tokens": 2, "hit_tokens": 2 * 10**6 + 2}, None, id="more than is believed"),
     ],
 )
 def test_engines_count_their_cache_in_their_own_units(counters: dict[str, int], ratio: float | None) -> None:

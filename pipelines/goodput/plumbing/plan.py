@@ -5,22 +5,20 @@ blocks itself and what depends on it, and nothing else.
 """
 
 import traceback
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 
 from goodput.errors import BlockedPartition, GoodputError
 from goodput.plumbing import interrupt
 from goodput.plumbing.audit import audit
+from goodput.plumbing.batches import batches
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.contracts import contract
 from goodput.plumbing.final import is_final
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
-from goodput.plumbing.hours import day_of, epoch_hour, is_hour
 from goodput.plumbing.node import Batch, Context, Node, Parts, hours_in, partitions_of
 
 
@@ -113,7 +111,7 @@ def execute(
     asked = {p: inputs for p, inputs in due(node, context, obeyed=obeyed, force=force).items() if _is_asked(p, among)}
     ready = _without_blocked(node, context, asked, blocked, outcome)
     _remove_uncalled(node, context, outcome)
-    groups = list(_together(node, ready, partitions_of(node, context) if ready else ()))
+    groups = list(batches(node, context, ready))
     for partitions in context.progress.track(groups, node.name, len(groups)):
         _make_told(Batch(context, node, {partition: ready[partition] for partition in partitions}), outcome, blocked)
     listed = [*outcome.blocked, *_made_with(node, outcome.blocked)]
@@ -180,35 +178,6 @@ def _remove_uncalled(node: Node, context: Context, outcome: Outcome) -> None:
         gone = [partition for partition in uncalled if not context.pruned.is_closed(partition)]
         if gone:
             outcome.replaced += table.replace(dict.fromkeys(gone, ()))
-
-
-def _together(node: Node, partitions: Iterable[str], there: Collection[str]) -> Iterator[list[str]]:
-    """Partitions that are computed together: those that lie within `together_h` hours. `there` are all of the node."""
-    if node.partition == "windows":
-        yield from _windows_together(partitions, there)
-        return
-    batch: list[str] = []
-    for partition in sorted(partitions):
-        if batch and _starts(partition) - _starts(batch[0]) >= node.together_h:
-            yield batch
-            batch = []
-        batch.append(partition)
-    if batch:
-        yield batch
-
-
-def _windows_together(partitions: Iterable[str], there: Collection[str]) -> Iterator[list[str]]:
-    """Hours of a day, and the day: with half of its hours due, reading it once outweighs measuring the rest in vain."""
-    hours_of = Counter(day_of(partition) for partition in there if is_hour(partition))
-    for day, group in groupby(sorted(partitions), key=day_of):
-        cells = list(group)
-        hours = [cell for cell in cells if is_hour(cell)]
-        days = [cell for cell in cells if "T" not in cell]
-        yield from [cells] if 2 * len(hours) >= hours_of[day] else [batch for batch in (hours, days) if batch]
-
-
-def _starts(partition: str) -> int:
-    return 0 if partition == ALL else epoch_hour(hours_in(partition)[0])
 
 
 def _make_told(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:

@@ -54,7 +54,9 @@ SELECT
         WHEN hit_tokens IS NOT NULL AND coalesce(queried_tokens, input_tokens) IS NOT NULL
             THEN ratio(hit_tokens, coalesce(queried_tokens, input_tokens))
         ELSE ratio(hit_blocks, coalesce(queried_blocks, hit_blocks + missed_blocks))
-    END AS hit_ratio,
+    END AS counted_ratio,
+    -- beyond that the counters are not believed
+    CASE WHEN counted_ratio <= 1000000 THEN counted_ratio END AS hit_ratio,
     c.resets + coalesce(r.renewals, 0) AS restarts
 FROM counted AS c
 LEFT JOIN renewals AS r USING (window_s, start_s, replica)

@@ -1,0 +1,58 @@
+"""Which partitions are computed together: few enough for memory, enough that what any batch costs is not paid often."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
+
+from goodput.plumbing.catalog import ALL
+from goodput.plumbing.hours import day_of, epoch_hour, is_hour
+from goodput.plumbing.node import Context, Node, hours_in, partitions_of
+
+_ROWS_TOGETHER = 2_500_000  # of all inputs; joining them takes some 3 GB
+
+
+def batches(node: Node, context: Context, partitions: Collection[str]) -> Iterator[list[str]]:
+    """Partitions that are computed together: those that lie within `together_h` hours, of so many rows at most."""
+    if node.partition != "windows":
+        yield from _few_together(node, context, partitions)
+        return
+    for cells in _windows_together(partitions, partitions_of(node, context) if partitions else ()):
+        holds_day = any(not is_hour(cell) for cell in cells)
+        yield from [cells] if holds_day else _few_together(node, context, cells)
+
+
+def _few_together(node: Node, context: Context, partitions: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    held = 0
+    for partition in sorted(partitions):
+        rows = _rows_of(node, context, partition)
+        is_far = batch and _starts(partition) - _starts(batch[0]) >= node.together_h
+        if batch and (is_far or held + rows > _ROWS_TOGETHER):
+            yield batch
+            batch, held = [], 0
+        batch.append(partition)
+        held += rows
+    if batch:
+        yield batch
+
+
+def _rows_of(node: Node, context: Context, partition: str) -> int:
+    """Rows of the inputs of an hour, without those of the hours around it; of other partitions nothing is known."""
+    if not is_hour(partition):
+        return 0
+    catalog = context.lake.catalog
+    return sum(part.rows for table in node.inputs for part in catalog[table].parts.get(partition, ()))
+
+
+def _windows_together(partitions: Iterable[str], there: Collection[str]) -> Iterator[list[str]]:
+    """Hours of a day, and the day: with half of its hours due, reading it once outweighs measuring the rest in vain."""
+    hours_of = Counter(day_of(partition) for partition in there if is_hour(partition))
+    for day, group in groupby(sorted(partitions), key=day_of):
+        cells = list(group)
+        hours = [cell for cell in cells if is_hour(cell)]
+        days = [cell for cell in cells if "T" not in cell]
+        yield from [cells] if 2 * len(hours) >= hours_of[day] else [batch for batch in (hours, days) if batch]
+
+
+def _starts(partition: str) -> int:
+    return 0 if partition == ALL else epoch_hour(hours_in(partition)[0])
