@@ -54,6 +54,7 @@ def explain(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
     facts |= kind.facts(one, at, context)
     facts |= _around(one, at, context)
     facts |= _after_what(one, at, facts, context)
+    facts["what_to_do"] = kind.what_to_do(one)
     facts["sql"] = kind.evidence_sql(one, facts, context.grid.end_s(at))
     return {name: fact for name, fact in facts.items() if fact is not None}
 

@@ -112,6 +112,7 @@ def silent_telemetry(until_s: int, now: datetime, after_s: float, *, seen_live: 
         "severity": "page",
         "metric": None,
         "method": "clock",
+        "explanation": json.dumps({"what_to_do": "docs/respond.md#no-telemetry"}),
         "summary": f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}",
     }
     yield ObservedTransition(SILENT, "firing", _at(starts_s), _at(starts_s), lambda: columns, on=True)

@@ -99,6 +99,10 @@ class RuleKind:
         """Facts of an alarm as of a window that only this kind knows."""
         return {}
 
+    def what_to_do(self, _one: RuleSeries) -> str:
+        """The section of docs/respond.md for whoever is notified."""
+        return f"docs/respond.md#{self.name.replace('_', '-')}"
+
     def evidence_sql(self, one: RuleSeries, facts: Facts, at_s: int) -> str:
         """One statement over published relations that shows what the alarm saw."""
         return evidence_sql(one, facts, at_s)

@@ -27,6 +27,18 @@ from goodput.settings.metrics import HIGHEST_COUNT_SCORE, HIGHEST_SCORE, Worse
 from goodput.settings.watched import metric_of
 
 _Key = tuple[str, Worse | None]  # a metric, and which way is worse where its rule says so
+_SECTIONS = (  # of docs/respond.md, by a part of a metric's name; the first that it has
+    (("replica_",), "one-replica"),
+    (("_queue_s",), "queue"),
+    (("_ttft_s", "_tpot_s", "_e2e_s"), "latency"),
+    (("goodput_ratio",), "goodput"),
+    (("failed",), "failures"),
+    (("retry_ratio",), "retries"),
+    (("pass_ratio",), "quality"),
+    (("cost_per_accepted_usd",), "cost"),
+    (("kv_usage_ratio", "preemptions"), "kv-cache"),
+    (("hit_ratio",), "cache-hits"),
+)
 _NEARLY = 0.999  # an average reaches the highest score only after a day of the worst
 
 
@@ -82,6 +94,12 @@ class Trend(RuleKind):
     def facts(self, one: RuleSeries, at: int, context: AlarmContext) -> Row:
         """Shape, slope and excess."""
         return trend_facts(one, at, context)
+
+    def what_to_do(self, one: RuleSeries) -> str:
+        """By what its metric is of."""
+        metric = one.metric or ""
+        section = next((name for words, name in _SECTIONS if any(word in metric for word in words)), "any-other-trend")
+        return f"docs/respond.md#{section}"
 
     def lines(self, one: RuleSeries) -> tuple[Floats, Floats]:
         """What is usual, and that plus the threshold; of a replica where its peers would have had it."""
