@@ -5,39 +5,32 @@
 -- unit: draws: requests / those that one draw labels; chi_square, df and chi_square_variance add up over windows
 WITH asked AS (
     SELECT
-        epoch_us(r.ended_at) // 1000000 AS ended_s, r.workload, w.sampling,
-        coalesce(r.model, 'unknown') AS model, coalesce(r.pool, 'unknown') AS pool, coalesce(r.route, 'unknown') AS route,
-        r.tenant, 2 ** floor(log2(nullif(r.output_tokens, 0)))::BIGINT AS from_tokens,
-        r.session_id, (r.session_id IS NOT NULL)::INTEGER AS is_session, r.pass_quality
+        epoch_us(r.ended_at) // 1000000 AS ended_s, r.workload, w.sampling, r.session_id, r.pass_quality,
+        unnest([
+            {
+                cut_by: 'place', model: coalesce(r.model, 'unknown'), pool: coalesce(r.pool, 'unknown'),
+                route: coalesce(r.route, 'unknown'), tenant: NULL, from_tokens: NULL
+            },
+            {cut_by: 'tenant', model: NULL, pool: NULL, route: NULL, tenant: r.tenant, from_tokens: NULL},
+            {
+                cut_by: 'length', model: NULL, pool: NULL, route: NULL, tenant: NULL,
+                from_tokens: 2 ** floor(log2(nullif(r.output_tokens, 0)))::BIGINT
+            }
+        ], recursive := true)
     FROM requests AS r
     JOIN workload_rules AS w ON w.workload = r.workload AND w.has_quality AND w.unlabelled = 'estimate' AND w.sampling <> 'none'
     WHERE r.needs_label AND r.verdict <> 'in_flight'
 ),
 sessions AS (
     SELECT
-        window_s, ended_s // window_s * window_s AS start_s, workload, sampling, is_session, session_id,
-        'place' AS cut_by, window_part(ended_s, window_s) AS part_s, model, pool, route,
+        window_s, ended_s // window_s * window_s AS start_s,
+        CASE WHEN cut_by = 'place' THEN window_part(ended_s, window_s) ELSE start_s END AS part_s,
+        workload, sampling, cut_by, model, pool, route, tenant, from_tokens,
+        (session_id IS NOT NULL)::INTEGER AS is_session, session_id,
         count(*) AS need, count(pass_quality) AS labelled, count(*) FILTER (WHERE pass_quality) AS passed
     FROM asked
     CROSS JOIN grains
-    GROUP BY ALL
-    UNION ALL BY NAME
-    SELECT
-        window_s, ended_s // window_s * window_s AS start_s, workload, sampling, is_session, session_id,
-        'tenant' AS cut_by, start_s AS part_s, tenant,
-        count(*) AS need, count(pass_quality) AS labelled, count(*) FILTER (WHERE pass_quality) AS passed
-    FROM asked
-    CROSS JOIN grains
-    WHERE tenant IS NOT NULL
-    GROUP BY ALL
-    UNION ALL BY NAME
-    SELECT
-        window_s, ended_s // window_s * window_s AS start_s, workload, sampling, is_session, session_id,
-        'length' AS cut_by, start_s AS part_s, from_tokens,
-        count(*) AS need, count(pass_quality) AS labelled, count(*) FILTER (WHERE pass_quality) AS passed
-    FROM asked
-    CROSS JOIN grains
-    WHERE from_tokens IS NOT NULL
+    WHERE coalesce(model, tenant) IS NOT NULL OR from_tokens IS NOT NULL
     GROUP BY ALL
 ),
 cells AS (
