@@ -114,14 +114,16 @@ def _judged(observed: Observed, rules: Mapping[str, Rule]) -> dict[_Key, _Judged
 
 def _charted(panel: Panel, observed: Observed) -> _Judged:
     inputs, chart = inputs_of(panel, observed.calendar, observed.ages), chart_of(panel)
-    return _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
+    return _Judged(
+        panel, inputs, chart, score(inputs, chart, observed.judged), np.zeros(panel.values.shape, dtype=np.bool_)
+    )
 
 
 def _relieved(panel: Panel, found: Mapping[_Key, _Judged]) -> Flags:
     relieved = np.zeros(panel.values.shape, dtype=np.bool_)
     other = found.get((panel.kind.stands_in_for or "", None))
     if other is not None:
-        rows = {labels: row for row, labels in enumerate(other.panel.labels)}
+        rows = other.panel.row_of
         mine = [row for row, labels in enumerate(panel.labels) if labels in rows]
         relieved[mine] = ~other.scores.learning[[rows[panel.labels[row]] for row in mine]]
     return relieved
@@ -156,7 +158,7 @@ def _followed(series: Sequence[RuleSeries], one: _Judged, observed: Observed) ->
             terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), one.relieved[plain.row])
             accepted = [spans for action in accepts if (spans := _in_windows(action, one.panel))]
             given[n] = Followable(one.inputs.of(plain.row), plain.trend, terms, accepted)
-    for n, followed in zip(given, follow(one.chart, list(given.values())), strict=True):
+    for n, followed in zip(given, follow(one.chart, list(given.values()), observed.judged), strict=True):
         found[n] = replace(
             series[n],
             episodes=followed.episodes,
