@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import (
+    alarms,
     history,
     large_zone,
     many_sources,
@@ -59,6 +60,7 @@ def _rows(share: float) -> Iterator[Row]:
     yield from many_sources.rows(share)
     yield from measure.rows(share)
     yield from relations.rows(share)
+    yield from alarms.rows(share)
 
 
 if __name__ == "__main__":

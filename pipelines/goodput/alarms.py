@@ -2,15 +2,22 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from goodput.monitor.alarm_tables import TABLES, alarm_tables, read_evidence
 from goodput.monitor.evaluate import Evidence
+from goodput.monitor.judged_days import JudgedDays
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.garbage import note_replaced
 from goodput.plumbing.lake import Lake
@@ -18,6 +25,7 @@ from goodput.plumbing.part_rows import read_part
 from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
 
+_JUDGED = "judged.npz"
 _FROM_THE_CLOCK = fingerprint("alarms")  # of tables that follow the clock as well
 
 
@@ -29,13 +37,30 @@ def judge(lake: Lake, settings: Settings, now: datetime) -> dict[str, int]:
     catalog = lake.catalog
     before = {table: alarm_rows(lake, table) for table in TABLES if catalog[table].parts}
     known = {table: catalog[table].inputs(ALL) or "" for table in ("alarms", "alarm_power")}
-    made = alarm_tables(evidence(lake, settings, now, before), before, now, inputs=known)
+    judged = JudgedDays(_judged_days(lake))
+    made = alarm_tables(evidence(lake, settings, now, before), before, now, inputs=known, judged=judged)
     for table, rows in made.rows.items():
         inputs = made.inputs.get(table, _FROM_THE_CLOCK)
         part = lake.write_part(table, ALL, rows.to_arrow().cast(arrow_schema(table)), inputs)
         note_replaced(lake, catalog[table].replace({ALL: (part,)}))
+    if judged.grown:
+        write_atomically(lake.root / _JUDGED, lambda path: _write_arrays(path, judged.arrays()))
     counts = {table: rows.height for table, rows in made.rows.items()}
     return {**counts, "new_events": made.new_events, "firing": made.firing}
+
+
+def _judged_days(lake: Lake) -> dict[str, NDArray[Any]]:
+    """What the last evaluation judged days to be; nothing where that is not there or cannot be read."""
+    try:
+        with (lake.root / _JUDGED).open("rb") as file, np.load(file) as stored:
+            return dict(stored)
+    except (OSError, ValueError, EOFError, BadZipFile):
+        return {}
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def evidence(

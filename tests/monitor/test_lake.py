@@ -103,6 +103,19 @@ def test_a_second_evaluation_adds_no_event_and_edits_none(workspace: Workspace) 
     assert rows_of(workspace.lake, "alarm_events") == recorded
 
 
+def test_what_days_were_judged_to_be_may_be_lost_or_torn(workspace: Workspace) -> None:
+    evaluate(workspace, NOW)
+    expected = {table: rows_of(workspace.lake, table) for table in ("alarms", "alarm_series")}
+    stored = workspace.lake.root / "judged.npz"
+    whole = stored.read_bytes()
+    assert len(whole) > 100_000
+    for content in (whole, whole[:5000], b"", whole[:-3000] + bytes(3000)):
+        stored.write_bytes(content)
+        workspace.lake.catalog["alarms"].replace({ALL: ()})  # or nothing would be judged again
+        evaluate(workspace, NOW)
+        assert {table: rows_of(workspace.lake, table) for table in expected} == expected
+
+
 def test_all_relations_are_published(workspace: Workspace) -> None:
     counts = evaluate(workspace, NOW)
     rows = publish(workspace).rows

@@ -9,6 +9,7 @@ import typer
 from goodput.cli.alarm_actions import NAMED, accept, actions, one_alarm, series_of, silence, try_rules, unsilence
 from goodput.cli.cells import plain
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
+from goodput.cli.fired_rates import fired_rates
 from goodput.cli.formats import destination
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 from goodput.errors import UsageError
@@ -35,6 +36,8 @@ _POWER_HEADER = (
     *("alarm", "rule", "series", "armed", "fired", "sigma", "strays", "tail"),
     *("sees", "5 %/h in", "1.33 %/h in", "why not"),
 )
+
+_FIRED_HEADER = ("metric", "severity", "series", "days", "fired", "in 1,000 series-days, true or false (95 %)")
 
 
 @app.callback(invoke_without_command=True)
@@ -149,6 +152,9 @@ def replay(
         out = console()
         if found:
             out.print(table(_POWER_HEADER, [_power_line(row) for row in found[:MAX_ROWS]], out.width))
+        pooled = list(fired_rates(found))
+        if pooled:
+            out.print(table(_FIRED_HEADER, pooled, out.width))
         armed = [row for row in found if row["armed"]]
         expected = sum(row["false_alarms_per_week"] for row in armed)
         out.print(

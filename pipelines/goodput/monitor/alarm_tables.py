@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from goodput.monitor.causes import LOOK_BACK_S
 from goodput.monitor.evaluate import RESTARTS, Evaluation, Evidence
+from goodput.monitor.judged_days import JudgedDays
 from goodput.monitor.lookback import lookback
 from goodput.monitor.method import METHOD
 from goodput.monitor.rows import SILENT
@@ -72,19 +73,26 @@ def read_evidence(
 
 
 def alarm_tables(
-    evidence: Evidence, before: Mapping[str, pl.DataFrame], now: datetime, *, inputs: Mapping[str, str] | None = None
+    evidence: Evidence,
+    before: Mapping[str, pl.DataFrame],
+    now: datetime,
+    *,
+    inputs: Mapping[str, str] | None = None,
+    judged: JudgedDays | None = None,
 ) -> AlarmTables:
     """Judge `evidence` at `now`: the new rows of all tables, given those `before` and the `inputs` they are made from.
+
+    Days that were `judged` before are not judged again, and those that are judged now are added to them.
 
     alarm_events only grows. Of evidence that was judged before, only what the clock alone decides is judged again.
     """
     due = {"alarms": _evidence_fingerprint(evidence), "alarm_power": _power_inputs(evidence, now)}
     recorded = _rows(before.get("alarm_events"))
-    evaluation = Evaluation(evidence, now)
+    evaluation = Evaluation(evidence, now, judged or JudgedDays())
     if before.keys() >= set(TABLES) and due == dict(inputs or {}):
         added = evaluation.new_clock_events(recorded)
-        judged = [row for row in _rows(before["alarms"]) if row["rule"] != SILENT]
-        alarms = [*judged, *evaluation.clock_alarms()]
+        others = [row for row in _rows(before["alarms"]) if row["rule"] != SILENT]
+        alarms = [*others, *evaluation.clock_alarms()]
         kept = {name: before[name] for name in ("alarm_series", "alarm_power")}
     else:
         added, alarms = evaluation.new_events(recorded), evaluation.alarms()

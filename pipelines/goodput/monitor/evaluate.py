@@ -4,7 +4,7 @@ Nothing is read or written here, and the clock is an argument: the same inputs g
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -17,10 +17,11 @@ from goodput.monitor.causes import operations_of
 from goodput.monitor.chart import alarm_series
 from goodput.monitor.explain import AlarmContext
 from goodput.monitor.grid import NAN, Floats, Grid, grid_of
+from goodput.monitor.judged_days import JudgedDays
 from goodput.monitor.method import heartbeat
 from goodput.monitor.observed_transition import ObservedTransition
 from goodput.monitor.reconcile import Event, Moment, reconcile
-from goodput.monitor.rows import alarm_row, clock_row, method_of, observed_transition, silent_telemetry
+from goodput.monitor.rows import alarm_row, clock_row, methods_of, observed_transition, silent_telemetry
 from goodput.monitor.rule_kind import Observed, rule_kind, rule_kinds
 from goodput.monitor.rule_series import RuleSeries, shown_labels
 from goodput.monitor.series import panels
@@ -54,10 +55,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The verdicts of one evaluation at `now`."""
+    """The verdicts of one evaluation at `now`; days that were `judged` before are not judged again."""
 
     evidence: Evidence
     now: datetime
+    judged: JudgedDays = field(default_factory=JudgedDays)
 
     @cached_property
     def _whole(self) -> dict[str, pl.DataFrame]:
@@ -109,6 +111,7 @@ class Evaluation:
             ages=self._ages(grid),
             accepts=of_kind(self.evidence.actions, "accept"),
             goodput=None if goodput is None else goodput.filter(pl.col("slice") == "workload_pool"),
+            judged=self.judged,
         )
 
     @cached_property
@@ -139,6 +142,10 @@ class Evaluation:
         return AlarmContext(
             self.grid, _limits(self.evidence.settings), operations, self.rule_series, self._observed.panels
         )
+
+    @cached_property
+    def _methods(self) -> dict[str, str]:
+        return methods_of(self.rule_series, self.evidence.settings)
 
     @cached_property
     def _suppressions(self) -> dict[str, Any]:
@@ -175,12 +182,11 @@ class Evaluation:
     def transitions(self) -> Iterator[ObservedTransition]:
         """Every transition that history holds, whether it was recorded before or not."""
         if self.grid is not None:
-            until_s = self.grid.end_s(self.until - 1)
+            until_s, methods = self.grid.end_s(self.until - 1), self._methods
             for one in self.rule_series:
-                method = method_of(one, self.evidence.settings)
                 is_suppressed = suppressed_now(one, self._suppressions, until_s) is not None
                 for change in transitions(one, self.grid, self._suppressions[str(one.named["alarm_id"])], until_s):
-                    yield observed_transition(change, self._context, method, is_suppressed=is_suppressed)
+                    yield observed_transition(change, self._context, methods[one.rule], is_suppressed=is_suppressed)
         yield from self._clock_transitions()
 
     def _clock_transitions(self) -> Iterator[ObservedTransition]:
@@ -190,7 +196,7 @@ class Evaluation:
 
     def new_events(self, recorded: Sequence[Event]) -> list[Event]:
         """Rows to add to `alarm_events`, given those that are there."""
-        methods = {method_of(one, self.evidence.settings) for one in self.rule_series}
+        methods = set(self._methods.values())
         return reconcile(recorded, list(self.transitions()), methods, self._moment, self._unwatched)
 
     def new_clock_events(self, recorded: Sequence[Event]) -> list[Event]:

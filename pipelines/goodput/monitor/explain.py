@@ -6,6 +6,7 @@ What only one kind of rule knows is in its module; the parts of sentences are in
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,11 @@ class AlarmContext:
     everything: Sequence[RuleSeries]
     panels: Mapping[str, Panel] = field(default_factory=dict)
 
+    @cached_property
+    def fired(self) -> list[RuleSeries]:
+        """Those of `everything` that ever fired."""
+        return [one for one in self.everything if any(episode.firing is not None for episode in one.episodes)]
+
 
 def explain(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
     """Facts of one alarm as of a window, such as the one that fired; a fact that is not known is left out."""
@@ -48,6 +54,7 @@ def explain(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
     facts |= kind.facts(one, at, context)
     facts |= _around(one, at, context)
     facts |= _after_what(one, at, facts, context)
+    facts["what_to_do"] = kind.what_to_do(one)
     facts["sql"] = kind.evidence_sql(one, facts, context.grid.end_s(at))
     return {name: fact for name, fact in facts.items() if fact is not None}
 
@@ -56,7 +63,7 @@ def _around(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
     at_s = context.grid.end_s(at)
     beside = {
         (symptoms_first(other.metric), _name(other))
-        for other in context.everything
+        for other in context.fired
         if _fires_beside(other, one, at_s, context.grid)
     }
     peers = [name for _, name in sorted(beside)]

@@ -13,7 +13,10 @@ from goodput.monitor.control_chart import ControlChart
 from goodput.monitor.detector import frozen, rescore
 from goodput.monitor.grid import Flags
 from goodput.monitor.inputs import Inputs, Scores
+from goodput.monitor.judged_days import JudgedDays
 from goodput.monitor.states import Debounce, Episode, episodes
+
+_MOSTLY_OVER_DAYS = 2
 
 
 @dataclass(frozen=True)
@@ -52,16 +55,17 @@ class Followable:
     accepts: Sequence[Accepted] = ()
 
 
-def follow(chart: ControlChart, every: Sequence[Followable]) -> list[Followed]:
+def follow(chart: ControlChart, every: Sequence[Followable], known: JudgedDays | None = None) -> list[Followed]:
     """Episodes of each of these series.
 
     Each is followed by itself, from one change of its history to the next; what they ask for is scored together.
+    Days that are `known` are not judged again.
     """
-    trails = [_Trail(chart, each) for each in every]
+    trails = [_Trail(chart, each, known) for each in every]
     walks = {trail: trail.walk_all() for trail in trails}
     asked = {trail: request for trail, walk in walks.items() if (request := next(walk, None)) is not None}
     while asked:
-        answers = zip(list(asked), _rescored(chart, list(asked.values())), strict=True)
+        answers = zip(list(asked), _rescored(chart, list(asked.values()), known), strict=True)
         asked = {trail: more for trail, scores in answers if (more := _sent(walks[trail], scores)) is not None}
     return [Followed(tuple(trail.found), frozenset(trail.accepted), trail.judged) for trail in trails]
 
@@ -85,18 +89,18 @@ def _sent(walk: _Walk, scores: Scores) -> _Request | None:
         return None
 
 
-def _rescored(chart: ControlChart, requests: Sequence[_Request]) -> list[Scores]:
+def _rescored(chart: ControlChart, requests: Sequence[_Request], known: JudgedDays | None) -> list[Scores]:
     one, before = requests[0].one, requests[0].before
     inputs = one.beside([request.one for request in requests[1:]])
     scores = before.beside([request.before for request in requests[1:]])
-    together = rescore(inputs, chart, scores, [request.changed for request in requests])
+    together = rescore(inputs, chart, scores, [request.changed for request in requests], known)
     return [together.of(row) for row in range(len(requests))]
 
 
 class _Trail:
-    def __init__(self, chart: ControlChart, given: Followable) -> None:
+    def __init__(self, chart: ControlChart, given: Followable, known: JudgedDays | None) -> None:
         self.one = replace(given.one, aside=np.zeros(given.one.values.shape, dtype=np.bool_))
-        self.chart, self.terms, self.scores = chart, given.terms, given.scores
+        self.chart, self.known, self.terms, self.scores = chart, known, given.terms, given.scores
         self.accepts = sorted(given.accepts, key=lambda accepted: accepted.at)
         self.judged = given.scores.copy()
         self.found: list[Episode] = []
@@ -124,9 +128,8 @@ class _Trail:
         self.at = until
 
     def _fire(self, begun: Episode, until: int) -> _Walk:
-        as_it_began = frozen(self.one, self.chart, self.scores, begun.pending)
-        same = next(self._episodes(as_it_began, begun.pending, until, begun))
-        episode = Episode(begun.pending, begun.firing, same.resolved)
+        as_it_began, resolved = self._as_it_began(begun, until)
+        episode = Episode(begun.pending, begun.firing, resolved)
         over = until if episode.resolved is None else episode.resolved + 1
         self.judged.take(as_it_began, slice(begun.pending, over))
         self.found.append(episode)
@@ -134,6 +137,17 @@ class _Trail:
         self.at = over
         if over < self.one.grid.windows:
             self._go_on((yield _Request(self.one, self.scores, (begun.pending, over))))
+
+    def _as_it_began(self, begun: Episode, until: int) -> tuple[Scores, int | None]:
+        """The scores while it fires, and when it was over: mostly within days, and no later day is judged for that."""
+        windows, days = self.one.grid.windows, _MOSTLY_OVER_DAYS
+        while True:
+            seen = min(begun.pending + days * self.one.grid.a_day, windows)
+            scores = frozen(self.one, self.chart, self.scores, slice(begun.pending, seen), self.known)
+            same = next(self._episodes(scores, begun.pending, min(seen, until), begun))
+            if same.resolved is not None or seen >= until:
+                return scores, same.resolved
+            days *= 4
 
     def accept(self, accepted: Accepted) -> _Walk:
         """Shift what lay before by the step that became normal, and end what fires."""

@@ -18,7 +18,10 @@ _LEAD = timedelta(days=7)  # in which a score that begins with less history behi
 
 @dataclass(frozen=True)
 class Lookback:
-    """Rows since `since` (a UTC midnight) are read; what began before `settled` stays as it was reported."""
+    """Rows since `since` (a Monday's UTC midnight) are read; what began before `settled` stays as reported.
+
+    A history that begins a day later is another one: all of it is judged anew once a week, not every day.
+    """
 
     since: datetime
     settled: datetime
@@ -27,7 +30,7 @@ class Lookback:
 def lookback(newest: datetime, recorded: Iterable[dict[str, Any]]) -> Lookback:
     """The lookback of an evaluation whose newest window begins at `newest`, given the rows of alarm_events."""
     settled = min([newest - 2 * _JUDGED, *_still_open(recorded)])
-    return Lookback(_midnight(settled - _SCORED - _LEAD), settled)
+    return Lookback(_monday(settled - _SCORED - _LEAD), settled)
 
 
 def _still_open(recorded: Iterable[dict[str, Any]]) -> list[datetime]:
@@ -43,5 +46,6 @@ def _still_open(recorded: Iterable[dict[str, Any]]) -> list[datetime]:
     return list(begun.values())
 
 
-def _midnight(at: datetime) -> datetime:
-    return datetime.combine(at.astimezone(UTC).date(), time(), UTC)
+def _monday(at: datetime) -> datetime:
+    day = at.astimezone(UTC).date()
+    return datetime.combine(day - timedelta(days=day.weekday()), time(), UTC)

@@ -33,7 +33,7 @@ def heartbeat(now: datetime) -> ObservedTransition:
         "method": HEARTBEAT,
         "summary": "The pipeline ran and judged its alarms",
     }
-    return ObservedTransition("watchdog", "heartbeat", hour, hour, columns)
+    return ObservedTransition("watchdog", "heartbeat", hour, hour, lambda: columns)
 
 
 def inherited(

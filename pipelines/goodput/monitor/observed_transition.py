@@ -1,6 +1,6 @@
 """A transition of an alarm as it is computed, before it is known what was recorded of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,13 +8,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ObservedTransition:
-    """A transition as computed: the columns of alarm_events that do not depend on what was recorded before."""
+    """A transition as computed, with what does not depend on what was recorded before.
+
+    `explained` gives its columns of alarm_events: of the many that were recorded before nobody asks for them again.
+    """
 
     alarm_id: str
     transition: str
     occurred_at: datetime
     starts_at: datetime
-    columns: Mapping[str, Any]
+    explained: Callable[[], Mapping[str, Any]]
+    suppressed: str | None = None
     on: bool = False  # it fires still, and nothing suppresses it now
     learned: bool = False  # judged by a baseline that the series' own history is
 

@@ -1,6 +1,7 @@
 """All series of one metric on one grid, and what is believed of their values: counts, scale and direction."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +33,11 @@ class Panel:
     trials: Floats | None = None
     worse: Worse | None = None
     unwatched: frozenset[Labels] = frozenset()
+
+    @cached_property
+    def row_of(self) -> dict[Labels, int]:
+        """Place of each series."""
+        return {labels: row for row, labels in enumerate(self.labels)}
 
     @property
     def kind(self) -> AlarmMetric:

@@ -5,7 +5,7 @@ what is long past when it is first computed is recorded and suppressed.
 """
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
@@ -120,7 +120,7 @@ def _new_events(observed: ObservedTransition, past: _Past, moment: Moment) -> It
     identity = _current_id(observed.key, past)
     if identity in past.ids:
         return
-    suppressed = observed.columns.get("suppressed")
+    suppressed = observed.suppressed
     episode = (observed.alarm_id, observed.starts_at)
     if past.only_now(observed):
         suppressed = OTHER_METHOD
@@ -137,8 +137,7 @@ def _still_on(computed: Sequence[ObservedTransition], past: _Past, moment: Momen
     for observed in newest.values():
         told = (observed.alarm_id, observed.starts_at) in past.delivered or past.only_now(observed)
         if observed.on and not told:
-            columns = {**observed.columns, "suppressed": None}
-            late = ObservedTransition(observed.alarm_id, "firing", moment.until, observed.starts_at, columns)
+            late = replace(observed, transition="firing", occurred_at=moment.until)
             yield _event(late, _current_id(late.key, past), moment.now, None)
 
 
@@ -150,9 +149,10 @@ def _current_id(key: str, past: _Past) -> str:
 
 
 def _event(observed: ObservedTransition, identity: str, now: datetime, suppressed: str | None) -> Event:
+    columns = observed.explained()
     return {
         **dict.fromkeys(arrow_schema("alarm_events").names),
-        **observed.columns,
+        **columns,
         "event_id": identity,
         "alarm_id": observed.alarm_id,
         "transition": observed.transition,
@@ -160,7 +160,7 @@ def _event(observed: ObservedTransition, identity: str, now: datetime, suppresse
         "starts_at": observed.starts_at,
         "recorded_at": now,
         "suppressed": suppressed,
-        "suppressed_by": None if suppressed in _BY_NOTHING else observed.columns.get("suppressed_by"),
+        "suppressed_by": None if suppressed in _BY_NOTHING else columns.get("suppressed_by"),
     }
 
 
@@ -201,6 +201,6 @@ def _correction(event: Event, moment: Moment) -> Event:
 def _ended(event: Event, past: _Past, moment: Moment) -> Event:
     reason = "cleared" if event["metric"] is None else OTHER_METHOD if past.before_upgrade(event) else "settings"
     columns = {**event, "ends_at": moment.until, "reason": reason}
-    observed = ObservedTransition(event["alarm_id"], "resolved", moment.until, event["starts_at"], columns)
+    observed = ObservedTransition(event["alarm_id"], "resolved", moment.until, event["starts_at"], lambda: columns)
     delivered = (observed.alarm_id, observed.starts_at) in past.delivered
     return _event(observed, event_id(observed.key), moment.now, None if delivered else event["suppressed"])

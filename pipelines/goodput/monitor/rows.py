@@ -1,7 +1,7 @@
 """Alarms and their transitions as rows of the published relations; columns follow schemas/alarms.yaml and its kin."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,12 +25,17 @@ _ARCHIVE_S = 7 * DAY_S
 _NAMES = ("rule", "severity", "metric", "workload", "pool", "replica", "labels")
 
 
-def method_of(one: RuleSeries, settings: Settings) -> str:
-    """Fingerprint of how an alarm is judged: its rule, and what of the settings changes every verdict."""
+def methods_of(every_series: Iterable[RuleSeries], settings: Settings) -> dict[str, str]:
+    """By rule the fingerprint of how its alarms are judged: all of the settings that changes their verdicts."""
     alarms = settings.alarms
-    rule = rules_of(alarms).get(one.rule)
+    rules = rules_of(alarms)
     calendar = (alarms.window_s, alarms.time_zone, alarms.days_off, [s.model_dump() for s in alarms.excluded])
-    return fingerprint(METHOD, one.rule, rule and rule.model_dump(), rule_kind(one.kind).judged_by(settings), calendar)
+    kinds = {one.rule: one.kind for one in every_series}
+    given = {name: rule.model_dump() for name, rule in rules.items() if name in kinds}
+    return {
+        name: fingerprint(METHOD, name, given.get(name), rule_kind(kind).judged_by(settings), calendar)
+        for name, kind in kinds.items()
+    }
 
 
 def observed_transition(
@@ -38,30 +43,33 @@ def observed_transition(
 ) -> ObservedTransition:
     """One transition with its explanation, as it would be recorded; `is_suppressed`: whether its alarm is now."""
     one = change.series
+    return ObservedTransition(
+        str(one.named["alarm_id"]),
+        change.transition,
+        _at(change.at_s),
+        _at(change.starts_s),
+        lambda: _explained(change, context, method),
+        None if change.suppression is None else change.suppression.kind,
+        change.ends_s is None and not is_suppressed,
+        rule_kind(one.kind).learns_baseline,
+    )
+
+
+def _explained(change: EpisodeTransition, context: AlarmContext, method: str) -> dict[str, Any]:
+    one = change.series
     assert change.episode.firing is not None  # noqa: S101
     facts = explain(one, change.episode.firing, context)
-    columns = {
+    return {
         **{name: one.named[name] for name in _NAMES},
         "kind": one.kind,
         **{name: facts.get(name) for name in ("value", "usual", "score", "threshold")},
         "ends_at": None if change.ends_s is None or change.transition == "firing" else _at(change.ends_s),
-        "suppressed": change.suppression and change.suppression.kind,
         "suppressed_by": change.suppression and change.suppression.by,
         "reason": change.reason,
         "method": method,
         "summary": summary(one, facts),
         "explanation": json.dumps(facts, sort_keys=True),
     }
-    name = str(one.named["alarm_id"])
-    return ObservedTransition(
-        name,
-        change.transition,
-        _at(change.at_s),
-        _at(change.starts_s),
-        columns,
-        change.ends_s is None and not is_suppressed,
-        rule_kind(one.kind).learns_baseline,
-    )
 
 
 def clock_row(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -> dict[str, Any]:
@@ -104,9 +112,10 @@ def silent_telemetry(until_s: int, now: datetime, after_s: float, *, seen_live: 
         "severity": "page",
         "metric": None,
         "method": "clock",
+        "explanation": json.dumps({"what_to_do": "docs/respond.md#no-telemetry"}),
         "summary": f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}",
     }
-    yield ObservedTransition(SILENT, "firing", _at(starts_s), _at(starts_s), columns, True)
+    yield ObservedTransition(SILENT, "firing", _at(starts_s), _at(starts_s), lambda: columns, on=True)
 
 
 def alarm_row(

@@ -14,6 +14,7 @@ import numpy as np
 from goodput.errors import Mistake
 from goodput.monitor.calendar import Calendar
 from goodput.monitor.grid import NAN, Floats, Grid
+from goodput.monitor.judged_days import JudgedDays
 from goodput.monitor.panel import Panel
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.where_to_look import evidence_sql
@@ -37,7 +38,8 @@ class Observed:
     """What rules are judged by: panels by metric, and windows of `grid` before `until`.
 
     `ages` holds hours since the last restart by pool, where restarts are known; `goodput` the rows of slice
-    workload_pool at the windows of alarms and the shortest ones; `accepts` what operators accepted as normal.
+    workload_pool at the windows of alarms and the shortest ones; `accepts` what operators accepted as normal,
+    `judged` what days were judged to be before.
     """
 
     settings: Settings
@@ -48,6 +50,7 @@ class Observed:
     ages: Mapping[str, Floats] = field(default_factory=dict)
     accepts: Sequence[Action] = ()
     goodput: "pl.DataFrame | None" = None
+    judged: JudgedDays = field(default_factory=JudgedDays)
 
     @cached_property
     def rules(self) -> dict[str, Rule]:
@@ -95,6 +98,10 @@ class RuleKind:
     def facts(self, _one: RuleSeries, _at: int, _context: "AlarmContext") -> Row:
         """Facts of an alarm as of a window that only this kind knows."""
         return {}
+
+    def what_to_do(self, _one: RuleSeries) -> str:
+        """The section of docs/respond.md for whoever is notified."""
+        return f"docs/respond.md#{self.name.replace('_', '-')}"
 
     def evidence_sql(self, one: RuleSeries, facts: Facts, at_s: int) -> str:
         """One statement over published relations that shows what the alarm saw."""

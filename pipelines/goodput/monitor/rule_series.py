@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class RuleSeries:
     row: int = 0
     accepted: frozenset[Episode] = field(default=frozenset())
 
-    @property
+    @cached_property
     def named(self) -> dict[str, str | None]:
         """What the alarm is called by: its identity and the labels that actions and rules match."""
         labels = dict(self.labels)

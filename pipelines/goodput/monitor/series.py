@@ -1,6 +1,7 @@
 """Rows of published relations become series on a grid: values, counts and labels, side by side."""
 
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -17,27 +18,50 @@ _SHARE_A_FATE = 1000.0  # tokens: those of one prompt are found in a cache toget
 _PLACES = frozenset(("workload", "pool", "replica"))
 
 
+@dataclass(frozen=True)
+class _Watched:
+    """Rows of the series that are watched, and labels of those that are not."""
+
+    rows: pl.DataFrame
+    unwatched: frozenset[Labels]
+
+
 def panels(rows: Mapping[str, pl.DataFrame], grid: Grid, metrics: Set[str], max_series: int) -> Iterator[Panel]:
     """Panels of those `metrics` whose relation is among `rows` (relation -> rows of wholly observed windows).
 
     Each has at most `max_series`, see docs/alarms.md#how-many-series-are-watched.
     """
+    known: dict[object, _Watched] = {}  # metrics of one relation mostly watch the same series
     for name in sorted(metrics):
         metric = metric_of(name)
         frame = None if metric is None else rows.get(metric.relation)
         if metric is not None and frame is not None and metric.columns <= set(frame.columns):
-            panel = _panel(name, metric, frame, grid, max_series)
+            key = (metric.relation, metric.labels, metric.where)
+            known[key] = known.get(key) or _watched(frame, metric, grid, max_series)
+            panel = _panel(name, metric, known[key], grid)
             if panel is not None:
                 yield panel
 
 
-def _panel(name: str, metric: AlarmMetric, frame: pl.DataFrame, grid: Grid, max_series: int) -> Panel | None:
+def _watched(frame: pl.DataFrame, metric: AlarmMetric, grid: Grid, max_series: int) -> _Watched:
+    """The series of most windows of the last week, of as many those of most in all.
+
+    Rows without a value count as well: whichever metric of a relation it is, the same series are watched.
+    """
     where = (pl.col(column) == value for column, value in metric.where)
     every = frame.filter(pl.col("window_s") == grid.step_s, *where)
-    unwatched = _unwatched(every, metric, grid, max_series)
+    last_week_s = grid.start_s + (grid.days - 1 - _RECENT_DAYS) * DAY_S
+    is_recent = pl.col("window_start").dt.epoch("s") >= last_week_s
+    windows = every.group_by(metric.labels).agg(recent=is_recent.sum(), windows=pl.len())
+    order = windows.sort("recent", "windows", *metric.labels, descending=[True, True, *(False for _ in metric.labels)])
+    others = order[max_series:].select(metric.labels)
+    rows = every.join(others, on=list(metric.labels), how="anti", nulls_equal=True) if others.height else every
+    return _Watched(rows, frozenset(_labels(metric, row) for row in others.iter_rows()))
+
+
+def _panel(name: str, metric: AlarmMetric, watched: _Watched, grid: Grid) -> Panel | None:
     points = (
-        every.join(unwatched, on=list(metric.labels), how="anti", nulls_equal=True)
-        .filter(pl.col(metric.column).is_not_null() | metric.of_requests)
+        watched.rows.filter(pl.col(metric.column).is_not_null() | metric.of_requests)
         .group_by(*metric.labels, "window_start")
         .agg(**_measured(metric, grid))
         .with_columns(at=(pl.col("window_start").dt.epoch("s") - grid.start_s) // grid.step_s)
@@ -57,20 +81,8 @@ def _panel(name: str, metric: AlarmMetric, frame: pl.DataFrame, grid: Grid, max_
         beside if metric.beside else None,
         body if metric.body else None,
         None if metric.chart == "level" else np.nan_to_num(trials),
-        unwatched=frozenset(_labels(metric, row) for row in unwatched.iter_rows()),
+        unwatched=watched.unwatched,
     )
-
-
-def _unwatched(every: pl.DataFrame, metric: AlarmMetric, grid: Grid, max_series: int) -> pl.DataFrame:
-    """Labels of the series beyond `max_series`, by windows of the last week, then by all.
-
-    Rows without a value count as well: whichever metric of a relation it is, the same series are watched.
-    """
-    last_week_s = grid.start_s + (grid.days - 1 - _RECENT_DAYS) * DAY_S
-    is_recent = pl.col("window_start").dt.epoch("s") >= last_week_s
-    windows = every.group_by(metric.labels).agg(recent=is_recent.sum(), windows=pl.len())
-    order = windows.sort("recent", "windows", *metric.labels, descending=[True, True, *(False for _ in metric.labels)])
-    return order[max_series:].select(metric.labels)
 
 
 def _measured(metric: AlarmMetric, grid: Grid) -> dict[str, pl.Expr]:

@@ -76,10 +76,10 @@ def _of(panels: Mapping[str, Panel], metric: str, panel: Panel | None, row: int)
     """Values of another metric of the same replica; NaN where there are none."""
     other = panels.get(metric)
     assert panel is not None  # noqa: S101
-    labels = panel.labels[row]
-    if other is None or labels not in other.labels:
+    at = None if other is None else other.row_of.get(panel.labels[row])
+    if other is None or at is None:
         return np.full(panel.values.shape[1], NAN)
-    values: Floats = other.values[other.labels.index(labels)]
+    values: Floats = other.values[at]
     return values
 
 

@@ -27,6 +27,18 @@ from goodput.settings.metrics import HIGHEST_COUNT_SCORE, HIGHEST_SCORE, Worse
 from goodput.settings.watched import metric_of
 
 _Key = tuple[str, Worse | None]  # a metric, and which way is worse where its rule says so
+_SECTIONS = (  # of docs/respond.md, by a part of a metric's name; the first that it has
+    (("replica_",), "one-replica"),
+    (("_queue_s",), "queue"),
+    (("_ttft_s", "_tpot_s", "_e2e_s"), "latency"),
+    (("goodput_ratio",), "goodput"),
+    (("failed",), "failures"),
+    (("retry_ratio",), "retries"),
+    (("pass_ratio",), "quality"),
+    (("cost_per_accepted_usd",), "cost"),
+    (("kv_usage_ratio", "preemptions"), "kv-cache"),
+    (("hit_ratio",), "cache-hits"),
+)
 _NEARLY = 0.999  # an average reaches the highest score only after a day of the worst
 
 
@@ -83,6 +95,12 @@ class Trend(RuleKind):
         """Shape, slope and excess."""
         return trend_facts(one, at, context)
 
+    def what_to_do(self, one: RuleSeries) -> str:
+        """By what its metric is of."""
+        metric = one.metric or ""
+        section = next((name for words, name in _SECTIONS if any(word in metric for word in words)), "any-other-trend")
+        return f"docs/respond.md#{section}"
+
     def lines(self, one: RuleSeries) -> tuple[Floats, Floats]:
         """What is usual, and that plus the threshold; of a replica where its peers would have had it."""
         assert one.trend is not None  # noqa: S101
@@ -114,14 +132,16 @@ def _judged(observed: Observed, rules: Mapping[str, Rule]) -> dict[_Key, _Judged
 
 def _charted(panel: Panel, observed: Observed) -> _Judged:
     inputs, chart = inputs_of(panel, observed.calendar, observed.ages), chart_of(panel)
-    return _Judged(panel, inputs, chart, score(inputs, chart), np.zeros(panel.values.shape, dtype=np.bool_))
+    return _Judged(
+        panel, inputs, chart, score(inputs, chart, observed.judged), np.zeros(panel.values.shape, dtype=np.bool_)
+    )
 
 
 def _relieved(panel: Panel, found: Mapping[_Key, _Judged]) -> Flags:
     relieved = np.zeros(panel.values.shape, dtype=np.bool_)
     other = found.get((panel.kind.stands_in_for or "", None))
     if other is not None:
-        rows = {labels: row for row, labels in enumerate(other.panel.labels)}
+        rows = other.panel.row_of
         mine = [row for row, labels in enumerate(panel.labels) if labels in rows]
         relieved[mine] = ~other.scores.learning[[rows[panel.labels[row]] for row in mine]]
     return relieved
@@ -156,7 +176,7 @@ def _followed(series: Sequence[RuleSeries], one: _Judged, observed: Observed) ->
             terms = Terms(plain.threshold, Debounce(rule.for_windows, rule.clear_windows), one.relieved[plain.row])
             accepted = [spans for action in accepts if (spans := _in_windows(action, one.panel))]
             given[n] = Followable(one.inputs.of(plain.row), plain.trend, terms, accepted)
-    for n, followed in zip(given, follow(one.chart, list(given.values())), strict=True):
+    for n, followed in zip(given, follow(one.chart, list(given.values()), observed.judged), strict=True):
         found[n] = replace(
             series[n],
             episodes=followed.episodes,
