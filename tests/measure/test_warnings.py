@@ -519,6 +519,14 @@ def test_lines_of_costs_in_no_number_are_named(tmp_path: Path) -> None:
     assert [row["amount_usd"] for row in found] == [None, 10.0]  # of 10 and 20.5 the larger counts
     mended = settings.replace('cost_id = "invoice"\n', "") + "[costs.currencies]\nEUR = 1.1\n"
     assert "cost_line_unused" not in warned(tmp_path, mended)
+    # 7 EUR at a million dollars each are believed, 7 thousand are not, and nothing waits for them
+    write(tmp_path / "landing/gpu.csv", ("from", "until", "amount", "currency"), [{**rows[2], "amount": 7000}])
+    dear = mended.replace("EUR = 1.1", "EUR = 1e6")
+    (found,) = warned(tmp_path, dear)["cost_line_unused"]
+    assert counts([found]) == [("high", "gpu: EUR", 1, None)]
+    assert "more than a billion US dollars. Check the rate" in found["message"]
+    write(tmp_path / "landing/gpu.csv", ("from", "until", "amount", "currency"), [rows[2]])
+    assert "cost_line_unused" not in warned(tmp_path, dear)
 
 
 def test_lines_of_costs_that_cannot_be_read_are_named_until_they_are_mended(tmp_path: Path) -> None:

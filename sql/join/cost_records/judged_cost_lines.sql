@@ -35,6 +35,7 @@ SELECT
                 OR len(list_filter(c.sub_accounts, lambda g: coalesce(t.sub_account, '') GLOB g)) = 0
             ) THEN 'not_chosen'
             WHEN t.currency_usd IS NULL THEN 'no_exchange_rate'
+            WHEN abs(t.amount_usd * t.currency_usd) > 1e9 THEN 'amount_not_believed'
         END AS reason
     )
 FROM tagged AS t
