@@ -59,7 +59,7 @@ summed AS (
     GROUP BY ALL
 ),
 -- each row of `waste` has unlabelled cost divided by its own labels; what these leave open of accepted cost they leave open of the rest
-costed AS (
+added_costs AS (
     SELECT
         slice, slice_value, window_s, epoch_us(window_start) // 1000000 AS start_s,
         workload::workload_code AS k_workload, model::model_code AS k_model, pool::pool_code AS k_pool, route::route_code AS k_route,
@@ -71,6 +71,9 @@ costed AS (
         any_value({low: ci_low_usd, high: ci_high_usd}) FILTER (WHERE bucket = 'accepted') AS accepted
     FROM waste
     GROUP BY ALL
+),
+costed AS (
+    SELECT *, ratio(wasted_usd, usd) AS wasted_ratio FROM added_costs
 ),
 estimated AS (
     SELECT
@@ -140,18 +143,16 @@ SELECT
         WHEN w.high = 0 THEN 'nothing_accepted'
         WHEN c.error_usd IS NULL THEN 'error_unknown'
     END AS no_cost_interval,
-    CASE WHEN NOT w.unweighted THEN ratio(c.wasted_usd, c.usd) END AS wasted_ratio,
+    CASE WHEN NOT w.unweighted THEN c.wasted_ratio END AS wasted_ratio,
     CASE
-        WHEN c.accepted IS NULL THEN ratio(c.wasted_usd, c.usd)
-        WHEN c.accepted.high IS NOT NULL THEN least(ratio(c.wasted_usd, c.usd), ratio(c.usd - c.accepted.high, c.usd))
+        WHEN c.accepted IS NULL THEN c.wasted_ratio
+        WHEN c.accepted.high IS NOT NULL THEN least(c.wasted_ratio, ratio(c.usd - c.accepted.high, c.usd))
     END AS wasted_ci_low_ratio,
-    CASE
-        WHEN c.accepted IS NULL THEN ratio(c.wasted_usd, c.usd)
-        ELSE at_least(ratio(c.usd - c.accepted.low, c.usd), ratio(c.wasted_usd, c.usd))
-    END AS wasted_ci_high_ratio,
+    CASE WHEN c.accepted IS NULL THEN c.wasted_ratio ELSE at_least(ratio(c.usd - c.accepted.low, c.usd), c.wasted_ratio) END
+        AS wasted_ci_high_ratio,
     CASE
         WHEN c.usd IS NULL THEN 'cost_unknown'
-        WHEN ratio(c.wasted_usd, c.usd) IS NULL THEN 'nothing_spent'
+        WHEN c.wasted_ratio IS NULL THEN 'nothing_spent'
         WHEN wasted_ci_low_ratio IS NULL THEN 'error_unknown'
     END AS no_wasted_interval,
     ratio(w.coverage_ppm, w.n_coverage) / 1e6 AS coverage_ratio,
