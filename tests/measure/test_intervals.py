@@ -19,7 +19,7 @@ from measure.interval_drill.frontier_points import Bins
 from measure.interval_drill.goodput_windows import Scenario
 from measure.interval_drill.judged_answers import Judged
 from measure.interval_drill.kinds_of_operations import Kind
-from measure.interval_drill.line import line
+from measure.interval_drill.line import Line, Lines, decided, line
 
 QUICK = (
     goodput_windows.one(200, 0.9, 0.3),
@@ -102,3 +102,20 @@ def test_a_side_differs_from_itself_in_seven_percent_at_most(
         for metric, found in totals.items()
     } == dict.fromkeys(totals, True)
     assert (slices["different"] > 0).sum() <= 15
+
+
+def test_what_chance_may_have_put_outside_the_promise_is_drawn_again() -> None:
+    held = {0: 925, 100_000: 950, 200_000: 960, 300_000: 945}  # 92.5 % of 1,000; 94.5 % of 4,000
+    (found,) = decided(lambda seed: iter([Line("goodput", "drawn again", held[seed], 1000, 1.0, 1.0)]), 0)
+    assert (found.held, found.runs, found.kept) == (3780, 4000, True)
+
+
+def test_what_no_chance_explains_is_broken_at_once() -> None:
+    asked = []
+
+    def lines(seed: int) -> Lines:
+        asked.append(seed)
+        yield Line("goodput", "too narrow", 880, 1000, 1.0, 1.0)  # 92 % are beyond the exact interval's end
+
+    assert [found.kept for found in decided(lines, 0)] == [False]
+    assert asked == [0]

@@ -1,7 +1,7 @@
 """Scenarios of `goodput compare`: the clusterings of labels and windows, without a difference and with one."""
 
 from measure.interval_drill.compared_sides import Compared
-from measure.interval_drill.line import Lines
+from measure.interval_drill.line import Lines, decided
 from measure.interval_drill.populations import Cell
 
 _Three = tuple[float, float, float]
@@ -68,4 +68,4 @@ APART = (
 def lines() -> Lines:
     """Every scenario."""
     for number, scenario in enumerate(ALIKE + APART):
-        yield from scenario.run(7000 + 10 * number)
+        yield from decided(scenario.run, 7000 + 10 * number)

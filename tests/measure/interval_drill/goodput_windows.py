@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from scipy.stats import hypergeom
 
 from goodput.settings.model import Quality, Settings, Workload
-from measure.interval_drill.line import WIDER_TOKENS, Lines, Trial, line
+from measure.interval_drill.line import WIDER_TOKENS, Lines, Trial, decided, line
 from measure.interval_drill.populations import Cell, Population, population
 from river import START_S, Parts, Stretch, at_ns, measure
 
@@ -240,13 +240,12 @@ def mid_p(population: int, drawn: int, passed: int) -> tuple[int, int]:
 def lines(scenarios: Sequence[Scenario]) -> Lines:
     """Every scenario measured twice: widths by one seed, coverage by another."""
     for number, scenario in enumerate(scenarios):
-        calibration, test = scenario.run(1000 + 2 * number), scenario.run(1001 + 2 * number)
-        yield line("goodput", scenario.name, calibration.requests(), test.requests(), bound=scenario.bound)
-        yield line(
-            "output tokens",
-            scenario.name,
-            calibration.tokens(),
-            test.tokens(),
-            bound=scenario.bound,
-            widest=WIDER_TOKENS,
-        )
+        yield from decided(partial(_lines, scenario), 1000 + 2 * number)
+
+
+def _lines(scenario: Scenario, seed: int) -> Lines:
+    calibration, test = scenario.run(seed), scenario.run(seed + 1)
+    held, bound = (calibration.requests(), test.requests()), scenario.bound
+    yield line("goodput", scenario.name, *held, bound=bound)
+    held = (calibration.tokens(), test.tokens())
+    yield line("output tokens", scenario.name, *held, bound=bound, widest=WIDER_TOKENS)

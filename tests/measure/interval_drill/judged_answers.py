@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -20,7 +21,7 @@ from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Quality, Settings, Slices, Workload
 from measure.interval_drill.goodput_windows import KISH, Run, Scenario
-from measure.interval_drill.line import WIDER, WIDER_TOKENS, Lines, Trial, line
+from measure.interval_drill.line import WIDER, WIDER_TOKENS, Lines, Trial, decided, line
 from measure.interval_drill.populations import Cell, Population, population, shaped
 from measure.interval_drill.revised_labels import after_revision
 from river import START_S, Parts, Stretch, at_ns, measure
@@ -230,7 +231,11 @@ SCENARIOS = (
 def lines() -> Lines:
     """Every scenario of both relations."""
     for number, judged in enumerate(SCENARIOS):
-        calibration, test = judged.run(8000 + 2 * number), judged.run(8001 + 2 * number)
-        for name, held in test.items():
-            widest = WIDER if name == "quality" else WIDER_TOKENS
-            yield line(name, judged.name, calibration[name], held, bound=judged.bound, widest=widest)
+        yield from decided(partial(_lines, judged), 8000 + 2 * number)
+
+
+def _lines(judged: Judged, seed: int) -> Lines:
+    calibration, test = judged.run(seed), judged.run(seed + 1)
+    for name, held in test.items():
+        widest = WIDER if name == "quality" else WIDER_TOKENS
+        yield line(name, judged.name, calibration[name], held, bound=judged.bound, widest=widest)

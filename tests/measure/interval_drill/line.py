@@ -1,7 +1,7 @@
 """One line of the drill: how often an interval held the truth, and how wide it was beside one that would just hold."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import beta
@@ -78,6 +78,18 @@ class Line:
             return self.coverage > high and self.width <= self.widest * self.valid_width + 1e-9
         return self.coverage >= low
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the promise is missed by no more than chance can explain, so that more runs have to decide."""
+        low, high = exact_interval(self.held, self.runs)
+        return not self.kept and low <= self.promised[1] and high >= self.promised[0]
+
+    def with_more(self, other: "Line") -> "Line":
+        """The line of both lines' runs, of one scenario."""
+        runs = self.runs + other.runs
+        width = (self.width * self.runs + other.width * other.runs) / runs
+        return replace(self, held=self.held + other.held, runs=runs, width=width)
+
     def __str__(self) -> str:
         low, high = exact_interval(self.held, self.runs)
         valid = "" if self.wider is None else f"{self.valid_width:9.4g} {self.wider:5.2f}"
@@ -106,3 +118,16 @@ def line(
 
 
 Lines = Iterator[Line]
+_AGAIN = (100_000, 200_000, 300_000)  # added to a scenario's seed, far from those of others
+
+
+def decided(lines: Callable[[int], Lines], seed: int) -> Lines:
+    """The lines of a scenario; one that chance may have put outside its promise is drawn thrice more, and all decide.
+
+    Of some three hundred lines of intervals that hold 95 % of the time one or two fall short of 93 % in 1,000 runs.
+    """
+    found = list(lines(seed))
+    if any(one.is_open for one in found):
+        for more in _AGAIN:
+            found = [one.with_more(other) for one, other in zip(found, lines(seed + more), strict=True)]
+    yield from found
