@@ -5,6 +5,8 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── SettingsError       every mistake of a settings file at once
 │   ├── LandingMissing      a landing path that is not there
 │   ├── NotPublished        asked before anything was published
+│   ├── NothingToReport     nothing is published in the period that is asked for
+│   ├── SliceNotPublished   no published slice is cut by what was named
 │   ├── NothingToRebuild    a lake that has the format of this version, or none at all
 │   ├── IdentityInSettings  an identity that is to be erased, by which the settings select a workload
 │   ├── NothingRetained     settings that keep everything, so that nothing can be pruned
@@ -46,8 +48,9 @@ GoodputError                exit code 1: a run or a check failed
 └── UnknownRequest          no such request was published
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 
@@ -101,6 +104,28 @@ class NotPublished(UsageError):
     def __init__(self, database: Path) -> None:
         self.database = database
         super().__init__(f"nothing is published yet: {database} does not exist.\nRun `goodput run` first.")
+
+
+class NothingToReport(UsageError):
+    """Nothing is published in the period that is asked for."""
+
+    def __init__(self, since: datetime | None, until: datetime | None) -> None:
+        ends = [f"{word} {at:%Y-%m-%dT%H:%M}Z" for word, at in (("from", since), ("to", until)) if at is not None]
+        where = f" {' '.join(ends)}" if ends else ""
+        super().__init__(
+            f'no window is published{where}.\n`goodput query "from watermark"` says how far telemetry reaches.'
+        )
+
+
+class SliceNotPublished(UsageError):
+    """No published slice is cut by exactly the dimensions that were named, with these values."""
+
+    def __init__(self, asked: Mapping[str, str]) -> None:
+        named = ", ".join(f"{name} {value!r}" for name, value in asked.items()) or "all requests"
+        super().__init__(
+            f"no slice is published of {named}.\nPublished are all requests, each model, pool and workload, and of a"
+            " workload each model, pool and route; `slices.by` in the settings adds tenants and attributes."
+        )
 
 
 class UnknownRelation(UsageError):

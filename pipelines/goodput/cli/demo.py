@@ -8,6 +8,7 @@ from rich.console import Console
 
 from goodput.cli.headline import ask_further, print_headline
 from goodput.cli.progress import on_terminal
+from goodput.cli.report import REPORT, write_page
 from goodput.cli.run import ended_plainly
 from goodput.plumbing.workspace import Workspace
 
@@ -52,4 +53,6 @@ def demo(
             run(workspace)
     err.print(f"Telemetry is in {folder / LANDING}, what really happened in {folder / TRUTH}, settings in {config}.")
     print_headline(config, None)
+    write_page(config, None, folder / REPORT)
+    typer.echo(f"All of this in a page, to be opened in a browser: {folder / REPORT}")
     typer.echo(ask_further(config))

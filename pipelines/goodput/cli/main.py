@@ -69,6 +69,10 @@ COMMANDS = {
         "goodput.cli.compare:compare",
         "Set two sides against each other: throughput, goodput, cost, latencies, and the tails where they differ.",
     ),
+    "report": (
+        "goodput.cli.report:report",
+        "Write a page that shows what share was accepted, how sure, what it cost, and where the rest went.",
+    ),
     "reconcile": (
         "goodput.cli.reconcile:reconcile",
         "Reconcile bills with what is published: in which bucket every billed dollar is, or why in none.",

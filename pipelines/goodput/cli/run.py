@@ -59,8 +59,22 @@ def run_command(
         console.print(f"Alarms are not delivered: {ran.undelivered}\n`goodput notify --status` lists what waits.")
     _print_remedy(console, workspace, ran)
     print_headline(config, lake)
+    if (page := workspace.settings.report_path) is not None:
+        _write_page(console, config, lake, page)
     if found.failed:
         raise SourcesFailed(found.failed)
+
+
+def _write_page(console: Console, config: Path | None, lake: Path | None, page: Path) -> None:
+    """A page that cannot be written costs no run: what it shows is published."""
+    from goodput.cli.report import write_page  # noqa: PLC0415  (only where the settings ask for it)
+
+    try:
+        write_page(config, lake, page)
+    except (GoodputError, OSError) as error:
+        console.print(f"The report is not written: {error}", markup=False)
+    else:
+        console.print(f"Report: {page}", markup=False)
 
 
 def _print_remedy(console: Console, workspace: Workspace, ran: "Ran") -> None:

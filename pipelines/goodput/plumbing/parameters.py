@@ -236,6 +236,19 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("rate", "sure_rate", "taken"), _FLOAT),
         ],
     ),
+    "shown_periods": _parameter(
+        "Periods that a report shows: windows of whole_s seconds add up to it, windows of drawn_s are drawn.",
+        [
+            ("period", _TEXT),
+            ("from_at", _INSTANT),
+            ("until_at", _INSTANT),
+            *_columns(("whole_s", "drawn_s"), pa.int32()),
+        ],
+    ),
+    "shown_slices": _parameter(
+        "Slices that a reader of a report can choose, named as relation goodput names them.",
+        [("choice", _INT), *_columns(("slice", "slice_value", *_DIMENSIONS), _TEXT)],
+    ),
     "side_rows": _parameter(
         "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`;"
         " `is_known`), and that in the workload that is asked for (`side`), beside their other columns.",

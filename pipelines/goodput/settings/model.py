@@ -295,6 +295,12 @@ class Prices(SettingsModel):
     valid_from: date | None = None
 
 
+class Report(SettingsModel):
+    """The page that each run writes of what it published; none without a file."""
+
+    file: Annotated[Path | None, Field(strict=False)] = None
+
+
 class Slices(SettingsModel):
     """By what windows are cut beside workload, model, pool and route (docs/semantics.md#slices)."""
 
@@ -388,6 +394,7 @@ class Settings(SettingsModel):
     disruptions: Disruptions = Disruptions()
     schedule: Schedule = Schedule()
     telemetry: OwnTelemetry = OwnTelemetry()
+    report: Report = Report()
     alarms: Alarms = Alarms()
     slo: dict[str, Slo] = Field(default_factory=dict)
     openslo: Names = ()
@@ -482,6 +489,11 @@ class Settings(SettingsModel):
     def plots_path(self) -> Path:
         """The folder of the plots of alarms: in the lake, unless the settings name one."""
         return self.base / (self.notify.plots or Path(self.lake) / "plots")
+
+    @property
+    def report_path(self) -> Path | None:
+        """The page that a run writes, None for none."""
+        return None if self.report.file is None else self.base / self.report.file
 
     @property
     def lake_path(self) -> Path:

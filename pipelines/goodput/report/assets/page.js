@@ -1,0 +1,240 @@
+"use strict";
+// Shows what is chosen. All numbers and sentences were computed when the page was written: nothing is here but selection.
+(async () => {
+  const byId = (id) => document.getElementById(id);
+  const make = (tag, text, kind) => {
+    const found = document.createElement(tag);
+    if (text !== undefined) found.textContent = text;
+    if (kind) found.className = kind;
+    return found;
+  };
+
+  const packed = Uint8Array.from(atob(byId("data").textContent), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const page = await new Response(stream).json();
+  const charts = new Map(page.charts.map((chart) => [chart.name, chart]));
+  const utc = (ms, parts) => new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", ...parts }).format(ms);
+  const minute = (ms) => utc(ms, { day: "2-digit", month: "short", hour: "2-digit", minute: "2-digit" });
+
+  const digits = (value, many) => new Intl.NumberFormat("en-US", { maximumSignificantDigits: many }).format(value);
+  const forms = {
+    text: (value) => String(value),
+    time: minute,
+    count: (value) => new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 }).format(value),
+    share: (value) => `${(100 * value).toFixed(1)} %`,
+    usd: (value) => (value < 0 ? "-$" : "$") + (Math.abs(value) >= 1
+      ? new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 }).format(Math.abs(value))
+      : digits(Math.abs(value), 4)),
+    seconds: (value) => `${digits(value, 4)} s`,
+    number: (value) => digits(value, 4),
+  };
+
+  // What is chosen, kept in the address so that it can be sent to somebody.
+  const state = { period: page.periods[0].period, slice: page.slices[0] };
+  const key = () => `${state.period} ${state.slice.choice}`;
+  const same = (a, b) => {
+    const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+    return [...names].every((name) => a[name] === b[name]);
+  };
+  function readAddress() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const period = asked.get("period");
+    if (page.periods.some((one) => one.period === period)) state.period = period;
+    asked.delete("period");
+    const named = Object.fromEntries(asked);
+    state.slice = page.slices.find((one) => same(one.named, named)) || page.slices[0];
+  }
+  function writeAddress() {
+    const written = new URLSearchParams({ period: state.period, ...state.slice.named });
+    history.replaceState(null, "", `#${written}`);
+  }
+
+  const words = { latest: "latest", week: "last seven", all: "all shown" };
+  function periodName(one) {
+    const until = minute(one.until_at);
+    return page.periods.length === 1 ? `${minute(one.from_at)} to ${until}` : `${words[one.period]}: ${minute(one.from_at)} to ${until}`;
+  }
+  const sliceName = (named) => Object.entries(named).map(([name, value]) => `${name.replace("attributes.", "")} ${value}`).join(", ");
+
+  function options(select, entries, chosen) {
+    select.replaceChildren(...entries.map(([value, text]) => {
+      const option = make("option", text);
+      option.value = value;
+      option.selected = value === chosen;
+      return option;
+    }));
+    select.disabled = entries.length < 2;
+  }
+  function fillFilters() {
+    options(byId("period"), page.periods.map((one) => [one.period, periodName(one)]), state.period);
+    const workload = state.slice.named.workload ?? "";
+    const workloads = [...new Set(page.slices.map((one) => one.named.workload ?? ""))];
+    if (!page.slices.some((one) => !one.named.workload)) workloads.sort();
+    options(byId("workload"), workloads.map((name) => [name, name || "all"]), workload);
+    const within = page.slices.filter((one) => (one.named.workload ?? "") === workload);
+    options(byId("within"), within.map((one) => {
+      const { workload: _, ...rest } = one.named;
+      return [String(one.choice), sliceName(rest) || "all of it"];
+    }), String(state.slice.choice));
+  }
+
+  function rowsOf(chart) {
+    const { rows } = chart;
+    const names = Object.keys(rows);
+    const wanted = [];
+    if (rows.period) wanted.push([rows.period, state.period]);
+    for (const column of chart.chosen_by) {
+      if (column === "choice") wanted.push([rows.choice, state.slice.choice]);
+      else if (column === "divided_by") wanted.push([rows.divided_by, state.slice.route == null ? "pool" : "route"]);
+      else if (state.slice[column] != null) wanted.push([rows[column], state.slice[column]]);
+    }
+    const found = [];
+    const length = names.length ? rows[names[0]].length : 0;
+    for (let i = 0; i < length; i += 1) {
+      if (wanted.every(([column, value]) => column[i] === value)) {
+        found.push(Object.fromEntries(names.map((name) => [name, rows[name][i]])));
+      }
+    }
+    return found;
+  }
+
+  // What of the choice a chart cannot follow, in a sentence.
+  function undivided(chart) {
+    if (chart.chosen_by.includes("choice")) return "";
+    const left = Object.entries(state.slice.named).filter(([name]) => !chart.chosen_by.includes(name));
+    return left.length ? `Not divided by ${left.map(([name]) => name.replace("attributes.", "")).join(" or ")}: it shows all.` : "";
+  }
+
+  function table(chart, found) {
+    const shown = chart.columns.filter((column) => found.some((row) => row[column.name] != null));
+    const made = make("table");
+    const head = made.createTHead().insertRow();
+    for (const column of shown) {
+      const cell = make("th", column.title, column.form === "text" ? "text" : "");
+      cell.scope = "col";
+      head.append(cell);
+    }
+    const body = made.createTBody();
+    for (const row of found.slice(0, 1000)) {
+      const line = body.insertRow();
+      for (const column of shown) {
+        const value = row[column.name];
+        line.append(make("td", value == null ? "" : forms[column.form](value), column.form === "text" ? "text" : ""));
+      }
+    }
+    return made;
+  }
+
+  const literal = (value) => (value == null ? "NULL" : typeof value === "number" ? String(value) : `'${String(value).replaceAll("'", "''")}'`);
+  function query(chart) {
+    const period = page.periods.find((one) => one.period === state.period);
+    const at = (ms) => `TIMESTAMPTZ '${new Date(ms).toISOString()}'`;
+    const parts = [];
+    const isRead = (name) => chart.reads.includes(name) || (chart.reads.includes("period_totals") && name !== "period_totals");
+    if (isRead("shown_periods")) {
+      parts.push(`shown_periods AS (SELECT ${literal(period.period)} AS period, ${at(period.from_at)} AS from_at, ${at(period.until_at)} AS until_at, ${period.whole_s} AS whole_s, ${period.drawn_s} AS drawn_s)`);
+    }
+    if (isRead("shown_slices")) {
+      const chosen = chart.chosen_by.includes("choice") ? [state.slice] : page.slices;
+      const rows = chosen.map((one) => `(${[one.choice, one.slice, one.slice_value, one.workload, one.model, one.pool, one.route].map(literal).join(", ")})`);
+      parts.push(`shown_slices(choice, slice, slice_value, workload, model, pool, route) AS (VALUES ${rows.join(", ")})`);
+    }
+    if (chart.reads.includes("period_totals")) parts.push(`period_totals AS (\n${page.inner.period_totals}\n)`);
+    const conditions = chart.chosen_by.filter((column) => column !== "choice" && column !== "divided_by" && state.slice[column] != null)
+      .map((column) => `${column} = ${literal(state.slice[column])}`);
+    if (chart.chosen_by.includes("divided_by")) conditions.push(`divided_by = ${literal(state.slice.route == null ? "pool" : "route")}`);
+    const where = conditions.length ? `\nWHERE ${conditions.join(" AND ")}` : "";
+    return `${parts.length ? `WITH ${parts.join(",\n")}\n` : ""}SELECT * FROM (\n${chart.sql.trim()}\n)${where}`;
+  }
+
+  const tooltip = make("div");
+  tooltip.id = "vg-tooltip";
+  tooltip.setAttribute("aria-hidden", "true");
+  document.body.append(tooltip);
+  function showTooltip(_handler, event, _item, value) {
+    if (value == null || value === "") { tooltip.style.display = "none"; return; }
+    const entries = typeof value === "object" ? Object.entries(value) : [["", value]];
+    tooltip.replaceChildren(...entries.filter(([, text]) => text !== "" && text != null && text !== "null").map(([name, text]) => {
+      const line = make("div");
+      line.append(make("b", name), document.createTextNode(String(text)));
+      return line;
+    }));
+    tooltip.style.display = "block";
+    const { width, height } = tooltip.getBoundingClientRect();
+    tooltip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 8))}px`;
+    tooltip.style.top = `${Math.max(4, Math.min(event.clientY + 14, innerHeight - height - 8))}px`;
+  }
+
+  const views = new Map();
+  async function draw(chart, place, found) {
+    const picture = place.querySelector(".picture");
+    if (!picture) return;
+    picture.hidden = found.length === 0;
+    if (!found.length) return;
+    let view = views.get(chart.name);
+    if (!view) {
+      const runtime = vega.parse(chart.spec, null, { ast: true });
+      view = new vega.View(runtime, {
+        expr: vega.expressionInterpreter, renderer: "svg", hover: true, logLevel: 1, tooltip: showTooltip,
+      });
+      // a facet has no width of its container
+      const { width } = picture.getBoundingClientRect();
+      if (chart.spec.signals?.some((signal) => signal.name === "child_width")) view.signal("child_width", Math.max(120, width - 60));
+      view.initialize(picture);
+      views.set(chart.name, view);
+    }
+    view.data("rows", found);
+    for (const name of chart.also) view.data(name, rowsOf(charts.get(name)));
+    await view.runAsync();
+    picture.querySelector("svg")?.setAttribute("aria-hidden", "true");
+  }
+
+  async function show() {
+    fillFilters();
+    const period = page.periods.find((one) => one.period === state.period);
+    byId("shown").textContent = `${sliceName(state.slice.named) || "All requests"}, ${minute(period.from_at)} to ${minute(period.until_at)} UTC`;
+    byId("tiles").replaceChildren(...(page.tiles[key()] ?? []).map((tile) => {
+      const made = make("div", undefined, "tile");
+      made.append(make("h2", tile.name), make("p", tile.value, "value"), make("p", tile.note, "more"));
+      return made;
+    }));
+    for (const chart of page.charts) {
+      const place = byId(chart.name);
+      const found = rowsOf(chart);
+      const answer = byId(`${chart.name}-answer`);
+      answer.textContent = chart.answers[key()] ?? chart.empty;
+      answer.classList.toggle("missing", !found.length);
+      place.querySelector(".note").textContent = undivided(chart);
+      place.querySelector(".numbers").replaceChildren(table(chart, found));
+      place.querySelector("details").hidden = !found.length;
+      place.querySelector("pre").textContent = query(chart);
+      await draw(chart, place, found);
+    }
+    document.body.dataset.shown = key();
+  }
+
+  byId("period").addEventListener("change", (event) => { state.period = event.target.value; writeAddress(); show(); });
+  byId("workload").addEventListener("change", (event) => {
+    const named = event.target.value ? { workload: event.target.value } : {};
+    state.slice = page.slices.find((one) => same(one.named, named)) ?? page.slices.find((one) => (one.named.workload ?? "") === event.target.value);
+    writeAddress();
+    show();
+  });
+  byId("within").addEventListener("change", (event) => {
+    state.slice = page.slices.find((one) => String(one.choice) === event.target.value);
+    writeAddress();
+    show();
+  });
+  byId("reset").addEventListener("click", () => { [state.slice] = page.slices; state.period = page.periods[0].period; writeAddress(); show(); });
+  for (const button of document.querySelectorAll(".copy")) {
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(button.nextElementSibling.textContent);
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+  }
+  addEventListener("hashchange", () => { readAddress(); show(); });
+  addEventListener("beforeprint", () => { for (const view of views.values()) view.resize().run(); });
+  readAddress();
+  await show();
+})();

@@ -1,0 +1,80 @@
+"""What every chart of a report is made of: a question, SQL, a picture, the sentence that answers, what may be missing.
+
+One chart is one module of `charts`; how rows are gathered is `gather`'s work, and the page is `page`'s.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import altair as alt
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+Picture = alt.Chart | alt.LayerChart | alt.FacetChart
+Spec = Callable[[], Picture]
+
+ROWS = "rows"  # the data of a chart, by name: the page gives it the rows of what is chosen
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a chart's table of numbers: of which column of its rows, its title, and how a value is written."""
+
+    name: str
+    title: str
+    form: str = "text"  # text, time, count, share, usd, seconds, number
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart of the report.
+
+    `name` is its SQL relation in sql/report/. `chosen_by` are the columns by which its rows follow the choice of a
+    slice: `choice` where they are published for each slice; else dimensions, of which those that the choice names must
+    match. `also` are other charts whose rows it draws too, by their names.
+    """
+
+    name: str
+    place: int
+    question: str
+    answer: Callable[[Rows], str]
+    empty: str
+    columns: Sequence[Column]
+    spec: Spec | None = None
+    chosen_by: Sequence[str] = ("choice",)
+    also: Sequence[str] = field(default=())
+    is_wide: bool = False
+    is_tall: bool = False
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in words: 0.763 is "76.3 %"."""
+    return "an unknown share" if share is None else f"{100 * share:.{digits}f} %"
+
+
+def within(low: float | None, high: float | None, *, digits: int = 1) -> str:
+    """The ends of the 95 % interval of a share, in brackets; nothing where there is none."""
+    if low is None or high is None or high - low < 0.5 * 10 ** -(digits + 2):
+        return ""
+    return f" ({100 * low:.{digits}f} to {100 * high:.{digits}f} %)"
+
+
+def dollars(usd: float | None) -> str:
+    """Dollars in words: to the cent from a dollar on, and with at least two digits that count below."""
+    if usd is None:
+        return "an unknown amount"
+    size = abs(usd)
+    digits = 2 if size >= 1 or size == 0 else next((n for n in range(3, 9) if size >= 10.0 ** (2 - n)), 9)
+    return f"{'-' if usd < 0 else ''}${size:,.{digits}f}"
+
+
+def clock(epoch_ms: float) -> str:
+    """An instant in words, UTC."""
+    return f"{datetime.fromtimestamp(epoch_ms / 1000, UTC):%d %b %H:%M}"
+
+
+def counted(number: float, one: str, many: str | None = None) -> str:
+    """A number of things: "1 request", "12 requests"."""
+    return f"{number:,.0f} {one if round(number) == 1 else many or one + 's'}"

@@ -1,0 +1,71 @@
+"""The first chart: the share of requests accepted over time, with its interval and what was done to the fleet."""
+
+import altair as alt
+
+from goodput.report.chart import Chart, Column, Picture, Rows, clock, percent, within
+from goodput.report.looks import BLUE, MUTED, rows, share_axis, time
+
+
+def _answer(found: Rows) -> str:
+    known = [row for row in found if row["ratio"] is not None]
+    if not known:
+        low, high = min(row["low"] for row in found), max(row["high"] for row in found)
+        return f"Nobody drew the labels at random, so there is no estimate: between {percent(low)} and {percent(high)}."
+    worst, best = min(known, key=lambda row: row["ratio"]), max(known, key=lambda row: row["ratio"])
+    if len(known) == 1:
+        ends = within(worst["low"], worst["high"])
+        return f"{percent(worst['ratio'])}{ends} were accepted. The band is the 95 % interval."
+    return (
+        f"From {percent(worst['ratio'])} at {clock(worst['at'])} to {percent(best['ratio'])} at {clock(best['at'])}"
+        " UTC. The band is the 95 % interval of each window; vertical lines are operations."
+    )
+
+
+def _spec() -> Picture:
+    chart = alt.Chart(rows())
+    share = alt.Y("ratio:Q", axis=share_axis(), scale=alt.Scale(domain=[0, 1]))
+    band = chart.mark_area(color=BLUE, opacity=0.25).encode(time(), alt.Y("low:Q", title=None), alt.Y2("high:Q"))
+    line = chart.mark_line(color=BLUE, point={"color": BLUE, "size": 14}).encode(
+        time(),
+        share,
+        tooltip=[
+            alt.Tooltip("at:T", title="window from", format="%d %b %H:%M"),
+            alt.Tooltip("offered:Q", title="requests", format=","),
+            alt.Tooltip("ratio:Q", title="accepted", format=".1%"),
+            alt.Tooltip("low:Q", title="from", format=".1%"),
+            alt.Tooltip("high:Q", title="to", format=".1%"),
+        ],
+    )
+    done = (
+        alt.Chart(rows("operations_done"))
+        .mark_rule(color=MUTED, strokeDash=[4, 3])
+        .encode(
+            time(),
+            tooltip=[
+                alt.Tooltip("at:T", title="at", format="%d %b %H:%M"),
+                alt.Tooltip("kind:N"),
+                alt.Tooltip("pool:N"),
+            ],
+        )
+    )
+    return alt.layer(band, done, line).properties(height=220)
+
+
+CHART = Chart(
+    name="accepted_over_time",
+    place=1,
+    question="How much was accepted, and how sure is that?",
+    answer=_answer,
+    empty="No request ended in this period: `goodput sources` shows what was read.",
+    spec=_spec,
+    also=("operations_done",),
+    is_wide=True,
+    columns=(
+        Column("at", "Window from", "time"),
+        Column("offered", "Offered", "count"),
+        Column("ratio", "Accepted", "share"),
+        Column("low", "95 % from", "share"),
+        Column("high", "to", "share"),
+        Column("definition", "By"),
+    ),
+)

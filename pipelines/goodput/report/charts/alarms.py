@@ -1,0 +1,60 @@
+"""The chart of alarms: what fired, from when to when."""
+
+import altair as alt
+
+from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted
+from goodput.report.looks import ORANGE, RED, rows, time
+
+_SEVERITIES = ["page", "ticket"]
+
+
+def _answer(found: Rows) -> str:
+    firing = [row for row in found if row["is_firing"]]
+    if firing:
+        oldest = min(firing, key=lambda row: row["at"])
+        since = clock(oldest["at"])
+        return f"{counted(len(firing), 'alarm')} firing now, the oldest since {since} UTC: {oldest['summary']}"
+    last = max(found, key=lambda row: row["at"])
+    return f"{counted(len(found), 'alarm')} fired, none does now. Last at {clock(last['at'])} UTC: {last['summary']}"
+
+
+def _spec() -> Picture:
+    made: Picture = (
+        alt.Chart(rows())
+        .mark_bar(height={"band": 0.6}, cornerRadius=2)
+        .encode(
+            time(),
+            alt.X2("until_at:T"),
+            alt.Y("rule:N", title=None),
+            alt.Color("severity:N", scale=alt.Scale(domain=_SEVERITIES, range=[RED, ORANGE])),
+            tooltip=[
+                alt.Tooltip("summary:N", title="alarm"),
+                alt.Tooltip("at:T", title="from", format="%d %b %H:%M"),
+                alt.Tooltip("until_at:T", title="to", format="%d %b %H:%M"),
+                alt.Tooltip("value:Q", format=".4~g"),
+                alt.Tooltip("usual:Q", format=".4~g"),
+            ],
+        )
+        .properties(height=alt.Step(26))
+    )
+    return made
+
+
+CHART = Chart(
+    name="alarm_spans",
+    place=13,
+    question="What is alarming, since when?",
+    answer=_answer,
+    empty="No alarm fired in this period; `goodput alarms` says which series have learned enough to.",
+    spec=_spec,
+    chosen_by=("workload", "pool"),
+    columns=(
+        Column("at", "From", "time"),
+        Column("until_at", "To", "time"),
+        Column("severity", "Severity"),
+        Column("rule", "Rule"),
+        Column("summary", "Alarm"),
+        Column("value", "Value", "number"),
+        Column("usual", "Usual", "number"),
+    ),
+)

@@ -1,0 +1,83 @@
+"""The chart of latency: percentiles over time beside the gate that judges them."""
+
+import altair as alt
+
+from goodput.report.chart import Chart, Column, Picture, Rows, clock
+from goodput.report.looks import BLUE, GREEN, ORANGE, RED, rows, time
+
+_NAMES = {"ttft": "first token", "tpot": "each further token", "e2e": "whole answer"}
+
+
+def _answer(found: Rows) -> str:
+    first = [row for row in found if row["metric"] == "ttft"] or list(found)
+    worst = max(first, key=lambda row: row["p99"])
+    name, bound = _NAMES[worst["metric"]], worst["bound"]
+    text = f"The {name} was slowest at {clock(worst['at'])} UTC: p99 {worst['p99']:.3g} s, median {worst['p50']:.3g} s."
+    if bound is None:
+        return f"{text} Choose a workload to see its gates."
+    over = sum(row["p99"] > bound for row in first)
+    return f"{text} Its p99 was beyond the gate of {bound:g} s in {over} of {len(first)} windows."
+
+
+def _spec() -> Picture:
+    chart = alt.Chart(rows())
+    lines = (
+        chart.transform_fold(["p50", "p95", "p99"], as_=["percentile", "seconds"])
+        .mark_line()
+        .encode(
+            time(),
+            alt.Y("seconds:Q", axis=alt.Axis(title="seconds", tickCount=4, format="~f")),
+            alt.Color("percentile:N", scale=alt.Scale(domain=["p50", "p95", "p99"], range=[GREEN, BLUE, ORANGE])),
+            alt.StrokeDash(
+                "percentile:N", scale=alt.Scale(domain=["p50", "p95", "p99"], range=[[1, 0], [6, 3], [2, 2]])
+            ),
+            tooltip=[
+                alt.Tooltip("at:T", title="window from", format="%d %b %H:%M"),
+                "percentile:N",
+                alt.Tooltip("seconds:Q", format=".3~g"),
+                alt.Tooltip("n:Q", title="answers", format=","),
+            ],
+        )
+    )
+    gate = (
+        chart.transform_filter("isValid(datum.bound)")
+        .mark_line(color=RED, strokeWidth=1)
+        .encode(time(), alt.Y("bound:Q"))
+    )
+    layers = alt.layer(lines, gate).properties(height=110)
+    made: Picture = (
+        layers.transform_calculate(
+            what="{ttft: 'first token', tpot: 'each further token', e2e: 'whole answer'}[datum.metric]",
+            nth="{ttft: 1, tpot: 2, e2e: 3}[datum.metric]",
+        )
+        .facet(
+            row=alt.Row(
+                "what:N",
+                sort=alt.EncodingSortField("nth", op="min", order="ascending"),
+                header=alt.Header(title=None, labelOrient="top", labelAnchor="start", labelPadding=2),
+            ),
+            spacing=26,
+        )
+        .resolve_scale(y="independent")
+    )
+    return made
+
+
+CHART = Chart(
+    name="latency_over_time",
+    place=4,
+    question="How long did users wait, beside their gates?",
+    answer=_answer,
+    empty="No answer of this period has a latency: traces or logs with times of the first token are needed.",
+    spec=_spec,
+    is_tall=True,
+    columns=(
+        Column("at", "Window from", "time"),
+        Column("metric", "Latency"),
+        Column("n", "Answers", "count"),
+        Column("p50", "p50", "seconds"),
+        Column("p95", "p95", "seconds"),
+        Column("p99", "p99", "seconds"),
+        Column("bound", "Gate", "seconds"),
+    ),
+)

@@ -1,0 +1,67 @@
+"""The chart of load: how much a replica can bear before answers fail their gates."""
+
+import altair as alt
+
+from goodput.report.chart import Chart, Column, Picture, Rows
+from goodput.report.looks import MUTED, RED, SERIES, rows, share_axis
+
+
+def _answer(found: Rows) -> str:
+    parts = []
+    for name in sorted({row["name"] for row in found}):
+        row = next(row for row in found if row["name"] == name)
+        if row["knee_rps"] is None:
+            heaviest = max(one["load_rps"] for one in found if one["name"] == name)
+            parts.append(f"{name}: no load up to {heaviest:.2g} requests/s a replica has shown its limit")
+            continue
+        low, high = row["knee_ci_low_rps"], row["knee_ci_high_rps"]
+        ends = f" ({low:.2g} to {high:.2g})" if low is not None and high is not None else ""
+        needed = row["recommended_replicas"]
+        advice = f", {needed} replicas for its peak" if needed is not None else ""
+        parts.append(f"{name}: well served up to {row['knee_rps']:.2g} requests/s a replica{ends}{advice}")
+    return "; ".join(parts) + ". Of the last 7 days, whatever period is shown."
+
+
+def _spec() -> Picture:
+    chart = alt.Chart(rows())
+    load = alt.X("load_rps:Q", axis=alt.Axis(title="arrivals per second and replica", format="~f", tickCount=6))
+    share = alt.Y("ratio:Q", axis=share_axis(), scale=alt.Scale(domain=[0, 1]))
+    ends = chart.mark_rule(color=MUTED).encode(load, alt.Y("low:Q"), alt.Y2("high:Q"))
+    points = chart.mark_line(point={"size": 30}).encode(
+        load,
+        share,
+        alt.Color("name:N", scale=alt.Scale(range=SERIES)),
+        alt.StrokeDash("name:N"),
+        tooltip=[
+            "name:N",
+            alt.Tooltip("load_rps:Q", title="load", format=".3~g"),
+            alt.Tooltip("ratio:Q", title="accepted", format=".1%"),
+            alt.Tooltip("windows:Q", title="windows"),
+        ],
+    )
+    knee = (
+        chart.transform_filter("isValid(datum.knee_rps)")
+        .transform_aggregate(knee="max(knee_rps)", groupby=["name"])
+        .mark_rule(color=RED, strokeDash=[4, 3])
+        .encode(alt.X("knee:Q"), tooltip=["name:N", alt.Tooltip("knee:Q", format=".3~g")])
+    )
+    return alt.layer(ends, points, knee).properties(height=200)
+
+
+CHART = Chart(
+    name="load_curves",
+    place=10,
+    question="How much can a replica bear?",
+    answer=_answer,
+    empty="Too few windows to say what load a replica bears: names of replicas and some days are needed.",
+    spec=_spec,
+    chosen_by=("divided_by", "pool", "route"),
+    columns=(
+        Column("name", "Pool or route"),
+        Column("load_rps", "Load, requests/s a replica", "number"),
+        Column("windows", "Windows", "count"),
+        Column("ratio", "Accepted", "share"),
+        Column("low", "95 % from", "share"),
+        Column("high", "to", "share"),
+    ),
+)

@@ -1,0 +1,26 @@
+"""The last entry: how far the numbers can be trusted; a table, not a picture."""
+
+from goodput.report.chart import Chart, Column, Rows
+
+
+def _answer(found: Rows) -> str:
+    doubtful = [row for row in found if row["is_doubtful"]]
+    if not doubtful:
+        return "Nothing speaks against these numbers: every row read is accounted for, and no warning stands."
+    return (
+        f"{len(doubtful)} of {len(found)} facts want a look: "
+        + ", ".join(sorted({str(row["name"]).lower() for row in doubtful}))
+        + "."
+    )
+
+
+CHART = Chart(
+    name="trust_facts",
+    place=14,
+    question="Can this be believed?",
+    answer=_answer,
+    empty="Nothing has been published yet.",
+    chosen_by=(),
+    is_wide=True,
+    columns=(Column("name", "What"), Column("says", "Finding")),
+)

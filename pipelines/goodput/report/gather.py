@@ -1,0 +1,99 @@
+"""Asks the published database for the rows of every chart, and lets each chart answer for every choice of a reader.
+
+Everything that a page can show is computed here, so that a page has nothing to compute.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from goodput.plumbing.parameters import as_rows, register
+from goodput.plumbing.sql_files import sql_file
+from goodput.report.chart import Chart
+from goodput.report.shown import Period, Slice
+
+_INNER = ("period_totals",)  # relations that charts read and that are none themselves
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What a report is made of.
+
+    `rows` are those of each chart by its name, instants in milliseconds since the Unix epoch. `answers` has a chart's
+    sentence for every period and choice, None where it has no rows.
+    """
+
+    periods: Sequence[Period]
+    slices: Sequence[Slice]
+    left_out: int
+    totals: pl.DataFrame
+    rows: Mapping[str, pl.DataFrame]
+    answers: Mapping[str, Mapping[tuple[str, int], str | None]]
+
+
+def gather(
+    connection: duckdb.DuckDBPyConnection,
+    charts: Sequence[Chart],
+    periods: Sequence[Period],
+    slices: Sequence[Slice],
+    left_out: int = 0,
+) -> Gathered:
+    """All rows and answers of a report."""
+    register(connection, "shown_periods", as_rows("shown_periods", *map(asdict, periods)))
+    register(connection, "shown_slices", as_rows("shown_slices", *map(asdict, slices)))
+    for name in _INNER:
+        connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {sql_file(name).text}')
+    totals = _asked(connection, "SELECT * FROM period_totals ORDER BY ALL")
+    found = {chart.name: _asked(connection, sql_file(chart.name).text) for chart in charts}
+    answers = {chart.name: _answers(chart, found[chart.name], periods, slices) for chart in charts}
+    return Gathered(periods, slices, left_out, totals, found, answers)
+
+
+def _asked(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
+    frame = pl.DataFrame(connection.sql(text).to_arrow_table())
+    instants = pl.selectors.datetime()
+    return frame.with_columns(instants.dt.epoch("ms"))
+
+
+def _answers(
+    chart: Chart, found: pl.DataFrame, periods: Sequence[Period], slices: Sequence[Slice]
+) -> dict[tuple[str, int], str | None]:
+    """The sentence for every choice; slices that a chart cannot tell apart share theirs."""
+    by_key: dict[tuple[object, ...], str | None] = {}
+    answers: dict[tuple[str, int], str | None] = {}
+    for period in periods:
+        for one in slices:
+            key = (period.period if "period" in found.columns else None, *chosen(chart, one).items())
+            if key not in by_key:
+                rows = of_choice(chart, found, period, one)
+                by_key[key] = chart.answer(rows.to_dicts()) if rows.height else None
+            answers[period.period, one.choice] = by_key[key]
+    return answers
+
+
+def chosen(chart: Chart, one: Slice) -> dict[str, Any]:
+    """What the rows of a chart must be for a choice: by column its value."""
+    wanted: dict[str, Any] = {}
+    for column in chart.chosen_by:
+        if column == "divided_by":
+            wanted[column] = "route" if one.route is not None else "pool"
+        elif getattr(one, column) is not None:
+            wanted[column] = getattr(one, column)
+    return wanted
+
+
+def of_choice(chart: Chart, found: pl.DataFrame, period: Period, one: Slice) -> pl.DataFrame:
+    """The rows of a chart that a choice of period and slice shows."""
+    conditions = [pl.col(column) == value for column, value in chosen(chart, one).items()]
+    if "period" in found.columns:
+        conditions.append(pl.col("period") == period.period)
+    return found.filter(*conditions) if conditions else found
+
+
+def instant_ms(at: datetime) -> int:
+    """An instant in milliseconds since the Unix epoch."""
+    return int(at.timestamp() * 1000)

@@ -1,0 +1,86 @@
+"""How all charts look: colours by name, time axes, the configuration that they share.
+
+Colours are variables of the page's stylesheet, so that light, dark and print need no other chart.
+"""
+
+from typing import Any
+
+import altair as alt
+
+# Okabe and Ito's colours, told apart by the colour-blind; the stylesheet has each twice, for light and dark.
+INK, MUTED, GRID = "var(--ink)", "var(--muted)", "var(--grid)"
+BLUE, GREEN, ORANGE, PURPLE, RED, SKY = (
+    f"var(--{name})" for name in ("blue", "green", "orange", "purple", "red", "sky")
+)
+FONT = 'system-ui, "DejaVu Sans", sans-serif'  # as in the stylesheet; drawing has to measure it
+HEAT = [f"var(--heat-{number})" for number in range(1, 6)]  # from cold to warm, a fifth each
+COUNTS = ",.0f"
+SERIES = [BLUE, ORANGE, GREEN, PURPLE, RED, SKY]  # of names that telemetry gives
+
+VERDICTS = ("accepted", "unlabelled", "rejected", "slow", "over_budget", "failed", "ungated", "unevaluable")
+
+
+def time(**more: Any) -> alt.X:
+    """The axis of time, UTC, with labels that never overlap."""
+    day = "utchours(datum.value) == 0 && utcminutes(datum.value) == 0"
+    axis = alt.Axis(
+        title=None,
+        labelExpr=f"utcFormat(datum.value, {day} ? '%d %b' : '%H:%M')",
+        labelOverlap=True,
+        labelFlush=False,
+        labelSeparation=12,
+        grid=False,
+        tickCount=8,
+    )
+    return alt.X("at:T", scale=alt.Scale(type="utc"), axis=axis, **more)
+
+
+def with_room(base: alt.Chart, end: str, field: str) -> alt.Chart:
+    """Points that nobody sees, a little beyond the longest bar, so that the text at its end has room.
+
+    `end` is an expression of where a bar ends, `field` the scale's own.
+    """
+    beyond = f"1.16 * ({end})"
+    hidden = base.transform_calculate(room=beyond).mark_point(opacity=0, tooltip=None)
+    made: alt.Chart = hidden.encode(alt.X("room:Q", title=field))
+    return made
+
+
+def share_axis() -> alt.Axis:
+    """An axis of shares, without a title: the question says of what."""
+    return alt.Axis(title=None, format="~%", tickCount=5)
+
+
+def rows(name: str = "rows") -> alt.NamedData:
+    """Data that the page gives by name."""
+    return alt.NamedData(name=name)
+
+
+def config() -> dict[str, Any]:
+    """The configuration of every chart."""
+    text = {
+        "labelColor": MUTED,
+        "titleColor": MUTED,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+    }
+    return {
+        "background": None,
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": {"gridColor": GRID, "domainColor": GRID, "tickColor": GRID, **text},
+        "axisY": {"domain": False, "ticks": False},
+        "legend": {
+            "orient": "top",
+            "title": None,
+            "symbolStrokeWidth": 2,
+            "columns": 4,
+            "labelColor": INK,
+            "titleColor": MUTED,
+            "labelFontSize": 11,
+        },
+        "header": {"labelColor": INK, "labelFontSize": 12, "labelAnchor": "start", "title": None},
+        "line": {"strokeWidth": 2},
+        "text": {"fill": INK, "fontSize": 11},
+    }

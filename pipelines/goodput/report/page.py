@@ -1,0 +1,126 @@
+"""Writes a report as one HTML file that needs nothing else: data, drawing code and styles lie in it.
+
+What a chart shows is `charts`' matter; what the browser does with a choice is assets/page.js.
+"""
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import jinja2
+import polars as pl
+
+from goodput.plumbing.sql_files import sql_file
+from goodput.report.chart import Chart
+from goodput.report.gather import Gathered, instant_ms
+from goodput.report.looks import config
+from goodput.report.tiles import tiles
+
+_ASSETS = Path(__file__).parent / "assets"
+_VEGA_LITE = "6.4"  # the version whose charts assets/vega.js draws
+_DIGITS = 7  # of a number in the page; the database has them all
+
+
+def html(gathered: Gathered, charts: Sequence[Chart], head: Mapping[str, str]) -> str:
+    """The page. `head` has its title and the lines below it."""
+    scripts = [_asset("vega.js"), _asset("page.js")]
+    style = _asset("page.css")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    hashes = " ".join(_digest(text) for text in scripts)
+    return environment.from_string(_asset("page.html")).render(
+        head=head,
+        charts=charts,
+        style=style,
+        scripts=scripts,
+        policy=f"default-src 'none'; script-src {hashes}; style-src {_digest(style)}; base-uri 'none'",
+        data=_packed(_data(gathered, charts)),
+    )
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _packed(data: Mapping[str, Any]) -> str:
+    """JSON, compressed, in letters that mean nothing to HTML."""
+    written = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(written.encode(), mtime=0)).decode()
+
+
+def _data(gathered: Gathered, charts: Sequence[Chart]) -> dict[str, Any]:
+    return {
+        "periods": [
+            asdict(one) | {"from_at": instant_ms(one.from_at), "until_at": instant_ms(one.until_at)}
+            for one in gathered.periods
+        ],
+        "slices": [asdict(one) | {"named": one.named()} for one in gathered.slices],
+        "tiles": _tiles(gathered),
+        "charts": [_chart(chart, gathered) for chart in charts],
+        "inner": {"period_totals": _sql("period_totals")},
+    }
+
+
+def _tiles(gathered: Gathered) -> dict[str, list[dict[str, str]]]:
+    rows = {(row["period"], row["choice"]): row for row in gathered.totals.to_dicts()}
+    longest = min(gathered.periods, key=lambda one: one.from_at).period
+    return {
+        f"{period} {choice}": [
+            asdict(tile) for tile in tiles(row, rows.get((longest, choice)) if period != longest else None)
+        ]
+        for (period, choice), row in rows.items()
+    }
+
+
+def _chart(chart: Chart, gathered: Gathered) -> dict[str, Any]:
+    found = gathered.rows[chart.name]
+    return {
+        "name": chart.name,
+        "chosen_by": list(chart.chosen_by),
+        "also": list(chart.also),
+        "empty": chart.empty,
+        "columns": [asdict(column) for column in chart.columns],
+        "sql": _sql(chart.name),
+        "reads": sql_file(chart.name).header["reads"].split(", "),
+        "rows": {name: _values(found[name]) for name in found.columns},
+        "answers": {f"{period} {choice}": text for (period, choice), text in gathered.answers[chart.name].items()},
+        "spec": None if chart.spec is None else drawn(chart),
+    }
+
+
+def _sql(name: str) -> str:
+    """The query of a relation without its header."""
+    return "\n".join(line for line in sql_file(name).text.splitlines() if not line.startswith("--"))
+
+
+def _values(column: pl.Series) -> list[Any]:
+    if column.dtype.is_float():
+        finite = pl.when(column.is_finite()).then(column.round_sig_figs(_DIGITS))
+        return pl.select(finite).to_series().to_list()
+    return column.to_list()
+
+
+@cache
+def drawn(chart: Chart) -> dict[str, Any]:
+    """The chart as Vega draws it."""
+    import vl_convert  # noqa: PLC0415  (large, and only a page needs it)
+
+    assert chart.spec is not None  # noqa: S101
+    described = chart.spec()
+    as_wide = not isinstance(
+        described, alt.FacetChart
+    )  # the parts of a facet have widths of their own: page.js sets them
+    lite = (described.properties(width="container") if as_wide else described).to_dict(validate=True)
+    lite |= {"config": config()} | ({"autosize": {"type": "fit-x", "contains": "padding"}} if as_wide else {})
+    found: dict[str, Any] = vl_convert.vegalite_to_vega(lite, vl_version=_VEGA_LITE)
+    return found

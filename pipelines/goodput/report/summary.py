@@ -1,0 +1,39 @@
+"""Writes a report as a few lines of Markdown, for chat and pull requests."""
+
+from collections.abc import Sequence
+
+from goodput.report.chart import Chart
+from goodput.report.gather import Gathered
+from goodput.report.tiles import tiles
+
+
+def markdown(gathered: Gathered, charts: Sequence[Chart]) -> str:
+    """The first period and slice of a report: its numbers as a table, then each question with its answer."""
+    period, one = gathered.periods[0], gathered.slices[0]
+    named = ", ".join(f"{name} {value}" for name, value in one.named().items()) or "all requests"
+    lines = [
+        f"### Goodput of {_plain(named)}, {period.from_at:%Y-%m-%d %H:%M} to {period.until_at:%Y-%m-%d %H:%M} UTC",
+        "",
+    ]
+    total = next(
+        (row for row in gathered.totals.to_dicts() if (row["period"], row["choice"]) == (period.period, one.choice)),
+        None,
+    )
+    if total is not None:
+        found = tiles(total, None)
+        lines += [
+            "| | | |",
+            "|---|---|---|",
+            *(f"| {tile.name} | **{tile.value}** | {_plain(tile.note)} |" for tile in found),
+            "",
+        ]
+    for chart in charts:
+        answer = gathered.answers[chart.name][period.period, one.choice]
+        if answer is not None:
+            lines.append(f"- **{chart.question}** {_plain(answer)}")
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown takes as it is, whatever telemetry's names hold."""
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|#" else letter for letter in text.replace("\n", " "))

@@ -1,0 +1,77 @@
+"""The few numbers at the head of a report, in words: what share was accepted, how sure, what it cost, what was lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from goodput.report.chart import Row, counted, dollars, percent, within
+
+_HOW_SURE = {
+    "full": "every answer that passes the other gates was judged",
+    "estimated": "quality estimated from the answers that were judged",
+    "latency_constrained": "quality is not in it: no answer was judged",
+    "unweighted": "nobody drew the labels at random: bounds, no estimate",
+}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number, what it is, and what a reader should know of it."""
+
+    name: str
+    value: str
+    note: str
+
+
+def tiles(total: Row, longer: Row | None) -> Sequence[Tile]:
+    """The tiles of one row of `period_totals`; `longer` is the same slice over the longest period of the page."""
+    return (_accepted(total, longer), _rate(total), _price(total, longer), _wasted(total))
+
+
+def _accepted(total: Row, longer: Row | None) -> Tile:
+    name = "Accepted"
+    if not total["offered"]:
+        return Tile(name, "none offered", "no request ended in this period")
+    low, high = total["ratio_low"], total["ratio_high"]
+    value = percent(total["ratio"]) if total["ratio"] is not None else f"{percent(low)} to {percent(high)}"
+    ends = within(low, high) if total["ratio"] is not None else ""
+    note = f"of {counted(total['offered'], 'request')}{ends}; {_HOW_SURE[total['definition']]}"
+    if total["unobserved"] and total["unobserved"] >= 1:
+        note += f"; engines counted {counted(total['unobserved'], 'request')} more, which no telemetry shows"
+    if longer is not None and longer["ratio"] is not None:
+        note += f"; over the longest period shown {percent(longer['ratio'])}"
+    return Tile(name, value, note + _caution(total))
+
+
+def _caution(total: Row) -> str:
+    found = [text for column, text in (("partial", "in part not observed"), ("low_n", "few requests")) if total[column]]
+    return "".join(f"; {text}" for text in found)
+
+
+def _rate(total: Row) -> Tile:
+    accepted = total["accepted"]
+    if accepted is None:
+        return Tile("Accepted answers", "unknown", "bounds alone: see the share")
+    tokens = total["accepted_tokens"]
+    note = f"with {tokens:,.0f} output tokens" if tokens is not None else "their output tokens are not known"
+    return Tile("Accepted answers", f"{accepted:,.0f}", note)
+
+
+def _price(total: Row, longer: Row | None) -> Tile:
+    name = "Cost per accepted"
+    if total["price_usd"] is None:
+        why = "cost is not known: `[costs]` in the settings" if total["has_unknown_cost"] else "nothing was accepted"
+        return Tile(name, "unknown", why)
+    low, high = total["price_low_usd"], total["price_high_usd"]
+    ends = f" ({dollars(low)} to {dollars(high)})" if low is not None and high is not None else ""
+    note = f"{dollars(total['cost_usd'])} spent{ends}, idle time and shared cost included"
+    if longer is not None and longer["price_usd"] is not None:
+        note += f"; over the longest period shown {dollars(longer['price_usd'])}"
+    return Tile(name, dollars(total["price_usd"]), note)
+
+
+def _wasted(total: Row) -> Tile:
+    if total["wasted_ratio"] is None:
+        return Tile("Not for accepted answers", "unknown", "cost, or what became of it, is not known")
+    lost = total["wasted_ratio"] * total["cost_usd"]
+    note = f"{dollars(lost)}: idle, too late, rejected, failed and repeated work"
+    return Tile("Not for accepted answers", percent(total["wasted_ratio"]), note)

@@ -1,0 +1,262 @@
+"""The page in a real browser: it draws, it follows the reader's choice, its numbers are the database's, and it is safe.
+
+Needs Debian's chromium; the checks of accessibility also need axe-core, from npm.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import duckdb
+import pytest
+
+from goodput.cli.database import published
+from goodput.cli.report import write_page
+from goodput.report.catalog import all_charts
+from goodput.report.chart import Column
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install Debian's package of that name")
+_MODULES = [Path(folder, "node_modules/axe-core/axe.min.js") for folder in ("/usr/lib", "/usr/local/lib")]
+AXE = next((file for file in _MODULES if file.is_file()), None)
+NAMED = ("goodput", "waste", "gate_failures", "cache_by_replica", "cache_effect", "frontier", "disruptions", "quality")
+MISSING = ("money_totals", "price_over_time", "judged_answers", "operations_done", "load_curves", "replica_hits")
+QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
+
+
+@pytest.fixture(scope="session")
+def page_file(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("page") / "report.html"
+    write_page(config, None, file)
+    return file
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator["playwright.Browser"]:
+    with playwright.sync_playwright() as started:
+        sandbox = [] if os.geteuid() else ["--no-sandbox"]  # root has none
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, *sandbox])
+        yield browser
+        browser.close()
+
+
+class Reader:
+    """A tab with the page, offline, and whatever the browser complained of."""
+
+    def __init__(self, browser: "playwright.Browser", **how: object) -> None:
+        self.tab = browser.new_context(offline=True, **how).new_page()
+        self.complaints: list[str] = []
+        self.tab.on("console", lambda message: self.complaints.append(message.text))
+        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def open(self, file: Path, **named: str) -> None:
+        self.tab.goto(f"{file.as_uri()}#{urlencode(named)}")
+        self.tab.wait_for_function("document.body.dataset.shown")
+
+    def text(self, selector: str) -> str:
+        return self.tab.inner_text(selector)
+
+
+@pytest.fixture
+def reader(chromium: "playwright.Browser", page_file: Path) -> Iterator[Reader]:
+    found = Reader(chromium, viewport={"width": 1440, "height": 900})
+    found.open(page_file)
+    yield found
+    found.tab.context.close()
+    assert found.complaints == []
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_chart_is_drawn_and_nothing_is_wider_than_the_screen(
+    chromium: "playwright.Browser", page_file: Path, width: int, scheme: str
+) -> None:
+    reader = Reader(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    reader.open(page_file)
+    assert reader.complaints == []
+    for chart in all_charts():
+        pictures = reader.tab.locator(f"#{chart.name} .picture:not([hidden]) svg")
+        assert pictures.count() == (chart.spec is not None and chart.name != "alarm_spans"), chart.name
+        if pictures.count():
+            assert pictures.locator("path, rect, text").count() > 5, chart.name
+    assert reader.tab.evaluate("document.documentElement.scrollWidth") <= width
+    reader.tab.context.close()
+
+
+def test_the_numbers_of_each_choice_are_what_its_query_gives(reader: Reader, page_file: Path, config: Path) -> None:
+    """The table of numbers, read off the screen, beside the page's own SQL on the published database."""
+    compared = 0
+    choices = reader.tab.evaluate("Array.from(document.querySelectorAll('#workload option'), (one) => one.value)")
+    assert len(choices) > 2
+    for workload in choices:
+        reader.tab.select_option("#workload", workload)
+        reader.tab.wait_for_function(f"location.hash.includes('workload={workload}') || {json.dumps(not workload)}")
+        reader.tab.wait_for_timeout(400)
+        for chart in all_charts():
+            query = reader.tab.evaluate(f"document.querySelector('#{chart.name} pre').textContent")
+            with published(config, None) as connection:
+                asked = connection.execute(query)
+                names = [column[0] for column in asked.description]
+                found = [dict(zip(names, row, strict=True)) for row in asked.fetchall()]
+            cells, titles = reader.tab.evaluate(
+                """(name) => [
+                    Array.from(document.querySelectorAll(`#${name} tbody tr`),
+                        (row) => Array.from(row.cells, (cell) => cell.textContent)),
+                    Array.from(document.querySelectorAll(`#${name} th`), (one) => one.textContent),
+                ]""",
+                chart.name,
+            )
+            assert len(cells) == min(len(found), 1000), (workload, chart.name)
+            columns = {column.title: column for column in chart.columns}
+            shown = sorted(tuple(line) for line in cells)
+            expected = sorted(tuple(_written(columns[title], row) for title in titles) for row in found)
+            assert shown == expected, (workload, chart.name)
+            compared += sum(map(len, shown))
+    assert compared > 3000
+
+
+def _written(column: Column, row: dict[str, Any]) -> str:
+    """A value as the page writes it, worked out here anew."""
+    value = row[column.name]
+    return "" if value is None else _FORMS[column.form](value)
+
+
+def _usd(value: float) -> str:
+    kept = _kept(value)
+    size = f"{_half_up(abs(kept), 2):,.2f}" if abs(kept) >= 1 else _digits(abs(kept))
+    return f"{'-' if kept < 0 else ''}${size}"
+
+
+def _kept(value: float) -> float:
+    return float(f"{value:.6e}")
+
+
+def _half_up(value: float, places: int) -> float:
+    return float(Decimal(repr(_kept(value))).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+
+
+def _digits(value: float) -> str:
+    """Four significant digits, as Intl.NumberFormat writes them."""
+    if value == 0:
+        return "0"
+    exact = Decimal(repr(value))
+    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - 3), ROUND_HALF_UP)
+    text = f"{rounded:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+_FORMS = {
+    "text": lambda value: str(value).lower() if isinstance(value, bool) else str(value),
+    "time": lambda value: f"{value:%d %b, %H:%M}",
+    "count": lambda value: f"{_half_up(value, 0):,.0f}",
+    "share": lambda value: f"{_half_up(100 * _kept(value), 1):.1f} %",
+    "usd": _usd,
+    "seconds": lambda value: f"{_digits(_kept(value))} s",
+    "number": lambda value: _digits(_kept(value)),
+}
+
+
+def test_the_address_brings_back_what_was_chosen(reader: Reader, page_file: Path) -> None:
+    reader.tab.select_option("#workload", "chat")
+    reader.tab.wait_for_timeout(300)
+    within = reader.tab.locator("#within option").nth(1)
+    reader.tab.select_option("#within", within.get_attribute("value"))
+    reader.tab.wait_for_timeout(300)
+    chosen_here, tiles = reader.text("#shown"), reader.text("#tiles")
+    assert chosen_here.startswith("workload chat, ")
+    reader.tab.reload()
+    reader.tab.wait_for_function("document.body.dataset.shown")
+    assert (reader.text("#shown"), reader.text("#tiles")) == (chosen_here, tiles)
+
+
+def test_the_tiles_are_the_days_headline(reader: Reader, config: Path) -> None:
+    with published(config, None) as connection:
+        ((ratio, price, offered),) = connection.execute(
+            "SELECT goodput_ratio, cost_per_accepted_usd, offered"
+            " FROM goodput JOIN latest_window USING (window_start, window_s) WHERE slice = 'overall'"
+        ).fetchall()
+    assert f"{100 * ratio:.1f} %" in reader.text("#tiles")
+    assert f"of {offered:,} requests" in reader.text("#tiles")
+    cost = re.search(r"\$([0-9.]+)", reader.text("#tiles .tile:nth-child(3) .value"))
+    assert float(cost[1]) == pytest.approx(price, rel=0.05)
+
+
+def test_telemetry_that_looks_like_a_script_is_only_text(
+    chromium: "playwright.Browser", config: Path, tmp_path: Path
+) -> None:
+    """Names of models and pools are whatever a caller sends."""
+    hostile = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
+    lake = tmp_path / "lake"
+    shutil.copytree(config.parent / "lake", lake)
+    with duckdb.connect(lake / "goodput.duckdb") as connection:
+        for relation in NAMED:
+            found = [row[0] for row in connection.execute(f"DESCRIBE stored.{relation}").fetchall()]
+            for column in {"model", "pool", "route", "replica", "evaluator"} & set(found):
+                connection.execute(f"UPDATE stored.{relation} SET {column} = ? || {column}", [hostile])
+    file = tmp_path / "report.html"
+    write_page(config, lake, file)
+    assert hostile not in file.read_text()
+    reader = Reader(chromium)
+    reader.open(file)
+    assert reader.tab.title() == "Goodput"
+    assert hostile in reader.tab.inner_text("#replica_hits-answer")
+    assert reader.complaints == []
+    reader.tab.context.close()
+
+
+def test_without_a_price_or_a_label_a_page_says_what_is_missing(
+    chromium: "playwright.Browser", config: Path, tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    shutil.copytree(config.parent / "lake", lake)
+    with duckdb.connect(lake / "goodput.duckdb") as connection:
+        connection.execute(
+            "UPDATE stored.goodput SET cost_usd = NULL, cost_per_accepted_usd = NULL, wasted_ratio = NULL"
+        )
+        for relation in ("waste", "quality", "disruptions", "frontier", "cache_by_replica", "cache_effect"):
+            connection.execute(f"DELETE FROM stored.{relation}")
+    file = tmp_path / "report.html"
+    write_page(config, lake, file)
+    reader = Reader(chromium)
+    reader.open(file)
+    for chart in all_charts():
+        if chart.name in MISSING:
+            assert reader.text(f"#{chart.name}-answer") == chart.empty
+            assert reader.tab.locator(f"#{chart.name} .picture svg").count() == 0
+    assert "cost is not known" in reader.text("#tiles")
+    assert reader.complaints == []
+    reader.tab.context.close()
+
+
+@pytest.mark.skipif(AXE is None, reason="no axe-core: npm install --global axe-core")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
+    chromium: "playwright.Browser", page_file: Path, scheme: str
+) -> None:
+    reader = Reader(chromium, color_scheme=scheme)
+    reader.open(page_file)
+    reader.tab.evaluate(AXE.read_text())
+    found = reader.tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found["violations"]] == []
+    reader.tab.context.close()
+
+
+def test_it_prints_all_charts_on_paper(reader: Reader) -> None:
+    paper = reader.tab.pdf(format="A4")
+    assert paper.startswith(b"%PDF")
+    assert len(paper) > 50_000
+
+
+def test_the_page_asks_no_address_and_needs_no_eval(page_file: Path) -> None:
+    text = page_file.read_text()
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1]
+    assert "default-src &#39;none&#39;" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r'(src|href)="(?!#)', text)

@@ -1,0 +1,75 @@
+"""Every chart is whole: a question, an answer in words for any rows, columns that its SQL gives, a picture."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from goodput.cli.database import published
+from goodput.plumbing.sql_files import sql_file
+from goodput.report.catalog import all_charts
+from goodput.report.chart import Chart
+from goodput.report.gather import Gathered, gather, of_choice
+from goodput.report.page import drawn
+from goodput.report.shown import periods, slices
+
+CHARTS = all_charts()
+
+
+@pytest.fixture(scope="session")
+def gathered(config: Path) -> Gathered:
+    with published(config, None) as connection:
+        shown = periods(connection, None, None)
+        return gather(connection, CHARTS, shown, *slices(connection, shown, {}))
+
+
+def test_places_and_names_are_each_ones_own() -> None:
+    assert len({chart.place for chart in CHARTS}) == len({chart.name for chart in CHARTS}) == len(CHARTS)
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_a_chart_asks_and_says_what_is_missing(chart: Chart) -> None:
+    assert chart.question.endswith("?")
+    assert chart.empty.endswith(".")
+    assert sql_file(chart.name).header["description"]
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_its_columns_come_from_its_sql(chart: Chart, gathered: Gathered) -> None:
+    found = set(gathered.rows[chart.name].columns)
+    assert {column.name for column in chart.columns} <= found
+    assert set(chart.chosen_by) <= found
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_it_answers_for_each_row_alone_and_for_all(chart: Chart, gathered: Gathered) -> None:
+    rows = gathered.rows[chart.name].to_dicts()
+    for answer in [chart.answer([row]) for row in rows[:200]] + ([chart.answer(rows)] if rows else []):
+        assert answer.endswith((".", "%."))
+        assert "None" not in answer
+        assert "nan" not in answer
+
+
+@pytest.mark.parametrize("chart", [chart for chart in CHARTS if chart.spec], ids=lambda chart: chart.name)
+def test_its_picture_has_only_data_that_the_page_gives(chart: Chart) -> None:
+    named = {
+        one["name"] for one in drawn(chart)["data"] if "source" not in one and "values" not in one and "url" not in one
+    }
+    assert named - {"rows", *chart.also} == {name for name in named if name.startswith(("source_", "data_"))}
+    assert "rows" in named
+
+
+def test_the_demo_fills_all_charts_but_alarms(gathered: Gathered) -> None:
+    empty = [name for name, rows in gathered.rows.items() if not rows.height]
+    assert empty == ["alarm_spans"]
+
+
+def test_the_sentence_of_a_choice_is_that_of_its_rows(gathered: Gathered) -> None:
+    """Which rows a choice shows is decided once; here each sentence is made again from rows chosen another way."""
+    chart = next(chart for chart in CHARTS if chart.name == "verdict_totals")
+    found = gathered.rows[chart.name]
+    for period in gathered.periods:
+        for one in gathered.slices:
+            rows = found.filter((pl.col("choice") == one.choice) & (pl.col("period") == period.period))
+            assert rows.equals(of_choice(chart, found, period, one))
+            assert gathered.answers[chart.name][period.period, one.choice] == chart.answer(rows.to_dicts())

@@ -1,0 +1,88 @@
+"""Which periods and slices a report shows: only what is published, and nothing that its windows do not fill."""
+
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import pytest
+
+from goodput.errors import NothingToReport, SliceNotPublished
+from goodput.report.shown import periods, slices
+
+DAY = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def connection() -> duckdb.DuckDBPyConnection:
+    """Ten days of windows of 300 s, an hour and a day; two workloads, one of them in two pools."""
+    found = duckdb.connect()
+    found.execute("SET TimeZone = 'UTC'")
+    found.execute(
+        """
+        CREATE TABLE goodput AS
+        SELECT t AS window_start, window_s, s.*, 10 AS offered, 1.0 AS cost_usd
+        FROM (VALUES (300), (3600), (86400)) AS w(window_s),
+            LATERAL (SELECT unnest(generate_series(
+                TIMESTAMPTZ '2026-11-01', TIMESTAMPTZ '2026-11-10 23:59', to_seconds(window_s))) AS t),
+            (VALUES
+                ('overall', NULL, NULL, NULL, NULL, NULL),
+                ('workload', NULL, 'chat', NULL, NULL, NULL),
+                ('workload', NULL, 'rag', NULL, NULL, NULL),
+                ('workload_pool', NULL, 'chat', NULL, 'a', NULL),
+                ('workload_pool', NULL, 'chat', NULL, 'b', NULL),
+                ('tenant', 'acme', NULL, NULL, NULL, NULL),
+                ('finest', NULL, 'chat', 'm', 'a', 'r')
+            ) AS s(slice, slice_value, workload, model, pool, route)
+        """
+    )
+    return found
+
+
+def test_without_bounds_the_latest_day_a_week_and_all(connection: duckdb.DuckDBPyConnection) -> None:
+    found = {one.period: one for one in periods(connection, None, None)}
+    ends = {name: (one.from_at, one.until_at, one.whole_s, one.drawn_s) for name, one in found.items()}
+    last = DAY + timedelta(days=10)
+    assert ends == {
+        "latest": (DAY + timedelta(days=9), last, 86400, 300),
+        "week": (DAY + timedelta(days=3), last, 86400, 3600),
+        "all": (DAY, last, 86400, 3600),
+    }
+
+
+def test_bounds_within_a_day_are_filled_by_hours(connection: duckdb.DuckDBPyConnection) -> None:
+    since, until = DAY + timedelta(hours=30), DAY + timedelta(hours=40)
+    (found,) = periods(connection, since, until)
+    assert (found.from_at, found.until_at, found.whole_s, found.drawn_s) == (since, until, 3600, 300)
+
+
+def test_bounds_that_no_hour_fills_are_filled_by_the_shortest(connection: duckdb.DuckDBPyConnection) -> None:
+    since = DAY + timedelta(minutes=10)
+    (found,) = periods(connection, since, DAY + timedelta(hours=2))
+    assert (found.from_at, found.whole_s) == (since, 300)
+
+
+def test_a_period_before_all_telemetry(connection: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(NothingToReport, match="no window is published to 2026-10-01T00:00Z"):
+        periods(connection, None, datetime(2026, 10, 1, tzinfo=UTC))
+
+
+def test_the_slice_that_is_asked_for_comes_first_and_others_only_within_it(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    shown = periods(connection, None, None)
+    found, left_out = slices(connection, shown, {})
+    assert found[0].slice == "overall"
+    assert (len(found), left_out) == (6, 0)  # every slice but the finest
+    found, _ = slices(connection, shown, {"workload": "chat"})
+    assert [one.named() for one in found] == [
+        {"workload": "chat"},
+        {"workload": "chat", "pool": "a"},
+        {"workload": "chat", "pool": "b"},
+    ]
+    ((one,), _) = slices(connection, shown, {"tenant": "acme"})
+    assert one.named() == {"tenant": "acme"}
+
+
+@pytest.mark.parametrize("asked", [{"workload": "caht"}, {"pool": "a"}, {"workload": "rag", "route": "r"}])
+def test_what_is_not_published_is_refused(connection: duckdb.DuckDBPyConnection, asked: dict[str, str]) -> None:
+    with pytest.raises(SliceNotPublished, match="no slice is published of"):
+        slices(connection, periods(connection, None, None), asked)
