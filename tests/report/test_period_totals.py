@@ -1,4 +1,7 @@
-"""The head of a report adds windows up: counts exactly, intervals of samples in quadrature, bounds linearly."""
+"""The head of a report adds windows up: counts exactly, intervals of samples in quadrature, bounds linearly.
+
+Each expectation is worked out from the labels that the windows stand for.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -6,10 +9,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from scipy.stats import binomtest
 
 from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import sql_file
+from goodput.report.gather import INNER
 
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 DAY_S = 86400
@@ -18,16 +23,20 @@ DAY_S = 86400
 def window(
     day: int, accepted: float | None, low: float, high: float, definition: str = "estimated", **more: Any
 ) -> dict:
-    """A day of 1,000 offered requests of which so many were accepted."""
+    """A day of 1,000 offered requests of workload chat, all of which need a label; so many were accepted, as estimated."""
     row = {field.name: 0 if pa.types.is_integer(field.type) else None for field in arrow_schema("goodput")}
     return row | {
         "window_start": DAY + timedelta(days=day),
         "window_s": DAY_S,
-        "slice": "overall",
+        "slice": "workload",
+        "workload": "chat",
         "offered": 1000,
+        "need_label": 1000,
         "goodput_rps": None if accepted is None else accepted / DAY_S,
         "goodput_ci_low_rps": low / DAY_S,
         "goodput_ci_high_rps": high / DAY_S,
+        "goodput_lower_rps": 0.0,
+        "goodput_upper_rps": 1000 / DAY_S,
         "definition": definition,
         "partial": False,
         "low_n": False,
@@ -35,23 +44,26 @@ def window(
     }
 
 
-def total(*rows: dict) -> dict[str, Any]:
+def total(*rows: dict, of: str = "workload") -> dict[str, Any]:
     """The one row of the period that holds all of these windows."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        names = arrow_schema("goodput")
-        connection.register("goodput", pa.Table.from_pylist(list(rows), schema=names))
-        period = {
-            "period": "all",
-            "from_at": DAY,
-            "until_at": DAY + timedelta(days=9),
-            "whole_s": DAY_S,
-            "drawn_s": 3600,
-        }
+        connection.register("goodput", pa.Table.from_pylist(list(rows), schema=arrow_schema("goodput")))
+        end = DAY + timedelta(days=9)
+        period = {"period": "all", "from_at": DAY, "until_at": end, "whole_s": DAY_S, "drawn_s": 3600}
         register(connection, "shown_periods", as_rows("shown_periods", period))
-        register(connection, "shown_slices", as_rows("shown_slices", {"choice": 0, "slice": "overall"}))
-        (found,) = connection.sql(sql_file("period_totals").text).to_arrow_table().to_pylist()
+        chosen = {"choice": 0, "slice": of, "workload": "chat" if of == "workload" else None}
+        register(connection, "shown_slices", as_rows("shown_slices", chosen))
+        for name in INNER:
+            connection.execute(f"CREATE TEMP TABLE {name} AS {sql_file(name).text}")
+        (found,) = connection.sql("FROM period_totals").to_arrow_table().to_pylist()
     return found
+
+
+def wilson(share: float, size: float) -> tuple[float, float]:
+    """Wilson's interval of a share (scipy's)."""
+    found = binomtest(round(share * size), round(size)).proportion_ci(method="wilson")
+    return found.low, found.high
 
 
 def test_one_window_is_shown_as_it_was_published() -> None:
@@ -60,29 +72,62 @@ def test_one_window_is_shown_as_it_was_published() -> None:
     assert (found["price_usd"], found["price_low_usd"], found["wasted_ratio"]) == pytest.approx((0.01, 0.009, 0.25))
 
 
-def test_windows_of_samples_are_combined_in_quadrature() -> None:
-    found = total(window(0, 700, 670, 730), window(1, 800, 760, 840))  # sqrt(30 ** 2 + 40 ** 2) = 50
-    assert (found["accepted"], found["low"], found["high"]) == pytest.approx((1500, 1450, 1550))
-    assert found["ratio"] == pytest.approx(0.75)
+def test_windows_of_samples_are_worth_their_labels_together() -> None:
+    """Two days with 100 labels each, of which 90 passed: as sure as 180 of 200, where that is wider than quadrature."""
+    low, high = wilson(0.9, 100)
+    found = total(window(0, 900, 1000 * low, 1000 * high), window(1, 900, 1000 * low, 1000 * high))
+    together = wilson(0.9, 200)
+    square = (1800 - 2**0.5 * (900 - 1000 * low), 1800 + 2**0.5 * (1000 * high - 900))
+    assert found["accepted"] == pytest.approx(1800)
+    assert found["low"] == pytest.approx(min(2000 * together[0], square[0]))
+    assert found["high"] == pytest.approx(max(2000 * together[1], square[1]))
+    assert 2000 * together[1] != pytest.approx(square[1])
+
+
+def test_days_on_which_all_labels_passed_leave_doubt_together() -> None:
+    """No day says how far its share may be above: all of it may. Together they are 40 labels, of which all passed."""
+    low, _ = wilson(1.0, 20)
+    found = total(*(window(day, 1000, 1000 * low, 1000) for day in range(2)))
+    assert (found["high"], found["low"]) == pytest.approx(
+        (2000, min(2000 * wilson(1.0, 40)[0], 2000 - 2**0.5 * (1000 - 1000 * low)))
+    )
 
 
 def test_bounds_add_up_linearly_beside_samples() -> None:
-    sampled, unjudged = window(0, 700, 670, 730), window(1, 900, 100, 900, "latency_constrained")
+    low, high = wilson(0.7, 100)
+    sampled, unjudged = window(0, 700, 1000 * low, 1000 * high), window(1, 1000, 0, 1000, "latency_constrained")
     found = total(sampled, unjudged)
-    assert (found["accepted"], found["low"], found["high"]) == pytest.approx((1600, 770, 1630))
+    assert (found["accepted"], found["low"], found["high"]) == pytest.approx((1700, 1000 * low, 1000 + 1000 * high))
     assert found["definition"] == "estimated"
 
 
+def test_a_workload_without_a_label_is_a_bound_in_the_sum_of_all() -> None:
+    """By the row of all workloads nobody could tell the bound from the sample."""
+    low, high = (1000 * end for end in wilson(0.7, 100))
+    rows = []
+    for day in range(2):
+        rows += [window(day, 700, low, high), window(day, 1000, 0, 1000, "latency_constrained", workload="rag")]
+        both = {"slice": "overall", "workload": None, "offered": 2000, "need_label": 2000}
+        rows.append(window(day, 1700, low, 1000 + high, **both, goodput_upper_rps=2000 / DAY_S))
+    found = total(*rows, of="overall")
+    one = total(rows[0], rows[3])
+    assert found["accepted"] == pytest.approx(3400)
+    assert (found["low"], found["high"]) == pytest.approx((one["low"], one["high"] + 2000))
+
+
 def test_labels_that_nobody_drew_leave_no_estimate_of_the_whole() -> None:
-    found = total(window(0, 700, 670, 730), window(1, None, 100, 400, "unweighted"))
+    low, high = wilson(0.7, 100)
+    found = total(window(0, 700, 1000 * low, 1000 * high), window(1, None, 100, 400, "unweighted"))
     assert (found["accepted"], found["ratio"], found["definition"]) == (None, None, "unweighted")
-    assert (found["low"], found["high"]) == pytest.approx((770, 1130))
+    assert (found["low"], found["high"]) == pytest.approx((1000 * low + 100, 1000 * high + 400))
 
 
-def test_the_ends_of_few_are_within_what_is_possible() -> None:
-    found = total(window(0, 5, 0, 40), window(1, 3, 0, 30))  # sqrt(5 ** 2 + 3 ** 2) is less than 8
-    assert found["ratio_low"] == pytest.approx((8 - 34**0.5) / 2000)
-    assert found["ratio_high"] == pytest.approx((8 + (35**2 + 27**2) ** 0.5) / 2000)
+def test_a_price_of_several_days_has_the_ends_of_cost_and_of_what_was_accepted() -> None:
+    priced = {"cost_usd": 9.0, "cost_error_usd": 0.5}
+    found = total(window(0, 900, 800, 1000, **priced), window(1, 900, 800, 1000, **priced))
+    assert found["price_usd"] == pytest.approx(0.01)
+    ends = (17 / found["high"], 19 / found["low"])
+    assert (found["price_low_usd"], found["price_high_usd"]) == pytest.approx(ends)
 
 
 def test_a_day_without_known_cost_leaves_no_price() -> None:

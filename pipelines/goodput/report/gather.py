@@ -16,7 +16,7 @@ from goodput.plumbing.sql_files import sql_file
 from goodput.report.chart import Chart
 from goodput.report.shown import Period, Slice
 
-_INNER = ("period_totals",)  # relations that charts read and that are none themselves
+INNER = ("period_accepted", "period_totals")  # relations that charts read and that are no chart, in their order
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def gather(
     """All rows and answers of a report."""
     register(connection, "shown_periods", as_rows("shown_periods", *map(asdict, periods)))
     register(connection, "shown_slices", as_rows("shown_slices", *map(asdict, slices)))
-    for name in _INNER:
+    for name in INNER:
         connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {sql_file(name).text}')
     totals = _asked(connection, "SELECT * FROM period_totals ORDER BY ALL")
     found = {chart.name: _asked(connection, sql_file(chart.name).text) for chart in charts}

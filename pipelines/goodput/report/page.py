@@ -19,7 +19,7 @@ import polars as pl
 
 from goodput.plumbing.sql_files import sql_file
 from goodput.report.chart import Chart
-from goodput.report.gather import Gathered, instant_ms
+from goodput.report.gather import INNER, Gathered, instant_ms
 from goodput.report.looks import config
 from goodput.report.tiles import tiles
 
@@ -67,7 +67,7 @@ def _data(gathered: Gathered, charts: Sequence[Chart]) -> dict[str, Any]:
         "slices": [asdict(one) | {"named": one.named()} for one in gathered.slices],
         "tiles": _tiles(gathered),
         "charts": [_chart(chart, gathered) for chart in charts],
-        "inner": {"period_totals": _sql("period_totals")},
+        "inner": [{"name": name, "sql": _sql(name), "reads": _reads(name)} for name in INNER],
     }
 
 
@@ -91,7 +91,7 @@ def _chart(chart: Chart, gathered: Gathered) -> dict[str, Any]:
         "empty": chart.empty,
         "columns": [asdict(column) for column in chart.columns],
         "sql": _sql(chart.name),
-        "reads": sql_file(chart.name).header["reads"].split(", "),
+        "reads": _reads(chart.name),
         "rows": {name: _values(found[name]) for name in found.columns},
         "answers": {f"{period} {choice}": text for (period, choice), text in gathered.answers[chart.name].items()},
         "spec": None if chart.spec is None else drawn(chart),
@@ -101,6 +101,10 @@ def _chart(chart: Chart, gathered: Gathered) -> dict[str, Any]:
 def _sql(name: str) -> str:
     """The query of a relation without its header."""
     return "\n".join(line for line in sql_file(name).text.splitlines() if not line.startswith("--"))
+
+
+def _reads(name: str) -> list[str]:
+    return sql_file(name).header["reads"].split(", ")
 
 
 def _values(column: pl.Series) -> list[Any]:

@@ -13,12 +13,14 @@ from measure.interval_drill import (
     goodput_windows,
     judged_answers,
     kinds_of_operations,
+    period_totals,
 )
 from measure.interval_drill.line import HEADING, Line
 
 PARTS: dict[str, Callable[[], Iterator[Line]]] = {
     "goodput": lambda: goodput_windows.lines(goodput_windows.SCENARIOS),
     "judged": judged_answers.lines,
+    "periods": period_totals.lines,
     "disruptions": disruption_events.lines,
     "disruption_cost": kinds_of_operations.lines,
     "frontier": frontier_points.lines,

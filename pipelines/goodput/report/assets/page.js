@@ -130,7 +130,9 @@
     const period = page.periods.find((one) => one.period === state.period);
     const at = (ms) => `TIMESTAMPTZ '${new Date(ms).toISOString()}'`;
     const parts = [];
-    const isRead = (name) => chart.reads.includes(name) || (chart.reads.includes("period_totals") && name !== "period_totals");
+    const reads = new Set(chart.reads);
+    for (const one of [...page.inner].reverse()) if (reads.has(one.name)) one.reads.forEach((name) => reads.add(name));
+    const isRead = (name) => reads.has(name);
     if (isRead("shown_periods")) {
       parts.push(`shown_periods AS (SELECT ${literal(period.period)} AS period, ${at(period.from_at)} AS from_at, ${at(period.until_at)} AS until_at, ${period.whole_s} AS whole_s, ${period.drawn_s} AS drawn_s)`);
     }
@@ -139,7 +141,7 @@
       const rows = chosen.map((one) => `(${[one.choice, one.slice, one.slice_value, one.workload, one.model, one.pool, one.route].map(literal).join(", ")})`);
       parts.push(`shown_slices(choice, slice, slice_value, workload, model, pool, route) AS (VALUES ${rows.join(", ")})`);
     }
-    if (chart.reads.includes("period_totals")) parts.push(`period_totals AS (\n${page.inner.period_totals}\n)`);
+    for (const one of page.inner) if (isRead(one.name)) parts.push(`${one.name} AS (\n${one.sql.trim()}\n)`);
     const conditions = chart.chosen_by.filter((column) => column !== "choice" && column !== "divided_by" && state.slice[column] != null)
       .map((column) => `${column} = ${literal(state.slice[column])}`);
     if (chart.chosen_by.includes("divided_by")) conditions.push(`divided_by = ${literal(state.slice.route == null ? "pool" : "route")}`);
