@@ -21,6 +21,7 @@ from goodput.settings.model import (
     Rate,
     Receive,
     ReplicaNames,
+    Report,
     Schedule,
     ServedModel,
     Settings,
@@ -93,6 +94,8 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
         if name == "retention":  # an example: without days all is kept
             days = {"records_days": 90, "samples_days": 90, "requests_days": 400}
             expected = expected.model_copy(update=days)
+        if name == "report":  # an example: without a file a run writes none
+            expected = Report(file=Path("report.html"))
         if name == "telemetry":  # an example: without an endpoint nothing is told
             given = {"endpoint": "http://collector:4318", "bearer_token": {"env": "COLLECTOR_TOKEN"}}
             expected = OwnTelemetry.model_validate(given)

@@ -23,7 +23,7 @@ DAY_S = 86400
 def window(
     day: int, accepted: float | None, low: float, high: float, definition: str = "estimated", **more: Any
 ) -> dict:
-    """A day of 1,000 offered requests of workload chat, all of which need a label; so many were accepted, as estimated."""
+    """A day of workload chat: 1,000 requests, which all need a label, and an estimate of how many were accepted."""
     row = {field.name: 0 if pa.types.is_integer(field.type) else None for field in arrow_schema("goodput")}
     return row | {
         "window_start": DAY + timedelta(days=day),

@@ -71,7 +71,7 @@ def report(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
         return
     path = output or Path(REPORT)
     _write(path, text)
-    typer.echo(f"{path}: {len(text.encode()) / 1e6:.2f} MB, opens in any browser")
+    typer.echo(f"{path}: {len(text.encode()) / 1e6:.1f} MB, opens in any browser")
 
 
 def write_page(config: Path | None, lake: Path | None, path: Path) -> None:
