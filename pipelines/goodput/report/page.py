@@ -39,6 +39,7 @@ def html(gathered: Gathered, charts: Sequence[Chart], head: Mapping[str, str]) -
         charts=charts,
         style=style,
         scripts=scripts,
+        licenses=_asset("vega.LICENSES.txt"),
         policy=f"default-src 'none'; script-src {hashes}; style-src {_digest(style)}; base-uri 'none'",
         data=_packed(_data(gathered, charts)),
     )
