@@ -214,3 +214,13 @@ def test_a_warning_names_the_column(whole: Workspace, crowded: Workspace) -> Non
         f"{beyond['route']} of 500 request(s) are in (other). Have emitters report names without ids of their own, "
         "or raise slices.max_names"
     )
+
+
+def test_a_warning_counts_replicas_beyond_the_names_that_are_kept(whole: Workspace, crowded: Workspace) -> None:
+    asked = "SELECT subject, affected, message FROM warnings WHERE kind = 'replica_crowded'"
+    assert ask(whole, asked).is_empty()
+    served = Counter(row["replica"] for row in calls())
+    once = sum(attempts == 1 for attempts in served.values())
+    [(subject, affected, message)] = ask(crowded, asked).rows()
+    assert (subject, affected) == ("replica", len(served))
+    assert message.startswith(f"{len(served)} replicas in the latest window, {once} of which served one attempt")

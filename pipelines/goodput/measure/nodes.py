@@ -223,6 +223,7 @@ WARNINGS = Node(
         "workloads": gate_rows,
         "path_groups": warnings.unmatched_path_groups,
         "alarm_options": warnings.alarm_options,
+        "slice_options": slices.slice_options,
     },
     from_batch={"observed": observed, "record_hours": warnings.record_hours},
     beside=lambda context, _: context.observed_ns,
