@@ -11,7 +11,7 @@ import numpy as np
 from monitor.drifts import PAGE, TICKET, absolute_fired, found, pages, pages_of_p95
 from monitor.latencies import Fleet, Latencies, latencies, of_two_kinds
 from monitor.line import Line, rate
-from monitor.marked_drill import marked
+from monitor.marked_drill import marked_lines
 from monitor.noise import CALM, ROUGH, ramp
 
 A_DAY, LEARNING, DAYS, SERIES = 24, 7, 35, 400
@@ -39,7 +39,7 @@ def latency_lines() -> Iterator[Line]:
         series = SERIES if most == 1.0 else 3 * SERIES
         seen = latencies(np.random.default_rng(7200 + seed), fleet, series, DAYS)
         yield rate(f"false pages, {name}", sum(map(len, pages(seen))), series * (DAYS - LEARNING), most)
-    yield marked()
+    yield from marked_lines()
     yield little_traffic()
     yield other_law()
     yield drift_of_the_whole_law()

@@ -20,7 +20,9 @@ OTHERS = {
 }
 
 
-def judged(factor: np.ndarray, marked_at: int | None, kind: str = "deployment", **alarms: Any) -> Any:
+def judged(
+    factor: np.ndarray, marked_at: int | None, kind: str = "deployment", until: int = ONSET + 40, **alarms: Any
+) -> Any:
     """Events of the p99 of ttft of a calm pool that changes by factors from ONSET on, and the alarms 40 hours later."""
     p99, requests = hourly_p99(np.random.default_rng(5), 1, 34, profile=CALM)
     p99[0, ONSET:] *= np.broadcast_to(factor, 34 * A_DAY - ONSET)
@@ -28,8 +30,8 @@ def judged(factor: np.ndarray, marked_at: int | None, kind: str = "deployment", 
     operations = [] if marked_at is None else [mark]
     settings = Settings.model_validate({"alarms": {"rules": OTHERS, "max_age_s": 1e9, **alarms}})
     rows = goodput_rows(p99, requests)
-    seen = rows.filter(rows["window_start"] < at(ONSET + 40))
-    evaluation = Evaluation(Evidence({"goodput": seen}, settings, operations=operations), at(ONSET + 40))
+    seen = rows.filter(rows["window_start"] < at(until))
+    evaluation = Evaluation(Evidence({"goodput": seen}, settings, operations=operations), at(until))
     return evaluation.new_events([]), {row["rule"]: row for row in evaluation.alarms()}
 
 
@@ -82,6 +84,20 @@ def test_a_drift_that_begins_with_a_deployment_pages_when_it_has_left_what_is_al
     paged = [e for e in events if e["rule"] == "p99_ttft_s_page" and e["suppressed"] is None]
     assert len(paged) == 1
     assert at(ONSET + 7) <= paged[0]["occurred_at"] <= at(ONSET + 13)
+
+
+def test_an_allowed_step_stays_allowed_and_what_comes_on_top_of_it_pages() -> None:
+    """15 % stand for two days; 5 % an hour more are found as soon as without the step, but for what is left of it."""
+    hours = np.arange(34 * A_DAY - ONSET)
+    stands, drifts = np.full(len(hours), 1.15), 1.05 ** np.maximum(hours - 47, 0)
+    assert reported(judged(stands, ONSET - 1, until=ONSET + 90)[0]) == [("p99_ttft_s_ticket", "firing")]
+    both, alone = (judged(each, ONSET - 1, until=ONSET + 90)[0] for each in (stands * drifts, drifts))
+    begun = [
+        next(e["occurred_at"] for e in events if e["rule"] == "p99_ttft_s_page" and e["suppressed"] is None)
+        for events in (both, alone)
+    ]
+    assert at(ONSET + 48) < begun[1] <= at(ONSET + 58)
+    assert abs(begun[0] - begun[1]) <= timedelta(hours=2)
 
 
 def test_how_much_is_allowed_is_the_operators_to_say() -> None:

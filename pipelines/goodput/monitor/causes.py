@@ -54,7 +54,7 @@ def operations_of(rows: Iterable[Mapping[str, Any]]) -> list[OpsEvent]:
 
 def last_operation(operations: Sequence[OpsEvent], labels: Mapping[str, str], at_s: float) -> OpsEvent | None:
     """The newest operation on the series' pool within three days."""
-    near = (o for o in reversed(operations) if at_s - LOOK_BACK_S <= o.at_s <= at_s and _concerns(o, labels))
+    near = (o for o in reversed(operations) if at_s - LOOK_BACK_S <= o.at_s <= at_s and concerns(o, labels))
     return next(near, None)
 
 
@@ -63,7 +63,7 @@ def likely_cause(
 ) -> OpsEvent | None:
     """The operation that an alarm at `at_s` with its onset at `onset_s` most likely follows from; None: none near."""
     since_s, until_s = onset_s - _LATE_H * _HOUR_S, min(onset_s + _EARLY_H * _HOUR_S, at_s)
-    near = [o for o in operations if since_s <= o.at_s <= until_s and _concerns(o, labels)]
+    near = [o for o in operations if since_s <= o.at_s <= until_s and concerns(o, labels)]
     farther = _farther(metric or "")
     return min(
         near,
@@ -78,6 +78,7 @@ def _farther(metric: str) -> Mapping[str, float]:
     return _OF_KV if "kv_usage" in metric else _OF_SERVICE
 
 
-def _concerns(operation: OpsEvent, labels: Mapping[str, str]) -> bool:
+def concerns(operation: OpsEvent, labels: Mapping[str, str]) -> bool:
+    """Whether an operation was done to what a series is of, as far as both say."""
     pairs = ((operation.pool, labels.get("pool")), (operation.replica, labels.get("replica")))
     return all(of is None or on is None or of == on for of, on in pairs)

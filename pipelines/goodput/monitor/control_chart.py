@@ -3,6 +3,7 @@
 Which days are judged by which history is the detector's work, the same for every chart.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +16,9 @@ CLIP = HIGHEST_SCORE  # of a window's distance in sigma: no single window makes 
 WEIGHT_AN_HOUR = 0.3  # of the newest hour in the average
 TAPS_HOURS = 24
 REACH_HOURS = 48  # windows before a longer gap no longer count
+
+
+Meant = Callable[[Floats], Floats]  # how much of distances, series x windows, somebody meant
 
 
 class ControlChart(Protocol):
@@ -38,6 +42,10 @@ class ControlChart(Protocol):
 
     def score(self, inputs: Inputs, judged: Judged) -> Floats:
         """What is compared with thresholds, of each window by itself and those before it; NaN: no verdict."""
+        ...
+
+    def score_beyond(self, inputs: Inputs, judged: Judged, meant: Meant) -> Floats:
+        """The score of what is left of each distance from the usual when what is meant of it is taken away."""
         ...
 
     def bound(self, judged: Judged, threshold: float) -> Floats:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from goodput.monitor import counts
+from goodput.monitor.control_chart import Meant
 from goodput.monitor.counts import Law, Usual
 from goodput.monitor.grid import NAN, Floats, Ints
 from goodput.monitor.habits import habits
@@ -54,6 +55,10 @@ class CountChart:
         """How far the events of ten hours lie above the usual."""
         usual = Usual(self.law, self._off_scale(judged["usual"]), judged["clump"], judged["tau"], judged["sway"])
         return self.sign * counts.score(*_counted(inputs), usual, inputs.grid.step_s)
+
+    def score_beyond(self, inputs: Inputs, judged: Judged, meant: Meant) -> Floats:
+        """The same of the events that there would have been without it."""
+        return self.score(self.drifted(inputs, -meant(self.residual(inputs, judged))), judged)
 
     def bound(self, judged: Judged, threshold: float) -> Floats:
         """Where ten hours like the window reach a threshold."""

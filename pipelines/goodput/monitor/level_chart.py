@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from goodput.monitor.charted import Charted, moved_before
-from goodput.monitor.control_chart import averaged
+from goodput.monitor.control_chart import Meant, averaged
 from goodput.monitor.grid import Floats, Ints
 from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
 from goodput.settings.metrics import Quantile
@@ -41,6 +41,11 @@ class LevelChart:
     def score(self, inputs: Inputs, judged: Judged) -> Floats:
         """The average of the last day, in sigma."""
         return averaged(self.residual(inputs, judged) / judged["scale"], inputs.grid.step_s)
+
+    def score_beyond(self, inputs: Inputs, judged: Judged, meant: Meant) -> Floats:
+        """The same average of what is left."""
+        residual = self.residual(inputs, judged)
+        return averaged((residual - meant(residual)) / judged["scale"], inputs.grid.step_s)
 
     def bound(self, judged: Judged, threshold: float) -> Floats:
         """What is usual at this load, and so many sigma."""

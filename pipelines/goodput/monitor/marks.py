@@ -1,6 +1,7 @@
 """Operations mark series: what steps up at one asks whether that is accepted, and pages once it is worse than allowed.
 
-A step that stays within what was allowed is no fault, and a drift that begins with a deployment soon leaves it behind.
+A step that stays within what was allowed is no fault, nor is what chance adds to it in the days before it is accepted;
+a drift that begins with a deployment soon leaves behind where it began.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,16 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodput.monitor.causes import MARKS, OpsEvent, likely_cause
-from goodput.monitor.grid import NAN, Flags, Grid, medians
+from goodput.monitor.causes import MARKS, OpsEvent, concerns
+from goodput.monitor.grid import Flags, Floats, Grid, Ints, medians
 from goodput.monitor.panel import natural, worse
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, spans
-from goodput.monitor.shape import shape_of
-from goodput.monitor.states import Episode
 
-_NEAR_S = 4 * 3600  # an onset is known to within hours
-_LEVEL_HOURS = 4  # whose median is the level since the operation: one spike is none
+_LEVEL_HOURS = 4  # whose median is the level after an operation: one spike is none, and a drift has not gone far
+_STOOD_FROM_HOURS, _STOOD_UNTIL_HOURS = 72, 24  # before a window: the median there of what is being learnt as usual
 
 
 @dataclass(frozen=True)
@@ -32,37 +31,69 @@ class Allowed:
 def allowed_steps(
     one: RuleSeries, grid: Grid, operations: Sequence[OpsEvent], allowed_step_ratio: float
 ) -> Iterator[Allowed]:
-    """Pages of a series that follow an operation and rose by no more than `allowed_step_ratio` of what is usual.
+    """Pages of a series that would be none without the steps at its operations, of `allowed_step_ratio` at most each.
 
-    A level is as unsure as its series is noisy: it is worse than allowed once it is so by a sigma.
+    Such a page begins when a step is larger, or what is left beyond the steps reaches the threshold by itself.
     """
-    panel = one.panel
-    if one.severity != "page" or one.trend is None or panel is None or not rule_kind(one.kind).learns_baseline:
+    if one.severity != "page" or one.panel is None or not rule_kind(one.kind).learns_baseline:
         return
-    if panel.kind.worse != "up" or panel.kind.per == "replica" or not allowed_step_ratio:
+    if one.panel.kind.worse != "up" or one.panel.kind.per == "replica" or not allowed_step_ratio:
         return
-    for episode, starts_s, ends_s in spans(one, grid):
-        at = episode.firing or 0
-        onset = at - shape_of(one.trend.residual[0, : at + 1], grid.an_hour).onset
-        onset_s = grid.end_s(onset - 1)
-        near = [done for done in operations if done.kind in MARKS and abs(done.at_s - onset_s) <= _NEAR_S]
-        mark = likely_cause(near, one.metric, dict(one.labels), onset_s, starts_s)
-        if mark is not None:
-            beyond = np.flatnonzero(_is_worse(one, episode, onset, grid, allowed_step_ratio))
-            until_s = float("inf") if not len(beyond) else grid.end_s(at + int(beyond[0]))
-            if until_s > starts_s:
-                yield Allowed(starts_s, min(until_s, float("inf") if ends_s is None else ends_s), mark)
+    paged = list(spans(one, grid))
+    marks = [done for done in operations if done.kind in MARKS and concerns(done, dict(one.labels))]
+    if not paged or not marks:
+        return
+    is_worse = _is_worse(one, grid, marks, allowed_step_ratio)
+    for episode, starts_s, ends_s in paged:
+        mark = next((done for done in reversed(marks) if done.at_s <= starts_s), None)
+        at, until = episode.firing or 0, len(is_worse) if episode.resolved is None else episode.resolved + 1
+        beyond = np.flatnonzero(is_worse[at:until])
+        until_s = float("inf") if not len(beyond) else grid.end_s(at + int(beyond[0]))
+        if mark is not None and until_s > starts_s:
+            yield Allowed(starts_s, min(until_s, float("inf") if ends_s is None else ends_s), mark)
 
 
-def _is_worse(one: RuleSeries, episode: Episode, onset: int, grid: Grid, allowed_step_ratio: float) -> Flags:
-    """Whether the level since `onset` is beyond what is allowed, and a sigma more, in each window of the episode."""
+def _is_worse(one: RuleSeries, grid: Grid, marks: Sequence[OpsEvent], allowed_step_ratio: float) -> Flags:
+    """Whether each window is worse than allowed. A level is as unsure as its series is noisy: by a sigma at least."""
     assert one.trend is not None  # noqa: S101
+    assert one.chart is not None  # noqa: S101
+    assert one.inputs is not None  # noqa: S101
     assert one.panel is not None  # noqa: S101
-    first = episode.firing or 0
-    last = len(one.score) if episode.resolved is None else episode.resolved + 1
-    windows = np.arange(first, last)[:, None] - np.arange(_LEVEL_HOURS * grid.an_hour)
-    risen = medians(np.where(windows >= onset, one.trend.residual[0, np.maximum(windows, 0)], NAN))
-    kind, usual = one.panel.kind, one.trend.usual[0, first:last]
+    kind, usual = one.panel.kind, one.trend.usual
     most = worse(kind, natural(kind, usual) * (1 + allowed_step_ratio)) - usual
-    beyond: Flags = risen > most + one.trend.scale[0, first:last]
-    return beyond
+    at = np.unique(grid.index(np.array([int(done.at_s) for done in marks])))
+    at = at[(at >= 0) & (at < grid.windows)]
+
+    def steps(residual: Floats) -> Floats:
+        return _steps(residual, at, grid.an_hour)
+
+    left = one.chart.score_beyond(
+        one.inputs.of(one.row), one.trend.judged, lambda residual: np.clip(steps(residual), 0.0, most)
+    )
+    is_larger = steps(one.trend.residual) > most + one.trend.scale
+    is_worse: Flags = ((left >= one.threshold) | is_larger)[0]
+    return is_worse
+
+
+def _steps(residual: Floats, at: Ints, an_hour: int) -> Floats:
+    """How far one series stands above the usual since the last of its operations: 1 x windows.
+
+    It is the median of the first hours after it, and no more than what has stood since, once that is learnt as usual.
+    """
+    windows = np.arange(residual.shape[1])
+    began = np.searchsorted(at, windows, side="right") - 1
+    since = at[np.maximum(began, 0)] if len(at) else windows
+    until = np.minimum(windows, since + _LEVEL_HOURS * an_hour - 1)
+    first = _medians(residual[0], since, until + 1, _LEVEL_HOURS * an_hour)
+    far, near = _STOOD_FROM_HOURS * an_hour, _STOOD_UNTIL_HOURS * an_hour
+    stood = _medians(residual[0], windows - far, windows - near, far - near)
+    level = np.where(windows - since >= far, np.fmin(first, stood), first)
+    steps: Floats = np.where(began >= 0, np.nan_to_num(level), 0.0)[None]
+    return steps
+
+
+def _medians(values: Floats, since: Ints, until: Ints, longest: int) -> Floats:
+    """Medians of the windows from `since` to before `until` of each; NaN where there are none."""
+    places = since[:, None] + np.arange(longest)
+    inside = (places >= 0) & (places < until[:, None])
+    return medians(np.where(inside, values[np.clip(places, 0, len(values) - 1)], np.nan))

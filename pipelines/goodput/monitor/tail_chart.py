@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from goodput.monitor.charted import Charted, moved_before
-from goodput.monitor.control_chart import averaged
+from goodput.monitor.control_chart import Meant, averaged
 from goodput.monitor.grid import NAN, Floats, Ints
 from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
 from goodput.monitor.level_chart import LevelChart
@@ -65,6 +65,12 @@ class LevelAndTailChart:
     def tail_score(self, inputs: Inputs, judged: Judged) -> Floats:
         """The average of the tail's distance from what its body lets one expect; NaN where it is not armed."""
         return averaged((inputs.values - judged["tail_usual"]) / judged["tail_scale"], inputs.grid.step_s)
+
+    def score_beyond(self, inputs: Inputs, judged: Judged, meant: Meant) -> Floats:
+        """The greater of the two, each of what is left of its own distances."""
+        level = self._level.score_beyond(inputs, judged, meant)
+        residual = inputs.values - judged["tail_usual"]
+        return np.fmax(level, averaged((residual - meant(residual)) / judged["tail_scale"], inputs.grid.step_s))
 
     def bound(self, judged: Judged, threshold: float) -> Floats:
         """The lower one of the two charts."""
