@@ -12,7 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from goodput.monitor.alarm_tables import TABLES, alarm_tables, read_evidence
-from goodput.monitor.evaluate import Evidence
+from goodput.monitor.budget import Kept
+from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.judged_days import JudgedDays
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.catalog import ALL
@@ -69,6 +70,13 @@ def evidence(
     """What is published for alarms to be judged by, as of `now`."""
     with connect(str(lake.database), read_only=True) as connection:
         return read_evidence(connection, settings, now, actions=read_actions(lake.root), before=before)
+
+
+def thresholds_for(lake: Lake, settings: Settings, now: datetime, budget: float) -> list[Kept]:
+    """By trend rule, the least threshold that keeps a budget of alarms in 1,000 series-days of what is published."""
+    before = {table: alarm_rows(lake, table) for table in TABLES}
+    evaluation = Evaluation(evidence(lake, settings, now, before), now, JudgedDays(_judged_days(lake)))
+    return list(evaluation.thresholds_for(budget))
 
 
 def alarm_rows(lake: Lake, table: str) -> pl.DataFrame:

@@ -1,4 +1,7 @@
-"""`goodput alarms`: the alarms, one explained, and their replay. What operators do to them is in `alarm_actions`."""
+"""`goodput alarms`: the alarms, one explained.
+
+Their replay is in `alarm_replay`, what operators do to them in `alarm_actions`.
+"""
 
 import json
 from pathlib import Path
@@ -7,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from goodput.cli.alarm_actions import NAMED, accept, actions, one_alarm, series_of, silence, try_rules, unsilence
+from goodput.cli.alarm_replay import replay
 from goodput.cli.cells import plain
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
-from goodput.cli.fired_rates import fired_rates
 from goodput.cli.formats import destination
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 from goodput.errors import UsageError
@@ -27,17 +30,8 @@ _EVENTS = """
     WHERE alarm_id = $key ORDER BY occurred_at DESC, recorded_at DESC LIMIT 20
 """
 _SERIES = "SELECT * FROM alarm_series WHERE alarm_id = $key ORDER BY window_start"
-_POWER = """
-    SELECT * FROM alarm_power WHERE $rule IS NULL OR rule = $rule ORDER BY rule, workload, pool, replica, labels
-"""
 _NONE_YET = "Nothing is watched yet: that begins with the first whole hour, and trends with a week of them."
 _HEADER = ("alarm", "severity", "state", "since", "series", "what happened")
-_POWER_HEADER = (
-    *("alarm", "rule", "series", "armed", "fired", "sigma", "strays", "tail"),
-    *("sees", "5 %/h in", "1.33 %/h in", "why not"),
-)
-
-_FIRED_HEADER = ("metric", "severity", "series", "days", "fired", "in 1,000 series-days, true or false (95 %)")
 
 
 @app.callback(invoke_without_command=True)
@@ -135,50 +129,8 @@ def _fact(value: object) -> object:
     return ", ".join(f"{k}: {v}" for k, v in value.items() if v is not None) if isinstance(value, dict) else value
 
 
-@app.command()
-def replay(
-    rule: Annotated[str | None, typer.Argument(help="Of this rule alone.")] = None,
-    config: Config = None,
-    lake: LakeRoot = None,
-) -> None:
-    """What each trend alarm can see, replayed over its own last four weeks, and how often it is wrong.
-
-    Example: goodput alarms replay p99_ttft_s_page
-    """
-    with until_reader_leaves(), published(config, lake) as connection:
-        found = rows(connection, _POWER, {"rule": rule})
-        if rule is not None and not found:
-            raise UsageError(f"No trend rule is called {rule!r}: `goodput alarms replay` shows them all.")
-        out = console()
-        if found:
-            out.print(table(_POWER_HEADER, [_power_line(row) for row in found[:MAX_ROWS]], out.width))
-        pooled = list(fired_rates(found))
-        if pooled:
-            out.print(table(_FIRED_HEADER, pooled, out.width))
-        armed = [row for row in found if row["armed"]]
-        expected = sum(row["false_alarms_per_week"] for row in armed)
-        out.print(
-            plain(f"{len(armed)} of {len(found)} trend alarms armed; {expected:.2g} false alarms a week expected")
-        )
-
-
-def _power_line(row: Row) -> tuple[object, ...]:
-    seen = None if row["smallest_shift"] is None else f"{100 * row['smallest_shift']:.0f} %"
-    if row["metric"].endswith("_ratio") and row["smallest_shift"] is not None:
-        seen = f"{row['smallest_shift']:.2g}"
-    delays = [None if row[name] is None else f"{row[name] / 3600:.0f} h" for name in _DELAYS]
-    sigma = None if row["sigma"] is None else f"{row['sigma']:.3f}"
-    strays, tail = (None if row[name] is None else f"{row[name]:.2f}" for name in ("strays", "tail_share"))
-    armed = "yes" if row["armed"] else "no"
-    noise = (sigma, strays, tail)
-    return (row["alarm_id"], row["rule"], series_of(row), armed, row["fired"], *noise, seen, *delays, row["why"])
-
-
-_DELAYS = ("fast_drift_delay_s", "slow_drift_delay_s")
-
-
 _ORDERS = (
-    *(("silence", silence), ("unsilence", unsilence), ("accept", accept)),
+    *(("replay", replay), ("silence", silence), ("unsilence", unsilence), ("accept", accept)),
     *(("actions", actions), ("test", try_rules)),
 )
 for _name, _order in _ORDERS:

@@ -22,10 +22,11 @@ def fired_rates(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str, i
             pooled.setdefault((row["metric"], row["severity"]), []).append((row["fired"], row["replayed_days"]))
     for (metric, severity), series in sorted(pooled.items()):
         fired, days = sum(count for count, _ in series), sum(days for _, days in series)
-        yield metric, severity, len(series), round(days), fired, _rate(fired, days, len(series))
+        yield metric, severity, len(series), round(days), fired, rate_of(fired, days, len(series))
 
 
-def _rate(fired: int, days: float, series: int) -> str:
+def rate_of(fired: int, days: float, series: int) -> str:
+    """Times fired in 1,000 series-days with its interval; that it cannot be known where series are few."""
     if series < LEAST_SERIES:
         return f"cannot be known: {LEAST_SERIES} series are needed"
     found, low, high = (1000 * count / days for count in (fired, *poisson_interval(fired)))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from goodput.monitor.budget import Kept, thresholds_for
 from goodput.monitor.calendar import Calendar, calendar
 from goodput.monitor.causes import operations_of
 from goodput.monitor.chart import alarm_series
@@ -22,7 +23,7 @@ from goodput.monitor.method import heartbeat
 from goodput.monitor.observed_transition import ObservedTransition
 from goodput.monitor.reconcile import Event, Moment, reconcile
 from goodput.monitor.rows import alarm_row, clock_row, methods_of, observed_transition, silent_telemetry
-from goodput.monitor.rule_kind import Observed, rule_kind, rule_kinds
+from goodput.monitor.rule_kind import Observed, rule_kinds
 from goodput.monitor.rule_series import RuleSeries, shown_labels
 from goodput.monitor.series import panels
 from goodput.monitor.suppression import Suppressors, suppressed_now, suppressions
@@ -219,8 +220,15 @@ class Evaluation:
 
     def power(self) -> list[Row]:
         """Rows of `alarm_power`."""
-        rows = (rule_kind(one.kind).power(one, self._observed) for one in self.rule_series)
-        return [row for row in rows if row is not None]
+        if self.grid is None:
+            return []
+        of_kind = {kind: [one for one in self.rule_series if one.kind == kind.name] for kind in rule_kinds()}
+        return [row for kind, series in of_kind.items() for row in kind.power(series, self._observed)]
+
+    def thresholds_for(self, budget: float) -> Iterator[Kept]:
+        """By trend rule, the least threshold that keeps a budget of alarms in 1,000 series-days."""
+        if self.grid is not None:
+            yield from thresholds_for(budget, self.rule_series, self._observed)
 
 
 def _since(times: Floats, ends: Floats) -> Floats:

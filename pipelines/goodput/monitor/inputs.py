@@ -50,12 +50,12 @@ class Inputs:
         """One series of these."""
         return self._each(lambda array: array[row : row + 1])
 
-    def spans(self, windows: Ints) -> "Inputs":
-        """Stretches of the first series as if each were a series: `windows` (stretches x length) are their places.
+    def stretches(self, rows: Ints, windows: Ints) -> "Inputs":
+        """Stretches of these rows as if each were a series: `windows` (stretches x length) are their places.
 
         They can be scored by what was judged, not judged: their windows have no place on the grid.
         """
-        return self._each(lambda array: array[0][windows])
+        return self._each(lambda array: array[rows[:, None, None], windows].reshape(-1, windows.shape[1]))
 
     def beside(self, others: Sequence["Inputs"]) -> "Inputs":
         """All of these series as those of one, in order."""

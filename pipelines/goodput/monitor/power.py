@@ -3,22 +3,20 @@
 The false alarms to expect come from the measured study of the detector, the power from the series itself.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from goodput.monitor.grid import Floats, Grid
+from goodput.monitor.replayed import Drifts, Replay, replayed
 from goodput.monitor.rule_kind import Observed
 from goodput.monitor.rule_series import RuleSeries, spans
-from goodput.monitor.states import Debounce
 from goodput.monitor.suppression import BUDGET_S
 from goodput.settings.metrics import QUARTER_HOURLY, AlarmMetric
 
-SLOW, FAST = 0.0133, 0.05  # drifts per hour: 920 to 1480 ms in 36 hours; one that doubles in 14
+DRIFTS = {"2pct": 0.02, "5pct": 0.05, "10pct": 0.10}  # an hour, on the scale of the metric
 _REPLAYED_DAYS = 28
-_HORIZON_H = 48
-_BEGIN_EVERY_H = 31  # prime to the day, so that drifts begin at all hours
 # False alarms in 1,000 series-days that one window at a threshold makes in noise like serving traffic's, by 84,000
 # stable series-days; in between it is interpolated in the logarithm.
 _THRESHOLDS = (2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.2)
@@ -29,34 +27,39 @@ _FALSE_COUNT_ALARMS = (7.4, 2.5, 1.45, 0.49, 0.18)
 _USUAL_PAGE = 3.0
 
 
-@dataclass(frozen=True)
-class Drifts:
-    """Delays in hours of one kind of drift from each of its onsets; inf: not found within two days."""
-
-    delays: Floats
-
-    @property
-    def median_s(self) -> float | None:
-        """Median delay in seconds, None where half of them were not found."""
-        middle = float(np.quantile(self.delays, 0.5, method="inverted_cdf")) if len(self.delays) else np.inf
-        return middle * 3600 if np.isfinite(middle) else None
-
-    @property
-    def found_ratio(self) -> float | None:
-        """Share that was found, None without any onset."""
-        return float(np.isfinite(self.delays).mean()) if len(self.delays) else None
+def power_rows(series: Sequence[RuleSeries], observed: Observed) -> Iterator[dict[str, Any]]:
+    """Rows of alarm_power of trend alarms, by the four weeks before the end of what is observed."""
+    shared: dict[tuple[int, int], list[RuleSeries]] = {}
+    for one in series:
+        shared.setdefault((id(one.inputs), _patience(one, observed)), []).append(one)
+    span = replayed_span(observed)
+    for (_, fire), some in shared.items():
+        thresholds = np.array([one.threshold for one in some])
+        how = Replay(observed.grid, span, fire)
+        drifts = [replayed(how, some, drift, thresholds) for drift in DRIFTS.values()]
+        for one, *found in zip(some, *drifts, strict=True):
+            yield {**_power_row(one, observed, span), **_found(dict(zip(DRIFTS, found, strict=True)))}
 
 
-def power_row(one: RuleSeries, observed: Observed) -> dict[str, Any]:
-    """The row of alarm_power of one trend alarm, by the four weeks before the end of what is observed."""
+def replayed_span(observed: Observed) -> tuple[int, int]:
+    """Windows of the four weeks before the end of what is observed."""
+    return max(observed.until - _REPLAYED_DAYS * observed.grid.a_day, 0), observed.until
+
+
+def _patience(one: RuleSeries, observed: Observed) -> int:
+    return observed.rules[one.rule].for_windows
+
+
+def _found(drifts: Mapping[str, Drifts]) -> dict[str, Any]:
+    delays = {f"drift_{name}_delay_s": found.median_s for name, found in drifts.items()}
+    return delays | {f"drift_{name}_found_ratio": found.found_ratio for name, found in drifts.items()}
+
+
+def _power_row(one: RuleSeries, observed: Observed, span: tuple[int, int]) -> dict[str, Any]:
     assert one.trend is not None  # noqa: S101
     grid, until, page_budget = observed.grid, observed.until, observed.settings.alarms.page_budget
-    first = max(until - _REPLAYED_DAYS * grid.a_day, 0)
-    rule = observed.rules[one.rule]
-    debounce = Debounce(rule.for_windows, rule.clear_windows)
-    judged = np.isfinite(one.score[first:until])
-    sigma = _median(one.trend.scale[0, first:until][judged])
-    slow, fast = (replay(one, grid, (first, until), drift, debounce) for drift in (SLOW, FAST))
+    judged = np.isfinite(one.score[slice(*span)])
+    sigma = _median(one.trend.scale[0, slice(*span)][judged])
     until_s = grid.end_s(until - 1)
     fired = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in spans(one, grid))
     why = unarmed(one, until, fired, page_budget)
@@ -72,10 +75,6 @@ def power_row(one: RuleSeries, observed: Observed) -> dict[str, Any]:
         "strays": _newest(one, "strays", until),
         "tail_share": _newest(one, "share", until),
         "smallest_shift": _shift(one, sigma),
-        "slow_drift_delay_s": slow.median_s,
-        "fast_drift_delay_s": fast.median_s,
-        "slow_drift_found_ratio": slow.found_ratio,
-        "fast_drift_found_ratio": fast.found_ratio,
         "false_alarms_per_week": 0.0 if why else 7 * _expected(one, grid) / 1000,
     }
 
@@ -107,34 +106,6 @@ def _too_few(one: RuleSeries, newest: slice) -> str | None:
         return f"too little traffic: at most {requests.max():.0f} requests a window, {least} are needed"
     enough = (requests >= least).sum()
     return f"too little traffic: {enough} of {len(requests)} windows have the {least} requests that are needed"
-
-
-def replay(one: RuleSeries, grid: Grid, span: tuple[int, int], drift: float, debounce: Debounce) -> Drifts:
-    """Delays of a drift (per hour, on the metric's scale) begun again and again in what the series did."""
-    assert one.trend is not None  # noqa: S101
-    assert one.inputs is not None  # noqa: S101
-    assert one.chart is not None  # noqa: S101
-    horizon, step = _HORIZON_H * grid.an_hour, _BEGIN_EVERY_H * grid.an_hour
-    lead = 24 * grid.an_hour
-    starts = np.arange(span[0] + lead, span[1] - horizon, step)
-    windows = starts[:, None] + np.arange(-lead, horizon)
-    hours = np.maximum(np.arange(-lead, horizon) + 1, 0) / grid.an_hour
-    begun = one.inputs.of(one.row).spans(windows)
-    judged = {name: part[0][windows] for name, part in one.trend.judged.items()}
-    level = one.chart.score(one.chart.drifted(begun, np.log1p(drift) * hours), judged)
-    before, after = level[:, :lead], level[:, lead:]
-    quiet = (np.isfinite(before).sum(axis=1) > lead // 2) & ~(before >= one.threshold).any(axis=1)
-    return Drifts(np.array([_first(row, one.threshold, debounce) / grid.an_hour for row in after[quiet]]))
-
-
-def _first(level: Floats, threshold: float, debounce: Debounce) -> float:
-    """Windows until the threshold was reached as many times in a row as it takes."""
-    known = np.flatnonzero(np.isfinite(level))
-    over = level[known] >= threshold
-    if len(over) < debounce.fire:
-        return np.inf
-    runs = np.asarray(np.lib.stride_tricks.sliding_window_view(over, debounce.fire).all(axis=1))
-    return float(known[runs.argmax() + debounce.fire - 1] + 1) if runs.any() else np.inf
 
 
 def false_alarms(threshold: float, metric: AlarmMetric, step_s: int) -> float:

@@ -119,9 +119,9 @@ class RuleKind:
         """Why an alarm that `fired` so often in 28 days cannot fire now; None: it can."""
         return None
 
-    def power(self, _one: RuleSeries, _observed: Observed) -> Row | None:
-        """A row of alarm_power by replaying the series; None: nothing of the kind can be replayed."""
-        return None
+    def power(self, _series: Sequence[RuleSeries], _observed: Observed) -> Iterator[Row]:
+        """Rows of alarm_power by replaying its series; none where nothing of the kind can be replayed."""
+        yield from ()
 
 
 def rule_kind(name: str) -> RuleKind:

@@ -15,7 +15,7 @@ from goodput.monitor.follow import Accepted, Followable, Terms, follow
 from goodput.monitor.grid import NAN, Flags, Floats
 from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.panel import Panel, natural, worse
-from goodput.monitor.power import power_row, unarmed
+from goodput.monitor.power import power_rows, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce
@@ -116,9 +116,9 @@ class Trend(RuleKind):
         """Too little traffic or history, or its budget of pages is spent."""
         return unarmed(one, until, fired, page_budget)
 
-    def power(self, one: RuleSeries, observed: Observed) -> Row | None:
-        """What the rule would have found in this series."""
-        return power_row(one, observed)
+    def power(self, series: Sequence[RuleSeries], observed: Observed) -> Iterator[Row]:
+        """What rules would have found in these series."""
+        yield from power_rows(series, observed)
 
 
 def _judged(observed: Observed, rules: Mapping[str, Rule]) -> dict[_Key, _Judged]:
