@@ -183,6 +183,8 @@ def test_replay_says_what_is_expected(say: Say) -> None:
     assert "2 of 2 trend alarms armed; 0.0035 false alarms a week expected" in shown
     assert "No trend rule is called 'p99_ttft_s_pgae'" in say("replay", "p99_ttft_s_pgae", code=2)
     shown = say("replay", "p99_ttft_s_page", "--budget", "1")
+    assert "none keeps it" in shown  # one true page in 28 days
+    shown = say("replay", "p99_ttft_s_page", "--budget", "40")
     assert "cannot be known: 50 series are needed" in shown
     assert "1 trend rule(s), at most 1 alarm(s) in 1,000 series-days, true or false" in shown
 
