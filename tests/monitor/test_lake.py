@@ -186,7 +186,7 @@ def test_replay_says_what_is_expected(say: Say) -> None:
     assert "none keeps it" in shown  # one true page in 28 days
     shown = say("replay", "p99_ttft_s_page", "--budget", "40")
     assert "cannot be known: 50 series are needed" in shown
-    assert "1 trend rule(s), at most 1 alarm(s) in 1,000 series-days, true or false" in shown
+    assert "1 trend rule(s), at most 40 alarm(s) in 1,000 series-days, true or false" in shown
 
 
 @pytest.mark.usefixtures("evaluated")
