@@ -6,6 +6,7 @@ import numpy as np
 
 from goodput.monitor.explain import AlarmContext, Fact, number
 from goodput.monitor.grid import Floats, Grid, medians
+from goodput.monitor.mix import mix_facts
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.scales import on_scale
 from goodput.monitor.shape import Shape, median_slope, shape_of
@@ -41,6 +42,7 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
         facts["excess_ratio"] = number(np.expm1(_upward(one, excess)))
         facts |= {f"{name}_ratio": number(np.expm1(part[at])) for name, part in reading.explained.items()}
     facts |= _beside(one, at, shape, excess)
+    facts |= mix_facts(one, at, at - shape.onset, context.panels)
     return facts | _leads_to(one, at, shape, context)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from goodput.monitor.rule_series import RuleSeries
-from goodput.monitor.words import series_name, shown
+from goodput.monitor.words import mix_clause, series_name, shown
 
 Facts = Mapping[str, Any]
 _WORTH_SAYING = 0.01
@@ -56,4 +56,4 @@ def _details(one: RuleSeries, facts: Facts) -> list[str]:
         hours = facts["hours_to_limit"]
         there = "below" if one.panel is not None and one.panel.kind.worse == "down" else "over"
         details.append(f"; {there} {limit} already" if hours == 0 else f"; {hours:.0f} h to {limit}")
-    return details
+    return [*details, mix_clause(facts)]

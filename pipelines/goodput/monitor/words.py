@@ -55,6 +55,23 @@ def beside_clause(facts: Mapping[str, Any]) -> str:
     return f"; beside it: {', '.join(named)}{f' and {more} more' if more else ''}"
 
 
+def mix_clause(facts: Mapping[str, Any]) -> str:
+    """What else is asked for than usual, as a part of a summary; empty where it is much the same."""
+    parts = []
+    if "mix_workload" in facts:
+        shares = f"{_percent(facts['mix_ratio'])} of requests instead of {_percent(facts['usual_mix_ratio'])}"
+        parts.append(f"workload {facts['mix_workload']} is {shares}")
+    if facts.get("long_context_ratio") is not None:
+        usual = facts.get("usual_long_context_ratio")
+        instead = "" if usual is None else f" instead of {_percent(usual)}"
+        parts.append(f"long contexts are {_percent(facts['long_context_ratio'])} of its input{instead}")
+    return f"; {' and '.join(parts)}" if parts else ""
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * ratio:.0f} %"
+
+
 def operation_clause(facts: Mapping[str, Any]) -> str:
     """What was done before an alarm, as the end of its summary; empty where nothing is known."""
     for name, role in (("likely_cause", "likely cause"), ("last_operation", "last operation")):

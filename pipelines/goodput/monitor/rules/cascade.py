@@ -10,18 +10,19 @@ import numpy as np
 
 from goodput.errors import Mistake
 from goodput.monitor.grid import NAN, Floats, medians
+from goodput.monitor.mix import LONG_CONTEXTS
 from goodput.monitor.panel import Panel
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce, episodes
-from goodput.monitor.words import series_name, shown
+from goodput.monitor.words import mix_clause, series_name, shown
 from goodput.settings.alarms import Rule
 
 if TYPE_CHECKING:
     from goodput.monitor.explain import AlarmContext
 
 KV, PREEMPTIONS = "replica_kv_usage_ratio", "replica_preemptions"
-RUNNING, LONG = "replica_mean_running_requests", "replica_long_context_ratio"
+RUNNING = "replica_mean_running_requests"
 _LEAST_AN_HOUR = 6.0  # preemptions: fewer cost next to nothing
 _RISE = 2.0  # times the usual rate of the day before
 _FALL = 0.9  # of the most that ran in the three windows before
@@ -33,7 +34,7 @@ class Cascade(RuleKind):
 
     name: ClassVar[str] = "cascade"
     takes = frozenset({"above", "below"})
-    beside = frozenset({PREEMPTIONS, RUNNING, LONG})
+    beside = frozenset({PREEMPTIONS, RUNNING, LONG_CONTEXTS})
 
     def mistakes(self, key: str, rule: Rule) -> Iterator[Mistake]:
         """Another metric, or no share of the cache that is nearly full."""
@@ -51,7 +52,11 @@ class Cascade(RuleKind):
     def facts(self, one: RuleSeries, at: int, context: "AlarmContext") -> Row:
         """What the replica did at the window and what it usually does, and how much of its work is long contexts."""
         found: Row = {}
-        for name, metric in (("preemptions_an_hour", PREEMPTIONS), ("running", RUNNING), ("long_context_ratio", LONG)):
+        for name, metric in (
+            ("preemptions_an_hour", PREEMPTIONS),
+            ("running", RUNNING),
+            ("long_context_ratio", LONG_CONTEXTS),
+        ):
             values = _of(context.panels, metric, one.panel, one.row)
             before = values[None, max(at - context.grid.a_day, 0) : at]
             found[name] = _number(values[at])
@@ -60,15 +65,10 @@ class Cascade(RuleKind):
 
     def headline(self, one: RuleSeries, facts: Facts) -> str:
         """All three signs, and the long contexts that fill the cache."""
-        long = ""
-        if facts.get("long_context_ratio") is not None:
-            before = facts.get("usual_long_context_ratio")
-            long = f"; long contexts are {100 * facts['long_context_ratio']:.0f} % of its input"
-            long += "" if before is None else f" instead of {100 * before:.0f} %"
         return (
             f"{series_name(one)} is {shown(one.metric, facts.get('value'))}: "
             f"{facts.get('preemptions_an_hour', 0):.0f} preemptions an hour and {facts.get('running', 0):.1f} requests "
-            f"running instead of {facts.get('usual_running', 0):.1f}{long}"
+            f"running instead of {facts.get('usual_running', 0):.1f}{mix_clause(facts)}"
         )
 
 
