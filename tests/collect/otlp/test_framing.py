@@ -282,6 +282,23 @@ def test_otlp_is_told_by_any_line_of_the_head(tmp_path: Path) -> None:
     assert (outcome.span_lines, outcome.bad_numbers) == ([2], [1])
 
 
+@pytest.mark.parametrize("first", [GOOD[60:], b"# rotated", b"\0" * 300, b"2026-11-20 collector started"])
+def test_one_line_of_something_else_before_them_costs_that_line_alone(tmp_path: Path, first: bytes) -> None:
+    outcome = read_bytes(tmp_path, first + b"\n" + b"".join(line + b"\n" for line in LINES))
+    assert (outcome.span_lines, outcome.bad_numbers) == (list(range(2, 42)), [1])
+
+
+def test_text_that_quotes_otlp_here_and_there_is_none(tmp_path: Path) -> None:
+    """A line of a log, or of a prompt in messages, must not decide how all others are read."""
+    (tmp_path / "log").write_bytes(b"prompt:\n" + GOOD + b"\nand so on\n")
+    assert sniff(tmp_path / "log") is None
+    quoting = length_prefixed([_message("x\n" + GOOD.decode() + "\n")] * 3)
+    (tmp_path / "messages").write_bytes(quoting)
+    framing = sniff(tmp_path / "messages")
+    assert framing is not None
+    assert framing.encoding == "protobuf"
+
+
 def test_a_first_line_longer_than_the_head_is_otlp_all_the_same(tmp_path: Path) -> None:
     long = span_line(f'"name":"{"n" * 200_000}"')
     assert read_bytes(tmp_path, long + b"\n").span_lines == [1]

@@ -66,7 +66,13 @@ def framing_of(head: bytes, compression: Compression = "none") -> Framing | None
         framing = _framing_of_message(message, length, compression)
         if framing:
             return framing
-    return None
+    return Framing(compression, "lines", "json") if _is_mostly_otlp_lines(content) else None
+
+
+def _is_mostly_otlp_lines(content: bytes) -> bool:
+    """Whether what begins with something else, as with the rest of a line that was cut, goes on as OTLP JSON lines."""
+    lines = [line for line in content.split(b"\n") if line.strip()]
+    return 2 * sum(_FIRST_KEY.match(line) is not None for line in lines) > len(lines)
 
 
 def _framing_of_message(message: bytes, length: int, compression: Compression) -> Framing | None:
