@@ -38,8 +38,9 @@ def page_file(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator["playwright.Browser"]:
+    """Closed after this file: an event loop runs as long as it is open, and other tests start their own."""
     with playwright.sync_playwright() as started:
         sandbox = [] if os.geteuid() else ["--no-sandbox"]  # root has none
         browser = started.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, *sandbox])
