@@ -62,6 +62,7 @@ def read(
     return Outcome(path, TableSource.model_validate(made), limits or FileLimits(), captures or {})
 
 
-def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+def small_pieces(monkeypatch: pytest.MonkeyPatch, size: int, rows: int = rows_module.BLOCK_ROWS) -> None:
     monkeypatch.setattr(content_module, "_PLAIN_READ_BYTES", size)
     monkeypatch.setattr(rows_module, "BLOCK_BYTES", size)
+    monkeypatch.setattr(rows_module, "BLOCK_ROWS", rows)

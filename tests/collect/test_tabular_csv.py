@@ -17,9 +17,11 @@ from goodput.settings.model import FileLimits, TableSource
 
 
 @pytest.mark.parametrize("form", [("\n", "", ""), ("\n", "\ufeff", "\n"), ("\r\n", "", "\r\n"), ("\r\n", "\ufeff", "")])
-@pytest.mark.parametrize("pieces", [13, 2**20])
-def test_csv_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, str, str], pieces: int) -> None:
-    small_pieces(monkeypatch, pieces)
+@pytest.mark.parametrize(("pieces", "rows"), [(13, 1000), (2**20, 2), (2**20, 1000)])
+def test_csv_forms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, str, str], pieces: int, rows: int
+) -> None:
+    small_pieces(monkeypatch, pieces, rows)
     line_end, mark, last = form
     lines = ["", "start,who", '1,"a', 'b"', "", '2,"say ""hi"", ok"', '3,5" wide', '4,"é', "", 'x"', "5,"]
     found = read(
@@ -33,11 +35,11 @@ def test_csv_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[
     assert (found.rows_read, found.refused, found.torn_tail_bytes, found.stopped) == (5, [], 0, None)
 
 
-@pytest.mark.parametrize("pieces", [5, 2**20])
+@pytest.mark.parametrize(("pieces", "rows"), [(5, 1000), (2**20, 1), (2**20, 2), (2**20, 1000)])
 def test_rows_that_are_none_are_refused_alone_with_their_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: int, rows: int
 ) -> None:
-    small_pieces(monkeypatch, pieces)
+    small_pieces(monkeypatch, pieces, rows)
     lines = [
         b"start,who",
         b"1,few,many",  # 2

@@ -327,6 +327,20 @@ def test_however_sources_are_batched_a_partition_has_the_same_digest(tmp_path: P
     assert [count for _, count in found] == [4, 1, 2]  # of twelve small parts the first nine were merged
 
 
+@pytest.mark.parametrize(("few_rows", "parts_left"), [(1, 12), (2, 6), (3, 5), (6, 4)])
+def test_small_parts_are_merged_up_to_so_many_rows(
+    config: Path, monkeypatch: pytest.MonkeyPatch, few_rows: int, parts_left: int
+) -> None:
+    """Rows that are alike take next to nothing in a file: those of millions would all be in memory together."""
+    for number in range(1, 13):
+        put(config.parent / f"landing/{number:02}.jsonl", line(number))
+        if number == 8:
+            monkeypatch.setattr("goodput.conform.part_changes._SMALL_ROWS", few_rows)
+        run(config)
+    assert len({row["record_id"] for row in rows(config)}) == len(rows(config)) == 12
+    assert len(parts(config)) == parts_left  # of nine: none, 4 + 4 + 1, 6 + 3 or all together; then three more
+
+
 def test_first_and_last_event_are_those_of_the_rows_in_use(config: Path) -> None:
     put(config.parent / "landing/a.jsonl", line(1))
     run(config)

@@ -111,6 +111,7 @@ OVER_PARTS = {
     "attempts",
     "cost_ledger",
     "quality_labels",
+    "quarantine",
     "replica_samples",
     "requests",
     "serving_records",

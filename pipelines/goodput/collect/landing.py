@@ -21,7 +21,7 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.pseudonyms import Pseudonyms
 from goodput.settings.model import Settings
 
-READER_VERSION = 11  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 12  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
 HEAD_BYTES = 4096
 _READ_BYTES = 2 * 2**20

@@ -4,7 +4,7 @@
 sum over its parts is that of its sources however they are spread.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +16,7 @@ from goodput.plumbing.part_rows import read_part
 
 _MODULUS = 2**128
 _SMALL_BYTES = 16 * 2**20
+_SMALL_ROWS = 2**20
 _MOST_SMALL = 8
 
 
@@ -43,12 +44,29 @@ def without_sources(lake: Lake, table: str, parts: Iterable[Part], source_ids: C
 
 
 def merged(lake: Lake, table: str, parts: Sequence[Part]) -> PartChange:
-    """Make one of the small parts of a partition, once there are many. Raises LakeUnreadable, LakeUnwritable."""
-    small = [part for part in parts if part.size_bytes < _SMALL_BYTES]
+    """Make few of the small parts of a partition, once there are many. Raises LakeUnreadable, LakeUnwritable."""
+    small = [part for part in parts if part.size_bytes < _SMALL_BYTES and part.rows < _SMALL_ROWS]
     if len(small) <= _MOST_SMALL:
         return PartChange([], [])
-    rows = pa.concat_tables([read_part(part.path, table) for part in small])
-    return PartChange([lake.write_part(table, small[0].partition, rows, digest_sum(p.inputs for p in small))], small)
+    several = [together for together in _few_rows_together(small) if len(together) > 1]
+    return PartChange([_one_of(lake, table, parts) for parts in several], [part for parts in several for part in parts])
+
+
+def _few_rows_together(parts: Iterable[Part]) -> Iterator[list[Part]]:
+    """The parts in groups that fit in memory: rows that are alike take next to nothing in a file, and all of it here."""
+    together: list[Part] = []
+    for part in parts:
+        if together and sum(other.rows for other in together) + part.rows > 2 * _SMALL_ROWS:
+            yield together
+            together = []
+        together.append(part)
+    if together:
+        yield together
+
+
+def _one_of(lake: Lake, table: str, parts: Sequence[Part]) -> Part:
+    rows = pa.concat_tables([read_part(part.path, table) for part in parts])
+    return lake.write_part(table, parts[0].partition, rows, digest_sum(part.inputs for part in parts))
 
 
 def _negative(source_id: str) -> str:

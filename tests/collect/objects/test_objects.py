@@ -185,6 +185,23 @@ def test_a_source_is_the_same_rows_in_any_blocks(tmp_path: Path, monkeypatch: py
     assert (cut.ignored, cut.refused) == (whole.ignored, whole.refused)
 
 
+@pytest.mark.parametrize("rows", [1, 7])
+def test_small_objects_are_read_so_many_at_a_time_however_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    pages = [json.dumps({"data": PAGES[0]["data"] * 20}), f"[{','.join([call('x'), '{}', '7'] * 20)}]"]
+    maps = [json.dumps({"data": [{str(number): {"usd": number} for number in range(20)}]})]
+    text = "".join(f"{line}\n" for line in [*[call("y"), "{}", "{broken"] * 20, *pages, *maps])
+    path = put(tmp_path / "log", text)
+    whole = Reading(path, (*DIALECTS, MAPPED))
+    for module in ("objects.block", "objects.read", "tabular.rows"):
+        monkeypatch.setattr(f"goodput.collect.{module}.BLOCK_ROWS", rows)
+    cut = Reading(path, (*DIALECTS, MAPPED))
+    assert cut.blocks > whole.blocks
+    assert cut.tables == whole.tables
+    assert (cut.ignored, cut.refused) == (whole.ignored, whole.refused)
+
+
 @pytest.mark.parametrize(
     "text", ['{"level": "info"}\n', "INFO started\n", "a,b\n1,2\n", "[1, 2]\n", '{"data": [{"q": 1}]}\n']
 )

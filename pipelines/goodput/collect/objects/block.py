@@ -15,6 +15,7 @@ import pyarrow as pa
 from goodput.collect.received import RefusedRow
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS
 
+BLOCK_ROWS = 2**17  # objects that are read together: a line may hold millions of small ones
 _BATCH_ROWS = 2048  # DuckDB's threads share the work by record batch
 _ELEMENTS = "SELECT json_extract(text, $path) AS text FROM texts"
 _MEMBERS = """
@@ -35,6 +36,14 @@ class ObjectBlock:
     objects: pl.DataFrame
     refused: list[RefusedRow] = field(default_factory=list)
     checked: Callable[[], "ObjectBlock"] | None = None
+
+    def parts(self) -> Iterator["ObjectBlock"]:
+        """The block in parts that are read one after the other; whole where it may have to be asked for again."""
+        if self.checked is not None or self.objects.height <= BLOCK_ROWS:
+            yield self
+            return
+        for number, some in enumerate(self.objects.iter_slices(BLOCK_ROWS)):
+            yield ObjectBlock(some, [] if number else self.refused)
 
 
 class ObjectSource(Protocol):

@@ -11,7 +11,7 @@ import polars.selectors as cs
 
 from goodput.collect.dialect import Dialect, Reject
 from goodput.collect.dialects.registry import OBJECT_DIALECTS
-from goodput.collect.objects.block import ObjectBlock, ObjectSource, elements, members, query, read_ahead
+from goodput.collect.objects.block import BLOCK_ROWS, ObjectBlock, ObjectSource, elements, members, query, read_ahead
 from goodput.collect.objects.document import DocumentObjects
 from goodput.collect.objects.extract import kept_attributes, texts_at, typed
 from goodput.collect.objects.layout import layout_of
@@ -61,7 +61,7 @@ class ObjectReading:
     def __iter__(self) -> Iterator[Received]:
         unread = 0
         with connect_alone() as connection:
-            for block in read_ahead(self._source):
+            for block in (part for whole in read_ahead(self._source) for part in whole.parts()):
                 received = self._received(block, connection)
                 unread += received.rows_read
                 if block.objects.height:
@@ -116,9 +116,7 @@ class ObjectReading:
         self._known |= empty > 0
         received.rows_read += empty
         received.ignore(EMPTY_PAGE, empty)
-        unknown = self._take(received, rows, path, connection)
-        received.rows_read += unknown.height
-        received.ignore(UNKNOWN, unknown.height)
+        self._take_members(received, rows, path, connection)
         return objects.filter(lengths.is_null())
 
     def _open_maps(
@@ -129,10 +127,17 @@ class ObjectReading:
         holds = pl.repeat(value=True, n=objects.height, eager=True)
         for key in shown:
             holds &= pl.Series(query(connection, _HOLDS, objects["text"], path=f"{path}{key[1:]}")["holds"])
-        unknown = self._take(received, members(objects.filter(holds), path, connection), path, connection)
-        received.rows_read += unknown.height
-        received.ignore(UNKNOWN, unknown.height)
+        self._take_members(received, members(objects.filter(holds), path, connection), path, connection)
         return objects.filter(~holds)
+
+    def _take_members(
+        self, received: Received, rows: pl.DataFrame, container: str, connection: duckdb.DuckDBPyConnection
+    ) -> None:
+        """Add the rows of a container that a dialect speaks, and count the others."""
+        for some in rows.iter_slices(BLOCK_ROWS):
+            unknown = self._take(received, some, container, connection)
+            received.rows_read += unknown.height
+            received.ignore(UNKNOWN, unknown.height)
 
     def _take(
         self, received: Received, rows: pl.DataFrame, container: str | None, connection: duckdb.DuckDBPyConnection

@@ -18,6 +18,7 @@ from goodput.collect.tabular.quoting import first_record, has_lone_return, recor
 from goodput.errors import SourceRefused
 
 BLOCK_BYTES = 16 * 2**20
+BLOCK_ROWS = 2**17  # however short they are: each may be a bad one that has to be reported
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -94,8 +95,7 @@ class RowCutter:
             self._dropping = not end
         ends, unclosed = self._row_ends(buffer)
         used = int(ends[-1]) if len(ends) else 0
-        if used:
-            yield self._rows(buffer, ends, unclosed)
+        yield from self._in_blocks(buffer, ends, unclosed)
         rest = buffer[used:]
         if len(rest) > self._max and b"\n" not in rest:
             yield self._too_long_to_keep(rest)
@@ -113,7 +113,7 @@ class RowCutter:
         buffer = bytes(self._pending)
         if self.cells is not None and b"\n" in buffer:
             ends, unclosed = record_ends(buffer, self.cells, self._max, final=True)
-            yield self._rows(buffer, ends, unclosed)
+            yield from self._in_blocks(buffer, ends, unclosed)
             buffer = buffer[int(ends[-1]) :]
         if self._dropping or not buffer.strip():
             return
@@ -123,6 +123,14 @@ class RowCutter:
             yield self._rows(buffer + b"\n", np.asarray([len(buffer) + 1]), [])
         else:
             self.torn_tail_bytes = len(buffer)
+
+    def _in_blocks(self, buffer: bytes, ends: np.ndarray, unclosed: list[int]) -> Iterator[Rows]:
+        """The rows that end there, so many at a time; `unclosed` are places among them."""
+        for first in range(0, len(ends), BLOCK_ROWS):
+            some = ends[first : first + BLOCK_ROWS]
+            begins = int(ends[first - 1]) if first else 0
+            opening = [row - first for row in unclosed if first <= row < first + len(some)]
+            yield self._rows(buffer[begins : int(some[-1])], some - begins, opening)
 
     def _too_long_to_keep(self, start: bytes) -> Rows:
         refused = refused_row(self._line, "row_too_long", self._too_long_reason(), start)
