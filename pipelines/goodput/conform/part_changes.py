@@ -53,7 +53,7 @@ def merged(lake: Lake, table: str, parts: Sequence[Part]) -> PartChange:
 
 
 def _few_rows_together(parts: Iterable[Part]) -> Iterator[list[Part]]:
-    """The parts in groups that fit in memory: rows that are alike take next to nothing in a file, and all of it here."""
+    """The parts in groups that fit in memory: rows that are alike take next to nothing in a file, but not here."""
     together: list[Part] = []
     for part in parts:
         if together and sum(other.rows for other in together) + part.rows > 2 * _SMALL_ROWS:
