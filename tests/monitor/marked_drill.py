@@ -51,13 +51,13 @@ def delivered(seen: Latencies) -> Iterator[list[Episode]]:
     rule = Rule(metric="p99_ttft_s", severity="page")
     for row, followed in enumerate(follow(chart, every)):
         parts = ("p99_ttft_s_page", rule.kind, rule.severity, rule.metric, LABELS, PAGE, followed.scores.score[0])
-        more = {"trend": followed.scores, "chart": chart, "inputs": inputs, "panel": panel, "row": row}
+        more = {"trend": followed.scores, "chart": chart, "inputs": inputs, "panel": panel, "row": row, "grid": grid}
         one = RuleSeries(*parts, seen.p99[row], followed.episodes, **more)
         operations = [
             OpsEvent(grid.start_s + 3600.0 * at, "deployment", "chat") for at in np.flatnonzero(seen.deployed[row])
         ]
-        held = {step.from_s: step.until_s for step in allowed_steps(one, grid, operations, ALLOWED)}
-        yield list(_begun(spans(one, grid), held, grid.start_s))
+        held = {step.from_s: step.until_s for step in allowed_steps(one, operations, ALLOWED)}
+        yield list(_begun(spans(one), held, grid.start_s))
 
 
 def _begun(

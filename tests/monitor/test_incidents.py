@@ -22,12 +22,12 @@ def alarm(
     """An alarm of a trend that fired in one window and was over in another."""
     none = np.full(GRID.windows, np.nan)
     parts = (f"{metric}_{severity}", "trend", severity, metric, tuple(labels.items()), 3.0, none, none)
-    return RuleSeries(*parts, (Episode(firing - 1, firing, resolved),))
+    return RuleSeries(*parts, (Episode(firing - 1, firing, resolved),), grid=GRID)
 
 
 def inhibited(*alarms: RuleSeries, silences: tuple[Action, ...] = ()) -> dict[str, str | None]:
     """By rule and pool what suppresses each alarm when it fires."""
-    found = suppressions(alarms, GRID, Suppressors(silences))
+    found = suppressions(alarms, Suppressors(silences))
     by = {}
     for one in alarms:
         mine: list[Suppression] = found[str(one.named["alarm_id"])]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from documents import ROOT, anchors
+from goodput.monitor.grid import Grid
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries
 from goodput.settings.alarms import default_rules
@@ -17,7 +18,7 @@ PAGE = ROOT / "docs/respond.md"
 def section(rule: str, kind: str, metric: str | None) -> str:
     """The anchor that an alarm of a rule names."""
     none = np.empty(0)
-    one = RuleSeries(rule, kind, "page", metric, (), 3.0, none, none, ())
+    one = RuleSeries(rule, kind, "page", metric, (), 3.0, none, none, (), grid=Grid(0, 1))
     page, _, anchor = rule_kind(kind).what_to_do(one).partition("#")
     assert ROOT / page == PAGE
     return anchor

@@ -54,7 +54,7 @@ class LevelShift(RuleKind):
             score[1:] = values[1:] / values[:-1]
             found = episodes(score >= rule.ratio, score < rule.ratio, np.isfinite(score), Debounce(1, 1))
             parts = (name, self.name, rule.severity, rule.metric, panel.labels[row], rule.ratio, score, values)
-            yield RuleSeries(*parts, tuple(found), panel=panel, row=row)
+            yield RuleSeries(*parts, tuple(found), panel=panel, row=row, grid=panel.grid)
 
     def headline(self, one, facts):
         """How large the jump is."""

@@ -34,7 +34,7 @@ CREATE TABLE goodput AS SELECT 'workload_pool' AS slice, 'chat' AS workload, 'a'
 def found(kind: str, metric: str, **labels: str) -> list[tuple[Any, ...]]:
     named = tuple(labels.items())
     panel = Panel(metric, Grid(MONDAY_S, 1), (named,), NOTHING, None, None) if kind != "burn_rate" else None
-    one = RuleSeries("r", kind, "page", metric, named, 1.0, NOTHING, NOTHING, (), panel=panel)
+    one = RuleSeries("r", kind, "page", metric, named, 1.0, NOTHING, NOTHING, (), panel=panel, grid=Grid(0, 1))
     with duckdb.connect() as database:
         database.execute(ROWS)
         return database.execute(rule_kind(kind).evidence_sql(one, ONSET, NINE)).fetchall()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from goodput.monitor.grid import DAY_S, NAN, Grid
+from goodput.monitor.grid import DAY_S, NAN
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, spans
 
@@ -21,18 +21,17 @@ _COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
 }
 
 
-def alarm_series(everything: Iterable[RuleSeries], grid: Grid, until: int) -> pl.DataFrame:
-    """Rows of `alarm_series`: of each alarm that fired, the windows around the last time, none from `until` on.
+def alarm_series(everything: Iterable[RuleSeries], until_s: int) -> pl.DataFrame:
+    """Rows of `alarm_series`: of each alarm that fired, the windows around the last time, none after `until_s`.
 
     An alarm that has been over for longer than 28 days has none.
     """
-    frames = [_frame(one, grid, shown) for one in everything if (shown := _shown(one, grid, until))]
+    frames = [_frame(one, shown) for one in everything if (shown := _shown(one, until_s))]
     return pl.concat([pl.DataFrame(schema=_COLUMNS), *frames])
 
 
-def _shown(one: RuleSeries, grid: Grid, until: int) -> range | None:
-    fired = list(spans(one, grid))
-    until_s = grid.end_s(until - 1)
+def _shown(one: RuleSeries, until_s: int) -> range | None:
+    fired, grid = list(spans(one)), one.grid
     if not fired:
         return None
     _, starts_s, ends_s = fired[-1]
@@ -40,11 +39,11 @@ def _shown(one: RuleSeries, grid: Grid, until: int) -> range | None:
         return None
     last_s = until_s if ends_s is None else min(ends_s + _AFTER_S, until_s)
     first_s = max(starts_s - _BEFORE_S, last_s - _LONGEST_S, grid.start_s)
-    return range((first_s - grid.start_s) // grid.step_s, (last_s - grid.start_s) // grid.step_s)
+    return range((first_s - grid.start_s) // grid.step_s, grid.until(last_s))
 
 
-def _frame(one: RuleSeries, grid: Grid, shown: range) -> pl.DataFrame:
-    kind = rule_kind(one.kind)
+def _frame(one: RuleSeries, shown: range) -> pl.DataFrame:
+    kind, grid = rule_kind(one.kind), one.grid
     usual, bound = kind.lines(one)
     span = slice(shown.start, shown.stop)
     starts = grid.start_s + grid.step_s * np.arange(shown.start, shown.stop)

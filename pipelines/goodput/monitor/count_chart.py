@@ -32,7 +32,7 @@ class CountChart:
         x, n = _counted(inputs)
         classes, kept = inputs.calendar.classes, inputs.remembered[rows, history]
         trials = np.where(kept, n[rows, history], 0.0)
-        known = habits(x[rows, history], trials, classes[history], self.law, inputs.grid.an_hour)
+        known = habits(x[rows, history], trials, classes[history], self.law, inputs.grid.hours(1))
         p = known.by_class[:, classes[today]]
         v = n[rows, today] / known.clump[:, None] * self.law.chance(p)
         alone = counts.alone(inputs.grid.step_s) / np.where(v > 0, v, NAN)

@@ -98,6 +98,12 @@ class Evaluation:
         return (newest - self.grid.start_s) // self.grid.step_s + 1
 
     @cached_property
+    def until_s(self) -> int:
+        """End of the newest whole window, in Unix seconds."""
+        assert self.grid is not None  # noqa: S101
+        return self.grid.end_s(self.until - 1)
+
+    @cached_property
     def _observed(self) -> Observed:
         assert self.grid is not None  # noqa: S101
         settings, grid = self.evidence.settings, self.grid
@@ -140,9 +146,7 @@ class Evaluation:
     def _context(self) -> AlarmContext:
         assert self.grid is not None  # noqa: S101
         operations = operations_of(self.evidence.operations)
-        return AlarmContext(
-            self.grid, _limits(self.evidence.settings), operations, self.rule_series, self._observed.panels
-        )
+        return AlarmContext(_limits(self.evidence.settings), operations, self.rule_series, self._observed.panels)
 
     @cached_property
     def _methods(self) -> dict[str, str]:
@@ -155,12 +159,12 @@ class Evaluation:
         alarms, silences = self.evidence.settings.alarms, of_kind(self.evidence.actions, "silence")
         operations = operations_of(self.evidence.operations)
         said = Suppressors(silences, alarms.page_budget, operations, alarms.allowed_step_ratio)
-        return suppressions(self.rule_series, self.grid, said)
+        return suppressions(self.rule_series, said)
 
     def alarms(self) -> list[Row]:
         """Rows of `alarms`: the state of every alarm at the newest window."""
         budget = self.evidence.settings.alarms.page_budget
-        found = (alarm_row(one, self._context, self.until, self._suppressions, budget) for one in self.rule_series)
+        found = (alarm_row(one, self._context, self.until_s, self._suppressions, budget) for one in self.rule_series)
         return [*(row for row in found if row is not None), *self.clock_alarms()]
 
     def clock_alarms(self) -> list[Row]:
@@ -170,23 +174,19 @@ class Evaluation:
     @property
     def _clock(self) -> tuple[int, datetime, float]:
         assert self.grid is not None  # noqa: S101
-        return self.grid.end_s(self.until - 1), self.now, self.evidence.settings.alarms.silent_telemetry_s
+        return self.until_s, self.now, self.evidence.settings.alarms.silent_telemetry_s
 
     def series(self) -> pl.DataFrame:
         """Rows of `alarm_series`."""
-        return (
-            alarm_series((), Grid(0, 1), 1)
-            if self.grid is None
-            else alarm_series(self.rule_series, self.grid, self.until)
-        )
+        return alarm_series((), 0) if self.grid is None else alarm_series(self.rule_series, self.until_s)
 
     def transitions(self) -> Iterator[ObservedTransition]:
         """Every transition that history holds, whether it was recorded before or not."""
         if self.grid is not None:
-            until_s, methods = self.grid.end_s(self.until - 1), self._methods
+            methods = self._methods
             for one in self.rule_series:
-                is_suppressed = suppressed_now(one, self._suppressions, until_s) is not None
-                for change in transitions(one, self.grid, self._suppressions[str(one.named["alarm_id"])], until_s):
+                is_suppressed = suppressed_now(one, self._suppressions, self.until_s) is not None
+                for change in transitions(one, self._suppressions[str(one.named["alarm_id"])], self.until_s):
                     yield observed_transition(change, self._context, methods[one.rule], is_suppressed=is_suppressed)
         yield from self._clock_transitions()
 
@@ -215,7 +215,7 @@ class Evaluation:
     def _moment(self) -> Moment:
         until = self.now
         if self.grid is not None:
-            until = datetime.fromtimestamp(self.grid.end_s(self.until - 1), UTC)
+            until = datetime.fromtimestamp(self.until_s, UTC)
         return Moment(self.now, until, self.evidence.settings.alarms.max_age_s, self.evidence.settled)
 
     def power(self) -> list[Row]:

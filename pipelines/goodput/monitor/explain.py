@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from goodput.monitor.causes import MARKS, OpsEvent, last_operation, likely_cause
-from goodput.monitor.grid import Grid
 from goodput.monitor.panel import Panel
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, began_s, spans
@@ -27,7 +26,6 @@ _MOST_PEERS = 10
 class AlarmContext:
     """What an alarm is explained with: limits by (workload, metric), operations by time, alarms and series."""
 
-    grid: Grid
     limits: Mapping[tuple[str, str], float]
     operations: Sequence[OpsEvent]
     everything: Sequence[RuleSeries]
@@ -42,7 +40,7 @@ class AlarmContext:
 def explain(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
     """Facts of one alarm as of a window, such as the one that fired; a fact that is not known is left out."""
     facts: dict[str, Fact] = {
-        "evaluated_at": timestamp(context.grid.end_s(at)),
+        "evaluated_at": timestamp(one.grid.end_s(at)),
         "value": number(one.values[at]),
         "usual": number(one.usual[at]),
         "score": number(one.score[at]),
@@ -55,16 +53,14 @@ def explain(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
     facts |= _around(one, at, context)
     facts |= _after_what(one, at, facts, context)
     facts["what_to_do"] = kind.what_to_do(one)
-    facts["sql"] = kind.evidence_sql(one, facts, context.grid.end_s(at))
+    facts["sql"] = kind.evidence_sql(one, facts, one.grid.end_s(at))
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
 def _around(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
-    at_s = context.grid.end_s(at)
+    at_s = one.grid.end_s(at)
     beside = {
-        (symptoms_first(other.metric), _name(other))
-        for other in context.fired
-        if _fires_beside(other, one, at_s, context.grid)
+        (symptoms_first(other.metric), _name(other)) for other in context.fired if _fires_beside(other, one, at_s)
     }
     peers = [name for _, name in sorted(beside)]
     facts: dict[str, Fact] = {"peers_firing": peers[:_MOST_PEERS], "peers": len(peers)}
@@ -73,11 +69,9 @@ def _around(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
 
 def _after_what(one: RuleSeries, at: int, facts: Mapping[str, Fact], context: AlarmContext) -> dict[str, Fact]:
     """The operation that most likely began it, and the last one before the alarm, as far as any is known."""
-    at_s, labels = context.grid.end_s(at), dict(one.labels)
+    at_s, labels = one.grid.end_s(at), dict(one.labels)
     onset_at = facts.get("onset_at")
-    onset_s = (
-        datetime.fromisoformat(onset_at).timestamp() if isinstance(onset_at, str) else began_s(one, at, context.grid)
-    )
+    onset_s = datetime.fromisoformat(onset_at).timestamp() if isinstance(onset_at, str) else began_s(one, at)
     cause = likely_cause(context.operations, one.metric, labels, onset_s, at_s)
     last = last_operation(context.operations, labels, at_s)
     named = (("likely_cause", cause), ("last_operation", last))
@@ -87,13 +81,13 @@ def _after_what(one: RuleSeries, at: int, facts: Mapping[str, Fact], context: Al
     return found
 
 
-def _fires_beside(other: RuleSeries, one: RuleSeries, at_s: int, grid: Grid) -> bool:
+def _fires_beside(other: RuleSeries, one: RuleSeries, at_s: int) -> bool:
     """Whether another series that has the metric or the pool in common fires at an instant."""
     mine, its = dict(one.labels), dict(other.labels)
     related = other.metric == one.metric or (mine.get("pool") is not None and mine.get("pool") == its.get("pool"))
     if not related or (other.metric, other.labels) == (one.metric, one.labels):
         return False
-    return any(starts_s <= at_s and (ends_s is None or at_s < ends_s) for _, starts_s, ends_s in spans(other, grid))
+    return any(starts_s <= at_s and (ends_s is None or at_s < ends_s) for _, starts_s, ends_s in spans(other))
 
 
 def _name(one: RuleSeries) -> str:

@@ -29,9 +29,13 @@ class Grid:
         return DAY_S // self.step_s
 
     @property
-    def an_hour(self) -> int:
-        """Windows in an hour."""
-        return 3600 // self.step_s
+    def step_h(self) -> float:
+        """Hours of a window."""
+        return self.step_s / 3600
+
+    def hours(self, hours: float, least: int = 1) -> int:
+        """Windows in so many hours, `least` where windows are too long for more."""
+        return max(round(hours * 3600 / self.step_s), least)
 
     @property
     def windows(self) -> int:
@@ -41,6 +45,10 @@ class Grid:
     def index(self, at_s: Ints) -> Ints:
         """Window that begins at, or holds, an instant in Unix seconds."""
         return (at_s - self.start_s) // self.step_s
+
+    def until(self, at_s: int) -> int:
+        """Windows that are over by an instant in Unix seconds."""
+        return min((at_s - self.start_s) // self.step_s, self.windows)
 
     def end_s(self, window: int) -> int:
         """End of a window in Unix seconds: when its verdict can be given."""

@@ -7,7 +7,6 @@ at the same time: whoever was paged for the first of these knows where to look, 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from goodput.monitor.grid import Grid
 from goodput.monitor.panel import Labels
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, spans
@@ -51,15 +50,13 @@ class Following:
         return " ".join([self.leader.series.rule, *where])
 
 
-def following(
-    every_series: Sequence[RuleSeries], grid: Grid, is_reported: Callable[[Begun], bool]
-) -> Iterator[Following]:
+def following(every_series: Sequence[RuleSeries], is_reported: Callable[[Begun], bool]) -> Iterator[Following]:
     """What follows an alarm that was reported, in order of time; `is_reported`: nothing else suppresses it.
 
     Of those that fire in the same window a page goes first, then what users notice, then what may be its cause.
     """
     leaders = _Leaders()
-    for begun in sorted(_all_begun(every_series, grid), key=_order):
+    for begun in sorted(_all_begun(every_series), key=_order):
         leader = leaders.of(begun)
         if leader is not None:
             yield Following(begun, leader)
@@ -67,10 +64,10 @@ def following(
             leaders.add(begun)
 
 
-def _all_begun(every_series: Sequence[RuleSeries], grid: Grid) -> Iterator[Begun]:
+def _all_begun(every_series: Sequence[RuleSeries]) -> Iterator[Begun]:
     for one in every_series:
         if rule_kind(one.kind).learns_baseline:
-            yield from (Begun(one, starts_s, ends_s) for _, starts_s, ends_s in spans(one, grid))
+            yield from (Begun(one, starts_s, ends_s) for _, starts_s, ends_s in spans(one))
 
 
 def _order(begun: Begun) -> tuple[int, bool, bool, int, Labels]:

@@ -28,9 +28,7 @@ class Allowed:
     mark: OpsEvent
 
 
-def allowed_steps(
-    one: RuleSeries, grid: Grid, operations: Sequence[OpsEvent], allowed_step_ratio: float
-) -> Iterator[Allowed]:
+def allowed_steps(one: RuleSeries, operations: Sequence[OpsEvent], allowed_step_ratio: float) -> Iterator[Allowed]:
     """Pages of a series that would be none without the steps at its operations, of `allowed_step_ratio` at most each.
 
     Such a page begins when a step is larger, or what is left beyond the steps reaches the threshold by itself.
@@ -39,21 +37,21 @@ def allowed_steps(
         return
     if one.panel.kind.worse != "up" or one.panel.kind.per == "replica" or not allowed_step_ratio:
         return
-    paged = list(spans(one, grid))
+    paged = list(spans(one))
     marks = [done for done in operations if done.kind in MARKS and concerns(done, dict(one.labels))]
     if not paged or not marks:
         return
-    is_worse = _is_worse(one, grid, marks, allowed_step_ratio)
+    is_worse = _is_worse(one, marks, allowed_step_ratio)
     for episode, starts_s, ends_s in paged:
         mark = next((done for done in reversed(marks) if done.at_s <= starts_s), None)
         at, until = episode.firing or 0, len(is_worse) if episode.resolved is None else episode.resolved + 1
         beyond = np.flatnonzero(is_worse[at:until])
-        until_s = float("inf") if not len(beyond) else grid.end_s(at + int(beyond[0]))
+        until_s = float("inf") if not len(beyond) else one.grid.end_s(at + int(beyond[0]))
         if mark is not None and until_s > starts_s:
             yield Allowed(starts_s, min(until_s, float("inf") if ends_s is None else ends_s), mark)
 
 
-def _is_worse(one: RuleSeries, grid: Grid, marks: Sequence[OpsEvent], allowed_step_ratio: float) -> Flags:
+def _is_worse(one: RuleSeries, marks: Sequence[OpsEvent], allowed_step_ratio: float) -> Flags:
     """Whether each window is worse than allowed. A level is as unsure as its series is noisy: by a sigma at least."""
     assert one.trend is not None  # noqa: S101
     assert one.chart is not None  # noqa: S101
@@ -61,11 +59,11 @@ def _is_worse(one: RuleSeries, grid: Grid, marks: Sequence[OpsEvent], allowed_st
     assert one.panel is not None  # noqa: S101
     kind, usual = one.panel.kind, one.trend.usual
     most = worse(kind, natural(kind, usual) * (1 + allowed_step_ratio)) - usual
-    at = np.unique(grid.index(np.array([int(done.at_s) for done in marks])))
-    at = at[(at >= 0) & (at < grid.windows)]
+    at = np.unique(one.grid.index(np.array([int(done.at_s) for done in marks])))
+    at = at[(at >= 0) & (at < one.grid.windows)]
 
     def steps(residual: Floats) -> Floats:
-        return _steps(residual, at, grid.an_hour)
+        return _steps(residual, at, one.grid)
 
     left = one.chart.score_beyond(
         one.inputs.of(one.row), one.trend.judged, lambda residual: np.clip(steps(residual), 0.0, most)
@@ -75,7 +73,7 @@ def _is_worse(one: RuleSeries, grid: Grid, marks: Sequence[OpsEvent], allowed_st
     return is_worse
 
 
-def _steps(residual: Floats, at: Ints, an_hour: int) -> Floats:
+def _steps(residual: Floats, at: Ints, grid: Grid) -> Floats:
     """How far one series stands above the usual since the last of its operations: 1 x windows.
 
     It is the median of the first hours after it, and no more than what has stood since, once that is learnt as usual.
@@ -83,9 +81,10 @@ def _steps(residual: Floats, at: Ints, an_hour: int) -> Floats:
     windows = np.arange(residual.shape[1])
     began = np.searchsorted(at, windows, side="right") - 1
     since = at[np.maximum(began, 0)] if len(at) else windows
-    until = np.minimum(windows, since + _LEVEL_HOURS * an_hour - 1)
-    first = _medians(residual[0], since, until + 1, _LEVEL_HOURS * an_hour)
-    far, near = _STOOD_FROM_HOURS * an_hour, _STOOD_UNTIL_HOURS * an_hour
+    level_windows = grid.hours(_LEVEL_HOURS)
+    until = np.minimum(windows, since + level_windows - 1)
+    first = _medians(residual[0], since, until + 1, level_windows)
+    far, near = grid.hours(_STOOD_FROM_HOURS), grid.hours(_STOOD_UNTIL_HOURS)
     stood = _medians(residual[0], windows - far, windows - near, far - near)
     level = np.where(windows - since >= far, np.fmin(first, stood), first)
     steps: Floats = np.where(began >= 0, np.nan_to_num(level), 0.0)[None]

@@ -29,7 +29,7 @@ def mix_facts(one: RuleSeries, at: int, onset: int, panels: Mapping[str, Panel])
     assert one.inputs is not None  # noqa: S101
     if pool is None or "replica" in dict(one.labels):
         return {}
-    since = np.arange(max(onset, 0), at + 1)[-_HOURS * one.inputs.grid.an_hour :]
+    since = np.arange(max(onset, 0), at + 1)[-one.inputs.grid.hours(_HOURS) :]
     before = list(_alike_before(since, one.inputs.calendar.classes, one.inputs.grid))
     grown = [(*moved, name) for name, share in _workloads(pool, panels) if (moved := _moved(share, since, before))]
     facts: dict[str, Any] = {}

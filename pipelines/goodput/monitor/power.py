@@ -61,7 +61,7 @@ def _power_row(one: RuleSeries, observed: Observed, span: tuple[int, int]) -> di
     judged = np.isfinite(one.score[slice(*span)])
     sigma = _median(one.trend.scale[0, slice(*span)][judged])
     until_s = grid.end_s(until - 1)
-    fired = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in spans(one, grid))
+    fired = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in spans(one))
     why = unarmed(one, until, fired, page_budget)
     return {
         **one.named,
@@ -82,7 +82,7 @@ def _power_row(one: RuleSeries, observed: Observed, span: tuple[int, int]) -> di
 def unarmed(one: RuleSeries, until: int, fired: int, page_budget: int) -> str | None:
     """Why a trend alarm does not page now, None if it may."""
     assert one.trend is not None  # noqa: S101
-    a_day = 24 * (one.panel.grid.an_hour if one.panel is not None else 1)
+    a_day = one.grid.a_day
     newest = slice(max(until - a_day, 0), until)
     if one.severity == "page" and fired > page_budget:
         return f"fired {fired} times in 28 days, more than its budget of {page_budget}: raise its threshold, or accept"

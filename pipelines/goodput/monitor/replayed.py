@@ -50,17 +50,17 @@ def replayed(how: Replay, series: Sequence[RuleSeries], drift: float, thresholds
     The drift (an hour, on the metric's scale) begins again and again, only where nothing fired in the day before.
     """
     grid = how.grid
-    lead, horizon = _LEAD_H * grid.an_hour, _HORIZON_H * grid.an_hour
-    starts = np.arange(how.span[0] + lead, how.span[1] - horizon, _BEGIN_EVERY_H * grid.an_hour)
+    lead, horizon = grid.hours(_LEAD_H), grid.hours(_HORIZON_H)
+    starts = np.arange(how.span[0] + lead, how.span[1] - horizon, grid.hours(_BEGIN_EVERY_H))
     windows = starts[:, None] + np.arange(-lead, horizon)
-    grown = np.log1p(drift) * np.maximum(np.arange(-lead, horizon) + 1, 0) / grid.an_hour
+    grown = np.log1p(drift) * np.maximum(np.arange(-lead, horizon) + 1, 0) * grid.step_h
     for first in range(0, len(series), _TOGETHER):
         some = series[first : first + _TOGETHER]
         level = _drifted(some, windows, grown)
         threshold = np.repeat(thresholds[first : first + _TOGETHER], len(starts))[:, None]
         before, after = level[:, :lead], level[:, lead:]
         quiet = (np.isfinite(before).sum(axis=1) > lead // 2) & ~(before >= threshold).any(axis=1)
-        delays = _reached(after, threshold, how.fire) / grid.an_hour
+        delays = _reached(after, threshold, how.fire) * grid.step_h
         for row in range(len(some)):
             mine = slice(row * len(starts), (row + 1) * len(starts))
             yield Drifts(delays[mine][quiet[mine]])

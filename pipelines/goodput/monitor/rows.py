@@ -121,22 +121,19 @@ def silent_telemetry(until_s: int, now: datetime, after_s: float, *, seen_live: 
 def alarm_row(
     one: RuleSeries,
     context: AlarmContext,
-    until: int,
+    until_s: int,
     suppressions: Mapping[str, Sequence[Suppression]],
     page_budget: int,
 ) -> dict[str, Any] | None:
-    """State of one alarm after window `until` - 1; None where another metric watches the series instead."""
-    grid = context.grid
-    fired = list(spans(one, grid))
-    until_s = grid.end_s(until - 1)
+    """State of one alarm at `until_s`; None where another metric watches the series instead."""
+    grid, until = one.grid, one.grid.until(until_s)
+    fired = list(spans(one))
     of_late = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in fired)
     why = rule_kind(one.kind).unarmed(one, until, of_late, page_budget)
     if why == "not needed now" and not fired:
         return None
     judged = np.flatnonzero(np.isfinite(one.score[:until]))
-    state, since_s = _state(
-        one, until_s, context, learning=why is not None and not _known(one.score, until, grid.a_day)
-    )
+    state, since_s = _state(one, until_s, learning=why is not None and not _known(one.score, until, grid.a_day))
     row: dict[str, Any] = {
         **one.named,
         "kind": one.kind,
@@ -148,7 +145,7 @@ def alarm_row(
     suppression = suppressed_now(one, suppressions, until_s) if state == "firing" else None
     row |= {"suppressed": suppression and suppression.kind, "suppressed_by": suppression and suppression.by}
     if len(judged):
-        row |= _newest(one, int(judged[-1]), context)
+        row |= _newest(one, int(judged[-1]))
     if fired:
         episode, starts_s, ends_s = fired[-1]
         row |= {"starts_at": _at(starts_s), "ends_at": None if ends_s is None else _at(ends_s)}
@@ -161,8 +158,8 @@ def _known(score: Floats, until: int, a_day: int) -> bool:
     return bool(np.isfinite(score[max(until - a_day, 0) : until]).any())
 
 
-def _state(one: RuleSeries, until_s: int, context: AlarmContext, *, learning: bool) -> tuple[str, int | None]:
-    grid = context.grid
+def _state(one: RuleSeries, until_s: int, *, learning: bool) -> tuple[str, int | None]:
+    grid = one.grid
     last: Episode | None = one.episodes[-1] if one.episodes else None
     if last is not None and last.firing is None:
         return "pending", grid.end_s(last.pending)
@@ -174,12 +171,12 @@ def _state(one: RuleSeries, until_s: int, context: AlarmContext, *, learning: bo
     return ("learning" if learning else "inactive"), ended_s
 
 
-def _newest(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Any]:
+def _newest(one: RuleSeries, at: int) -> dict[str, Any]:
     sigma = None if one.trend is None else one.trend.scale[0, at]
     numbers = {"value": one.values[at], "usual": one.usual[at], "score": one.score[at], "sigma": sigma}
     known = {name: float(value) for name, value in numbers.items() if value is not None and np.isfinite(value)}
     requests = {} if one.requests is None else {"requests": int(one.requests[at])}
-    return {"evaluated_at": _at(context.grid.end_s(at)), **known, **requests}
+    return {"evaluated_at": _at(one.grid.end_s(at)), **known, **requests}
 
 
 def _at(at_s: int) -> datetime:

@@ -22,7 +22,7 @@ from goodput.settings.alarms import Rule
 
 @dataclass(frozen=True)
 class RuleSeries:
-    """One rule over one series. Arrays are by window; `score` is what is compared with `threshold`, NaN: no verdict.
+    """One rule over one series. Arrays are by window of `grid`; `score` is compared with `threshold`, NaN: no verdict.
 
     `bound` is the value at which a rule fires that knows no baseline, in the unit of `values`; `trend` are the scores
     of one that does, by `chart` of the series of `inputs` in `row`.
@@ -45,6 +45,7 @@ class RuleSeries:
     panel: Panel | None = None
     row: int = 0
     accepted: frozenset[Episode] = field(default=frozenset())
+    grid: Grid = field(kw_only=True)
 
     @cached_property
     def named(self) -> dict[str, str | None]:
@@ -77,18 +78,18 @@ def shown_labels(labels: Labels) -> str:
     return json.dumps(dict(labels))
 
 
-def began_s(one: RuleSeries, at: int, grid: Grid) -> int:
+def began_s(one: RuleSeries, at: int) -> int:
     """When the condition that holds in a window began to, in Unix seconds."""
     begun = [episode.pending for episode in one.episodes if episode.pending <= at]
-    return grid.end_s(max(begun, default=at) - 1)
+    return one.grid.end_s(max(begun, default=at) - 1)
 
 
-def spans(one: RuleSeries, grid: Grid) -> Iterator[tuple[Episode, int, int | None]]:
+def spans(one: RuleSeries) -> Iterator[tuple[Episode, int, int | None]]:
     """Episodes that fired, each with when it began to fire and when that was over."""
     for episode in one.episodes:
         if episode.firing is not None:
-            ends_s = None if episode.resolved is None else grid.end_s(episode.resolved)
-            yield episode, grid.end_s(episode.firing), ends_s
+            ends_s = None if episode.resolved is None else one.grid.end_s(episode.resolved)
+            yield episode, one.grid.end_s(episode.firing), ends_s
 
 
 def selects(rule: Rule, labels: Labels) -> bool:

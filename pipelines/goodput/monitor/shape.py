@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodput.monitor.grid import Floats
+from goodput.monitor.grid import Floats, Grid
 
-_LOOK_BACK = 48  # hours in which the onset is looked for
-_SLOPE_HOURS = 12
+_LOOK_BACK_HOURS, _LEAST_WINDOWS = 48, 8  # in which the onset is looked for
+_SLOPE_HOURS, _LEAST_OF_SLOPE = 12, 4
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Shape:
     level: float
 
 
-def shape_of(residual: Floats, an_hour: int) -> Shape:
+def shape_of(residual: Floats, grid: Grid) -> Shape:
     """Shape of the last 48 hours of residuals (NaN left out), the last of them being the window that fired."""
-    recent = residual[-_LOOK_BACK * an_hour :]
+    recent = residual[-grid.hours(_LOOK_BACK_HOURS, _LEAST_WINDOWS) :]
     at = np.flatnonzero(np.isfinite(recent))
-    values, hours = recent[at], at / an_hour
+    values, hours = recent[at], at.astype(np.float64) * grid.step_h
     best = min(_fits(values, hours), key=lambda fit: fit[0])
     _, kind, since, size = best
-    onset = int(len(recent) - 1 - round(since * an_hour))
+    onset = int(len(recent) - 1 - round(since / grid.step_h))
     level = size * (hours[-1] - since) if kind == "ramp" else size
     return Shape(kind, max(onset, 0), size if kind == "ramp" else 0.0, float(level))
 
@@ -48,11 +48,11 @@ def _fits(values: Floats, hours: Floats) -> list[tuple[float, str, float, float]
     return found or [(0.0, "step", float(hours[-1]), float(values[-1]))]
 
 
-def median_slope(residual: Floats, an_hour: int) -> float | None:
+def median_slope(residual: Floats, grid: Grid) -> float | None:
     """Theil-Sen slope of the last 12 hours, per hour: the median of the slopes between all pairs of windows."""
-    recent = residual[-_SLOPE_HOURS * an_hour :]
+    recent = residual[-grid.hours(_SLOPE_HOURS, _LEAST_OF_SLOPE) :]
     at = np.flatnonzero(np.isfinite(recent))
     if len(at) < 3:
         return None
     first, second = np.triu_indices(len(at), 1)
-    return float(np.median((recent[at[second]] - recent[at[first]]) / ((at[second] - at[first]) / an_hour)))
+    return float(np.median((recent[at[second]] - recent[at[first]]) / ((at[second] - at[first]) * grid.step_h)))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from goodput.monitor.causes import OpsEvent
-from goodput.monitor.grid import DAY_S, Grid
+from goodput.monitor.grid import DAY_S
 from goodput.monitor.incidents import AFTER_S, Begun, following
 from goodput.monitor.marks import allowed_steps
 from goodput.monitor.rule_kind import rule_kind
@@ -34,9 +34,7 @@ class Suppression:
     by: str
 
 
-def suppressions(
-    every_series: Sequence[RuleSeries], grid: Grid, suppressors: Suppressors
-) -> dict[str, list[Suppression]]:
+def suppressions(every_series: Sequence[RuleSeries], suppressors: Suppressors) -> dict[str, list[Suppression]]:
     """What suppresses each alarm, by alarm_id.
 
     A page suppresses the ticket of the same rule kind, metric and series, and alarms there of kinds that name its own
@@ -44,11 +42,11 @@ def suppressions(
     incident that was reported is suppressed by the alarm that began it. A page that an operation allows leaves its
     ticket alone.
     """
-    allowed = {str(one.named["alarm_id"]): list(_allowed(one, grid, suppressors)) for one in every_series}
+    allowed = {str(one.named["alarm_id"]): list(_allowed(one, suppressors)) for one in every_series}
     paging: dict[tuple[object, ...], list[Suppression]] = {}
     for one in every_series:
         if one.severity == "page":
-            for _, starts_s, ends_s in spans(one, grid):
+            for _, starts_s, ends_s in spans(one):
                 from_s = free_s(allowed[str(one.named["alarm_id"])], starts_s)
                 suppression = Suppression(from_s, _last_s(ends_s), "inhibited", one.rule)
                 paging.setdefault((one.kind, one.metric, one.labels), []).append(suppression)
@@ -58,17 +56,17 @@ def suppressions(
         above = [one.kind] if one.severity == "ticket" and kind.page_inhibits_ticket else []
         by_pages = [h for name in (*above, *kind.inhibited_by) for h in paging.get((name, one.metric, one.labels), [])]
         mine = [_silence(action) for action in suppressors.silences if action.matches(named)]
-        over = list(_over_budget(one, grid, suppressors.page_budget))
+        over = list(_over_budget(one, suppressors.page_budget))
         found[str(named["alarm_id"])] = [*mine, *by_pages, *over, *allowed[str(named["alarm_id"])]]
-    for follower in following(every_series, grid, lambda begun: _nothing_suppresses(found, begun)):
+    for follower in following(every_series, lambda begun: _nothing_suppresses(found, begun)):
         begun, until_s = follower.begun, min(_last_s(follower.leader.ends_s), _or_never(follower.begun.ends_s))
         suppression = Suppression(begun.starts_s, until_s, "inhibited", follower.by)
         found[str(begun.series.named["alarm_id"])].append(suppression)
     return found
 
 
-def _allowed(one: RuleSeries, grid: Grid, suppressors: Suppressors) -> Iterator[Suppression]:
-    for step in allowed_steps(one, grid, suppressors.operations, suppressors.allowed_step_ratio):
+def _allowed(one: RuleSeries, suppressors: Suppressors) -> Iterator[Suppression]:
+    for step in allowed_steps(one, suppressors.operations, suppressors.allowed_step_ratio):
         done = step.mark.as_fact
         what = " ".join(str(done[name]) for name in ("kind", "revision") if name in done)
         yield Suppression(step.from_s, step.until_s, "allowed", f"{what} at {done['occurred_at']}")
@@ -79,11 +77,11 @@ def _silence(action: Action) -> Suppression:
     return Suppression(action.begins.timestamp(), ends_s, "silenced", action.action_id)
 
 
-def _over_budget(one: RuleSeries, grid: Grid, page_budget: int) -> Iterator[Suppression]:
+def _over_budget(one: RuleSeries, page_budget: int) -> Iterator[Suppression]:
     if not rule_kind(one.kind).learns_baseline or one.severity != "page":
         return
-    fired = [starts_s for _, starts_s, _ in spans(one, grid)]
-    for _, starts_s, ends_s in spans(one, grid):
+    fired = [starts_s for _, starts_s, _ in spans(one)]
+    for _, starts_s, ends_s in spans(one):
         before = sum(starts_s - BUDGET_S <= other < starts_s for other in fired)
         if before >= page_budget:
             yield Suppression(starts_s, _or_never(ends_s), "over_budget", f"{before} in 28 days, budget {page_budget}")

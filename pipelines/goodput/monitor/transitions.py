@@ -6,7 +6,6 @@ A pure function of series, settings and actions; what was recorded before is `re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from goodput.monitor.grid import Grid
 from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.monitor.states import Episode
 from goodput.monitor.suppression import Suppression, free_s, suppression_at
@@ -26,9 +25,9 @@ class EpisodeTransition:
     reason: str | None = None
 
 
-def transitions(one: RuleSeries, grid: Grid, mine: Sequence[Suppression], until_s: int) -> Iterator[EpisodeTransition]:
+def transitions(one: RuleSeries, mine: Sequence[Suppression], until_s: int) -> Iterator[EpisodeTransition]:
     """Events of one alarm in order; a firing that was suppressed is reported when nothing suppresses it any more."""
-    for episode, starts_s, ends_s in spans(one, grid):
+    for episode, starts_s, ends_s in spans(one):
         last_s = until_s if ends_s is None else ends_s
         suppression = suppression_at(mine, starts_s)
         yield EpisodeTransition(one, episode, "firing", starts_s, starts_s, ends_s, suppression)

@@ -22,8 +22,8 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
     assert one.chart is not None  # noqa: S101
     assert one.inputs is not None  # noqa: S101
     reading = one.chart.reading(one.inputs.of(one.row), one.trend, at)
-    grid, residual = context.grid, _since_the_last(one, reading.residual[: at + 1])
-    shape = shape_of(residual, grid.an_hour)
+    grid, residual = one.grid, _since_the_last(one, reading.residual[: at + 1])
+    shape = shape_of(residual, grid)
     excess = _averaged_residual(_since_the_last(one, reading.over[: at + 1]), grid)
     facts: dict[str, Fact] = {
         "scale": one.panel.kind.scale,
@@ -33,7 +33,7 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
         "onset_at": timestamp(grid.end_s(at - shape.onset - 1)),
         "shape": shape.kind,
         "slope_per_hour": number(shape.slope) if shape.kind == "ramp" else None,
-        "median_slope_per_hour": number(median_slope(residual, grid.an_hour)),
+        "median_slope_per_hour": number(median_slope(residual, grid)),
         "excess": number(excess),
     }
     if one.panel.kind.per != "replica":
@@ -64,8 +64,8 @@ def _upward(one: RuleSeries, moved: float) -> float:
 
 def _averaged_residual(residual: Floats, grid: Grid) -> float:
     """Newest level of the residual itself, by the weights of the score but without its clipping."""
-    known = residual[np.isfinite(residual)][-24 * grid.an_hour :]
-    weights = 0.7 ** (np.arange(len(known))[::-1] / grid.an_hour)
+    known = residual[np.isfinite(residual)][-grid.hours(24) :]
+    weights = 0.7 ** (np.arange(len(known))[::-1] * grid.step_h)
     return float((known * weights).sum() / weights.sum()) if len(known) else float("nan")
 
 
@@ -75,7 +75,7 @@ def _beside(one: RuleSeries, at: int, shape: Shape, excess: float) -> dict[str, 
     if one.panel.beside is None:
         return {}
     grid, median = one.panel.grid, on_scale(one.panel.kind, one.panel.beside[one.row])
-    since = np.arange(max(at - shape.onset, 0), at + 1)[-6 * grid.an_hour :]
+    since = np.arange(max(at - shape.onset, 0), at + 1)[-grid.hours(6) :]
     before = [since - day * grid.a_day for day in range(1, 8)]
     usual = medians(np.stack([_at(median, windows) for windows in before], axis=1))
     change = float(medians((_at(median, since) - usual)[None, :])[0])

@@ -68,7 +68,7 @@ class Absence(RuleKind):
 
     def facts(self, one: RuleSeries, at: int, context: "AlarmContext") -> Row:
         """When the silence began."""
-        return {"onset_at": timestamp(began_s(one, at, context.grid))}
+        return {"onset_at": timestamp(began_s(one, at))}
 
     def evidence_sql(self, one: RuleSeries, _facts: Facts, at_s: int) -> str:
         """The windows: of a silence there are no requests to list."""
@@ -96,7 +96,7 @@ def _silent(name: str, rule: Rule, panel: Panel, row: int, judged_by: tuple[_See
         found.append(Episode(int(since[at[-1]]), None, None))
     values = there.astype(np.float64) if panel.requests is None else panel.requests[row]
     parts = (name, Absence.name, rule.severity, rule.metric, panel.labels[row], threshold, score, values, tuple(found))
-    return RuleSeries(*parts, panel=panel, row=row)
+    return RuleSeries(*parts, panel=panel, row=row, grid=panel.grid)
 
 
 def _surprise(there: Flags, first: Floats, another: Floats) -> tuple[Floats, Ints]:

@@ -68,7 +68,7 @@ def _bounded(name: str, rule: Rule, panel: Panel, row: int) -> RuleSeries:
     )
     requests = None if panel.requests is None else panel.requests[row]
     parts = (name, Absolute.name, rule.severity, rule.metric, panel.labels[row], bound, values, values, tuple(found))
-    return RuleSeries(*parts, requests=requests, bound=bound, panel=panel, row=row)
+    return RuleSeries(*parts, requests=requests, bound=bound, panel=panel, row=row, grid=panel.grid)
 
 
 KIND = Absolute()

@@ -102,7 +102,7 @@ def _burning(name: str, slo: Slo, burn: BurnRate, totals: tuple[Floats, Floats],
     parts = (rule, BurnRateKind.name, burn.severity, "goodput_ratio", labels, threshold)
     left = 1 - slo.objective
     values, bound = 1 - rates[1] * left, 1 - threshold * left
-    return RuleSeries(*parts, score=rate, values=values, episodes=found, requests=offered, bound=bound)
+    return RuleSeries(*parts, score=rate, values=values, episodes=found, requests=offered, bound=bound, grid=grid)
 
 
 def _in_words(length_s: int) -> str:

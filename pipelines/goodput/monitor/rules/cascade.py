@@ -58,7 +58,7 @@ class Cascade(RuleKind):
             ("long_context_ratio", LONG_CONTEXTS),
         ):
             values = _of(context.panels, metric, one.panel, one.row)
-            before = values[None, max(at - context.grid.a_day, 0) : at]
+            before = values[None, max(at - one.grid.a_day, 0) : at]
             found[name] = _number(values[at])
             found[f"usual_{name}"] = _number(medians(before)[0]) if before.size else None
         return found
@@ -87,7 +87,7 @@ def _judged(name: str, rule: Rule, panel: Panel, row: int, of: Mapping[str, Floa
     kv, preempted, running = panel.values[row], np.nan_to_num(of[PREEMPTIONS]), of[RUNNING]
     assert rule.above is not None  # noqa: S101  (settings without a bound are refused)
     before = np.nan_to_num(medians(_lagged(preempted, panel.grid.a_day)))
-    most = np.nan_to_num(_lagged(running, 3 * panel.grid.an_hour)).max(axis=1)
+    most = np.nan_to_num(_lagged(running, panel.grid.hours(3))).max(axis=1)
     full, falls = kv >= rule.above, running <= _FALL * most
     rises = (preempted >= _LEAST_AN_HOUR) & (preempted >= _RISE * before)
     known = np.isfinite(kv) & np.isfinite(running)
@@ -95,7 +95,7 @@ def _judged(name: str, rule: Rule, panel: Panel, row: int, of: Mapping[str, Floa
     over, clear = signs >= _TOGETHER, ~(full & (preempted >= _LEAST_AN_HOUR))
     found = tuple(episodes(over, clear, known, Debounce(rule.for_windows, rule.clear_windows)))
     parts = (name, Cascade.name, rule.severity, rule.metric, panel.labels[row], _TOGETHER, signs, kv, found)
-    return RuleSeries(*parts, bound=rule.above, panel=panel, row=row)
+    return RuleSeries(*parts, bound=rule.above, panel=panel, row=row, grid=panel.grid)
 
 
 def _lagged(values: Floats, windows: int) -> Floats:

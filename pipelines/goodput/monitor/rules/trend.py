@@ -161,6 +161,7 @@ def _unfollowed(name: str, rule: Rule, one: _Judged, row: int) -> RuleSeries:
         inputs=one.inputs,
         panel=panel,
         row=row,
+        grid=panel.grid,
     )
 
 
