@@ -27,6 +27,7 @@ from monitor.noise import hourly_p99, kv_utilisation, ramp
 from monitor.rows import MONDAY, goodput_rows
 from monitor.silences import AT_NIGHT, EVENLY, traffic, watched
 from monitor.silences import DAYS as SILENT_DAYS
+from monitor.thin_drill import thin_lines
 
 A_DAY = 24
 
@@ -49,6 +50,7 @@ def lines() -> Iterator[Line]:
     yield kv()
     yield shapes()
     yield from quarter_hours()
+    yield from thin_lines()
     yield from count_lines()
     yield from fleet_lines()
 

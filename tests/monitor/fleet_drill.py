@@ -1,4 +1,4 @@
-"""Three faults of known truth in the demo's fleet, and what is reported of them: after how long, and of which cause."""
+"""Faults of known truth in the demo's fleet, and what is reported of them: after how long, and of which cause."""
 
 import gc
 import json
@@ -18,6 +18,7 @@ from monitor.line import Line
 
 Event = dict[str, Any]
 _NOTHING = {"kind": "", "occurred_at": START.isoformat()}
+MONTH = Story(chat_per_hour=130, rag_per_hour=560, days=28, long_prompt_tokens=6000)
 BUSY = Story(chat_per_hour=130, rag_per_hour=560, long_prompt_tokens=6000)  # 368 of rag in each hour: a p99 of its own
 
 
@@ -38,8 +39,8 @@ class Page:
         return self.pool == fault.pool and fault.onset_s < self.at_s <= fault.mended_s + DAY_S
 
     def names(self, fault: Fault) -> bool:
-        """Whether it names the very operation that the fault began with."""
-        return self.cause == fault.operation and abs(self.cause_s - fault.onset_s) < 1
+        """Whether it names the very operation that the fault began with, if that began with one."""
+        return fault.operation is None or (self.cause == fault.operation and abs(self.cause_s - fault.onset_s) < 1)
 
 
 def pages_of(events: Sequence[Event]) -> list[Page]:
@@ -84,9 +85,32 @@ def fleet_lines() -> Iterator[Line]:
     served = served_in(BUSY)
     with run_through(BUSY, served) as workspace:
         events = rows_of(workspace.lake, "alarm_events")
-    yield from _told(BUSY, pages_of(events), "goodput run", {"p99_ttft_s": 10, "kv_usage_ratio": 12, "hit_ratio": 9})
+    within_h = {"p99_ttft_s": 10, "kv_usage_ratio": 12, "hit_ratio": 9, "pass_ratio": 16, "goodput_ratio": 3}
+    yield from _told(BUSY, pages_of(events), "goodput run", within_h)
+    yield from a_month(within_h)
     quarters = pages_of(judged(BUSY, served, 900))
     yield from _told(BUSY, quarters, "15 minutes", {"kv_usage_ratio": 16, "hit_ratio": 12})
+
+
+def a_month(within_h: dict[str, float]) -> Iterator[Line]:
+    """The month, by what is delivered: one page of each fault, of all that it disturbs, and no other."""
+    with run_through(MONTH, served_in(MONTH)) as workspace:
+        events = rows_of(workspace.lake, "alarm_events")
+    yield from _told(MONTH, pages_of(events), "a month", within_h)
+    pages = [event for event in events if event["severity"] == "page" and event["metric"]]
+    delivered = [event for event in pages if event["transition"] == "firing" and event["suppressed"] is None]
+    of_each = [sum(_is_in(event, fault) for event in delivered) for fault in faults(MONTH)]
+    figure = f"{len(delivered)} delivered, of each fault {', '.join(map(str, of_each))}"
+    yield Line(
+        "pages that are delivered in a month",
+        figure,
+        "one of each fault",
+        of_each == [1] * len(of_each) and len(delivered) == len(of_each),
+    )
+
+
+def _is_in(event: Event, fault: Fault) -> bool:
+    return event["pool"] == fault.pool and fault.onset_s < _seconds(event["starts_at"]) <= fault.mended_s + DAY_S
 
 
 def _told(story: Story, pages: Sequence[Page], where: str, within_h: dict[str, float]) -> Iterator[Line]:
@@ -105,7 +129,8 @@ def _told(story: Story, pages: Sequence[Page], where: str, within_h: dict[str, f
         delay_h = (first.at_s - fault.onset_s) / 3600
         paged_at = START + timedelta(seconds=first.at_s)
         figure = f"{delay_h:.1f} h, at {paged_at:%a %H:%M}: {first.cause or 'nothing'} of {first.pool}"
-        yield Line(what, figure, promised, delay_h <= most_h and first.likely and first.names(fault))
+        likely = first.likely or fault.operation is None
+        yield Line(what, figure, promised, delay_h <= most_h and likely and first.names(fault))
     wrong = [p for p in pages if not any(p.is_of(fault) and p.names(fault) for fault in of_faults)]
     shown = ", ".join(f"{page.rule} of {page.pool}" for page in wrong)
     figure = f"{len(wrong)} of {len(pages)}{': ' + shown if shown else ', the others are of the faults and name them'}"

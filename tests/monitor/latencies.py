@@ -79,8 +79,8 @@ def _strays(
     rng: np.random.Generator, fleet: Fleet, shape: tuple[int, int], load: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What log p95 strays, what log p99 does beyond that, and where something was deployed."""
-    whole = np.sqrt(1 - fleet.tail) * _noise(rng, shape, fleet.profile)
-    tail = np.sqrt(fleet.tail) * _noise(rng, shape, fleet.profile) if fleet.tail else np.zeros(shape)
+    whole = np.sqrt(1 - fleet.tail) * noise(rng, shape, fleet.profile)
+    tail = np.sqrt(fleet.tail) * noise(rng, shape, fleet.profile) if fleet.tail else np.zeros(shape)
     whole += fleet.sensitivity * (load - 1)
     if fleet.mix:
         mix = ar1(rng, shape, float(np.exp(-1 / (A_DAY * FIVE_MINUTES))), fleet.mix)
@@ -94,12 +94,13 @@ def _strays(
     return whole, tail, deployed
 
 
-def _noise(rng: np.random.Generator, shape: tuple[int, int], profile: Profile) -> np.ndarray:
-    noise = ar1(rng, shape, profile.phi, profile.fast)
-    noise += ar1(rng, shape, float(np.exp(-1 / (profile.slow_h * FIVE_MINUTES))), profile.slow)
+def noise(rng: np.random.Generator, shape: tuple[int, int], profile: Profile) -> np.ndarray:
+    """How the log of a latency strays, by five minutes."""
+    strays = ar1(rng, shape, profile.phi, profile.fast)
+    strays += ar1(rng, shape, float(np.exp(-1 / (profile.slow_h * FIVE_MINUTES))), profile.slow)
     days = shape[1] // (A_DAY * FIVE_MINUTES)
-    noise += np.repeat(rng.normal(0, profile.day, (shape[0], days)), A_DAY * FIVE_MINUTES, axis=1)
-    return noise + spikes(rng, shape, profile)
+    strays += np.repeat(rng.normal(0, profile.day, (shape[0], days)), A_DAY * FIVE_MINUTES, axis=1)
+    return strays + spikes(rng, shape, profile)
 
 
 def _mixed(drawn: np.ndarray, level: np.ndarray, shape: float, by_window: tuple[int, int, int]) -> np.ndarray:

@@ -15,11 +15,13 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.monitor.causes import LOOK_BACK_S
-from goodput.monitor.evaluate import RESTARTS, Evaluation, Evidence
+from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.judged_days import JudgedDays
 from goodput.monitor.lookback import lookback
 from goodput.monitor.method import METHOD
+from goodput.monitor.observe import RESTARTS
 from goodput.monitor.rows import SILENT
+from goodput.monitor.windows import longer_windows_s, needs_requests
 from goodput.plumbing.alarm_actions import Action
 from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.fingerprint import fingerprint
@@ -155,6 +157,8 @@ def _relation(connection: duckdb.DuckDBPyConnection, name: str, settings: Settin
     asked = {column for metric in watched if metric.relation == name for column in metric.columns}
     there = _columns(connection, name) if asked or name == "goodput" else set()
     lengths = {int(settings.alarms.window_s)}
+    if any(metric.relation == name and needs_requests(metric) for metric in watched):
+        lengths.update(longer_windows_s(settings))
     if name == "goodput" and settings.slo:
         lengths.add(min(settings.windows_s))
     where = f"window_s IN ({', '.join(map(str, sorted(lengths)))})"

@@ -16,6 +16,8 @@ CLIP = HIGHEST_SCORE  # of a window's distance in sigma: no single window makes 
 WEIGHT_AN_HOUR = 0.3  # of the newest hour in the average
 TAPS_HOURS = 24
 REACH_HOURS = 48  # windows before a longer gap no longer count
+_KEPT_OF_LONGER = 0.4  # weight of the window before, where windows are longer than an hour: two make an alarm, not one
+_TAPS_OF_LONGER, _REACH_OF_LONGER = 6, 4  # windows
 
 
 Meant = Callable[[Floats], Floats]  # how much of distances, series x windows, somebody meant
@@ -73,7 +75,7 @@ def averaged(distance: Floats, step_s: int) -> Floats:
     known = np.isfinite(distance)
     order = np.argsort(~known, axis=1, kind="stable")  # windows with a value, moved together
     packed = np.nan_to_num(np.take_along_axis(np.clip(distance, -CLIP, CLIP), order, axis=1))
-    reach = REACH_HOURS * 3600 // step_s
+    reach = max(REACH_HOURS * 3600 // step_s, _REACH_OF_LONGER)
     total = np.zeros_like(packed)
     for back, weight in enumerate(_weights(step_s)[: packed.shape[1]]):
         until = packed.shape[1] - back
@@ -90,16 +92,25 @@ def wandered(distance: Floats, step_s: int) -> Floats:
     gaps = not known.all()
     order = np.argsort(~known, axis=1, kind="stable") if gaps else None
     moved = distance if order is None else np.take_along_axis(distance, order, axis=1)
-    kept = (1 - WEIGHT_AN_HOUR) ** (step_s / 3600)
+    kept, taps = _kept(step_s), _taps(step_s)
     total = (1 - kept) * np.nan_to_num(np.clip(moved, -CLIP, CLIP))
     back = 1
-    while back < min(TAPS_HOURS * 3600 // step_s, total.shape[1]):  # doubling: weights kept**0, **1; **0 to **3; ...
+    while back < min(taps, total.shape[1]):  # doubling: weights kept**0, **1; **0 to **3; ...
         total[:, back:] += kept**back * total[:, :-back].copy()
         back *= 2
     return total if order is None else np.where(np.take_along_axis(known, order, axis=1), total, NAN)
 
 
 def _weights(step_s: int) -> Floats:
-    kept = (1 - WEIGHT_AN_HOUR) ** (step_s / 3600)
-    weights: Floats = (1 - kept) * kept ** np.arange(TAPS_HOURS * 3600 // step_s)
+    kept = _kept(step_s)
+    weights: Floats = (1 - kept) * kept ** np.arange(_taps(step_s), dtype=np.float64)
     return weights
+
+
+def _kept(step_s: int) -> float:
+    """What the average keeps of the window before."""
+    return _KEPT_OF_LONGER if step_s > 3600 else (1 - WEIGHT_AN_HOUR) ** (step_s / 3600)
+
+
+def _taps(step_s: int) -> int:
+    return max(TAPS_HOURS * 3600 // step_s, _TAPS_OF_LONGER)

@@ -15,6 +15,12 @@ from goodput.monitor.judged_days import Identified, JudgedDays
 HISTORY_DAYS = 21
 LAG_DAYS = 7  # the newest days of a long history are left out, or a slow drift would become the baseline
 ARM_DAYS = 7
+_LEAST_WINDOWS = 14  # that make a median of distances believable, where windows are long
+
+
+def least_windows(grid: Grid) -> int:
+    """Windows with a value that a series needs before it is judged."""
+    return max(ARM_DAYS * grid.a_day, _LEAST_WINDOWS)
 
 
 def score(inputs: Inputs, chart: ControlChart, known: JudgedDays | None = None) -> Scores:
@@ -129,5 +135,5 @@ def _ripe(past: Floats, first_day: Ints, grid: Grid, day: int, due: Flags) -> It
 
 
 def _enough(past: Floats, grid: Grid, day: int, lag: int) -> Flags:
-    known: Flags = np.isfinite(past[:, _history(grid, day, lag)]).sum(axis=1) >= ARM_DAYS * grid.a_day
+    known: Flags = np.isfinite(past[:, _history(grid, day, lag)]).sum(axis=1) >= least_windows(grid)
     return known

@@ -9,31 +9,27 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from goodput.monitor.budget import Kept, thresholds_for
-from goodput.monitor.calendar import Calendar, calendar
 from goodput.monitor.causes import operations_of
 from goodput.monitor.chart import alarm_series
 from goodput.monitor.explain import AlarmContext
-from goodput.monitor.grid import NAN, Floats, Grid, grid_of
+from goodput.monitor.grid import Grid, grid_of
 from goodput.monitor.judged_days import JudgedDays
 from goodput.monitor.method import heartbeat
+from goodput.monitor.observe import observe
 from goodput.monitor.observed_transition import ObservedTransition
 from goodput.monitor.reconcile import Event, Moment, reconcile
 from goodput.monitor.rows import alarm_row, clock_row, methods_of, observed_transition, silent_telemetry
 from goodput.monitor.rule_kind import Observed, rule_kinds
 from goodput.monitor.rule_series import RuleSeries, shown_labels
-from goodput.monitor.series import panels
 from goodput.monitor.suppression import Suppressors, suppressed_now, suppressions
 from goodput.monitor.transitions import transitions
 from goodput.plumbing.alarm_actions import Action, of_kind
-from goodput.settings.alarms import metrics_of, rules_of
 from goodput.settings.model import Settings
 
 Row = dict[str, Any]
-RESTARTS = ("restart", "deployment")
 _SATURATED = 0.95
 _WINDOW = ["window_start", "window_s"]
 
@@ -106,20 +102,9 @@ class Evaluation:
     @cached_property
     def _observed(self) -> Observed:
         assert self.grid is not None  # noqa: S101
-        settings, grid = self.evidence.settings, self.grid
-        metrics = metrics_of(rules_of(settings.alarms))
-        goodput = self._whole.get("goodput")
-        return Observed(
-            settings,
-            grid,
-            self.until,
-            panels={panel.metric: panel for panel in panels(self._whole, grid, metrics, settings.alarms.max_series)},
-            calendar=self._calendar(grid),
-            ages=self._ages(grid),
-            accepts=of_kind(self.evidence.actions, "accept"),
-            goodput=None if goodput is None else goodput.filter(pl.col("slice") == "workload_pool"),
-            judged=self.judged,
-        )
+        evidence = self.evidence
+        said = (of_kind(evidence.actions, "accept"), evidence.operations)
+        return observe(self._whole, (self.grid, self.until_s), evidence.settings, said, self.judged)
 
     @cached_property
     def rule_series(self) -> list[RuleSeries]:
@@ -127,20 +112,6 @@ class Evaluation:
         if self.grid is None:
             return []
         return [one for kind in rule_kinds() for one in kind.series(self._observed)]
-
-    def _calendar(self, grid: Grid) -> Calendar:
-        alarms = self.evidence.settings.alarms
-        excluded = [(int(s.begins.timestamp()), int(s.ends.timestamp())) for s in alarms.excluded]
-        return calendar(grid, alarms.time_zone, alarms.days_off, excluded)
-
-    def _ages(self, grid: Grid) -> dict[str, Floats]:
-        """Hours since the last restart by pool, at the end of each window."""
-        restarted: dict[str, list[float]] = {}
-        for row in self.evidence.operations:
-            if row["kind"] in RESTARTS and row["pool"] is not None:
-                restarted.setdefault(row["pool"], []).append(row["occurred_at"].timestamp())
-        ends: Floats = grid.start_s + grid.step_s * np.arange(1, grid.windows + 1, dtype=np.float64)
-        return {pool: _since(np.sort(np.array(times, dtype=np.float64)), ends) for pool, times in restarted.items()}
 
     @cached_property
     def _context(self) -> AlarmContext:
@@ -226,14 +197,9 @@ class Evaluation:
         return [row for kind, series in of_kind.items() for row in kind.power(series, self._observed)]
 
     def thresholds_for(self, budget: float) -> Iterator[Kept]:
-        """By trend rule, the least threshold that keeps a budget of alarms in 1,000 series-days."""
+        """By trend rule, the least threshold that keeps a budget of alarms in 1,000 series-days in alarms' windows."""
         if self.grid is not None:
-            yield from thresholds_for(budget, self.rule_series, self._observed)
-
-
-def _since(times: Floats, ends: Floats) -> Floats:
-    last = np.searchsorted(times, ends, side="right") - 1
-    return np.where(last >= 0, (ends - times[np.maximum(last, 0)]) / 3600, NAN)
+            yield from thresholds_for(budget, [one for one in self.rule_series if not one.is_thin], self._observed)
 
 
 def _limits(settings: Settings) -> dict[tuple[str, str], float]:

@@ -15,7 +15,8 @@ from goodput.monitor.grid import Floats, Ints, medians
 
 _RIDGE_HOURS = 24  # a day that says that covariates explain nothing
 _FARTHEST = 6.0  # sigma of a covariate: what it does farther out was hardly ever seen
-_USUAL_WANDER = {3600: 0.65, 900: 0.45}  # root mean square of the average of a series whose noise is like most
+# Root mean square of the average of a series whose noise is like most, by the length of windows in seconds.
+_USUAL_WANDER = {900: 0.45, 3600: 0.65, 21600: 0.65, 86400: 0.65}
 _MOST_WANDER = 2.5  # of one window: what was an alarm is no usual straying
 _LEAST_STRAYING, _MOST_STRAYING = 0.88, 2.2
 
@@ -62,7 +63,7 @@ Alike = tuple[Ints, Floats | None]  # classes of windows, and their ages since a
 
 def based(past: Floats, step_s: int, then: Alike, now: Alike) -> Based:
     """The baseline of a history (series x windows, NaN: no data) and what is left of it."""
-    base = baseline(past, then[0], 0.0, then[1], 3600 // step_s)
+    base = baseline(past, then[0], 0.0, then[1], max(3600 // step_s, 1))
     return Based(past - base.at(*then), base.at(*now), base.scale, step_s)
 
 
@@ -99,7 +100,7 @@ def _explained(z: Floats, covariates: Sequence[Covariate], step_s: int) -> tuple
     known = np.isfinite(z)
     y = np.where(known, np.clip(z, -CLIP, CLIP), 0.0)
     x = np.stack([np.clip(one.past, -CLIP, CLIP) * known for one in covariates], axis=1)
-    ridge = _RIDGE_HOURS * (3600 // step_s) * np.eye(len(covariates))
+    ridge = _RIDGE_HOURS * 3600 / step_s * np.eye(len(covariates))
     slopes = np.linalg.solve(x @ x.transpose(0, 2, 1) + ridge, x @ y[:, :, None])
     left = ((y - (slopes * x).sum(axis=1)) ** 2).sum(axis=1)
     share = 1 - left / np.maximum((y**2).sum(axis=1), 1e-12)

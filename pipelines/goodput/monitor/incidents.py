@@ -106,7 +106,8 @@ def _one_place(begun: Begun, other: Begun) -> bool:
 
 def _is_together(begun: Begun, other: Begun) -> bool:
     is_over = other.ends_s is not None and begun.starts_s >= other.ends_s + AFTER_S
-    return begun.starts_s - _TOGETHER_S <= other.starts_s and not is_over
+    together_s = max(_TOGETHER_S, 2 * begun.series.grid.step_s)  # long windows see late what short ones saw
+    return begun.starts_s - together_s <= other.starts_s and not is_over
 
 
 def _alike(begun: Begun, other: Begun) -> bool:

@@ -27,7 +27,7 @@ def mix_facts(one: RuleSeries, at: int, onset: int, panels: Mapping[str, Panel])
     """
     pool = dict(one.labels).get("pool")
     assert one.inputs is not None  # noqa: S101
-    if pool is None or "replica" in dict(one.labels):
+    if pool is None or "replica" in dict(one.labels) or one.is_thin:
         return {}
     since = np.arange(max(onset, 0), at + 1)[-one.inputs.grid.hours(_HOURS) :]
     before = list(_alike_before(since, one.inputs.calendar.classes, one.inputs.grid))

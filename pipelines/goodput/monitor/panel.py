@@ -1,11 +1,12 @@
 """All series of one metric on one grid, and what is believed of their values: counts, scale and direction."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from goodput.monitor.grid import NAN, Floats, Grid, medians
+from goodput.monitor.grid import NAN, Floats, Grid, Ints, medians
 from goodput.monitor.scales import off_scale, on_scale
 from goodput.settings.metrics import AlarmMetric, Worse
 from goodput.settings.watched import metric_of
@@ -20,7 +21,8 @@ class Panel:
 
     `beside` is the median of the same quantity, `body` the lower quantile that its tail is charted against, `trials`
     what values are ratios of, or the hours that they are rates in, `worse` which way is bad where a rule says so.
-    `unwatched` are labels of series that are left out, because there are too many.
+    `unwatched` are labels of series that are left out, because there are too many. `is_thin`: the windows are longer
+    than those of alarms, for series of too little traffic.
     """
 
     metric: str
@@ -33,11 +35,24 @@ class Panel:
     trials: Floats | None = None
     worse: Worse | None = None
     unwatched: frozenset[Labels] = frozenset()
+    is_thin: bool = False
 
     @cached_property
     def row_of(self) -> dict[Labels, int]:
         """Place of each series."""
         return {labels: row for row, labels in enumerate(self.labels)}
+
+    def of(self, rows: Ints) -> "Panel":
+        """Some of the series."""
+        arrays = {part.name: getattr(self, part.name) for part in fields(self)}
+        cut: dict[str, Any] = {name: part[rows] for name, part in arrays.items() if isinstance(part, np.ndarray)}
+        return replace(self, labels=tuple(self.labels[row] for row in rows), **cut)
+
+    def before(self, until: int, *, is_thin: bool) -> "Panel":
+        """The same without what lies in windows from `until` on."""
+        values = self.values.copy()
+        values[:, until:] = NAN
+        return replace(self, values=values, is_thin=is_thin)
 
     @property
     def kind(self) -> AlarmMetric:

@@ -65,6 +65,7 @@ def _power_row(one: RuleSeries, observed: Observed, span: tuple[int, int]) -> di
     why = unarmed(one, until, fired, page_budget)
     return {
         **one.named,
+        "window_s": grid.step_s,
         "threshold": one.threshold,
         "replayed_days": float(judged.sum() / grid.a_day),
         "fired": fired,
@@ -112,7 +113,7 @@ def false_alarms(threshold: float, metric: AlarmMetric, step_s: int) -> float:
     """False alarms to expect in 1,000 series-days at a threshold; quarter-hourly ones as their hourly equivalent."""
     if metric.chart != "level":
         return float(np.exp(np.interp(threshold, _COUNT_THRESHOLDS, np.log(_FALSE_COUNT_ALARMS))))
-    hourly = threshold if step_s == 3600 else threshold * _USUAL_PAGE / QUARTER_HOURLY[_USUAL_PAGE]
+    hourly = threshold if step_s >= 3600 else threshold * _USUAL_PAGE / QUARTER_HOURLY[_USUAL_PAGE]
     return float(np.exp(np.interp(hourly, _THRESHOLDS, np.log(_FALSE_ALARMS))))
 
 

@@ -53,7 +53,8 @@ def replayed(how: Replay, series: Sequence[RuleSeries], drift: float, thresholds
     lead, horizon = grid.hours(_LEAD_H), grid.hours(_HORIZON_H)
     starts = np.arange(how.span[0] + lead, how.span[1] - horizon, grid.hours(_BEGIN_EVERY_H))
     windows = starts[:, None] + np.arange(-lead, horizon)
-    grown = np.log1p(drift) * np.maximum(np.arange(-lead, horizon) + 1, 0) * grid.step_h
+    within_h = max(grid.step_h - 1, 0) / 2  # a long window is on average so far behind its end
+    grown = np.log1p(drift) * np.maximum((np.arange(-lead, horizon) + 1) * grid.step_h - within_h, 0)
     for first in range(0, len(series), _TOGETHER):
         some = series[first : first + _TOGETHER]
         level = _drifted(some, windows, grown)

@@ -137,6 +137,7 @@ def alarm_row(
     row: dict[str, Any] = {
         **one.named,
         "kind": one.kind,
+        "window_s": one.grid.step_s,
         "state": state,
         "state_since_at": None if since_s is None else _at(since_s),
         "threshold": one.threshold,

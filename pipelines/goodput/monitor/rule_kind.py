@@ -39,7 +39,7 @@ class Observed:
 
     `ages` holds hours since the last restart by pool, where restarts are known; `goodput` the rows of slice
     workload_pool at the windows of alarms and the shortest ones; `accepts` what operators accepted as normal,
-    `judged` what days were judged to be before.
+    `judged` what days were judged to be before; `longer` is the same in longer windows, for series of thin traffic.
     """
 
     settings: Settings
@@ -51,6 +51,7 @@ class Observed:
     accepts: Sequence[Action] = ()
     goodput: "pl.DataFrame | None" = None
     judged: JudgedDays = field(default_factory=JudgedDays)
+    longer: Sequence["Observed"] = ()
 
     @cached_property
     def rules(self) -> dict[str, Rule]:

@@ -52,13 +52,18 @@ class RuleSeries:
         """What the alarm is called by: its identity and the labels that actions and rules match."""
         labels = dict(self.labels)
         return {
-            "alarm_id": alarm_id(self.rule, self.labels),
+            "alarm_id": alarm_id(self.rule, self.labels, self.grid.step_s if self.is_thin else None),
             "rule": self.rule,
             "severity": self.severity,
             "metric": self.metric,
             **{name: labels.get(name) for name in ("workload", "pool", "replica")},
             "labels": shown_labels(self.labels),
         }
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether it has too little traffic for the windows of alarms, so that its own are longer."""
+        return self.panel is not None and self.panel.is_thin
 
     @property
     def usual(self) -> Floats:
@@ -68,9 +73,9 @@ class RuleSeries:
         return natural(self.panel.kind, self.trend.usual[0])
 
 
-def alarm_id(rule: str, labels: Labels) -> str:
-    """Identity of an alarm, the same in every run: 12 hex digits of its rule and series."""
-    return fingerprint(rule, labels)[:12]
+def alarm_id(rule: str, labels: Labels, longer_s: int | None = None) -> str:
+    """Identity of an alarm, the same in every run: 12 hex digits of its rule and series, and of longer windows."""
+    return fingerprint(rule, labels, *(() if longer_s is None else (longer_s,)))[:12]
 
 
 def shown_labels(labels: Labels) -> str:

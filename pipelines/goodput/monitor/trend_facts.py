@@ -27,6 +27,7 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
     excess = _averaged_residual(_since_the_last(one, reading.over[: at + 1]), grid)
     facts: dict[str, Fact] = {
         "scale": one.panel.kind.scale,
+        "window_s": grid.step_s,
         "chart": reading.chart,
         "sigma": number(reading.scale[at]),
         "strays": number(reading.strays),
@@ -37,7 +38,7 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
         "excess": number(excess),
     }
     if one.panel.kind.per != "replica":
-        facts["usual_of"] = _alike(int(one.inputs.calendar.classes[at]))
+        facts["usual_of"] = _alike(int(one.inputs.calendar.classes[at]), one.grid)
     if one.panel.kind.scale == "log":
         facts["excess_ratio"] = number(np.expm1(_upward(one, excess)))
         facts |= {f"{name}_ratio": number(np.expm1(part[at])) for name, part in reading.explained.items()}
@@ -46,9 +47,10 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
     return facts | _leads_to(one, at, shape, context)
 
 
-def _alike(one: int) -> str:
+def _alike(one: int, grid: Grid) -> str:
     """Windows that what is usual is of, in the settings' time zone."""
-    return f"{one % 24:02d}:00 on days {'off' if one >= 24 else 'of work'}"
+    days = f"on days {'off' if one >= 24 else 'of work'}"
+    return days if grid.a_day == 1 else f"at {one % 24:02d}:00 {days}"
 
 
 def _since_the_last(one: RuleSeries, residual: Floats) -> Floats:

@@ -48,7 +48,7 @@ def _what_moved(facts: Facts) -> str:
 def _details(one: RuleSeries, facts: Facts) -> list[str]:
     details = []
     if facts.get("usual") is not None:
-        details.append(f" instead of {shown(one.metric, facts['usual'])} at {facts['usual_of']}{_of_which(facts)}")
+        details.append(f" instead of {shown(one.metric, facts['usual'])} {facts['usual_of']}{_of_which(facts)}")
     if "tail_only" in facts:
         details.append(_what_moved(facts))
     if "hours_to_limit" in facts:

@@ -12,6 +12,7 @@ _QUANTITIES = {name: f"{name}_s" for name in ("ttft", "tpot", "e2e", "queue")}
 _OF_VERDICTS = {"goodput_ratio", "failed", "slow", "rejected", "over_budget", "unevaluable", "ungated", "accepted"}
 _LOOK_BACK_S = 6 * 3600
 _A_DAY_S = 24 * 3600
+_WINDOWS = 8  # of longer ones
 
 
 def evidence_sql(one: RuleSeries, facts: Mapping[str, Any], at_s: int) -> str:
@@ -39,12 +40,12 @@ def verdicts_sql(conditions: Iterable[str], since_s: int, until_s: int) -> str:
 
 
 def windows_sql(one: RuleSeries, at_s: int) -> str:
-    """The rows that the series was made of in the day before `at_s`."""
+    """The rows that the series was made of in the day before `at_s`, or longer where its windows are."""
     metric = metric_of(one.metric or "")
     relation, fixed, labels = ("goodput", (), ()) if metric is None else (metric.relation, metric.where, metric.labels)
     of_all = [f"{name} IS NULL" for name in labels if name not in dict(one.labels)]
     length = [] if one.panel is None else [f"window_s = {one.panel.grid.step_s}"]
-    period = _within("window_start", at_s - _A_DAY_S, at_s)
+    period = _within("window_start", at_s - max(_A_DAY_S, _WINDOWS * one.grid.step_s), at_s)
     where = _where([*_same(one), *of_all, *(_equals(*pair) for pair in fixed), *length, *period])
     return f"FROM {relation} {where} ORDER BY window_start"
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from goodput.monitor.rule_series import RuleSeries
+from goodput.monitor.windows import length
 from goodput.settings.watched import metric_of
 
 _MOST_BESIDE = 3
@@ -15,7 +16,8 @@ _SHORT = {"ttft": "TTFT", "tpot": "TPOT", "e2e": "E2E", "kv": "KV"}
 def series_name(one: RuleSeries) -> str:
     """Metric and labels: `p99_ttft_s of workload=chat pool=a`."""
     where = " ".join(f"{name}={value}" for name, value in one.labels)
-    return f"{one.metric} of {where}" if where else str(one.metric)
+    windows = f" in windows of {length(one.grid.step_s)}" if one.is_thin else ""
+    return f"{one.metric} of {where}{windows}" if where else f"{one.metric}{windows}"
 
 
 def quantity_of(metric: str) -> str:

@@ -176,4 +176,4 @@ def threshold_of(rule: Rule, window_s: int) -> float:
     if rule.threshold is not None or metric is None:
         return rule.threshold or math.inf
     usual = metric.page if rule.severity == "page" else metric.ticket
-    return usual if window_s == HOUR_S or metric.chart != "level" else QUARTER_HOURLY[usual]
+    return QUARTER_HOURLY[usual] if window_s < HOUR_S and metric.chart == "level" else usual

@@ -1,32 +1,28 @@
 """Trend rules: a series against its own baseline. Series of a metric are scored together, then followed one by one."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from goodput.errors import Mistake
-from goodput.monitor.charts import chart_of, inputs_of
-from goodput.monitor.control_chart import ControlChart
-from goodput.monitor.detector import score
 from goodput.monitor.explain import AlarmContext
 from goodput.monitor.follow import Accepted, Followable, Terms, follow
-from goodput.monitor.grid import NAN, Flags, Floats
-from goodput.monitor.inputs import Inputs, Scores
+from goodput.monitor.grid import NAN, Floats
+from goodput.monitor.judged_panels import JudgedPanel, judged_panels
 from goodput.monitor.panel import Panel, natural, worse
 from goodput.monitor.power import power_rows, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
-from goodput.monitor.rule_series import RuleSeries, selected
+from goodput.monitor.rule_series import RuleSeries, selects
 from goodput.monitor.states import Debounce
 from goodput.monitor.trend_facts import trend_facts
 from goodput.monitor.trend_words import trend_headline
 from goodput.plumbing.alarm_actions import Action
-from goodput.settings.alarms import Rule, metrics_of, threshold_of
-from goodput.settings.metrics import HIGHEST_COUNT_SCORE, HIGHEST_SCORE, Worse
+from goodput.settings.alarms import Rule, threshold_of
+from goodput.settings.metrics import HIGHEST_COUNT_SCORE, HIGHEST_SCORE
 from goodput.settings.watched import metric_of
 
-_Key = tuple[str, Worse | None]  # a metric, and which way is worse where its rule says so
 _SECTIONS = (  # of docs/respond.md, by a part of a metric's name; the first that it has
     (("replica_",), "one-replica"),
     (("_queue_s",), "queue"),
@@ -40,17 +36,6 @@ _SECTIONS = (  # of docs/respond.md, by a part of a metric's name; the first tha
     (("hit_ratio",), "cache-hits"),
 )
 _NEARLY = 0.999  # an average reaches the highest score only after a day of the worst
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """A panel with its scores; in `relieved` windows another metric watches instead."""
-
-    panel: Panel
-    inputs: Inputs
-    chart: ControlChart
-    scores: Scores
-    relieved: Flags
 
 
 class Trend(RuleKind):
@@ -76,16 +61,16 @@ class Trend(RuleKind):
     def series(self, observed: Observed) -> Iterator[RuleSeries]:
         """Each rule over each series of its metric that it selects, by what operators accepted as the new normal."""
         rules = observed.rules_of(self.name)
-        judged = _judged(observed, rules)
-        every = [
-            _unfollowed(name, rule, judged[panel.metric, rule.worse], row)
-            for name, rule, panel, row in selected(rules, observed.panels)
-        ]
-        for key, one in judged.items():
-            at = [n for n, plain in enumerate(every) if (plain.metric, rules[plain.rule].worse) == key]
-            for n, followed in zip(at, _followed([every[n] for n in at], one, observed), strict=True):
-                every[n] = followed
-        yield from every
+        for level, judged in judged_panels(observed, rules):
+            for one in judged.values():
+                plain = [
+                    _unfollowed(name, rule, one, row)
+                    for name, rule in rules.items()
+                    if (rule.metric, rule.worse) == (one.panel.metric, one.panel.worse)
+                    for row, labels in enumerate(one.panel.labels)
+                    if selects(rule, labels)
+                ]
+                yield from _followed(plain, one, level)
 
     def headline(self, one: RuleSeries, facts: Facts) -> str:
         """How the series moved, since when, and where that leads."""
@@ -118,36 +103,11 @@ class Trend(RuleKind):
 
     def power(self, series: Sequence[RuleSeries], observed: Observed) -> Iterator[Row]:
         """What rules would have found in these series."""
-        yield from power_rows(series, observed)
+        for level in (observed, *observed.longer):
+            yield from power_rows([one for one in series if one.grid == level.grid], level)
 
 
-def _judged(observed: Observed, rules: Mapping[str, Rule]) -> dict[_Key, _Judged]:
-    """Scores of the panels that rules look at, and of those that one of them stands in for."""
-    asked = {(rule.metric or "", rule.worse) for rule in rules.values()} | {(n, None) for n in metrics_of(rules)}
-    there = [(name, said) for name, said in asked if name in observed.panels]
-    panels = {(name, said): replace(observed.panels[name], worse=said) for name, said in there}
-    found = {key: _charted(panel, observed) for key, panel in panels.items()}
-    return {key: replace(one, relieved=_relieved(one.panel, found)) for key, one in found.items()}
-
-
-def _charted(panel: Panel, observed: Observed) -> _Judged:
-    inputs, chart = inputs_of(panel, observed.calendar, observed.ages), chart_of(panel)
-    return _Judged(
-        panel, inputs, chart, score(inputs, chart, observed.judged), np.zeros(panel.values.shape, dtype=np.bool_)
-    )
-
-
-def _relieved(panel: Panel, found: Mapping[_Key, _Judged]) -> Flags:
-    relieved = np.zeros(panel.values.shape, dtype=np.bool_)
-    other = found.get((panel.kind.stands_in_for or "", None))
-    if other is not None:
-        rows = other.panel.row_of
-        mine = [row for row, labels in enumerate(panel.labels) if labels in rows]
-        relieved[mine] = ~other.scores.learning[[rows[panel.labels[row]] for row in mine]]
-    return relieved
-
-
-def _unfollowed(name: str, rule: Rule, one: _Judged, row: int) -> RuleSeries:
+def _unfollowed(name: str, rule: Rule, one: JudgedPanel, row: int) -> RuleSeries:
     panel = one.panel
     parts = (name, Trend.name, rule.severity, rule.metric, panel.labels[row], threshold_of(rule, panel.grid.step_s))
     return RuleSeries(
@@ -165,7 +125,7 @@ def _unfollowed(name: str, rule: Rule, one: _Judged, row: int) -> RuleSeries:
     )
 
 
-def _followed(series: Sequence[RuleSeries], one: _Judged, observed: Observed) -> list[RuleSeries]:
+def _followed(series: Sequence[RuleSeries], one: JudgedPanel, observed: Observed) -> list[RuleSeries]:
     """Rules over series of one panel, with their episodes: those that reach their threshold, or were accepted."""
     found = list(series)
     given: dict[int, Followable] = {}
