@@ -16,7 +16,7 @@ def _answer(found: Rows) -> str:
 
 CHART = Chart(
     name="trust_facts",
-    place=14,
+    place=15,
     question="Can this be believed?",
     answer=_answer,
     empty="Nothing has been published yet.",

@@ -1,0 +1,123 @@
+"""Alarms in the page: what fired, and the series of the newest beside what was usual. Their rows are put in by hand."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+from goodput.cli.database import published
+from goodput.cli.report import write_page
+from goodput.report.catalog import all_charts
+from goodput.report.gather import Gathered, gather
+from goodput.report.shown import periods, slices
+from notify.alarms import event, windows
+
+CHARTS = all_charts()
+HOUR = timedelta(hours=1)
+HOSTILE = "</script><b>"
+
+
+def put(database: Path, relation: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Make a table of a relation, which has these rows alone."""
+    frame = pl.DataFrame(list(rows), infer_schema_length=None).to_arrow()
+    with duckdb.connect(database) as connection:
+        connection.execute("SET VARIABLE goodput_lake = $folder", {"folder": str(database.parent)})
+        connection.execute(f"CREATE TABLE written AS FROM {relation} LIMIT 0")
+        connection.register("rows", frame)
+        connection.execute("INSERT INTO written BY NAME SELECT * FROM rows")
+        for kind in ("VIEW", "TABLE"):
+            of_kind = f"SELECT 1 FROM duckdb_{kind}s() WHERE {kind}_name = $1 AND schema_name = 'main'"
+            if connection.execute(of_kind, [relation]).fetchall():
+                connection.execute(f"DROP {kind} {relation}")
+        connection.execute(f"ALTER TABLE written RENAME TO {relation}")
+
+
+def fired(alarm_id: str, at: datetime, **columns: Any) -> dict[str, Any]:
+    named = {"kind": "trend", "method": "m", "labels": "{}", "alarm_id": alarm_id, "starts_at": at, "occurred_at": at}
+    return event(f"{alarm_id} {columns.get('transition')}", **{**named, "recorded_at": at, **columns})
+
+
+@pytest.fixture(scope="module")
+def alarmed(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five alarms with series of 168 hours, of which one still fires, a ticket, and one that was suppressed."""
+    root = tmp_path_factory.mktemp("alarmed")
+    shutil.copytree(config.parent / "lake", root / "lake")
+    shutil.copy(config, root / "goodput.toml")
+    database = root / "lake/goodput.duckdb"
+    with duckdb.connect(database) as connection:
+        ((begin, end),) = connection.execute("SELECT min(window_start), max(window_start) FROM goodput").fetchall()
+    events, series = [], []
+    for nth in range(5):
+        at, over = begin - nth * HOUR, end + HOUR
+        events.append(fired(f"over{nth}", at, pool="chat", rule=f"rule{nth}"))
+        events.append(fired(f"over{nth}", at, pool="chat", rule=f"rule{nth}", transition="resolved", ends_at=over))
+    events.append(fired("firing", begin, pool=HOSTILE, severity="ticket", rule="still"))
+    events.append(fired("quiet", begin, pool="chat", rule="quiet", suppressed="inhibited"))
+    for row in events:
+        if row["transition"] == "firing":
+            level = 1 + len(series) // 168  # each series has its own
+            found = windows(row["alarm_id"], end, 168)
+            series += [one | {"value": level * (2.0 if one["window_start"] >= begin else 1.0)} for one in found]
+    for one in series:
+        if one["alarm_id"] == "over0" and one["window_start"] < begin - 48 * HOUR:
+            one |= {"value": None}
+    put(database, "alarm_events", events)
+    put(database, "alarm_series", series)
+    return root / "goodput.toml"
+
+
+@pytest.fixture(scope="module")
+def gathered(alarmed: Path) -> Gathered:
+    with published(alarmed, None) as connection:
+        shown = periods(connection, None, None)
+        return gather(connection, CHARTS, shown, *slices(connection, shown, {}))
+
+
+def test_four_series_are_shown_and_what_still_fires_is_the_first(gathered: Gathered) -> None:
+    rows = gathered.rows["alarm_windows"].filter(period=gathered.periods[0].period)
+    order = rows.select("nth", "rule").unique().sort("nth")["rule"].to_list()
+    assert order == ["still", "rule0", "rule1", "rule2"]
+
+
+def test_a_series_begins_four_days_before_its_alarm_and_ends_with_the_period(gathered: Gathered) -> None:
+    period = gathered.periods[0]
+    rows = gathered.rows["alarm_windows"].filter(period=period.period, rule="rule0")
+    at = rows["at"].to_list()
+    fired_at = rows["fired_at"][0]
+    assert min(at) >= fired_at - 4 * 24 * 3_600_000
+    assert min(at) < fired_at - (4 * 24 - 1) * 3_600_000
+    assert max(at) < period.until_at.timestamp() * 1000
+
+
+def test_its_sentence_names_the_alarm_that_fires_and_its_last_value(gathered: Gathered) -> None:
+    answer = gathered.answers["alarm_windows"][gathered.periods[0].period, 0]
+    assert answer is not None
+    assert f"still {HOSTILE} fired at " in answer
+    assert answer.startswith("4 alarms shown.")
+    last = gathered.rows["alarm_windows"].filter(rule="still").sort("at")["value"][-1]
+    assert f"came to {last:.3g} by" in answer
+
+
+def test_a_browser_draws_all_of_them(alarmed: Path, tmp_path: Path) -> None:
+    from report import test_browser as browser  # noqa: PLC0415
+
+    if browser.CHROMIUM is None:
+        pytest.skip("no chromium: install Debian's package of that name")
+    write_page(alarmed, None, tmp_path / "report.html")
+    with browser.playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=browser.CHROMIUM, args=[*browser.QUIET, "--no-sandbox"])
+        reader = browser.Reader(chromium, viewport={"width": 1000, "height": 900})
+        reader.open(tmp_path / "report.html")
+        picture = reader.tab.locator("#alarm_windows .picture:not([hidden]) svg")
+        assert picture.count() == 1
+        text = picture.evaluate("one => one.textContent")
+        assert all(rule in text for rule in ("still", "rule0", "rule1", "rule2"))
+        assert HOSTILE in text
+        assert reader.tab.locator("#alarm_windows svg .mark-rect path").count() == 4, "each with its own time only"
+        chromium.close()
+        assert reader.complaints == []
