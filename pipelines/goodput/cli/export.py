@@ -67,7 +67,7 @@ def otlp(
 ) -> None:
     """Send the windows that the receiver does not have yet, each at its own time, and the state as it is.
 
-    A header that it asks for stands in OTEL_EXPORTER_OTLP_HEADERS; the token of the settings goes to their endpoint alone.
+    The token of the settings goes to their own endpoint alone; OTEL_EXPORTER_OTLP_HEADERS is for others.
 
     Example: goodput export otlp --endpoint http://collector:4318 --since 2026-11-01
     """

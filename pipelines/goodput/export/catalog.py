@@ -49,11 +49,7 @@ SOURCES = (
     Source(
         "exported_ends",
         (),
-        (
-            Metric(
-                "goodput.window_end.timestamp", "s", "When the window ended, in seconds since the Unix epoch", "end_s"
-            ),
-        ),
+        (Metric("goodput.window_end.timestamp", "s", "When the window ended, Unix time", "end_s"),),
     ),
     Source(
         "exported_goodput",
@@ -99,17 +95,9 @@ SOURCES = (
             ),
             Metric("goodput.coverage.ratio", "1", "Share of what engines counted that was observed", "coverage_ratio"),
             Metric("goodput.unobserved", "{request}", "Requests that engines counted and nothing shows", "unobserved"),
+            Metric("goodput.quality_gated.ratio", "1", "Share of requests with a quality gate", "quality_gated_ratio"),
             Metric(
-                "goodput.quality_gated.ratio",
-                "1",
-                "Of requests that pass every other gate, the share that has a quality gate",
-                "quality_gated_ratio",
-            ),
-            Metric(
-                "goodput.quality_coverage.ratio",
-                "1",
-                "Of requests that need a label, the share that has one",
-                "quality_coverage_ratio",
+                "goodput.quality_coverage.ratio", "1", "Share of needed labels that are there", "quality_coverage_ratio"
             ),
         ),
     ),
@@ -182,14 +170,9 @@ SOURCES = (
         "exported_freshness",
         (),
         (
-            Metric(
-                "goodput.observed_until.timestamp",
-                "s",
-                "Until when telemetry was observed, Unix time",
-                "observed_until_s",
-            ),
-            Metric("goodput.final_until.timestamp", "s", "Until when windows are final, Unix time", "final_until_s"),
-            Metric("goodput.billed_until.timestamp", "s", "Until when bills reach, Unix time", "billed_until_s"),
+            Metric("goodput.observed_until.timestamp", "s", "Telemetry was observed until then", "observed_until_s"),
+            Metric("goodput.final_until.timestamp", "s", "Windows are final until then", "final_until_s"),
+            Metric("goodput.billed_until.timestamp", "s", "Bills reach until then", "billed_until_s"),
         ),
         of_windows=False,
     ),

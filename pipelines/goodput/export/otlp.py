@@ -1,7 +1,7 @@
 """Points to an OTLP endpoint, each at its own time: that of a window at its end, that of the state now.
 
-The exporter, its rules of addresses and what is said of a failure are those of own telemetry. A gauge of OpenTelemetry's
-SDK loses the beginning of its interval, so the length of a window is an attribute.
+The exporter, its rules of addresses and what is said of a failure are those of own telemetry. The SDK's gauges lose the
+beginning of their interval, so the length of a window is an attribute.
 """
 
 import threading
