@@ -20,6 +20,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── TokenUnusable       a file that holds no token
 │   ├── SecretUnusable      a secret that is not there or not one
 │   ├── TraceUnreadable     a trace of prompts that cannot be replayed
+│   ├── GrafanaMissing      dashboards are asked for, and Grafana's SDK is not installed
 │   ├── TargetRefused       an address that no alarm is sent to
 │   ├── UnknownChannel      no such channel in the settings
 │   └── TargetUnreadable    what `goodput connect` was asked to look at is not there
@@ -432,6 +433,15 @@ class NothingReadable(GoodputError):
         super().__init__(
             f"{target}: nothing in it can be read.\n"
             "A vocabulary of your own is declared under [dialects] or [sources]; `goodput init` shows both."
+        )
+
+
+class GrafanaMissing(UsageError):
+    """Dashboards are asked for, and Grafana's SDK, which builds them, is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "dashboards are built by Grafana's SDK, which is not installed.\nInstall it: pip install 'goodput[grafana]'"
         )
 
 

@@ -8,7 +8,7 @@ import typer
 
 from goodput.cli.database import Config, LakeRoot, published
 from goodput.cli.when import instant
-from goodput.errors import ExportFailed, UsageError
+from goodput.errors import ExportFailed, LakeUnwritable, OutputUnwritable, UsageError
 from goodput.plumbing.files import write_atomically
 from goodput.settings.load import load_settings
 from goodput.settings.secret import Secret
@@ -49,7 +49,7 @@ def prometheus(
     if textfile is None:
         typer.echo(text, nl=False)
         return
-    write_atomically(textfile, lambda file: file.write_text(text, encoding="utf-8"))
+    _write(textfile, text)
 
 
 @app.command("otlp")
@@ -86,6 +86,36 @@ def otlp(
     typer.echo(f"{pushed.windows} window(s) sent, and the state as it is")
     if pushed.rejected:
         typer.echo(f"The receiver left out {pushed.rejected} point(s) of them: its log says which and why", err=True)
+
+
+@app.command("dashboards")
+def dashboards(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the files go; it is made if need be.")],
+) -> None:
+    """Write a dashboard for Grafana, and recording and alerting rules for Prometheus, of the metrics that are exported.
+
+    Example: goodput export dashboards monitoring
+    """
+    from goodput.export.dashboards import dashboard_json  # noqa: PLC0415  (an extra of the package)
+    from goodput.export.rules import alerting_rules, recording_rules  # noqa: PLC0415
+
+    files = {
+        "goodput-dashboard.json": dashboard_json(),
+        "goodput-recording-rules.yml": recording_rules(),
+        "goodput-alerting-rules.yml": alerting_rules(),
+    }
+    for name, text in files.items():
+        _write(folder / name, text)
+        typer.echo(str(folder / name))
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: a collector may read it at any time. Raises OutputUnwritable."""
+    try:
+        write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
+    except LakeUnwritable as error:
+        cause = error.__cause__
+        raise OutputUnwritable(path, cause if isinstance(cause, OSError) else OSError(str(error))) from cause
 
 
 def _to(url: str) -> Export:
