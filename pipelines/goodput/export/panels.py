@@ -13,6 +13,7 @@ from goodput.export.prometheus_names import label_name, metric_name
 
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in all_metrics()}
 STATE_HOLDS = "2h"  # a run an hour, and one that failed
+NEWEST_HOLDS = "2d"  # of the newest window, which may be a day
 WORKLOADS = "$workload"
 Look = Literal["lines", "stacked", "number", "list"]
 
@@ -47,8 +48,13 @@ def held(name: str, holds: str, **only: str) -> str:
 
 
 def windowed(name: str, **only: str) -> str:
-    """The same of windows of the chosen length."""
+    """The same of windows of the chosen length, each until the next one is due."""
     return held(name, "${window}s", window_s="$window", **only)
+
+
+def newest(name: str, **only: str) -> str:
+    """The same of the newest window of the chosen length, however late it comes."""
+    return held(name, NEWEST_HOLDS, window_s="$window", **only)
 
 
 def _by(column: str) -> str:
@@ -81,20 +87,22 @@ def _panel(title: str, look: Look, unit: str, *queries: Query) -> Panel:
     return Panel(title, look, unit, queries)
 
 
+def _now(name: str) -> Query:
+    return Query(newest(name, **_OVERALL), "")
+
+
 def _age(since: str) -> Query:
     return Query(f"time() - {since}", "")
 
 
 ROWS: Mapping[str, tuple[Panel, ...]] = {
     "Now": (
-        _panel("Accepted", "number", "percentunit", _of("goodput.ratio", "", **_OVERALL)),
-        _panel(
-            "An accepted answer costs", "number", "currencyUSD", _of("goodput.cost_per_accepted.usd", "", **_OVERALL)
-        ),
-        _panel("Not for accepted answers", "number", "percentunit", _of("goodput.wasted.ratio", "", **_OVERALL)),
-        _panel("Observed", "number", "percentunit", _of("goodput.coverage.ratio", "", **_OVERALL)),
+        _panel("Accepted", "number", "percentunit", _now("goodput.ratio")),
+        _panel("One accepted costs", "number", "currencyUSD", _now("goodput.cost_per_accepted.usd")),
+        _panel("Not for accepted answers", "number", "percentunit", _now("goodput.wasted.ratio")),
+        _panel("Observed", "number", "percentunit", _now("goodput.coverage.ratio")),
         _panel("Telemetry ends", "number", "s", _age(held("goodput.observed_until.timestamp", STATE_HOLDS))),
-        _panel("Newest window ended", "number", "s", _age(windowed("goodput.window_end.timestamp"))),
+        _panel("Newest window ended", "number", "s", _age(newest("goodput.window_end.timestamp"))),
     ),
     "What was accepted": (
         _panel("How much, and how sure is that?", "lines", "percentunit", *_with_interval("goodput.ratio", **_CHOSEN)),

@@ -8,21 +8,16 @@ import re
 
 from goodput.export.catalog import Metric
 
-_UNITS = {"s": "seconds", "1": "ratio"}
-_PER = {"s": "per_second"}
+_UNITS = {"s": "seconds", "{request}/s": "per_second", "{token}/s": "per_second"}
 
 
 def metric_name(metric: Metric) -> str:
-    """The name, with the unit at its end unless it is there: what is in braces is no unit."""
-    counted, _, per = metric.unit.partition("/")
+    """The name, with the unit at its end unless it is there: what is in braces is no unit, and 1 is a ratio."""
     words = re.findall("[a-zA-Z0-9]+", metric.name)
-    suffix = _UNITS.get(counted, "")
-    if suffix == "ratio":
-        words = [word for word in words if word != suffix]
-    for unit in (suffix, _PER.get(per, "")):
-        if unit and unit not in words:
-            words.append(unit)
-    return "_".join(words)
+    if metric.unit == "1":
+        return "_".join([*(word for word in words if word != "ratio"), "ratio"])
+    suffix = _UNITS.get(metric.unit)
+    return "_".join(words if suffix is None or suffix in words else [*words, suffix])
 
 
 def label_name(attribute: str) -> str:

@@ -8,19 +8,17 @@ from typing import Any
 
 import yaml
 
-from goodput.export.panels import STATE_HOLDS, held, label
-
-_WINDOW_HOLDS = "1d"
+from goodput.export.panels import NEWEST_HOLDS, STATE_HOLDS, held, label
 
 RECORDED: Mapping[str, str] = {
     "goodput:observed_until_timestamp_seconds:last": held("goodput.observed_until.timestamp", STATE_HOLDS),
     "goodput:alarm_firing:last": held("goodput.alarm_firing", STATE_HOLDS),
     "goodput:alarm_suppressed:last": held("goodput.alarm_suppressed", STATE_HOLDS),
     "goodput:warned_subjects:last": held("goodput.warned_subjects", STATE_HOLDS),
-    "goodput:ratio:last": held("goodput.ratio", _WINDOW_HOLDS),
-    "goodput:cost_per_accepted_usd:last": held("goodput.cost_per_accepted.usd", _WINDOW_HOLDS),
-    "goodput:wasted_ratio:last": held("goodput.wasted.ratio", _WINDOW_HOLDS),
-    "goodput:coverage_ratio:last": held("goodput.coverage.ratio", _WINDOW_HOLDS),
+    "goodput:ratio:last": held("goodput.ratio", NEWEST_HOLDS),
+    "goodput:cost_per_accepted_usd:last": held("goodput.cost_per_accepted.usd", NEWEST_HOLDS),
+    "goodput:wasted_ratio:last": held("goodput.wasted.ratio", NEWEST_HOLDS),
+    "goodput:coverage_ratio:last": held("goodput.coverage.ratio", NEWEST_HOLDS),
 }
 
 
