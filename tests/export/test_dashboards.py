@@ -25,6 +25,7 @@ from goodput.export.exposition import exposition
 from goodput.export.prometheus_names import metric_name
 
 needs_prometheus = pytest.mark.skipif(shutil.which("prometheus") is None, reason="prometheus is not installed")
+ROOT = Path(__file__).parents[2]
 NAMES = {metric_name(metric) for metric in all_metrics()}
 
 
@@ -86,7 +87,10 @@ def test_every_query_is_of_metrics_that_are_exported(dashboard: Any, folder: Pat
 
 @needs_prometheus
 def test_promtool_takes_the_rules_and_every_query(dashboard: Any, folder: Path, tmp_path: Path) -> None:
-    shown = [{"record": f"panel:{number}", "expr": promql} for number, promql in enumerate(queries(dashboard))]
+    documented = re.findall(r"```promql\n(.*?)```", (ROOT / "docs/export.md").read_text(), re.DOTALL)
+    assert documented
+    asked = [*queries(dashboard), *documented]
+    shown = [{"record": f"panel:{number}", "expr": promql} for number, promql in enumerate(asked)]
     (tmp_path / "panels.yml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": shown}]}))
     files = [tmp_path / "panels.yml", *folder.glob("*.yml")]
     said = subprocess.run(["promtool", "check", "rules", *map(str, files)], capture_output=True, text=True, check=False)
@@ -138,6 +142,10 @@ def test_alerts_fire_for_what_fires_and_is_not_suppressed(
         recorded = prometheus.query("goodput:ratio:last")
         published = {labels: value for (name, labels), value in wanted.items() if name == "goodput_ratio"}
         assert {labels: value for (_, labels), value in recorded.items()} == pytest.approx(published)
+        final = prometheus.query(
+            "goodput_window_end_timestamp_seconds <= on () group_left goodput_final_until_timestamp_seconds"
+        )
+        assert final == {}  # labels of these windows can still come for two weeks
         empty = [promql for promql in queries(dashboard) if not prometheus.get("/api/v1/query", query=promql)["result"]]
         assert empty == []
 

@@ -155,8 +155,8 @@ SOURCES = (
         "exported_alarms",
         ("alarm_id", "rule", "severity", "metric", "workload", "pool", "replica"),
         (
-            Metric("goodput.alarm_firing", "{alarm}", "1: the alarm fires; 0", "firing"),
-            Metric("goodput.alarm_suppressed", "{alarm}", "1: nobody is notified of it now; 0", "suppressed"),
+            Metric("goodput.alarm_firing", "{alarm}", "1: the alarm fires; else 0", "firing"),
+            Metric("goodput.alarm_suppressed", "{alarm}", "1: nobody is notified of it now; else 0", "suppressed"),
         ),
         of_windows=False,
     ),
