@@ -18,7 +18,10 @@ _ESCAPED = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
 
 
 def exposition(connection: duckdb.DuckDBPyConnection) -> str:
-    """What is published now, in Prometheus' text format (version 0.0.4)."""
+    """What is published now, in Prometheus' text format (version 0.0.4).
+
+    It makes temporary tables: on one connection one call at a time.
+    """
     choose(connection, newest(whole_windows(connection)))
     return "".join(_lines(chain(points(connection, of_windows=True), points(connection, of_windows=False))))
 
