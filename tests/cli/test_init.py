@@ -30,6 +30,7 @@ from goodput.settings.model import (
 from goodput.settings.privacy import Privacy
 from goodput.settings.retention import Retention
 from goodput.settings.secret import Secret
+from goodput.settings.telemetry import OwnTelemetry
 
 Run = Callable[..., Any]
 
