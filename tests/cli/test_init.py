@@ -30,7 +30,7 @@ from goodput.settings.model import (
 from goodput.settings.privacy import Privacy
 from goodput.settings.retention import Retention
 from goodput.settings.secret import Secret
-from goodput.settings.telemetry import OwnTelemetry
+from goodput.settings.telemetry import Export, OwnTelemetry
 
 Run = Callable[..., Any]
 
@@ -119,6 +119,7 @@ def test_every_setting_there_is_stands_in_the_template() -> None:
         ServedModel,
         Receive,
         OwnTelemetry,
+        Export,
         Privacy,
         Retention,
         Schedule,
