@@ -23,7 +23,14 @@ from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import Outcome
 from goodput.plumbing.stored_assets import assets_of
 from goodput.plumbing.workspace import Workspace
-from goodput.steps import compute_node, deliver_alarms, ingest_sources, judge_alarms, publish_database
+from goodput.steps import (
+    compute_node,
+    deliver_alarms,
+    export_metrics,
+    ingest_sources,
+    judge_alarms,
+    publish_database,
+)
 from goodput.telemetry.facts import of_published
 from goodput.telemetry.traced import traced
 
@@ -61,6 +68,9 @@ def _deliver(workspace: Workspace, _asked: Collection[str] | None, _force: bool)
     undelivered = deliver_alarms(workspace)
     if undelivered:
         dg.get_dagster_logger().warning(f"Alarms are not delivered: {undelivered}")
+    unexported = export_metrics(workspace)
+    if unexported:
+        dg.get_dagster_logger().warning(f"Metrics are not exported: {unexported}")
 
 
 def _traced(work: Work) -> Work:

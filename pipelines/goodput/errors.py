@@ -20,6 +20,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── TokenUnusable       a file that holds no token
 │   ├── SecretUnusable      a secret that is not there or not one
 │   ├── TraceUnreadable     a trace of prompts that cannot be replayed
+│   ├── GrafanaMissing      dashboards are asked for, and Grafana's SDK is not installed
 │   ├── TargetRefused       an address that no alarm is sent to
 │   ├── UnknownChannel      no such channel in the settings
 │   └── TargetUnreadable    what `goodput connect` was asked to look at is not there
@@ -35,6 +36,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── OutboxUnusable          the outbox of alarms cannot be read or written
 ├── LandingUnwritable       received telemetry cannot be written
 ├── ReceiverBusy            another process receives into the folder
+├── ExportFailed            windows that could not be sent to a receiver of metrics
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
 ├── PartitionsBlocked       partitions that could not be computed, or that break their contract, are not published
 ├── SourcesFailed           files that were refused, or have too many rows in quarantine
@@ -431,6 +433,25 @@ class NothingReadable(GoodputError):
         super().__init__(
             f"{target}: nothing in it can be read.\n"
             "A vocabulary of your own is declared under [dialects] or [sources]; `goodput init` shows both."
+        )
+
+
+class GrafanaMissing(UsageError):
+    """Dashboards are asked for, and Grafana's SDK, which builds them, is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "dashboards are built by Grafana's SDK, which is not installed.\nInstall it: pip install 'goodput[grafana]'"
+        )
+
+
+class ExportFailed(GoodputError):
+    """Windows that could not be sent to a receiver of metrics."""
+
+    def __init__(self, problem: str, sent: int, left: int) -> None:
+        super().__init__(
+            f"metrics were not sent: {problem}.\n"
+            f"{sent} window(s) arrived; the same command sends the {left} that are left once the receiver takes them."
         )
 
 

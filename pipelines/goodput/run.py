@@ -20,7 +20,14 @@ from goodput.plumbing.plan import Outcome, in_order
 from goodput.plumbing.settled import Settled
 from goodput.plumbing.verify import Damage, damages, parts_of
 from goodput.plumbing.workspace import Workspace
-from goodput.steps import compute_node, deliver_alarms, ingest_sources, judge_alarms, publish_database
+from goodput.steps import (
+    compute_node,
+    deliver_alarms,
+    export_metrics,
+    ingest_sources,
+    judge_alarms,
+    publish_database,
+)
 from goodput.telemetry import facts
 from goodput.telemetry.traced import traced
 
@@ -34,6 +41,7 @@ class Ran:
     remade: list[Damage] = field(default_factory=list)  # parts of the lake that were damaged and are made again
     changed: bool = False  # whether anything new was published
     undelivered: str = ""  # why alarms could not be delivered
+    unexported: str = ""  # why metrics could not be sent
 
     @property
     def hours_computed(self) -> int:
@@ -70,6 +78,7 @@ def _run(workspace: Workspace, ran: Ran, forced: frozenset[str], *, deliver: boo
         blocked = Blocked(lake).all()
     if deliver:
         ran.undelivered = deliver_alarms(workspace)
+        ran.unexported = export_metrics(workspace)
     _report(workspace, ran)
     if blocked:
         raise PartitionsBlocked(blocked)

@@ -1,16 +1,17 @@
 """The steps of a run, each as `goodput run` and Dagster do it, and within a span that tells what it did."""
 
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
 from goodput.measure.gates import gate_rows
-from goodput.plumbing import lake_marker
+from goodput.plumbing import interrupt, lake_marker
 from goodput.plumbing.database import publish
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import Outcome, execute
+from goodput.plumbing.sql_files import connect
 from goodput.plumbing.workspace import Workspace
 from goodput.telemetry import facts
 
@@ -74,3 +75,26 @@ def deliver_alarms(workspace: Workspace) -> str:
         facts.of_failed_deliveries(workspace.telemetry, error)
         return str(error) or type(error).__name__
     return ""
+
+
+def export_metrics(workspace: Workspace) -> str:
+    """Send what was published to the settings' receiver of metrics, beside the lock. Why not, where that fails."""
+    settings = workspace.settings
+    if settings.export.endpoint is None:
+        return ""
+    from goodput.export import push  # noqa: PLC0415  (only where there is a receiver)
+
+    since = datetime.now(UTC) - timedelta(seconds=settings.export.lookback_s)
+    try:
+        with (
+            workspace.telemetry.span("export") as span,
+            connect(str(workspace.lake.database), read_only=True) as connection,
+        ):
+            pushed = push.export(settings, connection, since, settings.export.run_budget_s)
+            span.note(windows=pushed.windows, left=pushed.left)
+    except Exception as error:  # whatever goes wrong with receivers, the run that made the numbers goes on
+        interrupt.check(error)
+        return str(error) or type(error).__name__
+    left_out = f"the receiver left out {pushed.rejected} point(s)" if pushed.rejected else ""
+    waiting = f"; {pushed.left} window(s) wait for the next run" if pushed.left else ""
+    return f"{pushed.problem}{waiting}" if pushed.problem else left_out

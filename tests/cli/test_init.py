@@ -30,7 +30,7 @@ from goodput.settings.model import (
 from goodput.settings.privacy import Privacy
 from goodput.settings.retention import Retention
 from goodput.settings.secret import Secret
-from goodput.settings.telemetry import OwnTelemetry
+from goodput.settings.telemetry import Export, OwnTelemetry
 
 Run = Callable[..., Any]
 
@@ -96,9 +96,9 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
             expected = expected.model_copy(update=days)
         if name == "report":  # an example: without a file a run writes none
             expected = Report(file=Path("report.html"))
-        if name == "telemetry":  # an example: without an endpoint nothing is told
+        if name in ("telemetry", "export"):  # examples: without an endpoint nothing is told
             given = {"endpoint": "http://collector:4318", "bearer_token": {"env": "COLLECTOR_TOKEN"}}
-            expected = OwnTelemetry.model_validate(given)
+            expected = type(expected).model_validate(given)
         assert getattr(shown, name) == expected, name
     for name in Alarms.model_fields.keys() - {"rules", "days_off", "excluded"}:
         assert getattr(shown.alarms, name) == getattr(default.alarms, name), name
@@ -119,6 +119,7 @@ def test_every_setting_there_is_stands_in_the_template() -> None:
         ServedModel,
         Receive,
         OwnTelemetry,
+        Export,
         Privacy,
         Retention,
         Schedule,

@@ -96,7 +96,7 @@ goodput.toml: 27 mistakes
   sources.bench.columns.started_at: 3 is not usable
       right would be: a table of keys and values
   base: no such key
-      right would be: alarms, attributes, cache_hit_min_ratio, channels, costs, dialects, disruptions, events, \
+      right would be: alarms, attributes, cache_hit_min_ratio, channels, costs, dialects, disruptions, events, export, \
 label_lateness_s, lake, landing, latency_origin, leave_out, limits, long_context_tokens, max_request_lifetime_s, \
 max_session_s, metric_labels, notify, openslo, prices, privacy, rates, receive, replicas, report, retention, schedule, \
 served_models, slices, slo, sources, staleness_s, telemetry, windows_s, work, workloads

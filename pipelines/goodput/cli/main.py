@@ -73,6 +73,10 @@ COMMANDS = {
         "goodput.cli.report:report",
         "Write a page that shows what share was accepted, how sure, what it cost, and where the rest went.",
     ),
+    "export": (
+        "goodput.cli.export:app",
+        "Hand the published numbers to what people watch: OTLP, Prometheus, Grafana.",
+    ),
     "reconcile": (
         "goodput.cli.reconcile:reconcile",
         "Reconcile bills with what is published: in which bucket every billed dollar is, or why in none.",

@@ -57,6 +57,8 @@ def run_command(
         console.print(f"Made again: {damage.part.path}, which {damage.reason}")
     if ran.undelivered:
         console.print(f"Alarms are not delivered: {ran.undelivered}\n`goodput notify --status` lists what waits.")
+    if ran.unexported:
+        console.print(f"Metrics are not exported: {ran.unexported}", markup=False)
     _print_remedy(console, workspace, ran)
     print_headline(config, lake)
     if (page := workspace.settings.report_path) is not None:

@@ -249,6 +249,9 @@ PARAMETERS: Mapping[str, Parameter] = {
         "Slices that a reader of a report can choose, named as relation goodput names them.",
         [("choice", _INT), *_columns(("slice", "slice_value", *_DIMENSIONS), _TEXT)],
     ),
+    "exported_windows": _parameter(
+        "Windows whose values leave the lake as metrics.", [("window_start", _INSTANT), ("window_s", pa.int32())]
+    ),
     "side_rows": _parameter(
         "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`;"
         " `is_known`), and that in the workload that is asked for (`side`), beside their other columns.",

@@ -21,7 +21,7 @@ from goodput.settings.presets import PRESETS
 from goodput.settings.privacy import Privacy, unusable_match
 from goodput.settings.retention import Retention
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
-from goodput.settings.telemetry import OwnTelemetry
+from goodput.settings.telemetry import Export, OwnTelemetry
 
 
 def _not_reserved(name: str) -> str:
@@ -394,6 +394,7 @@ class Settings(SettingsModel):
     disruptions: Disruptions = Disruptions()
     schedule: Schedule = Schedule()
     telemetry: OwnTelemetry = OwnTelemetry()
+    export: Export = Export()
     report: Report = Report()
     alarms: Alarms = Alarms()
     slo: dict[str, Slo] = Field(default_factory=dict)

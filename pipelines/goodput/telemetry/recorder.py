@@ -17,7 +17,6 @@ from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
-from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
@@ -25,6 +24,7 @@ from opentelemetry.trace import Status, StatusCode
 
 from goodput.plumbing.telemetry import Severity, Silent, Span, Value
 from goodput.telemetry.quantities import QUANTITIES
+from goodput.telemetry.resource import own_resource
 from goodput.telemetry.sending import Sending
 from goodput.telemetry.wanted import Signal
 
@@ -70,7 +70,7 @@ class Recorder:
         self, signals: Collection[Signal], sending: Sending, identity: Mapping[str, str], trace_id: int | None = None
     ) -> None:
         self._sending = sending
-        resource = _resource(identity)
+        resource = own_resource(identity)
         self._traces = TracerProvider(resource=resource, id_generator=_Ids(trace_id), shutdown_on_exit=False)
         if "traces" in signals:
             self._traces.add_span_processor(BatchSpanProcessor(sending.spans()))
@@ -170,9 +170,3 @@ def _quietly(work: Callable[[], object]) -> None:
 
 def _named(attributes: Mapping[str, Value]) -> dict[str, Value]:
     return {f"goodput.{name}": value for name, value in attributes.items()}
-
-
-def _resource(identity: Mapping[str, str]) -> Resource:
-    """Who tells: what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say, and of the rest our own."""
-    given = OTELResourceDetector().detect().attributes
-    return Resource.create({name: value for name, value in identity.items() if name not in given})

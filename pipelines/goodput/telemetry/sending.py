@@ -9,9 +9,11 @@ from functools import cache
 from typing import Any, TypeVar
 
 import requests
+from google.protobuf.message import DecodeError
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 
 from goodput.errors import TargetRefused
 from goodput.notify.address import shown, target
@@ -28,6 +30,7 @@ class _Session(requests.Session):
         super().__init__()
         self.trust_env = False
         self.problem = ""
+        self.rejected = 0
 
     def request(self, method: str, url: str | bytes, *args: Any, **options: Any) -> requests.Response:
         """One attempt; raises what the network, or the address, does."""
@@ -42,6 +45,8 @@ class _Session(requests.Session):
         moved = " (redirects are not followed: give the final url)" if response.is_redirect else ""
         wrong = moved or not response.ok
         self.problem = f"{_named(url)}: answered {response.status_code}{moved}" if wrong else ""
+        if not wrong:
+            self.rejected += _rejected(response)
         return response
 
 
@@ -60,13 +65,26 @@ class Sending:
         """Why something was not sent, as far as is known; empty where all went well."""
         return next((session.problem for session in self._sessions if session.problem), "")
 
+    @property
+    def rejected(self) -> int:
+        """How many spans, points or records receivers took a request without."""
+        return sum(session.rejected for session in self._sessions)
+
     def spans(self) -> OTLPSpanExporter:
         """Sends spans."""
         return self._kept(OTLPSpanExporter(self._url("traces"), headers=self._headers, session=self._session()))
 
-    def metrics(self) -> OTLPMetricExporter:
-        """Sends quantities."""
-        return self._kept(OTLPMetricExporter(self._url("metrics"), headers=self._headers, session=self._session()))
+    def metrics(self, max_points: int | None = None, timeout_s: float | None = None) -> OTLPMetricExporter:
+        """Sends metrics, at most `max_points` in a request, trying for `timeout_s` at most (else as variables say)."""
+        return self._kept(
+            OTLPMetricExporter(
+                self._url("metrics"),
+                headers=self._headers,
+                session=self._session(),
+                timeout=timeout_s,
+                max_export_batch_size=max_points,
+            )
+        )
 
     def logs(self) -> OTLPLogExporter:
         """Sends records."""
@@ -103,6 +121,15 @@ def _judge(url: str) -> None:
         target(url, allow_private=True)
     except OSError as error:
         raise requests.ConnectionError(error) from error  # a name that cannot be looked up now is tried again
+
+
+def _rejected(response: requests.Response) -> int:
+    """What a receiver says that it left out of a request. The answers to all three signals have it in one place."""
+    try:
+        answer = ExportMetricsServiceResponse.FromString(response.content)
+    except DecodeError:
+        return 0
+    return answer.partial_success.rejected_data_points
 
 
 def _named(url: str) -> str:
