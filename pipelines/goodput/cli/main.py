@@ -73,6 +73,10 @@ COMMANDS = {
         "goodput.cli.report:report",
         "Write a page that shows what share was accepted, how sure, what it cost, and where the rest went.",
     ),
+    "mcp": (
+        "goodput.cli.mcp:mcp",
+        "Let a language model ask the published database: a Model Context Protocol server on standard input and output.",
+    ),
     "reconcile": (
         "goodput.cli.reconcile:reconcile",
         "Reconcile bills with what is published: in which bucket every billed dollar is, or why in none.",
