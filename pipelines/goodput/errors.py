@@ -539,7 +539,9 @@ class SqlRefused(GoodputError):
     `near` are names like the one that is not there, `columns` those of the relations that the SQL reads.
     """
 
-    def __init__(self, wrong: str, near: Sequence[str] = (), columns: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(
+        self, wrong: str, near: Sequence[str] = (), columns: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         meant = [f"Did you mean {' or '.join(near)}?"] if near else []
         known = [f"Columns of {name}: {', '.join(names)}." for name, names in (columns or {}).items()]
         more = "Tool `tables` lists the relations, and with a name its columns with units and meanings."
@@ -561,7 +563,9 @@ class AnswerTooLong(GoodputError):
     """An answer is longer than it may be, even without its lists."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"the answer has {size:,} bytes, and may have {limit:,}.\nAsk for less: fewer or shorter values.")
+        super().__init__(
+            f"the answer has {size:,} bytes, and may have {limit:,}.\nAsk for less: fewer or shorter values."
+        )
 
 
 class SqlMissing(GoodputError):

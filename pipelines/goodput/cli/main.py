@@ -75,7 +75,7 @@ COMMANDS = {
     ),
     "mcp": (
         "goodput.cli.mcp:mcp",
-        "Let a language model ask the published database: a Model Context Protocol server on standard input and output.",
+        "Let a language model ask the published database: the Model Context Protocol over standard input and output.",
     ),
     "reconcile": (
         "goodput.cli.reconcile:reconcile",

@@ -18,7 +18,7 @@ def mcp(
     max_seconds: Annotated[float, typer.Option("--max-seconds", min=0.1, help="How long an answer may take.")] = 10.0,
     max_bytes: Annotated[int, typer.Option("--max-bytes", min=1000, help="How long an answer may be.")] = 50_000,
 ) -> None:
-    """Let a language model ask the published database: a Model Context Protocol server on standard input and output.
+    """Let a language model ask the published database: the Model Context Protocol over standard input and output.
 
     Started by the client that asks, not by hand. Its tools only read: tables, query, explain, alarms, compare, frontier
     and report. An answer that was cut says so.

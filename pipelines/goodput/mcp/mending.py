@@ -21,7 +21,7 @@ _COLUMNS = """
     GROUP BY table_name
 """
 _WORD = re.compile(r"\w+")
-_MISSING_COLUMN = re.compile(r'(?:column|field) (?:named )?"(?P<name>[^"]*)"|have a column named "(?P<of_table>[^"]*)"')
+_MISSING_COLUMN = re.compile(r'column "(?P<name>[^"]*)" not found|not have a column named "(?P<of_table>[^"]*)"')
 _MISSING_RELATION = re.compile(r"(?:Table|View|Table Function) with name \"?(?P<name>[^\s\"]+)\"? (?:does not|is not)")
 _NEAR = 4
 _MESSAGE_LINES = 8
@@ -49,14 +49,14 @@ def refused(connection: duckdb.DuckDBPyConnection, sql: str, error: duckdb.Error
     known: dict[str, list[str]] = {row["relation"]: row["columns"] for row in rows(connection, _COLUMNS)}
     if missing := _MISSING_RELATION.search(message):
         return SqlRefused(message, _near(missing["name"], list(known)))
-    if not isinstance(error, duckdb.BinderException):
+    found = _MISSING_COLUMN.search(message)
+    if found is None:
         return SqlRefused(message)
     words = {word.lower() for word in _WORD.findall(sql)}
     read = {name: columns for name, columns in sorted(known.items()) if name.lower() in words}
-    found = _MISSING_COLUMN.search(message)
-    wrong = (found["name"] or found["of_table"]) if found else None
+    wrong = found["name"] or found["of_table"] or ""
     return SqlRefused(message, _near(wrong, [name for names in read.values() for name in names]), read)
 
 
-def _near(wrong: str | None, known: Sequence[str]) -> list[str]:
-    return get_close_matches(wrong.lower(), dict.fromkeys(known), _NEAR) if wrong else []
+def _near(wrong: str, known: Sequence[str]) -> list[str]:
+    return get_close_matches(wrong.lower(), dict.fromkeys(known), _NEAR)
