@@ -28,8 +28,8 @@ def mcp(
     """
     load_settings(config, lake=lake)  # mistakes are told to whoever starts it, not to the model
     try:
-        from goodput.mcp.asking import Asker, Limits  # noqa: PLC0415  (an extra, and slow to import)
-        from goodput.mcp.server import made  # noqa: PLC0415
+        from goodput.mcp_server.asking import Asker, Limits  # noqa: PLC0415  (an extra, and slow to import)
+        from goodput.mcp_server.server import made  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _PACKAGES:
             raise

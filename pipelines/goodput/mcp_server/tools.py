@@ -21,10 +21,10 @@ from goodput.cli.request_record import read_request_record
 from goodput.cli.tables import described, relations
 from goodput.cli.when import instant
 from goodput.errors import GoodputError
-from goodput.mcp.answers import fitted, text
-from goodput.mcp.asking import Asker
-from goodput.mcp.bearable import loads
-from goodput.mcp.mending import check, refused
+from goodput.mcp_server.answers import fitted, text
+from goodput.mcp_server.asking import Asker
+from goodput.mcp_server.bearable import loads
+from goodput.mcp_server.mending import check, refused
 
 Asked = Callable[[duckdb.DuckDBPyConnection], Mapping[str, Any]]
 Time = Annotated[str | None, Field(description="A time in ISO 8601, UTC where it names no zone")]
@@ -153,7 +153,7 @@ class Tools:
         pool: str | None = None,
         route: str | None = None,
     ) -> Answered:
-        """Summarise a period, or the latest day, in Markdown: share accepted and its interval, cost, waste, gates, waits."""
+        """Summarise a period, or the latest day, in Markdown: share accepted, interval, cost, waste, gates, waits."""
         from goodput.report.write import write_report  # noqa: PLC0415  (slow to import)
 
         def ask(connection: duckdb.DuckDBPyConnection) -> Mapping[str, Any]:

@@ -6,8 +6,8 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.resources import FileResource
 from mcp_types import ToolAnnotations
 
-from goodput.mcp.asking import Asker
-from goodput.mcp.tools import Tools
+from goodput.mcp_server.asking import Asker
+from goodput.mcp_server.tools import Tools
 from goodput.plumbing.project_files import project_folder
 
 PAGES = {
