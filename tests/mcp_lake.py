@@ -1,4 +1,4 @@
-"""A lake that a model asks: four requests that a person can judge, two of them by models with hostile names."""
+"""A lake that a model asks: seven requests that a person can judge, by models with hostile names."""
 
 import asyncio
 import csv
@@ -45,6 +45,11 @@ ATTEMPTS = (
     ("3", "quick-too", HOSTILE[0], "b", BEGIN_S + 60, BEGIN_S + 70, 0.5, "ok"),
     ("4", "tried-twice", HOSTILE[0], "a", BEGIN_S + 70, BEGIN_S + 80, None, "error"),
     ("5", "tried-twice", HOSTILE[0], "a", BEGIN_S + 80, BEGIN_S + 90, 0.5, "ok"),
+    # one in each of the next three base windows, so that two are whole
+    *(
+        (f"{6 + n}", f"later-{n}", HOSTILE[0], "a", BEGIN_S + 400 + 300 * n, BEGIN_S + 410 + 300 * n, 0.5, "ok")
+        for n in range(3)
+    ),
 )
 LIMITS = Limits(rows=200, seconds=20.0, bytes=50_000)
 Ask = Callable[..., CallToolResult]
