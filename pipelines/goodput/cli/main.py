@@ -134,8 +134,7 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
-    no_args_is_help=True,
-    add_completion=False,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -151,6 +150,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def goodput(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
@@ -162,8 +162,23 @@ def goodput(
       goodput init && goodput run
       goodput query "from requests limit 5"
 
+    Without a command, where settings or a lake are in this folder: how things stand, and what to do next.
+
     Exit codes: 0 done; 1 a run, a check or a question failed; 2 bad usage or settings.
     """
+    if context.invoked_subcommand is None:
+        _print_state_or_help(context)
+
+
+def _print_state_or_help(context: typer.Context) -> None:
+    from datetime import UTC, datetime  # noqa: PLC0415  (the list of commands waits for nothing)
+
+    from goodput.cli.state import is_here, print_state  # noqa: PLC0415
+
+    if not is_here():
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+    print_state(datetime.now(UTC))
 
 
 def main() -> None:
