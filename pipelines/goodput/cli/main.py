@@ -135,6 +135,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     invoke_without_command=True,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -41,7 +41,7 @@ def print_state(now: datetime) -> None:
     database = _database()
     if not database.is_file():
         _line(out, "Published", f"nothing yet: {database} does not exist")
-        _line(out, "Next", "goodput connect FOLDER shows what is in telemetry, goodput run computes and publishes")
+        _line(out, "Next", "goodput connect FOLDER shows what is in telemetry; goodput run computes and publishes")
         return
     with until_reader_leaves(), published(None, None) as connection:
         connection.execute(sql_file(MACROS).text)
@@ -52,7 +52,8 @@ def print_state(now: datetime) -> None:
         firing = _print_firing(out, connection)
         blocked = print_blocked(out, connection)
         print_warnings(out, connection)
-        _line(out, "Next", "; ".join(_next(is_late=is_late, firing=firing, blocked=blocked)))
+        for number, step in enumerate(_next(is_late=is_late, firing=firing, blocked=blocked)):
+            _line(out, "" if number else "Next", step)
 
 
 def _database() -> Path:
@@ -96,8 +97,8 @@ def _next(*, is_late: bool, firing: int, blocked: int) -> Iterator[str]:
     if firing:
         yield "goodput alarms explains what fires"
     if is_late:
-        yield "goodput run reads what is new, goodput doctor says why nothing is"
-    yield "goodput report shows all of it; goodput --help lists the commands"
+        yield "goodput run reads what is new; goodput doctor says why nothing is"
+    yield "goodput report shows more; goodput --help lists the commands"
 
 
 def _ago(age: timedelta) -> str:
