@@ -66,7 +66,7 @@ drill: drill-landing drill-kill drill-full-disk drill-io drill-power drill-deliv
 
 lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/python -m uv pip compile pyproject.toml --group dev --group build --universal --python-version 3.11 \
+	$(BIN)/python -m uv pip compile pyproject.toml --all-extras --group dev --group build --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header --no-strip-extras --quiet --output-file requirements.lock
 
 clean: ## Everything that these commands made

@@ -75,7 +75,7 @@ def test_commands_and_options_exist_even_where_they_are_not_run(page: Path) -> N
         command, at = root, 0
         while at < len(words) and words[at] in getattr(command, "commands", {}):
             command, at = command.commands[words[at]], at + 1
-        assert command is not root, f"goodput has no command {words[:1]}"
+        assert command is not root or not words, f"goodput has no command {words[:1]}"
         known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
         given = {word.partition("=")[0] for word in words[at:] if word.startswith("--")}
         assert given <= known | {"--help"}, f"goodput {' '.join(words)}"

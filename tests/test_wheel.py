@@ -1,4 +1,4 @@
-"""A wheel carries sql/ and schemas/ inside: what is installed elsewhere runs and answers without the checkout."""
+"""A wheel carries sql/, schemas/ and pages of docs/ inside: what is installed elsewhere needs no checkout."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ from end_to_end.test_known_answers import BENCH_SETTINGS
 
 CHECKOUT = Path(__file__).parent.parent
 RUN = "from goodput.cli.main import main; main()"
+PAGES = "import goodput.plumbing.project_files as f; print(*sorted(p.name for p in f.project_folder('docs').iterdir()))"
 WHERE = "import goodput.plumbing.project_files as f; print(f.project_folder('sql'))"
 
 
@@ -30,6 +31,7 @@ def test_an_installed_wheel_runs_and_answers(tmp_path: Path) -> None:
         return done.stdout
 
     assert Path(said(code=WHERE).strip()).is_relative_to(tmp_path / "site")
+    assert said(code=PAGES).split() == ["glossary.md", "questions.md", "semantics.md"]
     (elsewhere / "goodput.toml").write_text(BENCH_SETTINGS)
     said("run")
     question = "select sum(accepted)::int as accepted from goodput where slice = 'overall' and window_s = 86400"

@@ -22,6 +22,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── TraceUnreadable     a trace of prompts that cannot be replayed
 │   ├── GrafanaMissing      dashboards are asked for, and Grafana's SDK is not installed
 │   ├── TargetRefused       an address that no alarm is sent to
+│   ├── ExtraMissing        a command of which the packages are not installed
 │   ├── UnknownChannel      no such channel in the settings
 │   └── TargetUnreadable    what `goodput connect` was asked to look at is not there
 ├── ErasedFilesLie          landing files hold identities that were erased from the lake
@@ -43,6 +44,9 @@ GoodputError                exit code 1: a run or a check failed
 ├── NothingReadable         `goodput connect` found nothing that could be read
 ├── QueryFailed             the database refused the SQL
 ├── RuleTestsFailed         alarms are not in the states that a user's tests expect
+├── SqlRefused              SQL that a model wrote and that cannot be answered, with what it could say instead
+├── AnswerTooSlow           a question that took longer than it may
+├── AnswerTooLong           an answer that is longer than it may be even without its lists
 ├── SqlMissing              no file of that name below sql/
 ├── SqlNotUnique            two files of one name below sql/
 ├── SqlUnreadable           a file below sql/ that cannot be parsed
@@ -106,6 +110,15 @@ class NotPublished(UsageError):
     def __init__(self, database: Path) -> None:
         self.database = database
         super().__init__(f"nothing is published yet: {database} does not exist.\nRun `goodput run` first.")
+
+
+class ExtraMissing(UsageError):
+    """A command of which the packages are not installed."""
+
+    def __init__(self, command: str, extra: str) -> None:
+        super().__init__(
+            f"{command} needs packages that are not installed.\nInstall them beside it: pip install 'goodput[{extra}]'"
+        )
 
 
 class NothingToReport(UsageError):
@@ -539,6 +552,41 @@ class QueryFailed(GoodputError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}\n`goodput tables` lists the relations and their columns.")
+
+
+class SqlRefused(GoodputError):
+    """SQL that a model wrote cannot be answered: `wrong`, and what it could say instead.
+
+    `near` are names like the one that is not there, `columns` those of the relations that the SQL reads.
+    """
+
+    def __init__(
+        self, wrong: str, near: Sequence[str] = (), columns: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        meant = [f"Did you mean {' or '.join(near)}?"] if near else []
+        known = [f"Columns of {name}: {', '.join(names)}." for name, names in (columns or {}).items()]
+        more = "Tool `tables` lists the relations, and with a name its columns with units and meanings."
+        super().__init__("\n".join([wrong, *meant, *known, more]))
+
+
+class AnswerTooSlow(GoodputError):
+    """A question took longer than it may, and was stopped."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"stopped after {seconds:g} s, the longest that an answer may take.\n"
+            "Ask for less: a shorter time, fewer columns, no join of every row with every other; relations of windows "
+            "(goodput, waste, gate_failures) answer sooner than those of rows (requests, attempts)."
+        )
+
+
+class AnswerTooLong(GoodputError):
+    """An answer is longer than it may be, even without its lists."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(
+            f"the answer has {size:,} bytes, and may have {limit:,}.\nAsk for less: fewer or shorter values."
+        )
 
 
 class SqlMissing(GoodputError):

@@ -33,6 +33,12 @@ def test_relations_are_listed_with_kind_rows_and_meaning(goodput: Run) -> None:
     assert lines[0][3].startswith("One try at one replica.")
 
 
+def test_lines_that_nobody_folds_end_where_their_text_ends(goodput: Run) -> None:
+    lines = goodput("tables").stdout.splitlines()
+    assert max(map(len, lines)) > 80
+    assert not [line for line in lines if line != line.rstrip()]
+
+
 def test_columns_of_a_relation_have_type_unit_and_meaning(goodput: Run) -> None:
     lines = [line.rstrip() for line in goodput("tables", "Requests").stdout.splitlines()]
     assert lines[0].startswith("What the user asked once")

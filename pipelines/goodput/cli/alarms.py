@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
+import duckdb
 import typer
 
 from goodput.cli.alarm_actions import NAMED, accept, actions, one_alarm, series_of, silence, try_rules, unsilence
@@ -30,7 +31,7 @@ _EVENTS = """
     WHERE alarm_id = $key ORDER BY occurred_at DESC, recorded_at DESC LIMIT 20
 """
 _SERIES = "SELECT * FROM alarm_series WHERE alarm_id = $key ORDER BY window_start"
-_NONE_YET = "Nothing is watched yet: that begins with the first whole hour, and trends with a week of them."
+NONE_YET = "Nothing is watched yet: that begins with the first whole hour, and trends with a week of them."
 _HEADER = ("alarm", "severity", "state", "since", "series", "what happened")
 
 
@@ -63,11 +64,22 @@ def listed(
     """
     with until_reader_leaves(), published(config, lake) as connection:
         out = console()
-        found = rows(connection, _ALARMS, {"every": every})
+        found, counts = current(connection, every=every)
         if found:
             out.print(table(_HEADER, [_line(row) for row in found[:MAX_ROWS]], out.width))
-        counts = ", ".join(f"{row['alarms']} {row['state']}" for row in rows(connection, _COUNTS))
-        out.print(plain(counts or _NONE_YET))
+        out.print(plain(", ".join(f"{number} {state}" for state, number in counts.items()) or NONE_YET))
+
+
+def current(connection: duckdb.DuckDBPyConnection, *, every: bool) -> tuple[list[Row], dict[str, int]]:
+    """Alarms that fire, are pending or were resolved in the last day, or every one; and how many are in each state."""
+    counts = {row["state"]: row["alarms"] for row in rows(connection, _COUNTS)}
+    return rows(connection, _ALARMS, {"every": every}), counts
+
+
+def explained(connection: duckdb.DuckDBPyConnection, key: str) -> tuple[Row, dict[str, Any], list[Row]]:
+    """The alarm that `key` begins, what explains it by name, and its latest 20 events. Raises UnknownAlarm."""
+    row = one_alarm(rows(connection, NAMED, {"key": key}), key)
+    return row, json.loads(row["explanation"] or "{}"), rows(connection, _EVENTS, {"key": row["alarm_id"]})
 
 
 def _line(row: Row) -> tuple[object, ...]:
@@ -92,7 +104,7 @@ def show(
       goodput alarms show 763c0e7de13f --plot alarm.png
     """
     with until_reader_leaves(), published(config, lake) as connection:
-        row = one_alarm(rows(connection, NAMED, {"key": alarm}), alarm)
+        row, facts, past = explained(connection, alarm)
         if plot is not None:
             _draw(row, rows(connection, _SERIES, {"key": row["alarm_id"]}), plot)
         out = console()
@@ -100,14 +112,12 @@ def show(
         for line in (row["summary"], row["why"]):
             if line:
                 out.print(plain(line))
-        facts: dict[str, Any] = json.loads(row["explanation"] or "{}")
         sql = facts.pop("sql", None)
         lines = [(name, _fact(value)) for name, value in sorted(facts.items())]
         if lines:
             out.print(table(("fact", "value"), lines, out.width))
         if sql:
             out.print(plain(f'goodput query "{sql}"'))
-        past = rows(connection, _EVENTS, {"key": row["alarm_id"]})
         if past:
             names = ("event", "at", "held back", "because", "what happened")
             out.print(table(names, [tuple(event.values()) for event in past], out.width))

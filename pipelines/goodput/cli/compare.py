@@ -58,11 +58,8 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
       goodput compare --by model_revision 3.0.0 3.1.0-fp8
       goodput compare --before 2026-11-20T09:00 --after 2026-11-20T09:30 --workload chat
     """
-    sides = _sides(values or [], by, _time("--before", before), _time("--after", after))
-    begin, end = _time("--since", since), _time("--until", until)
-    if begin is not None and end is not None and end <= begin:
-        raise UsageError(f"--until {iso(end)} is not after --since {iso(begin)}: nothing lies between.")
-    bounds = {"since": begin, "until": end, "workload": workload}
+    sides = named_sides(values or [], by, before, after)
+    bounds = {**within(since, until), "workload": workload}
     with until_reader_leaves(), published(config, lake) as connection:
         found = compared(connection, sides, bounds)
         if format is CompareFormat.json:
@@ -71,7 +68,17 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
             _print(found, console())
 
 
-def _sides(values: list[str], by: str | None, before: datetime | None, after: datetime | None) -> Sides:
+def within(since: str | None, until: str | None) -> dict[str, datetime | None]:
+    """The bounds of what is compared, as times. Raises UsageError."""
+    begin, end = _time("--since", since), _time("--until", until)
+    if begin is not None and end is not None and end <= begin:
+        raise UsageError(f"--until {iso(end)} is not after --since {iso(begin)}: nothing lies between.")
+    return {"since": begin, "until": end}
+
+
+def named_sides(values: list[str], by: str | None, earlier: str | None, later: str | None) -> Sides:
+    """The two sides that the words of a user name: values of a column, or before and after times. Raises UsageError."""
+    before, after = _time("--before", earlier), _time("--after", later)
     if by is not None and before is None and after is None and len(values) == 2:
         if values[0] == values[1]:
             raise UsageError(f"Both sides are {by} {values[0]}: name two values.")
@@ -130,7 +137,7 @@ def _spent(side: dict[str, Any]) -> str:
 
 def _line(row: dict[str, Any]) -> tuple[object, ...]:
     better = row["better"] if row["better"] in {"A", "B"} else "neither"
-    return row["metric"], _within(row, "a"), _within(row, "b"), _within(row, "difference"), better
+    return row["metric"], _interval(row, "a"), _interval(row, "b"), _interval(row, "difference"), better
 
 
 def _slice_line(row: dict[str, Any]) -> tuple[object, ...]:
@@ -138,7 +145,7 @@ def _slice_line(row: dict[str, Any]) -> tuple[object, ...]:
     return named, row["n_a"], row["n_b"], *_line(row)
 
 
-def _within(row: dict[str, Any], value: str) -> str | None:
+def _interval(row: dict[str, Any], value: str) -> str | None:
     """A value with its interval; too few observations leave an end of that open."""
     if row[value] is None:
         return None

@@ -77,6 +77,10 @@ COMMANDS = {
         "goodput.cli.export:app",
         "Hand the published numbers to what people watch: OTLP, Prometheus, Grafana.",
     ),
+    "mcp": (
+        "goodput.cli.mcp:mcp",
+        "Let a language model ask the published database: the Model Context Protocol over standard input and output.",
+    ),
     "reconcile": (
         "goodput.cli.reconcile:reconcile",
         "Reconcile bills with what is published: in which bucket every billed dollar is, or why in none.",
@@ -134,8 +138,8 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
-    no_args_is_help=True,
-    add_completion=False,
+    invoke_without_command=True,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -151,6 +155,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def goodput(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
@@ -162,8 +167,23 @@ def goodput(
       goodput init && goodput run
       goodput query "from requests limit 5"
 
+    Without a command, where settings or a lake are in this folder: how things stand, and what to do next.
+
     Exit codes: 0 done; 1 a run, a check or a question failed; 2 bad usage or settings.
     """
+    if context.invoked_subcommand is None:
+        _print_state_or_help(context)
+
+
+def _print_state_or_help(context: typer.Context) -> None:
+    from datetime import UTC, datetime  # noqa: PLC0415  (the list of commands waits for nothing)
+
+    from goodput.cli.state import is_here, print_state  # noqa: PLC0415
+
+    if not is_here():
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+    print_state(datetime.now(UTC))
 
 
 def main() -> None:

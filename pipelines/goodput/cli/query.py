@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -65,14 +66,18 @@ def query(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
 
 
 def _check(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Refuse statements that could write: a database that is open for reading still writes other files."""
-    for statement in connection.extract_statements(sql):
+    kind = no_question(connection.extract_statements(sql))
+    if kind is not None:
+        raise QueryFailed(f"{kind} is no question: only SELECT is answered. --output FILE writes an answer to a file.")
+
+
+def no_question(statements: Sequence[duckdb.Statement]) -> str | None:
+    """The kind of the first statement that could write: a database open for reading still writes other files."""
+    for statement in statements:
         is_run = statement.type is duckdb.StatementType.EXPLAIN and _ANALYZE.search(statement.query)
         if statement.type not in _ANSWERED or is_run:
-            kind = statement.type.name
-            raise QueryFailed(
-                f"{kind} is no question: only SELECT is answered. --output FILE writes an answer to a file."
-            )
+            return str(statement.type.name)
+    return None
 
 
 def _by_name(output: Path | None) -> Format:

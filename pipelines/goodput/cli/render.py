@@ -1,10 +1,11 @@
 """Tables and text on standard output: what all commands print for people looks the same and ends quietly."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO, cast
 
 import typer
 from rich import box
@@ -19,6 +20,20 @@ MAX_ROWS = 1000
 _GUTTER = 2  # between two columns
 _NO_LIMIT = 100_000
 _STANDARD_OUTPUT = 1  # file descriptor
+_LAST_BLANKS = re.compile(r" +$", re.MULTILINE)
+
+
+class _Trimmed:
+    """A stream whose lines lose the blanks with which a table fills its last column."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(_LAST_BLANKS.sub("", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class _QuietConsole(Console):
@@ -30,7 +45,8 @@ def console(file: TextIO | None = None) -> Console:
     """A console on standard output, or on an open file, where lines are as long as they need to be."""
     stream = file or sys.stdout
     measured = stream.isatty() or "COLUMNS" in os.environ
-    return _QuietConsole(file=stream, width=None if measured else _NO_LIMIT, highlight=False, markup=False, emoji=False)
+    target = stream if measured else cast(TextIO, _Trimmed(stream))
+    return _QuietConsole(file=target, width=None if measured else _NO_LIMIT, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager

@@ -55,12 +55,38 @@ def tables(
             _print_columns(connection, relation)
 
 
+def relations(connection: duckdb.DuckDBPyConnection) -> list[Row]:
+    """What can be asked: `relation`, `kind` (table, view, function), `rows` (of tables alone), `comment`."""
+    return [{**row, "rows": _count(connection, row["relation"], row["kind"])} for row in rows(connection, _RELATIONS)]
+
+
+def described(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str | None, list[Row]]:
+    """What a relation holds, and its columns: `column`, `type`, `unit`, `meaning`. Raises UnknownRelation."""
+    known = {row["relation"].lower(): row for row in rows(connection, _RELATIONS)}
+    relation = known.get(name.lower())
+    if relation is None:
+        raise UnknownRelation(name, get_close_matches(name.lower(), known, 3))
+    columns = [
+        {"column": row["column_name"], "type": _short(row["data_type"]), "unit": unit, "meaning": meaning}
+        for row in _columns(connection, relation)
+        for unit, meaning in [unit_and_meaning(row["comment"])]
+    ]
+    return relation["comment"], columns
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, relation: Row) -> list[Row]:
+    if relation["kind"] != "function":
+        return rows(connection, _COLUMNS, {"relation": relation["relation"]})
+    shape = connection.table_function(relation["relation"])
+    return [
+        {"column_name": name, "data_type": str(kind), "comment": None}
+        for name, kind in zip(shape.columns, shape.types, strict=True)
+    ]
+
+
 def _print_relations(connection: duckdb.DuckDBPyConnection) -> None:
     out = console()
-    found = [
-        (row["relation"], row["kind"], _count(connection, row["relation"], row["kind"]), row["comment"])
-        for row in rows(connection, _RELATIONS)
-    ]
+    found = [(row["relation"], row["kind"], row["rows"], row["comment"]) for row in relations(connection)]
     out.print(table(("relation", "kind", "rows", "what it holds"), found, out.width))
 
 
@@ -69,23 +95,12 @@ def _count(connection: duckdb.DuckDBPyConnection, relation: str, kind: str) -> i
 
 
 def _print_columns(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    known = {row["relation"].lower(): row for row in rows(connection, _RELATIONS)}
-    relation = known.get(name.lower())
-    if relation is None:
-        raise UnknownRelation(name, get_close_matches(name.lower(), known, 3))
+    comment, columns = described(connection, name)
     out = console()
-    if relation["comment"]:
-        out.print(plain(relation["comment"]))
+    if comment:
+        out.print(plain(comment))
         out.print()
-    if relation["kind"] == "function":
-        shape = connection.table_function(relation["relation"])
-        columns: list[Row] = [
-            {"column_name": name, "data_type": str(kind), "comment": None}
-            for name, kind in zip(shape.columns, shape.types, strict=True)
-        ]
-    else:
-        columns = rows(connection, _COLUMNS, {"relation": relation["relation"]})
-    found = [(row["column_name"], _short(row["data_type"]), *unit_and_meaning(row["comment"])) for row in columns]
+    found = [tuple(row.values()) for row in columns]
     out.print(table(("column", "type", "unit", "meaning"), found, out.width, fold_at=16))
 
 

@@ -1,4 +1,4 @@
-"""Where sql/ and schemas/ are: inside an installed wheel, else beside the package in a checkout.
+"""Where sql/, schemas/ and pages of docs/ are: inside an installed wheel, else beside the package in a checkout.
 
 Only the finding belongs here; what the files mean is read elsewhere.
 """
@@ -11,6 +11,6 @@ PACKAGE = Path(__file__).parent.parent
 
 @cache
 def project_folder(name: str) -> Path:
-    """Folder `name` ("sql" or "schemas"), wheel first, checkout second."""
+    """Folder `name` ("sql", "schemas" or "docs"), wheel first, checkout second."""
     packed = PACKAGE / "_data" / name
     return packed if packed.is_dir() else PACKAGE.parent.parent / name
