@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from goodput.monitor.grid import Grid
 from goodput.monitor.rule_series import RuleSeries
@@ -62,9 +63,19 @@ def test_a_cause_that_pages_first_reports_the_incident() -> None:
     }
 
 
-def test_what_begins_more_than_half_a_day_later_is_another_incident() -> None:
-    cause, symptom = alarm("kv_usage_ratio", 20, 60, {"pool": "a"}), alarm("p99_ttft_s", 33, 60, CHAT)
-    assert set(inhibited(cause, symptom).values()) == {None}
+@pytest.mark.parametrize(
+    ("leader_ends", "begins", "is_another"),
+    [
+        (60, 33, False),  # 13 hours later, while the first fires
+        (32, 33, True),  # 13 hours later, when the first is just over
+        (60, 44, False),  # a day later
+        (60, 45, True),  # more than that
+    ],
+)
+def test_until_when_what_begins_is_a_part_of_the_incident(leader_ends: int, begins: int, is_another: bool) -> None:
+    cause = alarm("kv_usage_ratio", 20, leader_ends, {"pool": "a"})
+    by = inhibited(cause, alarm("p99_ttft_s", begins, 60, CHAT))["p99_ttft_s_page a"]
+    assert by == (None if is_another else "kv_usage_ratio_page pool=a")
 
 
 def test_a_ticket_keeps_no_page_back() -> None:

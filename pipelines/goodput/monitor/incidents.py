@@ -13,7 +13,8 @@ from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.settings.metrics import symptoms_first
 
 AFTER_S = 6 * 3600  # what outlasts the alarm that it belongs to by a little is no news
-_TOGETHER_S = 12 * 3600  # one drift is found within hours in all that it moves, as the noise of each has it
+_TOGETHER_S = 12 * 3600  # one drift is found within hours in all that it moves, as the noise of each has it ...
+_WHILE_IT_FIRES_S = 24 * 3600  # ... and what grows for longer moves more and more
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,9 @@ def _one_place(begun: Begun, other: Begun) -> bool:
 
 def _is_together(begun: Begun, other: Begun) -> bool:
     is_over = other.ends_s is not None and begun.starts_s >= other.ends_s + AFTER_S
-    together_s = max(_TOGETHER_S, 2 * begun.series.grid.step_s)  # long windows see late what short ones saw
+    fires_still = other.ends_s is None or begun.starts_s < other.ends_s
+    within_s = _WHILE_IT_FIRES_S if fires_still else _TOGETHER_S
+    together_s = max(within_s, 2 * begun.series.grid.step_s)  # long windows see late what short ones saw
     return begun.starts_s - together_s <= other.starts_s and not is_over
 
 

@@ -19,8 +19,11 @@ def longer_windows_s(settings: Settings) -> tuple[int, ...]:
 
 
 def needs_requests(metric: AlarmMetric) -> bool:
-    """Whether thin traffic keeps a metric from being judged in short windows; counts and gauges bear any."""
-    return metric.least_requests > 0 and metric.chart == "level"
+    """Whether thin traffic keeps a metric from being judged in short windows; counts and gauges bear any.
+
+    Replicas stand to their peers otherwise after each restart: days of that are no habit, so they have no longer ones.
+    """
+    return metric.least_requests > 0 and metric.chart == "level" and metric.per != "replica"
 
 
 def says_the_same(one: str, other: str) -> bool:
