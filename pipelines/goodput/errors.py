@@ -16,7 +16,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── FileExists          a file that is not to be overwritten
 │   ├── AddressUnusable     an address that cannot be listened at
 │   ├── OpenToAnyone        listening beyond this machine without a token
-│   ├── CertificateUnusable a certificate that a receiver cannot show
+│   ├── CertificateUnusable a certificate that a server cannot show
 │   ├── TokenUnusable       a file that holds no token
 │   ├── SecretUnusable      a secret that is not there or not one
 │   ├── TraceUnreadable     a trace of prompts that cannot be replayed
@@ -180,22 +180,22 @@ class AddressUnusable(UsageError):
 
 
 class OpenToAnyone(UsageError):
-    """Listening beyond this machine without a token."""
+    """Listening beyond this machine without a token; `could` is what everyone could do there."""
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, could: str, variable: str) -> None:
         super().__init__(
-            f"at {host} whoever reaches this machine could send telemetry.\n"
-            "Ask senders for a token with --token-file or GOODPUT_RECEIVE_TOKEN; "
+            f"at {host} whoever reaches this machine could {could}.\n"
+            f"Ask for a token with --token-file or {variable}; "
             "where the network itself is trusted, say so with --insecure."
         )
 
 
 class CertificateUnusable(UsageError):
-    """A certificate that a receiver cannot show."""
+    """A certificate that a server cannot show; `section` of the settings names it."""
 
-    def __init__(self, certificate: Path, key: Path, reason: str) -> None:
+    def __init__(self, section: str, certificate: Path, key: Path, reason: str) -> None:
         super().__init__(
-            f"receive.tls_certificate {certificate} with receive.tls_key {key} cannot be used: {reason}.\n"
+            f"{section}.tls_certificate {certificate} with {section}.tls_key {key} cannot be used: {reason}.\n"
             "Name a certificate in PEM with its chain, and its key without a passphrase."
         )
 
