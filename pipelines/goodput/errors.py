@@ -40,6 +40,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── SourcesFailed           files that were refused, or have too many rows in quarantine
 ├── NothingReadable         `goodput connect` found nothing that could be read
 ├── QueryFailed             the database refused the SQL
+├── TookTooLong             a question that was not answered in its time
 ├── RuleTestsFailed         alarms are not in the states that a user's tests expect
 ├── SqlMissing              no file of that name below sql/
 ├── SqlNotUnique            two files of one name below sql/
@@ -518,6 +519,15 @@ class QueryFailed(GoodputError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}\n`goodput tables` lists the relations and their columns.")
+
+
+class TookTooLong(GoodputError):
+    """A question that was not answered in its time."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(
+            f"the answer took longer than {limit_s:g} s.\nAsk for a shorter period; `goodput query` has no limit."
+        )
 
 
 class SqlMissing(GoodputError):

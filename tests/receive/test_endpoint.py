@@ -26,6 +26,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from collect.otlp.encode import otlp_json
+from goodput.listen import http_server
 from goodput.receive import files
 from receive.conftest import Receive, Receiver, receiving
 from receive.sender import CONTINUE, JSON, LINE, PROTOBUF, eventually, landed, span_ids, spans

@@ -73,6 +73,10 @@ COMMANDS = {
         "goodput.cli.report:report",
         "Write a page that shows what share was accepted, how sure, what it cost, and where the rest went.",
     ),
+    "serve": (
+        "goodput.cli.serve:serve",
+        "Serve the report as a live page until interrupted, with the requests behind its windows and each alarm.",
+    ),
     "reconcile": (
         "goodput.cli.reconcile:reconcile",
         "Reconcile bills with what is published: in which bucket every billed dollar is, or why in none.",

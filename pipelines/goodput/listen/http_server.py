@@ -1,6 +1,7 @@
 """The HTTP server of an application: its limits, its certificate and how it ends. What is answered is the app's."""
 
 import asyncio
+import signal
 import socket
 from functools import partial
 from typing import Any
@@ -12,6 +13,12 @@ from goodput.listen.tls import Tls
 
 GRACE_S = 10
 _KEEP_ALIVE_S = 75  # longer than SDKs wait between two exports
+
+
+def end_cleanly() -> None:
+    """Have SIGTERM and SIGINT end a server as any other end: it handles them, then raises them again."""
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, lambda *_: None)
 
 
 class HttpServer:

@@ -2,7 +2,6 @@
 
 import asyncio
 import fcntl
-import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from goodput.errors import AddressUnusable, LandingUnwritable, ReceiverBusy
 from goodput.listen import address as listen
 from goodput.listen.door import Door
-from goodput.listen.http_server import GRACE_S, HttpServer
+from goodput.listen.http_server import GRACE_S, HttpServer, end_cleanly
 from goodput.listen.tls import tls_of
 from goodput.listen.token import RECEIVE_TOKEN
 from goodput.receive.app import OtlpEndpoint
@@ -43,8 +42,7 @@ def receive(settings: Settings, address: Address, report: Callable[[str], None])
     received.
     """
     with bound(address) as listener, folder_for(settings) as folder:
-        for stop in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(stop, lambda *_: None)  # the server handles them, then raises them again: the end is clean
+        end_cleanly()
         service = Service(settings, folder, address.token, report)
         service.announce(listener)
         with reporting(settings, service.intake):
