@@ -67,6 +67,7 @@ def _scripts() -> list[str]:
     return [_asset("vega.js"), _asset("page.js")]
 
 
+@cache
 def _asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
