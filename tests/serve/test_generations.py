@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pytest
 
 from goodput.errors import NotPublished, QueryFailed, TookTooLong
@@ -50,8 +51,9 @@ def test_each_answer_is_of_one_generation_while_others_are_published(tmp_path: P
     for thread in threads:
         thread.start()
     for number in range(1, 21):
+        newer = database(tmp_path, number)
+        os.replace(newer, tmp_path / "goodput.duckdb")
         before = len(answers)
-        os.replace(database(tmp_path, number), tmp_path / "goodput.duckdb")
         end_s = time.monotonic() + 20
         while len(answers) < before + 20 and time.monotonic() < end_s:
             time.sleep(0.01)
@@ -116,18 +118,19 @@ def test_what_takes_too_long_is_ended(tmp_path: Path) -> None:
 def test_a_generation_whose_files_are_taken_away_is_followed_by_the_next(tmp_path: Path) -> None:
     """As `goodput erase` does, which deletes parts at once; a question that fails for it is asked anew."""
     os.replace(database(tmp_path, 0, rows=1), tmp_path / "goodput.duckdb")
-    (tmp_path / "part-0.txt").write_text("0")
+    parts = [tmp_path / f"part-{number}.parquet" for number in (0, 1)]
+    for number, part in enumerate(parts):
+        pl.DataFrame({"n": [number]}).write_parquet(part)
     generations = Generations(tmp_path)
 
     def question(connection: duckdb.DuckDBPyConnection, _: str) -> object:
         ((number,),) = connection.execute("SELECT n FROM one").fetchall()
-        if number == 0 and (tmp_path / "part-0.txt").exists():  # it goes just as it is wanted
-            (tmp_path / "part-0.txt").unlink()
-            (tmp_path / "part-1.txt").write_text("1")
+        if parts[0].exists():  # it goes just as it is wanted
+            parts[0].unlink()
             os.replace(database(tmp_path, 1, rows=1), tmp_path / "goodput.duckdb")
-        return connection.execute(f"SELECT content FROM read_text('{tmp_path}/part-{number}.txt')").fetchall()
+        return connection.execute(f"SELECT n FROM read_parquet(['{parts[number]}'])").fetchall()
 
-    assert generations.ask(question) == [("1",)]
+    assert generations.ask(question) == [(1,)]
 
 
 def test_nothing_published_yet_is_said_until_something_is(tmp_path: Path) -> None:
