@@ -7,6 +7,7 @@ import polars as pl
 from goodput.plumbing.sql_files import connect
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
+from goodput.simulate.demo import demo_settings, write_demo
 
 RESTATED = ("computed_at", "revision")
 
@@ -16,6 +17,15 @@ def run_at(config: Path) -> Workspace:
     workspace = Workspace(config)
     run(workspace)
     return workspace
+
+
+def demo_hour(root: Path) -> Path:
+    """Settings of a lake in which an hour of the demo's fleet is published, with everything that a report shows."""
+    write_demo(root / "landing", hours=1.0, requests=3000)
+    file = root / "goodput.toml"
+    file.write_text(demo_settings())
+    run_at(file)
+    return file
 
 
 def ask(workspace: Workspace, sql: str) -> pl.DataFrame:

@@ -16,7 +16,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── FileExists          a file that is not to be overwritten
 │   ├── AddressUnusable     an address that cannot be listened at
 │   ├── OpenToAnyone        listening beyond this machine without a token
-│   ├── CertificateUnusable a certificate that a receiver cannot show
+│   ├── CertificateUnusable a certificate that a server cannot show
 │   ├── TokenUnusable       a file that holds no token
 │   ├── SecretUnusable      a secret that is not there or not one
 │   ├── TraceUnreadable     a trace of prompts that cannot be replayed
@@ -43,9 +43,9 @@ GoodputError                exit code 1: a run or a check failed
 ├── SourcesFailed           files that were refused, or have too many rows in quarantine
 ├── NothingReadable         `goodput connect` found nothing that could be read
 ├── QueryFailed             the database refused the SQL
+├── TookTooLong             a question that was not answered in its time
 ├── RuleTestsFailed         alarms are not in the states that a user's tests expect
 ├── SqlRefused              SQL that a model wrote and that cannot be answered, with what it could say instead
-├── AnswerTooSlow           a question that took longer than it may
 ├── AnswerTooLong           an answer that is longer than it may be even without its lists
 ├── SqlMissing              no file of that name below sql/
 ├── SqlNotUnique            two files of one name below sql/
@@ -195,22 +195,22 @@ class AddressUnusable(UsageError):
 
 
 class OpenToAnyone(UsageError):
-    """Listening beyond this machine without a token."""
+    """Listening beyond this machine without a token; `could` is what everyone could do there."""
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, could: str, variable: str) -> None:
         super().__init__(
-            f"at {host} whoever reaches this machine could send telemetry.\n"
-            "Ask senders for a token with --token-file or GOODPUT_RECEIVE_TOKEN; "
+            f"at {host} whoever reaches this machine could {could}.\n"
+            f"Ask for a token with --token-file or {variable}; "
             "where the network itself is trusted, say so with --insecure."
         )
 
 
 class CertificateUnusable(UsageError):
-    """A certificate that a receiver cannot show."""
+    """A certificate that a server cannot show; `section` of the settings names it."""
 
-    def __init__(self, certificate: Path, key: Path, reason: str) -> None:
+    def __init__(self, section: str, certificate: Path, key: Path, reason: str) -> None:
         super().__init__(
-            f"receive.tls_certificate {certificate} with receive.tls_key {key} cannot be used: {reason}.\n"
+            f"{section}.tls_certificate {certificate} with {section}.tls_key {key} cannot be used: {reason}.\n"
             "Name a certificate in PEM with its chain, and its key without a passphrase."
         )
 
@@ -569,23 +569,23 @@ class SqlRefused(GoodputError):
         super().__init__("\n".join([wrong, *meant, *known, more]))
 
 
-class AnswerTooSlow(GoodputError):
-    """A question took longer than it may, and was stopped."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(
-            f"stopped after {seconds:g} s, the longest that an answer may take.\n"
-            "Ask for less: a shorter time, fewer columns, no join of every row with every other; relations of windows "
-            "(goodput, waste, gate_failures) answer sooner than those of rows (requests, attempts)."
-        )
-
-
 class AnswerTooLong(GoodputError):
     """An answer is longer than it may be, even without its lists."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(
             f"the answer has {size:,} bytes, and may have {limit:,}.\nAsk for less: fewer or shorter values."
+        )
+
+
+class TookTooLong(GoodputError):
+    """A question that was not answered in its time, and was stopped."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(
+            f"stopped after {limit_s:g} s, the longest that an answer may take.\n"
+            "Ask for less: a shorter time, fewer columns, no join of every row with every other; relations of windows "
+            "(goodput, waste, gate_failures) answer sooner than those of rows (requests, attempts)."
         )
 
 

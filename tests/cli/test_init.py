@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from goodput.cli.init import template
 from goodput.settings.alarms import Alarms, BurnRate, Rule, Slo, rules_of, threshold_of
 from goodput.settings.channels import Channel, Notify, Templates
+from goodput.settings.listening import Serve
 from goodput.settings.load import load_settings
 from goodput.settings.model import (
     Attributes,
@@ -86,8 +87,10 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
         expected = getattr(default, name)
         if name == "costs":  # an example of a rate: without one a currency stays out
             expected = expected.model_copy(update={"currencies": {"EUR": 1.08}})
-        if name == "receive":  # examples: without them there is no TLS
-            expected = expected.model_copy(update={"tls_certificate": Path("cert.pem"), "tls_key": Path("key.pem")})
+        if name in {"receive", "serve"}:  # examples: without them there is no TLS, and only localhost has a name
+            examples_of = {"tls_certificate": Path("cert.pem"), "tls_key": Path("key.pem")}
+            named = {"serve": {"hosts": ("goodput.example.com",)}}.get(name, {})
+            expected = expected.model_copy(update=examples_of | named)
         if name == "privacy":  # an example: clear identities need no key
             key = Secret(file=Path("/run/secrets/goodput-identities"))
             expected = expected.model_copy(update={"identity_key": key})
@@ -118,6 +121,7 @@ def test_every_setting_there_is_stands_in_the_template() -> None:
         ReplicaNames,
         ServedModel,
         Receive,
+        Serve,
         OwnTelemetry,
         Export,
         Privacy,

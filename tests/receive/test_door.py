@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from goodput.errors import CertificateUnusable, SettingsError
-from goodput.receive import door
+from goodput.listen import door
+from goodput.listen.tls import tls_of
 from goodput.receive.refusal import RequestRefused
-from goodput.receive.tls import tls_of
 from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
 from receive.conftest import Receive, Receiver
@@ -169,7 +169,7 @@ def test_a_certificate_that_is_none_is_said_at_once(tmp_path: Path, certificate:
     for pair in ((str(tmp_path / "none"), key), (key, key), (cert, cert)):
         given = Settings.model_validate({"receive": {"tls_certificate": pair[0], "tls_key": pair[1]}})
         with pytest.raises(CertificateUnusable, match="cannot be used"):
-            tls_of(given)
+            tls_of("receive", given.receive, given.base)
     (tmp_path / "goodput.toml").write_text('[receive]\ntls_certificate = "cert.pem"\n')
     with pytest.raises(SettingsError, match="both tls_certificate and tls_key"):
         load_settings(tmp_path / "goodput.toml")

@@ -26,7 +26,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from collect.otlp.encode import otlp_json
-from goodput.receive import files, server
+from goodput.listen import http_server
+from goodput.receive import files
 from receive.conftest import Receive, Receiver, receiving
 from receive.sender import CONTINUE, JSON, LINE, PROTOBUF, eventually, landed, span_ids, spans
 
@@ -229,7 +230,7 @@ def test_bodies_that_hang_hold_room_until_their_clients_go(receive: Receive) -> 
 def test_who_is_not_done_when_the_receiver_stops_is_told_to_come_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "_GRACE_S", 0)
+    monkeypatch.setattr(http_server, "GRACE_S", 0)
     with receiving(tmp_path) as receiver:
         slow = socket.create_connection(("127.0.0.1", receiver.port), timeout=10)
         slow.sendall(b"POST /v1/traces HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n")

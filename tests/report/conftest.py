@@ -4,16 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from goodput.simulate.demo import demo_settings, write_demo
-from published import run_at
+from published import demo_hour
 
 
 @pytest.fixture(scope="session")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Settings of a lake in which an hour of a fleet is published."""
-    root = tmp_path_factory.mktemp("report")
-    write_demo(root / "landing", hours=1.0, requests=3000)
-    file = root / "goodput.toml"
-    file.write_text(demo_settings())
-    run_at(file)
-    return file
+    return demo_hour(tmp_path_factory.mktemp("report"))

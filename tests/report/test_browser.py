@@ -4,31 +4,25 @@ Needs Debian's chromium; the checks of accessibility also need axe-core, from np
 """
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import duckdb
 import pytest
 
+from browser import Reader, launched, needs_axe, needs_chromium, playwright
 from goodput.cli.database import published
 from goodput.cli.report import write_page
 from goodput.report.catalog import all_charts
 from goodput.report.chart import Column
 
-playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install Debian's package of that name")
-_MODULES = [Path(folder, "node_modules/axe-core/axe.min.js") for folder in ("/usr/lib", "/usr/local/lib")]
-AXE = next((file for file in _MODULES if file.is_file()), None)
+pytestmark = needs_chromium
 NAMED = ("goodput", "waste", "gate_failures", "cache_by_replica", "cache_effect", "frontier", "disruptions", "quality")
 MISSING = ("money_totals", "price_over_time", "judged_answers", "operations_done", "load_curves", "replica_hits")
-QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
 
 
 @pytest.fixture(scope="session")
@@ -41,34 +35,14 @@ def page_file(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator["playwright.Browser"]:
     """Closed after this file: an event loop runs as long as it is open, and other tests start their own."""
-    with playwright.sync_playwright() as started:
-        sandbox = [] if os.geteuid() else ["--no-sandbox"]  # root has none
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, *sandbox])
+    with launched() as browser:
         yield browser
-        browser.close()
-
-
-class Reader:
-    """A tab with the page, offline, and whatever the browser complained of."""
-
-    def __init__(self, browser: "playwright.Browser", **how: object) -> None:
-        self.tab = browser.new_context(offline=True, **how).new_page()
-        self.complaints: list[str] = []
-        self.tab.on("console", lambda message: self.complaints.append(message.text))
-        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
-
-    def open(self, file: Path, **named: str) -> None:
-        self.tab.goto(f"{file.as_uri()}#{urlencode(named)}")
-        self.tab.wait_for_function("document.body.dataset.shown")
-
-    def text(self, selector: str) -> str:
-        return self.tab.inner_text(selector)
 
 
 @pytest.fixture
 def reader(chromium: "playwright.Browser", page_file: Path) -> Iterator[Reader]:
-    found = Reader(chromium, viewport={"width": 1440, "height": 900})
-    found.open(page_file)
+    found = Reader(chromium, offline=True, viewport={"width": 1440, "height": 900})
+    found.open(page_file.as_uri())
     yield found
     found.tab.context.close()
     assert found.complaints == []
@@ -79,8 +53,8 @@ def reader(chromium: "playwright.Browser", page_file: Path) -> Iterator[Reader]:
 def test_every_chart_is_drawn_and_nothing_is_wider_than_the_screen(
     chromium: "playwright.Browser", page_file: Path, width: int, scheme: str
 ) -> None:
-    reader = Reader(chromium, viewport={"width": width, "height": 900}, color_scheme=scheme)
-    reader.open(page_file)
+    reader = Reader(chromium, offline=True, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    reader.open(page_file.as_uri())
     assert reader.complaints == []
     for chart in all_charts():
         pictures = reader.tab.locator(f"#{chart.name} .picture:not([hidden]) svg")
@@ -204,8 +178,8 @@ def test_telemetry_that_looks_like_a_script_is_only_text(
     file = tmp_path / "report.html"
     write_page(config, lake, file)
     assert hostile not in file.read_text()
-    reader = Reader(chromium)
-    reader.open(file)
+    reader = Reader(chromium, offline=True)
+    reader.open(file.as_uri())
     assert reader.tab.title() == "Goodput"
     assert hostile in reader.tab.inner_text("#replica_hits-answer")
     assert reader.complaints == []
@@ -225,8 +199,8 @@ def test_without_a_price_or_a_label_a_page_says_what_is_missing(
             connection.execute(f"DELETE FROM stored.{relation}")
     file = tmp_path / "report.html"
     write_page(config, lake, file)
-    reader = Reader(chromium)
-    reader.open(file)
+    reader = Reader(chromium, offline=True)
+    reader.open(file.as_uri())
     for chart in all_charts():
         if chart.name in MISSING:
             assert reader.text(f"#{chart.name}-answer") == chart.empty
@@ -236,16 +210,14 @@ def test_without_a_price_or_a_label_a_page_says_what_is_missing(
     reader.tab.context.close()
 
 
-@pytest.mark.skipif(AXE is None, reason="no axe-core: npm install --global axe-core")
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_serious_stands_in_the_way_of_a_screen_reader(
     chromium: "playwright.Browser", page_file: Path, scheme: str
 ) -> None:
-    reader = Reader(chromium, color_scheme=scheme)
-    reader.open(page_file)
-    reader.tab.evaluate(AXE.read_text())
-    found = reader.tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found["violations"]] == []
+    reader = Reader(chromium, offline=True, color_scheme=scheme)
+    reader.open(page_file.as_uri())
+    assert reader.violations() == []
     reader.tab.context.close()
 
 

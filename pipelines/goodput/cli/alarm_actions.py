@@ -3,7 +3,6 @@
 What they see of alarms is in `alarms`.
 """
 
-import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,15 +14,15 @@ import typer
 import yaml
 from rich.console import Console
 
+from goodput.cli.alarm_evidence import NAMED, labels_of, one_alarm, series_of
 from goodput.cli.cells import plain
-from goodput.cli.database import Config, LakeRoot, Row, published, rows
+from goodput.cli.database import Config, LakeRoot, published, rows
 from goodput.cli.render import console, table, until_reader_leaves
-from goodput.errors import RuleTestsFailed, UnknownAlarm, UsageError
+from goodput.errors import RuleTestsFailed, UsageError
 from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, newest, of_kind, read_actions
 from goodput.settings.load import load_settings
 from goodput.settings.watched import metric_of
 
-NAMED = "SELECT * FROM alarms WHERE starts_with(alarm_id, $key) ORDER BY alarm_id"
 _FIRST = "SELECT min(window_start) AS first FROM goodput"
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
 _LENGTH = re.compile(r"([1-9][0-9]{0,5})([mhd])")
@@ -105,7 +104,7 @@ def accept(
         raise UsageError(f"--from {since} is before all windows that are known: there is nothing to move.")
     metric = metric_of(row["metric"])
     others = dict.fromkeys(metric.labels if metric else (), "")  # labels that the series has not: it is of all of them
-    match = {name: _literal(word) for name, word in {"metric": row["metric"], **others, **_labels(row)}.items()}
+    match = {name: _literal(word) for name, word in {"metric": row["metric"], **others, **labels_of(row)}.items()}
     _add(config, lake, Action(uuid4().hex[:12], "accept", match, now, begins, None, reason))
     Console(stderr=True).print(f"accepted; the next run moves the baseline of {series_of(row)}", highlight=False)
 
@@ -150,24 +149,6 @@ def actions(config: Config = None, lake: LakeRoot = None) -> None:
     with until_reader_leaves():
         out = console()
         out.print(table(names, lines, out.width) if lines else plain("No silences, no accepted shifts."))
-
-
-def series_of(row: Row) -> str:
-    """Metric and labels of the series of an alarm."""
-    labels = [f"{name}={word}" for name, word in _labels(row).items()]
-    return " ".join([str(row["metric"] or row["rule"]), *labels])
-
-
-def _labels(row: Row) -> dict[str, str]:
-    labels: dict[str, str] = json.loads(row["labels"] or "{}")
-    return labels
-
-
-def one_alarm(found: list[Row], key: str) -> Row:
-    """The one alarm that was found; raises UnknownAlarm."""
-    if len(found) != 1:
-        raise UnknownAlarm(key, [row["alarm_id"] for row in found])
-    return found[0]
 
 
 def _add(config: Path | None, lake: Path | None, action: Action) -> None:

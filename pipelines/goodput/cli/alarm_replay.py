@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from goodput.cli.alarm_actions import series_of
+from goodput.cli.alarm_evidence import series_of
 from goodput.cli.cells import plain
 from goodput.cli.database import Config, LakeRoot, Row, published, rows
 from goodput.cli.fired_rates import fired_rates, rate_of

@@ -27,7 +27,7 @@ LakeRoot = Annotated[
 ]
 
 # An answer must not depend on a network: what an extension is missing for is an error instead.
-_OFFLINE: dict[str, str | bool | int | float | list[str]] = {"autoinstall_known_extensions": "false", **CAUTIOUS}
+OFFLINE: dict[str, str | bool | int | float | list[str]] = {"autoinstall_known_extensions": "false", **CAUTIOUS}
 _MESSAGE_LINES = 8
 
 
@@ -41,7 +41,7 @@ def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBP
     if not database.is_file():
         raise NotPublished(database)
     try:
-        with interrupt.stoppable(duckdb.connect(database, read_only=True, config=_OFFLINE)) as connection:
+        with interrupt.stoppable(duckdb.connect(database, read_only=True, config=OFFLINE)) as connection:
             connection.execute("SET TimeZone = 'UTC'")
             # Views read Parquet files of the lake that the database is in now, wherever it was published.
             connection.execute("SET VARIABLE goodput_lake = $folder", {"folder": str(database.absolute().parent)})
@@ -50,7 +50,12 @@ def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBP
         interrupt.check(error)
         if not isinstance(error, duckdb.Error):
             raise
-        raise QueryFailed("\n".join(str(error).splitlines()[:_MESSAGE_LINES]).rstrip()) from error
+        raise refused(error) from error
+
+
+def refused(error: duckdb.Error) -> QueryFailed:
+    """What the database says against a question, in its first lines."""
+    return QueryFailed("\n".join(str(error).splitlines()[:_MESSAGE_LINES]).rstrip())
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:

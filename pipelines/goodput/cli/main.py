@@ -81,6 +81,10 @@ COMMANDS = {
         "goodput.cli.mcp:mcp",
         "Let a language model ask the published database: the Model Context Protocol over standard input and output.",
     ),
+    "serve": (
+        "goodput.cli.serve:serve",
+        "Serve the report as a live page until interrupted, with the requests behind its windows and each alarm.",
+    ),
     "reconcile": (
         "goodput.cli.reconcile:reconcile",
         "Reconcile bills with what is published: in which bucket every billed dollar is, or why in none.",

@@ -1,16 +1,12 @@
 """`goodput receive`: take OTLP over HTTP and gRPC into the landing zone, where no Collector does."""
 
-import os
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from goodput.errors import TokenUnusable
+from goodput.listen.token import RECEIVE_TOKEN, read_token
 from goodput.settings.load import load_settings
-
-TOKEN_VARIABLE = "GOODPUT_RECEIVE_TOKEN"  # noqa: S105  (a name, no token)
 
 
 def receive(  # noqa: PLR0913, PLR0917  (the command's options)
@@ -22,7 +18,7 @@ def receive(  # noqa: PLR0913, PLR0917  (the command's options)
     no_grpc: Annotated[bool, typer.Option("--no-grpc", help="Take HTTP alone.")] = False,
     token_file: Annotated[
         Path | None,
-        typer.Option(help=f"File with the bearer token that senders have to give; else ${TOKEN_VARIABLE}."),
+        typer.Option(help=f"File with the bearer token that senders have to give; else ${RECEIVE_TOKEN}."),
     ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Listen beyond this machine without a token: the network is trusted.")
@@ -35,23 +31,8 @@ def receive(  # noqa: PLR0913, PLR0917  (the command's options)
       goodput receive --host 0.0.0.0 --token-file /run/secrets/otlp-token
     """
     settings = load_settings(config, landing=[landing] if landing else [])
-    token = _token(token_file)
+    token = read_token(token_file, RECEIVE_TOKEN)
     from goodput.receive import server  # noqa: PLC0415  (help must not wait for it)
 
     address = server.Address(host, port, token, insecure, None if no_grpc else grpc_port)
     server.receive(settings, address, lambda text: typer.echo(text, err=True))
-
-
-def _token(file: Path | None) -> str | None:
-    """The token of the file, else of the environment, None where there is neither. Raises TokenUnusable."""
-    token = os.environ.get(TOKEN_VARIABLE)
-    if file is not None:
-        try:
-            token = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise TokenUnusable(str(file), f"cannot be read: {error}") from error
-    if token is None:
-        return None
-    if not re.fullmatch(r"[!-~]+", token.strip()):
-        raise TokenUnusable(str(file or TOKEN_VARIABLE), "no token: one line of printable ASCII without spaces")
-    return token.strip()

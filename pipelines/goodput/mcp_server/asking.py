@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Lock
 
 import duckdb
 
 from goodput.cli.database import published
-from goodput.errors import AnswerTooSlow
+from goodput.cli.time_limit import ended_in_time
 from goodput.plumbing.sql_files import quoted
 from goodput.settings.load import load_settings
-
-_AGAIN_S = 0.05  # between two interrupts: one strikes only what runs at that moment
 
 
 @dataclass(frozen=True)
@@ -45,12 +43,12 @@ class Asker:
     def connection(self, *, confined: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection for one answer; a `confined` one reads parts of the lake alone, and nothing can change that.
 
-        Raises AnswerTooSlow for what takes too long, and what `published` raises.
+        Raises TookTooLong for what takes too long, and what `published` raises.
         """
         with self._turn, published(self.config, self.lake) as connection:
             if confined:
                 _confine(connection, load_settings(self.config, lake=self.lake).lake_path)
-            with _ended_in_time(connection, self.limits.seconds):
+            with ended_in_time(connection, self.limits.seconds):
                 yield connection
 
 
@@ -61,26 +59,3 @@ def _confine(connection: duckdb.DuckDBPyConnection, lake: Path) -> None:
     connection.execute(f"SET allowed_directories = [{listed}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-
-
-@contextmanager
-def _ended_in_time(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
-    is_over, is_late = Event(), Event()
-
-    def watch() -> None:
-        if not is_over.wait(seconds):
-            is_late.set()
-            while not is_over.wait(_AGAIN_S):
-                connection.interrupt()
-
-    watcher = Thread(target=watch, name="time limit", daemon=True)
-    watcher.start()
-    try:
-        yield
-    except duckdb.InterruptException as error:
-        if not is_late.is_set():
-            raise
-        raise AnswerTooSlow(seconds) from error
-    finally:
-        is_over.set()
-        watcher.join()

@@ -13,10 +13,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from goodput.cli import alarms as alarm_list
+from goodput.cli.alarm_evidence import NONE_YET, alarm_counts, explained, listed_alarms
 from goodput.cli.compare import named_sides, within
 from goodput.cli.comparison import compared
-from goodput.cli.explain import explanation
+from goodput.cli.explained import explanation
 from goodput.cli.request_record import read_request_record
 from goodput.cli.tables import described, relations
 from goodput.cli.when import instant
@@ -101,10 +101,10 @@ class Tools:
 
         def ask(connection: duckdb.DuckDBPyConnection) -> Mapping[str, Any]:
             if alarm is not None:
-                row, facts, events = alarm_list.explained(connection, alarm)
+                row, facts, events = explained(connection, alarm)
                 return {"alarm": {**row, "explanation": facts}, "events": events}
-            found, counts = alarm_list.current(connection, every=every)
-            note = {} if counts else {"note": alarm_list.NONE_YET}
+            found, counts = listed_alarms(connection, every=every), alarm_counts(connection)
+            note = {} if counts else {"note": NONE_YET}
             return {"counts": counts, **note, "alarms": [_without_explanation(row) for row in found]}
 
         return self._answer(ask)

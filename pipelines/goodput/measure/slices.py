@@ -46,7 +46,7 @@ def slice_cuts(settings: Settings) -> pa.Table:
     return as_rows(
         "slice_cuts",
         *(
-            {"cut": cut, "path": _path(name), "max_values": settings.slices.max_values}
+            {"cut": cut, "path": cut_path(name), "max_values": settings.slices.max_values}
             for cut, name in enumerate(settings.slices.by, 1)
         ),
     )
@@ -70,5 +70,6 @@ def flags(kind: str, rows: Sequence[Cuts]) -> pa.Table:
     return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
 
-def _path(name: str) -> str:
+def cut_path(name: str) -> str:
+    """Where the value of a slice by tenant or attribute stands: `$` for the tenant, else a path in `attributes`."""
     return "$" if name == "tenant" else f'$."{name.removeprefix(ATTRIBUTE)}"'

@@ -252,6 +252,18 @@ PARAMETERS: Mapping[str, Parameter] = {
     "exported_windows": _parameter(
         "Windows whose values leave the lake as metrics.", [("window_start", _INSTANT), ("window_s", pa.int32())]
     ),
+    "request_filter": _parameter(
+        "Which requests a reader of `goodput serve` asks for; NULL: any. `cut_path` is that of a slice by tenant or"
+        " attribute, as in slice_cuts; one row.",
+        [
+            *_columns(("from_at", "until_at"), _INSTANT),
+            *_columns((*_DIMENSIONS, "cut_path", "slice_value", "verdict", "gate"), _TEXT),
+        ],
+    ),
+    "request_page": _parameter(
+        "After which request a page of them begins, NULL: the first, and how many it has; one row.",
+        [("after_at", _INSTANT), ("after_id", _TEXT), ("max_rows", _INT)],
+    ),
     "side_rows": _parameter(
         "Requests and other costs with the side of `goodput compare` to which their own columns put them (`own_side`;"
         " `is_known`), and that in the workload that is asked for (`side`), beside their other columns.",

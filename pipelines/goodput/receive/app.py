@@ -4,15 +4,13 @@ Sockets and signals are the server's; what is taken in is the intake's to say.
 """
 
 import asyncio
-import base64
-import binascii
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
+from goodput.listen.door import BUSY_RETRY_AFTER_S
+from goodput.listen.token import given_token
 from goodput.receive.encoding import CONTENT_TYPES, PATHS, Encoding, Kind
 from goodput.receive.intake import Intake
-from goodput.receive.limits import BUSY_RETRY_AFTER_S
 from goodput.receive.refusal import RequestRefused
 from goodput.receive.request import ClientGone, Receive, Request, Send
 
@@ -69,7 +67,7 @@ class OtlpEndpoint:
             raise RequestRefused(404, f"no such path; there are {', '.join(PATHS)} and {HEALTH}")
         if request.method != "POST":
             raise RequestRefused(405, f"{request.path} takes POST")
-        self._intake.admit(_token_of(request.header("authorization")))
+        self._intake.admit(given_token(request.header("authorization")))
         if request.encoding is None:
             raise RequestRefused(415, f"the content type has to be one of {', '.join(CONTENT_TYPES)}")
         with self._intake.reserve() as held:
@@ -77,16 +75,6 @@ class OtlpEndpoint:
             body = await request.body(self._intake.max_body_bytes, held)
             await self._intake.take_in(Kind(signal, request.encoding), body, held, gzipped=gzipped)
         return request.encoding.empty
-
-
-def _token_of(authorization: str) -> bytes:
-    scheme, _, given = authorization.partition(" ")
-    if scheme == "Bearer":
-        return given.encode("latin-1")
-    if scheme == "Basic":
-        with suppress(binascii.Error):
-            return base64.b64decode(given, validate=True).partition(b":")[2]
-    return b""
 
 
 def _headers_of(refused: RequestRefused) -> Headers:

@@ -15,12 +15,12 @@ from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
 from goodput.collect.otlp.fields import LOGS, METRICS, SPANS, Signal
+from goodput.listen.door import BUSY_RETRY_AFTER_S
+from goodput.listen.tls import Tls
 from goodput.receive.encoding import Encoding, Kind
 from goodput.receive.intake import Intake
-from goodput.receive.limits import BUSY_RETRY_AFTER_S
 from goodput.receive.refusal import RequestRefused
 from goodput.receive.request import BODY_TIMEOUT_S
-from goodput.receive.tls import Tls
 from goodput.settings.model import Receive
 
 _PACKAGE = "opentelemetry.proto.collector"

@@ -4,7 +4,6 @@ How a refusal is worded on the wire is the protocol's.
 """
 
 import asyncio
-import hmac
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from goodput.collect.otlp.fields import Signal
 from goodput.collect.otlp.limits import Limits
 from goodput.collect.otlp.single import Framed, Unreadable
+from goodput.listen.token import is_let_in
 from goodput.receive.commit import GroupCommit
 from goodput.receive.encoding import NAMES, PATHS, Kind
 from goodput.receive.limits import Reservation, Room, TokenBucket, gunzip
@@ -70,7 +70,7 @@ class Intake:
 
     def admit(self, token: bytes) -> None:
         """Let a request in. Raises RequestRefused 401 for another token, 429 beyond the rate."""
-        if self._token and not hmac.compare_digest(token, self._token):
+        if not is_let_in(token, self._token):
             raise RequestRefused(401, "the header `authorization: Bearer TOKEN` is missing or holds another token")
         self._rate.take()
 

@@ -5,9 +5,8 @@ import zlib
 from collections.abc import Callable
 from math import ceil
 
+from goodput.listen.door import BUSY_RETRY_AFTER_S
 from goodput.receive.refusal import RequestRefused
-
-BUSY_RETRY_AFTER_S = 1
 
 
 class TokenBucket:

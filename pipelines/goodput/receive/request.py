@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
 from typing import Any
 
+from goodput.listen.door import BUSY_RETRY_AFTER_S
 from goodput.receive.encoding import CONTENT_TYPES, Encoding
-from goodput.receive.limits import BUSY_RETRY_AFTER_S, Reservation, too_large
+from goodput.receive.limits import Reservation, too_large
 from goodput.receive.refusal import RequestRefused
 
 Event = MutableMapping[str, Any]

@@ -2,45 +2,36 @@
 
 import asyncio
 import fcntl
-import ipaddress
-import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import uvicorn
-
-from goodput.errors import AddressUnusable, LandingUnwritable, OpenToAnyone, ReceiverBusy
+from goodput.errors import AddressUnusable, LandingUnwritable, ReceiverBusy
+from goodput.listen import address as listen
+from goodput.listen.door import Door
+from goodput.listen.http_server import GRACE_S, HttpServer, end_cleanly
+from goodput.listen.tls import tls_of
+from goodput.listen.token import RECEIVE_TOKEN
 from goodput.receive.app import OtlpEndpoint
 from goodput.receive.commit import GroupCommit
-from goodput.receive.door import HEADERS_S, Door, GuardedProtocol
 from goodput.receive.files import LandingFiles, sync_folder
 from goodput.receive.intake import Intake
 from goodput.receive.own_telemetry import reporting
-from goodput.receive.tls import tls_of
 from goodput.settings.model import Settings
 
 if TYPE_CHECKING:
     from goodput.receive.grpc_endpoint import GrpcEndpoint
 
 FOLDER = "otlp"
-_BACKLOG = 1024
-_KEEP_ALIVE_S = 75  # longer than SDKs wait between two exports
-_GRACE_S = 10
 
 
 @dataclass(frozen=True)
-class Address:
-    """Where to listen and whom to let in; without a token only this machine, unless `insecure`."""
+class Address(listen.Address):
+    """Where to listen for both protocols; `grpc_port` is None where HTTP is all."""
 
-    host: str
-    port: int
-    token: str | None = None
-    insecure: bool = False
     grpc_port: int | None = None
 
 
@@ -51,8 +42,7 @@ def receive(settings: Settings, address: Address, report: Callable[[str], None])
     received.
     """
     with bound(address) as listener, folder_for(settings) as folder:
-        for stop in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(stop, lambda *_: None)  # the server handles them, then raises them again: the end is clean
+        end_cleanly()
         service = Service(settings, folder, address.token, report)
         service.announce(listener)
         with reporting(settings, service.intake):
@@ -66,50 +56,29 @@ class Service:
         self._report = report
         self._folder = folder
         self._limits = settings.receive
-        self._tls = tls_of(settings)
+        self._tls = tls_of("receive", settings.receive, settings.base)
         self._files = LandingFiles(folder, settings.receive.rotate_bytes, settings.receive.rotate_s)
         self._commit = GroupCommit(self._files)
         self.intake = Intake(settings, self._commit, token, report)
-        self._door = Door(settings.receive)
-        config = uvicorn.Config(
-            OtlpEndpoint(self.intake),
-            interface="asgi3",
-            http=partial(GuardedProtocol, self._door),  # type: ignore[arg-type]  # h11 bounds the size of headers
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_keep_alive=_KEEP_ALIVE_S,
-            timeout_graceful_shutdown=_GRACE_S,
-            ssl_certfile=self._tls.certificate if self._tls else None,
-            ssl_keyfile=self._tls.key if self._tls else None,
-        )
-        self._server = uvicorn.Server(config)
+        self._server = HttpServer(OtlpEndpoint(self.intake), Door(settings.receive), self._tls)
 
     async def run(self, listener: socket.socket, host: str = "127.0.0.1", grpc_port: int | None = None) -> None:
         """Answer requests at a bound socket, and over gRPC at a port, until asked to stop; then report what came.
 
         Raises AddressUnusable.
         """
-        if self._tls:
-            loop = asyncio.get_running_loop()
-            create = partial(loop.create_server, ssl_handshake_timeout=HEADERS_S)
-            loop.create_server = create  # type: ignore[method-assign]  # uvicorn waits a minute for a handshake
         grpc_server = await self._grpc(host, grpc_port)
         try:
-            await self._server.serve(sockets=[listener])
+            await self._server.serve(listener)
         finally:
             if grpc_server:
-                await grpc_server.stop(_GRACE_S)
+                await grpc_server.stop(GRACE_S)
             await self._commit.close()
             self._report(f"stopped: {self.intake.tally}; {self._files.files_made} file(s) written")
 
     def stop(self) -> None:
         """Let the requests that are under way end, then the run."""
-        self._server.should_exit = True
+        self._server.stop()
 
     async def _grpc(self, host: str, port: int | None) -> "GrpcEndpoint | None":
         if port is None:
@@ -129,8 +98,7 @@ class Service:
 
     def announce(self, listener: socket.socket) -> None:
         """Report where senders of HTTP find it."""
-        host, port = listener.getsockname()[:2]
-        url = f"{self._scheme}://[{host}]:{port}" if ":" in host else f"{self._scheme}://{host}:{port}"
+        url = listen.url_of(listener, is_tls=self._tls is not None)
         self._report(f"receiving OTLP over HTTP at {url}, writing to {self._folder}")
         self._report(f"senders set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf OTEL_EXPORTER_OTLP_ENDPOINT={url}")
 
@@ -139,32 +107,9 @@ class Service:
         return "https" if self._tls else "http"
 
 
-@contextmanager
-def bound(address: Address) -> Iterator[socket.socket]:
+def bound(address: Address) -> AbstractContextManager[socket.socket]:
     """A listening socket. Raises AddressUnusable; OpenToAnyone where it would take telemetry from everyone."""
-    with closing(_listener(address)) as listener:
-        yield listener
-
-
-def _listener(address: Address) -> socket.socket:
-    try:
-        # The protocol has to be named: asyncio switches Nagle's delays off only where it is.
-        family, kind, protocol, _, where = socket.getaddrinfo(
-            address.host, address.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
-        )[0]
-        if not (ipaddress.ip_address(where[0]).is_loopback or address.token or address.insecure):
-            raise OpenToAnyone(address.host)
-        listener = socket.socket(family, kind, protocol)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(where)
-            listener.listen(_BACKLOG)
-        except OSError:
-            listener.close()
-            raise
-    except OSError as error:
-        raise AddressUnusable(address.host, address.port, error) from error
-    return listener
+    return listen.bound(address, "send telemetry", RECEIVE_TOKEN)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ One chart is one module of `charts`; how rows are gathered is `gather`'s work, a
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -33,7 +33,8 @@ class Chart:
 
     `name` is its SQL relation in sql/report/. `chosen_by` are the columns by which its rows follow the choice of a
     slice: `choice` where they are published for each slice; else dimensions, of which those that the choice names must
-    match. `also` are other charts whose rows it draws too, by their names.
+    match. `also` are other charts whose rows it draws too, by their names. `leads_to` is what a row leads to where the
+    page is served: requests of a window, of a verdict or that failed a gate, or an alarm.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Chart:
     spec: Spec | None = None
     chosen_by: Sequence[str] = ("choice",)
     also: Sequence[str] = field(default=())
+    leads_to: Literal["", "window", "verdict", "gate", "alarm"] = ""
     is_wide: bool = False
     is_tall: bool = False
 

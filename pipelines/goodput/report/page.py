@@ -7,7 +7,7 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -28,28 +28,52 @@ _VEGA_LITE = "6.4"  # the version whose charts assets/vega.js draws
 _DIGITS = 7  # of a number in the page; the database has them all
 
 
-def html(gathered: Gathered, charts: Sequence[Chart], head: Mapping[str, str]) -> str:
-    """The page. `head` has its title and the lines below it."""
-    scripts = [_asset("vega.js"), _asset("page.js")]
-    style = _asset("page.css")
+@dataclass(frozen=True)
+class Live:
+    """Of a page that is served: the generation of the database that it shows, and how often it asks for a newer one."""
+
+    generation: str
+    ask_every_s: float
+
+
+def html(gathered: Gathered, charts: Sequence[Chart], head: Mapping[str, str], live: Live | None = None) -> str:
+    """The page. `head` has its title and the lines below it; what is `live` leads on to requests and alarms."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    hashes = " ".join(_digest(text) for text in scripts)
     return environment.from_string(_asset("page.html")).render(
         head=head,
+        live=live,
         charts=charts,
-        style=style,
-        scripts=scripts,
+        style=style(),
+        scripts=_scripts(),
         licenses=_asset("vega.LICENSES.txt"),
-        policy=f"default-src 'none'; script-src {hashes}; style-src {_digest(style)}; base-uri 'none'",
+        policy=policy(is_live=live is not None),
         data=_packed(_data(gathered, charts)),
     )
 
 
+def policy(*, is_live: bool) -> str:
+    """What the page may load and run: what lies in it. Where it is live it may ask its server for more."""
+    hashes = " ".join(digest(text) for text in _scripts())
+    asking = "; connect-src 'self'; img-src 'self'" if is_live else ""
+    return f"default-src 'none'; script-src {hashes}; style-src {digest(style())}; base-uri 'none'{asking}"
+
+
+def style() -> str:
+    """How the page looks."""
+    return _asset("page.css")
+
+
+def _scripts() -> list[str]:
+    return [_asset("vega.js"), _asset("page.js")]
+
+
+@cache
 def _asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """A script or a style as a policy names it."""
     return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
@@ -89,6 +113,7 @@ def _chart(chart: Chart, gathered: Gathered) -> dict[str, Any]:
         "name": chart.name,
         "chosen_by": list(chart.chosen_by),
         "also": list(chart.also),
+        "leads_to": chart.leads_to,
         "empty": chart.empty,
         "columns": [asdict(column) for column in chart.columns],
         "sql": _sql(chart.name),

@@ -7,7 +7,7 @@ import duckdb
 
 from goodput.report.catalog import all_charts
 from goodput.report.gather import gather
-from goodput.report.page import html
+from goodput.report.page import Live, html
 from goodput.report.shown import periods, slices
 from goodput.report.summary import markdown
 
@@ -16,10 +16,12 @@ def write_report(
     connection: duckdb.DuckDBPyConnection,
     bounds: tuple[datetime | None, datetime | None],
     asked: Mapping[str, str | None],
-    form: str,
+    form: str | Live,
     now: datetime,
 ) -> str:
-    """The report's text, html or md. `asked` are dimensions with the value that they must have, None for any.
+    """The report's text: html, md, or html that is served live.
+
+    `asked` are dimensions with the value that they must have, None for any.
 
     Raises NothingToReport, SliceNotPublished and QueryFailed.
     """
@@ -40,7 +42,7 @@ def write_report(
             else ""
         ),
     }
-    return html(gathered, charts, head)
+    return html(gathered, charts, head, form if isinstance(form, Live) else None)
 
 
 def _day(at: datetime) -> str:

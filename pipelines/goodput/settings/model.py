@@ -17,6 +17,7 @@ from goodput.settings.channels import Channel, Notify, usable_fallbacks
 from goodput.settings.columns import ATTRIBUTE
 from goodput.settings.dialects import DeclaredDialect
 from goodput.settings.gates import LatencyName
+from goodput.settings.listening import Listening, Serve
 from goodput.settings.presets import PRESETS
 from goodput.settings.privacy import Privacy, unusable_match
 from goodput.settings.retention import Retention
@@ -327,24 +328,14 @@ class FileLimits(SettingsModel):
     quarantined_ratio: float = Field(default=0.05, ge=0, le=1, allow_inf_nan=False, strict=True)
 
 
-class Receive(SettingsModel):
+class Receive(Listening):
     """How much `goodput receive` takes in, by which certificate, and when it begins a new file."""
 
     max_body_bytes: int = Field(default=20 * 2**20, gt=0, strict=True)  # what the OTLP specification recommends
     max_pending_bytes: int = Field(default=128 * 2**20, gt=0, strict=True)
     max_requests_per_s: float = Field(default=1000.0, gt=0, allow_inf_nan=False, strict=True)
-    max_connections: int = Field(default=1000, gt=0, strict=True)
-    max_connections_per_peer: int = Field(default=200, gt=0, strict=True)
-    tls_certificate: Path | None = None
-    tls_key: Path | None = None
     rotate_bytes: int = Field(default=64 * 2**20, gt=0, strict=True)
     rotate_s: Seconds = 900.0
-
-    @model_validator(mode="after")
-    def _certificate_with_its_key(self) -> Self:
-        if (self.tls_certificate is None) != (self.tls_key is None):
-            raise Unusable("TLS takes a certificate and its key", "both tls_certificate and tls_key, or neither")
-        return self
 
 
 class Disruptions(SettingsModel):
@@ -391,6 +382,7 @@ class Settings(SettingsModel):
     privacy: Privacy = Privacy()
     retention: Retention = Retention()
     receive: Receive = Receive()
+    serve: Serve = Serve()
     disruptions: Disruptions = Disruptions()
     schedule: Schedule = Schedule()
     telemetry: OwnTelemetry = OwnTelemetry()

@@ -105,6 +105,22 @@
     return left.length ? `Not divided by ${left.map(([name]) => name.replace("attributes.", "")).join(" or ")}: it shows all.` : "";
   }
 
+  // What a row leads to where the page is served: requests, or an alarm.
+  const { generation, askEveryS } = document.body.dataset;
+  function leadsTo(chart, row) {
+    if (!generation || !chart.leads_to) return null;
+    if (chart.leads_to === "alarm") return row.alarm_id ? `/alarms/${encodeURIComponent(row.alarm_id)}` : null;
+    const period = page.periods.find((one) => one.period === state.period);
+    const isWindow = chart.leads_to === "window";
+    const [from, until] = isWindow ? [row.at, row.at + 1000 * period.drawn_s] : [period.from_at, period.until_at];
+    const asked = new URLSearchParams({ from: new Date(from).toISOString(), until: new Date(until).toISOString(), ...state.slice.named });
+    if (!isWindow) {
+      if (!row[chart.leads_to]) return null;
+      asked.set(chart.leads_to, row[chart.leads_to]);
+    }
+    return `/requests?${asked}`;
+  }
+
   function table(chart, found) {
     const shown = chart.columns.filter((column) => found.some((row) => row[column.name] != null));
     const made = make("table");
@@ -120,6 +136,12 @@
       for (const column of shown) {
         const value = row[column.name];
         line.append(make("td", value == null ? "" : forms[column.form](value), column.form === "text" ? "text" : ""));
+      }
+      const address = leadsTo(chart, row);
+      if (address) {
+        const link = make("a", line.cells[0].textContent);
+        link.href = address;
+        line.cells[0].replaceChildren(link);
       }
     }
     return made;
@@ -182,6 +204,14 @@
       // a facet has no width of its container
       const { width } = picture.getBoundingClientRect();
       if (chart.spec.signals?.some((signal) => signal.name === "child_width")) view.signal("child_width", Math.max(120, width - 60));
+      if (generation && chart.leads_to) {
+        place.dataset.leads = chart.leads_to;
+        // a line or an area is of all its windows: its points, and bars, are of one row
+        view.addEventListener("click", (_event, item) => {
+          const address = ["symbol", "rect"].includes(item?.mark.marktype) && item.datum ? leadsTo(chart, item.datum) : null;
+          if (address) location.assign(address);
+        });
+      }
       view.initialize(picture);
       views.set(chart.name, view);
     }
@@ -239,4 +269,20 @@
   addEventListener("beforeprint", () => { for (const view of views.values()) view.resize().run(); });
   readAddress();
   await show();
+
+  // A run that publishes is followed at once, or offered where the reader has opened something.
+  if (generation) {
+    const opened = document.querySelectorAll("details[open]").length;
+    byId("renew").addEventListener("click", () => location.reload());
+    const follow = async () => {
+      try {
+        const answer = await fetch("/generation", { cache: "no-store" });
+        if (answer.ok && (await answer.text()) !== generation) {
+          if (document.querySelectorAll("details[open]").length === opened) location.reload();
+          else byId("newer").hidden = false;
+        }
+      } catch { /* the server is away: the page stays as it is */ }
+    };
+    setInterval(follow, 1000 * Number(askEveryS));
+  }
 })();

@@ -58,6 +58,7 @@ CHART = Chart(
     answer=_answer,
     empty="No request ended in this period: `goodput sources` shows what was read.",
     spec=_spec,
+    leads_to="window",
     also=("operations_done",),
     is_wide=True,
     columns=(

@@ -47,6 +47,7 @@ CHART = Chart(
     answer=_answer,
     empty="No alarm fired in this period; `goodput alarms` says which series have learned enough to.",
     spec=_spec,
+    leads_to="alarm",
     chosen_by=("workload", "pool"),
     columns=(
         Column("at", "From", "time"),

@@ -41,6 +41,7 @@ CHART = Chart(
     answer=_answer,
     empty="No request of this period failed a gate.",
     spec=_spec,
+    leads_to="gate",
     columns=(
         Column("gate", "Gate"),
         Column("gated", "Measured", "count"),

@@ -70,6 +70,7 @@ CHART = Chart(
     answer=_answer,
     empty="No answer of this period has a latency: traces or logs with times of the first token are needed.",
     spec=_spec,
+    leads_to="window",
     is_tall=True,
     columns=(
         Column("at", "Window from", "time"),

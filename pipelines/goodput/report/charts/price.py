@@ -46,6 +46,7 @@ CHART = Chart(
     answer=_answer,
     empty="No price is known: either no cost (settings, `[costs]`), or nothing was accepted.",
     spec=_spec,
+    leads_to="window",
     columns=(
         Column("at", "Window from", "time"),
         Column("price_usd", "Per accepted", "usd"),

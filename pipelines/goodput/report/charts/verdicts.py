@@ -56,5 +56,6 @@ CHART = Chart(
     answer=_answer,
     empty="No request ended in this period: `goodput sources` shows what was read.",
     spec=_spec,
+    leads_to="verdict",
     columns=(Column("verdict", "Verdict"), Column("requests", "Requests", "count"), Column("share", "Share", "share")),
 )

@@ -10,9 +10,9 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from goodput.receive.limits import BUSY_RETRY_AFTER_S
-from goodput.settings.model import Receive
+from goodput.settings.listening import Listening
 
+BUSY_RETRY_AFTER_S = 1
 HEADERS_S = 10.0
 _LINGER_S = 0.5
 _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: %d\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -20,9 +20,9 @@ _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: %d\r\nconnection: clo
 
 @dataclass
 class Door:
-    """The connections of one receiver."""
+    """The connections of one server."""
 
-    limits: Receive
+    limits: Listening
     headers_s: float = field(default_factory=lambda: HEADERS_S)
     refused: int = 0
     _inside: dict["GuardedProtocol", str] = field(default_factory=dict)  # peer of each, in the order of coming
