@@ -25,7 +25,7 @@ def basic(password: str) -> str:
     return f"Basic {b64encode(f'anyone:{password}'.encode()).decode()}"
 
 
-@pytest.mark.parametrize("path", ["/", "/requests", "/alarms", "/generation", "/healthz", "/nothing"])
+@pytest.mark.parametrize("path", ["/", "/requests", "/alarms", "/generation", "/metrics", "/healthz", "/nothing"])
 def test_every_answer_has_the_headers_of_security(served: Served, path: str) -> None:
     for method in ("GET", "HEAD"):
         answer = served.get(path, method)
@@ -38,6 +38,20 @@ def test_every_answer_has_the_headers_of_security(served: Served, path: str) -> 
         assert "unsafe" not in policy
         assert "server" not in answer.headers
         assert (answer.text == "") == (method == "HEAD")
+
+
+def test_prometheus_scrapes_what_the_command_prints(served: Served, lake: Path) -> None:
+    answer = served.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    printed = subprocess.run(
+        [sys.executable, "-c", "from goodput.cli.main import main; main()", "export", "prometheus", "--lake", str(lake)],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert sorted(answer.text.splitlines()) == sorted(printed.splitlines())
+    assert len(printed.splitlines()) > 100
+    assert served.get("/metrics").text == answer.text, "and again, on the same database"
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])

@@ -19,6 +19,7 @@ from goodput.errors import (
     UnknownRequest,
     UsageError,
 )
+from goodput.export.exposition import exposition
 from goodput.plumbing.pruned import read_pruned
 from goodput.report.page import policy as report_policy
 from goodput.serve import answers, pages
@@ -53,6 +54,7 @@ def application(
         "/alarms": site.alarms,
         "/alarms/{key}": site.alarm,
         "/alarms/{key}/series.png": site.picture,
+        "/metrics": site.metrics,
         HEALTH: _healthy,
         "/favicon.ico": _no_icon,
     }
@@ -127,6 +129,11 @@ class _Site:
         key = request.path_params["key"]
         drawn = await self._asked(lambda found, _: answers.picture(found, key))
         return Response(drawn, media_type="image/png")
+
+    async def metrics(self, _: Request) -> Response:
+        """The newest windows as Prometheus scrapes them."""
+        text = await self._asked(lambda found, _: exposition(found))
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def said(self, _: Request, error: GoodputError) -> Response:
         """What is wrong with a question, and what to do."""
