@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test check dev bench drill drill-alarms drill-delivery drill-full-disk drill-fuzz drill-intervals drill-io drill-kill drill-knee \
-  drill-landing drill-oracle drill-power lock clean
+  drill-landing drill-oracle drill-power lock relations wheel clean
 
 # Their runs show in the UI of `make dev`; those of the tests do not.
 demo check dev: export DAGSTER_HOME := $(CURDIR)/dagster_home
@@ -68,6 +68,16 @@ lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/python -m uv pip compile pyproject.toml --all-extras --group dev --group build --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header --no-strip-extras --quiet --output-file requirements.lock
+
+	$(BIN)/python -m uv pip compile pyproject.toml --constraint requirements.lock --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-annotate --no-header --no-strip-extras --quiet --output-file deploy/requirements.txt
+
+relations: $(VENV)/ready ## docs/relations.md, from contracts and headers of sql/
+	PYTHONPATH=tests $(BIN)/python -m relations
+
+wheel: $(VENV)/ready ## The wheel in dist/, built offline; deploy/requirements.txt has what it runs with
+	rm -f dist/goodput-*.whl
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
 clean: ## Everything that these commands made
 	rm -rf $(VENV) demo dist

@@ -422,3 +422,54 @@ def test_hours_stay_in_order(instance: dg.DagsterInstance) -> None:
     for hours in (["T02", "T03"], ["T02", "T03", "T05"], ["T01", "T02", "T03", "T05"], ["T02", "T05"]):
         update_hours(instance, hours)
         assert list(instance.get_dynamic_partitions("hours")) == hours
+
+
+# --- what is shown of quality, age and the page
+
+
+def test_what_is_published_shows_its_numbers_and_its_page(
+    workspace: Workspace, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    assert workspace.config is not None
+    workspace.config.write_text(f'{SETTINGS}\n[report]\nfile = "page.html"\n')
+    workspace = Workspace(workspace.config)
+    execute(workspace, instance, "ingest")
+    (request,), _ = look(workspace, instance, hours_stale)
+    assert execute(workspace, instance, "hours", tags=dict(request.tags)).success
+    shown = reported(instance, "goodput_database")[None].metadata
+    # 24 attempts, of which every third takes 1.4 s to its first token, and the gate is at 1.0
+    assert {name: shown[name].value for name in ("offered", "accepted")} == {"offered": 24, "accepted": 16}
+    assert shown["goodput_ratio"].value == pytest.approx(16 / 24)
+    assert {name: shown[name].value for name in ("rows_quarantined", "blocked_partitions", "firing_alarms")} == {
+        "rows_quarantined": 0,
+        "blocked_partitions": 0,
+        "firing_alarms": 0,
+    }
+    assert "cost_per_accepted_usd" not in shown  # nothing is known of money, and Dagster takes no NULL
+    assert shown["report"].value == str(workspace.config.parent / "page.html")
+    assert "<html" in (workspace.config.parent / "page.html").read_text()
+    assert "report" not in reported(instance, "requests")[HOURS[0]].metadata
+
+
+def test_a_page_that_cannot_be_written_costs_no_run(workspace: Workspace, instance: dg.DagsterInstance) -> None:
+    assert workspace.config is not None
+    (workspace.config.parent / "file").write_text("")
+    workspace.config.write_text(f'{SETTINGS}\n[report]\nfile = "file/page.html"\n')
+    assert execute(Workspace(workspace.config), instance, "ingest").success
+
+
+def test_an_empty_database_has_no_numbers_and_a_page_is_not_missed(
+    by_run: Workspace, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "goodput.toml").write_text('landing = ["empty"]\nlake = "lake"\n')
+    assert execute(Workspace(tmp_path / "goodput.toml"), instance, "ingest").success
+    assert not {"goodput_ratio", "report"} & set(reported(instance, "goodput_database")[None].metadata)
+
+
+def test_how_old_what_is_published_may_be(specs: dict[str, dg.AssetSpec]) -> None:
+    policy = specs["goodput_database"].freshness_policy
+    assert policy is not None
+    assert {name for name, spec in specs.items() if spec.freshness_policy} == {"goodput_database"}
+    kept = yaml.safe_load((ROOT / "dagster_home/dagster.yaml").read_text())
+    assert kept["freshness"] == {"enabled": True}  # without it the daemon judges no policy

@@ -11,6 +11,7 @@ import pytest
 import typer
 import yaml
 
+import relations
 from documents import NOT_RUN, PAGES, ROOT, Block, Desk, agree, anchors, blocks, steps
 from goodput.cli.main import app
 from goodput.measure.slices import SLICES
@@ -162,6 +163,22 @@ def test_every_published_relation_is_listed(desk: Desk) -> None:
         ).fetchall()
     listed = set(re.findall(r"`(\w+)`", section(SEMANTICS, "Published relations")))
     assert {name for (name,) in published} <= listed
+
+
+def test_the_page_of_relations_is_what_contracts_say_now() -> None:
+    assert relations.PAGE.read_text() == relations.page(), "`make relations` writes it"
+
+
+def test_every_published_column_is_described(desk: Desk) -> None:
+    with duckdb.connect(desk.demo / "lake/goodput.duckdb", read_only=True) as connection:
+        published = connection.execute(
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'main'"
+        ).fetchall()
+    sections = dict(part.split("\n", 1) for part in relations.PAGE.read_text().split("\n## ")[1:])
+    rows = re.compile(r"^\| \**(\w+)\** \|", re.MULTILINE)
+    described = {(name, column) for name, text in sections.items() for column in rows.findall(text)}
+    assert len(published) > 900
+    assert set(published) <= described
 
 
 def valid_values(table: str, column: str) -> set[str]:

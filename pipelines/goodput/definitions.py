@@ -11,6 +11,7 @@ from uuid import UUID
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition  # no public name
 
+from goodput.cli.report import write_page
 from goodput.collect.listing import list_landing
 from goodput.collect.scan import has_new_files
 from goodput.errors import GoodputError, SourcesFailed
@@ -62,6 +63,12 @@ def _alarms(workspace: Workspace, _asked: Collection[str] | None, _force: bool) 
 def _publish(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:
     publish_database(workspace)
     of_published(workspace.telemetry, workspace.lake)
+    page = workspace.settings.report_path
+    if page is not None:
+        try:
+            write_page(workspace.config, workspace.lake_path, page)
+        except (GoodputError, OSError) as error:  # a page that cannot be written costs no run
+            dg.get_dagster_logger().warning(f"The report is not written: {error}")
 
 
 def _deliver(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:

@@ -280,6 +280,32 @@ class LakeDamaged(GoodputError):
         super().__init__(f"{count} part(s) of the lake are damaged: {remedy}.")
 
 
+class ContractsBroken(GoodputError):
+    """Rows of the lake break the contract of their table."""
+
+    def __init__(self, checks: Mapping[str, Sequence[str]], page: Path) -> None:
+        lines = [f"  {table}: {', '.join(broken)}" for table, broken in sorted(checks.items())]
+        head = f"{len(lines)} table(s) hold rows that break their contract; {page} has the rows:"
+        remedy = "`goodput run --since TIME --until TIME` computes their hours again."
+        super().__init__("\n".join([head, *lines, remedy]))
+
+
+class NotDataDocs(UsageError):
+    """A folder that pages are to be written to holds something else, which they would replace."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder} holds other files than earlier Data Docs: name an empty or a new folder.")
+
+
+class PagesUnwritable(GoodputError):
+    """Pages cannot be written."""
+
+    def __init__(self, folder: Path, cause: OSError) -> None:
+        super().__init__(
+            f"{folder}: cannot write pages: {cause.strerror or cause}. Name another folder, or free some space."
+        )
+
+
 class SourceLies(UsageError):
     """A file that is to be forgotten still lies in the landing zone, where the next run would read it again."""
 

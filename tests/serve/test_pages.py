@@ -44,7 +44,7 @@ def test_prometheus_scrapes_what_the_command_prints(served: Served, lake: Path) 
     answer = served.get("/metrics")
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     printed = subprocess.run(
-        [sys.executable, "-c", "from goodput.cli.main import main; main()", "export", "prometheus", "--lake", str(lake)],
+        [*MAIN[:-1], "export", "prometheus", "--lake", str(lake)],
         capture_output=True,
         text=True,
         check=True,

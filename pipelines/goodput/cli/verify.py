@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from goodput.cli.contract_pages import write_contract_pages
 from goodput.cli.progress import on_terminal
 from goodput.cli.render import console, table
 from goodput.errors import LakeDamaged, UsageError
@@ -13,10 +14,11 @@ from goodput.plumbing.workspace import Workspace
 
 if TYPE_CHECKING:
     from goodput.conform.remake import Remade
+    from goodput.plumbing.catalog import Part
     from goodput.plumbing.verify import Damage
 
 
-def verify(
+def verify(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     sample: Annotated[float, typer.Option(metavar="SHARE", help="Look at a random share of the parts alone.")] = 1.0,
     recompute: Annotated[
         bool, typer.Option("--recompute", help="Compute the partitions again too, and compare; this takes its time.")
@@ -25,39 +27,62 @@ def verify(
         bool,
         typer.Option("--repair", help="Take damaged parts out, so that the next run makes them again."),
     ] = False,
+    data_docs: Annotated[
+        Path | None,
+        typer.Option(
+            "--data-docs", metavar="FOLDER", help="Check rows against their contracts too, and write pages of it."
+        ),
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")] = None,
     lake: Annotated[Path | None, typer.Option(help="Lake folder instead of the settings' own.")] = None,
 ) -> None:
     """Compare every part of the lake with the checksum that was taken when it was written.
 
-    Exit code 1 where a part is missing, damaged, or differs from its recomputation.
+    Exit code 1 where a part is missing, damaged, differs from its recomputation, or breaks the contract of its table.
+    The pages of --data-docs are Great Expectations' Data Docs; FOLDER/index.html lists them.
 
     Example:
       goodput verify
       goodput verify --sample 0.05 --recompute
       goodput verify --repair && goodput run
+      goodput verify --data-docs data-docs
     """
     if not 0 < sample <= 1:
         raise UsageError(f"--sample {sample} is no share: give more than 0 and at most 1.")
     from goodput.conform.remake import Remade, remake  # noqa: PLC0415  (slow to import)
     from goodput.plumbing.garbage import note_replaced  # noqa: PLC0415
+    from goodput.plumbing.verify import parts_of, sampled  # noqa: PLC0415
+
+    if data_docs is not None:
+        _check_folder(data_docs)
 
     with on_terminal(Console(stderr=True)) as progress:
         workspace = Workspace(config, (), lake, progress)
         workspace.lake.require()
         with workspace.lake.lock():
-            found = _damages(workspace, sample, recompute=recompute)
+            parts = sampled(parts_of(workspace.lake), sample)
+            found = _damages(workspace, parts, sample, recompute=recompute)
             done = remake(workspace.lake, found) if repair else Remade()
             note_replaced(workspace.lake, done.removed)
+            if data_docs is not None and not found:
+                write_contract_pages(data_docs, parts, progress)
     if found:
         _print(found, done)
         raise LakeDamaged(len(found), due=len(done.due) if repair else None, lost=len(done.lost))
 
 
-def _damages(workspace: Workspace, sample: float, *, recompute: bool) -> "list[Damage]":
-    from goodput.plumbing.verify import damages, parts_of, sampled  # noqa: PLC0415
+def _check_folder(folder: Path) -> None:
+    """Before what takes its time. Raises NotDataDocs and PagesUnwritable."""
+    from goodput.plumbing.expectations.data_docs import check_data_docs  # noqa: PLC0415
 
-    parts = sampled(parts_of(workspace.lake), sample)
+    check_data_docs(folder)
+
+
+def _damages(
+    workspace: Workspace, parts: "list[tuple[str, Part]]", sample: float, *, recompute: bool
+) -> "list[Damage]":
+    from goodput.plumbing.verify import damages  # noqa: PLC0415
+
     looked_at = workspace.progress.track(parts, "verifying", len(parts))
     found = list(damages(looked_at))
     size_bytes = sum(part.size_bytes for _, part in parts)

@@ -6,6 +6,7 @@ partition: in one run over a range some may be blocked, and each has a version o
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
+from datetime import timedelta
 
 import dagster as dg
 from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION as EVENTS_COME_APART
@@ -16,11 +17,13 @@ from goodput.plumbing.dagster_partitions import HOURS, update_hours
 from goodput.plumbing.hours import is_hour
 from goodput.plumbing.node import Context
 from goodput.plumbing.plan import Outcome
-from goodput.plumbing.stored_assets import StoredAsset, hours_of
+from goodput.plumbing.stored_assets import DATABASE, StoredAsset, hours_of
 from goodput.plumbing.workspace import Workspace
 
 OWNERS = ["team:goodput"]
 LOCK_WAIT_S = 6 * 3600.0  # for another run to end
+# Telemetry comes every hour, and with it something to publish: two hours without are late, a morning is a fault.
+FRESH = dg.FreshnessPolicy.time_window(warn_window=timedelta(hours=2), fail_window=timedelta(hours=6))
 Work = Callable[[Workspace, Collection[str] | None, bool], Outcome | None]
 Results = Iterator[dg.MaterializeResult[None] | dg.AssetMaterialization | dg.AssetCheckResult]
 
@@ -99,6 +102,7 @@ def _spec(asset: StoredAsset, hourly: Collection[str]) -> dg.AssetSpec:
         code_version=asset.code_version or None,
         metadata={"dagster/column_schema": _columns(asset.name)} if asset.name in contract_names() else {},
         partitions_def=HOURS if asset.is_hourly else None,
+        freshness_policy=FRESH if asset.name == DATABASE else None,
     )
 
 

@@ -134,9 +134,16 @@ class Events:
                 "dagster/row_count": held.rows,
                 "size_bytes": held.size_bytes,
                 "headline": dg.MetadataValue.md(self._headline(asset)),
+                **held.facts,  # Dagster draws numbers over time
+                **self._report(asset),
             },
             tags=self._tags(asset, held),
         )
+
+    def _report(self, asset: StoredAsset) -> dict[str, dg.MetadataValue[str | None]]:
+        """The page that a run writes of what it published, where the settings name one."""
+        page = self.context.settings.report_path if asset.name == DATABASE else None
+        return {} if page is None else {"report": dg.MetadataValue.path(str(page.absolute()))}
 
     def _tags(self, asset: StoredAsset, held: Held) -> dict[str, str]:
         """The version, and the event and version of each input, by which Dagster sees what is stale."""

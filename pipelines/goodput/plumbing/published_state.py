@@ -21,7 +21,7 @@ def held_in_database(lake: Lake) -> Held | None:
     if not digests:
         return None
     rows = sum(row_counts(lake).values())
-    return Held(fingerprint(digests), rows, lake.database.stat().st_size, _headline(lake))
+    return Held(fingerprint(digests), rows, lake.database.stat().st_size, _headline(lake), _facts(lake))
 
 
 def held_in_deliveries(lake: Lake) -> Held | None:
@@ -43,6 +43,17 @@ def _headline(lake: Lake) -> str:
             return "\n".join([*lines, "", *_markdown(names, found.fetchall())])
     except duckdb.Error:  # the headline is an ornament: a database that cannot be read shows elsewhere
         return ""
+
+
+def _facts(lake: Lake) -> dict[str, float]:
+    try:
+        with connect(str(lake.database), read_only=True) as connection:
+            found = connection.execute(sql_file("published_facts").text)
+            names = [column[0] for column in found.description]
+            values = found.fetchone() or ()
+    except duckdb.Error:  # as of the headline
+        return {}
+    return {name: value for name, value in zip(names, values, strict=False) if value is not None}
 
 
 def _markdown(names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:

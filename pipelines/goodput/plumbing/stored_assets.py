@@ -3,8 +3,8 @@
 Nothing of Dagster belongs here; `dagster_assets` and `dagster_report` turn these into its assets and events.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from goodput.plumbing.catalog import Part, digest_sum
@@ -28,12 +28,16 @@ STAGES = {
 
 @dataclass(frozen=True)
 class Held:
-    """What an asset holds of an hour, or in all: a digest of it, its rows, its size and what to say of it in short."""
+    """What an asset holds of an hour, or in all: a digest of it, its rows, its size and what to say of it in short.
+
+    `facts` are numbers by name that are worth a line over time.
+    """
 
     version: str
     rows: int
     size_bytes: int = 0
     headline: str = ""
+    facts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,27 +1,65 @@
 """Great Expectations' Data Docs: validations of tables as a folder of HTML pages."""
 
+import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
+from goodput.errors import NotDataDocs, PagesUnwritable
 from goodput.plumbing.expectations.validation import open_context
 
 if TYPE_CHECKING:
     from great_expectations.core import ExpectationSuiteValidationResult
 
+INDEX = "index.html"
+_MEMBERS = frozenset({INDEX, "static", "validations", "expectations"})
+
+
+def check_data_docs(folder: Path) -> None:
+    """Make sure that pages may take the place of `folder`. Raises NotDataDocs where it holds anything else."""
+    try:
+        found = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    except OSError as error:
+        raise PagesUnwritable(folder, error) from error
+    if found and not {INDEX, "static"} <= found <= _MEMBERS:
+        raise NotDataDocs(folder)
+
 
 def write_data_docs(folder: Path, results: Sequence["ExpectationSuiteValidationResult"]) -> Path:
     """Write a page for each of `results`, and an index of them, into `folder`; return the path of the index.
 
-    Pages that are in the folder already stay, and the index lists them no more: hand over all that it is to list.
+    Pages of an earlier call in the same folder are replaced, once the new ones are complete. Raises NotDataDocs where
+    the folder holds anything else, and PagesUnwritable.
     """
+    check_data_docs(folder)
+    target = folder.absolute()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise PagesUnwritable(folder, error) from error
+    try:
+        _build(beside / "new", results)
+        if target.exists():
+            target.rename(beside / "old")
+        (beside / "new").rename(target)
+    except OSError as error:
+        raise PagesUnwritable(folder, error) from error
+    finally:
+        with suppress(OSError):  # what went wrong is the better error
+            shutil.rmtree(beside)
+    return folder / INDEX
+
+
+def _build(folder: Path, results: Sequence["ExpectationSuiteValidationResult"]) -> None:
     context = open_context()
     from great_expectations.data_context.types.resource_identifiers import (  # noqa: PLC0415 - takes seconds
         ExpectationSuiteIdentifier,
         ValidationResultIdentifier,
     )
 
-    index = folder.absolute() / "index.html"
     for result in results:
         key = ValidationResultIdentifier(
             ExpectationSuiteIdentifier(result.suite_name), result.meta["run_id"], result.batch_id
@@ -31,9 +69,8 @@ def write_data_docs(folder: Path, results: Sequence["ExpectationSuiteValidationR
         "data_docs",
         {
             "class_name": "SiteBuilder",
-            "store_backend": {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(index.parent)},
+            "store_backend": {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)},
             "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
         },
     )
     context.build_data_docs()
-    return index

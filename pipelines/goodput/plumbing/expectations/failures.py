@@ -23,6 +23,11 @@ class Failure:
     sentence: str
 
 
+def failed_checks(result: "ExpectationSuiteValidationResult") -> set[str]:
+    """Names of the checks that failed, however much of the rows the result holds."""
+    return {_meta(item)["check"] for item in result.results if not item.success}
+
+
 def failures_of(result: "ExpectationSuiteValidationResult") -> list[Failure]:
     """Failed checks of one validation, by name.
 
