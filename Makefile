@@ -68,7 +68,6 @@ lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/python -m uv pip compile pyproject.toml --all-extras --group dev --group build --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header --no-strip-extras --quiet --output-file requirements.lock
-
 	$(BIN)/python -m uv pip compile pyproject.toml --constraint requirements.lock --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header --no-strip-extras --quiet --output-file deploy/requirements.txt
 
