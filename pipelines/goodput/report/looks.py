@@ -22,10 +22,10 @@ VERDICTS = ("accepted", "unlabelled", "rejected", "slow", "over_budget", "failed
 
 def time(**more: Any) -> alt.X:
     """The axis of time, UTC, with labels that never overlap."""
-    day = "utchours(datum.value) == 0 && utcminutes(datum.value) == 0"
+    day, minute = "utchours(datum.value) == 0 && utcminutes(datum.value) == 0", "utcseconds(datum.value) == 0"
     axis = alt.Axis(
         title=None,
-        labelExpr=f"utcFormat(datum.value, {day} ? '%d %b' : '%H:%M')",
+        labelExpr=f"{minute} ? utcFormat(datum.value, {day} ? '%d %b' : '%H:%M') : ''",
         labelOverlap=True,
         labelFlush=False,
         labelSeparation=12,

@@ -62,8 +62,9 @@ def _price(total: Row, longer: Row | None) -> Tile:
         why = "cost is not known: `[costs]` in the settings" if total["has_unknown_cost"] else "nothing was accepted"
         return Tile(name, "unknown", why)
     low, high = total["price_low_usd"], total["price_high_usd"]
-    ends = f" ({dollars(low)} to {dollars(high)})" if low is not None and high is not None else ""
-    note = f"{dollars(total['cost_usd'])} spent{ends}, idle time and shared cost included"
+    note = f"{dollars(total['cost_usd'])} spent, idle time and shared cost included"
+    if low is not None and high is not None and dollars(low) != dollars(high):
+        note = f"{dollars(low)} to {dollars(high)}; {note}"
     if longer is not None and longer["price_usd"] is not None:
         note += f"; over the longest period shown {dollars(longer['price_usd'])}"
     return Tile(name, dollars(total["price_usd"]), note)

@@ -19,7 +19,7 @@ def _answer(found: Rows) -> str:
     cold, warm = min(ratios, key=lambda name: ratios[name]), max(ratios, key=lambda name: ratios[name])
     hit, looked_up = (sum(tokens[part] for tokens in by_replica.values()) for part in (0, 1))
     text = f"{percent(hit / looked_up)} of the input tokens were found in a cache"
-    if len(ratios) == 1:
+    if ratios[cold] == ratios[warm]:
         return f"{text}."
     return f"{text}: from {percent(ratios[cold])} at {cold} to {percent(ratios[warm])} at {warm}."
 

@@ -47,11 +47,12 @@ def _spec() -> Picture:
         ),
         tooltip=["bucket:N", alt.Tooltip("usd:Q", format="$,.4f"), alt.Tooltip("share:Q", format=".1%")],
     )
-    text = base.mark_text(align="left", dx=4).encode(alt.X("until_usd:Q"), alt.Text("usd:Q", format="$,.2f"))
+    text = base.mark_text(align="left", dx=4).encode(alt.X("until_usd:Q"), alt.Text("written:N"))
+    written = "format(datum.usd, abs(datum.usd) >= 1 ? '$,.2f' : '$.3~r')"
     kind = "{accepted: 'accepted', unlabelled: 'not judged yet'}[datum.bucket] || 'the rest'"
     return (
         alt.layer(bars, text, with_room(base, "datum.until_usd", "US dollars, laid end to end"))
-        .transform_calculate(kind=kind)
+        .transform_calculate(kind=kind, written=written)
         .properties(height=alt.Step(22))
     )
 
