@@ -49,6 +49,31 @@ def test_problems_are_the_files_with_one_and_the_quarantined_rows(goodput: Run) 
     ]
 
 
+def test_files_are_chosen_by_path_and_reader(goodput: Run) -> None:
+    def listed(*given: str) -> list[str]:
+        return [line.split()[0] for line in goodput("sources", *given).stdout.splitlines()[2:] if " " in line][:-1]
+
+    assert listed("--match", "*.jsonl") == ["labels.jsonl", "lost.jsonl", "spans-copy.jsonl", "spans.jsonl"]
+    assert listed("--match", "spans*", "--reader", "otlp") == ["spans-copy.jsonl", "spans.jsonl"]
+    assert listed("--reader", "otlp", "--problems")[:3] == ["lost.jsonl", "notes.zst", "spans-copy.jsonl"]
+    assert json.loads(goodput("sources", "--match", "b*", "--format", "json").stdout)[0]["path"] == "bench.csv"
+    assert goodput("sources", "--reader", "oltp").stdout.splitlines() == [
+        "No source file matches. Readers are: bench, judge, otlp."
+    ]
+
+
+def test_readers_have_the_sums_of_their_files(goodput: Run) -> None:
+    lines = [line.split() for line in goodput("sources", "--by", "reader").stdout.splitlines()]
+    assert lines[0] == ["reader", *["files", "read", "kept", "duplicate", "quarantined", "ignored", "R", "refused"]]
+    assert lines[2] == ["bench", *["1", "12", "11", "0", "1", "0", "ok", "0"]]
+    assert lines[4] == ["otlp", *["4", "48", "40", "5", "0", "2", "1", "BROKEN", "1"]]  # 5 + 0 + 3 + 40, 3 + 0 + 1 + 36
+    assert lines[6] == ["all", *["6", "65", "56", "5", "1", "2", "1", "BROKEN", "1"]]
+
+
+def test_folders_too(goodput: Run) -> None:
+    assert goodput("sources", "--by", "folder").stdout.splitlines()[2].split()[:3] == [".", "6", "65"]
+
+
 def test_problems_exit_with_1_where_a_file_failed(goodput: Run, tmp_path: Path) -> None:
     assert goodput("sources").returncode == 0
     ended = goodput("sources", "--problems")

@@ -3,7 +3,6 @@
 See docs/semantics.md#sources.
 """
 
-import json
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -12,15 +11,15 @@ import typer
 from rich.console import Console
 
 from goodput.cli.blocked import print_blocked
-from goodput.cli.database import Config, LakeRoot, Row, published, rows
+from goodput.cli.database import Config, LakeRoot, published, rows
 from goodput.cli.formats import batches, destination, write_csv, write_json
+from goodput.cli.ledger_lines import FILES_SHOWN, Grouped, print_files, print_groups
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.warned import OF_FILES, print_warnings
 from goodput.errors import SourcesFailed
 from goodput.plumbing.sql_files import sql_file
 from goodput.settings.load import load_settings
 
-FILES_SHOWN = 200  # laying out more takes longer than finding them
 QUARANTINED_SHOWN = 20
 UNUSED_SHOWN = 20
 
@@ -30,8 +29,9 @@ _LEDGER = """
         WHEN is_pending THEN 'pending'
         ELSE 'BROKEN' END AS identity_r
     FROM sources
-    WHERE NOT $problems OR identity_r = 'BROKEN' OR status = 'refused' OR reason IS NOT NULL
-        OR rows_quarantined > 0 OR torn_tail_bytes > 0
+    WHERE (NOT $problems OR identity_r = 'BROKEN' OR status = 'refused' OR reason IS NOT NULL
+        OR rows_quarantined > 0 OR torn_tail_bytes > 0)
+        AND ($match IS NULL OR path GLOB $match) AND ($reader IS NULL OR reader = $reader)
 """
 _QUARANTINED = """
     SELECT path || ':' || line || if(position > 0, ' #' || position, '') AS place, rule, reason, excerpt
@@ -46,18 +46,8 @@ _UNJOINED = """
     GROUP BY ALL
     ORDER BY labels DESC, evaluator, names, reason
 """
+_READERS = "SELECT DISTINCT reader FROM sources ORDER BY reader"
 _EXISTS = "FROM information_schema.tables WHERE table_schema = 'main' AND table_name = $relation"  # older databases
-_TOTALS = """
-    SELECT count(*) AS files, count(DISTINCT landing) AS landings,
-        count(*) FILTER (WHERE identity_r = 'BROKEN') AS broken,
-        count(*) FILTER (WHERE identity_r = 'pending') AS pending,
-        bool_or(contains(ignored, $unread)) AS unread,
-        sum(rows_read), sum(rows_kept), sum(rows_duplicate), sum(rows_quarantined), sum(rows_ignored)
-    FROM ledger
-"""
-_COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
-_UNREAD = '"span_looks_like_call:'  # as `collect.unread` counts them
-_HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
 
 
 class LedgerFormat(StrEnum):
@@ -68,7 +58,7 @@ class LedgerFormat(StrEnum):
     json = "json"
 
 
-def sources(
+def sources(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     config: Config = None,
     lake: LakeRoot = None,
     format: Annotated[
@@ -78,6 +68,17 @@ def sources(
         bool,
         typer.Option("--problems", help="Only files that are refused, torn, or have quarantined rows, and those rows."),
     ] = False,
+    match: Annotated[
+        str | None,
+        typer.Option("--match", metavar="GLOB", help="Only files whose path below the landing zone matches."),
+    ] = None,
+    reader: Annotated[str | None, typer.Option("--reader", help="Only files that this reader read.")] = None,
+    by: Annotated[
+        Grouped | None,
+        typer.Option(
+            "--by", help=f"A line for each; without it file, and reader where there are over {FILES_SHOWN} files."
+        ),
+    ] = None,
 ) -> None:
     """Account for every row of every source file: read = kept + duplicate + quarantined + ignored.
 
@@ -89,23 +90,32 @@ def sources(
     Example:
       goodput sources
       goodput sources --problems
+      goodput sources --match 'gateway/*' --by folder
     """
+    asked = {"problems": problems, "match": match, "reader": reader}
     quarantined_ratio = load_settings(config, lake=lake).limits.quarantined_ratio
     with until_reader_leaves(), published(config, lake) as connection:
-        connection.execute(f"CREATE TEMP TABLE ledger AS {_LEDGER}", {"problems": problems})
+        connection.execute(f"CREATE TEMP TABLE ledger AS {_LEDGER}", asked)
         if format is not LedgerFormat.table:
             _write(connection, format)
         else:
-            _print(connection, problems)
+            _print(connection, problems, by, is_chosen=match is not None or reader is not None)
         connection.execute("SET VARIABLE quarantined_ratio = $1", [quarantined_ratio])
         failed = connection.execute(sql_file("failed_sources").text).fetchall() if problems else []
     if failed:
         raise SourcesFailed([(path, wrong) for path, _, wrong in failed])
 
 
-def _print(connection: duckdb.DuckDBPyConnection, problems: bool) -> None:
+def _print(connection: duckdb.DuckDBPyConnection, problems: bool, by: Grouped | None, *, is_chosen: bool) -> None:
     out = console()
-    _print_ledger(out, connection, problems)
+    count = len(connection.table("ledger"))
+    if not count and is_chosen:
+        readers = ", ".join(row["reader"] for row in rows(connection, _READERS))
+        out.print(f"No source file {'with a problem ' if problems else ''}matches. Readers are: {readers or 'none'}.")
+    elif (by or (Grouped.reader if count > FILES_SHOWN else Grouped.file)) is Grouped.file:
+        print_files(out, connection, problems=problems)
+    else:
+        print_groups(out, connection, by or Grouped.reader)
     if problems:
         _print_quarantined(out, connection)
         _print_unused(out, connection, "Labels that judge no request", "unjoined_labels", _UNJOINED)
@@ -122,49 +132,6 @@ def _write(connection: duckdb.DuckDBPyConnection, written: LedgerFormat) -> None
             write_csv(names, [column[1].id for column in columns], batches(connection), stream)
         else:
             write_json(names, batches(connection), stream)
-
-
-def _place(source: Row) -> str:
-    """Landing path and the path below it; a landing path that is the file itself has nothing below."""
-    landing, path = source["landing"], source["path"]
-    return landing if landing.rpartition("/")[2] == path else f"{landing}/{path}"
-
-
-def _print_ledger(out: Console, connection: duckdb.DuckDBPyConnection, problems: bool) -> None:
-    ((count, landings, broken, pending, unread, *totals),) = connection.execute(_TOTALS, {"unread": _UNREAD}).fetchall()
-    if not count:
-        out.print("No source file has a problem." if problems else "No source file has been read.")
-        return
-    lines = [
-        (
-            _place(f) if landings > 1 else f["path"],
-            f["reader"],
-            *(f[count] for count in _COUNTS),
-            f["identity_r"],
-            remarks(f),
-        )
-        for f in rows(connection, "FROM ledger ORDER BY landing, path, source_id LIMIT $shown", {"shown": FILES_SHOWN})
-    ]
-    files = f"{count} file{'' if count == 1 else 's'}"
-    held = f"{broken} BROKEN" if broken else f"{pending} pending" if pending else "ok"
-    lines.append((files, "", *totals, held, ""))
-    out.print(table(_HEADER, lines, out.width, total=True))
-    if unread:
-        out.print("Some spans look like calls and are not read: goodput connect FILE shows their attributes.")
-    if count > FILES_SHOWN:
-        out.print(f"Only the first {FILES_SHOWN} files are shown; the totals are of all. --format csv has every one.")
-
-
-def remarks(source: Row) -> str:
-    """Why a file was refused or stopped short, its unfinished tail, and how many rows each rule ignored."""
-    ignored: dict[str, int] = json.loads(source["ignored"])
-    found = [text for text in (source["reason"],) if text]
-    if source["status"] == "refused":
-        found = [": ".join(["refused", *found])]
-    if source["torn_tail_bytes"]:
-        found.append(f"unfinished tail of {source['torn_tail_bytes']} bytes")
-    found += [f"{rule}: {count}" for rule, count in sorted(ignored.items()) if count]
-    return "; ".join(found)
 
 
 def _print_unused(out: Console, connection: duckdb.DuckDBPyConnection, title: str, relation: str, asked: str) -> None:
