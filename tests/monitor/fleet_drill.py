@@ -47,7 +47,8 @@ def pages_of(events: Sequence[Event]) -> list[Page]:
     """Every page of a trend, a bound or an objective, reported or suppressed, by when it began."""
     found = {}
     for event in events:
-        if event["severity"] == "page" and event["transition"] == "firing" and event["metric"]:
+        is_reported = event["severity"] == "page" or event["kind"] == "absence"
+        if is_reported and event["transition"] == "firing" and event["metric"]:
             facts = json.loads(event["explanation"])
             done = facts.get("likely_cause") or facts.get("last_operation") or _NOTHING
             at_s = _seconds(event["starts_at"])
@@ -106,9 +107,10 @@ def a_month(within_h: dict[str, float]) -> Iterator[Line]:
 
 
 def _delivered(story: Story, events: Sequence[Event]) -> Iterator[Event]:
-    """Pages that whoever runs every hour is notified of; what is old when it is first read is said to be `backfill`."""
+    """Pages and silences that whoever runs hourly is notified of; what is old when it is first read is `backfill`."""
     for event in events:
-        if event["severity"] == "page" and event["metric"] and event["transition"] == "firing":
+        is_reported = event["severity"] == "page" or event["kind"] == "absence"
+        if is_reported and event["metric"] and event["transition"] == "firing":
             in_time = _seconds(event["starts_at"]) <= story.days * DAY_S  # when it is over all pools fall silent
             if in_time and event["suppressed"] in {None, "backfill"}:
                 yield event
@@ -125,6 +127,7 @@ def _pool(event: Event) -> str:
 
 def _told(story: Story, pages: Sequence[Page], where: str, within_h: dict[str, float]) -> Iterator[Line]:
     of_faults = faults(story)
+    pages = [page for page in pages if page.at_s <= story.days * DAY_S]  # when it is over all pools fall silent
     for fault in of_faults:
         mine = [page for page in pages if page.metric == fault.metric and page.is_of(fault)]
         most_h = within_h.get(fault.metric)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -120,6 +121,39 @@ def test_what_nobody_was_notified_of_keeps_nothing_back() -> None:
         "p99_e2e_s_page a": None,
         "kv_usage_ratio_page a": "p99_e2e_s_page workload=chat pool=a",
     }
+
+
+def test_what_is_reported_late_leads_from_then_on() -> None:
+    """A silence is over at the end of window 31: what began before is news, what begins after is of the incident."""
+    silence = Action("s1", "silence", {"metric": "p99_ttft_s"}, MONDAY, MONDAY, MONDAY + timedelta(hours=32))
+    leader, place = alarm("p99_ttft_s", 30, 50, CHAT), {"pool": "a"}
+    before, after = alarm("kv_usage_ratio", 30, 40, place), alarm("kv_usage_ratio", 33, 40, place)
+    assert inhibited(leader, before, silences=(silence,))["kv_usage_ratio_page a"] is None
+    assert inhibited(leader, after, silences=(silence,))["kv_usage_ratio_page a"] == (
+        "p99_ttft_s_page workload=chat pool=a"
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "by"),
+    [
+        ({45: 3.5, 46: 3.5}, None),  # the first window that ends six hours after the leader's end
+        ({45: 3.5, 46: 2.9}, "p99_ttft_s_page"),  # it only has not sunk to half of its threshold yet
+        ({46: 2.9, 48: 3.1}, "p99_ttft_s_page"),
+    ],
+)
+def test_what_outlasts_the_incident_is_news_where_it_reaches_its_threshold_still(
+    scores: dict[int, float], by: str | None
+) -> None:
+    leader, follower = alarm("p99_ttft_s", 30, 40, CHAT), alarm("p99_e2e_s", 31, 60, CHAT)
+    score = np.full(GRID.windows, 2.0)
+    score[list(scores)] = list(scores.values())
+    found = suppressions([leader, replace(follower, score=score)], Suppressors())
+    mine = found[str(follower.named["alarm_id"])]
+    suppression = suppression_at(mine, GRID.end_s(46))
+    assert (suppression and suppression.by) == by
+    assert suppression_at(mine, GRID.end_s(45)) is not None
+    assert suppression_at(mine, GRID.end_s(48)) is None or 48 not in scores
 
 
 def test_what_fires_again_after_the_incident_is_reported() -> None:

@@ -9,8 +9,6 @@ from goodput.errors import ContractsBroken
 from goodput.plumbing.catalog import Part
 
 if TYPE_CHECKING:
-    from great_expectations.core import ExpectationSuiteValidationResult
-
     from goodput.plumbing.workspace import Progress
 
 
@@ -24,14 +22,13 @@ def write_contract_pages(folder: Path, parts: Iterable[tuple[str, Part]], progre
     from goodput.plumbing.expectations.validation import expectations_results  # noqa: PLC0415
 
     of_tables = sorted(_by_table(parts).items())
-    results: list[ExpectationSuiteValidationResult] = []
-    broken: dict[str, list[str]] = {}
-    for table, files in progress.track(of_tables, "checking contracts", len(of_tables)):
-        of_table = expectations_results(table, files)
-        results += of_table
-        if checks := sorted(set().union(*map(failed_checks, of_table))):
-            broken[table] = checks
-    page = write_data_docs(folder, results)
+    of_each = {
+        table: expectations_results(table, files)
+        for table, files in progress.track(of_tables, "checking contracts", len(of_tables))
+    }
+    failed = {table: sorted(set().union(*map(failed_checks, results))) for table, results in of_each.items()}
+    broken = {table: checks for table, checks in failed.items() if checks}
+    page = write_data_docs(folder, [result for results in of_each.values() for result in results])
     console().print(f"{len(of_tables):,} table(s) checked against their contracts: {page}", soft_wrap=True)
     if broken:
         raise ContractsBroken(broken, page)

@@ -4,8 +4,9 @@ What makes the ttft of a pool slow makes its e2e slow, its goodput fall and its 
 at the same time: whoever was paged for the first of these knows where to look, and finds the others there.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from goodput.monitor.panel import Labels
 from goodput.monitor.rule_kind import rule_kind
@@ -51,8 +52,8 @@ class Following:
         return " ".join([self.leader.series.rule, *where])
 
 
-def following(every_series: Sequence[RuleSeries], is_reported: Callable[[Begun], bool]) -> Iterator[Following]:
-    """What follows an alarm that was reported, in order of time; `is_reported`: nothing else suppresses it.
+def following(every_series: Sequence[RuleSeries], reported_s: Callable[[Begun], float]) -> Iterator[Following]:
+    """What follows an alarm that was reported, in order of time; `reported_s`: from when nothing else suppresses it.
 
     Of those that fire in the same window a page goes first, then what users notice, then what may be its cause.
     """
@@ -61,8 +62,8 @@ def following(every_series: Sequence[RuleSeries], is_reported: Callable[[Begun],
         leader = leaders.of(begun)
         if leader is not None:
             yield Following(begun, leader)
-        elif is_reported(begun):
-            leaders.add(begun)
+        elif (since_s := reported_s(begun)) < (math.inf if begun.ends_s is None else begun.ends_s):
+            leaders.add(replace(begun, starts_s=int(since_s)))
 
 
 def _all_begun(every_series: Sequence[RuleSeries]) -> Iterator[Begun]:
@@ -110,7 +111,7 @@ def _is_together(begun: Begun, other: Begun) -> bool:
     fires_still = other.ends_s is None or begun.starts_s < other.ends_s
     within_s = _WHILE_IT_FIRES_S if fires_still else _TOGETHER_S
     together_s = max(within_s, 2 * begun.series.grid.step_s)  # long windows see late what short ones saw
-    return begun.starts_s - together_s <= other.starts_s and not is_over
+    return begun.starts_s - together_s <= other.starts_s <= begun.starts_s and not is_over
 
 
 def _alike(begun: Begun, other: Begun) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from goodput.monitor.causes import OpsEvent
 from goodput.monitor.grid import DAY_S
 from goodput.monitor.incidents import AFTER_S, Begun, following
@@ -12,6 +14,7 @@ from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.plumbing.alarm_actions import Action
 
 BUDGET_S = 28 * DAY_S
+_COUNTS_AFTER_S = 2 * AFTER_S  # their scores forget half of an incident in six hours
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,16 @@ def suppressions(every_series: Sequence[RuleSeries], suppressors: Suppressors) -
         mine = [_silence(action) for action in suppressors.silences if action.matches(named)]
         over = list(_over_budget(one, suppressors.page_budget))
         found[str(named["alarm_id"])] = [*mine, *by_pages, *over, *allowed[str(named["alarm_id"])]]
-    for follower in following(every_series, lambda begun: _nothing_suppresses(found, begun)):
-        begun, until_s = follower.begun, min(_last_s(follower.leader.ends_s), _or_never(follower.begun.ends_s))
+    for follower in following(every_series, lambda begun: free_s(found[_id(begun)], begun.starts_s)):
+        begun = follower.begun
+        until_s = min(_news_s(begun.series, follower.leader.ends_s), _or_never(begun.ends_s))
         suppression = Suppression(begun.starts_s, until_s, "inhibited", follower.by)
-        found[str(begun.series.named["alarm_id"])].append(suppression)
+        found[_id(begun)].append(suppression)
     return found
+
+
+def _id(begun: Begun) -> str:
+    return str(begun.series.named["alarm_id"])
 
 
 def _allowed(one: RuleSeries, suppressors: Suppressors) -> Iterator[Suppression]:
@@ -99,8 +107,15 @@ def free_s(mine: Sequence[Suppression], at_s: float) -> float:
     return at_s
 
 
-def _nothing_suppresses(found: Mapping[str, Sequence[Suppression]], begun: Begun) -> bool:
-    return suppression_at(found[str(begun.series.named["alarm_id"])], begun.starts_s) is None
+def _news_s(one: RuleSeries, leader_ends_s: int | None) -> float:
+    """From when a follower is news: it reaches its threshold still, when the leader's end has been forgotten."""
+    if leader_ends_s is None:
+        return float("inf")
+    of_counts = one.panel is not None and one.panel.trials is not None
+    at_s = leader_ends_s + (_COUNTS_AFTER_S if of_counts else AFTER_S)
+    at = max(-(-(at_s - one.grid.start_s) // one.grid.step_s) - 1, 0)  # the first window that ends then or later
+    again = np.flatnonzero(one.score[at:] >= one.threshold)
+    return one.grid.end_s(at + int(again[0])) if len(again) else float("inf")
 
 
 def _last_s(ends_s: int | None) -> float:
