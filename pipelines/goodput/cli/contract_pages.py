@@ -9,8 +9,6 @@ from goodput.errors import ContractsBroken
 from goodput.plumbing.catalog import Part
 
 if TYPE_CHECKING:
-    from great_expectations.core import ExpectationSuiteValidationResult
-
     from goodput.plumbing.workspace import Progress
 
 
@@ -19,22 +17,16 @@ def write_contract_pages(folder: Path, parts: Iterable[tuple[str, Part]], progre
 
     Raises ContractsBroken once they are written, NotDataDocs and PagesUnwritable.
     """
-    from goodput.plumbing.expectations.data_docs import write_data_docs  # noqa: PLC0415  (imports Great Expectations)
-    from goodput.plumbing.expectations.failures import failed_checks  # noqa: PLC0415
-    from goodput.plumbing.expectations.validation import expectations_results  # noqa: PLC0415
+    from goodput.plumbing.expectations.data_docs import DataDocs  # noqa: PLC0415  (imports Great Expectations)
 
     of_tables = sorted(_by_table(parts).items())
-    results: list[ExpectationSuiteValidationResult] = []
-    broken: dict[str, list[str]] = {}
+    pages = DataDocs()
     for table, files in progress.track(of_tables, "checking contracts", len(of_tables)):
-        of_table = expectations_results(table, files)
-        results += of_table
-        if checks := sorted(set().union(*map(failed_checks, of_table))):
-            broken[table] = checks
-    page = write_data_docs(folder, results)
+        pages.check(table, files)
+    page = pages.write(folder)
     console().print(f"{len(of_tables):,} table(s) checked against their contracts: {page}", soft_wrap=True)
-    if broken:
-        raise ContractsBroken(broken, page)
+    if pages.broken:
+        raise ContractsBroken(pages.broken, page)
 
 
 def _by_table(parts: Iterable[tuple[str, Part]]) -> dict[str, dict[str, list[Path]]]:
