@@ -4,7 +4,7 @@
 -- unit: US dollars per accepted request (or what the workload counts)
 SELECT
     p.period, s.choice, g.window_start AS at, g.cost_per_accepted_usd AS price_usd,
-    g.cost_per_accepted_ci_low_usd AS low_usd, g.cost_per_accepted_ci_high_usd AS high_usd, g.cost_usd
+    g.cost_per_accepted_ci_low_usd AS low_usd, g.cost_per_accepted_ci_high_usd AS high_usd, g.cost_usd, g.partial
 FROM goodput AS g
 JOIN shown_periods AS p ON g.window_s = p.drawn_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
 JOIN shown_slices AS s

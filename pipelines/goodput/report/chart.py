@@ -51,6 +51,11 @@ class Chart:
     is_tall: bool = False
 
 
+def observed_whole(found: Rows) -> Rows:
+    """Windows that lie wholly in observed time, of which extremes are told; all of them where none does."""
+    return [row for row in found if not row["partial"]] or found
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """A share in words: 0.763 is "76.3 %"."""
     return "an unknown share" if share is None else f"{100 * share:.{digits}f} %"

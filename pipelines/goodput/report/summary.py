@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from goodput.report.chart import Chart
 from goodput.report.gather import Gathered
+from goodput.report.shown import Slice
 from goodput.report.tiles import tiles
 
 
@@ -30,10 +31,19 @@ def markdown(gathered: Gathered, charts: Sequence[Chart]) -> str:
     for chart in charts:
         answer = gathered.answers[chart.name][period.period, one.choice]
         if answer is not None:
-            lines.append(f"- **{chart.question}** {_plain(answer)}")
+            lines.append(f"- **{chart.question}** {_plain(answer)}{_undivided(chart, one)}")
     return "\n".join(lines)
 
 
+def _undivided(chart: Chart, one: Slice) -> str:
+    """Says of which names of a slice the rows of a chart are not; the page says so below the chart."""
+    if "choice" in chart.chosen_by:
+        return ""
+    names = [name for name in one.named() if name not in chart.chosen_by]
+    return f" *Not divided by {', '.join(names)}: of all.*" if names else ""
+
+
 def _plain(text: str) -> str:
-    """Text that Markdown takes as it is, whatever telemetry's names hold."""
-    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|#" else letter for letter in text.replace("\n", " "))
+    """Text that Markdown and a terminal take as it is, whatever telemetry's names hold."""
+    printable = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text.replace("\n", " "))
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|#" else letter for letter in printable)

@@ -35,7 +35,8 @@ def write_report(
     head = {
         "title": "Goodput",
         "about": f"{_day(longest.from_at)} to {_day(longest.until_at)} UTC. Written {_day(now)} UTC.",
-        "foot": "Intervals are 95 %. What each number means: docs/semantics.md."
+        "foot": "Intervals are 95 %, of what these requests were, as far as labels are a sample; whether two sides "
+        "differ beyond chance is for `goodput compare` to say. What each number means: docs/semantics.md."
         + (
             f" {left_out} slices with fewest requests are not in this page: name one on the command line."
             if left_out

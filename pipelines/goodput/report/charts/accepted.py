@@ -2,12 +2,12 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, percent, within
+from goodput.report.chart import Chart, Column, Picture, Rows, clock, observed_whole, percent, within
 from goodput.report.looks import BLUE, MUTED, rows, share_axis, time
 
 
 def _answer(found: Rows) -> str:
-    known = [row for row in found if row["ratio"] is not None]
+    known = observed_whole([row for row in found if row["ratio"] is not None])
     if not known:
         low, high = min(row["low"] for row in found), max(row["high"] for row in found)
         return f"Nobody drew the labels at random, so there is no estimate: between {percent(low)} and {percent(high)}."

@@ -14,7 +14,7 @@ def _answer(found: Rows) -> str:
     name, bound = _NAMES[worst["metric"]], worst["bound"]
     text = f"The {name} was slowest at {clock(worst['at'])} UTC: p99 {worst['p99']:.3g} s, median {worst['p50']:.3g} s."
     if bound is None:
-        return f"{text} Choose a workload to see its gates."
+        return f"{text} No one gate on it is of all that is shown: gates are those of a workload."
     over = sum(row["p99"] > bound for row in first)
     return f"{text} Its p99 was beyond the gate of {bound:g} s in {over} of {len(first)} windows."
 

@@ -2,24 +2,34 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows
+from goodput.report.chart import Chart, Column, Picture, Rows, counted
 from goodput.report.looks import MUTED, RED, SERIES, rows, share_axis
+
+_NAMED = 5  # in the sentence; the chart has all
 
 
 def _answer(found: Rows) -> str:
-    parts = []
-    for name in sorted({row["name"] for row in found}):
-        row = next(row for row in found if row["name"] == name)
-        if row["knee_rps"] is None:
-            heaviest = max(one["load_rps"] for one in found if one["name"] == name)
-            parts.append(f"{name}: no load up to {heaviest:.2g} requests/s a replica has shown its limit")
-            continue
-        low, high = row["knee_ci_low_rps"], row["knee_ci_high_rps"]
-        ends = f" ({low:.2g} to {high:.2g})" if low is not None and high is not None else ""
-        needed = row["recommended_replicas"]
-        advice = f", {needed} replicas for its peak" if needed is not None else ""
-        parts.append(f"{name}: well served up to {row['knee_rps']:.2g} requests/s a replica{ends}{advice}")
-    return "; ".join(parts) + ". Of the last 7 days, whatever period is shown."
+    names = sorted({row["name"] for row in found})
+    parts = [_of_one([row for row in found if row["name"] == name]) for name in names[:_NAMED]]
+    more = f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return "; ".join(parts) + more + ". By the gates on p99 and the promised share, over the last 7 days."
+
+
+def _of_one(found: Rows) -> str:
+    """How much one pool or route bears; without a knee no load is known at which its gates held."""
+    row, heaviest = found[0], max(one["load_rps"] for one in found)
+    if row["knee_censored"]:
+        return f"{row['name']}: no load up to {heaviest:.2g} requests/s a replica has shown its limit"
+    if row["knee_rps"] is None:
+        sustained = counted(sum(bool(one["is_sustained"]) for one in found), "load")
+        return (
+            f"{row['name']}: no limit is known; {sustained} of {len(found)} seen, up to {heaviest:.2g}, kept its gates"
+        )
+    low, high = row["knee_ci_low_rps"], row["knee_ci_high_rps"]
+    ends = f" ({low:.2g} to {high:.2g})" if low is not None and high is not None else ""
+    needed = row["recommended_replicas"]
+    advice = f", {needed} replicas for its peak" if needed is not None else ""
+    return f"{row['name']}: well served up to {row['knee_rps']:.2g} requests/s a replica{ends}{advice}"
 
 
 def _spec() -> Picture:

@@ -5,6 +5,12 @@ import altair as alt
 from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted, dollars
 from goodput.report.looks import MUTED, ORANGE, rows
 
+# What a price was reckoned from, where windows of the same load were too few: the difference is the load's as well.
+_BESIDE = {
+    "nearest": " Steady is the nearest windows: too few had its load, and a load that changed is in the difference.",
+    "undisturbed": " Steady is undisturbed windows at any load, and a load that changed is in the difference.",
+}
+
 
 def _answer(found: Rows) -> str:
     priced = [row for row in found if row["excess_cost_usd"] is not None]
@@ -15,10 +21,12 @@ def _answer(found: Rows) -> str:
         f" ({dollars(dearest['low_usd'])} to {dollars(dearest['high_usd'])})" if dearest["low_usd"] is not None else ""
     )
     lost = dearest["lost_accepted"]
+    beside = _BESIDE.get(dearest["baseline"], "")
     return (
         f"Dearest of {counted(len(found), 'operation')}: {dearest['kind']} of {dearest['pool'] or 'the fleet'} at "
         f"{clock(dearest['at'])} UTC, {dollars(dearest['excess_cost_usd'])}{ends} more than steady"
         + (f", {counted(lost, 'accepted answer')} lost." if lost and lost > 0.5 else ".")
+        + beside
     )
 
 
@@ -66,5 +74,7 @@ CHART = Chart(
         Column("excess_cost_usd", "More than steady", "usd"),
         Column("low_usd", "95 % from", "usd"),
         Column("high_usd", "to", "usd"),
+        Column("baseline", "Compared with"),
+        Column("baseline_windows", "Windows", "count"),
     ),
 )

@@ -2,13 +2,14 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, dollars
+from goodput.report.chart import Chart, Column, Picture, Rows, clock, dollars, observed_whole
 from goodput.report.looks import PURPLE, rows, time
 
 
 def _answer(found: Rows) -> str:
-    dearest, cheapest = max(found, key=lambda row: row["price_usd"]), min(found, key=lambda row: row["price_usd"])
-    if len(found) == 1:
+    known = observed_whole(found)
+    dearest, cheapest = max(known, key=lambda row: row["price_usd"]), min(known, key=lambda row: row["price_usd"])
+    if len(known) == 1:
         return f"An accepted answer cost {dollars(dearest['price_usd'])}, idle time and shared cost included."
     return (
         f"From {dollars(cheapest['price_usd'])} at {clock(cheapest['at'])} to {dollars(dearest['price_usd'])} at "
