@@ -10,6 +10,7 @@ import duckdb
 import polars as pl
 import pytest
 
+from browser import Reader, launched, needs_chromium
 from goodput.cli.database import published
 from goodput.cli.report import write_page
 from goodput.report.catalog import all_charts
@@ -103,21 +104,16 @@ def test_its_sentence_names_the_alarm_that_fires_and_its_last_value(gathered: Ga
     assert f"came to {last:.3g} by" in answer
 
 
+@needs_chromium
 def test_a_browser_draws_all_of_them(alarmed: Path, tmp_path: Path) -> None:
-    from report import test_browser as browser  # noqa: PLC0415
-
-    if browser.CHROMIUM is None:
-        pytest.skip("no chromium: install Debian's package of that name")
     write_page(alarmed, None, tmp_path / "report.html")
-    with browser.playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=browser.CHROMIUM, args=[*browser.QUIET, "--no-sandbox"])
-        reader = browser.Reader(chromium, viewport={"width": 1000, "height": 900})
-        reader.open(tmp_path / "report.html")
+    with launched() as chromium:
+        reader = Reader(chromium, offline=True, viewport={"width": 1000, "height": 900})
+        reader.open((tmp_path / "report.html").as_uri())
         picture = reader.tab.locator("#alarm_windows .picture:not([hidden]) svg")
         assert picture.count() == 1
         text = picture.evaluate("one => one.textContent")
         assert all(rule in text for rule in ("still", "rule0", "rule1", "rule2"))
         assert HOSTILE in text
         assert reader.tab.locator("#alarm_windows svg .mark-rect path").count() == 4, "each with its own time only"
-        chromium.close()
         assert reader.complaints == []
