@@ -39,7 +39,7 @@ def alerting_rules() -> str:
                 f"{fires} unless on ({label('alarm_id')}) goodput:alarm_suppressed:last == 1",
                 "0m",
                 f"{{{{ $labels.{label('severity')} }}}}",
-                f"Alarm {named} fires; `goodput alarms explain` says why",
+                f"Alarm {named} fires; `goodput alarms show` says why",
             ),
             _alert(
                 "GoodputTelemetryOld",
