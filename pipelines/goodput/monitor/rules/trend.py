@@ -14,7 +14,7 @@ from goodput.monitor.judged_panels import JudgedPanel, judged_panels
 from goodput.monitor.panel import Panel, natural, worse
 from goodput.monitor.power import power_rows, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
-from goodput.monitor.rule_series import RuleSeries, selects
+from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce
 from goodput.monitor.trend_facts import trend_facts
 from goodput.monitor.trend_words import trend_headline
@@ -63,14 +63,9 @@ class Trend(RuleKind):
         rules = observed.rules_of(self.name)
         for level, judged in judged_panels(observed, rules):
             for one in judged.values():
-                plain = [
-                    _unfollowed(name, rule, one, row)
-                    for name, rule in rules.items()
-                    if (rule.metric, rule.worse) == (one.panel.metric, one.panel.worse)
-                    for row, labels in enumerate(one.panel.labels)
-                    if selects(rule, labels)
-                ]
-                yield from _followed(plain, one, level)
+                mine = {name: rule for name, rule in rules.items() if rule.worse == one.panel.worse}
+                found = selected(mine, {one.panel.metric: one.panel})
+                yield from _followed([_unfollowed(name, rule, one, row) for name, rule, _, row in found], one, level)
 
     def headline(self, one: RuleSeries, facts: Facts) -> str:
         """How the series moved, since when, and where that leads."""
