@@ -17,8 +17,8 @@ import polars as pl
 from benchmarks.child import in_turn
 from benchmarks.table import Row, seconds
 from goodput.alarms import judge
+from goodput.contracts import arrow_schema
 from goodput.measure.gates import gate_rows
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.database import publish
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake

@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from goodput.contracts import arrow_schema
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import ALL, Part
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake

@@ -19,8 +19,8 @@ from polars.testing import assert_frame_equal
 from benchmarks.child import Ended, in_turn, run_function
 from benchmarks.made_lake import FIRST_HOUR, HOURS, Parts
 from benchmarks.table import Row, peak_memory, times_as_long
+from goodput.contracts import arrow_schema, contract
 from goodput.measure.nodes import WINDOWS
-from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import hour_label
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Context

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from benchmarks.child import Ended, run_function
 from benchmarks.made_lake import SETTINGS, make_lake
 from benchmarks.table import Row, grown, peak_memory, times_as_long
+from goodput.contracts import arrow_schema, contract
 from goodput.measure.nodes import NODES
-from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.graph import closure, inputs_of
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import STORED, Context, Node

@@ -11,6 +11,8 @@ CREATE OR REPLACE TEMP MACRO wilson_half(p, n, z := 1.959963984540054) AS
 -- A rate seen in few labels, drawn towards what is expected as if z^2 labels more had it: towards a half it is Wilson's middle.
 CREATE OR REPLACE TEMP MACRO shrunk(passed, labelled, expected) AS
     (passed + 1.959963984540054 ** 2 * expected) / (labelled + 1.959963984540054 ** 2);
+-- Fewer than this many values have a p99 that is no better than their maximum.
+CREATE OR REPLACE TEMP MACRO is_low_n(n) AS n < 100;
 -- A short number for an id; different ids may share one.
 CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
 -- One JSON object of several, of which the last that has a name gives its value; NULL of none.
@@ -64,6 +66,94 @@ END;
 CREATE OR REPLACE TEMP MACRO total_half(n, squares) AS student(n - 1) * sqrt(n / nullif(n - 1, 0) * squares);
 -- A number, and no less than the least; NULL stays NULL.
 CREATE OR REPLACE TEMP MACRO at_least(number, least_number) AS CASE WHEN number IS NOT NULL THEN greatest(number, least_number) END;
+-- Squares about a mean or a line, from sums of squares; nothing where rounding may leave as much.
+CREATE OR REPLACE TEMP MACRO squares_about(squares, explained) AS
+    CASE WHEN squares - explained > 1e-9 * squares THEN squares - explained WHEN squares IS NOT NULL THEN 0 END;
+-- Which windows are compared with one: those with the loads up to the nearest `each` at or below its own and `each` above, of the
+-- sorted loads that there are; `each` shares so many out among the windows of a disruption.
+CREATE OR REPLACE TEMP MACRO like_each(in_all, windows) AS ceil(in_all / windows)::BIGINT;
+CREATE OR REPLACE TEMP MACRO like_loads(loads, load, each) AS list_transform([len(list_filter(loads, lambda l: l <= load))],
+    lambda below: {low: loads[greatest(1, below - each + 1)], high: loads[least(len(loads), below + each)]})[1];
+-- Whether loads between `least` and `most` show what one of `load` is like, of windows with `own_least` to `own_most`: nothing is
+-- extrapolated, and no window lies further beyond them than the tolerance.
+CREATE OR REPLACE TEMP MACRO seen_at(load, own_least, own_most, least, most, tolerance) AS
+    load BETWEEN least AND most AND own_least >= (1 - tolerance) * least AND own_most <= (1 + tolerance) * most;
+-- The least squares line through n points at 0, given the mean and squares about it of where they lie: its degrees of freedom, what its
+-- value there has of the points' variance, and of their products with where they lie. Points that all lie at one place have their mean.
+CREATE OR REPLACE TEMP MACRO line_at(n, mean, squares, varies) AS {
+    df: n - CASE WHEN varies THEN 2 ELSE 1 END, squares: CASE WHEN varies THEN squares END,
+    leverage: 1 / nullif(n, 0) + CASE WHEN varies THEN mean ** 2 / squares ELSE 0 END,
+    slope: CASE WHEN varies THEN -mean / squares ELSE 0 END
+};
+CREATE OR REPLACE TEMP MACRO on_line(line, mean, products) AS mean + CASE WHEN line.slope = 0 THEN 0 ELSE line.slope * products END;
+-- Half the 95 % interval of a line's value, given how residuals lie about a line of their own (`about_line`).
+CREATE OR REPLACE TEMP MACRO line_half(line, about) AS CASE WHEN line.df > 0 THEN student(line.df)
+    * sqrt(squares_about(about.squares, coalesce(about.products ** 2 / line.squares, 0)) / line.df * line.leverage) END;
+-- Lines through windows that lie `beyond` a load, an aggregate: `line` of all of them, `paid` of those whose cost is known; then what
+-- they show at that load, per window.
+CREATE OR REPLACE TEMP MACRO lines_through(beyond, offered, accepted, cost_usd, nth) AS {
+    line: line_at(count(*), avg(beyond ORDER BY nth), regr_sxx(beyond, beyond ORDER BY nth), min(beyond) < max(beyond)),
+    paid: line_at(
+        count(cost_usd), avg(beyond ORDER BY nth) FILTER (WHERE cost_usd IS NOT NULL), regr_sxx(cost_usd, beyond ORDER BY nth),
+        min(beyond) FILTER (WHERE cost_usd IS NOT NULL) < max(beyond) FILTER (WHERE cost_usd IS NOT NULL)),
+    offered: avg(offered), offered_products: regr_sxy(offered, beyond ORDER BY nth),
+    accepted: avg(accepted ORDER BY nth), accepted_products: regr_sxy(accepted, beyond ORDER BY nth),
+    paid_accepted: avg(accepted ORDER BY nth) FILTER (WHERE cost_usd IS NOT NULL),
+    paid_accepted_products: regr_sxy(accepted, beyond ORDER BY nth) FILTER (WHERE cost_usd IS NOT NULL),
+    cost_usd: avg(cost_usd ORDER BY nth), cost_products: regr_sxy(cost_usd, beyond ORDER BY nth)
+};
+CREATE OR REPLACE TEMP MACRO at_load(lines) AS {
+    line: lines.line, paid: lines.paid,
+    offered: on_line(lines.line, lines.offered, lines.offered_products),
+    accepted: on_line(lines.line, lines.accepted, lines.accepted_products),
+    paid_accepted: on_line(lines.paid, lines.paid_accepted, lines.paid_accepted_products),
+    cost_usd: on_line(lines.paid, lines.cost_usd, lines.cost_products)
+};
+-- How many times as much replicas cost that are charged for themselves, given that of those in both times (NULL: of none) and of all by
+-- GPU second; and those whose pool is charged, by GPU second and by second: the bill follows them, or is flat, or as many cost more.
+-- NULL: price and use changed together.
+CREATE OR REPLACE TEMP MACRO is_same(times) AS abs(times - 1) <= 0.01;
+CREATE OR REPLACE TEMP MACRO replicas_dearer(same, by_gpu) AS
+    CASE WHEN same IS NOT NULL THEN same WHEN is_same(by_gpu) THEN 1 END;
+CREATE OR REPLACE TEMP MACRO pool_dearer(by_gpu, by_time) AS
+    CASE WHEN is_same(by_time) OR is_same(by_gpu) THEN 1 WHEN is_same(by_gpu / by_time) THEN by_time END;
+-- What a window with these `expenses` would cost more at the prices of so many windows in which replica time cost so much.
+CREATE OR REPLACE TEMP MACRO dearer(spent, own_usd, pool_usd, gpu_s, windows) AS
+    CASE WHEN spent.own_usd <> 0 THEN spent.own_usd * (replicas_dearer(
+        ratio(spent.same_then_usd, spent.same_usd), ratio(own_usd * spent.gpu_s, spent.own_usd * gpu_s)) - 1) ELSE 0 END
+    + CASE WHEN spent.pool_usd <> 0 THEN spent.pool_usd * (pool_dearer(
+        ratio(pool_usd * spent.gpu_s, spent.pool_usd * gpu_s), ratio(pool_usd, spent.pool_usd * windows)) - 1) ELSE 0 END;
+-- Why windows give no price at a load, or no upper end of it; a bill may cover all of a window of which a part of the requests is there.
+-- The reasons have an order, so that the first of several is that of all of them.
+CREATE OR REPLACE TEMP MACRO no_price(there, is_whole, is_seen, is_unmatched, price, cost) AS CASE
+    WHEN there.line.df <= 0 THEN 'few_windows'
+    WHEN NOT is_whole THEN 'partly_observed'
+    WHEN NOT is_seen THEN 'load_unmatched'
+    WHEN there.paid.df <= 0 AND is_unmatched THEN 'price_unmatched'
+    WHEN there.paid.df <= 0 THEN 'cost_unknown'
+    WHEN price IS NULL THEN 'nothing_accepted'
+    WHEN cost.high IS NULL THEN 'nothing_judged'
+END;
+CREATE OR REPLACE TEMP MACRO price_reasons() AS
+    ['few_windows', 'partly_observed', 'load_unmatched', 'price_unmatched', 'cost_unknown', 'nothing_accepted', 'nothing_judged'];
+CREATE OR REPLACE TEMP MACRO first_reason(reason) AS price_reasons()[min(list_position(price_reasons(), reason))];
+-- How residuals of these windows lie about a line of their own, an aggregate.
+CREATE OR REPLACE TEMP MACRO about_line(residual, beyond, nth) AS
+    {squares: regr_syy(residual, beyond ORDER BY nth), products: regr_sxy(residual, beyond ORDER BY nth)};
+-- Share and price with their intervals, at least as wide as labels leave open (below, above), and wider by what has no label
+-- (open_*), each of all that these windows offered or accepted.
+CREATE OR REPLACE TEMP MACRO share_of(share, half, offered, labels) AS {
+    value: CASE WHEN share IS NOT NULL THEN greatest(0, least(1, share)) END, -- greatest() alone would make none of it 0
+    low: CASE WHEN half IS NOT NULL THEN greatest(0, share - at_least(half, labels.below / offered) - labels.open_below / offered) END,
+    high: CASE WHEN half IS NOT NULL THEN least(1, share + at_least(half, labels.above / offered) + labels.open_above / offered) END
+};
+CREATE OR REPLACE TEMP MACRO price_of(price, half, accepted, labels) AS {
+    value: price,
+    low: at_least(price * accepted / (accepted + labels.open_above) - at_least(half, price * labels.above / accepted), 0),
+    -- where all of it may have failed there is no upper end
+    high: CASE WHEN accepted > labels.open_below
+        THEN price * accepted / (accepted - labels.open_below) + at_least(half, price * labels.below / accepted) END
+};
 -- Squared residuals y - r x about their mean, given {xx, xy, yy}: the sums of squares and products about the means of x and y.
 CREATE OR REPLACE TEMP MACRO residual_squares(moments, r) AS
     at_least(moments.yy - 2 * r * moments.xy + r ** 2 * moments.xx, 0);
@@ -77,18 +167,23 @@ CREATE OR REPLACE TEMP MACRO unit_cost(work, price) AS {
     low: at_least(ratio(work.cost_usd, work.accepted + work.open_above) - cost_half(work, price) / nullif(work.accepted, 0), 0),
     high: ratio(work.cost_usd, work.accepted - work.open_below) + cost_half(work, price) / nullif(work.accepted, 0)
 };
--- The same of two kinds of work together, each as often as its weight says.
-CREATE OR REPLACE TEMP MACRO blended_price(a, b, a_weight, b_weight) AS
-    ratio(a_weight * a.cost_usd + b_weight * b.cost_usd, a_weight * a.accepted + b_weight * b.accepted);
-CREATE OR REPLACE TEMP MACRO blended_half(a, b, a_weight, b_weight, price) AS
-    sqrt((a_weight * cost_half(a, price)) ** 2 + (b_weight * cost_half(b, price)) ** 2)
-        / nullif(a_weight * a.accepted + b_weight * b.accepted, 0);
-CREATE OR REPLACE TEMP MACRO blended_cost(a, b, a_weight, b_weight, price, half) AS {
-    value: price,
-    low: at_least(ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
-        a_weight * (a.accepted + a.open_above) + b_weight * (b.accepted + b.open_above)) - half, 0),
-    high: ratio(a_weight * a.cost_usd + b_weight * b.cost_usd,
-        a_weight * (a.accepted - a.open_below) + b_weight * (b.accepted - b.open_below)) + half
+-- The same of steady and disrupted work together, were there disruptions `often` times as often as there were: what each displaces or
+-- leaves is `usual`, {cost_usd, accepted, half_usd}, steady work at the disruptions' loads, with half the interval of its cost.
+CREATE OR REPLACE TEMP MACRO not_displaced(usual, often) AS CASE WHEN often = 1 THEN 0 ELSE (1 - often) * usual END;
+CREATE OR REPLACE TEMP MACRO blended_sums(steady, disrupted, usual, often) AS {
+    cost_usd: steady.cost_usd + not_displaced(usual.cost_usd, often) + often * disrupted.cost_usd,
+    accepted: steady.accepted + not_displaced(usual.accepted, often) + often * disrupted.accepted,
+    -- of steady work at these loads as much has no label as of all of it
+    open_below: steady.open_below * (1 + coalesce(ratio(not_displaced(usual.accepted, often), steady.accepted), 0)) + often * disrupted.open_below,
+    open_above: steady.open_above * (1 + coalesce(ratio(not_displaced(usual.accepted, often), steady.accepted), 0)) + often * disrupted.open_above
+};
+CREATE OR REPLACE TEMP MACRO blended_half(steady, disrupted, usual, often, sums) AS
+    sqrt(cost_half(steady, sums.cost_usd / sums.accepted) ** 2
+        + (often * cost_half(disrupted, sums.cost_usd / sums.accepted)) ** 2 + not_displaced(usual.half_usd, often) ** 2) / sums.accepted;
+CREATE OR REPLACE TEMP MACRO blended_cost(sums, half) AS {
+    value: ratio(sums.cost_usd, sums.accepted),
+    low: at_least(ratio(sums.cost_usd, sums.accepted + sums.open_above) - half, 0),
+    high: ratio(sums.cost_usd, sums.accepted - sums.open_below) + half
 };
 -- The root of a list's squares added up; NULL where one is.
 CREATE OR REPLACE TEMP MACRO in_quadrature(distances) AS CASE WHEN list_count(distances) = len(distances)
@@ -316,9 +411,19 @@ CREATE OR REPLACE TEMP MACRO quantile_within(sorted, p, variance) AS {
 -- Sums that are the same in every order of their rows: of dollars to 1e-18, of weighted tokens and seconds to 1e-12.
 CREATE OR REPLACE TEMP MACRO sum_usd(usd) AS sum(usd::DECIMAL(38, 18))::DOUBLE;
 CREATE OR REPLACE TEMP MACRO sum_steady(value) AS sum(value::DECIMAL(38, 12))::DOUBLE;
+-- What the replica time of a window cost, an aggregate of its rows `x` of window_expenses; of the replicas that are charged for
+-- themselves in another time too what these cost (`same_usd`), and would have cost at what each costs then, `then_usd` for `then_gpu_s`.
+CREATE OR REPLACE TEMP MACRO expenses(x, then_usd, then_gpu_s, nth) AS {
+    own_usd: sum_usd(x.own_usd), pool_usd: sum_usd(x.pool_usd), gpu_s: sum_steady(x.gpu_s),
+    same_usd: sum(x.own_usd ORDER BY nth) FILTER (WHERE x.gpu_s > 0 AND then_gpu_s > 0 AND x.own_usd <> 0 AND then_usd <> 0),
+    same_then_usd: sum(x.gpu_s * then_usd / then_gpu_s ORDER BY nth)
+        FILTER (WHERE x.gpu_s > 0 AND then_gpu_s > 0 AND x.own_usd <> 0 AND then_usd <> 0)
+};
 -- How far money that is added up may be off, given each part's {is_bounded, variance, common_usd}: what is common adds up; NULL: unknown.
 CREATE OR REPLACE TEMP MACRO error_of(doubt) AS CASE WHEN bool_and(doubt.is_bounded)
     THEN sum(doubt.common_usd::DECIMAL(38, 18))::DOUBLE + sqrt(sum(doubt.variance::DECIMAL(38, 22))::DOUBLE) END;
+-- What cost is to be known of all for: work without a price may make it anything.
+CREATE OR REPLACE TEMP MACRO if_all_priced(number, unpriced) AS CASE WHEN coalesce(unpriced, 0) = 0 THEN number END;
 -- The interval of a window's cost per accepted request: of accepted requests, and by how far the cost may be off, in quadrature around
 -- the price; bounds, as without an estimate, add up linearly. No end where none may be accepted, or the error is unknown.
 CREATE OR REPLACE TEMP MACRO price_within(usd, error_usd, estimate, low, high, lower, upper) AS CASE
@@ -353,14 +458,14 @@ CREATE OR REPLACE TEMP MACRO preferred(first, one, other) AS
     CASE WHEN first THEN coalesce(one, other) ELSE coalesce(other, one) END;
 -- The variance with which the next of n draws lies about their mean, given theirs about it (n may be fractional).
 CREATE OR REPLACE TEMP MACRO spread(variance, n) AS CASE WHEN n > 1 THEN greatest(0, variance) * (n + 1) / (n - 1) END;
--- Squares about a mean or a line, from sums of squares; nothing where rounding may leave as much.
-CREATE OR REPLACE TEMP MACRO squares_about(squares, explained) AS
-    CASE WHEN squares - explained > 1e-9 * squares THEN squares - explained WHEN squares IS NOT NULL THEN 0 END;
 -- Dollars in words: to the cent from a dollar on, and never so few digits that two that count are lost.
 CREATE OR REPLACE TEMP MACRO dollars(usd, least_digits := 2) AS
     CASE WHEN usd < 0 THEN '-' ELSE '' END || format(
         '${:,.' || CASE WHEN usd = 0 OR abs(usd) >= 1 THEN 2
             ELSE greatest(least_digits, least(15, 1 - floor(log10(abs(usd)))::INTEGER)) END || 'f}', abs(usd));
+-- A name as a table for people has room for it: names of telemetry may have thousands of letters.
+CREATE OR REPLACE TEMP MACRO short_name(name, most := 60) AS
+    CASE WHEN length(name) > most THEN left(name, most - 1) || '…' ELSE name END;
 -- The first words of a list, and how many more it has.
 CREATE OR REPLACE TEMP MACRO some_of(words, most := 5) AS
     array_to_string(words[:most], ', ') || CASE WHEN len(words) > most THEN format(' and {} more', len(words) - most) ELSE '' END;

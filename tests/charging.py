@@ -8,12 +8,12 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from by_seconds import Fleet, Record, Try, samples
+from goodput.contracts import arrow_schema
 from goodput.join.workloads import workload_rows
 from goodput.measure.cost_ledger import SETTINGS_TABLES, ledger_options
 from goodput.measure.known_replicas import absent
 from goodput.measure.nodes import COST_LEDGER, KNOWN_REPLICAS, WASTE
 from goodput.measure.slices import SETTINGS_TABLES as SLICES
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Costs, Rate, Settings, Slices, Workload

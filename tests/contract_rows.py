@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 
 NINE = datetime(2026, 11, 20, 9, tzinfo=UTC)
 

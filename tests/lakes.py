@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.contracts import arrow_schema
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake

@@ -1,8 +1,12 @@
 """What a run publishes, asked as users ask it."""
 
+import fcntl
+import os
+import shutil
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from goodput.plumbing.sql_files import connect
 from goodput.plumbing.workspace import Workspace
@@ -19,13 +23,29 @@ def run_at(config: Path) -> Workspace:
     return workspace
 
 
-def demo_hour(root: Path) -> Path:
-    """Settings of a lake in which an hour of the demo's fleet is published, with everything that a report shows."""
-    write_demo(root / "landing", hours=1.0, requests=3000)
-    file = root / "goodput.toml"
-    file.write_text(demo_settings())
-    run_at(file)
-    return file
+def copied(config: Path, folder: Path) -> Path:
+    """Settings of a copy of a lake, with its landing zone, that a test may change."""
+    shutil.copytree(config.parent, folder)
+    return folder / config.name
+
+
+def demo_hour(folders: pytest.TempPathFactory) -> Path:
+    """Settings of a lake in which an hour of the demo's fleet is published, with everything that a report shows.
+
+    It is made once, for all processes of a test session: nothing may write to it.
+    """
+    shared = folders.getbasetemp()
+    shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
+    root, is_made = shared / "demo_hour", shared / "demo_hour.made"
+    with (shared / "demo_hour.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not is_made.exists():
+            shutil.rmtree(root, ignore_errors=True)  # of a process that failed
+            write_demo(root / "landing", hours=1.0, requests=3000)
+            (root / "goodput.toml").write_text(demo_settings())
+            run_at(root / "goodput.toml")
+            is_made.touch()
+    return root / "goodput.toml"
 
 
 def ask(workspace: Workspace, sql: str) -> pl.DataFrame:

@@ -7,18 +7,17 @@ import re
 from collections.abc import Iterator
 
 from documents import ROOT
-from goodput.plumbing.contracts import Contract, contract, contract_names
-from goodput.plumbing.database import _WORKLOAD_COLUMNS, _WORKLOADS, DERIVED
+from goodput.contracts import Contract, contract, contract_names
+from goodput.plumbing.database import BESIDE_CONTRACTS, DERIVED
 from goodput.plumbing.graph import inputs_of
 from goodput.plumbing.node import STORED
 from goodput.plumbing.published_macros import PUBLISHED_MACROS
 from goodput.plumbing.sql_files import sql_file, sql_names
 
 PAGE = ROOT / "docs/relations.md"
-SETTINGS = "workloads"
 PUBLIC = sorted(
     {name for name in contract_names() if contract(name).published in ("table", "view")}
-    | {*DERIVED, "deliveries", SETTINGS}
+    | {*DERIVED, *BESIDE_CONTRACTS, "deliveries"}
     | {*PUBLISHED_MACROS}
 )
 _HEAD = """# Relations
@@ -41,9 +40,10 @@ def page() -> str:
 
 def _section(name: str) -> Iterator[str]:
     yield from ("", f"## {name}", "")
-    if name == SETTINGS:
-        yield from (f"{_WORKLOADS}.", "", "| column | meaning |", "|---|---|")
-        yield from (f"| {column} | {_text(meaning)} |" for column, meaning in _WORKLOAD_COLUMNS.items())
+    if name in BESIDE_CONTRACTS:
+        says, columns = BESIDE_CONTRACTS[name]
+        yield from (f"{says}.", "", "| column | meaning |", "|---|---|")
+        yield from (f"| {column} | {_text(meaning)} |" for column, meaning in columns.items())
         return
     found = contract(name) if name in contract_names() else None
     header = sql_file(name).header if name in sql_names() else {}

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.contracts import arrow_schema, contract
 from goodput.join.nodes import JOIN, REPLICA_NAMES
 from goodput.join.options import SETTINGS_TABLES
 from goodput.join.workloads import workload_rows
@@ -20,7 +21,6 @@ from goodput.measure.gates import gate_order
 from goodput.measure.slices import SETTINGS_TABLES as SLICES
 from goodput.measure.slices import all_slices
 from goodput.measure.windows import Measured, session_reach_h
-from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect, read_parts
 from goodput.settings.model import Settings, Workload

@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ STAGES = ("collect", "conform", "join", "measure", "monitor", "notify")
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """Full names of all that a module imports, inside functions too."""
     found: set[str] = set()
@@ -62,6 +64,14 @@ def test_only_its_own_package_imports_great_expectations(path: Path) -> None:
         assert not {name for name in imported(path) if name.split(".")[0] == "great_expectations"}
 
 
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_only_its_own_package_speaks_to_an_object_store(path: Path) -> None:
+    if not named(path).startswith("plumbing/object_store/"):
+        assert not {name for name in imported(path) if name.split(".")[0] == "obstore"}
+        reaches = {name for name in imported(path) if name.startswith("goodput.plumbing.object_store")}
+        assert not reaches or named(path) == "plumbing/store.py"  # where the settings name such a lake
+
+
 @pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) in STAGES], ids=named)
 def test_no_stage_knows_how_the_plan_is_run(path: Path) -> None:
     plumbing = ("goodput.plumbing.dagster_", "goodput.plumbing.plan")
@@ -75,11 +85,32 @@ def test_no_stage_knows_how_the_plan_is_run(path: Path) -> None:
         "prune",
         "rebuild",
         "run",
+        "runners",
         "steps",
         "telemetry",
     )
     above = tuple(f"goodput.{name}" for name in names)
     assert not {name for name in imported(path) if name.startswith((*plumbing, *above))}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) != "cli"], ids=named)
+def test_nothing_imports_commands(path: Path) -> None:
+    """What is asked of the published database is in ask/, for commands, pages and models alike."""
+    assert not {name for name in imported(path) if name.startswith("goodput.cli")}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) == "ask"], ids=named)
+def test_who_asks_is_unknown_to_answers(path: Path) -> None:
+    above = ("cli", "mcp_server", "report", "serve", *STAGES)
+    assert not {name for name in imported(path) if name.startswith(tuple(f"goodput.{room}" for room in above))}
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if stage_of(p) in {"settings", "contracts.py", "errors.py"}], ids=named
+)
+def test_settings_rest_on_contracts_alone(path: Path) -> None:
+    below = ("goodput.errors", "goodput.contracts", "goodput.project_files", "goodput.settings")
+    assert not {name for name in imported(path) if name.startswith("goodput.") and not name.startswith(below)}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=named)
@@ -97,7 +128,7 @@ def test_asking_imports_nothing_that_takes_long() -> None:
     modules = "query, tables, compare, explain, sources, alarms, init"
     script = (
         f"import sys; from goodput.cli import main, {modules}; from goodput.notify import deliver; "
-        "print([m for m in ('dagster', 'great_expectations', 'polars', 'matplotlib') if m in sys.modules])"
+        "print([m for m in ('dagster', 'great_expectations', 'polars', 'altair', 'vl_convert') if m in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"
@@ -109,7 +140,9 @@ from pathlib import Path
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 ran = run(Workspace(Path("goodput.toml")))
-slow = [m for m in ("dagster", "great_expectations", "matplotlib", "opentelemetry", "requests") if m in sys.modules]
+parts = ("dagster", "great_expectations", "altair", "vl_convert", "opentelemetry", "requests")
+slow = [m for m in parts if m in sys.modules]
+slow += [m for m in ("ray", "goodput.runners.pool", "goodput.runners.processes") if m in sys.modules]
 print(ran.ingested.read, ran.hours_computed > 0, slow)
 """
 

@@ -19,7 +19,7 @@ import yaml
 from dagster._core.test_utils import environ
 
 from goodput.definitions import ASSETS, build_defs, hours_stale, landing_changed
-from goodput.plumbing import plan
+from goodput.plumbing import plan, work
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.dagster_partitions import update_hours
 from goodput.plumbing.dagster_report import report, report_run
@@ -309,13 +309,13 @@ def test_a_range_backfill_computes_its_hours_alone(
 ) -> None:
     look(made, instance, hours_stale)
     computed: list[list[str]] = []
-    compute = plan._make
+    compute = plan.work
 
-    def noted(batch: Batch, outcome: plan.Outcome, blocked: Blocked) -> None:
+    def noted(batch: Batch) -> work.Done:
         computed.append([*batch.partitions])
-        compute(batch, outcome, blocked)
+        return compute(batch)
 
-    monkeypatch.setattr(plan, "_make", noted)
+    monkeypatch.setattr(plan, "work", noted)
     before = {asset.name: rows_by_partition(made.lake, asset.name) for asset in ASSETS if asset.node}
     config = {"ops": {"join_step": {"config": {"force": True}}}}
     keys = [dg.AssetKey(name) for name in ("attempts", "requests", "session_hours", "quality_labels", "source_rows")]
@@ -333,7 +333,7 @@ def test_a_blocked_hour_is_missing_and_the_others_go_on(
     def broken(table: str, parts: dict[str, list[Path]]) -> dict[str, tuple[str, ...]]:
         return {p: ("verdict_invalid: 1 row",) for p in parts if table == "requests" and p == HOURS[1]}
 
-    monkeypatch.setattr(plan, "audit", broken)
+    monkeypatch.setattr(work, "audit", broken)
     conformed = [dg.AssetKey(asset.name) for asset in ASSETS if asset.step == "ingest"]
     assert execute(workspace, instance, "ingest", asset_selection=conformed).success
     (request,), _ = look(workspace, instance, hours_stale)
@@ -380,6 +380,13 @@ def test_a_run_reports_to_the_instance_of_dagster_home(made: Workspace, home: Pa
             zip(after, (2, 7, 9, 8), strict=True)
         )
         assert instance.get_materialized_partitions(dg.AssetKey("requests")) == set(after)
+        judged = reported(instance, "quality_labels")
+        lineage = judged[after[-1]].metadata["dagster/column_lineage"].value
+        assert lineage.deps_by_column["label_id"] == [
+            dg.TableColumnDep(asset_key="label_records", column_name="label_id")
+        ]
+        assert [hour for hour, one in judged.items() if "dagster/column_lineage" in one.metadata] == [after[-1]]
+        assert "dagster/column_lineage" not in reported(instance, "serving_records")[after[-1]].metadata
         key = dg.AssetCheckKey(dg.AssetKey("requests"), "contract")
         (check,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=5)
         assert check.status.value == "SUCCEEDED"

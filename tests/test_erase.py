@@ -1,7 +1,6 @@
 """Erased identities are in nothing that the lake holds, every number is as it was, and files bring none back."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -9,15 +8,15 @@ import pytest
 from typer.testing import CliRunner
 
 from conform.test_commit import Killed, dying
-from conform.test_guard import HASHED, SETTINGS, lake_of, pseudonym, rows_of
+from conform.test_guard import HASHED, SETTINGS, lake_of, landing, pseudonym, rows_of
 from goodput.cli.main import app
+from goodput.contracts import stored_tables
 from goodput.erase import erase, find
 from goodput.errors import IdentityInSettings
-from goodput.plumbing.contracts import stored_tables
 from goodput.plumbing.sql_files import connect
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
-from published import ask
+from published import ask, copied
 
 GONE = ("tenant-3", "session-3", "user-2")
 RELATIONS = (
@@ -35,11 +34,6 @@ RELATIONS = (
 @pytest.fixture(scope="module")
 def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return lake_of(tmp_path_factory.mktemp("before") / "lake").config or Path()
-
-
-def copied(config: Path, folder: Path) -> Path:
-    shutil.copytree(config.parent, folder)
-    return folder / config.name
 
 
 def erased_at(config: Path, *identities: str) -> list[Path]:
@@ -150,6 +144,19 @@ def test_a_hashed_identity_is_erased_as_it_is_or_by_its_pseudonym(tmp_path: Path
     assert holding(config, names)
     erased_at(config, "session-3", names[1])
     assert holding(config, names) == []
+
+
+def test_an_id_that_reads_the_same_in_another_unicode_form_is_named(tmp_path: Path) -> None:
+    landing(tmp_path / "lake")
+    config, log = tmp_path / "lake/goodput.toml", tmp_path / "lake/landing/log.csv"
+    config.write_text(SETTINGS)
+    log.write_text(log.read_text().replace("session-3", "jose\u0301"))
+    run(Workspace(config))
+    shown = CliRunner().invoke(
+        app, ["erase", "jos\u00e9", "--dry-run", "--config", str(config)], env={"COLUMNS": "200"}
+    )
+    assert "No row has them." in shown.output
+    assert "stays unless it is given: 'jose\\u0301'" in shown.output
 
 
 def test_an_identity_by_which_the_settings_select_stays(before: Path, tmp_path: Path) -> None:

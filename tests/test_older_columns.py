@@ -11,14 +11,15 @@ import pytest
 from deltalake import Schema
 from polars.testing import assert_frame_equal
 
+from goodput.conform.ingest import ingest
+from goodput.contracts import arrow_schema, contract, stored_tables
 from goodput.errors import LakeTooNew
 from goodput.plumbing.catalog import PARTITION, Part, Table
-from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 from plumbing.test_plan import EVENING, MORNING, SETTINGS, judge, land
-from published import ask, run_at, table
+from published import ask, copied, run_at, table
 
 COMPUTED = ("joined", "measured")
 OTHERWISE_MADE = "0" * 32  # from what a part of an older version's computation was made
@@ -63,16 +64,22 @@ def write_without(lake: Lake, home: Table, columns: set[str]) -> None:
     older.change([lake.write_part(home.name, part.partition, rows, inputs or part.inputs) for part, rows in kept])
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake of two hours of requests, one of them judged, with alarms."""
-    (tmp_path / "now").mkdir()
-    land(tmp_path / "now", "first", *((f"{hour}/{n}", hour) for hour in (MORNING, EVENING) for n in (1, 2)))
-    judge(tmp_path / "now", "first", EVENING, f"{MORNING}/1")
-    config = tmp_path / "now/goodput.toml"
+    folder = tmp_path_factory.mktemp("whole")
+    land(folder, "first", *((f"{hour}/{n}", hour) for hour in (MORNING, EVENING) for n in (1, 2)))
+    judge(folder, "first", EVENING, f"{MORNING}/1")
+    config = folder / "goodput.toml"
     config.write_text(SETTINGS.replace("enabled = false", "enabled = true"))
     run_at(config)
     return config
+
+
+@pytest.fixture
+def project(whole: Path, tmp_path: Path) -> Path:
+    """A copy of it to be changed."""
+    return copied(whole, tmp_path / "now")
 
 
 def test_hours_of_an_older_version_are_read_and_measured_again(project: Path, tmp_path: Path) -> None:
@@ -87,9 +94,12 @@ def test_hours_of_an_older_version_are_read_and_measured_again(project: Path, tm
     assert ran.ingested.unchanged == 2
     assert {part for outcome in ran.outcomes for part in outcome.computed} >= {MORNING, EVENING}
     for config in configs:
+        at = Workspace(config)
         for n in range(9):
             land(config.parent, f"later-{n}", (f"{EVENING}/{n + 3}", EVENING))
-            run(Workspace(config))
+            with at.lake.lock():
+                ingest(at)  # a part for each
+        run(Workspace(config))
     now, then = (Workspace(config) for config in configs)
     for name in PUBLISHED:
         found, expected = ({column: rows[column] for column in rows.columns if column not in OF_RUNS}

@@ -4,7 +4,6 @@ What must come of a lake is taken from one that was never pruned, or from before
 """
 
 import json
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,11 @@ from typer.testing import CliRunner
 from conform.test_commit import Killed, dying
 from declared import bills, source
 from goodput.cli.main import app
+from goodput.contracts import contract, stored_tables
 from goodput.erase import erase, find
 from goodput.errors import NothingRetained, NotUpToDate, SettingsError
 from goodput.nodes import NODES
 from goodput.plumbing import garbage
-from goodput.plumbing.contracts import contract, stored_tables
 from goodput.plumbing.node import Context
 from goodput.plumbing.recompute import comparable
 from goodput.plumbing.workspace import Workspace
@@ -32,7 +31,7 @@ from goodput.rebuild import rebuild
 from goodput.run import run
 from goodput.settings.load import load_settings
 from goodput.steps import publish_database
-from published import RESTATED, ask, run_at, table
+from published import RESTATED, ask, copied, run_at, table
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 CLOSED = "2026-11-22"  # two days before
@@ -125,11 +124,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = land(tmp_path_factory.mktemp("whole"))
     run_at(config)
     return config
-
-
-def copied(config: Path, folder: Path) -> Path:
-    shutil.copytree(config.parent, folder)
-    return folder / config.name
 
 
 def pruned_at(config: Path, now: datetime = NOW) -> Pruning:

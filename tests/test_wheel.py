@@ -10,8 +10,8 @@ from end_to_end.test_known_answers import BENCH_SETTINGS
 
 CHECKOUT = Path(__file__).parent.parent
 RUN = "from goodput.cli.main import main; main()"
-PAGES = "import goodput.plumbing.project_files as f; print(*sorted(p.name for p in f.project_folder('docs').iterdir()))"
-WHERE = "import goodput.plumbing.project_files as f; print(f.project_folder('sql'))"
+PAGES = "import goodput.project_files as f; print(*sorted(p.name for p in f.project_folder('docs').iterdir()))"
+WHERE = "import goodput.project_files as f; print(f.project_folder('sql'))"
 
 
 def test_an_installed_wheel_runs_and_answers(tmp_path: Path) -> None:

@@ -11,19 +11,18 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from goodput.contracts import arrow_schema
 from goodput.monitor.alarm_tables import TABLES, alarm_tables, read_evidence
 from goodput.monitor.budget import Kept
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.judged_days import JudgedDays
 from goodput.plumbing.alarm_actions import read_actions
 from goodput.plumbing.catalog import ALL
-from goodput.plumbing.contracts import arrow_schema
+from goodput.plumbing.database import published
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.garbage import note_replaced
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.part_rows import read_part
-from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
 
 _JUDGED = "judged.npz"
@@ -55,7 +54,7 @@ def _judged_days(lake: Lake) -> dict[str, NDArray[Any]]:
     try:
         with (lake.root / _JUDGED).open("rb") as file, np.load(file) as stored:
             return dict(stored)
-    except (OSError, ValueError, EOFError, BadZipFile):
+    except (OSError, ValueError, TypeError, AttributeError, EOFError, BadZipFile):  # one array alone cannot be left
         return {}
 
 
@@ -68,7 +67,7 @@ def evidence(
     lake: Lake, settings: Settings, now: datetime, before: Mapping[str, pl.DataFrame] | None = None
 ) -> Evidence:
     """What is published for alarms to be judged by, as of `now`."""
-    with connect(str(lake.database), read_only=True) as connection:
+    with published(lake) as connection:
         return read_evidence(connection, settings, now, actions=read_actions(lake.root), before=before)
 
 
@@ -82,5 +81,5 @@ def thresholds_for(lake: Lake, settings: Settings, now: datetime, budget: float)
 def alarm_rows(lake: Lake, table: str) -> pl.DataFrame:
     """Rows of one table of alarms as they were last judged; none before the first time."""
     parts = lake.catalog[table].parts.get(ALL, ())
-    rows = [read_part(part.path, table) for part in parts]
+    rows = [lake.catalog[table].read(part) for part in parts]
     return pl.DataFrame(pa.concat_tables([arrow_schema(table).empty_table(), *rows]))

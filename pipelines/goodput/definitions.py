@@ -11,9 +11,8 @@ from uuid import UUID
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition  # no public name
 
-from goodput.cli.report import write_page
 from goodput.collect.listing import list_landing
-from goodput.collect.scan import has_new_files
+from goodput.collect.scan import unseen
 from goodput.errors import GoodputError, SourcesFailed
 from goodput.lineage import ALARMS, ASSETS, DELIVER, INGEST, LANDING, PUBLISH
 from goodput.nodes import NODES
@@ -24,6 +23,9 @@ from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import Outcome
 from goodput.plumbing.stored_assets import assets_of
 from goodput.plumbing.workspace import Workspace
+from goodput.renaming import rename_identities, renamed_line
+from goodput.report.write import write_page
+from goodput.runners.chosen import running
 from goodput.steps import (
     compute_node,
     deliver_alarms,
@@ -45,11 +47,15 @@ landing = dg.AssetSpec(
 
 
 def _compute(node: Node, workspace: Workspace, asked: Collection[str] | None, force: bool) -> Outcome:
-    context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry)
-    return compute_node(context, node, among=asked, force=force)
+    with running(workspace):
+        context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
+        return compute_node(context, node, among=asked, force=force)
 
 
 def _ingest(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:
+    renamed = rename_identities(workspace)
+    if renamed:
+        dg.get_dagster_logger().info(renamed_line(workspace.settings, renamed))
     failed = ingest_sources(workspace).failed
     if failed:
         dg.get_dagster_logger().error(str(SourcesFailed(failed)))
@@ -148,9 +154,10 @@ def landing_changed(
     """Request a run for each state of the landing zone that holds anything new and has not been seen."""
     now = replace(workspace)  # settings and lake as they are at this moment
     try:
+        now.lake.pull()
         files = list_landing(now.settings).files
         seen = fingerprint(files.sort("path", "landing").rows())
-        if seen == context.cursor or not has_new_files(now.lake, now.settings, files):
+        if seen == context.cursor or unseen(now.lake, now.settings, files).is_empty():
             return dg.SkipReason("nothing new in the landing zone")
     except GoodputError as error:
         return dg.SkipReason(str(error))
@@ -170,6 +177,7 @@ def hours_stale(
     """Request a run over the stale hours."""
     now = replace(workspace)
     try:
+        now.lake.pull()
         return request_stale_hours(context, Context(now.lake, now.settings), NODES, ASSETS)
     except GoodputError as error:
         return dg.SkipReason(str(error))

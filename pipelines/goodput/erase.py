@@ -8,28 +8,28 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Literal
+from unicodedata import normalize
 
 from goodput.conform.journal import PartChange, journaled, undo_unfinished
-from goodput.errors import IdentityInSettings, LakeUnreadable
+from goodput.contracts import contract, stored_tables
+from goodput.errors import IdentityInSettings
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import source_ledger, source_places
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
 from goodput.plumbing.database import publish
 from goodput.plumbing.erased import NAMED, read_erased, write_erased
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
-from goodput.plumbing.identity_columns import ORDERING, IdentityColumns
+from goodput.plumbing.identity_columns import IdentityColumns
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.pseudonyms import Pseudonyms
+from goodput.plumbing.rewritten import parts_with_rows, rewritten, rows_of
 from goodput.plumbing.row_table import read_rows
 from goodput.plumbing.sql_files import connect, parquet
 from goodput.plumbing.workspace import Workspace
 from goodput.settings.model import Settings
 
-_ROW = "row_as_it_was"
+_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 _PLACES = (source_ledger.TABLE, source_places.TABLE, "landed_files")
 
 
@@ -57,12 +57,21 @@ def find(workspace: Workspace, identities: Collection[str]) -> Found:
     parts: dict[str, list[Part]] = {}
     for table in stored_tables():
         columns = _columns(workspace, table, called)
-        for part in _parts(lake, table) if columns.looked_at else ():
-            held = columns.holding(_read(part, columns.looked_at)).num_rows
+        for part in parts_with_rows(lake, table) if columns.looked_at else ():
+            held = columns.holding(rows_of(lake, part, columns.looked_at)).num_rows
             if held:
                 rows[table] = rows.get(table, 0) + held
                 parts.setdefault(table, []).append(part)
     return Found(rows, parts, _files(workspace, parts, called))
+
+
+def otherwise_written(workspace: Workspace, identities: Collection[str]) -> list[str]:
+    """Ids in the lake that read like some identities, and are other characters: ids are the same by their bytes alone.
+
+    The caller holds its lock. Raises what `find` does.
+    """
+    forms = {normalize(form, one) for form in _FORMS for one in identities if not one.isascii()}
+    return [form for form in sorted(forms - {*identities}) if find(workspace, [form]).rows]
 
 
 def erase(workspace: Workspace, identities: Collection[str], found: Found) -> None:
@@ -74,18 +83,19 @@ def erase(workspace: Workspace, identities: Collection[str], found: Found) -> No
     lake = workspace.lake
     wanted = _as_kept(workspace, identities)
     erased = read_erased(lake.root).with_names_for(wanted)
-    write_erased(lake.root, erased)
+    write_erased(lake, erased)
     called = {identity: erased.name_of(identity) for identity in wanted}
     with journaled(lake):  # a commit that a loss of power tears is then known as one
         for table, parts in sorted(found.parts.items(), key=_conformed_last):
             columns = _columns(workspace, table, called)
-            change = PartChange([_rewritten(lake, table, part, columns) for part in parts], parts)
+            renamed = (rewritten(lake, table, part, columns.renamed(rows_of(lake, part))) for part in parts)
+            change = PartChange([*renamed], parts)
             note_replaced(lake, [part.path for part in parts])
             lake.catalog[table].change(*change)
     publish(lake, gate_rows(workspace.settings), anew=True)
     sweep(lake, anyway=True)
     delete_replaced(lake, at_once=True)
-    write_erased(lake.root, erased.without_names)
+    write_erased(lake, erased.without_names)
 
 
 def _conformed_last(of_table: tuple[str, list[Part]]) -> bool:
@@ -115,11 +125,6 @@ def _columns(workspace: Workspace, table: str, called: Mapping[str, str]) -> Ide
     return IdentityColumns(table, Pseudonyms(workspace.settings).names, called)
 
 
-def _parts(lake: Lake, table: str) -> Iterator[Part]:
-    for parts in lake.catalog[table].parts.values():
-        yield from (part for part in parts if part.rows)
-
-
 def _files(workspace: Workspace, parts: Mapping[str, list[Part]], called: Mapping[str, str]) -> list[Path]:
     """The landing files that rows of conformed tables with the identities were read from, and that still lie there."""
     ids: set[str] = set()
@@ -127,7 +132,7 @@ def _files(workspace: Workspace, parts: Mapping[str, list[Part]], called: Mappin
         if contract(table).layer == "conformed":
             columns = _columns(workspace, table, called)
             for part in parts[table]:
-                rows = columns.holding(_read(part, ["source_id", *columns.looked_at]))
+                rows = columns.holding(rows_of(workspace.lake, part, ["source_id", *columns.looked_at]))
                 ids.update(rows.column("source_id").to_pylist())
     columns_of_place = ["source_id", "landing", "path"]  # where it was read, where copies lay, where all lay at last
     known = [read_rows(workspace.lake, table, columns_of_place) for table in _PLACES]
@@ -137,28 +142,6 @@ def _files(workspace: Workspace, parts: Mapping[str, list[Part]], called: Mappin
 
 def _place(landing: Path, path: str) -> Path:
     return landing / path if landing.is_dir() else landing
-
-
-def _rewritten(lake: Lake, table: str, part: Part, columns: IdentityColumns) -> Part:
-    before = _read(part)  # with the columns that it has: those of a closed hour may be an older version's
-    rows = columns.renamed(before)
-    order = contract(table).order
-    if any(name in ORDERING for name in order.split(", ")):
-        with connect() as connection:
-            connection.register("rows_of_part", rows.append_column(_ROW, pa.array(range(rows.num_rows), pa.int64())))
-            asked = f'SELECT * EXCLUDE ("{_ROW}") FROM rows_of_part ORDER BY {order}, "{_ROW}"'  # noqa: S608
-            rows = connection.sql(asked).to_arrow_table()
-    agreed = arrow_schema(table)
-    schema = pa.schema([agreed.field(field.name) if field.name in agreed.names else field for field in before.schema])
-    return lake.write_part(table, part.partition, rows.cast(schema), part.inputs)
-
-
-def _read(part: Part, columns: list[str] | None = None) -> pa.Table:
-    try:
-        with pq.ParquetFile(part.path) as file:
-            return file.read(columns)
-    except (OSError, pa.ArrowException) as error:
-        raise LakeUnreadable(part.path, str(error)) from error
 
 
 def mentions(lake: Lake, identities: Iterable[str]) -> dict[str, int]:

@@ -5,11 +5,13 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── SettingsError       every mistake of a settings file at once
 │   ├── LandingMissing      a landing path that is not there
 │   ├── NotPublished        asked before anything was published
+│   ├── PublishedByOlder    a database without a relation that a question needs
 │   ├── NothingToReport     nothing is published in the period that is asked for
 │   ├── SliceNotPublished   no published slice is cut by what was named
-│   ├── NothingToRebuild    a lake that has the format of this version, or none at all
+│   ├── NothingToRebuild    no lake is there to be made anew
 │   ├── IdentityInSettings  an identity that is to be erased, by which the settings select a workload
 │   ├── NothingRetained     settings that keep everything, so that nothing can be pruned
+│   ├── NotPrunable         days for tables of which all is needed
 │   ├── UnknownRelation     no such table or view is published
 │   ├── UnknownAlarm        a key that names no alarm, or several
 │   ├── SeveralRequests     a key that names more than one request
@@ -23,7 +25,10 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── GrafanaMissing      dashboards are asked for, and Grafana's SDK is not installed
 │   ├── TargetRefused       an address that no alarm is sent to
 │   ├── ExtraMissing        a command of which the packages are not installed
+│   ├── ClusterUnreachable  no Ray cluster answers at the address
 │   ├── UnknownChannel      no such channel in the settings
+│   ├── CacheOfAnotherLake  a folder for a lake in an object store that has another lake in it
+│   ├── NotInObjectStore    a command that does not work on a lake in an object store
 │   └── TargetUnreadable    what `goodput connect` was asked to look at is not there
 ├── ErasedFilesLie          landing files hold identities that were erased from the lake
 ├── SourceRefused           one source file cannot be used; the run goes on
@@ -31,7 +36,11 @@ GoodputError                exit code 1: a run or a check failed
 ├── LakeTooOld              the lake was written by an older version and has to be rebuilt
 ├── LakeUnreadable          a file that the lake cannot do without is damaged
 ├── LakeBusy                another run holds the lake
+├── LeaseLost               another machine has taken over a lake in an object store
+├── StoreFailed             an object store that cannot be reached, or refuses what was asked
+├── StoreRefused            an object store that writes over what must not be written over
 ├── NotUpToDate             hours that are to be closed have something to compute
+├── WorkersUnusable         processes that were to compute partitions cannot
 ├── RunCrashed              an error that nobody foresaw ended a run
 ├── LakeUnwritable          no room, no permission, or a disk that fails, to write
 ├── OutboxUnusable          the outbox of alarms cannot be read or written
@@ -58,12 +67,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 
 class GoodputError(Exception):
     """A run or a check failed; the command ends with `exit_code`."""
 
     exit_code = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What another process gets of it: its message and what it was made of."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[GoodputError], args: tuple[Any, ...], known: dict[str, Any]) -> GoodputError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(known)
+    return error
 
 
 class UsageError(GoodputError):
@@ -112,6 +132,13 @@ class NotPublished(UsageError):
         super().__init__(f"nothing is published yet: {database} does not exist.\nRun `goodput run` first.")
 
 
+class PublishedByOlder(UsageError):
+    """A question needs a relation that the version of Goodput which published the database did not have."""
+
+    def __init__(self) -> None:
+        super().__init__("This database was published by an older version of Goodput: `goodput run` publishes it anew.")
+
+
 class ExtraMissing(UsageError):
     """A command of which the packages are not installed."""
 
@@ -121,14 +148,35 @@ class ExtraMissing(UsageError):
         )
 
 
+class ClusterUnreachable(UsageError):
+    """No Ray cluster answers at the address that the settings name."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(
+            f"No Ray cluster answers at {address!r}, which cluster.ray names: {' '.join(reason.split())[:300]}\n"
+            "Start one (`ray start --head`), name its address, or compute on this machine with --workers."
+        )
+
+
+class WorkersUnusable(GoodputError):
+    """Processes that were to compute partitions cannot."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"Workers cannot compute partitions: {' '.join(reason.split())[:500]}\n"
+            "Each needs the same Goodput in the same environment as this command; --workers 1 does without them."
+        )
+
+
 class NothingToReport(UsageError):
     """Nothing is published in the period that is asked for."""
 
-    def __init__(self, since: datetime | None, until: datetime | None) -> None:
+    def __init__(self, since: datetime | None, until: datetime | None, kept_from: datetime | None = None) -> None:
+        pruned = f"Windows before {kept_from:%Y-%m-%dT%H:%M}Z were pruned.\n" if kept_from is not None else ""
         ends = [f"{word} {at:%Y-%m-%dT%H:%M}Z" for word, at in (("from", since), ("to", until)) if at is not None]
         where = f" {' '.join(ends)}" if ends else ""
         super().__init__(
-            f'no window is published{where}.\n`goodput query "from watermark"` says how far telemetry reaches.'
+            f'no window is published{where}.\n{pruned}`goodput query "from watermark"` says how far telemetry reaches.'
         )
 
 
@@ -234,7 +282,7 @@ class SourceRefused(GoodputError):
 class LakeTooNew(GoodputError):
     """The lake was written by a newer version of Goodput."""
 
-    def __init__(self, root: Path, has: str) -> None:
+    def __init__(self, root: Path | str, has: str) -> None:
         super().__init__(
             f"{root}: this lake has {has}.\n"
             "Upgrade Goodput, or name another lake with `lake` in goodput.toml or --lake."
@@ -253,10 +301,10 @@ class LakeTooOld(GoodputError):
 
 
 class NothingToRebuild(UsageError):
-    """A lake that has the format of this version, or none at all."""
+    """No lake is there to be made anew."""
 
-    def __init__(self, root: Path, known: int) -> None:
-        super().__init__(f"{root}: no lake of a format older than {known} is here.\nUse `goodput run`.")
+    def __init__(self, root: Path) -> None:
+        super().__init__(f"{root}: no lake is here.\nUse `goodput run`.")
 
 
 class LakeUnreadable(GoodputError):
@@ -266,7 +314,8 @@ class LakeUnreadable(GoodputError):
         self.path = path
         super().__init__(
             f"{path}: cannot be read: {' '.join(reason.split())}.\n"
-            "Restore the file from a backup, or name another lake with `lake` in goodput.toml or --lake."
+            "Restore the file from a backup, or have `goodput rebuild` make the lake anew from the landing files, "
+            "alarms and deliveries kept; the old one is kept beside it."
         )
 
 
@@ -349,6 +398,15 @@ class NothingRetained(UsageError):
         super().__init__("the settings keep everything: give days in [retention], such as records_days = 90.")
 
 
+class NotPrunable(UsageError):
+    """Tables that the settings give days, and of which all is needed."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        self.reasons = dict(reasons)
+        lines = [f"  retention.tables.{table}: {reason}" for table, reason in sorted(reasons.items())]
+        super().__init__("\n".join(["nothing is pruned: all rows of these tables are needed; take them out.", *lines]))
+
+
 class NotUpToDate(GoodputError):
     """Hours that are to be closed are not computed from what is there; closed, they never would be."""
 
@@ -362,8 +420,59 @@ class NotUpToDate(GoodputError):
 class LakeBusy(GoodputError):
     """Another run holds the lake."""
 
-    def __init__(self, root: Path) -> None:
-        super().__init__(f"{root}: another run is writing to this lake.\nWait for it to end, then run again.")
+    def __init__(self, root: Path | str, writer: str = "") -> None:
+        by = f" ({writer})" if writer else ""
+        super().__init__(f"{root}: another run{by} is writing to this lake.\nWait for it to end, then run again.")
+
+
+class LeaseLost(GoodputError):
+    """Another machine has taken over a lake in an object store; what this run has not committed counts nowhere."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"{url}: another machine has taken over this lake, as this run did not renew its lease in time.\n"
+            "Run again: what was finished is kept, and what was not is done then."
+        )
+
+
+class StoreFailed(GoodputError):
+    """An object store that cannot be reached, or refuses what was asked."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        first = next(iter(reason.splitlines()), "")[:300]
+        super().__init__(
+            f"{url}: the object store failed: {first}.\n"
+            "Look at the address, the network and the credentials (AWS_ACCESS_KEY_ID and the like), then run again: "
+            "what was finished is kept."
+        )
+
+
+class StoreRefused(GoodputError):
+    """An object store that does not refuse a write under a condition that is not met; `header` names the condition."""
+
+    def __init__(self, url: str, header: str, found: str) -> None:
+        super().__init__(
+            f"{url}: this store ignores {header}: {found}.\n"
+            "Two runs at once would destroy the lake. Use a store with conditional writes: Amazon S3, Google Cloud "
+            "Storage, Azure Blob Storage, or a server that has them, such as SeaweedFS, MinIO or Ceph."
+        )
+
+
+class CacheOfAnotherLake(UsageError):
+    """A folder for a lake in an object store that has another lake in it."""
+
+    def __init__(self, folder: Path, there: str, wanted: str) -> None:
+        super().__init__(
+            f"{folder}: this folder belongs to {there}, and cannot be that of {wanted}.\n"
+            "Name another folder as `folder` under [lake_cache] in goodput.toml."
+        )
+
+
+class NotInObjectStore(UsageError):
+    """A command that does not work on a lake in an object store, with what to do instead."""
+
+    def __init__(self, command: str, url: str, to_do: str) -> None:
+        super().__init__(f"{command} does not work on a lake in an object store ({url}).\n{to_do}")
 
 
 class RunCrashed(GoodputError):
@@ -615,6 +724,30 @@ class TookTooLong(GoodputError):
         )
 
 
+class TookTooMuch(GoodputError):
+    """A question whose answer would have taken more memory than it may."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(
+            f"stopped, as it needs more than the {limit_bytes / 2**30:g} GiB of memory that an answer may take.\n"
+            "Ask for less: aggregate, filter, or leave long values and lists out."
+        )
+
+
+class QuestionRefused(GoodputError):
+    """What the process that was to answer a question said against it."""
+
+
+class NotDrawn(GoodputError):
+    """A picture of an alarm was not made; `why` is what draws said, or how it ended."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"no picture: {why}.\nThe numbers that it shows are in alarm_series: "
+            'goodput query "from alarm_series"; try again once the machine has less to do.'
+        )
+
+
 class SqlMissing(GoodputError):
     """No file of that name below sql/."""
 
@@ -659,8 +792,13 @@ class RuleTestsFailed(GoodputError):
 class UnknownRequest(GoodputError):
     """No such request was published."""
 
-    def __init__(self, key: str, kept_from: str = "") -> None:
-        pruned = f"Requests that ended before {kept_from}:00 UTC were pruned.\n" if kept_from else ""
+    def __init__(self, key: str, gone_before: Mapping[str, str] | None = None) -> None:
+        requests, attempts = ((gone_before or {}).get(table, "") for table in ("requests", "attempts"))
+        pruned = f"Requests that ended before {requests}:00 UTC were pruned.\n" if requests else ""
+        if attempts > requests:
+            pruned += (
+                f"Attempts before {attempts}:00 UTC were pruned: their requests are found by their own keys alone.\n"
+            )
         super().__init__(
             f"no request, attempt, trace, span or response is called {key!r}.\n{pruned}"
             'Look for one with: goodput query "from requests limit 20"'

@@ -1,7 +1,7 @@
 """Every asset of the pipeline, from the landing zone to deliveries, with what it is made from."""
 
+from goodput.contracts import contract
 from goodput.nodes import NODES
-from goodput.plumbing.contracts import contract
 from goodput.plumbing.plan import in_order
 from goodput.plumbing.published_state import held_in_database, held_in_deliveries
 from goodput.plumbing.stored_assets import DATABASE, StoredAsset, assets_of, assets_of_layers

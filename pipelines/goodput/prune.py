@@ -4,115 +4,82 @@ First the lake notes which hours are closed, then parts leave its tables. Where 
 is computed depends on what is left of closed hours; the next `goodput prune` goes on.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from goodput.alarms import alarm_rows
 from goodput.conform.journal import journaled, undo_unfinished
-from goodput.errors import NothingRetained, NotUpToDate
+from goodput.errors import NotUpToDate
+from goodput.monitor.alarm_tables import looked_back
 from goodput.nodes import NODES
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.contracts import contract
+from goodput.plumbing.database import published
 from goodput.plumbing.garbage import note_replaced
-from goodput.plumbing.hours import HOUR_S, day_of, hours_of_day, is_hour, shifted
-from goodput.plumbing.node import Context, Node, partitions_of
+from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import due, in_order
 from goodput.plumbing.pruned import Pruned, write_pruned
 from goodput.plumbing.workspace import Workspace
-from goodput.settings.model import Settings
+from goodput.retained import Stay, asked, stays
 from goodput.steps import publish_database
-
-_KEPT_BY = {
-    "records_days": ("serving_records", "span_links", "label_records"),
-    "samples_days": ("sample_records", "replica_samples"),
-    "requests_days": (
-        *("attempts", "requests", "session_hours", "quality_labels", "session_label_records", "cost_ledger"),
-        "id_hours",
-    ),
-}
-_DAY = "%Y-%m-%d"
 
 
 @dataclass(frozen=True)
 class Pruning:
-    """What is noted of a lake once it is pruned, and the parts that go, by table."""
+    """What is noted of a lake once it is pruned, the parts that go, and those that stay beyond what is asked for."""
 
     noted: Pruned
     going: Mapping[str, Sequence[Part]]
+    beyond: Mapping[str, tuple[Stay, Sequence[Part]]]
 
 
 def plan_pruning(workspace: Workspace, now: datetime) -> Pruning:
     """What `prune` would do by the settings at a time.
 
-    The caller holds the lake's lock. Raises NothingRetained; NotUpToDate where hours that would be closed are to be
-    computed first.
+    The caller holds the lake's lock. Raises NothingRetained; NotPrunable; NotUpToDate where hours that would be closed
+    are to be computed first.
     """
     context = Context(workspace.lake, workspace.settings)
-    bounds = _bounds(workspace.settings, now)
+    days = asked(workspace.settings.retention, now)
     before = context.pruned
-    closed = max(*bounds.values(), before.closed_before)
-    cuts = _cuts(context, bounds, closed)
-    gone = {table: max(cut, before.gone_before.get(table, "")) for table, cut in cuts.items()}
-    noted = Pruned(closed, {**before.gone_before, **gone})
+    closed = max(*days.values(), before.closed_before)
+    found = stays(context, days, closed, _read_by_alarms(workspace, now))
+    gone = {table: max(stay.kept_from, before.gone_before.get(table, "")) for table, stay in found.items()}
+    noted = Pruned(closed, {**before.gone_before, **{table: first for table, first in gone.items() if first}})
     _require_up_to_date(context, noted)
-    parts = {table: workspace.lake.catalog[table].parts for table in sorted(gone)}
-    going = {
-        table: [part for name, of in there.items() if noted.is_gone(table, name) for part in of]
-        for table, there in parts.items()
-    }
-    return Pruning(noted, {table: found for table, found in going.items() if found})
+    parts = {table: _parts(workspace, table) for table in sorted({*days, *noted.gone_before})}
+    going = {table: [part for part in of if noted.is_gone(table, part.partition)] for table, of in parts.items()}
+    beyond = {table: [part for part in parts[table] if stay.is_beyond(part.partition)] for table, stay in found.items()}
+    return Pruning(
+        noted,
+        {table: of for table, of in going.items() if of},
+        {table: (found[table], of) for table, of in sorted(beyond.items()) if any(part.rows for part in of)},
+    )
+
+
+def _parts(workspace: Workspace, table: str) -> list[Part]:
+    return [part for parts in workspace.lake.catalog[table].parts.values() for part in parts]
+
+
+def _read_by_alarms(workspace: Workspace, now: datetime) -> Mapping[str, datetime]:
+    """From when on alarms read each table that they are judged by."""
+    lake, settings = workspace.lake, workspace.settings
+    if not settings.alarms.enabled or not lake.database.exists():
+        return {}
+    with published(lake) as connection:
+        return looked_back(connection, settings, now, alarm_rows(lake, "alarm_events"))
 
 
 def prune(workspace: Workspace, pruning: Pruning) -> None:
     """Do it, and publish what is left. The caller holds the lake's lock. Raises LakeUnreadable, LakeUnwritable."""
     lake = workspace.lake
-    write_pruned(lake.root, pruning.noted)
+    write_pruned(lake, pruning.noted)
     note_replaced(lake, [part.path for parts in pruning.going.values() for part in parts])
     with journaled(lake):  # a commit that a loss of power tears is then known as one
         for table, parts in pruning.going.items():
             lake.catalog[table].replace(dict.fromkeys((part.partition for part in parts), ()))
     publish_database(workspace)
-
-
-def _bounds(settings: Settings, now: datetime) -> dict[str, str]:
-    """The first day that is kept of each table that is not kept for ever. Raises NothingRetained."""
-    days = {name: getattr(settings.retention, name) for name in _KEPT_BY}
-    bounds = {
-        table: (now - timedelta(days=days[name])).strftime(_DAY)
-        for name, tables in _KEPT_BY.items()
-        if days[name] is not None
-        for table in tables
-    }
-    if not bounds:
-        raise NothingRetained
-    return bounds
-
-
-def _cuts(context: Context, bounds: Mapping[str, str], closed: str) -> dict[str, str]:
-    """The first partition that stays of each table: by the settings, or since hours that stay open read it."""
-    cuts = {table: min([f"{day}T00", *_read_by_open(context, table, closed)]) for table, day in bounds.items()}
-    reach_h = context.request_reach_h
-    if "requests" in cuts:
-        lateness_h = int(context.settings.label_lateness_s // HOUR_S) + 1
-        labels = cuts["label_records"]
-        # a label that is kept is not to look as if it had judged nothing, nor a request as if it had cost less
-        cuts["quality_labels"] = min(cuts["quality_labels"], shifted(labels, -lateness_h - reach_h))
-        cuts["session_label_records"] = min(cuts["session_label_records"], labels)
-        cuts["cost_ledger"] = min(cuts["cost_ledger"], shifted(cuts["requests"], -reach_h - 1))
-        cuts["id_hours"] = min(cuts["attempts"], cuts["requests"])
-    return {table: cut if contract(table).partition == "hour" else day_of(cut) for table, cut in cuts.items()}
-
-
-def _read_by_open(context: Context, table: str, closed: str) -> Iterator[str]:
-    """The first partition of a table that each partition reads which stays open, or may come to be."""
-    first_day = {closed, *hours_of_day(closed)}
-    for node in NODES:
-        if table in node.inputs and node.partition != "none":
-            may_come = {one for one in first_day if is_hour(one) is not (node.partition == "day")}
-            for partition in partitions_of(node, context) | may_come:
-                if day_of(partition) >= closed:
-                    yield from sorted(node.input_partitions(context, table, partition))[:1]
 
 
 def _require_up_to_date(context: Context, noted: Pruned) -> None:

@@ -1,5 +1,6 @@
-"""Makes a lake of an older format anew from the landing files, beside the old one, and then puts it in its place.
+"""Makes a lake anew from the landing files, beside the old one, and then puts it in its place.
 
+The old one is of an older format, or has lost what it cannot do without.
 What the landing files cannot give is carried over: alarms and their events, what operators did about them, the outbox
 with its deliveries, and whose identities were erased. Until the new lake is complete the old one stays as it is.
 """
@@ -7,11 +8,19 @@ with its deliveries, and whose identities were erased. Until the new lake is com
 import shutil
 import sqlite3
 from contextlib import closing, suppress
+from itertools import chain, count
 from pathlib import Path
 
 import pyarrow as pa
 
-from goodput.errors import LakeUnwritable, NothingToRebuild, OutboxUnusable, PartitionsBlocked
+from goodput.errors import (
+    LakeUnreadable,
+    LakeUnwritable,
+    NothingToRebuild,
+    NotInObjectStore,
+    OutboxUnusable,
+    PartitionsBlocked,
+)
 from goodput.measure.gates import gate_rows
 from goodput.monitor.alarm_tables import TABLES as ALARM_TABLES
 from goodput.notify.outbox import outbox_file
@@ -20,7 +29,7 @@ from goodput.plumbing.database import deliveries_file, publish
 from goodput.plumbing.erased import NOTED as ERASED
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.lake_marker import FORMAT, format_in, marker
+from goodput.plumbing.lake_marker import FORMAT, check, format_in, marker
 from goodput.plumbing.part_rows import read_part
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
@@ -31,23 +40,43 @@ _CARRIED = ("alarm_actions.jsonl", "plots", ERASED)
 def rebuild(workspace: Workspace) -> tuple[Path, PartitionsBlocked | None]:
     """Rebuild the lake that the settings name; where the old lake is kept, and what is blocked in the new one.
 
-    Raises NothingToRebuild where the lake has the format of this version; LakeUnreadable, LakeUnwritable,
-    OutboxUnusable; what else `run` raises.
+    Raises NothingToRebuild where there is none; LakeTooNew, LakeUnreadable, LakeUnwritable, OutboxUnusable; what else
+    `run` raises.
     """
     old = workspace.lake
-    found = format_in(marker(old.root)) if old.is_made else FORMAT
-    if found >= FORMAT:
-        raise NothingToRebuild(old.root, FORMAT)
+    if old.store.url is not None:
+        to_do = "Name another prefix as `lake` and run: what is in the landing files comes into the new lake."
+        raise NotInObjectStore("goodput rebuild", old.store.url, to_do)
+    if not old.is_made:
+        raise NothingToRebuild(old.root)
+    called = _called(old.root)
     with old.lock():
         beside = old.root.with_name(f"{old.root.name}.rebuilding")
         fresh = Workspace(workspace.config, workspace.landing, beside, workspace.progress)
         fresh.lake.open()
         _carry(old, fresh.lake)
         blocked = _run(fresh)
-        kept = old.root.with_name(f"{old.root.name}.format{found}")
+        kept = _free(old.root.with_name(f"{old.root.name}.{called}"))
         _swap(old.root, fresh.lake.root, kept)
     publish(Lake(old.root), gate_rows(workspace.settings))  # views name the place of the lake
     return kept, blocked
+
+
+def _called(root: Path) -> str:
+    """What the old lake is called from then on: by its format, where that can be read. Raises LakeTooNew."""
+    try:
+        found = format_in(marker(root))
+    except LakeUnreadable:
+        return "unreadable"
+    if found > FORMAT:
+        check(root)
+    return f"format{found}"
+
+
+def _free(path: Path) -> Path:
+    """The path, with a number where an earlier lake is called that."""
+    numbered = (path.with_name(f"{path.name}.{number}") for number in count(2))
+    return next(one for one in chain([path], numbered) if not one.exists())
 
 
 def _run(fresh: Workspace) -> PartitionsBlocked | None:

@@ -20,6 +20,8 @@ from goodput.plumbing.plan import Outcome, in_order
 from goodput.plumbing.settled import Settled
 from goodput.plumbing.verify import Damage, damages, parts_of
 from goodput.plumbing.workspace import Workspace
+from goodput.renaming import rename_identities
+from goodput.runners.chosen import running
 from goodput.steps import (
     compute_node,
     deliver_alarms,
@@ -38,6 +40,7 @@ class Ran:
 
     ingested: Ingested = field(default_factory=Ingested)
     outcomes: list[Outcome] = field(default_factory=list)
+    renamed: dict[str, int] = field(default_factory=dict)  # rows, by table, whose identities [privacy] has called anew
     remade: list[Damage] = field(default_factory=list)  # parts of the lake that were damaged and are made again
     changed: bool = False  # whether anything new was published
     undelivered: str = ""  # why alarms could not be delivered
@@ -70,7 +73,8 @@ def _run(workspace: Workspace, ran: Ran, forced: frozenset[str], *, deliver: boo
     lake = workspace.lake
     lake.open()
     with lake.lock():
-        _bring_up_to_date(workspace, ran, forced)
+        with running(workspace):
+            _bring_up_to_date(workspace, ran, forced)
         measured = publish_database(workspace)
         judge_alarms(workspace)
         ran.changed = publish_database(workspace) or measured
@@ -87,7 +91,7 @@ def _run(workspace: Workspace, ran: Ran, forced: frozenset[str], *, deliver: boo
 def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
     parsed = workspace.lake.root / "graph.json"
     graph.recall(parsed)
-    context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry)
+    context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
     settled = Settled(context, NODES)
     finished = []
     for node in in_order(NODES):
@@ -108,22 +112,26 @@ def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
 
 def _bring_up_to_date(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
     """Ingest and compute, and once more where parts of the lake turn out to be damaged and can be made again."""
+    is_broken_off = False
     try:
         _ingest_and_compute(workspace, ran, forced)
         suspects = _read_by_blocked(workspace, ran)
     except LakeUnreadable as error:
+        is_broken_off = True
         suspects = [(table, part) for table, part in parts_of(workspace.lake) if part.path == error.path]
         if not suspects:
             raise
-    done = remake(workspace.lake, damages(suspects))
+    done = remake(workspace.lake, damages(suspects, workspace.lake.store))
     note_replaced(workspace.lake, done.removed)
     ran.remade = done.due
     facts.of_remade(workspace.telemetry, done.due)
-    if done.due:
+    if done.due or is_broken_off:  # what was damaged in a cache alone is whole again too
         _ingest_and_compute(workspace, ran, forced)
 
 
 def _ingest_and_compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
+    for table, rows in rename_identities(workspace).items():
+        ran.renamed[table] = ran.renamed.get(table, 0) + rows
     ran.ingested.add(ingest_sources(workspace))
     _compute(workspace, ran, forced)
 

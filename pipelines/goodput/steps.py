@@ -7,18 +7,17 @@ from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import interrupt, lake_marker
-from goodput.plumbing.database import publish
+from goodput.plumbing.database import publish, published
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import Outcome, execute
-from goodput.plumbing.sql_files import connect
 from goodput.plumbing.workspace import Workspace
 from goodput.telemetry import facts
 
 
 def ingest_sources(workspace: Workspace) -> Ingested:
     """Read the sources that are new or have changed."""
-    lake_marker.note_columns(workspace.lake.root)
+    lake_marker.note_columns(workspace.lake)
     with workspace.telemetry.span("ingest") as span:
         ingested = ingest(workspace)
         note_replaced(workspace.lake, ingested.removed)
@@ -88,7 +87,7 @@ def export_metrics(workspace: Workspace) -> str:
     try:
         with (
             workspace.telemetry.span("export") as span,
-            connect(str(workspace.lake.database), read_only=True) as connection,
+            published(workspace.lake) as connection,
         ):
             pushed = push.export(settings, connection, since, settings.export.run_budget_s)
             span.note(windows=pushed.windows, left=pushed.left)

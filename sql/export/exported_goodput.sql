@@ -7,7 +7,7 @@ SELECT
     g.goodput_ratio, g.goodput_ratio_ci_low, g.goodput_ratio_ci_high, g.throughput_rps,
     g.output_token_goodput_tps, g.output_token_goodput_ci_low_tps, g.output_token_goodput_ci_high_tps,
     g.quality_gated_ratio, g.quality_coverage_ratio, g.retry_ratio,
-    g.cost_usd, g.cost_per_accepted_usd, g.cost_per_accepted_ci_low_usd, g.cost_per_accepted_ci_high_usd,
+    g.cost_usd, g.unpriced, g.cost_per_accepted_usd, g.cost_per_accepted_ci_low_usd, g.cost_per_accepted_ci_high_usd,
     g.wasted_ratio, g.wasted_ci_low_ratio, g.wasted_ci_high_ratio,
     g.coverage_ratio, g.unobserved
 FROM goodput AS g

@@ -12,7 +12,7 @@ SELECT
     g.goodput_ci_high_rps * 3600 AS accepted_per_hour_ci_high,
     g.goodput_ratio, g.goodput_ratio_ci_low, g.goodput_ratio_ci_high,
     g.definition,
-    g.cost_usd, g.direct_cost_usd, g.cost_per_accepted_usd, g.cost_per_accepted_ci_low_usd, g.cost_per_accepted_ci_high_usd,
+    g.cost_usd, g.unpriced, g.direct_cost_usd, g.cost_per_accepted_usd, g.cost_per_accepted_ci_low_usd, g.cost_per_accepted_ci_high_usd,
     g.no_cost_interval,
     g.partial
 FROM goodput AS g

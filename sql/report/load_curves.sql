@@ -1,12 +1,19 @@
 -- description: Share of requests accepted at each load that replicas of a pool bore, over the last 7 days, with knee and peak
 -- grain: slice, pool, route, load_rps
--- reads: frontier
--- unit: requests per second and replica
+-- reads: frontier, replica_windows
+-- unit: requests per second and replica; most_replicas: of the pool at one time in these days
+WITH at_once AS (
+    SELECT pool, count(DISTINCT replica) AS replicas
+    FROM replica_windows
+    WHERE window_s = (SELECT min(window_s) FROM replica_windows) AND up_s > 0
+        AND window_start > (SELECT max(window_start) FROM replica_windows) - INTERVAL 7 DAY
+    GROUP BY pool, window_start
+)
 SELECT
-    slice AS divided_by, pool, route, coalesce(pool, '') || CASE WHEN slice = 'route' THEN ' ' || coalesce(route, '') ELSE '' END AS name,
+    slice AS divided_by, pool, route, concat_ws(' ', pool, CASE WHEN slice = 'route' THEN route END) AS name,
     load_rps, goodput_ratio AS ratio, goodput_ratio_ci_low AS low, goodput_ratio_ci_high AS high,
     windows, is_sustained, knee_rps, knee_ci_low_rps, knee_ci_high_rps, knee_censored, peak_rps,
-    recommended_replicas, no_recommendation
+    recommended_replicas, no_recommendation, (SELECT max(replicas) FROM at_once AS o WHERE o.pool = frontier.pool) AS most_replicas
 FROM frontier
 WHERE load_rps IS NOT NULL
 ORDER BY ALL

@@ -5,7 +5,7 @@
 SELECT
     p.period, d.event_id, d.occurred_at AS at, d.ended_at, d.kind, d.pool, d.replica, d.revision, d.ended_by,
     d.duration_s, d.recovery_s, d.lost_accepted, d.lost_accepted_ci_low, d.lost_accepted_ci_high,
-    d.excess_cost_usd, d.excess_cost_ci_low_usd AS low_usd, d.excess_cost_ci_high_usd AS high_usd, d.overlapping_events, d.baseline, d.baseline_windows
+    d.excess_cost_usd, d.excess_cost_ci_low_usd AS low_usd, d.excess_cost_ci_high_usd AS high_usd, d.overlapping_events, d.priced_windows, d.no_interval
 FROM disruptions AS d
 JOIN shown_periods AS p ON d.occurred_at >= p.from_at AND d.occurred_at < p.until_at
 ORDER BY ALL

@@ -33,7 +33,7 @@ published AS (
 ),
 counted AS (
     SELECT
-        p.period, s.choice, g.definition, g.need_label AS need,
+        p.period, s.choice, g.definition, g.need_label AS need, g.labelled,
         g.goodput_rps * g.window_s AS estimate,
         g.goodput_ci_low_rps * g.window_s AS low, g.goodput_ci_high_rps * g.window_s AS high,
         g.goodput_lower_rps * g.window_s AS lower, g.goodput_upper_rps * g.window_s AS upper,
@@ -55,17 +55,36 @@ shares AS (
         high - low <= 1e-6 AS is_known
     FROM counted
 ),
-sized AS (
+solved AS (
     -- Wilson's interval, solved for its size: (share - end) ** 2 = z ** 2 x end x (1 - end) / size
     SELECT
         *,
         least(
             1.959963984540054 ** 2 * low_share * (1 - low_share) / nullif(share - low_share, 0) ** 2,
-            1.959963984540054 ** 2 * high_share * (1 - high_share) / nullif(high_share - share, 0) ** 2) AS size
+            1.959963984540054 ** 2 * high_share * (1 - high_share) / nullif(high_share - share, 0) ** 2) AS own_size,
+        labelled * (need - 1) / nullif(need - labelled, 0) AS size_if_alone
     FROM shares
 ),
+compared AS (
+    SELECT
+        *,
+        sum(size_if_alone) FILTER (WHERE own_size > 0) OVER shown / sum(own_size) FILTER (WHERE own_size > 0) OVER shown AS times_smaller
+    FROM solved
+    WINDOW shown AS (PARTITION BY period, choice)
+),
+sized AS (
+    -- few labels leave both ends at their bounds: they are worth what as many drawn alone are, less what labels that are alike
+    -- cost the other windows; where there are none of these, nobody knows, and bounds they stay
+    SELECT
+        *,
+        coalesce(own_size, CASE WHEN times_smaller IS NOT NULL THEN size_if_alone / greatest(1, times_smaller) END) AS size
+    FROM compared
+),
 sorted AS (
-    SELECT *, definition = 'estimated' AND size > 0 AND NOT is_known AND NOT is_of_several_workloads AS is_sampled FROM sized
+    SELECT
+        *,
+        coalesce(definition = 'estimated' AND size > 0 AND NOT is_known AND NOT is_of_several_workloads, false) AS is_sampled
+    FROM sized
 ),
 summed AS (
     SELECT

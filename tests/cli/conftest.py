@@ -12,7 +12,7 @@ import pytest
 
 from cli.cases import GATES, ROWS, TABLES
 from goodput.cli.main import main
-from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.contracts import arrow_schema, contract
 from goodput.plumbing.parameters import PARAMETERS
 
 
@@ -33,6 +33,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
             _comment(connection, name)
         connection.register("gates", pa.Table.from_pylist(GATES, schema=PARAMETERS["workloads"].schema))
         connection.execute("CREATE TABLE workloads AS FROM gates")
+        connection.register("pruned_rows", PARAMETERS["pruned"].schema.empty_table())
+        connection.execute("CREATE TABLE pruned AS FROM pruned_rows")
         connection.execute("CREATE SCHEMA stored")
         connection.execute("CREATE VIEW stored.source_ledger AS FROM sources")
         connection.register("given", arrow_schema("id_hours").empty_table())  # an index that finds nothing

@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goodput.cli.label_plan import Asked, Plan, plan
-from goodput.plumbing.contracts import arrow_schema
+from goodput.ask.label_plan import Asked, Plan, plan
+from goodput.contracts import arrow_schema
 from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.sql_files import MACROS, sql_file
 from goodput.settings.model import Quality, Settings, Workload

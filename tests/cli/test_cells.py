@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goodput.cli.cells import apart, shown, significant
+from goodput.ask.cells import apart, shortened, shown, significant
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,7 @@ def test_rounding_is_never_off_by_more_than_the_fourth_digit(value: float) -> No
         ({"k": [True]}, "{k: [true]}"),
         (b"\x00\xff", "00ff"),
         ("two\nlines\x9b1m\x1b", "two\\nlines\\x9b1m\\x1b"),
+        ("paid\u202enot", "paid\\u202enot"),  # would be read from right to left
     ],
 )
 def test_every_kind_of_value_has_its_text(value: object, text: str) -> None:
@@ -64,3 +65,8 @@ def test_a_value_and_its_bound_never_read_the_same_unless_they_are(value: float,
 def test_a_value_barely_over_its_bound_gets_more_digits() -> None:
     assert apart(0.061, 0.05) == ("0.061", "0.05")
     assert apart(0.0500001, 0.05) == ("0.0500001", "0.05")
+
+
+@pytest.mark.parametrize(("most", "text"), [(10, "abcdefghij"), (9, "abcd…ghij"), (6, "ab…hij"), (20, "abcdefghij")])
+def test_a_long_text_keeps_beginning_and_end(most: int, text: str) -> None:
+    assert shortened("abcdefghij", most) == text

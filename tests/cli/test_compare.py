@@ -16,8 +16,9 @@ import pytest
 from scipy.stats import binom
 from scipy.stats import t as student_t
 
-from goodput.cli.verdict import undecided_among
-from goodput.plumbing.contracts import arrow_schema
+from goodput.ask.verdict import undecided_among
+from goodput.contracts import arrow_schema
+from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.sql_files import connect
 
 Run = Callable[..., Any]
@@ -88,6 +89,7 @@ def compare(goodput: Run, tmp_path: Path) -> Callable[..., Any]:
         spent: Sequence[Row] = (),
         done: Sequence[Row] = (),
         of_workloads: Sequence[Row] = (),
+        pruned: Sequence[Row] = (),
     ) -> Any:
         starts = [START + timedelta(seconds=n * WINDOW_S) for n in range(windows)]
         overall = [
@@ -98,6 +100,8 @@ def compare(goodput: Run, tmp_path: Path) -> Callable[..., Any]:
             for name, table in tables.items():
                 connection.register("given", pa.Table.from_pylist(list(table), schema=arrow_schema(name)))
                 connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given")
+            connection.register("given", pa.Table.from_pylist(list(pruned), schema=PARAMETERS["pruned"].schema))
+            connection.execute("CREATE OR REPLACE TABLE pruned AS FROM given")
         arguments = asked or ("--by", "route", "A", "B", "--format", "json")
         ended = goodput("compare", *arguments, "--lake", str(tmp_path), ask=False)
         return json.loads(ended.stdout) if "json" in arguments else ended
@@ -260,6 +264,25 @@ def test_unknown_cost_is_not_compared(compare: Run) -> None:
     assert metric(compare(rows), "cost_per_accepted_usd")["better"] == "not distinguishable"
 
 
+def test_a_side_without_a_cost_says_why_in_its_place(compare: Run) -> None:
+    def shown(rows: list[Row]) -> str:
+        printed = compare(rows, "--by", "route", "A", "B").stdout
+        (line,) = (line for line in printed.splitlines() if line.startswith("cost_per_accepted_usd "))
+        return re.sub(" {2,}", " | ", line.strip())
+
+    unpriced = [row | {"cost_usd": None} for row in WORKED[:3]]
+    assert shown([*unpriced, *WORKED[3:]]).startswith(
+        "cost_per_accepted_usd | unknown: 3 of 100 without a price | 0.0171 ("
+    )
+    failed = requests("B", [False] * 20, cost_usd=0.0145)
+    assert " | nothing was accepted | " in shown([*WORKED[:100], *failed])
+    none = [row | {"cost_usd": None} for row in WORKED]
+    whole = "unknown: 100 of 100 without a price"
+    assert shown(none).startswith(f"cost_per_accepted_usd | {whole} | {whole} |")
+    sides = compare([*WORKED[:100], *failed])["sides"]
+    assert [(side["no_cost"], side["unpriced"]) for side in sides] == [(None, 0), ("nothing_accepted", 0)]
+
+
 def test_what_reports_no_value_is_the_side_that_the_tables_call_unknown(compare: Run) -> None:
     # Of 100 requests without a route 85 are good; idle time of a pool that served nobody is on no side.
     nameless = [row | {"route": None} for row in requests("B", passing(85, 100), cost_usd=0.0145)]
@@ -382,6 +405,16 @@ def test_a_side_of_one_request_in_each_window_is_compared(compare: Run) -> None:
     ratio = metric(found, "goodput_ratio")
     assert ratio["a"] == pytest.approx(0.75)
     assert (ratio["a_ci_low"], ratio["a_ci_high"]) == (pytest.approx(0.3006, abs=1e-4), pytest.approx(0.9544, abs=1e-4))
+
+
+def test_requests_that_were_pruned_are_told(compare: Run) -> None:
+    rows = [row for route in "AB" for row in requests(route, passing(90, 100), cost_usd=0.01)]
+    pruned = [{"relation": "requests", "holds": "rows", "kept_from": START}]
+    asked = ("--by", "route", "A", "B")
+    told = f"Requests that ended before {START:%Y-%m-%dT%H:%M} UTC were pruned"
+    assert told in compare(rows, *asked, pruned=pruned).stderr
+    assert "pruned" not in compare(rows, *asked, "--since", START.isoformat(), pruned=pruned).stderr
+    assert "pruned" not in compare(rows, *asked).stderr
 
 
 def test_slices_weigh_workloads_by_need_and_not_by_labels(compare: Run) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cli.cases import SHARED_TRACE, TRACE
-from goodput.cli.gates import LATENCIES, gates, headline
-from goodput.cli.request_record import RequestRecord
+from goodput.ask.gates import LATENCIES, gates, headline
+from goodput.ask.request_record import RequestRecord
 from goodput.settings.gates import GATES
 
 Run = Callable[..., Any]

@@ -1,10 +1,13 @@
 """What a run ends with: goodput of the day, its cost, and the three largest leaks, worked out by hand."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from goodput.cli.headline import print_headline
+from goodput.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect, sql_file
 from published import run_at
 
@@ -56,7 +59,7 @@ def test_the_three_largest_leaks_are_told_with_what_they_cost(
     run_at(tmp_path / "goodput.toml")
     print_headline(tmp_path / "goodput.toml", None)
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert " ".join(printed[0]) == "From 2026-11-20 00:00 UTC, 24 h, partly observed"
+    assert " ".join(printed[0]) == "From 2026-11-20 00:00 UTC, 24 h, partly observed, not final yet"
     # $90 / 2 accepted; accepted $24, retry (the try that failed) $4.80: neither is among the three
     assert next(line for line in printed if line[0] == "all")[-1] == "$45.00"
     after = printed[[line[0] for line in printed].index("leak") + 2 :]
@@ -143,3 +146,40 @@ def test_workloads_without_a_quality_gate_are_named_beside_those_that_have_one()
         # where no workload has one, the headline's `definition` says so
         connection.execute("UPDATE goodput SET quality_gated_ratio = 0 WHERE quality_gated_ratio > 0")
         assert connection.execute(asked).fetchall() == []
+
+
+def test_a_cost_that_is_not_all_or_not_there_says_so() -> None:
+    """Four routes: all of the work priced, half of it, none of it, and nothing accepted; then no cost anywhere."""
+    day = {"window_s": 86400, "window_start": datetime(2026, 11, 20, tzinfo=UTC), "slice": "workload_route"}
+
+    def window(route: str, cost_usd: float | None, accepted: int, unpriced: int = 0) -> dict[str, object]:
+        row: dict[str, object] = {field.name: None for field in arrow_schema("goodput")}
+        price = cost_usd / accepted if cost_usd is not None and accepted else None
+        counted = {"offered": 10, "accepted": accepted, "goodput_rps": accepted / 86400, "unpriced": unpriced}
+        return (
+            row
+            | day
+            | {"workload": "chat", "route": route, "cost_usd": cost_usd, "cost_per_accepted_usd": price}
+            | counted
+        )
+
+    def spent(route: str, usd: float | None) -> dict[str, object]:
+        row: dict[str, object] = {field.name: None for field in arrow_schema("waste")}
+        return row | day | {"workload": "chat", "route": route, "bucket": "accepted", "usd": usd}
+
+    rows = [window("all", 5.0, 10), window("half", 5.0, 10, 7), window("none", None, 10, 7), window("failed", 5.0, 0)]
+    waste = [spent("all", 5.0), spent("half", 5.0), spent("none", None), spent("failed", 5.0)]
+    found = []
+    for costs in (waste, []):
+        with connect() as connection:
+            connection.register("goodput", pa.Table.from_pylist(rows, schema=arrow_schema("goodput")))
+            connection.register("waste", pa.Table.from_pylist(costs, schema=arrow_schema("waste")))
+            connection.execute("CREATE TEMP TABLE workloads AS SELECT 'chat' AS workload, 'request' AS unit_label")
+            connection.execute("CREATE TEMP TABLE latest_window AS SELECT DISTINCT window_s, window_start FROM goodput")
+            asked = f"SELECT slice, per_accepted FROM ({sql_file('headline').text})"
+            found.append(dict(connection.sql(asked).fetchall()))
+    priced, unpriced = found
+    assert priced["chat all"].startswith("$0.5")
+    assert priced["chat half"] == f"at least {priced['chat all']}"
+    assert (priced["chat none"], priced["chat failed"]) == ("no bill or price", "none accepted")
+    assert unpriced["chat none"] is None

@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from goodput.cli.init import template
-from goodput.settings.alarms import Alarms, BurnRate, Rule, Slo, rules_of, threshold_of
+from goodput.settings.alarms import Alarms, BurnRate, Slo, rules_of, threshold_of
 from goodput.settings.channels import Channel, Notify, Templates
+from goodput.settings.cluster import Cluster
 from goodput.settings.listening import Serve
 from goodput.settings.load import load_settings
 from goodput.settings.model import (
@@ -30,6 +31,7 @@ from goodput.settings.model import (
 )
 from goodput.settings.privacy import Privacy
 from goodput.settings.retention import Retention
+from goodput.settings.rule import Rule
 from goodput.settings.secret import Secret
 from goodput.settings.telemetry import Export, OwnTelemetry
 
@@ -95,10 +97,10 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
             key = Secret(file=Path("/run/secrets/goodput-identities"))
             expected = expected.model_copy(update={"identity_key": key})
         if name == "retention":  # an example: without days all is kept
-            days = {"records_days": 90, "samples_days": 90, "requests_days": 400}
+            days = {"records_days": 90, "samples_days": 90, "requests_days": 400, "tables": {"replica_windows": 180}}
             expected = expected.model_copy(update=days)
-        if name == "report":  # an example: without a file a run writes none
-            expected = Report(file=Path("report.html"))
+        # examples: without a file a run writes no page, without an address nothing is computed elsewhere
+        expected = {"report": Report(file=Path("report.html")), "cluster": Cluster(ray="auto")}.get(name, expected)
         if name in ("telemetry", "export"):  # examples: without an endpoint nothing is told
             given = {"endpoint": "http://collector:4318", "bearer_token": {"env": "COLLECTOR_TOKEN"}}
             expected = type(expected).model_validate(given)
@@ -108,7 +110,7 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
     page = rules_of(default.alarms)["p99_ttft_s_page"]
     assert shown.alarms.rules["p99_ttft_s_page"].threshold == threshold_of(page, 3600)
     assert rules_of(shown.alarms)["p99_ttft_s_page"] == page.model_copy(update={"threshold": 3.0})
-    assert shown.slo["chat"].burn_rates == Slo(objective=0.95).burn_rates
+    assert shown.slo["qa"].burn_rates == Slo(objective=0.95).burn_rates
     ops, plain = shown.channels["ops"], Channel(kind="stdout")
     for name in Channel.model_fields.keys() - {"kind", "url", "signing_secrets", "ca_file", "fallback"}:
         assert getattr(ops, name) == getattr(plain, name), name

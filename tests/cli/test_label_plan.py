@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from cli.judged_plans import DAY, Group, Made, asked, database, fleet, gated, planned
-from goodput.cli.label_plan import Asked, default_period, plan
-from goodput.plumbing.contracts import arrow_schema
+from goodput.ask.label_plan import Asked, default_period, plan
+from goodput.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect, sql_file
 from river import Row, judged
 

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from goodput.cli.main import COMMANDS, app
 from goodput.conform.ingest import Ingested
+from goodput.contracts import arrow_schema
 from goodput.plumbing.blocked import Blocked
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake
 from goodput.run import Ran
 from test_rebuild import SETTINGS
@@ -108,7 +108,7 @@ STRUCK = """
 import os, signal, sys, threading
 import duckdb
 from goodput.cli import main
-from goodput.plumbing import compute, plan, sql_files
+from goodput.plumbing import compute, sql_files, work
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def endless(*_):
@@ -127,9 +127,9 @@ main.main()
 STRIKES = {
     "sql of a partition": ("compute.compute = endless", IN_DUCKDB),
     "sql of a library": ("compute.compute = endless", IN_NOBODYS_DUCKDB),
-    "audit by sqlalchemy": ("plan.audit = endless", IN_SQLALCHEMY),
-    "audit that takes it for a finding": ("plan.audit = swallowing", IN_SQLALCHEMY),
-    "pure python": ("plan.audit = endless", "threading.Event().wait(60)"),
+    "audit by sqlalchemy": ("work.audit = endless", IN_SQLALCHEMY),
+    "audit that takes it for a finding": ("work.audit = swallowing", IN_SQLALCHEMY),
+    "pure python": ("work.audit = endless", "threading.Event().wait(60)"),
 }
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goodput.cli.provenance import FACTS, facts
-from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.ask.provenance import FACTS, facts
+from goodput.contracts import arrow_schema, contract
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
 

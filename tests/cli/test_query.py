@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,19 +63,21 @@ def test_text_that_a_spreadsheet_would_run_is_text_in_csv_and_itself_elsewhere(g
 def test_other_text_is_in_csv_as_it_is(goodput: Run, text: str) -> None:
     literal = text.replace("'", "''")
     raw = goodput("query", f"select '{literal}' as v, 1 as n", "--format", "csv").stdout
+    assert raw.endswith(",1\n")
     assert list(csv.reader(io.StringIO(raw, newline="")))[1] == [text, "1"]
 
 
 def test_a_name_of_a_column_is_no_formula_either(goodput: Run) -> None:
     """PIVOT makes names of values."""
     raw = goodput("query", "pivot (select '=1+1' as route, 1 as n) on route using sum(n)", "--format", "csv").stdout
-    assert raw == "'=1+1\r\n1\r\n"
+    assert raw == "'=1+1\n1\n"
 
 
-def test_csv_lines_end_as_rfc_4180_says(lake: Path) -> None:
+def test_csv_lines_end_by_a_line_feed_alone(lake: Path) -> None:
+    """To cut, sort and a shell a carriage return would be data."""
     command = [sys.executable, "-c", "from goodput.cli.main import main; main()", "query", "select 1 as n", "--lake"]
     raw = subprocess.run([*command, str(lake), "--format", "csv"], capture_output=True, check=True).stdout
-    assert raw == b"n\r\n1\r\n"
+    assert raw == b"n\n1\n"
 
 
 def test_json_is_one_array_with_null_for_what_json_lacks(goodput: Run) -> None:
@@ -153,7 +156,7 @@ def test_sql_is_read_from_standard_input(goodput: Run) -> None:
     answer = goodput(
         "query", "-", "--format", "csv", text="select 1 as n; -- the last statement answers\nselect 2 as m;"
     )
-    assert answer.stdout == "m\r\n2\r\n"
+    assert answer.stdout == "m\n2\n"
 
 
 def test_the_row_cap_of_a_table_is_said(goodput: Run) -> None:
@@ -193,10 +196,10 @@ def test_nothing_published_is_said_and_ends_with_2(goodput: Run, tmp_path: Path)
 
 def test_the_lake_of_the_settings_is_asked(goodput: Run, lake: Path, tmp_path: Path) -> None:
     (tmp_path / "goodput.toml").write_text(f'lake = "{os.path.relpath(lake, tmp_path)}"\n')
-    assert goodput("query", "select 1 as n", "--format", "csv", ask=False).stdout == "n\r\n1\r\n"
+    assert goodput("query", "select 1 as n", "--format", "csv", ask=False).stdout == "n\n1\n"
     (tmp_path / "goodput.toml").rename(tmp_path / "other.toml")
     named = goodput("query", "select 1 as n", "--format", "csv", "--config", "other.toml", ask=False)
-    assert named.stdout == "n\r\n1\r\n"
+    assert named.stdout == "n\n1\n"
 
 
 @pytest.mark.parametrize("written", ["table", "csv", "json"])
@@ -217,6 +220,23 @@ def test_what_telemetry_says_cannot_steer_the_terminal(goodput: Run) -> None:
     shown = goodput("query", "select request_key from requests where request_key like '%evil%'").stdout
     assert "[red]evil\\x1b[2J" in shown
     assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("written", ["csv", "json"])
+def test_nor_do_other_formats_where_they_are_read_on_one(lake: Path, written: str) -> None:
+    program = "from goodput.cli.main import main; main()"
+    asked = "select request_key, '\u202e' as turned from requests where request_key like '%evil%'"
+    command = [sys.executable, "-c", program, "query", asked, "--format", written, "--lake", str(lake)]
+    ours, theirs = os.openpty()
+    with subprocess.Popen(command, stdout=theirs) as running:
+        os.close(theirs)
+        read = b""
+        with suppress(OSError):  # as a terminal says that its other end is closed
+            while piece := os.read(ours, 4096):
+                read += piece
+        assert running.wait(60) == 0
+    assert b"evil" in read
+    assert not {"\x1b", "\u202e"} & set(read.decode())
 
 
 def test_numbers_stand_right_and_nothing_is_cut_where_there_is_room() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.contracts import arrow_schema, contract
 from goodput.steps import ingest_sources, publish_database
 from published import run_at
 

@@ -53,7 +53,7 @@ def test_the_state_is_what_was_published(
     # the last request ends 1,010 s after 9:00
     assert max(row[5] for row in ATTEMPTS) == 1_795_165_200 + 1010
     assert lines["Telemetry"] == "until 2026-11-20 09:16 UTC, 61 min ago"
-    assert lines["Window"] == "From 2026-11-20 00:00 UTC, 24 h, partly observed"
+    assert lines["Window"] == "From 2026-11-20 00:00 UTC, 24 h, partly observed, not final yet"
     # 5 of 7; nothing asks for a label, so nothing is estimated
     assert lines["Accepted"].startswith("71.4 % (")
     assert lines["Accepted"].endswith(" of 7, latency_constrained")
@@ -69,17 +69,22 @@ def test_what_fires_and_what_is_blocked_comes_with_what_to_do(
 ) -> None:
     with duckdb.connect(stands / "lake/goodput.duckdb") as connection:
         for name, values in (
-            ("alarms", "'page', 'firing', 'goodput fell\x1b[2J', TIMESTAMPTZ '2026-11-20 09:00Z', 'a1'"),
+            (
+                "alarms",
+                "'page', 'firing', 'all is slow', TIMESTAMPTZ '2026-11-20 09:30Z', 'a0', 'silenced'), "
+                "('page', 'firing', 'goodput fell\x1b[2J', TIMESTAMPTZ '2026-11-20 09:00Z', 'a1', NULL",
+            ),
             ("blocked_partitions", "'requests', '2026-11-20T09', 'broken row', NULL, TIMESTAMPTZ '2026-11-20 09:00Z'"),
         ):
             columns = {
-                "alarms": "severity, state, summary, state_since_at, alarm_id",
+                "alarms": "severity, state, summary, state_since_at, alarm_id, suppressed",
                 "blocked_partitions": "table_name, partition, reason, blocked_by, since",
             }[name]
             connection.execute(f"DROP VIEW IF EXISTS {name}")
             connection.execute(f"CREATE VIEW {name} AS SELECT * FROM (VALUES ({values})) AS v({columns})")
     lines = printed(stands, monkeypatch, capsys)
-    assert "Firing    page: goodput fell\\x1b[2J" in lines
+    fires = lines.index("Firing    page: goodput fell\\x1b[2J")
+    assert lines[fires + 1] == "Firing    page (silenced): all is slow"
     assert any(line.startswith("Blocked partitions: 1") for line in lines)
     assert [line[10:] for line in lines[-3:]] == [
         "goodput sources says what blocks",

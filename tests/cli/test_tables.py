@@ -7,7 +7,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from goodput.cli.tables import tables, unit_and_meaning
+from goodput.ask.relations import unit_and_meaning
+from goodput.cli.tables import tables
 from goodput.plumbing.database import publish
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.parameters import PARAMETERS
@@ -22,6 +23,7 @@ def test_relations_are_listed_with_kind_rows_and_meaning(goodput: Run) -> None:
         ("cost_ledger", "view", "-"),
         ("goodput", "table", "2"),
         ("ops_events", "table", "0"),
+        ("pruned", "table", "0"),
         ("quality_labels", "view", "-"),
         ("quarantine", "table", "1"),
         ("requests", "view", "-"),
@@ -110,4 +112,4 @@ def test_a_moved_lake_answers(goodput: Run, moved_lake: Path, monkeypatch: pytes
     monkeypatch.chdir(moved_lake.parent)
     for lake in (str(moved_lake), "moved"):
         answer = goodput("query", "from requests", "--lake", lake, "--format", "csv", ask=False)
-        assert answer.stdout == "request_key\r\nr\r\n"
+        assert answer.stdout == "request_key\nr\n"

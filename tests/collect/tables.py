@@ -10,7 +10,8 @@ from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.tabular import content as content_module
 from goodput.collect.tabular import read_table
 from goodput.collect.tabular import rows as rows_module
-from goodput.settings.model import FileLimits, TableSource
+from goodput.settings.model import FileLimits
+from goodput.settings.sources import TableSource
 
 START = {"column": "start", "unit": "epoch_s"}
 T0 = 1_767_225_600  # 2026-01-01T00:00:00Z

@@ -11,7 +11,7 @@ from collect.telemetry import CHAT, SECOND_NS, START_NS, Row, columns, landed, p
 from goodput.collect.landing import source_id_of
 from goodput.collect.read import open_file
 from goodput.conform.derive import derive
-from goodput.plumbing.contracts import polars_schema
+from goodput.contracts import polars_schema
 
 ACME: dict[str, Any] = {
     "layer": "client",

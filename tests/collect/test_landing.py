@@ -106,6 +106,14 @@ def test_a_group_does_not_reach_over_folders(tmp_path: Path, pattern: str, captu
     assert found.files[0].captures == captures
 
 
+def test_a_pattern_that_a_later_python_may_read_otherwise_is_read_without_a_word(tmp_path: Path) -> None:
+    """Warnings are errors in tests: Python's FutureWarning of `[[` would end both, reading settings and files."""
+    put(tmp_path / "landing/[x.csv")
+    pattern = r"(?P<sign>[[x])x\.csv"  # a bracket, or an x
+    found = discover(settings(tmp_path, bench=source("*.csv", path_pattern=pattern)))
+    assert found.files[0].captures == {"sign": "["}
+
+
 def test_a_path_that_the_glob_but_not_the_pattern_matches_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "landing/odd.csv")
     found = discover(settings(tmp_path, bench=source("*.csv", path_pattern=r"_output_(?P<rps>\d+)")))

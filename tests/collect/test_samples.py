@@ -19,8 +19,8 @@ from collect.telemetry import START_NS, Row, attributes, put, settings
 from goodput.collect.dialects.registry import METRIC_DIALECTS
 from goodput.collect.read import open_file
 from goodput.collect.received import RefusedRow
+from goodput.contracts import contract
 from goodput.errors import SourceRefused
-from goodput.plumbing.contracts import contract
 
 TIME_S = START_NS // 10**9
 CAPTURES = Path(__file__).parents[3] / "shared" / "data" / "captures" / "given"

@@ -2,17 +2,20 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from goodput.collect import scan as scan_module
 from goodput.collect.landing import FileIdentity
 from goodput.collect.listing import Listing, list_landing
 from goodput.collect.received import LandedFile
-from goodput.collect.scan import Scan, scan
+from goodput.collect.scan import Scan, scan, unseen
 from goodput.errors import LandingMissing
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.row_table import change_rows, read_rows
 from goodput.plumbing.source_ledger import SourceEntry, change, read
 from goodput.settings.model import Settings
 
@@ -63,6 +66,20 @@ def zone(tmp_path: Path) -> Zone:
     return Zone(tmp_path)
 
 
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the files that a look opens."""
+    names: list[str] = []
+    identify = scan_module.identify
+
+    def noted(file: LandedFile, *more: object) -> FileIdentity:
+        names.append(file.relative_path)
+        return identify(file, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(scan_module, "identify", noted)
+    return names
+
+
 def new(found: Scan) -> list[str]:
     return [file.relative_path for file, _ in found.new]
 
@@ -94,18 +111,64 @@ def test_a_change_that_leaves_size_and_time_is_found_where_the_file_was_listed_a
     assert new(zone.look()) == ["a.jsonl"]
 
 
-def test_an_unchanged_file_is_not_even_opened(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
+def _replaced(path: Path) -> None:
+    other = path.with_name("another.tmp")
+    other.write_text("bbb")
+    os.utime(other, ns=(1, 1))
+    other.replace(path)
+
+
+def _edited(path: Path) -> None:
+    path.write_text("bbb")
+    os.utime(path, ns=(1, 1))
+
+
+@pytest.mark.parametrize("change", [_replaced, _edited])
+def test_other_bytes_of_the_same_size_and_time_are_found(zone: Zone, change: Callable[[Path], None]) -> None:
+    path = zone.put("a.jsonl", "aaa")
+    os.utime(path, ns=(1, 1))
+    zone.take()
+    change(path)
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (3, 1)
+    listed = list_landing(zone.settings).files
+    assert unseen(zone.lake, zone.settings, listed)["path"].to_list() == ["a.jsonl"]
+    assert new(zone.look()) == ["a.jsonl"]
+
+
+@pytest.mark.parametrize("change", [lambda path: path.chmod(0o600), lambda path: os.link(path, path.parent / ".x")])
+def test_other_rights_or_another_link_cost_one_reading_of_the_bytes(
+    zone: Zone, change: Callable[[Path], None], opened: list[str]
+) -> None:
+    path = zone.put("a.jsonl", "aaa")
+    os.utime(path, ns=(1, 1))
+    zone.take()
+    opened.clear()
+    change(path)
+    found = zone.look()
+    assert (new(found), found.unchanged, found.superseded, found.returned, opened) == ([], 1, set(), set(), ["a.jsonl"])
+    zone.look()
+    assert opened == ["a.jsonl"]
+
+
+def test_rows_of_a_version_that_kept_no_inodes_cost_one_reading_of_the_bytes(zone: Zone, opened: list[str]) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        os.utime(zone.put(name, name), ns=(1, 1))
+    zone.take()
+    index = read_rows(zone.lake, "landed_files")
+    older = index.with_columns(changed_ns=pl.lit(None, pl.Int64), inode=pl.lit(None, pl.Int64))
+    change_rows(zone.lake, "landed_files", older, index.select("landing", "path"))
+    opened.clear()
+    found = zone.look()
+    assert (new(found), found.unchanged, found.superseded, sorted(opened)) == ([], 2, set(), ["a.jsonl", "b.jsonl"])
+    zone.look()
+    assert len(opened) == 2
+
+
+def test_an_unchanged_file_is_not_even_opened(zone: Zone, opened: list[str]) -> None:
     os.utime(zone.put("a.jsonl", "aaa"), (1, 1))
     zone.take()
     zone.put("b.jsonl", "b")
-    opened: list[str] = []
-    identify = scan_module.identify
-
-    def noted(file: LandedFile, *more: object) -> FileIdentity:
-        opened.append(file.relative_path)
-        return identify(file, *more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(scan_module, "identify", noted)
+    opened.clear()
     assert new(zone.look()) == ["b.jsonl"]
     assert opened == ["b.jsonl"]
 

@@ -1,5 +1,6 @@
 """Each dialect in canonical words: hand-written spans and events in, canonical values out (telemetry 1-2)."""
 
+import gzip
 import json
 from collections import Counter
 from pathlib import Path
@@ -20,15 +21,19 @@ from collect.telemetry import (
     Reading,
     Row,
     columns,
+    landed,
     log,
     logs_line,
     needs_captures,
     put,
     read,
     read_blocks,
+    settings,
     span,
     spans_line,
 )
+from goodput.collect.read import open_file
+from goodput.errors import SourceRefused
 
 # telemetry 2a, the real capture of vLLM 0.29.0: the parts do not add up to the whole, nor the whole to the span.
 VLLM = {
@@ -475,6 +480,13 @@ def test_other_log_records_are_counted_as_no_labels(tmp_path: Path) -> None:
     reading = Reading(put(tmp_path / "logs.jsonl", logs_line(other, log(EVALUATION, traceId=TRACE))))
     assert (reading.rows_read, reading.ignored) == (2, {"log_is_no_label": 1})
     assert len(reading.tables["label_records"]) == 1
+
+
+def test_what_is_compressed_twice_is_refused_as_that(tmp_path: Path) -> None:
+    path = tmp_path / "spans.jsonl.gz"
+    path.write_bytes(gzip.compress(gzip.compress(spans_line(vllm_span()).encode())))
+    with pytest.raises(SourceRefused, match="compressed twice"):
+        open_file(landed(path), settings())
 
 
 @needs_captures

@@ -10,9 +10,10 @@ import pytest
 from collect.tables import START, T0, Outcome, read, small_pieces
 from goodput.collect.received import LandedFile
 from goodput.collect.tabular import read_table
+from goodput.contracts import arrow_schema
 from goodput.errors import SourceRefused
-from goodput.plumbing.contracts import arrow_schema
-from goodput.settings.model import FileLimits, TableSource
+from goodput.settings.model import FileLimits
+from goodput.settings.sources import TableSource
 
 
 def ids(outcome: Outcome) -> list[str]:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from collect.tables import START, Outcome, read, small_pieces
 from goodput.errors import SourceRefused
-from goodput.settings.model import FileLimits, TableSource
+from goodput.settings.model import FileLimits
+from goodput.settings.sources import TableSource
 
 
 @pytest.mark.parametrize("form", [("\n", "", ""), ("\n", "\ufeff", "\n"), ("\r\n", "", "\r\n"), ("\r\n", "\ufeff", "")])
@@ -116,8 +117,11 @@ def test_a_file_without_a_mapped_column_is_refused_with_the_nearest_name(tmp_pat
     [
         ("start\n1\n".encode("utf-16"), "is UTF-16"),
         (b"start\xff\n1\n", "its header is not UTF-8"),
+        (gzip.compress(gzip.compress(b"start\n1\n")), "it is compressed twice: decompress it once"),
+        (gzip.compress(b"\x28\xb5\x2f\xfd" + bytes(9)), "it is compressed twice"),
         (b"x" * 100 + b"\n1\n", "its first line is longer than 50 bytes"),
     ],
+    ids=["UTF-16", "header", "gzip in gzip", "zstd in gzip", "first line"],
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     with pytest.raises(SourceRefused) as error:

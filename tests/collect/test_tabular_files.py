@@ -11,7 +11,8 @@ import pytest
 from collect.discovered import discover
 from collect.tables import T0, Outcome
 from goodput.collect.tabular import read_table
-from goodput.settings.model import FileLimits, Settings, TableSource
+from goodput.settings.model import FileLimits, Settings
+from goodput.settings.sources import TableSource
 
 BENCH = Path(__file__).parent.parent / "data/bench"
 SHARED = Path(__file__).parent.parent.parent.parent / "shared/data"

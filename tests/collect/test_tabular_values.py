@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from collect.tables import START, T0, read
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 
 
 @pytest.mark.parametrize(

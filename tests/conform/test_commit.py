@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.telemetry import CHAT, START_NS, TRACE, Row, log, logs_line, put, span, spans_line
-from goodput.conform import journal
 from goodput.conform.ingest import Ingested, ingest
 from goodput.errors import LakeUnreadable
 from goodput.plumbing.catalog import Table
+from goodput.plumbing.lake import Lake
 from goodput.plumbing.source_ledger import read
 from goodput.plumbing.workspace import Workspace
 
@@ -123,7 +123,7 @@ def test_a_run_that_dies_after_its_last_commit_has_done_all(
     config: Path, unharmed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(journal, "_close", lambda _: (_ for _ in ()).throw(Killed))
+        patched.setattr(Lake, "drop", lambda *_: (_ for _ in ()).throw(Killed))
         with pytest.raises(Killed):
             ingest(Workspace(config))
     assert (config.parent / "lake/ingesting.json").exists()

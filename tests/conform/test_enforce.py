@@ -11,7 +11,7 @@ import pytest
 
 from goodput.collect.received import RefusedRow
 from goodput.conform.enforce import Enforced, enforce, in_contract_shape
-from goodput.plumbing.contracts import polars_schema
+from goodput.contracts import polars_schema
 
 START = 1_795_165_200_000_000_000
 SECOND = 10**9

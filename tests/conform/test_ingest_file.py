@@ -29,7 +29,7 @@ from goodput.conform.batch import IngestBatch
 from goodput.conform.commit import commit
 from goodput.conform.guard import Guard
 from goodput.conform.ingest_file import ingest_file
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.source_ledger import SourceEntry
 from goodput.plumbing.sql_files import connect

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from collect.telemetry import CHAT, SECOND_NS, START_NS, put, span, spans_line
 from goodput.cli.main import app
+from goodput.contracts import arrow_schema
 from goodput.errors import PartitionsBlocked, SourceLies, SourceUnknown
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.workspace import Workspace
 from goodput.run import Ran, run
-from published import RESTATED, table
+from published import RESTATED, copied, table
 
 HOUR_NS = 3600 * SECOND_NS
 SETTINGS = """landing = ["landing"]
@@ -41,15 +41,35 @@ def calls(first: int) -> str:
     return "\n".join(spans_line(span(said=said, **name, **time)) for name, time in zip(named, times, strict=True))
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
+def make(folder: Path) -> Path:
     """A lake of two files in three hours."""
     for number, name in enumerate(("a", "b")):
-        put(tmp_path / f"landing/{name}.jsonl", calls(1000 * (number + 1)))
-    path = tmp_path / "goodput.toml"
+        put(folder / f"landing/{name}.jsonl", calls(1000 * (number + 1)))
+    path = folder / "goodput.toml"
     path.write_text(SETTINGS)
     run(Workspace(path))
     return path
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that nothing harms."""
+    return make(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture
+def config(whole: Path, tmp_path: Path) -> Path:
+    """A copy of it to be harmed."""
+    return copied(whole, tmp_path / "mine")
+
+
+@pytest.fixture(scope="module")
+def with_late(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
+    """What a fresh lake publishes of the two files and the one that comes late."""
+    folder = tmp_path_factory.mktemp("with_late")
+    shutil.copytree(whole.parent / "landing", folder / "landing")
+    put(folder / "landing/late.jsonl", calls(9000))
+    return fresh(folder)
 
 
 def tables(config: Path) -> dict[str, pl.DataFrame]:
@@ -68,12 +88,17 @@ def again(config: Path) -> Ran:
     return run(Workspace(config))
 
 
-def expected(config: Path, tmp_path: Path) -> dict[str, pl.DataFrame]:
-    fresh = tmp_path / "fresh"
-    shutil.copytree(config.parent / "landing", fresh / "landing")
-    (fresh / "goodput.toml").write_text(SETTINGS)
-    run(Workspace(fresh / "goodput.toml"))
-    return tables(fresh / "goodput.toml")
+def fresh(folder: Path) -> dict[str, pl.DataFrame]:
+    """What a new lake publishes of a folder's landing zone."""
+    (folder / "goodput.toml").write_text(SETTINGS)
+    run(Workspace(folder / "goodput.toml"))
+    return tables(folder / "goodput.toml")
+
+
+def check_is(config: Path, expected: dict[str, pl.DataFrame]) -> None:
+    found = tables(config)
+    for each in TABLES:
+        assert_frame_equal(found[each], expected[each], check_row_order=False)
 
 
 def truncate(path: Path) -> None:
@@ -96,25 +121,25 @@ DAMAGES = {"delete": Path.unlink, "truncate": truncate, "empty": empty, "flip": 
 
 @pytest.mark.parametrize("how", DAMAGES)
 @pytest.mark.parametrize("name", ["serving_records", "attempts"])
-def test_a_run_makes_again_what_it_finds_damaged(config: Path, tmp_path: Path, name: str, how: str) -> None:
+def test_a_run_makes_again_what_it_finds_damaged(
+    config: Path, with_late: dict[str, pl.DataFrame], name: str, how: str
+) -> None:
     part = a_part(config, name)
     DAMAGES[how](part.path)
     ran = again(config)
     if name == "serving_records":  # a late file computes attempts anew without reading the old ones
         assert [damage.part for damage in ran.remade] == [part]
-    found, fresh = tables(config), expected(config, tmp_path)
-    for each in TABLES:
-        assert_frame_equal(found[each], fresh[each], check_row_order=False)
+    check_is(config, with_late)
 
 
-def test_the_landing_index_and_the_places_of_copies_are_looked_up_anew(config: Path, tmp_path: Path) -> None:
+def test_the_landing_index_and_the_places_of_copies_are_looked_up_anew(
+    config: Path, with_late: dict[str, pl.DataFrame]
+) -> None:
     a_part(config, "landed_files").path.unlink()
     ran = again(config)
     assert [damage.table for damage in ran.remade] == ["landed_files"]
     assert ran.ingested.read == 1
-    found, fresh = tables(config), expected(config, tmp_path)
-    for each in TABLES:
-        assert_frame_equal(found[each], fresh[each], check_row_order=False)
+    check_is(config, with_late)
 
 
 def test_rows_whose_file_is_gone_stay_blocked_and_named(config: Path) -> None:
@@ -137,7 +162,7 @@ def test_rows_whose_file_is_gone_stay_blocked_and_named(config: Path) -> None:
         assert before[name].height <= kept.height
 
 
-def test_verify_names_every_damaged_part_and_repairs(config: Path, tmp_path: Path) -> None:
+def test_verify_names_every_damaged_part_and_repairs(config: Path, whole: Path) -> None:
     flip(a_part(config, "serving_records", 1).path)
     truncate(a_part(config, "waste").path)
     looked = CliRunner().invoke(app, ["verify", "--config", str(config)])
@@ -148,9 +173,7 @@ def test_verify_names_every_damaged_part_and_repairs(config: Path, tmp_path: Pat
     assert CliRunner().invoke(app, ["verify", "--repair", "--config", str(config)]).exit_code == 1
     run(Workspace(config))
     assert CliRunner().invoke(app, ["verify", "--recompute", "--config", str(config)]).exit_code == 0
-    found, fresh = tables(config), expected(config, tmp_path)
-    for each in TABLES:
-        assert_frame_equal(found[each], fresh[each], check_row_order=False)
+    check_is(config, tables(whole))
 
 
 def test_verify_finds_a_part_that_its_inputs_do_not_give(config: Path) -> None:
@@ -166,7 +189,8 @@ def test_verify_finds_a_part_that_its_inputs_do_not_give(config: Path) -> None:
     assert "differs from its recomputation" in found.output
 
 
-def test_a_file_is_forgotten_as_if_it_had_never_been_read(config: Path, tmp_path: Path) -> None:
+def test_a_file_is_forgotten_as_if_it_had_never_been_read(tmp_path: Path) -> None:
+    config = make(tmp_path / "mine")
     refused = CliRunner().invoke(app, ["forget", "a.jsonl", "--config", str(config)])
     assert isinstance(refused.exception, SourceLies)
     (config.parent / "landing/a.jsonl").unlink()
@@ -176,10 +200,17 @@ def test_a_file_is_forgotten_as_if_it_had_never_been_read(config: Path, tmp_path
     assert_frame_equal(tables(config)["requests"], before["requests"])
     assert CliRunner().invoke(app, ["forget", "a.jsonl", "--config", str(config)]).exit_code == 0
     run(Workspace(config))
-    found, fresh = tables(config), expected(config, tmp_path)
-    assert found["requests"].height == before["requests"].height // 2
-    for each in TABLES:
-        assert_frame_equal(found[each], fresh[each], check_row_order=False)
+    assert tables(config)["requests"].height == before["requests"].height // 2
+    shutil.copytree(config.parent / "landing", tmp_path / "fresh/landing")
+    check_is(config, fresh(tmp_path / "fresh"))
+
+
+def test_a_file_of_a_landing_zone_that_was_moved_lies_there_still(config: Path) -> None:
+    """This lake and its landing zone are copies that no run has seen yet: it would read the file again."""
+    refused = CliRunner().invoke(app, ["forget", "a.jsonl", "--config", str(config)])
+    assert isinstance(refused.exception, SourceLies)
+    (config.parent / "landing/a.jsonl").unlink()
+    assert CliRunner().invoke(app, ["forget", "a.jsonl", "--config", str(config)]).exit_code == 0
 
 
 def test_a_name_that_is_no_source_lists_the_nearest(config: Path) -> None:

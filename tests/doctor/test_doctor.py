@@ -3,10 +3,13 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
@@ -93,14 +96,39 @@ def test_a_file_of_the_future_shows_a_clock_that_is_wrong(home: Path) -> None:
 
 def test_a_file_that_lies_unread_shows_that_no_run_comes(home: Path) -> None:
     now = time.time()
+    os.utime(home / "landing" / "calls.csv", (now - 5 * HOUR_S,) * 2)
+    run_at(home / "goodput.toml")
     landed = home / "landing" / "late.csv"
     landed.write_text("id,start,end,model\n")
     database = home / "lake" / "goodput.duckdb"
     for waited_h, is_broken in ((1, False), (3, True)):
         os.utime(landed, (now - waited_h * HOUR_S,) * 2)
         os.utime(database, (now - 4 * HOUR_S,) * 2)
-        os.utime(home / "landing" / "calls.csv", (now - 5 * HOUR_S,) * 2)
         assert ("1 file(s) have changed since" in broken(home).get("last run", "")) == is_broken
+
+
+def test_a_file_that_was_put_in_the_place_of_another_of_its_size_and_time_has_changed(home: Path) -> None:
+    now = time.time()
+    calls = home / "landing" / "calls.csv"
+    os.utime(calls, (now - 5 * HOUR_S,) * 2)
+    run_at(home / "goodput.toml")
+    os.utime(home / "lake" / "goodput.duckdb", (now - HOUR_S,) * 2)
+    assert "0 file(s) have changed since" in examined(home)[1]["last run"][1]
+    other = home / "other.csv"
+    other.write_text(calls.read_text().replace("\n1,", "\n2,"))
+    os.utime(other, ns=(calls.stat().st_mtime_ns,) * 2)
+    other.replace(calls)
+    assert "1 file(s) have changed since" in examined(home)[1]["last run"][1]
+
+
+def test_files_that_are_not_read_are_counted(home: Path) -> None:
+    for name in (".late.jsonl", "late.csv.tmp", ".receive.lock"):
+        (home / "landing" / name).touch()
+    assert "2 hidden or unfinished" in examined(home)[1]["landing"][1]
+    said = CliRunner().invoke(
+        app, ["sources", "--problems", "--config", str(home / "goodput.toml")], env={"COLUMNS": "1000"}
+    )
+    assert "2 hidden or unfinished file(s) or folder(s) are not read" in said.output
 
 
 def test_a_run_that_crashed_since(home: Path) -> None:
@@ -125,6 +153,43 @@ def test_a_refused_file_and_one_largely_in_quarantine(home: Path) -> None:
     assert set(found) == {"sources"}
     assert "bad.csv: 1 of 1 rows in quarantine" in found["sources"]
     assert "worse.csv: refused" in found["sources"]
+
+
+def test_what_another_program_wrote_into_the_database(home: Path) -> None:
+    """It is told while it does no harm, and what is advised heals a database that nobody can open."""
+    database = home / "lake" / "goodput.duckdb"
+    older = database.read_bytes()
+    write = f"held = duckdb.connect({str(database)!r}); held.execute('create view mine as select 1')"
+    killed = f"import duckdb, os, signal; {write}; os.kill(os.getpid(), signal.SIGKILL)"
+    subprocess.run([sys.executable, "-c", killed], check=False)
+    code, found = examined(home)
+    assert (code, found["database"][0]) == (0, State.attention)
+    assert "goodput.duckdb.wal lies beside it" in found["database"][1]
+    log = database.with_name("goodput.duckdb.wal")
+    foreign = log.read_bytes()
+    run_at(home / "goodput.toml")
+    assert "database" not in examined(home)[1]
+    with duckdb.connect(database) as connection:  # its log is refused from now on
+        connection.execute("CREATE OR REPLACE TABLE workloads AS FROM workloads")
+    assert database.read_bytes() != older
+    log.write_bytes(foreign)
+    assert "then `goodput run`, which removes the log" in broken(home)["database"]
+    asked = CliRunner().invoke(app, ["query", "from workloads", "--config", str(home / "goodput.toml")])
+    assert "then `goodput run`, which removes the log" in str(asked.exception)
+    run_at(home / "goodput.toml")
+    assert broken(home) == {}
+
+
+def test_a_database_that_another_program_has_open_to_write(home: Path) -> None:
+    database = home / "lake" / "goodput.duckdb"
+    hold = f"import duckdb, sys; held = duckdb.connect({str(database)!r}); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert "`goodput run`, which publishes beside it" in broken(home)["database"]
+        run_at(home / "goodput.toml")
+        assert broken(home) == {}
+        process.kill()
 
 
 def test_a_database_that_cannot_be_read(home: Path) -> None:

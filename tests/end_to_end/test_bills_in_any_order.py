@@ -139,10 +139,10 @@ def test_a_restated_bill_restates_hours_after_the_last_that_was_observed(tmp_pat
     files = {"calls-20.csv": call, "gpu-2026-11-21.jsonl": lines({**day, "amount": 24.0})}
     hours = """SELECT hour(window_start) AS hour, sum(usd) AS usd FROM waste
         WHERE slice = 'overall' AND window_s = 3600 GROUP BY ALL ORDER BY hour"""
-    once = settle(tmp_path / "once", [("", files)])
+    once = settle(tmp_path, [("", files)])
     assert ask(once, hours).rows() == [(hour, pytest.approx(1.0)) for hour in range(24)]
     restated = {"gpu-2026-11-22.jsonl": lines({**day, "amount": 48.0})}
-    twice = settle(tmp_path / "twice", [("", files), ("", restated)])
+    twice = settle(tmp_path, [("", restated)])
     assert ask(twice, hours).rows() == [(hour, pytest.approx(2.0)) for hour in range(24)]
 
 
@@ -183,10 +183,10 @@ def test_content_that_comes_back_to_its_path_counts_again(tmp_path: Path) -> Non
     first, wrong = ({"gpu-1.jsonl": lines({**day, "amount": usd})} for usd in (24.0, 48.0))
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
     spent = "SELECT sum(usd) FROM waste WHERE slice = 'overall' AND window_s = 86400"
-    for number, (steps, usd) in enumerate((([first], 24), ([first, wrong], 48), ([first, wrong, first], 24))):
-        at = settle(tmp_path / str(number), [("", telemetry), *(("", step) for step in steps)])
-        assert ask(at, spent).item() == pytest.approx(usd)
-    at = settle(tmp_path / "2", [("", {"calls-21.csv": calls(random.Random(2), 21)})])  # unlike a run with nothing new
+    settle(tmp_path, [("", telemetry)])
+    for landed, usd in ((first, 24), (wrong, 48), (first, 24)):
+        assert ask(settle(tmp_path, [("", landed)]), spent).item() == pytest.approx(usd)
+    at = settle(tmp_path, [("", {"calls-21.csv": calls(random.Random(2), 21)})])  # unlike a run with nothing new
     assert ask(at, "SELECT amount_usd FROM cost_records").rows() == [(24.0,)]
 
 
@@ -209,6 +209,55 @@ def test_exports_that_charge_for_other_resources_displace_each_other_with_a_warn
     at = settle(tmp_path / "parts", [("", {**telemetry, **parts})])
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 42
     assert ask(at, warned).rows() == []
+
+
+def hourly(hours: range, usd: str = "1") -> str:
+    """A charge of one resource for each of these hours of 20 November."""
+    times = [
+        (f"2026-11-20T{hour:02d}:00:00Z", f"2026-11-{20 + hour // 23}T{(hour + 1) % 24:02d}:00:00Z") for hour in hours
+    ]
+    return as_csv(
+        *({**CHARGE, "EffectiveCost": usd, "ChargePeriodStart": begin, "ChargePeriodEnd": end} for begin, end in times)
+    )
+
+
+FORENOON, AFTERNOON, DAY = (hourly(range(*hours)) for hours in ((0, 12), (12, 24), (0, 24)))
+
+
+@pytest.mark.parametrize(
+    ("landed", "usd"),
+    [
+        ([{"am.csv": FORENOON, "pm.csv": AFTERNOON}], 24),
+        ([{"am.csv": FORENOON}, {"pm.csv": AFTERNOON}], 24),
+        ([{"am.csv": AFTERNOON}, {"pm.csv": FORENOON}], 24),
+        # the day so far, then all of it, and hours of it corrected: the rest of the day is that of the day's export
+        ([{"1.csv": FORENOON}, {"2.csv": DAY}], 24),
+        ([{"f-2026-11-21.csv": DAY}, {"f-2026-11-22.csv": hourly(range(12), "3")}], 12 + 36),
+        ([{"f-2026-11-22.csv": hourly(range(12), "3")}, {"f-2026-11-21.csv": DAY, "f-2026-11-20.csv": AFTERNOON}], 48),
+    ],
+)
+def test_exports_of_other_hours_of_a_day_add_up(tmp_path: Path, landed: list[dict[str, str]], usd: float) -> None:
+    """A dollar an hour: what no later export reaches over counts, and all that counts is accounted for."""
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    at = settle(tmp_path, [("", telemetry), *(("", files) for files in landed)])
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == usd
+    billed = "SELECT sum(billed_usd), sum(outside_usd + displaced_usd + allocated_usd) FROM reconciliation"
+    assert ask(at, billed).rows() == [(pytest.approx(usd), pytest.approx(usd))]
+    assert ask(at, "FROM warnings WHERE kind = 'bill_displaced'").is_empty()
+
+
+@pytest.mark.parametrize("last", ["even", "odd"])
+def test_hours_that_the_export_which_replaces_them_leaves_out_are_named_with_their_money(
+    tmp_path: Path, last: str
+) -> None:
+    """Of even and odd hours the export that reaches further replaces the others, but for the hour before its first."""
+    files = {"even.csv": hourly(range(0, 24, 2), "2"), "odd.csv": hourly(range(1, 24, 2))}
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    first = {name: text for name, text in files.items() if name != f"{last}.csv"}
+    at = settle(tmp_path, [("", telemetry | first), ("", files)])
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 12 + 2  # odd hours, and the midnight hour
+    warned = "SELECT subject, affected, total, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
+    assert ask(at, warned).rows() == [("even.csv", 11, 11, 22.0)]
 
 
 def test_a_landing_zone_that_was_moved_still_knows_what_overwrites_what(tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from goodput.cli.database import published
-from goodput.simulate.demo import demo_settings, write_demo
-from published import run_at
+from goodput.ask.database import published
+from published import demo_hour
 
 HOSTILE = '</script>, "quoted" \\ back\nnew line\ttab {a="b"} # 100 % \u2028 é'
 NAMED = ("goodput", "gate_failures", "waste", "quality", "cache_by_replica")
@@ -19,12 +18,7 @@ NAMED = ("goodput", "gate_failures", "waste", "quality", "cache_by_replica")
 @pytest.fixture(scope="session")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Settings of a lake in which an hour of a fleet is published."""
-    root = tmp_path_factory.mktemp("export")
-    write_demo(root / "landing", hours=1.0, requests=3000)
-    file = root / "goodput.toml"
-    file.write_text(demo_settings())
-    run_at(file)
-    return file
+    return demo_hour(tmp_path_factory)
 
 
 @pytest.fixture

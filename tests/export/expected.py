@@ -26,6 +26,7 @@ _OF_GOODPUT = {
     "goodput_output_tokens_ci_high_rate_per_second": "output_token_goodput_ci_high_tps",
     "goodput_retry_ratio": "retry_ratio",
     "goodput_cost_usd": "cost_usd",
+    "goodput_unpriced": "unpriced",
     "goodput_cost_per_accepted_usd": "cost_per_accepted_usd",
     "goodput_cost_per_accepted_ci_low_usd": "cost_per_accepted_ci_low_usd",
     "goodput_cost_per_accepted_ci_high_usd": "cost_per_accepted_ci_high_usd",

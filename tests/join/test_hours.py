@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goodput.join.nodes import JOIN
+from goodput.plumbing.assembly import assemble
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.node import Batch, Context
+from goodput.plumbing.node import Context
 from goodput.settings.model import Settings
 from lakes import by_hour, observe, put_sources
 from random_requests import random_cases, random_settings
@@ -44,7 +45,7 @@ def joined(context: Context, batches: Sequence[Sequence[int]]) -> Tables:
     parts = {}
     for batch in batches:
         partitions = {hour_label(FIRST + hour): fingerprint(batch) for hour in batch}
-        made = JOIN.compute(Batch(context, JOIN, partitions))
+        made = JOIN.compute(assemble(context, JOIN, partitions))
         parts |= {(table, hour): part for table in TABLES for hour, part in made[table].items()}
     hours = sorted({hour for _, hour in parts})
     return {

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 from goodput.plumbing.sql_files import compute, connect, sql_file
 from goodput.settings.model import Settings, Workload, WorkloadMatch
 from river import START_NS, TRACE, Joined, Row, at_ns, join, key, label, one_workload, record

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goodput.join.nodes import SAMPLES
+from goodput.plumbing.assembly import assemble
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import hour_label
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.node import Batch, Context
+from goodput.plumbing.node import Context
 from goodput.plumbing.plan import due, execute
 from goodput.settings.model import Settings
 from lakes import by_hour, put_sources, rows_in
@@ -65,7 +66,7 @@ def sampled(rows: Sequence[Row], hours: Sequence[Sequence[int]] = ((0,),), **giv
         found: list[Row] = []
         for batch in hours:
             partitions = {hour_label(HOUR + hour): fingerprint(batch) for hour in batch}
-            made = SAMPLES.compute(Batch(context, SAMPLES, partitions))
+            made = SAMPLES.compute(assemble(context, SAMPLES, partitions))
             found += rows_in(made["replica_samples"].values())
     return sorted(found, key=lambda row: (row["series_id"], row["sampled_ns"]))
 

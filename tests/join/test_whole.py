@@ -16,10 +16,10 @@ from collect.test_event_dialects import APPLICATION, EVENT, POD, cdevent
 from collect.test_spans import vllm_span
 from declared import bills, source
 from goodput.conform.ingest import ingest
+from goodput.contracts import arrow_schema
 from goodput.join.nodes import COST_RECORDS, OPS_EVENTS, RECORD_ROWS, REPLICA_NAMES, SESSION_LABELS, TOKEN_PRICES
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import source_ledger
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.database import publish
 from goodput.plumbing.node import Context
 from goodput.plumbing.plan import execute

@@ -2,12 +2,14 @@
 
 import dataclasses
 import json
+import resource
 import time
 from pathlib import Path
 
 import pytest
 from mcp_types import CallToolResult
 
+from goodput.mcp_server.apart import MEMORY_BYTES, STARTS_S
 from mcp_lake import LIMITS, Ask, asker
 
 ENDLESS = "select count(*) from range(100000000000) as a, range(10) as b where a.range % 7 = b.range"
@@ -126,6 +128,20 @@ def test_a_question_that_lasts_is_stopped_and_the_next_one_answered(config: Path
     assert failed.is_error
     assert "stopped after 1 s" in text(failed)
     assert json.loads(text(ask("query", sql="select 1 as n")))["rows"] == [[1]]
+
+
+@pytest.mark.parametrize(
+    "sql", ["select repeat('x', 1000000000)", "select list(r) from range(60000000) t(r)", "from range(40000000)"]
+)
+def test_no_question_takes_more_than_its_time_and_memory(config: Path, sql: str) -> None:
+    ask = limited(config, seconds=3.0)
+    begun = time.monotonic()
+    answered = text(ask("query", sql=sql))
+    assert time.monotonic() - begun < 3 + STARTS_S + 5
+    assert any(said in answered for said in ("stopped", "Out of Memory", "are left out", "only the first"))
+    most_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    assert most_bytes < MEMORY_BYTES + 500 * 2**20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < 2**30, "nothing of it is in the server"
 
 
 def test_more_rows_than_allowed_are_cut_and_it_is_said(config: Path) -> None:

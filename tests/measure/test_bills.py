@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from by_seconds import Fleet, Record, Try
 from charging import attempt_row, charged, fleets
+from goodput.contracts import arrow_schema
 from goodput.measure.bills import request_partitions
 from goodput.measure.cost_ledger import SETTINGS_TABLES
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.node import Context
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 from goodput.plumbing.sql_files import compute, connect
 from river import START_S, Parts, Row, Stretch, at, at_ns, judged, measure, one_workload
 

@@ -8,17 +8,17 @@ import random
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from statistics import median
+from statistics import linear_regression, median
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from goodput.contracts import arrow_schema
 from goodput.join.workloads import workload_rows
 from goodput.measure.disruptions import BY_KIND, caps, disrupt, options
 from goodput.measure.nodes import DISRUPTION_COST, DISRUPTIONS
 from goodput.plumbing.catalog import ALL
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.parameters import as_rows
@@ -68,8 +68,25 @@ def _loaded(connection: Any, windows: Sequence[Row], events: Iterable[Row] = ())
         for row in windows
         if row["pool"] is not None and row["hit"] is not None
     ]
-    served = [{name: value for name, value in row.items() if name != "hit"} for row in windows]
-    for name, rows in (("goodput", served), ("cache_by_replica", cached), ("ops_events", list(events))):
+    served = [{name: value for name, value in row.items() if name not in {"hit", "paid"}} for row in windows]
+    paid = [
+        {
+            "window_start": row["window_start"],
+            "pool": row["pool"],
+            "own_usd": 0.0,
+            "pool_usd": 0.0,
+            "gpu_s": 300.0,
+            **of,
+        }
+        for row in windows
+        for of in row.get("paid", ())
+    ]
+    for name, rows in (
+        ("goodput", served),
+        ("cache_by_replica", cached),
+        ("ops_events", list(events)),
+        ("paid_time", paid),
+    ):
         connection.register(name, pa.Table.from_pylist(rows, schema=arrow_schema(name)))
 
 
@@ -78,12 +95,12 @@ def disruptions(
 ) -> dict[str, Row]:
     """Rows of `disruptions` by event; telemetry begins at minute `since` and ends at minute `until`."""
     settings = Settings.model_validate({"workloads": chosen.pop("workloads", {}), "disruptions": chosen})
-    batch = Batch(Context(Lake(Path("none")), settings), DISRUPTIONS, {ALL: ""})
+    batch = Batch(DISRUPTIONS, Lake(Path("none")), settings, {ALL: ""})
     asked = {"from_s": START_S - 9 * 86400.0, "until_s": START_S + 9 * 86400.0}
     observed = {"observed_from_s": START_S + 60.0 * since, "observed_until_s": START_S + 60.0 * until}
     with connect() as connection:
         _loaded(connection, windows, events)
-        (row,) = options(batch).to_pylist()
+        (row,) = options(Context(batch.lake, settings), batch).to_pylist()
         connection.register("disruption_options", as_rows("disruption_options", {**row, **asked, **observed}))
         connection.register("disruption_caps", caps(settings))
         connection.register("workload_rules", workload_rows(settings))
@@ -94,12 +111,14 @@ def disruptions(
 def costs(windows: Sequence[Row], judged: Iterable[Row], settings: Settings | None = None) -> dict[str, list[Row]]:
     """Rows of the tables by kind for these windows and rows of `disruptions`."""
     chosen = settings or Settings()
-    batch = Batch(Context(Lake(Path("none")), chosen), DISRUPTION_COST, {ALL: ""})
+    batch = Batch(DISRUPTION_COST, Lake(Path("none")), chosen, {ALL: ""})
     with connect() as connection:
         _loaded(connection, windows)
         table = pa.Table.from_pylist(list(judged), schema=arrow_schema("disruptions"))
         connection.register("disruptions", table)
-        connection.register("disruption_options", options(batch))
+        (row,) = options(Context(batch.lake, chosen), batch).to_pylist()
+        observed = {"observed_from_s": START_S - 9 * 86400.0, "observed_until_s": START_S + 9 * 86400.0}
+        connection.register("disruption_options", as_rows("disruption_options", {**row, **observed}))
         connection.register("workload_rules", workload_rows(chosen))
         for relation in DISRUPTION_COST.relations:
             compute(connection, relation)
@@ -184,18 +203,101 @@ def test_telemetry_that_ends_leaves_a_disruption_open() -> None:
     assert told(row, "ended_by", "ended_at", "recovery_s") == ["open", at(70 * 60), None]
 
 
-def test_baselines_take_the_nearest_loads_and_say_what_they_are() -> None:
-    """The event comes at 100 requests a window; there were 12 such windows, then 10, then only 5 windows at all."""
+def test_baselines_are_of_like_loads_and_say_how_near_they_are() -> None:
+    """The event comes at 100 requests a window; there were 12 such windows, then 12 of 70 and of 130, then only 5."""
     nights = steady(-400, -100, offered=10, arrivals=10, accepted=1)
+    apart = [window(minute, offered=70 if minute % 10 else 130, accepted=63) for minute in range(-120, 0, 5)]
+    cases = {"matched": ([*nights, *steady(0, 60)], 12), "nearest": (apart, 24), "few": (steady(35, 60), 5)}
+    for baseline, (before, windows) in cases.items():
+        (row,) = disruptions([*before, *steady(60, 90)], [event(60)]).values()
+        assert told(row, "baseline", "baseline_windows", "priced_windows") == [baseline, windows, windows]
+        # windows of other loads do not show how hits and latency vary at this one
+        names = ("recovery", "s"), ("baseline_hit", "ratio"), ("baseline_p95_ttft", "s")
+        ends = {row[f"{name}_ci_{end}_{unit}"] is None for name, unit in names for end in ("low", "high")}
+        assert ends == {baseline != "matched"}
+
+
+def test_a_price_is_that_of_its_load() -> None:
+    """A window costs $1 at whatever load, and nine in ten pass: at 60 requests an accepted one costs 1/54, at 100 1/90.
+
+    By day 80 to 120 requests came, and by night 20 to 40 do. A disruption at 100 that changes nothing costs nothing,
+    nor does one at 60, between them; of one at 5 or 200 nothing shows what it costs.
+    """
+    of_day = [80 + 40 * n // 11 for n in range(12)]
+    of_night = [20 + 20 * n // 11 for n in range(12)]
+    before = [
+        window(5 * n, offered=10 * load, accepted=9 * load, cost_usd=1.0) for n, load in enumerate([*of_day, *of_night])
+    ]
+    for load, excess_usd in ((100, 0.0), (60, 0.0), (5, None), (200, None)):
+        after = steady(120, 150, offered=10 * load, accepted=9 * load, cost_usd=1.0)
+        (row,) = disruptions([*before, *after], [event(120)]).values()
+        assert row["no_interval"] == (None if excess_usd is not None else "load_unmatched")
+        names = ("excess_cost_usd", "excess_cost_ci_low_usd", "excess_cost_ci_high_usd")
+        lost = ("lost_accepted", "lost_accepted_ci_low", "lost_accepted_ci_high")
+        if excess_usd is None:
+            assert told(row, *names, *lost) == [None] * 6
+        else:
+            assert told(row, *names, *lost) == pytest.approx([0.0] * 6, abs=1e-9)
+            assert row["baseline_cost_per_accepted_usd"] == pytest.approx(1 / (9 * load))
+
+
+SILENT = {"offered": 0, "arrivals": 0, "accepted": 0, "partial": True, "observed_s": 0, "p95_ttft_s": None, "hit": None}
+
+
+def test_a_window_without_a_request_is_part_of_what_it_cost() -> None:
+    """No request comes in window 65, of which there is what was paid and no more: with window 60, 2 x 1.08 USD."""
+    rows = [*steady(0, 60), window(60, accepted=5), window(65, **SILENT), *steady(70, 90)]
+    (row,) = disruptions(rows, [event(61)], cap_s=600.0).values()
+    assert (row["cost_usd"], row["offered"]) == (pytest.approx(2.16), 100)
+    assert told(row, "excess_cost_usd", "lost_accepted", "no_interval") == [None, None, "load_unmatched"]
+
+
+def test_an_outage_of_a_whole_pool_says_why_it_has_no_price() -> None:
+    rows = [*steady(0, 60), *(window(minute, **SILENT) for minute in (60, 65, 70)), *steady(75, 90)]
+    (row,) = disruptions(rows, [event(61)], cap_s=600.0).values()
+    assert row["cost_usd"] == pytest.approx(3.24)
+    assert told(row, "excess_cost_usd", "no_interval") == [None, "load_unmatched"]
+    (gone,) = disruptions([*steady(0, 60), *steady(75, 90)], [event(61)], cap_s=600.0).values()
+    assert told(gone, "cost_usd", "excess_cost_usd", "no_interval") == [None, None, "load_unmatched"]
+
+
+def test_a_window_that_was_observed_in_part_has_no_price() -> None:
+    """A bill may have all of its cost, where telemetry ends within it."""
+    cut = [*steady(0, 80), window(80, partial=True, offered=50, accepted=45)]
+    (row,) = disruptions(cut, [event(62)], until=83).values()
+    assert told(row, "ended_by", "no_interval") == ["recovered", None]
+    for row in disruptions(
+        [{**row, "hit": 9 if row["window_start"] >= at(3600) else 600} for row in cut], [event(62)], until=83
+    ).values():
+        names = ("excess_cost_usd", "lost_accepted", "baseline_cost_per_accepted_usd")
+        assert told(row, "no_interval", *names) == ["partly_observed", None, None, None]
+        assert row["cost_usd"] is not None
+
+
+def test_half_the_interval_of_a_line() -> None:
+    """By hand: of loads 90, 100, 110 and 120 the windows cost 1, 2, 2 and 1 dollars, 90 accepted in each; ours is 100.
+
+    The line is level at $1.50, its residuals -0.5, 0.5, 0.5, -0.5 with two degrees of freedom: s^2 = 0.5. The mean
+    load is 105, squares about it are 500: at 100 the line has 1/4 + 25/500 = 0.3 of that. t = 4.302653.
+    """
+    loads = ((90, 1.0), (100, 2.0), (110, 2.0), (120, 1.0))
+    before = [
+        window(5 * n, offered=load, accepted=90, goodput_rps=90 / 300, cost_usd=usd)
+        for n, (load, usd) in enumerate(loads)
+    ]
+    (row,) = disruptions([*before, *steady(20, 40, cost_usd=3.0)], [event(20)]).values()
+    half = 4.302653 * math.sqrt(0.5 * 0.3)
+    assert row["baseline_cost_per_accepted_usd"] == pytest.approx(1.5 / 90)
+    names = ("baseline_cost_per_accepted_ci_low_usd", "baseline_cost_per_accepted_ci_high_usd")
+    assert told(row, *names) == pytest.approx([0, (1.5 + half) / 90])  # 1.5 - 1.67 is below 0
+    assert row["excess_cost_usd"] == pytest.approx(1.5 * row["offered"] / 100)
+
+
+def test_a_baseline_that_is_not_there_compares_with_nothing() -> None:
     after = steady(60, 90)
-    cases = {"matched": [*nights, *steady(0, 60)], "nearest": [*nights, *steady(10, 60)], "undisturbed": steady(35, 60)}
-    for baseline, before in cases.items():
-        (row,) = disruptions([*before, *after], [event(60)]).values()
-        assert told(row, "baseline", "baseline_windows") == [baseline, 5 if baseline == "undisturbed" else 12]
-    (nearest,) = disruptions([*cases["nearest"], *after], [event(60)]).values()
-    assert nearest["baseline_goodput_ratio"] == pytest.approx((900 + 2) / (1000 + 20))
     (none,) = disruptions(after, [event(60)]).values()
     assert told(none, "baseline", "baseline_windows", "ended_by", "excess_cost_usd") == ["none", 0, "cap", None]
+    assert told(none, "priced_windows", "no_interval") == [0, "few_windows"]
     assert told(none, "lost_accepted", "baseline_hit_ratio", "recovery_ci_low_s", "offered") == [None, None, None, 400]
     old = [window(minute) for minute in range(-8 * DAY, -8 * DAY + 100, 5)]
     (aged,) = disruptions([*old, *after], [event(60)]).values()
@@ -449,7 +551,7 @@ def test_where_nothing_counts_as_accepted_no_frequency_has_a_price() -> None:
     tables = costs([*pools, *[{**row, "hit": None} for row in of_qa]], SEPARATE, strict)
     found = {value for rows in tables.values() for row in rows for name, value in row.items() if "blended" in name}
     assert found == {None}
-    assert {row["no_interval"] for row in tables["disruption_cost"]} == {"nothing_judged"}
+    assert {row["no_interval"] for row in tables["disruption_cost"]} == {"nothing_accepted"}
 
 
 def test_overlapping_disruptions_count_once_in_totals() -> None:
@@ -521,15 +623,13 @@ def test_random_pools_by_plain_python(seed: int) -> None:
     for key, row in found.items():
         begin = starts[key]
         cap = begin + 20
-        inside = [w for m, w in by_start.items() if m < cap and m + 5 > begin]
-        load = sum(w["arrivals"] for w in inside) / len(inside)
+        inside = [w["arrivals"] for m, w in by_start.items() if m < cap and m + 5 > begin]
         calm = [
-            (m, w)
+            w
             for m, w in by_start.items()
             if m + 5 <= begin and not any(m < other + 20 and m + 5 > other for other in starts.values())
         ]
-        calm.sort(key=lambda item: (abs(item[1]["arrivals"] - load), -item[0]))
-        base = [w for n, (_, w) in enumerate(calm) if n < 12 or abs(w["arrivals"] - load) <= 0.2 * load]
+        base = _alike(calm, inside)
         lookups = [w["hit"] for w in base if w["hit"] is not None]
         hit, slow = sum(lookups) / 1000 / len(lookups), median(w["p95_ttft_s"] for w in base)
         assert row["baseline_windows"] == len(base)
@@ -543,13 +643,34 @@ def test_random_pools_by_plain_python(seed: int) -> None:
         end = max(ends[0], begin) if ends else min(cap, 300)
         assert row["ended_at"] == at(60 * end)
         members = [w for m, w in by_start.items() if m + 5 > begin and (m < end or m <= begin)]
-        per_accepted = sum(w["cost_usd"] for w in base) / sum(w["accepted"] for w in base)
-        accepted = sum(w["accepted"] for w in members)
         assert row["offered"] == sum(w["offered"] for w in members)
-        if members:
-            assert row["excess_cost_usd"] == pytest.approx(
-                sum(w["cost_usd"] for w in members) - accepted * per_accepted
+        if row["no_interval"] is None:
+            loads = [w["arrivals"] for w in members]
+            alike = _alike(calm, loads)
+            assert row["priced_windows"] == len(alike)
+            at_load = [w["arrivals"] - sum(loads) / len(loads) for w in alike]
+            usd, accepted, offered = (
+                _at_zero(at_load, [w[name] for w in alike]) for name in ("cost_usd", "accepted", "offered")
             )
+            own = sum(w["accepted"] for w in members)
+            assert row["excess_cost_usd"] == pytest.approx(sum(w["cost_usd"] for w in members) - own * usd / accepted)
+            assert row["lost_accepted"] == pytest.approx(row["offered"] * accepted / offered - own)
+
+
+def _at_zero(places: list[float], values: list[float]) -> float:
+    """Where a line through points meets 0; their mean where all lie at one place."""
+    return linear_regression(places, values).intercept if len(set(places)) > 1 else sum(values) / len(values)
+
+
+def _alike(calm: list[Row], loads: list[int]) -> list[Row]:
+    """Windows up to the nth nearest load at or below and above each of these, twelve shared out among them."""
+    nth = math.ceil(12 / len(loads))
+    found = []
+    for load in loads:
+        below = sorted((w["arrivals"] for w in calm if w["arrivals"] <= load), reverse=True)[:nth]
+        above = sorted(w["arrivals"] for w in calm if w["arrivals"] > load)[:nth]
+        found += [w for w in calm if min([*below, *above]) <= w["arrivals"] <= max([*below, *above]) and w not in found]
+    return found
 
 
 def _lay(lake: Lake, windows: Sequence[Row], events: Sequence[Row]) -> Context:
@@ -592,11 +713,30 @@ def test_only_days_near_a_change_are_due(tmp_path: Path) -> None:
         (
             {"excess_cost_usd": -0.5, "excess_cost_ci_low_usd": -1.5, "excess_cost_ci_high_usd": 0.25},
             "deployment of chat at 2026-11-20 09:30 UTC: 14 min, then recovered; 35 accepted requests lost, "
-            "$0.50 less than steady (-0.25..1.50)",
+            "$0.50 less than steady ($1.50 less to $0.25 more)",
         ),
         (
             {"ended_by": "cap", "duration_s": 1200.0, "pool": None, "lost_accepted": -3.0},
             "deployment of the fleet at 2026-11-20 09:30 UTC: 20 min, not recovered by its cap; its cost is not known",
+        ),
+        (
+            {"lost_accepted": None, "no_interval": "load_unmatched"},
+            "deployment of chat at 2026-11-20 09:30 UTC: 14 min, then recovered; what it cost is not known: "
+            "no undisturbed window before it had its load",
+        ),
+        (
+            {"lost_accepted": None, "no_interval": "few_windows"},
+            "deployment of chat at 2026-11-20 09:30 UTC: 14 min, then recovered; what it cost is not known: "
+            "too few undisturbed windows before it",
+        ),
+        (
+            {
+                "excess_cost_usd": 2.0,
+                "excess_cost_ci_low_usd": 1.0,
+                "lost_accepted": 0.2,
+                "no_interval": "nothing_judged",
+            },
+            "deployment of chat at 2026-11-20 09:30 UTC: 14 min, then recovered; $2.00 more than steady",
         ),
     ],
 )
@@ -612,3 +752,13 @@ def test_the_headline_tells_the_latest_price(given: Row, line: str) -> None:
         connection.register("disruptions", table)
         (found,) = connection.sql(sql_file("latest_disruption").text).fetchall()
     assert found == (f"Latest disruption: {line}",)
+
+
+def test_the_headline_tells_of_a_disruption_with_a_price_before_one_without() -> None:
+    common = {"ended_by": "recovered", "baseline": "matched", "duration_s": 840.0, "lost_accepted": 0.0}
+    priced = {**event(20, "restart", "chat"), **common, "excess_cost_usd": 2.0}
+    later = {**event(30, "deployment", "rag"), **common, "no_interval": "few_windows"}
+    with connect() as connection:
+        connection.register("disruptions", pa.Table.from_pylist([priced, later], schema=arrow_schema("disruptions")))
+        ((line,),) = connection.sql(sql_file("latest_disruption").text).fetchall()
+    assert line.startswith("Latest disruption with a price: restart of chat at 2026-11-20 09:20 UTC: 14 min")

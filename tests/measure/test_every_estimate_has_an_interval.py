@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from goodput.plumbing.contracts import contract, contract_names
+from goodput.contracts import contract, contract_names
 
 # Relations of which no number depends on what a judge said: times, tokens, money and counts as they were reported.
 WITHOUT_LABELS = (
@@ -118,12 +118,15 @@ def test_reasons_are_about_columns_that_there_are() -> None:
         ("goodput", "definition"),
         ("accepted_units", "definition"),
         ("goodput", "no_wasted_interval"),
+        ("goodput", "no_cost_interval"),
         ("waste", "no_interval"),
+        ("waste", "no_share_interval"),
         ("frontier", "no_interval"),
         ("frontier", "no_cost_interval"),
         ("disruption_cost", "no_interval"),
         ("disruptions", "baseline"),
         ("disruptions", "baseline_windows"),
+        ("disruptions", "no_interval"),
     ],
 )
 def test_a_missing_interval_has_its_reason_in_the_row(relation: str, reason: str) -> None:

@@ -11,10 +11,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from goodput.contracts import arrow_schema, contract_names
 from goodput.join.workloads import workload_rows
 from goodput.measure.frontier import fit_between, options
 from goodput.measure.slices import slice_options
-from goodput.plumbing.contracts import arrow_schema, contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.lake import write_parquet
 from goodput.plumbing.parameters import register
@@ -73,11 +73,12 @@ def frontiers(
     *,
     cost_usd: float | None = None,
     unpriced: str | None = None,
+    partly: str | None = None,
     disruptions: Sequence[Row] = (),
 ) -> pl.DataFrame:
     """Rows of frontier; requests without a replica go to these in turn, and each window of a slice costs `cost_usd`.
 
-    What workload `unpriced` costs is not known.
+    What workload `unpriced` costs is not known, of workload `partly` not all.
     """
     attempts = [
         attempt(request, request.get("replica") or replicas[n % len(replicas)]) for n, request in enumerate(requests)
@@ -89,9 +90,10 @@ def frontiers(
     made = measure(settings, files, [300], Stretch(START_S, START_S + 86400, (at_ns(-10), at_ns(86400))))
     is_known = pl.col("workload").is_null() | pl.col("workload").ne_missing(pl.lit(unpriced))
     known = pl.when(is_known).then(pl.lit(cost_usd))
+    left_out = pl.when(pl.col("workload") == pl.lit(partly)).then(3).otherwise(0)
     with connect() as connection:
         connection.register("load_windows", made.load_windows.to_arrow().cast(arrow_schema("load_windows")))
-        connection.register("goodput", made.goodput.with_columns(cost_usd=known).to_arrow())
+        connection.register("goodput", made.goodput.with_columns(cost_usd=known, unpriced=left_out).to_arrow())
         register(connection, "workload_rules", workload_rows(settings))
         connection.register("disruptions", pa.Table.from_pylist(list(disruptions), schema=arrow_schema("disruptions")))
         register(connection, "slice_options", slice_options(settings))

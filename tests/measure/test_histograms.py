@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 from goodput.plumbing.graph import closure
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from goodput.cli.request_record import read_request_record
+from goodput.ask.request_record import read_request_record
 from goodput.errors import UnknownRequest
 from goodput.measure.nodes import ID_HOURS
 from goodput.plumbing.database import publish

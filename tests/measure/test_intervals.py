@@ -45,7 +45,15 @@ def test_goodput_of_a_window(scenario: Scenario) -> None:
         assert few.bound or found.coverage <= 0.97 or found.wider is None or found.wider < 1.35, found
 
 
-@pytest.mark.parametrize("event", [Event(1), Event(2, label_rate=0.3)], ids=lambda event: event.name)
+DISRUPTED = [
+    Event(1),
+    Event(2, label_rate=0.3),
+    Event(2, dearer=1.2),
+    Event(2, dearer=1.2, has_effect=False),
+]
+
+
+@pytest.mark.parametrize("event", DISRUPTED, ids=lambda event: event.name)
 def test_what_a_disruption_cost(event: Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disruption_events, "POOLS", 300)
     found = line("disruptions", event.name, event.run(21), event.run(22))
@@ -53,7 +61,10 @@ def test_what_a_disruption_cost(event: Event, monkeypatch: pytest.MonkeyPatch) -
     assert found.coverage <= 0.985, found
 
 
-@pytest.mark.parametrize("kind", [Kind(3), Kind(4, windows=1, label_rate=0.05)], ids=lambda kind: kind.name)
+KINDS = [Kind(3), Kind(4, windows=1, label_rate=0.05), Kind(4, dearer=1.2)]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_what_one_such_disruption_costs(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds_of_operations, "POOLS", 300)
     found = line("disruption_cost", kind.name, kind.run(51), kind.run(52))

@@ -12,12 +12,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from goodput.contracts import arrow_schema, contract_names
 from goodput.join.workloads import workload_rows
 from goodput.measure.crossing import monotone
 from goodput.measure.frontier import fit_between, options
 from goodput.measure.knee import levels
 from goodput.measure.slices import slice_options
-from goodput.plumbing.contracts import arrow_schema, contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import connect

@@ -12,10 +12,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from goodput.contracts import arrow_schema
 from goodput.join.workloads import workload_rows
 from goodput.measure.nodes import QUALITY
 from goodput.measure.slices import slice_options
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Quality, Settings, Workload

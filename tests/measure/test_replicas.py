@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from goodput.contracts import arrow_schema
 from goodput.measure.nodes import REPLICAS
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import HOUR_NS
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from goodput.contracts import arrow_schema
 from goodput.measure.restatement import restate
-from goodput.plumbing.contracts import arrow_schema
 from river import Row, judged, one_workload, row_of, windows
 
 MONDAY, TUESDAY, FRIDAY = (datetime(2026, 11, day, tzinfo=UTC) for day in (23, 24, 27))

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect, sql_file
 from goodput.settings.model import Quality, Settings, Slices, Workload
 from river import START_S, VERDICTS, Parts, Row, Stretch, at, at_ns, judged, measure, row_of, session_hours

@@ -149,6 +149,18 @@ def test_a_crowded_window_keeps_the_values_of_most_requests(tmp_path: Path) -> N
     assert other["p50_ttft_s"] == pytest.approx(1.1)  # of 1.0, 1.1, 1.2
 
 
+def test_a_value_that_telemetry_itself_calls_other_is_never_kept_apart(tmp_path: Path) -> None:
+    """Here it has most requests: kept, it would look like what the limit leaves out, and lack its requests."""
+    rows = [judged(f"r{n}", "accepted", n + 1.0, tenant=name) for n, name in enumerate([*["(other)"] * 5, *"aaabbc"])]
+
+    def offered(max_values: int) -> dict[str, int]:
+        found = windows(tmp_path, rows, sliced(Slices(by=("tenant",), max_values=max_values)), (300,))
+        return dict(found.filter(slice="tenant").select("slice_value", "offered").iter_rows())
+
+    assert offered(4) == {"(other)": 5, "a": 3, "b": 2, "c": 1}
+    assert offered(2) == {"(other)": 6, "a": 3, "b": 2}
+
+
 @pytest.mark.parametrize("by", ["model", "attributes.", "team", ["tenant", "tenant"]])
 def test_what_is_no_slice_is_refused(by: str | list[str]) -> None:
     with pytest.raises(ValueError, match=r"no slice|listed twice"):

@@ -28,7 +28,7 @@ from charging import (
     wasted,
     whole_of,
 )
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 from goodput.settings.model import Quality, Slices, Workload
 from river import Parts, Row, Stretch, judged, measure, one_workload
 

@@ -13,7 +13,7 @@ import numpy as np
 from goodput.monitor.detector import score
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.grid import Grid
-from goodput.monitor.shape import shape_of
+from goodput.monitor.shape import onset_of, shape_of
 from goodput.monitor.tail_chart import LevelAndTailChart
 from goodput.settings.metrics import QUARTER_HOURLY
 from goodput.settings.model import Settings
@@ -146,7 +146,8 @@ def shapes() -> Line:
         residual = score(of_p99(moved), LevelAndTailChart(P99)).residual
         pairs = zip(residual, pages(moved), onset, strict=True)
         since_onset = [(row, [e for e in known if e.firing >= at]) for row, known, at in pairs]
-        named = [shape_of(row[: known[0].firing + 1], Grid(0, 1)).kind for row, known in since_onset if known]
+        fired = [row[: known[0].firing + 1] for row, known in since_onset if known]
+        named = [shape_of(row, Grid(0, 1), onset_of(row, Grid(0, 1))).kind for row in fired]
         right.append(100 * float(np.mean([name == kind for name in named])))
     figure = f"ramps {right[0]:.0f} %, steps {right[1]:.0f} %"
     return Line("shapes called by their name at the alarm", figure, ">= 60 %", min(right) >= 60)

@@ -100,7 +100,8 @@ def a_month(within_h: dict[str, float]) -> Iterator[Line]:
     pages = pages_of(events)
     yield from _told(MONTH, pages, "a month", within_h)
     delivered = list(_delivered(MONTH, events))
-    of_each = [sum(_is_in(event, fault) for event in delivered) for fault in faults(MONTH)]
+    found = [_fault_of(event) for event in delivered]
+    of_each = [found.count(fault) for fault in faults(MONTH)]
     figure = f"{len(delivered)}, of each fault {', '.join(map(str, of_each))}"
     kept = of_each == [1] * len(of_each) and len(delivered) == len(of_each)
     yield Line("pages that are delivered in a month", figure, "one of each fault, no other", kept)
@@ -114,6 +115,13 @@ def _delivered(story: Story, events: Sequence[Event]) -> Iterator[Event]:
             in_time = _seconds(event["starts_at"]) <= story.days * DAY_S  # when it is over all pools fall silent
             if in_time and event["suppressed"] in {None, "backfill"}:
                 yield event
+
+
+def _fault_of(event: Event) -> Fault | None:
+    """What an event is of: the last that had begun, of faults of one pool that follow each other within a day."""
+    return max(
+        (fault for fault in faults(MONTH) if _is_in(event, fault)), key=lambda fault: fault.onset_s, default=None
+    )
 
 
 def _is_in(event: Event, fault: Fault) -> bool:

@@ -13,7 +13,8 @@ from goodput.monitor.panel import Panel
 from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.monitor.states import Debounce, Episode
 from goodput.monitor.tail_chart import LevelAndTailChart
-from goodput.settings.alarms import Alarms, Rule
+from goodput.settings.alarms import Alarms
+from goodput.settings.rule import Rule
 from monitor.drifts import P99, PAGE, found, of_p99
 from monitor.latencies import Fleet, Latencies, latencies
 from monitor.line import Line, rate

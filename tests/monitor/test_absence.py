@@ -49,6 +49,17 @@ def test_an_outage_that_is_over_makes_the_next_one_hardly_later() -> None:
     assert [episode.firing for episode in one.episodes] == [40 * A_DAY + 1, DAYS * A_DAY - 6]
 
 
+@pytest.mark.parametrize("opens", [6, 8, 13])
+def test_the_first_hour_of_a_day_of_work_counts_as_the_others_do(opens: int) -> None:
+    """Closed at all other hours and on days off; on the last Monday nobody comes."""
+    hours = np.arange(50 * A_DAY)
+    there = ((hours % A_DAY >= opens) & (hours % A_DAY < 18) & (hours // A_DAY % 7 < 5))[None, :]
+    there[0, 49 * A_DAY :] = False
+    (one,) = watched(there)
+    (episode,) = one.episodes
+    assert (episode.pending, episode.firing) == (49 * A_DAY + opens, 49 * A_DAY + opens + 1)
+
+
 def test_it_says_since_when_and_where_to_see_it() -> None:
     requests = np.ones((2, 30 * A_DAY), dtype=np.int64)
     requests[1, -5:] = 0

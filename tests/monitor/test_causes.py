@@ -29,12 +29,12 @@ ROTATION = done("salt_rotation", 99)
     ],
 )
 def test_the_nearest_that_can_do_it_is_named(metric: str, others: list[OpsEvent], named: OpsEvent) -> None:
-    assert likely_cause([ROTATION, *others], metric, {"pool": "chat"}, ONSET, AT) == named
+    assert likely_cause([ROTATION, *others], metric, {"pool": "chat"}, (ONSET, 3600), AT) == named
 
 
 def test_what_is_far_from_the_onset_is_only_the_last_operation() -> None:
     old = done("deployment", 80)
-    assert likely_cause([old], "p99_ttft_s", {"pool": "chat"}, ONSET, AT) is None
+    assert likely_cause([old], "p99_ttft_s", {"pool": "chat"}, (ONSET, 3600), AT) is None
     assert last_operation([old], {"pool": "chat"}, AT) == old
     assert last_operation([old, done("deployment", 105, "rag")], {"pool": "chat"}, AT) == old
     assert last_operation([done("deployment", 30)], {"pool": "chat"}, AT) is None
@@ -42,5 +42,10 @@ def test_what_is_far_from_the_onset_is_only_the_last_operation() -> None:
 
 def test_a_restart_of_one_replica_explains_no_other() -> None:
     restart = done("restart", 99, replica="vllm-1")
-    assert likely_cause([restart], "replica_hit_ratio", {"pool": "chat", "replica": "vllm-0"}, ONSET, AT) is None
-    assert likely_cause([restart], "replica_hit_ratio", {"pool": "chat", "replica": "vllm-1"}, ONSET, AT) == restart
+    assert (
+        likely_cause([restart], "replica_hit_ratio", {"pool": "chat", "replica": "vllm-0"}, (ONSET, 3600), AT) is None
+    )
+    assert (
+        likely_cause([restart], "replica_hit_ratio", {"pool": "chat", "replica": "vllm-1"}, (ONSET, 3600), AT)
+        == restart
+    )

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from goodput.contracts import arrow_schema
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.grid import Grid
 from goodput.monitor.panel import Panel
 from goodput.monitor.series import panels
 from goodput.plumbing.alarm_actions import Action
-from goodput.plumbing.contracts import arrow_schema
 from goodput.settings.model import Settings
 from monitor.count_noise import CALM, NORMAL, events, moved, strayed, trials
 from monitor.drifts import MONDAY_S

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from goodput.contracts import arrow_schema
 from goodput.monitor.alarm_tables import alarm_tables, read_evidence
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.lookback import lookback
 from goodput.plumbing.alarm_actions import Action
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
 from monitor.latencies import Fleet
@@ -200,6 +200,57 @@ def test_what_was_over_before_is_no_part_of_what_happens_now() -> None:
     assert causes == [f"{at(hour):%Y-%m-%dT%H:%M:%SZ}" for hour in (first, second)]
 
 
+def test_an_alarm_that_goes_on_keeps_its_onset_and_shows_the_fault_from_there_on() -> None:
+    """Twice as slow since a deployment five days ago; there was another: neither history nor SQL loses any of it."""
+    p99, requests = hourly_p99(np.random.default_rng(13), 1, 35)
+    p99[0, ONSET:] *= 2
+    done = [{"kind": "deployment", "occurred_at": at(hour), "pool": "pool-0"} for hour in (ONSET, ONSET + 100)]
+    seen = evaluation(goodput_rows(p99, requests), ONSET + 5 * A_DAY, operations=done)
+    fired = next(json.loads(e["explanation"]) for e in seen.new_events([]) if e["rule"] == TTFT[0])
+    page = next(row for row in seen.alarms() if row["rule"] == TTFT[0])
+    facts = json.loads(page["explanation"])
+    assert page["state"] == "firing"
+    assert facts["evaluated_at"] > fired["evaluated_at"]
+    onset = f"{at(ONSET):%Y-%m-%dT%H:%M:%SZ}"
+    assert [found["onset_at"] for found in (fired, facts)] == [onset, onset]
+    assert facts["likely_cause"]["occurred_at"] == onset
+    assert facts["shape"] == "step"
+    assert facts["accept_with"].endswith(f"--from {onset}")
+    assert f"ended_at >= TIMESTAMPTZ '{at(ONSET):%Y-%m-%d %H:%M:%S}Z'" in facts["sql"]
+    assert "began_earlier" not in facts
+
+
+@pytest.mark.parametrize(("step_s", "shifted"), [(21600, 1), (21600, 2), (86400, 1)])
+def test_a_step_at_a_deployment_is_called_one_and_asks_whether_it_is_meant_in_long_windows_too(
+    step_s: int, shifted: int
+) -> None:
+    """Two requests an hour, or twenty; deployed a minute before a window, as slow as is just allowed from there on."""
+    windows, day = 35 * A_DAY * 3600 // step_s, MONDAY.replace(hour=0)
+    rng = np.random.default_rng(21)
+    p95 = 0.6 * np.exp(rng.normal(0, 0.03, windows))
+    p95[-shifted:] *= 1.18
+    starts = [day + timedelta(seconds=step_s * n) for n in range(windows)]
+    hourly = goodput_rows(np.full((1, 35 * A_DAY), 0.6), np.full((1, 35 * A_DAY), 2))
+    long = goodput_rows(p95[None, :], np.full((1, windows), 120), p95=p95[None, :]).with_columns(
+        pl.Series("window_start", starts, dtype=pl.Datetime("us", "UTC")), window_s=pl.lit(step_s, pl.Int32)
+    )
+    deployed = starts[-shifted] - timedelta(minutes=1)
+    done = [{"kind": "deployment", "occurred_at": deployed, "pool": "pool-0"}]
+    given = {"windows_s": [3600, 21600, 86400], "alarms": {"max_age_s": 1e9}}
+    evidence = Evidence({"goodput": pl.concat([hourly, long])}, Settings.model_validate(given), operations=done)
+    ticket = next(
+        row
+        for row in Evaluation(evidence, day + timedelta(days=35)).alarms()
+        if (row["rule"], row["window_s"]) == ("p95_ttft_s_ticket", step_s)
+    )
+    facts = json.loads(ticket["explanation"])
+    assert ticket["state"] == "firing"
+    assert facts["onset_at"] == f"{starts[-shifted]:%Y-%m-%dT%H:%M:%SZ}"
+    assert facts["shape"] == "step"
+    assert facts["likely_cause"]["occurred_at"] == f"{deployed:%Y-%m-%dT%H:%M:%SZ}"
+    assert f"; accept the new level? goodput alarms accept {ticket['alarm_id']} --from " in ticket["summary"]
+
+
 def test_a_page_holds_its_ticket_back(rows: pl.DataFrame) -> None:
     fixed = rows.filter((pl.col("pool") != "pool-0") | (pl.col("window_start") < at(ONSET + 40)))
     recorded = run_through(fixed, range(ONSET + 4, ONSET + 40, 5))
@@ -323,6 +374,33 @@ def test_a_silence_that_is_ended_early_lets_what_still_fires_be_told_by_the_next
     after = evaluation(rows, ONSET + 42, actions=[silence, ended]).new_events(before)
     assert [(e[0], e[1], e[3]) for e in brief(after)] == [("firing", TTFT[0], None)]
     assert not brief(evaluation(rows, ONSET + 42, actions=[silence, ended]).new_events([*before, *after]))
+
+
+def test_a_silence_holds_by_the_clock_for_telemetry_that_comes_late(rows: pl.DataFrame) -> None:
+    """Telemetry is three hours late: what it shows before the silence began is read, and not reported, during it."""
+    silence = Action("s1", "silence", {"pool": "pool-*"}, at(ONSET + 32), at(ONSET + 32), at(ONSET + 34))
+    evidence = evaluation(rows, ONSET + 30, actions=[silence]).evidence
+    during = Evaluation(evidence, at(ONSET + 33))
+    silent = during.new_events([])
+    assert {(e[0], e[3]) for e in brief(silent)} == {("firing", "silenced")}
+    firing = [a for a in during.alarms() if a["state"] == "firing" and a["rule"] == TTFT[0]]
+    assert [(a["suppressed"], a["suppressed_by"]) for a in firing] == [("silenced", "s1")]
+    after = Evaluation(evidence, at(ONSET + 34)).new_events(silent)
+    assert [(e[0], e[1], e[3]) for e in brief(after)] == [("firing", TTFT[0], None)]
+    for hour in (ONSET + 33, ONSET + 35, ONSET + 37):  # by then the silence is over by the data too
+        later = evaluation(rows, hour, actions=[silence]).evidence
+        assert not brief(Evaluation(later, at(hour + 3)).new_events([*silent, *after]))
+
+
+def test_what_a_silence_holds_back_is_judged_again_when_the_clock_ends_it(rows: pl.DataFrame) -> None:
+    """Nothing new came meanwhile: evidence that was judged before is judged by the clock alone, and so are silences."""
+    silence = Action("s1", "silence", {"pool": "pool-*"}, at(ONSET + 32), at(ONSET + 32), at(ONSET + 34))
+    seen = evaluation(rows, ONSET + 30, actions=[silence]).evidence
+    first = alarm_tables(seen, {}, at(ONSET + 33))
+    again = alarm_tables(seen, first.rows, at(ONSET + 33.5), inputs=first.inputs)
+    over = alarm_tables(seen, again.rows, at(ONSET + 34), inputs=again.inputs)
+    events = [tables.rows["alarm_events"].filter(rule=TTFT[0]) for tables in (first, again, over)]
+    assert [found["suppressed"].to_list() for found in events] == [["silenced"], ["silenced"], ["silenced", None]]
 
 
 def test_late_data_that_undo_an_alarm_correct_it_and_change_no_event(rows: pl.DataFrame) -> None:
@@ -474,6 +552,31 @@ def test_silent_telemetry_pages_by_the_clock_and_is_over_when_it_speaks_again(ro
     ]
 
 
+def test_telemetry_is_silent_since_its_newest_row_and_not_since_the_newest_whole_window(rows: pl.DataFrame) -> None:
+    seen = replace(evaluation(rows, ONSET, seen_live=True).evidence, newest=at(ONSET) + timedelta(minutes=58))
+    fired = {
+        hours: [e for e in Evaluation(seen, at(ONSET + hours)).new_events([]) if e["rule"] == "telemetry_silent"]
+        for hours in (2.5, 2.95, 2.97)
+    }
+    assert [len(events) for events in fired.values()] == [0, 0, 1]
+    [alarm] = fired[2.97]
+    assert alarm["starts_at"] == at(ONSET + 2) + timedelta(minutes=58)
+    assert alarm["summary"].endswith(f"since {at(ONSET) + timedelta(minutes=58):%Y-%m-%dT%H:%MZ}")
+    spoke = replace(seen, newest=at(ONSET + 3.5))
+    [over] = [e for e in Evaluation(spoke, at(ONSET + 3.6)).new_events([alarm]) if e["rule"] == "telemetry_silent"]
+    assert (over["transition"], over["starts_at"], over["ends_at"]) == ("resolved", alarm["starts_at"], at(ONSET + 3.6))
+
+
+def test_silent_telemetry_can_be_silenced(rows: pl.DataFrame) -> None:
+    silence = Action("s1", "silence", {"rule": "telemetry_silent"}, at(ONSET), at(ONSET), at(ONSET + 4))
+    seen = evaluation(rows, ONSET, seen_live=True, actions=[silence]).evidence
+    during = Evaluation(seen, at(ONSET + 3)).new_events([])
+    mine = [(e["transition"], e["suppressed"], e["suppressed_by"]) for e in during if e["rule"] == "telemetry_silent"]
+    assert mine == [("firing", "silenced", "s1")]
+    after = Evaluation(seen, at(ONSET + 5)).new_events(during)
+    assert [(e["transition"], e["suppressed"]) for e in after if e["rule"] == "telemetry_silent"] == [("firing", None)]
+
+
 def test_the_watchdog_barks_once_an_hour(rows: pl.DataFrame) -> None:
     seen = evaluation(rows, ONSET)
     recorded = seen.new_events([])
@@ -508,6 +611,25 @@ def test_evidence_that_was_judged_before_is_judged_again_by_the_clock_alone(
         alarm_tables(seen, before, at(hour) + later[3], inputs=made)
     with pytest.raises(pytest.fail.Exception):
         alarm_tables(Evidence({"goodput": rows[:-1]}, settings(), seen_live=True), before, at(hour), inputs=made)
+
+
+def test_why_an_alarm_is_not_armed_is_that_of_the_last_run_without_a_replay(
+    rows: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six days teach nothing yet; once later telemetry is there, on the same day, what may page is said again."""
+    early = rows.filter(pl.col("window_start") < at(6 * A_DAY))
+    now = at(DAYS * A_DAY) + timedelta(minutes=10)
+    first = alarm_tables(Evidence({"goodput": early}, settings(), settled=at(0)), {}, now)
+    seen = Evidence({"goodput": rows}, settings(), settled=at(0))
+    full = alarm_tables(seen, {}, now).rows["alarm_power"]
+    stale = first.rows["alarm_power"]
+    follow = ["alarm_id", "fired", "armed", "why", "false_alarms_per_week"]
+    assert "less than seven days of windows to learn from" in set(stale["why"])
+    assert full["armed"].any()
+    monkeypatch.setattr(Evaluation, "power", lambda _: pytest.fail("replayed"))
+    found = alarm_tables(seen, first.rows, now, inputs=first.inputs).rows["alarm_power"]
+    assert found.select(follow).sort("alarm_id").equals(full.select(follow).sort("alarm_id"))
+    assert found.drop(follow[1:]).equals(stale.drop(follow[1:]))
 
 
 def test_a_database_gives_what_the_rows_give_and_no_more(rows: pl.DataFrame) -> None:

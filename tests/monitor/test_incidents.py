@@ -94,6 +94,40 @@ def test_pools_that_move_in_one_window_are_reported_together_and_one_that_follow
     }
 
 
+@pytest.mark.parametrize(
+    ("first_ends", "second_ends", "begins", "by"),
+    [
+        (60, 60, 42, "p99_ttft_s_page workload=chat pool=a"),  # twelve hours later, while all fire
+        (60, 60, 55, None),  # more than a day later
+        (40, 60, 47, "p99_ttft_s_page workload=chat pool=a"),  # what b's own ttft says by then
+        (60, 40, 47, "p99_ttft_s_page workload=chat pool=a"),  # the incident goes on, though b's ttft does not
+        (40, 40, 47, None),
+    ],
+)
+def test_what_follows_in_each_of_several_pools_belongs_to_the_alarm_that_reported_them(
+    first_ends: int, second_ends: int, begins: int, by: str | None
+) -> None:
+    first, second = alarm("p99_ttft_s", 30, first_ends, CHAT), alarm("p99_ttft_s", 30, second_ends, OTHER)
+    later = alarm("p99_e2e_s", begins, 70, OTHER)
+    assert inhibited(first, second, later)["p99_e2e_s_page b"] == by
+
+
+def test_a_ticket_that_follows_a_page_elsewhere_keeps_no_page_back() -> None:
+    """Of b's ttft there is a ticket alone: whoever was paged for a does not know that b is as bad."""
+    first, ticket = alarm("p99_ttft_s", 30, 60, CHAT), alarm("p99_ttft_s", 30, 60, OTHER, "ticket")
+    page, other_ticket = alarm("p99_e2e_s", 33, 60, OTHER), alarm("goodput_ratio", 34, 60, OTHER, "ticket")
+    assert inhibited(first, ticket, page)["p99_e2e_s_page b"] is None
+    assert inhibited(first, ticket, other_ticket)["goodput_ratio_ticket b"] == "p99_ttft_s_page workload=chat pool=a"
+
+
+def test_what_follows_in_one_pool_does_not_carry_its_incident_on() -> None:
+    """Each begins 20 hours after the one before; the incident that the first reports takes in a day."""
+    first, second = alarm("kv_usage_ratio", 5, 60, {"pool": "a"}), alarm("p99_ttft_s", 25, 60, CHAT)
+    third = alarm("p99_e2e_s", 45, 60, CHAT)
+    by = inhibited(first, second, third)
+    assert (by["p99_ttft_s_page a"], by["p99_e2e_s_page a"]) == ("kv_usage_ratio_page pool=a", None)
+
+
 def test_another_metric_of_another_pool_is_another_incident() -> None:
     assert set(inhibited(alarm("p99_ttft_s", 30, 40, CHAT), alarm("p99_e2e_s", 30, 40, OTHER)).values()) == {None}
 

@@ -1,8 +1,8 @@
 """Alarms in a lake: written once, published, asked and silenced on the command line."""
 
+import io
 import json
 import os
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,11 +17,11 @@ import pytest
 from goodput.alarms import evidence, judge
 from goodput.cli.headline import print_headline
 from goodput.cli.main import main
+from goodput.contracts import arrow_schema
 from goodput.measure.gates import gate_rows
 from goodput.monitor.alarm_tables import TABLES
 from goodput.plumbing.alarm_actions import Action, actions_file, add_action, newest, read_actions
 from goodput.plumbing.catalog import ALL
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.database import Published
 from goodput.plumbing.database import publish as publish_tables
 from goodput.plumbing.fingerprint import fingerprint
@@ -103,13 +103,22 @@ def test_a_second_evaluation_adds_no_event_and_edits_none(workspace: Workspace) 
     assert rows_of(workspace.lake, "alarm_events") == recorded
 
 
+def _npz(arrays: dict[str, Any]) -> bytes:
+    stored = io.BytesIO()
+    np.savez(stored, **arrays)
+    return stored.getvalue()
+
+
 def test_what_days_were_judged_to_be_may_be_lost_or_torn(workspace: Workspace) -> None:
     evaluate(workspace, NOW)
     expected = {table: rows_of(workspace.lake, table) for table in ("alarms", "alarm_series")}
     stored = workspace.lake.root / "judged.npz"
     whole = stored.read_bytes()
     assert len(whole) > 100_000
-    for content in (whole, whole[:5000], b"", whole[:-3000] + bytes(3000)):
+    with np.load(stored) as arrays:
+        shapes = [np.zeros(3), np.array("text"), np.zeros((3, 1, 1))]
+        others = [_npz(dict.fromkeys(arrays.files, shape)) for shape in shapes]
+    for content in (whole, whole[:5000], b"", whole[:-3000] + bytes(3000), *others):
         stored.write_bytes(content)
         workspace.lake.catalog["alarms"].replace({ALL: ()})  # or nothing would be judged again
         evaluate(workspace, NOW)
@@ -191,9 +200,12 @@ def test_replay_says_what_is_expected(say: Say) -> None:
 
 @pytest.mark.usefixtures("evaluated")
 def test_a_silence_is_kept_and_expires(workspace: Workspace, say: Say) -> None:
-    printed = say("silence", "--match", "pool=pool-0", "--for", "4h", "--reason", "load test")
+    printed = " ".join(say("silence", "--match", "pool=pool-0", "--for", "4h", "--reason", "load test").split())
     assert "silenced until" in printed
-    assert re.search(r"[1-9]\d* alarm\(s\) of now match", printed)
+    there = rows_of(workspace.lake, "alarms")
+    matching = [row for row in there if row["pool"] == "pool-0"]
+    assert f"{len(matching)} of {len(there)} alarms of now match" in printed
+    assert matching
     (silence,) = read_actions(workspace.lake.root)
     assert (silence.kind, silence.match, silence.reason) == ("silence", {"pool": "pool-0"}, "load test")
     assert silence.ends is not None
@@ -207,7 +219,9 @@ def test_a_silence_is_kept_and_expires(workspace: Workspace, say: Say) -> None:
     both = ("--match", "pool=a", "--match", "pool=b")
     assert "pool is given twice" in say("silence", *both, "--for", "4h", code=2)
     assert len(read_actions(workspace.lake.root)) == 1
-    assert "no alarm of now matches" in say("silence", "--match", "pool=pool-O", "--for", "4h")
+    printed = " ".join(say("silence", "--match", "pool=pool-O", "--match", "severity=page", "--for", "4h").split())
+    assert f"none of {len(there)} alarms of now matches (no alarm has pool=pool-O; near it: pool-" in printed
+    assert "severity=page" not in printed
 
 
 @pytest.mark.usefixtures("evaluated")
@@ -308,6 +322,22 @@ def test_rules_are_tested_on_made_up_series(say: Say, tmp_path: Path) -> None:
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("at_hour: 740", "at_hour: 721"))
     assert "hour 721: p99_ttft_s_page pool=a is inactive, not firing" in say("test", "drift.yaml", code=1)
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("0.6x744", "0.6 744"))
-    assert "'0.6': right would be LEVELxHOURS" in say("test", "drift.yaml", code=2)
+    assert "'0.6' is no stretch of hours right would be: LEVELxHOURS" in " ".join(
+        say("test", "drift.yaml", code=2).split()
+    )
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("p99_ttft_s, labels", "p98_ttft_s, labels"))
     assert "'p98_ttft_s' is no metric" in " ".join(say("test", "drift.yaml", code=2).split())
+
+
+def test_mistakes_of_rule_tests_are_listed_at_once(say: Say, tmp_path: Path) -> None:
+    """A test that tests nothing does not hold: hours after the end of its series, or no expectation at all."""
+    wrong = RULE_TESTS.replace("0.6x744", "0.6 744").replace("at_hour: 740", "at_hour: -1").replace("noise: ", "nois: ")
+    (tmp_path / "drift.yaml").write_text(wrong.replace("state: firing", "state: burning", 1))
+    found = say("test", "drift.yaml", code=2)
+    for said in ("is no stretch of hours", "at_hour: -1 is not usable", "nois: no such key", "'burning' is not usable"):
+        assert said in found
+    assert "errors.pydantic.dev" not in found
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("at_hour: 740", "at_hour: 99999"))
+    assert "at_hour 99999 of `expect` is after the last series has ended" in say("test", "drift.yaml", code=2)
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS[: RULE_TESTS.index("expect:")] + "expect: []\n")
+    assert "expect" in say("test", "drift.yaml", code=2)

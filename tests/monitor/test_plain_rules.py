@@ -100,6 +100,20 @@ def test_a_bound_fires_above_it_and_is_over_a_tenth_below() -> None:
     assert (found["starts_at"], found["ends_at"]) == (at(12), at(33))
 
 
+def test_a_bound_on_a_quantile_of_too_few_requests_says_that_it_is_not_judged() -> None:
+    """A p99 has a two-sided 95 % interval from ln 0.025 / ln 0.99 = 367.04 requests on, a p95 from 71.9 on."""
+    slow = np.full((1, 2 * A_DAY), 5.0)
+    rules = {name: {"kind": "absolute", "metric": f"{name}_ttft_s", "above": 2.0} for name in ("p99", "p95")}
+    rows = {"goodput": goodput_rows(slow, np.full(slow.shape, 120)).with_columns(p95_ttft_s=pl.col("p99_ttft_s"))}
+    found = alarms(rows, 48, alarms={"rules": rules})
+    thin = found["p99", "pool-0"]
+    assert (thin["state"], thin["why"]) == (
+        "learning",
+        "too little traffic: at most 120 requests a window, 368 are needed",
+    )
+    assert (found["p95", "pool-0"]["state"], found["p95", "pool-0"]["why"]) == ("firing", None)
+
+
 def test_a_ratio_made_of_few_bad_requests_makes_no_trend() -> None:
     """At 99.8 % of 500 requests, an hour has 0 to 4 bad ones: that is no drift, and ten times as many are one."""
     rng = np.random.default_rng(4)

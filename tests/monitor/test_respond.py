@@ -10,7 +10,7 @@ from goodput.monitor.grid import Grid
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries
 from goodput.settings.alarms import default_rules
-from goodput.settings.rule_kinds import kind_names
+from goodput.settings.rule import kind_names
 
 PAGE = ROOT / "docs/respond.md"
 

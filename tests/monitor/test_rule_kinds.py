@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from goodput.contracts import contract
 from goodput.errors import SettingsError
 from goodput.monitor import rules
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.rule_kind import rule_kinds
-from goodput.plumbing.contracts import contract
 from goodput.settings.load import load_settings
-from goodput.settings.rule_kinds import kind_names, rule_settings
+from goodput.settings.rule import kind_names
+from goodput.settings.rule_kinds import rule_settings
 from monitor.rows import MONDAY, goodput_rows
 
 LEVEL_SHIFT = '''
@@ -26,7 +27,7 @@ from goodput.errors import Mistake
 from goodput.monitor.rule_kind import RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce, episodes
-from goodput.settings.alarms import Rule
+from goodput.settings.rule import Rule
 
 
 class LevelShiftRule(Rule):

@@ -46,12 +46,23 @@ def by_another_method(events: list[Any], change: Callable[[Any], Any]) -> list[A
     return [change(e) if e["rule"] == PAGE else e for e in older]
 
 
-def upgraded(rows: pl.DataFrame, change: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
-    """Events before an upgrade, while pool 0 is slow, and what every hour after it adds to them."""
-    before: list[Any] = []
+def until_upgrade(rows: pl.DataFrame) -> list[Any]:
+    """Events of every hour before an upgrade."""
+    found: list[Any] = []
     for hour in range(ONSET - 3, UPGRADE + 1):
-        before = run(rows, before, hour)
-    before = [e for e in by_another_method(before, change) if e is not None]
+        found = run(rows, found, hour)
+    return found
+
+
+@pytest.fixture(scope="module")
+def fired(rows: pl.DataFrame) -> list[Any]:
+    """Events before an upgrade, while pool 0 is slow."""
+    return until_upgrade(rows)
+
+
+def upgraded(rows: pl.DataFrame, fired: list[Any], change: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
+    """Events before an upgrade, as another method recorded them, and what every hour after it adds to them."""
+    before = [e for e in by_another_method(fired, change) if e is not None]
     after = before
     for hour in range(UPGRADE + 1, DAYS * A_DAY, 3):
         after = run(rows, after, hour)
@@ -64,7 +75,7 @@ def brief(events: list[Any]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("hours", [-2, 0, 2])
-def test_what_fires_goes_on_under_its_name_and_is_over_once(rows: pl.DataFrame, hours: int) -> None:
+def test_what_fires_goes_on_under_its_name_and_is_over_once(rows: pl.DataFrame, fired: list[Any], hours: int) -> None:
     """The older method found it so many hours sooner or later."""
     moved = timedelta(hours=hours)
 
@@ -73,16 +84,18 @@ def test_what_fires_goes_on_under_its_name_and_is_over_once(rows: pl.DataFrame, 
         key = f"{event['alarm_id']}|firing|{since.isoformat()}|{since.isoformat()}"
         return {**event, "starts_at": since, "occurred_at": since, "event_id": event_id(key)}
 
-    before, added = upgraded(rows, found_then)
-    fired = [e for e in before if e["rule"] == PAGE]
-    assert brief(fired) == [("firing", "pool-0", None, None)]
+    before, added = upgraded(rows, fired, found_then)
+    paged = [e for e in before if e["rule"] == PAGE]
+    assert brief(paged) == [("firing", "pool-0", None, None)]
     assert brief(added) == [("resolved", "pool-0", "cleared", None)]
-    assert added[0]["starts_at"] == fired[0]["starts_at"]
+    assert added[0]["starts_at"] == paged[0]["starts_at"]
     assert added[0]["occurred_at"] > MONDAY + timedelta(hours=OVER)
 
 
-def test_what_only_the_new_method_finds_in_judged_hours_is_recorded_and_pages_nobody(rows: pl.DataFrame) -> None:
-    before, added = upgraded(rows, lambda _: None)
+def test_what_only_the_new_method_finds_in_judged_hours_is_recorded_and_pages_nobody(
+    rows: pl.DataFrame, fired: list[Any]
+) -> None:
+    before, added = upgraded(rows, fired, lambda _: None)
     assert not [e for e in before if e["rule"] == PAGE]
     assert brief(added) == [("firing", "pool-0", None, "method"), ("resolved", "pool-0", "cleared", "method")]
 
@@ -94,18 +107,18 @@ def test_what_begins_after_the_upgrade_pages(rows: pl.DataFrame) -> None:
         .then(pl.col("p99_ttft_s").shift(7 * A_DAY))
         .otherwise("p99_ttft_s")
     )  # what is slow begins with the upgrade
-    _, added = upgraded(late, lambda _: None)
+    _, added = upgraded(late, until_upgrade(late), lambda _: None)
     assert ("firing", "pool-0", None, None) in brief(added)
     assert not [e for e in added if e["suppressed"] == "method"]
 
 
-def test_what_the_new_method_does_not_find_is_over_and_pages_nobody(rows: pl.DataFrame) -> None:
+def test_what_the_new_method_does_not_find_is_over_and_pages_nobody(rows: pl.DataFrame, fired: list[Any]) -> None:
     """The older one had fired for pool 1 too, in which nothing happens."""
     calm = rows.filter(pl.col("pool") == "pool-1")
-    before, _ = upgraded(rows, lambda e: e)
-    fired = next(e for e in before if e["rule"] == PAGE)
+    before = by_another_method(fired, lambda e: e)
+    paged = next(e for e in before if e["rule"] == PAGE)
     of_calm = next(a for a in Evaluation(Evidence({"goodput": calm}, SETTINGS), MONDAY).alarms() if a["rule"] == PAGE)
-    wrong = {**fired, "pool": "pool-1", "alarm_id": of_calm["alarm_id"], "event_id": "older"}
+    wrong = {**paged, "pool": "pool-1", "alarm_id": of_calm["alarm_id"], "event_id": "older"}
     kept = [e for e in before if e["rule"] != PAGE]
     added = run(calm, [*kept, wrong], UPGRADE + 1)[len(kept) + 1 :]
     assert brief([e for e in added if e["rule"] == PAGE]) == [("resolved", "pool-1", "method", None)]

@@ -31,13 +31,13 @@ CREATE TABLE goodput AS SELECT 'workload_pool' AS slice, 'chat' AS workload, 'a'
 """
 
 
-def found(kind: str, metric: str, **labels: str) -> list[tuple[Any, ...]]:
+def found(kind: str, metric: str, onset: dict[str, str] = ONSET, **labels: str) -> list[tuple[Any, ...]]:
     named = tuple(labels.items())
     panel = Panel(metric, Grid(MONDAY_S, 1), (named,), NOTHING, None, None) if kind != "burn_rate" else None
     one = RuleSeries("r", kind, "page", metric, named, 1.0, NOTHING, NOTHING, (), panel=panel, grid=Grid(0, 1))
     with duckdb.connect() as database:
         database.execute(ROWS)
-        return database.execute(rule_kind(kind).evidence_sql(one, ONSET, NINE)).fetchall()
+        return database.execute(rule_kind(kind).evidence_sql(one, onset, NINE)).fetchall()
 
 
 @pytest.mark.parametrize(("pool", "keys"), [("a", ["worst", "first"]), ("unknown", ["nowhere"])])
@@ -52,3 +52,9 @@ def test_an_objective_counts_what_its_globs_name() -> None:
 
 def test_a_silence_is_seen_in_the_windows_of_the_day_before() -> None:
     assert len(found("absence", "goodput_ratio", workload="chat", pool="a")) == 24
+
+
+def test_a_silence_that_is_older_is_seen_from_its_beginning() -> None:
+    """The first hour that there is, of which nine on this day are over."""
+    long_ago = {"onset_at": "2026-01-04T04:00:00Z"}
+    assert len(found("absence", "goodput_ratio", long_ago, workload="chat", pool="a")) == 20 + 9

@@ -1,4 +1,4 @@
-"""How often pages of latencies are false, and how soon they are right, where traffic is too thin for hours."""
+"""How often alarms of latencies are false, and how soon pages are right, where traffic is too thin for hours."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -23,25 +23,27 @@ DRIFTS = {(10, 0.02): 72, (10, 0.05): 48, (40, 0.02): 36, (40, 0.05): 24}  # pro
 def thin_lines() -> Iterator[Line]:
     """All of them."""
     for per_hour, windows in THINLY:
-        yield false_pages(7501, Thin(per_hour, DAYS), f"{per_hour} requests/h ({windows})", 1.0)
-        yield false_pages(7502, Thin(per_hour, DAYS, ROUGH), f"the same, rough ({windows})", 2.0)
+        yield from false(7501, Thin(per_hour, DAYS), f"{per_hour} requests/h ({windows})", (1.0, 10.0))
+        yield from false(7502, Thin(per_hour, DAYS, ROUGH), f"the same, rough ({windows})", (2.0, 20.0))
     for (per_hour, drift), most in DRIFTS.items():
         yield delay(per_hour, drift, most)
 
 
-def false_pages(seed: int, fleet: Thin, what: str, most: float) -> Line:
-    series = paging(np.random.default_rng(seed), fleet, SERIES)
-    count = sum(1 for one in series for _ in spans(one))
-    return rate(f"false pages, {what}", count, SERIES * (DAYS - LEARNING), most)
+def false(seed: int, fleet: Thin, what: str, most: tuple[float, float]) -> Iterator[Line]:
+    """False pages, then tickets, of which at most so many are promised."""
+    series = trends(np.random.default_rng(seed), fleet, SERIES)
+    for severity, promised in zip(("page", "ticket"), most, strict=True):
+        count = sum(1 for one in series if one.severity == severity for _ in spans(one))
+        yield rate(f"false {severity}s, {what}", count, SERIES * (DAYS - LEARNING), promised)
 
 
 def delay(per_hour: float, drift: float, most: float) -> Line:
     fleet = Thin(per_hour, ONSET_DAY + AFTER_DAYS, NORMAL, drift, ONSET_DAY * 24)
     onset_s = int((MONDAY + timedelta(days=ONSET_DAY)).timestamp())
     first: dict[object, float] = {}
-    for one in paging(np.random.default_rng(7503), fleet, SERIES):
+    for one in trends(np.random.default_rng(7503), fleet, SERIES):
         for _, starts_s, _ in spans(one):
-            if starts_s >= onset_s:
+            if one.severity == "page" and starts_s >= onset_s:
                 first[one.labels] = min(first.get(one.labels, np.inf), (starts_s - onset_s) / 3600)
     delays = np.array([*first.values(), *[np.inf] * (SERIES - len(first))])
     p50, p90 = np.quantile(delays, (0.5, 0.9), method="inverted_cdf")
@@ -49,8 +51,8 @@ def delay(per_hour: float, drift: float, most: float) -> Line:
     return Line(what, f"{p50:.0f}/{p90:.0f} h of {SERIES}", f"p50 <= {most:g} h", bool(p50 <= most))
 
 
-def paging(rng: np.random.Generator, fleet: Thin, series: int) -> list[RuleSeries]:
-    """Pages of the trends of a fleet."""
+def trends(rng: np.random.Generator, fleet: Thin, series: int) -> list[RuleSeries]:
+    """Pages and tickets of the trends of a fleet."""
     rows = thin_rows(rng, fleet, series)
     evaluation = Evaluation(Evidence({"goodput": rows}, SETTINGS), MONDAY + timedelta(days=fleet.days))
-    return [one for one in evaluation.rule_series if one.kind == "trend" and one.severity == "page"]
+    return [one for one in evaluation.rule_series if one.kind == "trend"]

@@ -53,16 +53,26 @@ def _unused_by_place(fleet: Fleet) -> dict[Place, str]:
     found: dict[Place, str] = {}
     exports = _exports(fleet)
     for path, number, line in _lines(fleet):
-        days = {
-            _of_day(other): name for name, rows in sorted(exports.items(), key=_order(exports, line)) for other in rows
-        }
-        if days[_of_day(line)] != _export(path):
+        if _is_replaced(exports, _export(path), line):
             found[path, number] = "superseded"
         elif not _is_chosen(fleet, line):
             found[path, number] = "not_chosen"
         elif _rate(fleet, line) is None:
             found[path, number] = "no_exchange_rate"
     return found
+
+
+def _is_replaced(exports: dict[str, list[Row]], export: str, line: Row) -> bool:
+    """Whether a later export has lines of the line's day, and reaches over the line's time with those of its period."""
+    for name, rows in sorted(exports.items(), key=_order(exports, line), reverse=True):
+        if name == export:
+            return False
+        own = [other for other in rows if _period(other) == _period(line)]
+        if any(_of_day(other) == _of_day(line) for other in own):
+            begins, reaches = (min(o["period_start"] for o in own), max(o["period_end"] for o in own))
+            if line["period_start"] < reaches and line["period_end"] > begins:
+                return True
+    return False
 
 
 def _lines(fleet: Fleet) -> list[tuple[str, int, Row]]:

@@ -7,12 +7,14 @@ from itertools import pairwise
 
 from oracle.events import cap_ns, concerned, operations
 from oracle.fleet import DAY, Fleet, Row, exact
+from oracle.like import ENOUGH, alike, around
 from oracle.points import Point, hit_ratio
+from oracle.prices import at_prices_of
 from oracle.quantiles import quantile
 from oracle.spans import Span, overlap
 from oracle.state import States
 
-ENOUGH, LIKE = 12, Fraction(1, 5)
+LIKE = Fraction(1, 5)
 HALF = Fraction(1, 2)
 
 
@@ -34,24 +36,30 @@ class Disruption:
         return int(self.event["occurred_at"])
 
     @cached_property
-    def load(self) -> Fraction | None:
-        """Arrivals in a window, on average, of the time that it can last at most."""
-        arrivals = [p.arrivals for p in self.points if p.is_whole and overlap(p.span, self.cap)]
-        return Fraction(sum(arrivals), len(arrivals)) if arrivals else None
+    def baseline(self) -> tuple[str, list[Point]]:
+        """What its hits and latency are compared with, and how near their loads are."""
+        within = [p for p in self.points if p.is_whole and overlap(p.span, self.cap)]
+        ranges = [(p.arrivals, *around(p.arrivals, self.undisturbed, len(within))) for p in within]
+        found = [p for p in self.undisturbed if any(low <= p.arrivals <= high for _, low, high in ranges)]
+        near = [
+            any(low <= p.arrivals <= high and abs(p.arrivals - load) <= LIKE * load for load, low, high in ranges)
+            for p in found
+        ]
+        if not found:
+            return "none", []
+        if len(found) < ENOUGH:
+            return "few", found
+        return ("matched" if all(near) else "nearest"), found
 
     @cached_property
-    def baseline(self) -> tuple[str, list[Point]]:
-        """What it is compared with, and how that was chosen."""
-        if not self.undisturbed:
-            return "none", []
-        near = [p for p in self.undisturbed if self.load is None or self._far(p) <= LIKE * self.load]
-        if len(near) >= ENOUGH:
-            return "matched", near
-        nearest = sorted(self.undisturbed, key=lambda p: (self._far(p), -p.at))[:ENOUGH]
-        return ("nearest" if len(nearest) == ENOUGH else "undisturbed"), nearest
+    def priced(self) -> list[Point]:
+        """The windows that its price and the share accepted come from, at the price of its own."""
+        return at_prices_of(self.windows, alike(self.loads, self.undisturbed))
 
-    def _far(self, point: Point) -> Fraction:
-        return abs(point.arrivals - (self.load or 0))
+    @cached_property
+    def loads(self) -> list[int]:
+        """Arrivals of the windows that it lies in."""
+        return [p.arrivals for p in self.windows]
 
     @cached_property
     def recovered_at(self) -> int | None:

@@ -1,28 +1,14 @@
 """What each disruption was, cost and lost beside its baseline: docs/semantics.md#disruptions."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import hypot
 
 from oracle.compare import Within
 from oracle.disrupted import Disruption, median_p95
 from oracle.fleet import Fleet, Row, seconds
-from oracle.points import hit_ratio
-from oracle.together import Together, total_half
-
-Number = float | Fraction
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its interval; None: not known, as an end without a bound is."""
-
-    value: Number | None
-    low: Number | None
-    high: Number | None
-
-
-NOT_KNOWN = Estimate(None, None, None)
+from oracle.like import NOT_KNOWN, Estimate, Like, Number
+from oracle.points import Point, hit_ratio
+from oracle.together import Together
 
 
 def rows(fleet: Fleet, disruptions: list[Disruption]) -> dict[str, Row]:
@@ -43,7 +29,7 @@ def _time(one: Disruption) -> Row:
     ended_by, ended_at = one.end
     lasted = None if one.recovered_at is None else seconds(one.recovered_at - one.at)
     # a sample of the baseline that does not recover counts as the cap
-    interval = Within(0, seconds(one.cap[1] - one.at)) if one.baseline[1] else None
+    interval = Within(0, seconds(one.cap[1] - one.at)) if one.baseline[0] == "matched" else None
     return {
         "occurred_at": one.at // 1000,
         "ended_at": ended_at // 1000,
@@ -57,9 +43,10 @@ def _time(one: Disruption) -> Row:
 
 def _compared(fleet: Fleet, one: Disruption) -> Row:
     chosen, baseline = one.baseline
-    own, usual = Together(fleet, one.windows), Together(fleet, baseline)
+    own, usual = Together(fleet, one.windows), Together(fleet, one.priced)
     offered, accepted = sum(p.offered for p in one.windows), _accepted(own)
-    goodput, price = _goodput(usual), _price(usual)
+    like = _like(usual, one.windows)
+    goodput, price = like.goodput, like.price
     costs = [p.usd for p in one.windows]
     usd = sum(c for c in costs if c is not None) if costs and None not in costs else None
     shown: Row = {
@@ -71,6 +58,8 @@ def _compared(fleet: Fleet, one: Disruption) -> Row:
         "baseline_hit_ratio": hit_ratio(baseline),
         "baseline_p95_ttft_s": median_p95(baseline),
         "cost_usd": usd,
+        "priced_windows": len(one.priced),
+        "no_interval": _why(one, like, usd),
     }
     for name, unit, values in (
         ("baseline_hit", "_ratio", [hit_ratio([p]) for p in baseline]),
@@ -78,7 +67,7 @@ def _compared(fleet: Fleet, one: Disruption) -> Row:
     ):
         known = [value for value in values if value is not None]
         # draws of windows lie between the least and the greatest of them
-        between = Within(min(known), max(known)) if known else None
+        between = Within(min(known), max(known)) if known and chosen == "matched" else None
         shown |= {f"{name}_ci_{end}{unit}": between for end in ("low", "high")}
     shown |= named("accepted", "", accepted if one.windows else Estimate(0, None, None))
     shown |= named("baseline_goodput", "_ratio", goodput)
@@ -96,6 +85,13 @@ def named(name: str, unit: str, of: Estimate) -> Row:
     return {name + unit: of.value, f"{name}_ci_low{unit}": of.low, f"{name}_ci_high{unit}": of.high}
 
 
+def _why(one: Disruption, like: Like, usd: Number | None) -> str | None:
+    """Why there is no price: of a pool of which nothing is there meanwhile, no load is like its own."""
+    if not one.windows and one.undisturbed:
+        return "load_unmatched"
+    return like.no_price or (None if usd is not None else "cost_unknown")
+
+
 def _turned(of: Estimate) -> tuple[Number | None, Number | None, Number | None]:
     return of.value, of.high, of.low
 
@@ -110,41 +106,10 @@ def _accepted(own: Together) -> Estimate:
     return Estimate(value, value - reach.below - reach.open_below, value + reach.above + reach.open_above)
 
 
-def _goodput(usual: Together) -> Estimate:
-    """Accepted of what is offered in windows like these."""
-    offered = sum(p.offered for p in usual.points)
-    if not offered:
-        return NOT_KNOWN
-    accepted = [usual.accepted(p) for p in usual.points]
-    ratio = sum(accepted) / offered
-    half = total_half([a - p.offered * ratio for a, p in zip(accepted, usual.points, strict=True)])
-    if half is None:
-        return Estimate(ratio, 0, 1)
-    reach = usual.reach(of_these=False)
-    low = float(ratio) - (max(half, reach.below) + reach.open_below) / offered
-    return Estimate(
-        ratio, max(0.0, low), min(1.0, float(ratio) + (max(half, reach.above) + reach.open_above) / offered)
-    )
-
-
-def _price(usual: Together) -> Estimate:
-    """Cost per accepted request of windows like these, of those whose cost is known."""
-    accepted = sum((usual.accepted(p) for p in usual.points), Fraction(0))
-    paid = [(p.usd, usual.accepted(p)) for p in usual.points if p.usd is not None]
-    of_paid = sum((own for _, own in paid), Fraction(0))
-    if of_paid <= 0:
-        return NOT_KNOWN
-    price = sum(usd for usd, _ in paid) / of_paid
-    half, reach = total_half([usd - own * price for usd, own in paid]), usual.reach(of_these=False)
-    if half is None:
-        return Estimate(price, 0, None)
-    half /= float(of_paid)
-    low = price * accepted / (accepted + reach.open_above)
-    below = max(half, float(price) * reach.above / float(accepted))
-    sure = accepted - reach.open_below
-    above = max(half, float(price) * reach.below / float(accepted))
-    high = float(price * accepted / sure) + above if sure > 0 else None
-    return Estimate(price, max(0.0, float(low) - below), high)
+def _like(usual: Together, own: list[Point]) -> Like:
+    """What undisturbed windows do at such loads."""
+    offered, accepted = sum(p.offered for p in usual.points), sum(map(usual.accepted, usual.points), Fraction(0))
+    return Like(usual.points, own, usual.accepted, usual.reach(of_these=False), offered, accepted)
 
 
 def _times(one: Estimate, other: Estimate) -> Estimate:

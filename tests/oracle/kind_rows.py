@@ -2,14 +2,21 @@
 
 from fractions import Fraction
 
-from oracle.disruption_rows import Estimate, named
+from oracle.disruption_rows import named
 from oracle.fleet import DAY, Row
-from oracle.kind_sums import cost_doubts, each, excesses, loss_doubts, losses, total
+from oracle.kind_sums import Part, cost_doubts, each, excesses, loss_doubts, losses, total, usual
 from oracle.kinds import Week, Work
-from oracle.rates import Rate, blend
+from oracle.like import Estimate, Like, alike
+from oracle.points import Point
+from oracle.prices import at_prices_of
+from oracle.rates import Rate, Usual, blend
 from oracle.together import Reach
 
 FEWEST, RATES = 3, (0, 1, 2, 4, 8, 16, 32)
+REASONS = (  # of several the first
+    *("few_windows", "partly_observed", "load_unmatched", "price_unmatched", "cost_unknown"),
+    *("nothing_accepted", "nothing_judged"),
+)
 
 
 class Kinds:
@@ -18,6 +25,7 @@ class Kinds:
     def __init__(self, week: Week) -> None:
         self.week = week
         self.disrupted: dict[tuple[str | None, str | None], Rate] = {}
+        self.usual: dict[tuple[str | None, str], Usual | None] = {}
         self.cost = {key: row for kind in week.kinds() for key, row in self._of_kind(kind)}
 
     def steady(self, pool: str | None) -> Rate:
@@ -44,16 +52,30 @@ class Kinds:
         row |= named("steady_cost_per_accepted", "_usd", blend([(steady, Fraction(1))]))
         row |= named("disrupted_cost_per_accepted", "_usd", blend([(rate, Fraction(1))]))
         row |= named("blended_cost_per_accepted", "_usd", blended if steady.units else Estimate(None, None, None))
-        parts = [
-            [(of, *Work.sums([(works[of].together[0], p) for p in s.points.values()])) for of, s in group]
-            for group in groups
-        ]
-        beside = {of: (self.steady(of), works[of].reach) for of in pools}
-        row |= {"excess_cost_usd": total(excesses(parts, beside)), "lost_accepted": total(losses(parts, beside))}
-        excess = each(excesses(parts, beside), cost_doubts(parts, beside))
-        lost = each(losses(parts, beside), loss_doubts(parts, beside))
+        parts = [[self._part(of, works[of], list(one.points.values())) for of, one in group] for group in groups]
+        reaches = {of: works[of].reach for of in pools}
+        row |= {"excess_cost_usd": total(excesses(parts)), "lost_accepted": total(losses(parts))}
+        excess = each(excesses(parts), cost_doubts(parts, reaches))
+        lost = each(losses(parts), loss_doubts(parts, reaches))
         row |= named("excess_cost_per_disruption", "_usd", excess) | named("lost_accepted_per_disruption", "", lost)
-        return row | {"no_interval": _why_not(steady, rate, excess, blended)}
+        if pool is not None:
+            self.usual[kind, pool] = usual(parts, pool)
+        reasons = {part[4].no_price for of in parts for part in of}
+        return row | {"no_interval": _why_not(steady, rate, excess, blended, reasons)}
+
+    def _part(self, pool: str, work: Work, own: list[Point]) -> Part:
+        """What a disruption was in a pool, and what it is set beside."""
+        return pool, *Work.sums([(work.together[0], p) for p in own]), self._like(pool, own), len(own)
+
+    def _like(self, pool: str, own: list[Point]) -> Like:
+        """What steady windows of a pool do at the loads of a disruption."""
+        work = self.week.steady[pool]
+        of, reach = work.together[0], work.reach
+        loads = [p.arrivals for p in own]
+        steady = [p for p in of.points if p.is_whole and p.offered]
+        rate = self.steady(pool)
+        both = Reach(reach.sampled, reach.sampled, reach.open_below, reach.open_above)
+        return Like(at_prices_of(own, alike(loads, steady)), own, of.accepted, both, rate.offered, rate.accepted)
 
     def _time(self, kind: str | None, pools: list[str], pool: str | None, works: dict[str, Work]) -> Row:
         """How many operations there were, and how much of the time they disrupted."""
@@ -77,10 +99,10 @@ class Kinds:
             for often in {*map(Fraction, RATES), Fraction(row["events_per_day"])} if pool and row["steady_s"] else ():
                 share = often * row["disrupted_per_event_s"] / 86400
                 if share <= 1:
-                    weights = (1 - share) / row["steady_s"], share / row["disrupted_s"]
-                    both = zip((self.steady(pool), self.disrupted[kind, pool]), weights, strict=True)
+                    times = often / Fraction(row["events_per_day"])
+                    both = [(self.steady(pool), Fraction(1)), (self.disrupted[kind, pool], times)]
                     of = {"observed": often == row["events_per_day"], "disrupted_ratio": share}
-                    of |= named("blended_cost_per_accepted", "_usd", blend(list(both)))
+                    of |= named("blended_cost_per_accepted", "_usd", blend(both, self.usual[kind, pool], 1 - times))
                     found[kind, pool, round(float(often), 9)] = of
         return found
 
@@ -95,11 +117,14 @@ def _sums(steady: Rate, rate: Rate) -> Row:
     }
 
 
-def _why_not(steady: Rate, rate: Rate, excess: Estimate, blended: Estimate) -> str | None:
+def _why_not(steady: Rate, rate: Rate, excess: Estimate, blended: Estimate, reasons: set[str | None]) -> str | None:
     if len(rate.units) < FEWEST:
         return "few_disruptions"
     if len(steady.units) < 2:
         return "no_steady_time"
     if steady.usd is None or rate.usd is None:
         return "cost_unknown"
+    for reason in REASONS:
+        if reason in reasons:
+            return reason
     return "nothing_judged" if excess.low is None or blended.high is None else None

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import hypot
 
-from oracle.disruption_rows import Estimate
-from oracle.rates import Rate, blend, spread
+from oracle.like import Estimate, Like
+from oracle.rates import Usual, spread
 from oracle.together import Reach
 
-Part = tuple[str, int, Fraction, Fraction | None]  # pool; offered, accepted, USD there
+# pool; offered, accepted, USD there; steady windows at its load; windows
+Part = tuple[str, int, Fraction, Fraction | None, Like, int]
 Parts = Sequence[Sequence[Part]]  # of each disruption
-Beside = dict[str, tuple[Rate, Reach]]  # steady time of each pool, and how far labels of its disruptions reach
+Reaches = dict[str, Reach]  # how far labels of a pool's disruptions reach
 FEWEST = 3
 
 
@@ -26,23 +27,22 @@ class Doubts:
     open_high: float
 
 
-def excesses(parts: Parts, beside: Beside) -> list[Fraction | None]:
-    """What each disruption cost beyond what was accepted at the steady price."""
+def excesses(parts: Parts) -> list[Fraction | None]:
+    """What each disruption cost beyond what was accepted at the steady price at its load."""
 
     def excess(part: Part) -> Fraction | None:
-        pool, _, accepted, usd = part
-        price = beside[pool][0].price
-        return None if usd is None or price is None else usd - accepted * price
+        _, _, accepted, usd, like, _ = part
+        return None if usd is None or like.price.value is None else usd - accepted * Fraction(like.price.value)
 
     return [total([excess(part) for part in of]) for of in parts]
 
 
-def losses(parts: Parts, beside: Beside) -> list[Fraction | None]:
-    """How many requests fewer each disruption accepted than steady time would have."""
+def losses(parts: Parts) -> list[Fraction | None]:
+    """How many requests fewer each disruption accepted than steady time would have at its load."""
 
     def loss(part: Part) -> Fraction | None:
-        pool, offered, accepted, _ = part
-        ratio = beside[pool][0].goodput.value
+        _, offered, accepted, _, like, _ = part
+        ratio = like.goodput.value
         return None if ratio is None else offered * Fraction(ratio) - accepted
 
     return [total([loss(part) for part in of]) for of in parts]
@@ -53,36 +53,54 @@ def total(values: Sequence[Fraction | None]) -> Fraction | None:
     return None if None in values else sum((v for v in values if v is not None), Fraction(0))
 
 
-def cost_doubts(parts: Parts, beside: Beside) -> Doubts:
+def usual(parts: Parts, pool: str) -> Usual | None:
+    """What steady time costs and accepts at the loads of a pool's disruptions, and half the interval of that cost."""
+    mine = [part for group in parts for part in group if part[0] == pool]
+    if any(part[4].there is None for part in mine):
+        return None
+    usd, accepted, half = Fraction(0), Fraction(0), 0.0
+    for *_, like, windows in mine:
+        there_usd, there = like.there  # type: ignore[misc]
+        usd, accepted = usd + windows * there_usd, accepted + windows * there
+        below, above = _sides(like.price)
+        half = None if half is None or above is None else half + float(windows * there) * max(below, above)  # type: ignore[assignment,type-var]
+    return usd, accepted, half
+
+
+def _sides(of: Estimate) -> tuple[float | None, float | None]:
+    """How far it may be off to either side."""
+    ends = (of.low, of.high)
+    below, above = (None if end is None or of.value is None else abs(float(end) - float(of.value)) for end in ends)
+    return below, above
+
+
+def cost_doubts(parts: Parts, reaches: Reaches) -> Doubts:
     """Of excesses: dearer steady time leaves less."""
-    prices = {pool: blend([(rate, Fraction(1))]) for pool, (rate, _) in beside.items()}
-    scale = {pool: 0.0 if price.value is None else float(price.value) for pool, price in prices.items()}
-    return _doubts(parts, beside, {pool: _turned(of) for pool, of in prices.items()}, scale, lambda part: part[2])
+    known = {pool: usual(parts, pool) for pool in reaches}
+    scale = {pool: 0.0 if of is None else float(of[0] / of[1]) for pool, of in known.items()}
+    return _doubts(parts, reaches, scale, lambda part: (part[2], *reversed(_sides(part[4].price))))
 
 
-def loss_doubts(parts: Parts, beside: Beside) -> Doubts:
+def loss_doubts(parts: Parts, reaches: Reaches) -> Doubts:
     """Of losses: better steady time leaves more."""
-    ratios = {pool: rate.goodput for pool, (rate, _) in beside.items()}
-    return _doubts(parts, beside, ratios, dict.fromkeys(beside, 1.0), lambda part: part[1])
-
-
-def _turned(of: Estimate) -> Estimate:
-    return Estimate(of.value, of.high, of.low)
+    return _doubts(parts, reaches, dict.fromkeys(reaches, 1.0), lambda part: (part[1], *_sides(part[4].goodput)))
 
 
 def _doubts(
     parts: Parts,
-    beside: Beside,
-    usual: dict[str, Estimate],
+    reaches: Reaches,
     scale: dict[str, float],
-    times: Callable[[Part], int | Fraction],
+    sides: Callable[[Part], tuple[int | Fraction, float | None, float | None]],
 ) -> Doubts:
-    below, above = [], []
-    for pool, of in usual.items():
-        amount = float(sum(times(part) for group in parts for part in group if part[0] == pool))
-        for end, side in ((of.low, below), (of.high, above)):
-            side.append(None if end is None or of.value is None else amount * abs(float(end) - float(of.value)))
-    reaches = {pool: reach for pool, (_, reach) in beside.items()}
+    below: list[float | None] = []
+    above: list[float | None] = []
+    for pool in reaches:
+        mine = [sides(part) for group in parts for part in group if part[0] == pool]
+        for number, side in ((1, below), (2, above)):
+            ends = [of[number] for of in mine]
+            side.append(
+                None if None in ends else sum(float(of[0]) * end for of, end in zip(mine, ends, strict=True))  # type: ignore[operator]
+            )
     return Doubts(
         _quadrature(below),
         _quadrature(above),

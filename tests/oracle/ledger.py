@@ -46,6 +46,7 @@ class Ledger:
             for attempt in request["tries"]
         }
         self.paid: list[Payment] = []
+        self.time: list[Row] = []  # what replica time cost, step by step
         self.bought = Bought(fleet, self.records, self.buckets)
         self.rows = list(self._rows())
         self.paid += self.bought.paid
@@ -54,6 +55,7 @@ class Ledger:
         for begin in range(*self.days, self.step_ns):
             step = Step(self.replicas, (begin, begin + self.step_ns))
             self.paid += [Payment(begin, name, record, usd) for name, record, usd in step.paid]
+            self.time += [{"step_ns": begin, **row} for row in step.time()]
             bought = [a for a in self.attempts if is_in(a, step.span) and not self._runs(a, step)]
             found = (
                 self._of_replicas(step),

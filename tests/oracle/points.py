@@ -10,8 +10,10 @@ from oracle.fleet import Fleet, Row, S
 from oracle.slices import DIMENSIONS, UNKNOWN, Key
 from oracle.spans import Span
 from oracle.state import States
-from oracle.waste import Waste
+from oracle.waste import Waste, all_cost
 
+Amounts = tuple[Fraction, Fraction, Fraction]  # USD for replicas, USD for their pool, GPU seconds
+Paid = dict[tuple[str, str | None], Amounts]  # by pool and replica
 SLICE, WORKLOAD, POOL = 2, 4, 4 + DIMENSIONS.index("pool")
 
 
@@ -42,6 +44,8 @@ class Point:
     given: int  # input tokens of attempts on its replicas that report cached ones too
     cached: int
     judged: dict[str, Judged] = field(default_factory=dict)
+    paid: Paid = field(default_factory=dict)  # for the time of its replicas
+    is_unmatched: bool = False  # has a cost, but none at the price that is asked for
 
     @property
     def at(self) -> int:
@@ -49,8 +53,10 @@ class Point:
         return self.span[0]
 
 
-def points(fleet: Fleet, goodput: dict[Key, Row], waste: Waste, states: States) -> list[Point]:
-    """All base windows of all pools and of the fleet, in their order."""
+def points(
+    fleet: Fleet, goodput: dict[Key, Row], waste: Waste, states: States, observed: Span, *, paid: dict[int, Paid]
+) -> list[Point]:
+    """All base windows of all pools and of the fleet in which telemetry was observed, in their order."""
     base_s = min(fleet.settings["windows_s"])
     judged: dict[Any, dict[str, Judged]] = defaultdict(dict)
     for key, row in goodput.items():
@@ -64,14 +70,16 @@ def points(fleet: Fleet, goodput: dict[Key, Row], waste: Waste, states: States) 
             pool=key[POOL],
             span=(key[0] * S, (key[0] + base_s) * S),
             **{name: row[name] for name in ("arrivals", "offered", "accepted", "p95_ttft_s")},
-            usd=waste.costs(key)["cost_usd"],
-            is_whole=not row["partial"],
+            usd=all_cost(waste.costs(key)),
+            is_whole=observed[0] <= key[0] * S and (key[0] + base_s) * S <= observed[1],
             given=tokens[key[0], key[POOL]][0],
             cached=tokens[key[0], key[POOL]][1],
+            paid={of: cost for of, cost in paid.get(key[0] * S, {}).items() if key[POOL] in {None, of[0]}},
             judged={name: of for name, of in judged[key[0], key[POOL]].items() if of.need},
         )
         for key, row in goodput.items()
-        if key[1] == base_s and key[SLICE] in {"overall", "pool"} and row["observed_s"]
+        if key[1] == base_s and key[SLICE] in {"overall", "pool"}
+        if (key[0] + base_s) * S > observed[0] and key[0] * S < observed[1]
     ]
     return sorted(found, key=lambda point: (point.at, point.pool or ""))
 

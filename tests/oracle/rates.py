@@ -6,9 +6,10 @@ from fractions import Fraction
 from functools import cached_property
 from math import hypot
 
-from oracle.disruption_rows import Estimate, Number
+from oracle.like import Estimate, Number
 from oracle.together import Reach, total_half
 
+Usual = tuple[Fraction, Fraction, float | None]  # USD, accepted requests; half the interval of the USD
 Unit = tuple[Number, Number]  # x, y of which y is compared with a multiple of x
 
 
@@ -69,19 +70,26 @@ def spread(units: Sequence[Unit], multiple: Number) -> float | None:
     return total_half([one - mean for one in residuals])
 
 
-def blend(parts: Sequence[tuple[Rate, Fraction]]) -> Estimate:
-    """Cost per accepted request of several rates, each with its weight."""
-    if any(rate.usd is None for rate, _ in parts):
+def blend(
+    parts: Sequence[tuple[Rate, Fraction]], usual: Usual | None = None, times: Fraction = Fraction(0)
+) -> Estimate:
+    """Cost per accepted request of several rates, each with its weight, and so many times usual work of the first."""
+    if any(rate.usd is None for rate, _ in parts) or (times and usual is None):
         return Estimate(None, None, None)
-    usd = sum(weight * rate.usd for rate, weight in parts)  # type: ignore[operator]
-    accepted = sum(weight * rate.accepted for rate, weight in parts)
+    more_usd, more, more_half = usual if times and usual else (Fraction(0), Fraction(0), 0.0)
+    usd = sum(weight * rate.usd for rate, weight in parts) + times * more_usd  # type: ignore[operator]
+    accepted = sum(weight * rate.accepted for rate, weight in parts) + times * more
     if accepted <= 0:
         return Estimate(None, None, None)
     price = usd / accepted
     halves = [None if (half := rate.half(price)) is None else float(weight) * half for rate, weight in parts]
-    if None in halves:
+    if None in halves or more_half is None:
         return Estimate(price, None, None)
-    half = hypot(*halves) / float(accepted)  # type: ignore[arg-type]
-    most = accepted + sum(weight * rate.reach.open_above for rate, weight in parts)
-    least = accepted - sum(weight * rate.reach.open_below for rate, weight in parts)
+    half = hypot(*halves, float(times) * more_half) / float(accepted)  # type: ignore[arg-type]
+    first = parts[0][0]
+    share = (
+        times * more / first.accepted if first.accepted > 0 else 0
+    )  # of such work as much has no label as of the first
+    most = accepted + sum(weight * rate.reach.open_above for rate, weight in parts) + share * first.reach.open_above
+    least = accepted - sum(weight * rate.reach.open_below for rate, weight in parts) - share * first.reach.open_below
     return Estimate(price, max(0.0, float(usd / most) - half), float(usd / least) + half if least > 0 else None)

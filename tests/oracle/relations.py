@@ -98,6 +98,10 @@ def _cost(truth: Truth, key: Key) -> Row:
         cost["no_cost_interval"] = "nothing_accepted"
     elif error is None:
         cost["no_cost_interval"] = "error_unknown"
+    elif cost["unpriced"]:
+        cost["no_cost_interval"] = "work_unpriced"
+    if cost["unpriced"]:
+        cost["cost_per_accepted_ci_high_usd"] = None
     return cost
 
 

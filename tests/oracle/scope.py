@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import groupby
 
-from goodput.plumbing.contracts import contract, contract_names
+from goodput.contracts import contract, contract_names
 
 ALL = "*"
 OTHERS = {

@@ -64,7 +64,7 @@ class Slices:
         return (self.requests.get(row.get("request_key") or "", row).get(column)) or UNKNOWN
 
     def _kept(self, windows_s: list[int], of: list[str], most: int) -> dict[tuple[int, int, str], set[str]]:
-        """Of windows with too many values those of most requests, of as many the first by name."""
+        """Of windows with too many values those of most requests, of as many the first by name; never OTHER."""
         ended: dict[tuple[int, int, str], Counter[str]] = defaultdict(Counter)
         for row in self.requests.values():
             for window_s in windows_s if row["ended_at"] is not None else ():
@@ -72,7 +72,7 @@ class Slices:
                     if (value := self.value(row, name)) != UNKNOWN:
                         ended[window_of(row["ended_at"], window_s), window_s, name][value] += 1
         return {
-            place: set(sorted(counts, key=lambda value, counts=counts: (-counts[value], value))[:most])  # type: ignore[misc]
+            place: set(sorted(counts, key=lambda value, counts=counts: (value == OTHER, -counts[value], value))[:most])  # type: ignore[misc]
             for place, counts in ended.items()
             if len(counts) > most
         }

@@ -1,5 +1,6 @@
 """What replicas were and cost in one step of the ledger: docs/semantics.md#what-a-replica-costs."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
@@ -23,6 +24,7 @@ class Step:
         self.pooled = [(row, pool) for row, pool in pooled if overlap(period(row), span)]
         rated = (name for name in self.known if replicas.rate(name, self.hour)[0] is not None)
         self.usd: dict[str, Fraction | None] = {**dict.fromkeys(self.known), **dict.fromkeys(rated, Fraction(0))}
+        self.for_pool = dict.fromkeys(self.known, Fraction(0))  # USD of what is charged for their pool
         self.doubt = dict.fromkeys(self.known, Fraction(0))  # USD that others may have borne, had they been up unseen
         self.paid: list[tuple[str, Row, Fraction]] = []  # replica, record that pays for it, USD
         self.unseen: list[tuple[str, Row, Fraction]] = []  # pool of which no replica was seen, record, USD
@@ -32,6 +34,16 @@ class Step:
         """Time in which a replica was seen or a record names it."""
         named = [period(row) for row, own in self.own if own == name]
         return union([*self.seen[name], *within(union(named), [self.span])])
+
+    def time(self) -> Iterator[Row]:
+        """What replica time cost, by what is charged for each replica and for its pool."""
+        for name, usd in self.usd.items():
+            if usd is not None:
+                pooled, gpus = self.for_pool[name], self.replicas.rate(name, self.hour)[1]
+                row: Row = {"pool": self.known[name].pool, "replica": name, "own": usd - pooled, "pooled": pooled}
+                yield row | {"gpu_s": gpus * Fraction(length(self.up(name)), S)}
+        for pool, _, usd in self.unseen:
+            yield {"pool": pool, "replica": None, "own": Fraction(0), "pooled": usd, "gpu_s": Fraction(0)}
 
     def moments(self) -> list[Span]:
         """The step cut wherever a period or the sight of a replica begins or ends."""
@@ -46,6 +58,8 @@ class Step:
             for name in self.known:
                 for record, usd in self._price(name, moment):
                     self.usd[name] = (self.usd[name] or Fraction(0)) + usd
+                    if record is not None and all(record is not row for row, _ in self.own):
+                        self.for_pool[name] += usd
                     self.paid += [] if record is None else [(name, record, usd)]
                     if usd and record is not None and all(record is not row for row, _ in self.own):
                         self.doubt[name] += abs(usd) * (1 - self._seen_part(self.known[name].pool, moment))

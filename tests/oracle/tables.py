@@ -5,7 +5,7 @@ from datetime import datetime
 from math import isclose
 from typing import Any
 
-from goodput.plumbing.contracts import contract
+from goodput.contracts import contract
 from goodput.plumbing.workspace import Workspace
 from oracle.compare import rows
 from oracle.fleet import Row

@@ -2,11 +2,11 @@
 
 from functools import cached_property
 
-from oracle import ledger, points, waste, windows
+from oracle import ledger, points, prices, waste, windows
 from oracle.counters import Samples
 from oracle.coverage import Coverage
 from oracle.disrupted import Disruption, disruptions
-from oracle.fleet import Fleet, Row
+from oracle.fleet import Fleet, Row, S
 from oracle.frontier import Frontier
 from oracle.kind_rows import Kinds
 from oracle.kinds import Week
@@ -83,7 +83,10 @@ class Truth:
     @cached_property
     def points(self) -> list[points.Point]:
         """What pools did in base windows."""
-        return points.points(self.fleet, self.goodput, self.waste, self.states)
+        paid = prices.replica_time(self.account.time, min(self.fleet.settings["windows_s"]) * S)
+        return points.points(
+            self.fleet, self.goodput, self.waste, self.states, (self.from_ns, self.until_ns), paid=paid
+        )
 
     @cached_property
     def disruptions(self) -> list[Disruption]:
@@ -100,5 +103,5 @@ class Truth:
         """Goodput by load."""
         loads = Loads(self.fleet, self.attempts, self.requests, (self.from_ns, self.until_ns))
         return Frontier(
-            self.fleet, loads, self.goodput, {key: self.waste.costs(key)["cost_usd"] for key in self.goodput}
+            self.fleet, loads, self.goodput, {key: waste.all_cost(self.waste.costs(key)) for key in self.goodput}
         )

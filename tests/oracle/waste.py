@@ -88,6 +88,7 @@ class Waste:
             for bucket, amount in buckets.items():
                 _settle(amount, self.doubts.get((key, bucket), Pair()))
             _shares(buckets)
+            _open_ended(buckets)
 
     def rows(self) -> dict[Key, Amount]:
         """Rows of relation waste."""
@@ -96,6 +97,7 @@ class Waste:
     def costs(self, key: Key) -> Amount:
         """Cost of a window and slice, how far it may be off, and the share of it that was wasted."""
         found: Amount = {"cost_usd": None, "direct_cost_usd": None, "cost_error_usd": None}
+        found["unpriced"] = sum(of["unpriced"] for of in self.amounts.get(key, {}).values())
         errors = [of["error_usd"] for of in self.amounts.get(key, {}).values() if of["usd"] is not None]
         if errors and None not in errors:
             found["cost_error_usd"] = hypot(*errors)
@@ -110,6 +112,9 @@ class Waste:
             found["no_wasted_interval"] = "cost_unknown" if usd is None else "nothing_spent"
             return found | dict.fromkeys(("wasted_ratio", "wasted_ci_low_ratio", "wasted_ci_high_ratio"))
         ratio = wasted / usd
+        if found["unpriced"]:
+            without = dict.fromkeys(("wasted_ci_low_ratio", "wasted_ci_high_ratio"))
+            return found | {"wasted_ratio": ratio, "no_wasted_interval": "work_unpriced", **without}
         accepted = self.amounts[key].get("accepted")
         low, high = (accepted["ci_low_usd"], accepted["ci_high_usd"]) if accepted else (usd - wasted, usd - wasted)
         ends = {
@@ -159,6 +164,29 @@ def _shares(buckets: dict[str, Amount]) -> None:
         for name, of in (("ratio", "usd"), ("ci_low_ratio", "ci_low_usd"), ("ci_high_ratio", "ci_high_usd")):
             known = amount[of] is not None and total > 0
             amount[f"share_{name}"] = Fraction(amount[of]) / total if known else None
+        why = "error_unknown" if amount["ci_low_usd"] is None else None
+        amount["no_share_interval"] = (
+            "cost_unknown" if amount["usd"] is None else "nothing_spent" if total <= 0 else why
+        )
+
+
+def _open_ended(buckets: dict[str, Amount]) -> None:
+    """Of work without a price: a bucket that may cost more has no upper end, a share of the whole neither end."""
+    dear = {bucket for bucket, amount in buckets.items() if amount["unpriced"]}
+    may_add = dear | ({"accepted", "rejected"} if "unlabelled" in dear else set())
+    for bucket, amount in buckets.items():
+        if bucket in may_add:
+            amount["ci_high_usd"] = None
+            amount["no_interval"] = amount["no_interval"] or "work_unpriced"
+        if dear:
+            amount["share_ci_low_ratio"] = amount["share_ci_high_ratio"] = None
+            if amount["share_ratio"] is not None:
+                amount["no_share_interval"] = "work_unpriced"
+
+
+def all_cost(costs: Amount) -> Fraction | None:
+    """What a window cost, if that is known of all of its work."""
+    return None if costs["unpriced"] else costs["cost_usd"]
 
 
 def plus(one: Fraction | None, other: Fraction | None) -> Fraction | None:

@@ -120,7 +120,7 @@ def test_a_rule_that_cannot_be_evaluated_fails_its_partition_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "weights.yaml").write_text(WEIGHTS)
-    monkeypatch.setattr("goodput.plumbing.contracts.project_folder", lambda _name: tmp_path)
+    monkeypatch.setattr("goodput.contracts.project_folder", lambda _name: tmp_path)
     parts = {}
     for partition, weight in {NINE: "39", TEN: "heavy", "2026-11-20T11": "41"}.items():
         parts[partition] = [tmp_path / f"{partition}.parquet"]

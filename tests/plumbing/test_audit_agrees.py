@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from contract_rows import GOOD, write
+from goodput.contracts import Column, contract
 from goodput.plumbing.audit_scan import Suspect, find_suspects
-from goodput.plumbing.contracts import Column, contract
 from goodput.plumbing.expectations.suite import COLUMNS, KEY, PARTITION, TYPES, suite
 from goodput.plumbing.expectations.validation import failures, open_validator
 

@@ -1,6 +1,7 @@
 """The catalog: which parts count, what a commit changes, and that any reader of Delta Lake finds the same rows."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -14,10 +15,10 @@ import pytest
 from deltalake import DeltaTable
 from polars.testing import assert_frame_equal
 
+from goodput.contracts import arrow_schema
 from goodput.errors import LakeUnreadable, LakeUnwritable
 from goodput.plumbing import lake as lake_module
 from goodput.plumbing.catalog import Part, digest_sum
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake
 
@@ -194,6 +195,33 @@ def test_many_commits_leave_the_last_state(lake: Lake) -> None:
     assert keys(Lake(lake.root)) == ["other"]
 
 
+def test_a_table_that_follows_its_commits_knows_what_a_fresh_reader_finds(lake: Lake) -> None:
+    chance, table = random.Random(11), lake.catalog["label_records"]
+    for number in range(30):
+        present = [part for parts in table.parts.values() for part in parts]
+        if number % 3:
+            assert table.contents.keys() == table.parts.keys()  # asked for, so that it is followed too
+        hours = chance.sample((NINE, TEN, ELEVEN), chance.randint(1, 3))
+        made = [of_sources(lake, hour, f"{number}-{of}") for hour in hours for of in range(chance.randint(0, 2))]
+        if chance.random() < 0.5:
+            table.change(made, chance.sample(present, min(len(present), chance.randint(0, 3))))
+        else:
+            table.replace({hour: [part for part in made if part.partition == hour] for hour in hours})
+        fresh = Lake(lake.root).catalog["label_records"]
+        assert [*table.parts.items()] == [*fresh.parts.items()]
+        assert (table.contents, table.version) == (fresh.contents, fresh.version)
+
+
+def test_a_table_that_follows_its_commits_finds_one_of_another_writer_between_them(lake: Lake) -> None:
+    table = lake.catalog["requests"]
+    table.replace({NINE: (requests(lake, NINE, "a"),)})
+    assert list(table.parts) == [NINE]
+    other = Lake(lake.root)
+    other.catalog["requests"].replace({ELEVEN: (requests(other, ELEVEN, "b"),)})
+    table.replace({TEN: (requests(lake, TEN, "c"),)})
+    assert list(table.parts) == list(table.contents) == [NINE, TEN, ELEVEN]
+
+
 def test_other_readers_of_delta_lake_find_the_rows_that_count(lake: Lake) -> None:
     table = lake.catalog["requests"]
     gone, kept = requests(lake, NINE, "gone"), requests(lake, TEN, "kept", "too")
@@ -256,7 +284,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 from goodput.plumbing.lake import Lake
 lake = Lake(Path(sys.argv[1]))
 rows = pa.Table.from_pylist([{"request_key": "half"}], schema=arrow_schema("requests"))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_names, stored_tables
+from goodput.contracts import Column, arrow_schema, contract, contract_names, stored_tables
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
@@ -32,7 +32,7 @@ TABLES = (
     *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
     *("judged_hours", "known_replicas"),
     *("label_rates", "label_records", "label_rows", "landed_files", "latest_window", "load_windows", "ops_events"),
-    *("price_lines", "quality", "quality_labels"),
+    *("paid_time", "price_lines", "quality", "quality_labels"),
     *(
         "quarantine",
         "reconciliation",
@@ -83,7 +83,7 @@ STORED = {
     },
     "measured": {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings watermark",
-        "hour": "billed_buckets cost_ledger coverage known_replicas",
+        "hour": "billed_buckets cost_ledger coverage known_replicas paid_time",
         "day": "disruptions id_hours reconciliation",
         "windows": """cache_by_replica cache_effect gate_failures goodput label_rates load_windows quality
             replica_histograms replica_windows restatements waste""",
@@ -101,7 +101,7 @@ DERIVED = {
 }  # when asked
 NOT_PUBLISHED = {
     *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
-    *("billed_buckets", "id_hours", "known_replicas", "label_rates"),
+    *("billed_buckets", "id_hours", "known_replicas", "label_rates", "paid_time"),
     *("sample_records", "session_hours", "session_label_records", "source_places", "span_links"),
 }
 INSIDE = {  # others are derived from these

@@ -14,6 +14,7 @@ from goodput.errors import ContractsBroken, NotDataDocs, PagesUnwritable
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.expectations.data_docs import write_data_docs
 from goodput.plumbing.expectations.validation import expectations_results
+from goodput.plumbing.lake import Lake
 from goodput.plumbing.workspace import Silence
 from published import run_at
 from test_rebuild import SETTINGS
@@ -52,16 +53,17 @@ def test_nothing_to_validate() -> None:
     assert expectations_results("requests", {"2026-11-20T09": []}) == []
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    """Settings of a lake in which three calls are published."""
-    (tmp_path / "landing").mkdir()
-    (tmp_path / "landing/rows.csv").write_text(
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Settings of a lake in which three calls are published; tests read it."""
+    folder = tmp_path_factory.mktemp("lake")
+    (folder / "landing").mkdir()
+    (folder / "landing/rows.csv").write_text(
         "id,start,end,ttft,outcome\n" + "".join(f"a{n},17951652{n}0,17951652{n}5,0.5,ok\n" for n in range(3))
     )
-    (tmp_path / "goodput.toml").write_text(SETTINGS)
-    run_at(tmp_path / "goodput.toml")
-    return tmp_path / "goodput.toml"
+    (folder / "goodput.toml").write_text(SETTINGS)
+    run_at(folder / "goodput.toml")
+    return folder / "goodput.toml"
 
 
 def verify(config: Path, folder: Path) -> Result:
@@ -77,14 +79,15 @@ def test_pages_of_what_a_lake_holds(lake: Path, tmp_path: Path) -> None:
     before = {path.name for path in pages_in(tmp_path / "docs")}
     assert verify(lake, tmp_path / "docs").exit_code == 0
     assert len(pages_in(tmp_path / "docs")) == len(before)  # those of the first time are gone
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["docs", "goodput.toml", "lake", "landing"]
+    assert [path.name for path in tmp_path.iterdir()] == ["docs"]
+    assert sorted(path.name for path in lake.parent.iterdir()) == ["goodput.toml", "lake", "landing"]
 
 
 def test_what_breaks_its_contract_is_named_once_its_page_is_written(tmp_path: Path) -> None:
     broken = write(tmp_path, "requests", {"attempts": 0})
     part = Part("2026-11-20T09", broken, "inputs", "content", 1, 1)
     with pytest.raises(ContractsBroken) as raised:
-        write_contract_pages(tmp_path / "docs", [("requests", part)], Silence())
+        write_contract_pages(tmp_path / "docs", Lake(tmp_path / "lake"), [("requests", part)], Silence())
     assert "requests: attempts_out_of_range\n" in str(raised.value)
     assert raised.value.exit_code == 1
     assert len(pages_in(tmp_path / "docs")) == 1

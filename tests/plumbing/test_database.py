@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ import pyarrow as pa
 import pytest
 
 from full_disk import largest_file
+from goodput.contracts import arrow_schema
 from goodput.errors import LakeUnwritable
 from goodput.plumbing import database, source_ledger
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.database import publish
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.parameters import PARAMETERS
@@ -49,8 +49,13 @@ OF_RECORDS = (
 )
 OF_RECORDS += ("unused_cost_lines",)
 DERIVED = ("accepted_units", "binding_gate", "deliveries", "sessions", "sources", "unjoined_labels", "unknown_metrics")
-RELATIONS = {*MEASURED, *OF_RECORDS, *DERIVED, "workloads"}
-FILES = ["goodput.duckdb", "lake.json", "notified"]  # of a lake in which nothing but the database was made
+RELATIONS = {*MEASURED, *OF_RECORDS, *DERIVED, "workloads", "pruned"}
+FILES = [
+    "goodput.duckdb",
+    "lake.json",
+    "notified",
+    "published_head.json",
+]  # of a lake in which nothing but the database was made
 UNITS = {
     ("attempts", "ttft_s"): "s",
     ("attempts", "started_at"): "UTC",
@@ -371,7 +376,7 @@ def test_a_full_disk_keeps_the_old_database_and_leaves_nothing_torn(lake: Lake, 
 def test_a_disk_too_full_for_a_first_database_leaves_none(lake: Lake, room_bytes: int) -> None:
     with largest_file(room_bytes), pytest.raises(LakeUnwritable, match=r"goodput\.duckdb: cannot write: "):
         publish(lake, NO_GATES)
-    assert sorted(path.name for path in lake.root.iterdir()) == [name for name in FILES if name != "goodput.duckdb"]
+    assert sorted(path.name for path in lake.root.iterdir()) == ["lake.json", "notified"]
 
 
 def test_a_build_that_fails_keeps_the_old_database(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,6 +400,107 @@ def test_what_a_killed_run_left_behind_does_no_harm(lake: Lake) -> None:
     publish(lake, NO_GATES)
     assert ask(lake, "SELECT count(*) FROM goodput") == [(0,)]
     assert sorted(path.name for path in lake.root.iterdir()) == FILES
+
+
+FOREIGN = """
+import sys, duckdb
+connection = duckdb.connect(sys.argv[1])
+for line in sys.stdin:
+    connection.execute(line)
+    print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def foreign(lake: Lake) -> Iterator[Callable[[str], None]]:
+    """Another program that has the published database open to write, as clients do by default: it runs statements."""
+    publish(lake, NO_GATES)
+    command = [sys.executable, "-c", FOREIGN, str(lake.database)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        sent, heard = process.stdin, process.stdout
+
+        def does(statement: str) -> None:
+            if statement == KILL:
+                process.kill()
+                process.wait()
+            else:
+                print(statement, file=sent, flush=True)
+                assert heard.readline() == "done\n"
+
+        yield does
+        process.kill()
+
+
+KILL = "kill"
+VIEW, OTHER_VIEW = "create view mine as select 1", "create view more as select 1"
+MORE_GATES = pa.Table.from_pylist([{"workload": "qa"}], schema=GATE_SCHEMA)
+
+
+@pytest.mark.parametrize("gates", [NO_GATES, MORE_GATES], ids=["nothing new", "something new"])
+def test_what_a_killed_program_wrote_beside_the_database_is_dropped(
+    lake: Lake, foreign: Callable[[str], None], gates: pa.Table
+) -> None:
+    foreign(VIEW)
+    foreign(KILL)
+    assert ask(lake, "FROM mine") == [(1,)], "its log is of the database that it lies beside"
+    publish(lake, gates)
+    assert sorted(path.name for path in lake.root.iterdir()) == FILES
+    assert ask(lake, "SELECT workload FROM workloads") == [(row["workload"],) for row in gates.to_pylist()]
+    assert ask(lake, "SELECT * FROM duckdb_views() WHERE view_name = 'mine'") == []
+
+
+@pytest.mark.parametrize("before", [VIEW, "from goodput"], ids=["it wrote", "it only read"])
+@pytest.mark.parametrize("then", [[OTHER_VIEW], ["checkpoint"], ["checkpoint", OTHER_VIEW]], ids=" ".join)
+def test_a_program_that_goes_on_writing_shuts_nobody_out_for_longer_than_a_run(
+    lake: Lake, foreign: Callable[[str], None], before: str, then: list[str]
+) -> None:
+    """It writes to the database that it had open, and may leave the log of that one beside the new."""
+    foreign(before)
+    publish(lake, MORE_GATES)
+    assert ask(lake, "SELECT workload FROM workloads") == [("qa",)]
+    for statement in then:
+        foreign(statement)
+    publish(lake, MORE_GATES)
+    assert ask(lake, "SELECT workload FROM workloads") == [("qa",)]
+    foreign(KILL)
+    assert not publish(lake, MORE_GATES).changed
+    assert sorted(path.name for path in lake.root.iterdir()) == FILES
+    assert ask(lake, "SELECT count(*) FROM duckdb_views() WHERE view_name IN ('mine', 'more')") == [(0,)]
+
+
+@pytest.mark.parametrize("gates", [NO_GATES, MORE_GATES], ids=["nothing new", "something new"])
+def test_rows_that_a_program_changed_in_the_database_are_published_anew(lake: Lake, gates: pa.Table) -> None:
+    put(lake, "goodput", HOUR, [window(accepted=7)])
+    publish(lake, NO_GATES)
+    with duckdb.connect(str(lake.database)) as connection:  # closed, it has no log any more
+        connection.execute("UPDATE stored.goodput SET accepted = 1000")
+    assert ask(lake, "SELECT accepted FROM goodput") == [(1000,)]
+    assert publish(lake, gates).changed
+    assert ask(lake, "SELECT accepted FROM goodput") == [(7,)]
+    assert not publish(lake, gates).changed
+
+
+def test_no_moment_has_the_log_of_another_database_beside_the_new_one(
+    lake: Lake, foreign: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader on either side of the rename, or after a kill there, opens what it finds."""
+    foreign(VIEW)
+    rename, seen = Path.replace, []
+
+    def look(temporary: Path, target: Path) -> Path:
+        if target != lake.database:
+            return rename(temporary, target)
+        foreign(KILL)  # until then its lock, not its log, keeps readers out
+        seen.append(ask(lake, "SELECT count(*) FROM workloads"))
+        renamed = rename(temporary, target)
+        seen.append(ask(lake, "SELECT count(*) FROM workloads"))
+        return renamed
+
+    monkeypatch.setattr(Path, "replace", look)
+    publish(lake, MORE_GATES)
+    assert seen == [[(0,)], [(1,)]]
 
 
 KILLED = """

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from conform.rotation_drill import SETTINGS, Trial, Writer
+from goodput.contracts import arrow_schema
 from goodput.errors import LakeUnreadable
 from goodput.plumbing.catalog import ALL
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.lake import Lake
 from published import RESTATED, run_at, table

@@ -233,7 +233,7 @@ schema:
 
 def test_the_suite_is_the_contract_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "trips.yaml").write_text(TRIPS)
-    monkeypatch.setattr("goodput.plumbing.contracts.project_folder", lambda _name: tmp_path)
+    monkeypatch.setattr("goodput.contracts.project_folder", lambda _name: tmp_path)
     assert [(item.meta["check"], item.expectation_type) for item in suite("trips").expectations if item.meta] == [
         ("columns", "expect_table_columns_to_match_ordered_list"),
         ("types", "unexpected_rows_expectation"),

@@ -11,9 +11,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from goodput.contracts import arrow_schema, stored_tables
 from goodput.errors import BlockedPartition
 from goodput.plumbing.blocked import Blocked
-from goodput.plumbing.contracts import arrow_schema, stored_tables
 from goodput.plumbing.database import publish
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.lake import Lake

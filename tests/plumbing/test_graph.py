@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from goodput.contracts import contract_names
 from goodput.errors import RelationCycle, SqlMissing, SqlNotUnique, SqlUnreadable
 from goodput.plumbing import graph, sql_files
-from goodput.plumbing.contracts import contract_names
 from goodput.plumbing.graph import closure, inputs_of, relation
 
 MACROS = """

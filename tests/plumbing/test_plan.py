@@ -28,10 +28,10 @@ from goodput.plumbing.catalog import Part
 from goodput.plumbing.hours import HOUR_FORMAT
 from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.plan import due, execute
-from goodput.plumbing.project_files import project_folder
 from goodput.plumbing.workspace import Workspace
+from goodput.project_files import project_folder
 from goodput.run import Ran, run
-from published import RESTATED, ask, table
+from published import RESTATED, ask, copied, table
 
 DAY_S = 1_795_132_800  # 2026-11-20T00:00:00Z
 MORNING, NOON, EVENING = "2026-11-20T04", "2026-11-20T12", "2026-11-20T20"
@@ -93,12 +93,29 @@ def judge(folder: Path, name: str, hour: str, *keys: str) -> None:
     )
 
 
+def make(folder: Path) -> Path:
+    """A settings file beside a landing zone with two requests in each of three hours."""
+    land(folder, "first", *((f"{hour}/{n}", hour) for hour in (MORNING, NOON, EVENING) for n in (1, 2)))
+    (folder / "goodput.toml").write_text(SETTINGS)
+    return folder
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A settings file beside a landing zone with two requests in each of three hours."""
-    land(tmp_path, "first", *((f"{hour}/{n}", hour) for hour in (MORNING, NOON, EVENING) for n in (1, 2)))
-    (tmp_path / "goodput.toml").write_text(SETTINGS)
-    return tmp_path
+    return make(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
+    """The same after its first run, and what that did."""
+    folder = make(tmp_path_factory.mktemp("first"))
+    return folder, ran(folder)
+
+
+@pytest.fixture
+def made(first: tuple[Path, Ran], tmp_path: Path) -> Path:
+    """A copy of it to be changed."""
+    return copied(first[0] / "goodput.toml", tmp_path / "made").parent
 
 
 class Sql:
@@ -195,6 +212,7 @@ def test_a_computation_that_fails_blocks_its_partition_and_what_reads_it(
         ("id_hours", DAY, f"cost_ledger {NOON}"),
         ("load_windows", DAY, f"goodput {DAY}"),
         ("load_windows", NOON, f"goodput {NOON}"),
+        ("paid_time", NOON, f"cost_ledger {NOON}"),
         ("waste", DAY, f"cost_ledger {NOON}"),
         ("waste", NOON, f"cost_ledger {NOON}"),
     ]
@@ -268,18 +286,17 @@ JOINED = ("attempts", "requests", "session_hours", "quality_labels")
 
 
 def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
-    project: Path, tmp_path_factory: pytest.TempPathFactory
+    made: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    ran(project)
-    workspace = Workspace(project / "goodput.toml")
+    workspace = Workspace(made / "goodput.toml")
     (part,) = workspace.lake.catalog["serving_records"].parts[NOON]
     whole = part.path.read_bytes()
     part.path.write_bytes(whole[: len(whole) // 2])
-    landed = project / "landing/requests-first.csv"
-    archived = landed.rename(project / landed.name)  # it cannot be made again from what it was read from
-    land(project, "late", ("late/1", NOON), ("late/2", EVENING))
+    landed = made / "landing/requests-first.csv"
+    archived = landed.rename(made / landed.name)  # it cannot be made again from what it was read from
+    land(made, "late", ("late/1", NOON), ("late/2", EVENING))
     with pytest.raises(PartitionsBlocked) as stopped:
-        ran(project)
+        ran(made)
     after = "2026-11-20T13"  # a request with records of noon may end in it
     causes = [item for item in stopped.value.blocked if item.blocked_by is None]
     assert [(item.table, item.partition) for item in causes] == [("replica_names", NOON), ("warnings", "all")]
@@ -311,30 +328,28 @@ def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
 
     part.path.write_bytes(whole)
     archived.rename(landed)
-    assert computed(ran(project))["join"] == [NOON, after]
+    assert computed(ran(made))["join"] == [NOON, after]
     assert ask(workspace, BLOCKED).height == 0
     assert ask(workspace, BY_HOUR).rows() == [(MORNING, 2), (NOON, 3), (EVENING, 3)]
-    published_equals(workspace, anew(project, tmp_path_factory.mktemp("anew")))
+    published_equals(workspace, anew(made, tmp_path_factory.mktemp("anew")))
 
 
-def test_a_recomputation_with_equal_rows_stops_there(project: Path, sql: Sql) -> None:
-    first = ran(project)
-    workspace = Workspace(project / "goodput.toml")
+def test_a_recomputation_with_equal_rows_stops_there(first: tuple[Path, Ran], made: Path, sql: Sql) -> None:
+    workspace = Workspace(made / "goodput.toml")
     before = {name: table(workspace, name) for name in ("requests", "goodput", "cost_ledger")}
     sql.change("requests", lambda text: f"SELECT * FROM ({text})")
-    again = ran(project)
-    assert computed(again) == {"join": computed(first)["join"]}
+    again = ran(made)
+    assert computed(again) == {"join": computed(first[1])["join"]}
     assert {name: table(workspace, name) for name in before}.keys() == before.keys()
     assert all(table(workspace, name).equals(rows) for name, rows in before.items())
-    assert due_everywhere(Workspace(project / "goodput.toml")) == {}
+    assert due_everywhere(Workspace(made / "goodput.toml")) == {}
 
 
-def test_a_comment_changes_nothing(project: Path, sql: Sql) -> None:
-    ran(project)
+def test_a_comment_changes_nothing(made: Path, sql: Sql) -> None:
     for name in ("attempts", "goodput", "waste", "macros"):
         sql.change(name, lambda text: f"-- a comment\n{text}\n-- and another\n")
-    assert due_everywhere(Workspace(project / "goodput.toml")) == {}
-    assert computed(ran(project)) == {}
+    assert due_everywhere(Workspace(made / "goodput.toml")) == {}
+    assert computed(ran(made)) == {}
 
 
 @pytest.mark.parametrize(
@@ -346,26 +361,22 @@ def test_a_comment_changes_nothing(project: Path, sql: Sql) -> None:
         pytest.param("source_exports", {"cost_records", "token_prices"}, id="a relation of two tables"),
     ],
 )
-def test_an_expression_makes_due_what_is_computed_with_it(
-    project: Path, sql: Sql, changed: str, nodes: set[str]
-) -> None:
-    ran(project)
+def test_an_expression_makes_due_what_is_computed_with_it(made: Path, sql: Sql, changed: str, nodes: set[str]) -> None:
     sql.change(changed, lambda text: f"SELECT * FROM ({text}) WHERE 1 + 1 = 2")
-    workspace = Workspace(project / "goodput.toml")
+    workspace = Workspace(made / "goodput.toml")
     found = due_everywhere(workspace)
     made = {node.name: sorted(workspace.lake.catalog[node.tables[0]].parts) for node in NODES if node.name in nodes}
     assert found == {name: partitions for name, partitions in made.items() if partitions}
 
 
-def test_a_macro_makes_due_what_calls_it(project: Path, sql: Sql) -> None:
+def test_a_macro_makes_due_what_calls_it(made: Path, sql: Sql) -> None:
     """Nothing but the samples' and the frontier's SQL is free of macros; latency buckets are those of windows alone."""
-    ran(project)
     sql.change("macros", lambda text: text.replace("ln(1.01))::INTEGER", "ln(1.02))::INTEGER"))
     calling = {
         node.name for node in NODES if any("latency_bucket" in graph.relation(name).macros for name in node.relations)
     }
     assert calling == {"windows"}
-    assert due_everywhere(Workspace(project / "goodput.toml")).keys() == calling
+    assert due_everywhere(Workspace(made / "goodput.toml")).keys() == calling
 
 
 QUIET_RUN = """
@@ -395,48 +406,45 @@ def test_a_run_with_nothing_new_imports_and_writes_nothing(project: Path) -> Non
     assert files_of(project / "lake") == before
 
 
-def test_a_late_label_makes_due_the_hours_of_what_it_judges(project: Path) -> None:
-    ran(project)
-    workspace = Workspace(project / "goodput.toml")
+def test_a_late_label_makes_due_the_hours_of_what_it_judges(made: Path) -> None:
+    workspace = Workspace(made / "goodput.toml")
     context = Context(workspace.lake, workspace.settings)
-    judge(project, "late", EVENING, f"{NOON}/1", "nobody's")
+    judge(made, "late", EVENING, f"{NOON}/1", "nobody's")
     with workspace.lake.lock():
         ingest(workspace)
         execute(JUDGED_HOURS, context)
         # its records are of noon: the request may end in the hour after
         assert list(due(JOIN, context)) == [NOON, "2026-11-20T13"]
-    done = computed(ran(project))
+    done = computed(ran(made))
     assert done["windows"] == [DAY, "2026-11-20T11", NOON]  # what arrives in an hour may end in the next
     verdicts = "SELECT verdict, count(*) FROM requests GROUP BY ALL ORDER BY ALL"
     assert ask(workspace, verdicts).rows() == [("accepted", 1), ("unlabelled", 5)]
 
 
-def test_a_label_is_joined_once_what_it_judges_can_be_looked_up_again(project: Path, sql: Sql) -> None:
-    ran(project)
-    judge(project, "late", EVENING, f"{NOON}/1")
+def test_a_label_is_joined_once_what_it_judges_can_be_looked_up_again(made: Path, sql: Sql) -> None:
+    judge(made, "late", EVENING, f"{NOON}/1")
     sql.change("judged_hours", lambda text: f"SELECT * FROM ({text}) WHERE error('no look-up')")
     with pytest.raises(PartitionsBlocked, match=r"judged_hours all: .*no look-up"):
-        ran(project)
+        ran(made)
     sql.mend()
-    ran(project)
+    ran(made)
     verdicts = "SELECT verdict, count(*) FROM requests GROUP BY ALL ORDER BY ALL"
-    workspace = Workspace(project / "goodput.toml")
+    workspace = Workspace(made / "goodput.toml")
     assert ask(workspace, verdicts).rows() == [("accepted", 1), ("unlabelled", 5)]
 
 
 def test_a_forced_run_that_breaks_down_leaves_nothing_blocked_for_good(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+    made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran(project)
 
     def full(*_: object) -> NoReturn:
         raise MemoryError("no room")
 
-    workspace = Workspace(project / "goodput.toml")
+    workspace = Workspace(made / "goodput.toml")
     noon = datetime.strptime(NOON, HOUR_FORMAT).replace(tzinfo=UTC)
     monkeypatch.setattr(compute, "write_table", full)
     with pytest.raises(PartitionsBlocked, match="no room"):
         run(workspace, noon, noon + timedelta(hours=1))
     monkeypatch.undo()
-    ran(project)
-    assert ask(Workspace(project / "goodput.toml"), BLOCKED).rows() == []
+    ran(made)
+    assert ask(Workspace(made / "goodput.toml"), BLOCKED).rows() == []

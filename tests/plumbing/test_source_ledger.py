@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from goodput.contracts import arrow_schema
 from goodput.errors import LakeUnreadable
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.source_ledger import SourceEntry, change, observed, partitions_of, read, rows_quarantined

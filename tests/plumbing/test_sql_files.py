@@ -1,6 +1,10 @@
 """The SQL files and the connection that they run on; and fingerprints, which say when to run them again."""
 
 import datetime
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
@@ -10,7 +14,7 @@ import pytest
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import write_parquet
-from goodput.plumbing.sql_files import connect, quoted, read_parts, sql_file, sql_names
+from goodput.plumbing.sql_files import connect, quoted, read_parts, spilling, sql_file, sql_names
 
 SQL = sorted(path.stem for path in (Path(__file__).parents[2] / "sql").rglob("*.sql"))
 
@@ -112,3 +116,74 @@ def test_dictionaries_of_joins_do_not_stop_a_query() -> None:
 def test_dollars_keep_the_digits_that_count(usd: str, text: str | None) -> None:
     with connect() as connection:
         assert connection.sql(f"SELECT dollars({usd}::DOUBLE)").fetchall() == [(text,)]
+
+
+SPILLING = """
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from goodput.plumbing import sql_files
+
+def spill(connection, folder):
+    connection.execute("SET memory_limit = '30MB'")
+    connection.execute("SET threads = 1")
+    connection.execute("CREATE TEMP TABLE sorted AS SELECT range AS n, hash(range) AS h FROM range(3000000)")
+    assert list(folder.iterdir()), "nothing was spilled"
+
+kind, file, ending = sys.argv[1:]
+connection = sql_files.connect_alone() if kind == "alone" else sql_files.connect("" if kind == "shared" else file)
+folder = Path(connection.execute("SELECT current_setting('temp_directory')").fetchone()[0])
+spill(connection, folder)
+print(folder, flush=True)
+if ending == "error":
+    raise SystemError
+if ending == "killed":
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("kind", ["alone", "shared", "file"])
+def test_what_a_process_spills_is_its_own_and_gone_with_it(tmp_path: Path, kind: str) -> None:
+    folders = []
+    for number, ending in enumerate(["well", "error"]):
+        command = [sys.executable, "-c", SPILLING, kind, str(tmp_path / f"{number}.duckdb"), ending]
+        env = os.environ | {"TMPDIR": str(tmp_path), "TMP": str(tmp_path)}
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
+        assert (done.returncode == 0) == (ending == "well"), done.stderr
+        folders.append(Path(done.stdout.strip()))
+    assert len({folder.parent for folder in folders}) == 2
+    assert {folder.parent.parent for folder in folders} == {tmp_path}
+    assert not list(tmp_path.glob("goodput-spill*")), "left behind"
+
+
+def test_what_a_killed_process_spilled_goes_with_the_next_and_what_a_live_one_spills_stays(tmp_path: Path) -> None:
+    env = os.environ | {"TMPDIR": str(tmp_path), "TMP": str(tmp_path)}
+    with ExitStack() as started:
+        folders, begun = [], []
+        for number in range(2):
+            command = [sys.executable, "-c", SPILLING, "alone", str(number), "killed"]
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": env, "cwd": tmp_path}
+            process = started.enter_context(subprocess.Popen(command, text=True, **pipes))
+            started.callback(process.kill)
+            assert process.stdout
+            folders.append(Path(process.stdout.readline().strip()))
+            begun.append(process)
+        dead, live = folders
+        begun[0].kill()
+        begun[0].wait()
+        assert list(dead.iterdir()), "it was killed with nothing there"
+        (tmp_path / "goodput-spill-of-an-older-version").mkdir()
+        (tmp_path / "goodput-spill-of-an-older-version/kept").touch()
+        (tmp_path / "goodput-spill-without-lock").mkdir()
+        next_one = [sys.executable, "-c", "from goodput.plumbing.sql_files import connect; connect()"]
+        subprocess.run(next_one, env=env, cwd=tmp_path, check=True)
+        assert list(live.iterdir())
+        found = {path.name for path in tmp_path.glob("goodput-spill-*")}
+        assert found == {live.parent.name, "goodput-spill-of-an-older-version"}
+
+
+def test_no_two_databases_spill_to_one_folder_but_those_that_are_one_file(tmp_path: Path) -> None:
+    a, b = (str(tmp_path / f"{name}.duckdb") for name in "ab")
+    folders = [spilling(database)["temp_directory"] for database in ("", "", a, b, a)]
+    assert len(set(folders)) == 4
+    assert folders[2] == folders[4]

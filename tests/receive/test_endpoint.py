@@ -249,3 +249,14 @@ def test_what_came_in_is_told_at_the_end(tmp_path: Path) -> None:
         receiver.connect().send(b"no")
     told = "2 request(s) accepted (3 spans, 1 log records, 0 metrics); 1 with 400 refused; 2 file(s) written"
     assert receiver.said == [f"stopped: {told}"]
+
+
+def test_a_message_with_a_bad_span_is_taken_in_for_the_others(receive: Receive) -> None:
+    receiver = receive()
+    good = LINE[LINE.index(b'{"traceId"') : -len(b"]}]}]}")]
+    sender = receiver.connect()
+    assert sender.send(LINE.replace(good, b'{"events":5},' + good)).status == 200
+    assert sender.send(LINE.replace(good, b'{"events":5}')).status == 400
+    (outcome,) = landed(receiver.landing)
+    assert span_ids([outcome]) == ["00f067aa0ba902b7"]
+    assert [bad.position for bad in outcome.bad_lines] == [0]

@@ -1,6 +1,9 @@
 """Files of the landing zone: when a new one begins, and what a failed write leaves behind."""
 
 import os
+import shutil
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,3 +78,113 @@ def test_a_write_that_fails_halfway_leaves_nothing_and_the_next_succeeds(
     written.close()
     assert contents(tmp_path) == [*before, b"later\n"]
     assert written.files_made == len(before) + 1 + (not before)
+
+
+def _edit(file: Path, away: Path) -> None:
+    subprocess.run(["sed", "-i", "s/nothing/else/", file], check=True)  # a new file under the same name
+    shutil.copy(file, away)
+
+
+def _delete(file: Path, away: Path) -> None:
+    shutil.copy(file, away)
+    file.unlink()
+
+
+def _delete_folder(file: Path, away: Path) -> None:
+    shutil.copy(file, away)
+    shutil.rmtree(file.parent)
+
+
+def _move_folder(file: Path, away: Path) -> None:
+    file.parent.rename(away / "folder")
+
+
+def _put_another_in_its_place(file: Path, away: Path) -> None:
+    file.rename(away / file.name)
+    file.write_bytes(b"of another\n")
+
+
+TAKEN = [_edit, _delete, _delete_folder, shutil.move, _move_folder, _put_another_in_its_place]
+
+
+def lines_below(folder: Path) -> list[bytes]:
+    return sorted(line for path in folder.rglob("*") if path.is_file() for line in path.read_bytes().splitlines())
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+def test_nothing_is_appended_to_a_file_that_was_taken_away(
+    tmp_path: Path, taken: Callable[[Path, Path], object]
+) -> None:
+    folder, away = tmp_path / "landing" / "otlp", tmp_path / "away"
+    away.mkdir()
+    written = LandingFiles(folder, 10**6, 60)
+    written.append(TRACES, [b"first\n"])
+    (file,) = folder.iterdir()
+    taken(file, away)
+    written.append(TRACES, [b"second\n"])
+    written.append(TRACES, [b"third\n"])
+    written.close()
+    assert {b"second", b"third"} <= {*lines_below(folder)}
+    assert lines_below(away) == [b"first"]
+    assert written.files_made == 2
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+def test_a_message_whose_file_is_taken_away_under_its_fsync_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: Callable[[Path, Path], object]
+) -> None:
+    folder, away = tmp_path / "landing" / "otlp", tmp_path / "away"
+    away.mkdir()
+    written = LandingFiles(folder, 10**6, 60)
+    written.append(TRACES, [b"first\n"])
+    (file,) = folder.iterdir()
+    fsync, waiting = os.fsync, [file]
+
+    def while_it_is_taken(descriptor: int) -> None:
+        if waiting:
+            taken(waiting.pop(), away)
+        fsync(descriptor)
+
+    monkeypatch.setattr(files.os, "fsync", while_it_is_taken)
+    written.append(TRACES, [b"second\n"])
+    written.close()
+    assert b"second" in lines_below(folder)
+    assert b"first" in lines_below(away)
+
+
+def test_a_file_that_is_always_taken_away_is_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, fsync = tmp_path / "otlp", os.fsync
+    written = LandingFiles(folder, 10**6, 60)
+
+    def while_all_are_deleted(descriptor: int) -> None:
+        fsync(descriptor)
+        for path in folder.glob("*"):
+            path.unlink()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files.os, "fsync", while_all_are_deleted)
+        with pytest.raises(OSError, match="moved or deleted"):
+            written.append(TRACES, [b"lost\n"])
+    written.append(TRACES, [b"later\n"])
+    written.close()
+    assert lines_below(folder) == [b"later"]
+
+
+def test_a_file_that_was_emptied_is_written_on_and_a_failed_write_leaves_it_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = LandingFiles(tmp_path, 10**6, 60)
+    written.append(TRACES, [b"a long first message\n"])
+    (file,) = tmp_path.iterdir()
+    os.truncate(file, 0)
+    written.append(TRACES, [b"second\n"])
+
+    def failing(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files.os, "fsync", failing)
+        with pytest.raises(OSError, match="Input/output"):
+            written.append(TRACES, [b"lost\n"])
+    written.close()
+    assert contents(tmp_path) == [b"second\n"]

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from browser import Reader, launched, needs_chromium
-from goodput.cli.database import published
-from goodput.cli.report import write_page
+from goodput.ask.database import published
 from goodput.report.catalog import all_charts
 from goodput.report.gather import Gathered, gather
 from goodput.report.shown import periods, slices
+from goodput.report.write import write_page
 from notify.alarms import event, windows
 
 CHARTS = all_charts()

@@ -15,10 +15,10 @@ import duckdb
 import pytest
 
 from browser import Reader, launched, needs_axe, needs_chromium, playwright
-from goodput.cli.database import published
-from goodput.cli.report import write_page
+from goodput.ask.database import published
 from goodput.report.catalog import all_charts
 from goodput.report.chart import Column
+from goodput.report.write import write_page
 
 pytestmark = needs_chromium
 NAMED = ("goodput", "waste", "gate_failures", "cache_by_replica", "cache_effect", "frontier", "disruptions", "quality")
@@ -51,14 +51,17 @@ def reader(chromium: "playwright.Browser", page_file: Path) -> Iterator[Reader]:
 @pytest.mark.parametrize("width", [390, 820, 1440])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_chart_is_drawn_and_nothing_is_wider_than_the_screen(
-    chromium: "playwright.Browser", page_file: Path, width: int, scheme: str
+    chromium: "playwright.Browser", page_file: Path, config: Path, width: int, scheme: str
 ) -> None:
+    with published(config, None) as connection:
+        ((priced,),) = connection.execute("SELECT count(excess_cost_usd) FROM disruptions").fetchall()
     reader = Reader(chromium, offline=True, viewport={"width": width, "height": 900}, color_scheme=scheme)
     reader.open(page_file.as_uri())
     assert reader.complaints == []
     for chart in all_charts():
         pictures = reader.tab.locator(f"#{chart.name} .picture:not([hidden]) svg")
-        assert pictures.count() == (chart.spec is not None and not chart.name.startswith("alarm_")), chart.name
+        has_rows = not chart.name.startswith("alarm_") and (chart.name != "operations_done" or priced > 0)
+        assert pictures.count() == (chart.spec is not None and has_rows), chart.name
         if pictures.count():
             assert pictures.locator("path, rect, text").count() > 5, chart.name
     assert reader.tab.evaluate("document.documentElement.scrollWidth") <= width
@@ -110,7 +113,7 @@ def _usd(value: float) -> str:
 
 
 def _kept(value: float) -> float:
-    return float(f"{value:.6e}")
+    return float(f"{value:.11e}")
 
 
 def _half_up(value: float, places: int) -> float:
@@ -149,6 +152,43 @@ def test_the_address_brings_back_what_was_chosen(reader: Reader, page_file: Path
     reader.tab.reload()
     reader.tab.wait_for_function("document.body.dataset.shown")
     assert (reader.text("#shown"), reader.text("#tiles")) == (chosen_here, tiles)
+
+
+def test_an_address_that_asks_for_what_is_not_there_says_so(reader: Reader, page_file: Path) -> None:
+    assert reader.text("#missing") == ""
+    reader.tab.goto("about:blank")
+    reader.open(page_file.as_uri(), workload="gone", period="week")
+    assert (
+        reader.text("#missing") == "The address asks for workload gone and period week, which this page does not have."
+    )
+    assert reader.text("#shown").startswith("All requests")
+    assert reader.violations() == []
+    reader.tab.select_option("#workload", "chat")
+    reader.tab.wait_for_function("location.hash.includes('workload=chat')")
+    assert reader.text("#missing") == ""
+
+
+def test_a_tenant_that_a_chosen_workload_does_not_have_is_said_to_be_dropped(reader: Reader) -> None:
+    tenant = reader.tab.evaluate(
+        "[...document.querySelectorAll('#within option')].find((one) => one.textContent.startsWith('tenant')).value"
+    )
+    reader.tab.select_option("#within", tenant)
+    reader.tab.select_option("#workload", "rag")
+    reader.tab.wait_for_function("document.body.dataset.shown && location.hash.includes('workload=rag')")
+    assert re.fullmatch(
+        r"No longer chosen: tenant \S+, which is not published within workload rag\.", reader.text("#missing")
+    )
+    assert "costs" in reader.text("#slice_totals-answer")
+    reader.tab.click("#reset")
+    assert reader.text("#missing") == ""
+
+
+def test_operations_are_named_beside_their_lines(reader: Reader, config: Path) -> None:
+    with published(config, None) as connection:
+        done = connection.execute("SELECT kind, pool FROM disruptions").fetchall()
+    names = reader.tab.locator("#accepted_over_time svg .mark-text.role-mark text").all_text_contents()
+    assert 0 < len(names) == len(done)
+    assert set(names) == {f"{kind.replace('_', ' ')} {pool}" for kind, pool in done}
 
 
 def test_the_tiles_are_the_days_headline(reader: Reader, config: Path) -> None:
@@ -205,6 +245,8 @@ def test_without_a_price_or_a_label_a_page_says_what_is_missing(
         if chart.name in MISSING:
             assert reader.text(f"#{chart.name}-answer") == chart.empty
             assert reader.tab.locator(f"#{chart.name} .picture svg").count() == 0
+    for name in ("slice_totals", "replica_hits"):  # rows there are, and none of them has what would be drawn
+        assert reader.tab.locator(f"#{name} .picture:not([hidden])").count() == 0
     assert "cost is not known" in reader.text("#tiles")
     assert reader.complaints == []
     reader.tab.context.close()

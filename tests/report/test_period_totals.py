@@ -3,18 +3,22 @@
 Each expectation is worked out from the labels that the windows stand for.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
 
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows, register
-from goodput.plumbing.sql_files import sql_file
+from goodput.plumbing.sql_files import MACROS, sql_file
 from goodput.report.gather import INNER
+from goodput.report.tiles import tiles
+from measure.interval_drill import goodput_windows, period_totals
 
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 DAY_S = 86400
@@ -44,11 +48,12 @@ def window(
     }
 
 
-def total(*rows: dict, of: str = "workload") -> dict[str, Any]:
+def total(*rows: dict, of: str = "workload", waste: Sequence[dict] = ()) -> dict[str, Any]:
     """The one row of the period that holds all of these windows."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.register("goodput", pa.Table.from_pylist(list(rows), schema=arrow_schema("goodput")))
+        connection.register("waste", pa.Table.from_pylist(list(waste), schema=arrow_schema("waste")))
         end = DAY + timedelta(days=9)
         period = {"period": "all", "from_at": DAY, "until_at": end, "whole_s": DAY_S, "drawn_s": 3600}
         register(connection, "shown_periods", as_rows("shown_periods", period))
@@ -58,6 +63,41 @@ def total(*rows: dict, of: str = "workload") -> dict[str, Any]:
             connection.execute(f"CREATE TEMP TABLE {name} AS {sql_file(name).text}")
         (found,) = connection.sql("FROM period_totals").to_arrow_table().to_pylist()
     return found
+
+
+def spent(day: int, usd: float | None, workload: str = "chat") -> dict:
+    """What was spent on a day's accepted answers."""
+    row = {field.name: None for field in arrow_schema("waste")}
+    named = {"window_start": DAY + timedelta(days=day), "window_s": DAY_S, "slice": "workload", "workload": workload}
+    return row | named | {"bucket": "accepted", "usd": usd}
+
+
+@pytest.mark.parametrize(
+    ("row", "waste", "value", "said"),
+    [
+        ({"cost_usd": 7.0}, [spent(0, 7.0)], "$0.0100", "$7.00 spent"),
+        # half of the work has no price: what is known is the least
+        (
+            {"cost_usd": 7.0, "unpriced": 3},
+            [spent(0, 7.0)],
+            "at least $0.0100",
+            "3 parts of the work had no price",
+        ),
+        ({}, [], "unknown", "`[costs]` in the settings"),
+        ({}, [spent(0, 2.0, "rag")], "unknown", "no bill or price covers all of this period"),
+        ({"cost_usd": 7.0, "goodput_rps": 0.0}, [spent(0, 7.0)], "unknown", "nothing was accepted"),
+        ({"cost_usd": 7.0, "goodput_rps": None}, [spent(0, 7.0)], "unknown", "nobody drew the labels"),
+    ],
+)
+def test_a_price_says_what_it_leaves_out_and_why_there_is_none(
+    row: dict, waste: list[dict], value: str, said: str
+) -> None:
+    definition = "unweighted" if row.get("goodput_rps", 1) is None else "estimated"
+    found = total(window(0, 700, 650, 780, definition, **row), waste=waste)
+    _, _, price, wasted = tiles(found | {"wasted_ratio": row.get("cost_usd") and 0.25}, None)
+    assert price.value == value
+    assert said in price.note
+    assert ("of what has a price" in wasted.note) == value.startswith("at least")
 
 
 def wilson(share: float, size: float) -> tuple[float, float]:
@@ -70,6 +110,15 @@ def test_one_window_is_shown_as_it_was_published() -> None:
     found = total(window(0, 700, 650, 780, cost_usd=7.0, cost_per_accepted_ci_low_usd=0.009, wasted_ratio=0.25))
     assert (found["ratio"], found["ratio_low"], found["ratio_high"]) == pytest.approx((0.7, 0.65, 0.78))
     assert (found["price_usd"], found["price_low_usd"], found["wasted_ratio"]) == pytest.approx((0.01, 0.009, 0.25))
+
+
+@pytest.mark.parametrize("succeeded", [99, 100])
+def test_a_period_has_few_requests_where_a_window_would(succeeded: int) -> None:
+    """The text that a page shows has the bound in it; all else asks the macro."""
+    with duckdb.connect() as connection:
+        connection.execute(sql_file(MACROS).text)
+        ((is_few,),) = connection.sql(f"SELECT is_low_n({succeeded})").fetchall()
+    assert total(window(0, 50, 40, 60, succeeded=succeeded))["low_n"] == is_few == (succeeded < 100)
 
 
 def test_windows_of_samples_are_worth_their_labels_together() -> None:
@@ -115,6 +164,40 @@ def test_a_workload_without_a_label_is_a_bound_in_the_sum_of_all() -> None:
     assert (found["low"], found["high"]) == pytest.approx((one["low"], one["high"] + 2000))
 
 
+def test_a_window_of_so_few_labels_that_both_its_ends_are_bounds_counts_by_its_labels() -> None:
+    """Four requests, one of them judged: 1 x 3 / 3 of a label drawn alone. The other day's labels are not alike."""
+    low, high = wilson(0.9, 100)  # what 91 of 1,000 are worth: 91 x 999 / 909
+    sure = window(0, 900, 1000 * low, 1000 * high, labelled=91)
+    few = {"offered": 4, "need_label": 4, "labelled": 1, "goodput_lower_rps": 1 / DAY_S, "goodput_upper_rps": 4 / DAY_S}
+    found = total(sure, window(1, 4, 1, 4, **few))
+    size, share, z2 = 1004**2 / (1000**2 / 100 + 4**2 / 1), 904 / 1004, 1.959964**2
+    middle, half = share + z2 / size / 2, (z2 / size * share * (1 - share) + (z2 / size) ** 2 / 4) ** 0.5
+    together = [1004 * (middle + sign * half) / (1 + z2 / size) for sign in (-1, 1)]
+    square = 904 - ((900 - 1000 * low) ** 2 + 3**2) ** 0.5, 904 + 1000 * high - 900
+    assert found["accepted"] == pytest.approx(904)
+    assert found["low"] == pytest.approx(min(together[0], square[0]), rel=1e-3)
+    assert found["high"] == pytest.approx(max(together[1], square[1]), rel=1e-3)
+
+
+def test_windows_that_all_have_too_few_labels_have_their_bounds_together() -> None:
+    few = {"offered": 4, "need_label": 4, "labelled": 1, "goodput_lower_rps": 1 / DAY_S, "goodput_upper_rps": 4 / DAY_S}
+    found = total(window(0, 4, 1, 4, **few), window(1, 4, 1, 4, **few))
+    assert (found["low"], found["accepted"], found["high"]) == pytest.approx((2, 8, 8))
+
+
+@pytest.mark.parametrize(("requests", "label_rate"), [(5, 0.3), (14, 0.3), (30, 0.1)])
+def test_an_interval_of_thin_windows_has_what_it_is_of(
+    requests: int, label_rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(period_totals, "PERIODS", 60)
+    found = period_totals.Period(12, goodput_windows.one(requests, 0.9, label_rate)).run(5)
+    has_estimate = np.isfinite(found.point)
+    assert has_estimate.any()
+    assert np.all((found.low <= found.point + 1e-6)[has_estimate])
+    assert np.all((found.high >= found.point - 1e-6)[has_estimate])
+    assert np.mean((found.low <= found.truth) & (found.truth <= found.high)) >= 0.9
+
+
 def test_labels_that_nobody_drew_leave_no_estimate_of_the_whole() -> None:
     low, high = wilson(0.7, 100)
     found = total(window(0, 700, 1000 * low, 1000 * high), window(1, None, 100, 400, "unweighted"))
@@ -128,6 +211,15 @@ def test_a_price_of_several_days_has_the_ends_of_cost_and_of_what_was_accepted()
     assert found["price_usd"] == pytest.approx(0.01)
     ends = (17 / found["high"], 19 / found["low"])
     assert (found["price_low_usd"], found["price_high_usd"]) == pytest.approx(ends)
+
+
+def test_a_price_of_several_days_has_no_upper_end_where_work_of_one_has_no_price() -> None:
+    priced = {"cost_usd": 9.0, "cost_error_usd": 0.5}
+    outside = window(9, 900, 800, 1000, **priced, unpriced=99)
+    found = total(window(0, 900, 800, 1000, **priced), window(1, 900, 800, 1000, **priced, unpriced=2), outside)
+    assert found["unpriced"] == 2
+    assert (found["price_usd"], found["price_low_usd"]) == pytest.approx((0.01, 17 / found["high"]))
+    assert found["price_high_usd"] is None
 
 
 def test_a_day_without_known_cost_leaves_no_price() -> None:

@@ -1,26 +1,38 @@
 """Sentences say what rows say: by rows of which the truth is plain."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from goodput.report.catalog import all_charts
-from goodput.report.shown import Slice
+from goodput.report.chart import dollars
+from goodput.report.shown import Period, Slice
 from goodput.report.summary import _plain, _undivided
+from goodput.report.write import _narrowed
 
 CHARTS = {chart.name: chart for chart in all_charts()}
 
 
 def load(**more: Any) -> dict[str, Any]:
-    row = {"name": "chat", "load_rps": 0.26, "is_sustained": False, "knee_rps": None, "knee_censored": None}
-    ends = dict.fromkeys(("knee_ci_low_rps", "knee_ci_high_rps", "recommended_replicas"))
+    row = {
+        "name": "chat",
+        "load_rps": 0.26,
+        "peak_rps": 0.5,
+        "is_sustained": False,
+        "knee_rps": None,
+        "knee_censored": None,
+    }
+    ends = dict.fromkeys(("knee_ci_low_rps", "knee_ci_high_rps", "recommended_replicas", "most_replicas"))
     return {**row, **ends, **more}
 
 
 def test_without_a_knee_no_load_is_known_to_hold() -> None:
     """NULL is not censored: where every load failed, nobody says that none showed its limit."""
     answer = CHARTS["load_curves"].answer([load(), load(load_rps=0.1)])
-    assert answer.startswith("chat: no limit is known; 0 loads of 2 seen, up to 0.26, kept its gates.")
+    assert answer.startswith("chat: its gates held at no load seen, from 0.1 to 0.26 requests/s a replica, so that")
+    one_of_two = CHARTS["load_curves"].answer([load(), load(load_rps=0.1, is_sustained=True)])
+    assert one_of_two.startswith("chat: its limit is not known; 1 load of 2 seen, up to 0.26, kept its gates.")
     assert "has shown its limit" not in answer
 
 
@@ -29,28 +41,63 @@ def test_a_limit_that_no_load_showed_is_called_so() -> None:
     assert answer.startswith("chat: no load up to 0.26 requests/s a replica has shown its limit.")
 
 
+def test_a_peak_is_set_beside_the_replicas_that_bore_it() -> None:
+    answer = CHARTS["load_curves"].answer([load(knee_rps=0.068, recommended_replicas=9, most_replicas=3)])
+    beside = "where it had 3, 20 % headroom included; below the peak fewer do."
+    assert f"its peak of 0.5 requests/s needs 9 such replicas, {beside}" in answer
+
+
 def test_of_many_pools_a_few_are_named() -> None:
     answer = CHARTS["load_curves"].answer([load(name=f"pool{n}") for n in range(24)])
     assert answer.count("pool") == 5
-    assert "; and 19 more." in answer
+    assert "19 more are in the numbers." in answer
 
 
-def operation(baseline: str) -> dict[str, Any]:
-    named = {"kind": "deployment", "pool": "rag", "at": 0.0, "baseline": baseline, "lost_accepted": 7.0}
-    return {**named, "excess_cost_usd": 3.96, "low_usd": 2.74, "high_usd": 5.23}
+def operation(why: str | None = None, **given: Any) -> dict[str, Any]:
+    named = {"kind": "deployment", "pool": "rag", "at": 0.0, "no_interval": why, "overlapping_events": 0}
+    known = {"lost_accepted": 7.0, "excess_cost_usd": 3.96, "low_usd": 2.74, "high_usd": 5.23}
+    return {**named, **(dict.fromkeys(known) if why else known), **given}
 
 
-@pytest.mark.parametrize(("baseline", "is_said"), [("matched", False), ("nearest", True), ("undisturbed", True)])
-def test_a_price_says_where_load_is_in_it(baseline: str, is_said: bool) -> None:
-    answer = CHARTS["operations_done"].answer([operation(baseline)])
-    assert ("a load that changed is in the difference" in answer) == is_said
+def test_an_operation_without_a_price_says_why() -> None:
+    answer = CHARTS["operations_done"].answer
+    found = answer([operation(), operation("load_unmatched"), operation("load_unmatched"), operation("few_windows")])
+    assert found.startswith(
+        "Dearest of 1 priced operation: deployment of rag at 01 Jan 00:00 UTC, $3.96 ($2.74 to $5.23)"
+    )
+    named = "deployment of rag at 01 Jan 00:00"
+    assert f"no undisturbed window before had its load ({named}, {named})" in found
+    assert f"too few undisturbed windows came before ({named})" in found
+    assert f"({named}): more telemetry from before it would give a price" in found
+    assert f"({named}, {named}, {named} and 2 more)" in answer([operation("few_windows")] * 5)
+    known = [answer([operation(why)]) for why in ("cost_unknown", "nothing_accepted")]
+    assert "no bill or price covers all of it" in known[0]
+    assert "nothing was accepted at its load" in known[1]
+    assert answer([operation("load_unmatched")]).startswith("1 operation; none can be priced: no undisturbed window")
+    # all that was accepted may have failed: a price without an upper end of accepted requests has no interval
+    assert " to " not in answer([operation("nothing_judged", excess_cost_usd=3.96, lost_accepted=7.0, high_usd=5.23)])
+
+
+def test_an_operation_that_may_have_saved_says_which_way_each_end_is() -> None:
+    answer = CHARTS["operations_done"].answer
+    saved = {"excess_cost_usd": -1.4, "low_usd": -1.56, "high_usd": 1.12}
+    assert "$1.40 ($1.56 less to $1.12 more) less than steady" in answer([operation(**saved)])
+    unsure = {"excess_cost_usd": 0.5, "low_usd": -0.25, "high_usd": 1.25}
+    assert "$0.500 ($0.250 less to $1.25 more) more than steady" in answer([operation(**unsure)])
+
+
+def test_a_price_that_is_of_several_operations_says_so() -> None:
+    answer = CHARTS["operations_done"].answer
+    assert "overlapped" not in answer([operation()])
+    found = answer([operation(overlapping_events=2), operation(excess_cost_usd=1.0)])
+    assert "7 accepted answers lost. 2 other operations overlapped it: what it shows is of all of them." in found
 
 
 @pytest.mark.parametrize("name", ["accepted_over_time", "price_over_time"])
 def test_extremes_are_those_of_windows_that_were_wholly_observed(name: str) -> None:
     def window(at: float, value: float, *, partial: bool) -> dict[str, Any]:
         ends = dict.fromkeys(("low", "high", "low_usd", "high_usd"), value)
-        return {"at": at, "ratio": value, "price_usd": value, "partial": partial, **ends}
+        return {"at": at, "ratio": value, "price_usd": value, "unpriced": 0, "partial": partial, **ends}
 
     rows = [window(0, 0.01, partial=True), window(6e5, 0.2, partial=False), window(12e5, 0.3, partial=False)]
     answer = CHARTS[name].answer([*rows, window(18e5, 1.0, partial=True)])
@@ -58,7 +105,31 @@ def test_extremes_are_those_of_windows_that_were_wholly_observed(name: str) -> N
     assert "01 Jan 00:20" in answer
     assert "01 Jan 00:00" not in answer
     assert "01 Jan 00:30" not in answer
-    assert "01 Jan 00:00" in CHARTS[name].answer([rows[0], window(18e5, 1.0, partial=True)])
+    assert ", of windows observed whole (2 windows were not)." in answer
+    in_part = CHARTS[name].answer([rows[0], window(18e5, 1.0, partial=True)])
+    assert "01 Jan 00:00" in in_part
+    assert ", of windows observed in part." in in_part
+    assert "observed" not in CHARTS[name].answer(rows[1:])
+
+
+def bucket(name: str, usd: float, **more: Any) -> dict[str, Any]:
+    unknown = dict.fromkeys(("low_usd", "high_usd", "most_of", "most_usd"))
+    return {"bucket": name, "usd": usd, **unknown, "unpriced": 0, **more}
+
+
+def test_what_a_price_leaves_out_and_why_others_are_missing_is_said() -> None:
+    def window(usd: float | None, *, unpriced: int = 0, why: str | None = None) -> dict[str, Any]:
+        return {"at": 0.0, "price_usd": usd, "unpriced": unpriced, "no_price": why, "partial": False}
+
+    answer = CHARTS["price_over_time"].answer
+    assert answer([window(0.02)]) == "An accepted answer cost $0.0200, idle time and shared cost included."
+    found = answer([window(0.02), window(0.03, unpriced=4), window(None, why="nothing_accepted")])
+    assert "In 1 window a part of the work had no price, so that it cost more." in found
+    assert found.endswith("Without a price (1 window: nothing was accepted).")
+    found = answer([window(None, why="cost_unknown"), window(None, why="cost_unknown")])
+    assert found == "No window has a price (2 windows: no bill or price covers them)."
+    money = CHARTS["money_totals"].answer([bucket("accepted", 20.0, unpriced=2)])
+    assert money.endswith("2 parts of the work had no price and cost more: shares leave them out.")
 
 
 def test_a_summary_says_which_charts_are_of_all() -> None:
@@ -66,7 +137,132 @@ def test_a_summary_says_which_charts_are_of_all() -> None:
     one = Slice(**values)
     assert _undivided(CHARTS["accepted_over_time"], one) == ""
     assert _undivided(CHARTS["operations_done"], one) == " *Not divided by workload: of all.*"
+    pooled = Slice(**values | {"pool": "chat"})
+    assert _undivided(CHARTS["operations_done"], pooled) == " *Not divided by workload: of all of pool chat.*"
+    assert _undivided(CHARTS["slice_totals"], pooled) == " *Not divided by pool: of all of workload batch.*"
+    tenant = Slice(**values | {"workload": None, "slice": "tenant", "slice_value": "acme"})
+    assert _undivided(CHARTS["slice_totals"], tenant) == ""
 
 
 def test_names_of_telemetry_do_not_speak_to_a_terminal() -> None:
     assert _plain("a\x1b[31m\u202eb\nc") == "a\N{REPLACEMENT CHARACTER}\\[31m\N{REPLACEMENT CHARACTER}b c"
+
+
+def verdicts(**requests: int) -> list[dict[str, Any]]:
+    total = sum(requests.values())
+    return [
+        {"verdict": name, "requests": number, "share": number / total, "expected": number}
+        for name, number in requests.items()
+    ]
+
+
+def test_what_was_tried_too_often_is_not_called_late() -> None:
+    """A request has one verdict, and tries are looked at before times: an answer after 20 s may be over_budget."""
+    answer = CHARTS["verdict_totals"].answer
+    said = "needed too many tries count as over_budget, however late they came"
+    assert said in answer(verdicts(accepted=7, slow=2, over_budget=1))
+    assert said not in answer(verdicts(accepted=7, slow=3, over_budget=0))
+
+
+def test_the_largest_loss_counts_what_nobody_judged() -> None:
+    """Of 60 unjudged answers as many fail as of the judged, a tenth: more than the 5 that were late."""
+    found = verdicts(accepted=27, rejected=3, unlabelled=60, slow=5, failed=5)
+    found[1]["expected"] = 9.0
+    said = CHARTS["verdict_totals"].answer(found)
+    assert "9.0 % failed the quality gate, as estimated (3.0 % judged so): the largest loss" in said
+
+
+def test_the_unjudged_lead_from_the_judged_to_the_share_at_the_head() -> None:
+    """Of 60 unjudged answers 54 count: with the 27 that were judged 81 of 100."""
+    found = verdicts(accepted=27, rejected=3, unlabelled=60, slow=10)
+    assert "count as accepted" not in CHARTS["verdict_totals"].answer(found)
+    found[0]["expected"] = 81.0
+    said = CHARTS["verdict_totals"].answer(found)
+    assert said.endswith("judged by nobody: 90.0 % of these count as accepted, so that 81.0 % of all do.")
+
+
+def test_a_gate_that_judges_a_sample_says_so() -> None:
+    found = [
+        {"gate": "ttft", "gated": 900, "failing": 40, "only_failing": 30, "with_others": 10},
+        {"gate": "quality", "gated": 300, "failing": 25, "only_failing": 25, "with_others": 0},
+    ]
+    assert "Of quality only the 300 answers that were judged count." in CHARTS["gate_totals"].answer(found)
+    assert "judged" not in CHARTS["gate_totals"].answer(found[:1])
+
+
+def test_the_slowest_p99_is_one_of_enough_answers() -> None:
+    def window(at: float, p99: float, n: int) -> dict[str, Any]:
+        return {"metric": "ttft", "at": at, "p50": 0.2, "p95": 0.5, "p99": p99, "n": n, **more}
+
+    more: dict[str, Any] = {"bound": None, "workload": None}
+    answer = CHARTS["latency_over_time"].answer
+    assert answer([window(0, 40.0, 34), window(6e5, 3.0, 500)]) == (
+        "The first token was slowest at 01 Jan 00:10 UTC: p99 3 s, median 0.2 s, of windows with at least 100 answers."
+        " Choose a workload to see its gates."
+    )
+    assert "at least" not in answer([window(0, 40.0, 340), window(6e5, 3.0, 500)])
+    more["workload"] = "batch"
+    assert answer([window(6e5, 3.0, 500)]).endswith(" Workload batch has no gate on it.")
+    more["bound"] = 2.0
+    said = "More than 1 % of first tokens came after its gate of 2 s in 1 of 2 windows."
+    assert answer([window(0, 1.0, 500), window(6e5, 3.0, 500)]).endswith(said)
+    assert "p99 40 s, median 0.2 s, of 34 answers, which is few for a p99." in answer([window(0, 40.0, 34)])
+
+
+def test_a_loss_names_the_workload_of_which_most_is() -> None:
+    answer = CHARTS["money_totals"].answer
+    assert "idle $30.24, $28.36 of it of workload rag (" in answer(
+        [bucket("idle", 30.24, most_of="rag", most_usd=28.36), bucket("accepted", 20.0)]
+    )
+    for most_usd in (30.24, 14.0, None):  # all of it, less than half, not known
+        assert "of workload" not in answer([bucket("idle", 30.24, most_of="rag", most_usd=most_usd)])
+
+
+def test_idle_time_beside_a_peak_that_needs_more_replicas_is_no_contradiction() -> None:
+    idle = [bucket("idle", 30.0), bucket("accepted", 20.0)]
+    said = "at most this would be saved by fewer replicas at hours below the peak"
+    assert said in CHARTS["money_totals"].answer(idle)
+    answer = CHARTS["load_curves"].answer([load(knee_rps=0.07, knee_censored=False, recommended_replicas=9)])
+    # 0.5 / 0.07 is 7.14, a fifth more 8.57
+    assert "its peak of 0.5 requests/s needs 9 such replicas, 20 % headroom included; below the peak" in answer
+
+
+def test_a_leak_has_the_interval_that_waste_has() -> None:
+    answer = CHARTS["money_totals"].answer
+    assert "slow $3.78, $3.69 to $3.87 (more room" in answer([bucket("slow", 3.78, low_usd=3.69, high_usd=3.87)])
+    assert "slow $3.78 (more room" in answer([bucket("slow", 3.78, low_usd=3.78, high_usd=3.78)])  # known to the cent
+    assert "slow $3.78 (more room" in answer([bucket("slow", 3.78)])
+
+
+@pytest.mark.parametrize(
+    ("usd", "written"),
+    [
+        (6182.155, "$6,182.16"),  # in binary a little below the half cent: a browser writes the same
+        (6182.1549999, "$6,182.15"),
+        (1234567.894, "$1,234,567.89"),
+        (-2.005, "-$2.01"),
+        (0.004925, "$0.00493"),
+        (0.0, "$0.00"),
+    ],
+)
+def test_half_a_cent_goes_up_as_in_a_browser(usd: float, written: str) -> None:
+    assert dollars(usd) == written
+
+
+HOUR = datetime(2026, 11, 20, 9, tzinfo=UTC)
+SHOWN = Period("all", HOUR, HOUR + timedelta(hours=2), 3600, 300)
+
+
+@pytest.mark.parametrize(
+    ("since_min", "until_min", "said"),
+    [
+        (None, None, ""),
+        (0, 120, ""),
+        (-10, None, " Asked for from 20 Nov 2026 08:50; whole windows within that are shown."),
+        (None, 121, " Asked for until 20 Nov 2026 11:01; whole windows within that are shown."),
+        (-1, 130, " Asked for from 20 Nov 2026 08:59 until 20 Nov 2026 11:10; whole windows within that are shown."),
+    ],
+)
+def test_a_period_that_whole_windows_narrow_is_said(since_min: int | None, until_min: int | None, said: str) -> None:
+    since, until = (None if at is None else HOUR + timedelta(minutes=at) for at in (since_min, until_min))
+    assert _narrowed(SHOWN, (since, until)) == said

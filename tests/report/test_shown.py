@@ -34,7 +34,16 @@ def connection() -> duckdb.DuckDBPyConnection:
             ) AS s(slice, slice_value, workload, model, pool, route)
         """
     )
+    found.execute("CREATE TABLE pruned (relation VARCHAR, holds VARCHAR, kept_from TIMESTAMPTZ)")
     return found
+
+
+def test_a_period_of_pruned_windows(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(
+        "INSERT INTO pruned VALUES ('goodput', 'windows', '2026-11-01'), ('requests', 'rows', '2026-11-05')"
+    )
+    with pytest.raises(NothingToReport, match=r"Windows before 2026-11-01T00:00Z were pruned\."):
+        periods(connection, None, datetime(2026, 10, 1, tzinfo=UTC))
 
 
 def test_without_bounds_the_latest_day_a_week_and_all(connection: duckdb.DuckDBPyConnection) -> None:

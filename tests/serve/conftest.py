@@ -18,7 +18,8 @@ HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=al
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = demo_hour(tmp_path_factory.mktemp("serve")).parent / "lake"
+    found = tmp_path_factory.mktemp("serve") / "lake"
+    shutil.copytree(demo_hour(tmp_path_factory).parent / "lake", found)
     with duckdb.connect(found / "goodput.duckdb") as connection:
         _fire(connection, "a1b2c3d4e5f6", "p99 of ttft of chat is twice its usual 0.6 s", "chat")
         _fire(connection, "ffffffffffff", f"{HOSTILE} is slow", HOSTILE)

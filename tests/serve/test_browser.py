@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from browser import Reader, launched, needs_axe, needs_chromium, playwright
-from goodput.serve import report_page
+from goodput.serve import pages, report_page
 from serve.conftest import HOSTILE
 from serve.served import Served, serving
 
@@ -90,7 +90,7 @@ def test_from_an_alarm_to_its_evidence_to_its_requests(reader: Reader) -> None:
     follow(reader, rows.filter(has_text="of chat").locator("a"))
     assert reader.tab.url.endswith("/alarms/a1b2c3d4e5f6")
     assert "slope_ratio_per_h" in reader.text("main")
-    assert reader.tab.evaluate("document.querySelector('img').naturalWidth") == 1200
+    assert reader.tab.evaluate("document.querySelector('img').naturalWidth") == pytest.approx(1200, abs=10)
     follow(reader, reader.tab.get_by_text("Requests from an hour before"))
     assert "pool=chat" in reader.tab.url
     assert not reader.text("#shown").startswith("0 ")
@@ -125,6 +125,25 @@ def test_a_run_that_publishes_is_followed(
         assert "of 12,345 requests" in reader.text("#tiles")
         reader.tab.click("#renew")
         playwright.expect(tiles).to_contain_text("of 54,321 requests", timeout=30_000)
+        assert reader.complaints == []
+        reader.tab.context.close()
+
+
+@pytest.mark.parametrize("path", ["/requests", "/alarms", "/alarms/a1b2c3d4e5f6"])
+def test_pages_beside_the_report_say_that_a_run_has_published(
+    chromium: "playwright.Browser", copy: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(pages, "ASK_EVERY_S", 0.2)
+    with serving(copy) as served:
+        reader = Reader(chromium)
+        reader.tab.goto(f"{served.url}{path}")
+        newer = reader.tab.locator("#newer")
+        reader.tab.wait_for_timeout(1000)
+        playwright.expect(newer).to_be_hidden()
+        publish(copy, "offered = 12345")
+        playwright.expect(newer).to_be_visible(timeout=30_000)
+        follow(reader, reader.tab.locator("#renew"))
+        playwright.expect(newer).to_be_hidden()
         assert reader.complaints == []
         reader.tab.context.close()
 

@@ -77,6 +77,8 @@ def test_each_answer_is_of_one_generation_while_others_are_published(tmp_path: P
         "COPY (SELECT 1) TO '{outside}/written.csv'",
         "SELECT * FROM read_text('{outside}/secret.txt')",
         "SELECT * FROM read_text('{lake}/../secret.txt')",
+        "SELECT * FROM read_text('{lake}/erased.json')",
+        "SELECT * FROM read_text('{lake}/joined/../erased.json')",
         "SELECT * FROM glob('{outside}/*')",
         "ATTACH '{outside}/other.db'",
         "SET enable_external_access = true",
@@ -90,12 +92,13 @@ def test_each_answer_is_of_one_generation_while_others_are_published(tmp_path: P
 )
 def test_nothing_is_written_and_nothing_beside_the_lake_is_read(tmp_path: Path, reach: str) -> None:
     lake = tmp_path / "lake"
-    lake.mkdir()
+    (lake / "joined").mkdir(parents=True)
+    (lake / "erased.json").write_text("[]")
     (tmp_path / "secret.txt").write_text("secret")
-    (lake / "inside.txt").write_text("inside")
+    (lake / "joined/inside.txt").write_text("inside")
     os.replace(database(lake, 0, rows=1), lake / "goodput.duckdb")
     generations = Generations(lake)
-    inside = f"SELECT content FROM read_text('{lake}/inside.txt')"
+    inside = f"SELECT content FROM read_text('{lake}/joined/inside.txt')"
     assert generations.ask(asked(inside)) == [("inside",)]
     before = sorted(path.name for path in tmp_path.rglob("*"))
     with pytest.raises(QueryFailed):
@@ -118,7 +121,8 @@ def test_what_takes_too_long_is_ended(tmp_path: Path) -> None:
 def test_a_generation_whose_files_are_taken_away_is_followed_by_the_next(tmp_path: Path) -> None:
     """As `goodput erase` does, which deletes parts at once; a question that fails for it is asked anew."""
     os.replace(database(tmp_path, 0, rows=1), tmp_path / "goodput.duckdb")
-    parts = [tmp_path / f"part-{number}.parquet" for number in (0, 1)]
+    (tmp_path / "joined").mkdir()
+    parts = [tmp_path / f"joined/part-{number}.parquet" for number in (0, 1)]
     for number, part in enumerate(parts):
         pl.DataFrame({"n": [number]}).write_parquet(part)
     generations = Generations(tmp_path)

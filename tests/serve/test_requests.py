@@ -32,13 +32,21 @@ def published_rows(lake: Path, sql: str) -> list[dict[str, Any]]:
 def asked_of(window: dict[str, Any], **more: str) -> Asked:
     start = window["window_start"]
     chosen = {name: window[name] for name in NAMES if window[name] is not None}
-    return Asked(start, start + timedelta(seconds=window["window_s"]), chosen | more)
+    cut = {window["slice"]: window["slice_value"]} if window.get("slice_value") is not None else {}
+    return Asked(start, start + timedelta(seconds=window["window_s"]), chosen | cut | more)
 
 
 def test_a_window_leads_to_as_many_requests_of_each_verdict_as_it_counts(lake: Path) -> None:
     windows = published_rows(lake, "SELECT * FROM goodput WHERE window_s >= 3600 AND slice <> 'finest'")
     windows += published_rows(lake, "SELECT * FROM goodput WHERE window_s = 300 AND slice = 'workload_route' LIMIT 6")
-    assert {window["slice"] for window in windows} >= {"overall", "workload", "pool", "model", "workload_route"}
+    assert {window["slice"] for window in windows} >= {
+        "overall",
+        "workload",
+        "pool",
+        "model",
+        "workload_route",
+        "tenant",
+    }
     generations = Generations(lake)
     for window in windows:
         asked = asked_of(window)

@@ -16,12 +16,15 @@ def message(tmp_path: Path, text: str) -> str:
     return "\n".join(f"{mistake.key}: {mistake.wrong}" for mistake in caught.value.mistakes)
 
 
+CHAT = "[workloads.chat]\nttft_s = 1.0\n"
+
+
 def trend(rest: str) -> str:
     return f'[alarms.rules.mine]\nmetric = "p99_ttft_s"\n{rest}\n'
 
 
-def absolute(metric: str, rest: str) -> str:
-    return f'[alarms.rules.mine]\nkind = "absolute"\nmetric = "{metric}"\n{rest}\n'
+def absolute(metric: str, rest: str, first: str = "") -> str:
+    return f'{first}\n[alarms.rules.mine]\nkind = "absolute"\nmetric = "{metric}"\n{rest}\n'
 
 
 def slo(objective: float, rest: str = "", first: str = "") -> str:
@@ -38,6 +41,13 @@ NEVER = {
     "alarms.rules.mine.threshold: 0.0 always fires": trend("threshold = 0.0"),
     "alarms.rules.mine.above: 1.0 can never fire": absolute("kv_usage_ratio", "above = 1.0"),
     "alarms.rules.mine.below: 0.0 can never fire": absolute("p99_ttft_s", "below = 0.0"),
+    "alarms.rules.mine.above: -1.0 always fires": absolute("p99_ttft_s", "above = -1.0"),
+    "alarms.rules.mine.below: 7.0 always fires": absolute("goodput_ratio", "below = 7.0"),
+    "alarms.rules.mine.workload: caht is no workload": absolute("p99_ttft_s", 'above = 1.0\nworkload = "caht"', CHAT),
+    "slo.chat.workload: caht is no workload": slo(0.99, 'workload = "caht"', CHAT),
+    "alarms.rules.mine.match.bucket: 'idel' is none of its words": absolute(
+        "waste.usd", 'above = 1.0\nmatch = { bucket = ["idel", "acc*"] }'
+    ),
     "alarms.rules.mine: needs a bound": absolute("p99_ttft_s", ""),
     "alarms.rules.mine.metric: 'p98_ttft_s' is no metric": trend("").replace("p99", "p98"),
     "alarms.rules.mine.metric: is missing": "[alarms.rules.mine]\n",

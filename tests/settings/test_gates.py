@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.contracts import arrow_schema, contract
 from goodput.settings.gates import GATES, LATENCY_GATES, LatencyName
 from goodput.settings.model import Workload
 

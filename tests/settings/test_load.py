@@ -96,10 +96,11 @@ goodput.toml: 27 mistakes
   sources.bench.columns.started_at: 3 is not usable
       right would be: a table of keys and values
   base: no such key
-      right would be: alarms, attributes, cache_hit_min_ratio, channels, costs, dialects, disruptions, events, export, \
-label_lateness_s, lake, landing, latency_origin, leave_out, limits, long_context_tokens, max_request_lifetime_s, \
-max_session_s, metric_labels, notify, openslo, prices, privacy, rates, receive, replicas, report, retention, schedule, \
-serve, served_models, slices, slo, sources, staleness_s, telemetry, windows_s, work, workloads
+      right would be: alarms, attributes, cache_hit_min_ratio, channels, cluster, costs, dialects, disruptions, \
+events, export, label_lateness_s, lake, lake_cache, landing, latency_origin, leave_out, limits, long_context_tokens, \
+max_request_lifetime_s, max_session_s, metric_labels, notify, openslo, prices, privacy, rates, receive, replicas, \
+report, retention, schedule, serve, served_models, slices, slo, sources, staleness_s, telemetry, windows_s, work, \
+workloads
   lakes: no such key
       right would be: lake, rates
   sources.runs.constants.poool: attempts has no such column
@@ -178,6 +179,9 @@ def test_every_mistake_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("text", "key", "right"),
     [
+        ('[cluster]\nworkers = 2\nray = "auto"', "cluster", "one of the two"),
+        ('[cluster]\nray = "ray://head:10001"', "cluster.ray", '"auto", or host and port such as "head:6379"'),
+        ("[cluster]\nworkers = 0", "cluster.workers", "greater than or equal to 1"),
         ("windows_s = [0]", "windows_s", "seconds that divide an hour, or whole hours that divide a day"),
         ("windows_s = [5400]", "windows_s", "seconds that divide an hour, or whole hours that divide a day"),
         ("windows_s = [25200]", "windows_s", "seconds that divide an hour, or whole hours that divide a day"),

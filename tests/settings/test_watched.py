@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from goodput.contracts import contract
 from goodput.errors import SettingsError
 from goodput.plumbing.alarm_actions import MATCHED
-from goodput.plumbing.contracts import contract
-from goodput.settings.alarms import Rule, default_rules
+from goodput.settings.alarms import default_rules
 from goodput.settings.load import load_settings
 from goodput.settings.metrics import DEFAULTS, AlarmMetric
+from goodput.settings.rule import Rule
 from goodput.settings.watched import canonical, metric_of, metrics, near, watched_relations
 
 
@@ -179,7 +180,7 @@ def test_settings_without_such_rules_read_no_contract(tmp_path: Path) -> None:
     (tmp_path / "goodput.toml").write_text("")
     script = (
         "import sys; from pathlib import Path; from goodput.settings.load import load_settings; "
-        f"from goodput.plumbing.contracts import contract; load_settings(Path({str(tmp_path / 'goodput.toml')!r})); "
+        f"from goodput.contracts import contract; load_settings(Path({str(tmp_path / 'goodput.toml')!r})); "
         "print(contract.cache_info().currsize, 'duckdb' in sys.modules, 'polars' in sys.modules)"
     )
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -251,9 +251,12 @@ def test_impossible_demos_are_refused(tmp_path: Path, hours: float, requests: in
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("hours", "begins"), [(0.5, 9), (2.0, 9), (20.0, 4), (24.0, 0), (48.0, 0)])
-def test_a_demo_ends_within_its_day_if_it_can(hours: float, begins: int) -> None:
-    assert demo_start(hours) == datetime(2026, 11, 20, begins, tzinfo=UTC)
+@pytest.mark.parametrize(
+    ("hours", "begins"),
+    [(0.5, "20T09"), (2.0, "20T09"), (20.0, "20T04"), (24.0, "20T00"), (48.0, "19T00"), (240.0, "11T00")],
+)
+def test_a_demo_ends_within_its_day_whatever_its_length(hours: float, begins: str) -> None:
+    assert demo_start(hours) == datetime.fromisoformat(f"2026-11-{begins}:00:00+00:00")
 
 
 def test_settings_name_the_demos_folders_workloads_and_attributes() -> None:
@@ -275,6 +278,7 @@ def test_settings_name_the_demos_folders_workloads_and_attributes() -> None:
             "route": ["llm.route"],
             "tenant": ["tenant.id"],
         },
+        "slices": {"by": ["tenant"]},
         "workloads": {
             "batch": {
                 "match": {"route": "batch"},

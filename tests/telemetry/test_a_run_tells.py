@@ -5,6 +5,7 @@ Two requests at noon and one in the evening, half a day apart on one replica, an
 
 import re
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,12 +15,12 @@ from typer.testing import CliRunner
 from goodput import steps
 from goodput.cli.main import app
 from goodput.errors import LakeBusy, PartitionsBlocked
-from goodput.plumbing import plan
+from goodput.plumbing import work
 from goodput.plumbing.workspace import Workspace
 from goodput.run import Ran, run
 from goodput.telemetry.quantities import QUANTITIES
 from notify.receiver import Script
-from published import ask
+from published import ask, copied
 from receive.conftest import receiving
 from telemetry.collector import Collector, Span, collecting
 
@@ -45,12 +46,43 @@ ttft_s = { column = "ttft", unit = "s" }
 """
 
 
+@dataclass(frozen=True)
+class First:
+    """A run, its lake, what it told, and the time that it began after and ended before in Unix nanoseconds."""
+
+    project: Path
+    ran: Ran
+    collector: Collector
+    before_ns: int
+    after_ns: int
+
+
+def make(folder: Path) -> Path:
+    (folder / "landing").mkdir()
+    (folder / "landing/rows.csv").write_text("\n".join(LINES) + "\n")
+    (folder / "goodput.toml").write_text(SETTINGS)
+    return folder
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "landing").mkdir()
-    (tmp_path / "landing/rows.csv").write_text("\n".join(LINES) + "\n")
-    (tmp_path / "goodput.toml").write_text(SETTINGS)
-    return tmp_path
+    return make(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> First:
+    """The first run of a lake, and what a collector was told of it."""
+    project = make(tmp_path_factory.mktemp("first"))
+    with collecting() as collector:
+        before_ns = time.time_ns()
+        ran = told(project, collector)
+        return First(project, ran, collector, before_ns, time.time_ns())
+
+
+@pytest.fixture
+def made(first: First, tmp_path: Path) -> Path:
+    """A copy of that lake."""
+    return copied(first.project / "goodput.toml", tmp_path / "made").parent
 
 
 def told(project: Path, collector: Collector, more: str = "") -> Ran:
@@ -70,14 +102,10 @@ def one(spans: list[Span], name: str) -> Span:
     return found
 
 
-def test_a_run_is_one_trace_of_its_steps_and_of_the_partitions_within(project: Path) -> None:
-    with collecting() as collector:
-        before_ns = time.time_ns()
-        ran = told(project, collector)
-        after_ns = time.time_ns()
-    spans = collector.spans
+def test_a_run_is_one_trace_of_its_steps_and_of_the_partitions_within(first: First) -> None:
+    spans = first.collector.spans
     assert len({span.trace_id for span in spans}) == 1
-    computed = [outcome.node.name for outcome in ran.outcomes]
+    computed = [outcome.node.name for outcome in first.ran.outcomes]
     steps = ["ingest", *(f"compute {name}" for name in computed), "publish", "judge"]
     assert {(above, name) for above, name in tree(spans) if name != "partitions"} == {
         ("", "goodput run"),
@@ -88,17 +116,16 @@ def test_a_run_is_one_trace_of_its_steps_and_of_the_partitions_within(project: P
     by_id = {span.span_id: span for span in spans}
     for span in spans:
         whole = by_id.get(span.parent_id)
-        first_ns, last_ns = (whole.begins_ns, whole.ends_ns) if whole else (before_ns, after_ns)
+        first_ns, last_ns = (whole.begins_ns, whole.ends_ns) if whole else (first.before_ns, first.after_ns)
         assert first_ns <= span.begins_ns <= span.ends_ns <= last_ns, span.name
         assert span.error is None
-    (resource,) = [dict(items) for items in {tuple(sorted(each.items())) for each in collector.resources}]
+    (resource,) = [dict(items) for items in {tuple(sorted(each.items())) for each in first.collector.resources}]
     assert resource["service.name"] == "goodput"
 
 
-def test_spans_say_which_partitions_and_how_many_rows(project: Path) -> None:
-    with collecting() as collector:
-        ran = told(project, collector)
-    workspace = Workspace(project / "goodput.toml")
+def test_spans_say_which_partitions_and_how_many_rows(first: First) -> None:
+    ran, collector = first.ran, first.collector
+    workspace = Workspace(first.project / "goodput.toml")
     joined = one(collector.spans, "compute join")
     parts = [span for span in collector.spans if span.parent_id == joined.span_id]
     hours = {hour for outcome in ran.outcomes if outcome.node.name == "join" for hour in outcome.computed}
@@ -180,7 +207,7 @@ def test_a_blocked_partition_fails_its_spans_and_is_a_record_without_what_its_ro
         failing = "ttft_s_minimum: is below 0: 1 row, for example session_id='al'"
         return {NOON: (failing,)} if table == "requests" and NOON in parts else {}
 
-    monkeypatch.setattr(plan, "audit", broken)
+    monkeypatch.setattr(work, "audit", broken)
     with collecting() as collector, pytest.raises(PartitionsBlocked) as stopped:
         told(project, collector)
     spans = collector.spans
@@ -205,14 +232,13 @@ def test_a_blocked_partition_fails_its_spans_and_is_a_record_without_what_its_ro
     assert b"session_id='al'" not in collector.bodies
 
 
-def test_a_damaged_part_that_is_made_again_is_a_record(project: Path) -> None:
-    run(Workspace(project / "goodput.toml"))
-    (part,) = Workspace(project / "goodput.toml").lake.catalog["serving_records"].parts[NOON]
+def test_a_damaged_part_that_is_made_again_is_a_record(made: Path) -> None:
+    (part,) = Workspace(made / "goodput.toml").lake.catalog["serving_records"].parts[NOON]
     part.path.write_bytes(b"something else")
     late = "\n".join([LINES[0], LINES[1].replace("a,", "late,")])
-    (project / "landing/late.csv").write_text(late + "\n")
+    (made / "landing/late.csv").write_text(late + "\n")
     with collecting() as collector:
-        ran = told(project, collector)
+        ran = told(made, collector)
     (record,) = [record for record in collector.records if record.event == "goodput.part.remade"]
     assert (record.attributes["goodput.table"], record.attributes["goodput.partition"]) == ("serving_records", NOON)
     assert record.span_id == one(collector.spans, "goodput run").span_id

@@ -4,26 +4,31 @@ What they see of alarms is in `alarms`.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
 import typer
 import yaml
+from pydantic import ValidationError
 from rich.console import Console
 
-from goodput.cli.alarm_evidence import NAMED, labels_of, one_alarm, series_of
-from goodput.cli.cells import plain
-from goodput.cli.database import Config, LakeRoot, published, rows
+from goodput.ask.alarm_evidence import labels_of, named_alarms, one_alarm, series_of
+from goodput.ask.cells import plain
+from goodput.ask.database import Row, asked, published
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
-from goodput.errors import RuleTestsFailed, UsageError
-from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, newest, of_kind, read_actions
+from goodput.errors import RuleTestsFailed, SettingsError, UsageError
+from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, named_word, newest, of_kind, read_actions
+from goodput.plumbing.store import Store, store_of
 from goodput.settings.load import load_settings
+from goodput.settings.mistakes import mistakes_in
 from goodput.settings.watched import metric_of
 
-_FIRST = "SELECT min(window_start) AS first FROM goodput"
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
 _LENGTH = re.compile(r"([1-9][0-9]{0,5})([mhd])")
 _LONGEST = timedelta(days=366)
@@ -46,9 +51,10 @@ def silence(
     ends = now + _length(length)
     action = Action(uuid4().hex[:12], "silence", _matches(match), now, begins, ends, reason)
     with published(config, lake) as connection:
-        count = sum(action.matches(row) for row in rows(connection, NAMED, {"key": ""}))
+        rows = named_alarms(connection, "")
     _add(config, lake, action)
-    meant = f"{count} alarm(s) of now match" if count else "no alarm of now matches: is that what is meant?"
+    count = sum(action.matches(row) for row in rows)
+    meant = f"{count} of {len(rows)} alarms of now match" if count else _of_no_alarm(action, rows)
     message = f"silenced until {ends:%Y-%m-%d %H:%M} UTC ({action.action_id}); {meant}"
     Console(stderr=True).print(message, highlight=False)
 
@@ -63,7 +69,7 @@ def unsilence(
 
     Example: goodput alarms unsilence 3f0c9a
     """
-    root, now = _root(config, lake), _now()
+    (root, store), now = _lake(config, lake), _now()
     silences = of_kind(read_actions(root), "silence")
     found = [one for one in silences if one.action_id.startswith(silenced)]
     if len(found) != 1:
@@ -73,7 +79,7 @@ def unsilence(
     if one.ends is None or one.ends <= now:
         raise UsageError(f"{one.action_id} is over: `goodput alarms actions` shows since when.")
     reasons = "; ".join(filter(None, (one.reason, reason)))
-    add_action(root, replace(one, ends=max(one.begins, _judged_next(now)), reason=reasons))
+    add_action(root, replace(one, ends=max(one.begins, _judged_next(now)), reason=reasons), store)
     Console(stderr=True).print(f"{one.action_id} is over; the next run reports what still fires", highlight=False)
 
 
@@ -91,8 +97,8 @@ def accept(
     Example: goodput alarms accept 763c0e7de13f --from 2026-11-20T09:00 --reason "new model"
     """
     with published(config, lake) as connection:
-        row = one_alarm(rows(connection, NAMED, {"key": alarm}), alarm)
-        first = rows(connection, _FIRST)[0]["first"]
+        row = one_alarm(named_alarms(connection, alarm), alarm)
+        first = asked(connection, "first_window")[0]["first"]
     from goodput.monitor.rule_kind import rule_kind  # noqa: PLC0415  (numpy is slow to import)
 
     if not rule_kind(row["kind"]).learns_baseline:
@@ -106,7 +112,12 @@ def accept(
     others = dict.fromkeys(metric.labels if metric else (), "")  # labels that the series has not: it is of all of them
     match = {name: _literal(word) for name, word in {"metric": row["metric"], **others, **labels_of(row)}.items()}
     _add(config, lake, Action(uuid4().hex[:12], "accept", match, now, begins, None, reason))
-    Console(stderr=True).print(f"accepted; the next run moves the baseline of {series_of(row)}", highlight=False)
+    series = series_of(row)
+    learns = (
+        f"recorded; {series} still learns: it has no baseline that could be moved, and what it did is learned as it was"
+    )
+    says = learns if row["state"] == "learning" else f"accepted; the next run moves the baseline of {series}"
+    Console(stderr=True).print(says, highlight=False)
 
 
 def try_rules(
@@ -128,6 +139,8 @@ def try_rules(
     try:
         tests = RuleTests.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
         lines = list(broken(tests, settings))
+    except ValidationError as error:
+        raise SettingsError(file, mistakes_in(error, RuleTests)) from error
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UsageError(f"{file}: cannot be used: {error}") from error
     if lines:
@@ -140,7 +153,8 @@ def actions(config: Config = None, lake: LakeRoot = None) -> None:
 
     Example: goodput alarms actions
     """
-    found = newest(read_actions(_root(config, lake)))
+    root, _ = _lake(config, lake)
+    found = newest(read_actions(root))
     names = ("id", "kind", "match", "recorded", "begins", "ends", "reason")
     lines = [
         (a.action_id, a.kind, " ".join(f"{k}={v}" for k, v in a.match.items()), a.said_at, a.begins, a.ends, a.reason)
@@ -151,12 +165,28 @@ def actions(config: Config = None, lake: LakeRoot = None) -> None:
         out.print(table(names, lines, out.width) if lines else plain("No silences, no accepted shifts."))
 
 
+def _of_no_alarm(action: Action, rows: Sequence[Row]) -> str:
+    """That a silence matches nothing now, and of each of its names that no alarm has the names that are near."""
+    said = []
+    for name, glob in action.match.items():
+        words = sorted({word for row in rows if (word := named_word(row, name))})
+        if not any(replace(action, match={name: glob}).matches(row) for row in rows):
+            near = ", ".join(get_close_matches(glob, words, 3) or words[:3]) or "none"
+            said.append(f"no alarm has {name}={glob}; near it: {near}")
+    why = "; ".join(said) or "none has all of these at once"
+    return f"none of {len(rows)} alarms of now matches ({why}); it holds for those that come"
+
+
 def _add(config: Path | None, lake: Path | None, action: Action) -> None:
-    add_action(_root(config, lake), action)
+    root, store = _lake(config, lake)
+    add_action(root, action, store)
 
 
-def _root(config: Path | None, lake: Path | None) -> Path:
-    return load_settings(config, lake=lake).lake_path
+def _lake(config: Path | None, lake: Path | None) -> tuple[Path, Store]:
+    settings = load_settings(config, lake=lake)
+    store = store_of(settings)
+    store.pull_published()
+    return settings.lake_path, store
 
 
 def _now() -> datetime:

@@ -5,16 +5,14 @@ from typing import Annotated
 
 import typer
 
-from goodput.cli.alarm_evidence import series_of
-from goodput.cli.cells import plain
-from goodput.cli.database import Config, LakeRoot, Row, published, rows
+from goodput.ask.alarm_evidence import series_of
+from goodput.ask.cells import plain
+from goodput.ask.database import Row, asked, published
 from goodput.cli.fired_rates import fired_rates, rate_of
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 from goodput.errors import UsageError
 
-_POWER = """
-    SELECT * FROM alarm_power WHERE $rule IS NULL OR rule = $rule ORDER BY rule, workload, pool, replica, labels
-"""
 _DRIFTS = ("10pct", "5pct", "2pct")
 _DRIFTS_IN = tuple(f"{name.removesuffix('pct')} %/h in" for name in _DRIFTS)
 _POWER_HEADER = (
@@ -42,7 +40,7 @@ def replay(
       goodput alarms replay --budget 1
     """
     with until_reader_leaves(), published(config, lake) as connection:
-        found = rows(connection, _POWER, {"rule": rule})
+        found = asked(connection, "replayed_alarms", {"rule": rule})
         if rule is not None and not found:
             raise UsageError(f"No trend rule is called {rule!r}: `goodput alarms replay` shows them all.")
         if budget is None:
@@ -61,7 +59,8 @@ def _print(found: list[Row]) -> None:
         out.print(table(_FIRED_HEADER, pooled, out.width))
     armed = [row for row in found if row["armed"]]
     expected = sum(row["false_alarms_per_week"] for row in armed)
-    out.print(plain(f"{len(armed)} of {len(found)} trend alarms armed; {expected:.2g} false alarms a week expected"))
+    of_noise = f"{expected:.2g} false alarms a week expected of noise as serving traffic has it (docs/alarms.md)"
+    out.print(plain(f"{len(armed)} of {len(found)} trend alarms armed; {of_noise}"))
 
 
 def _power_line(row: Row) -> tuple[object, ...]:
@@ -79,11 +78,13 @@ def _power_line(row: Row) -> tuple[object, ...]:
 def _print_thresholds(budget: float, rule: str | None, config: Config, lake: LakeRoot) -> None:
     """The least threshold of each rule that keeps the budget on what all its series did, and what it finds there."""
     from goodput.alarms import thresholds_for  # noqa: PLC0415  (judges every series anew: only who asks waits for it)
-    from goodput.plumbing.lake import Lake  # noqa: PLC0415
+    from goodput.plumbing.workspace import lake_of  # noqa: PLC0415
     from goodput.settings.load import load_settings  # noqa: PLC0415
 
     settings = load_settings(config, lake=lake)
-    found = thresholds_for(Lake(settings.lake_path), settings, datetime.now(UTC), budget)
+    at = lake_of(settings)
+    at.pull()
+    found = thresholds_for(at, settings, datetime.now(UTC), budget)
     lines = []
     for one in sorted(found, key=lambda one: one.rule):
         if rule in {None, one.rule}:

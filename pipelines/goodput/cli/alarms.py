@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from goodput.cli.alarm_actions import accept, actions, silence, try_rules, unsilence
-from goodput.cli.alarm_evidence import (
+from goodput.ask.alarm_evidence import (
     EVENT_COLUMNS,
     LIST_COLUMNS,
     counted_alarms,
@@ -18,10 +17,12 @@ from goodput.cli.alarm_evidence import (
     list_line,
     listed_alarms,
 )
+from goodput.ask.cells import plain
+from goodput.ask.database import Row, published
+from goodput.ask.formats import destination
+from goodput.cli.alarm_actions import accept, actions, silence, try_rules, unsilence
 from goodput.cli.alarm_replay import replay
-from goodput.cli.cells import plain
-from goodput.cli.database import Config, LakeRoot, Row, published
-from goodput.cli.formats import destination
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 from goodput.errors import UsageError
 
@@ -98,12 +99,13 @@ def show(
 
 def _draw(alarm: Row, series: list[Row], file: Path) -> None:
     from goodput.notify.chart import chart_of  # noqa: PLC0415  (only a picture waits for it)
-    from goodput.notify.plot import draw  # noqa: PLC0415
+    from goodput.notify.plot import draw_one  # noqa: PLC0415
 
     if not series:
         raise UsageError(f"{alarm['alarm_id']} has nothing to draw: it did not fire in the last 28 days.")
+    picture = draw_one(chart_of(alarm, series))
     with destination(file) as stream:
-        stream.write(draw(chart_of(alarm, series)))
+        stream.write(picture)
 
 
 _ORDERS = (

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from goodput.cli.database import rows
+from goodput.ask.database import rows
 from goodput.cli.render import table
 
 if TYPE_CHECKING:

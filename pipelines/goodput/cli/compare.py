@@ -1,19 +1,19 @@
 """`goodput compare`: two routes, models, pools or periods side by side, and which is better, where one is."""
 
 import sys
-from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from goodput.cli.cells import iso, significant
-from goodput.cli.comparison import Comparison, Sides, between_periods, between_values, compared
-from goodput.cli.database import Config, LakeRoot, published
+from goodput.ask.cells import significant
+from goodput.ask.comparison import Comparison, compared
+from goodput.ask.database import published
+from goodput.ask.kept import without_requests
+from goodput.ask.sides import named_sides, within
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
-from goodput.cli.when import instant
-from goodput.errors import UsageError
 
 
 class CompareFormat(StrEnum):
@@ -59,39 +59,22 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
       goodput compare --before 2026-11-20T09:00 --after 2026-11-20T09:30 --workload chat
     """
     sides = named_sides(values or [], by, before, after)
-    bounds = {**within(since, until), "workload": workload}
+    period = within(since, until)
+    bounds = {**period, "workload": workload}
     with until_reader_leaves(), published(config, lake) as connection:
         found = compared(connection, sides, bounds)
+        if missing := without_requests(connection, period["since"]):
+            Console(stderr=True).print(missing, highlight=False)
         if format is CompareFormat.json:
             _print_json(found)
         else:
             _print(found, console())
 
 
-def within(since: str | None, until: str | None) -> dict[str, datetime | None]:
-    """The bounds of what is compared, as times. Raises UsageError."""
-    begin, end = _time("--since", since), _time("--until", until)
-    if begin is not None and end is not None and end <= begin:
-        raise UsageError(f"--until {iso(end)} is not after --since {iso(begin)}: nothing lies between.")
-    return {"since": begin, "until": end}
-
-
-def named_sides(values: list[str], by: str | None, earlier: str | None, later: str | None) -> Sides:
-    """The two sides that the words of a user name: values of a column, or before and after times. Raises UsageError."""
-    before, after = _time("--before", earlier), _time("--after", later)
-    if by is not None and before is None and after is None and len(values) == 2:
-        if values[0] == values[1]:
-            raise UsageError(f"Both sides are {by} {values[0]}: name two values.")
-        return between_values(by, values[0], values[1])
-    if by is None and before is not None and after is not None and not values:
-        if after < before:
-            raise UsageError(f"--after {after:%Y-%m-%dT%H:%M:%S} lies before --before: the sides would overlap.")
-        return between_periods(before, after)
-    raise UsageError("Name two sides: --by COLUMN A B, or --before TIME --after TIME.")
-
-
-def _time(option: str, text: str | None) -> datetime | None:
-    return None if text is None else instant(option, text)
+_COVERS = (
+    "they cover windows like these; `goodput` and the page cover these requests alone, "
+    "so theirs are narrower and may lie apart where none shows here"
+)
 
 
 def _print_json(found: Comparison) -> None:
@@ -109,9 +92,10 @@ def _print(found: Comparison, out: Console) -> None:
         out.print(f"{side['side']}: {side['name']}: {side['n']} requests in {lasted} s{labels}{_spent(side)}{low_n}")
     out.print()
     measures = ("metric", "A", "B", "B - A", "better")
-    out.print(table(measures, [_line(row) for row in found.metrics], out.width))
+    out.print(table(measures, _lines(found), out.width))
     out.print("in brackets: 95 % intervals; those of slices so wide that all of them hold at once")
-    if any(row["metric"] == "cost_per_accepted_usd" for row in found.metrics):
+    out.print(_COVERS)
+    if any(row["metric"] == _COST for row in found.metrics):
         out.print(f"cost_per_accepted_usd: {found.cost_contains}")
     out.print()
     shown = [row for row in found.slices if row["better"] in {"A", "B"} or row["is_tail"]]
@@ -133,6 +117,27 @@ def _spent(side: dict[str, Any]) -> str:
         f"{name} ${side[f'{name}_usd']:,.2f}" for name in ("idle", "overhead", "unattributed") if side[f"{name}_usd"]
     ]
     return f", ${side['cost_usd']:,.2f}" + (f" of which {', '.join(beside)}" if beside else "")
+
+
+_COST = "cost_per_accepted_usd"
+_NO_COST = {
+    "cost_unknown": "unknown: {unpriced} of {n} without a price",
+    "nothing_accepted": "nothing was accepted",
+    "labels_not_drawn": "unknown: labels not drawn at random",
+}
+
+
+def _lines(found: Comparison) -> list[tuple[object, ...]]:
+    """A line for each metric; where a side has no cost per accepted, why in its place."""
+    why = [_NO_COST[side["no_cost"]].format(**side) if side["no_cost"] else None for side in found.sides]
+    lines = [_line(row) for row in found.metrics]
+    kept = [
+        (name, a or why[0], b or why[1], *rest) if name == _COST else (name, a, b, *rest) for name, a, b, *rest in lines
+    ]
+    if any(row["metric"] == _COST for row in found.metrics):
+        return kept
+    place = next((n for n, row in enumerate(found.metrics) if row["metric"].startswith("p")), len(kept))  # of quantiles
+    return [*kept[:place], (_COST, *why, None, "neither"), *kept[place:]]
 
 
 def _line(row: dict[str, Any]) -> tuple[object, ...]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from goodput.cli.cells import plain
-from goodput.cli.database import Config
-from goodput.cli.formats import destination, encoder
+from goodput.ask.cells import plain
+from goodput.ask.formats import destination, encoder
+from goodput.cli.options import Config
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import NothingReadable, TargetUnreadable
 from goodput.settings.load import load_settings

@@ -9,10 +9,11 @@ from goodput.errors import ContractsBroken
 from goodput.plumbing.catalog import Part
 
 if TYPE_CHECKING:
+    from goodput.plumbing.lake import Lake
     from goodput.plumbing.workspace import Progress
 
 
-def write_contract_pages(folder: Path, parts: Iterable[tuple[str, Part]], progress: "Progress") -> None:
+def write_contract_pages(folder: Path, lake: "Lake", parts: Iterable[tuple[str, Part]], progress: "Progress") -> None:
     """Check `parts` by the suites of their tables, of those that users see, and write Data Docs into `folder`.
 
     Raises ContractsBroken once they are written, NotDataDocs and PagesUnwritable.
@@ -22,6 +23,7 @@ def write_contract_pages(folder: Path, parts: Iterable[tuple[str, Part]], progre
     of_tables = sorted(_by_table(parts).items())
     pages = DataDocs()
     for table, files in progress.track(of_tables, "checking contracts", len(of_tables)):
+        lake.store.fetch(path for paths in files.values() for path in paths)
         pages.check(table, files)
     page = pages.write(folder)
     console().print(f"{len(of_tables):,} table(s) checked against their contracts: {page}", soft_wrap=True)

@@ -8,9 +8,10 @@ from rich.console import Console
 
 from goodput.cli.headline import ask_further, print_headline
 from goodput.cli.progress import on_terminal
-from goodput.cli.report import REPORT, write_page
+from goodput.cli.report import REPORT
 from goodput.cli.run import ended_plainly
 from goodput.plumbing.workspace import Workspace
+from goodput.report.write import write_page
 
 LANDING, SETTINGS = "landing", "goodput.toml"
 

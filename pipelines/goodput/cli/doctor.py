@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from goodput.cli.cells import plain
-from goodput.cli.database import Config, LakeRoot
+from goodput.ask.cells import plain
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import SettingsError
-from goodput.plumbing.lake import Lake
 from goodput.settings.load import DEFAULT_FILE, load_settings
 
 if TYPE_CHECKING:
@@ -57,4 +56,4 @@ def _findings(config: Config, lake_root: LakeRoot) -> "Iterator[Finding]":
         yield attention("settings", f"there is no {file}: all is at its default", "goodput init")
     landed = yield from machine.landing(settings, now)
     yield from machine.disk(settings.lake_path)
-    yield from lake.lake(Lake(settings.lake_path), settings, landed, now)
+    yield from lake.lake(settings, landed, now)

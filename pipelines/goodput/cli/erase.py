@@ -29,7 +29,7 @@ def erase_command(
       goodput erase alice@example.com --dry-run
       goodput erase alice@example.com conversation-17
     """
-    from goodput.erase import erase, find, mentions  # noqa: PLC0415  (slow to import)
+    from goodput.erase import erase, find, mentions, otherwise_written  # noqa: PLC0415  (slow to import)
 
     workspace = Workspace(config, (), lake)
     workspace.lake.require()
@@ -38,8 +38,13 @@ def erase_command(
         found = find(workspace, identities)
         lines = [*found.rows.items()]
         out.print(table(("table", "rows"), lines, out.width) if lines else "No row has them.")
+        for form in otherwise_written(workspace, identities):
+            out.print(f"Another id that reads the same is there too, and stays unless it is given: {form!a}")
         if not dry_run:
             erase(workspace, identities, found)
+            if workspace.lake.store.url is not None:
+                out.print("Other machines empty their copies of the lake when they next run or ask.")
+                out.print("Older versions of objects, where the bucket keeps any, are yours to delete.")
         left = {} if dry_run else mentions(workspace.lake, identities)
     if left:
         out.print("Text in which they occur, as part of something else or by chance, is as it was:")

@@ -1,6 +1,7 @@
 """`goodput explain`: why one request was or was not accepted, with the record behind every fact."""
 
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,11 +10,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from goodput.cli.database import Config, LakeRoot, published
-from goodput.cli.explained import described, explanation, sections, sole_gate
-from goodput.cli.gates import gates, headline
+from goodput.ask.database import published
+from goodput.ask.explained import described, explanation, sections, sole_gate
+from goodput.ask.gates import gates, headline
+from goodput.ask.request_record import RequestRecord, read_request_record
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
-from goodput.cli.request_record import RequestRecord, read_request_record
 from goodput.errors import UnknownRequest
 from goodput.settings.load import load_settings
 
@@ -43,7 +45,7 @@ def explain(
         try:
             request_record = read_request_record(connection, key.strip())  # a line of CSV ends in CR LF
         except UnknownRequest as error:
-            raise UnknownRequest(key.strip(), _requests_kept_from(config, lake)) from error
+            raise UnknownRequest(key.strip(), _gone_before(config, lake)) from error
         if format is ExplainFormat.json:
             import msgspec  # noqa: PLC0415  (text does not need it)
 
@@ -53,10 +55,10 @@ def explain(
             print_explanation(request_record, console())
 
 
-def _requests_kept_from(config: Path | None, lake: Path | None) -> str:
+def _gone_before(config: Path | None, lake: Path | None) -> Mapping[str, str]:
     from goodput.plumbing.pruned import read_pruned  # noqa: PLC0415  (slow to import, and seldom asked)
 
-    return read_pruned(load_settings(config, lake=lake).lake_path).gone_before.get("requests", "")
+    return read_pruned(load_settings(config, lake=lake).lake_path).gone_before
 
 
 def print_explanation(request_record: RequestRecord, out: Console) -> None:

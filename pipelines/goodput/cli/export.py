@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from goodput.cli.database import Config, LakeRoot, published
-from goodput.cli.when import instant
+from goodput.ask.database import published
+from goodput.ask.when import instant
+from goodput.cli.options import Config, LakeRoot
 from goodput.errors import ExportFailed, LakeUnwritable, OutputUnwritable, UsageError
 from goodput.plumbing.files import write_atomically
 from goodput.settings.load import load_settings

@@ -41,6 +41,8 @@ def forget(
 
 def _chosen(workspace: Workspace, files: list[str]) -> list[tuple[str, str, int]]:
     """Id, path and rows of the sources of these paths. Raises SourceUnknown, SourceLies."""
+    import polars as pl  # noqa: PLC0415  (slow to import)
+
     from goodput.collect.listing import list_landing  # noqa: PLC0415
     from goodput.plumbing import source_ledger  # noqa: PLC0415
     from goodput.plumbing.row_table import read_rows  # noqa: PLC0415
@@ -52,8 +54,10 @@ def _chosen(workspace: Workspace, files: list[str]) -> list[tuple[str, str, int]
         raise SourceUnknown(unknown, near)
     chosen = known.filter(known["path"].is_in(files))
     listed = list_landing(workspace.settings).files
-    lying = read_rows(workspace.lake, "landed_files").join(listed, on=["landing", "path"], how="semi")
+    seen, place = read_rows(workspace.lake, "landed_files"), ["landing", "path"]
+    unseen = listed.join(seen, on=place, how="anti")  # such as all of a landing zone that was moved
+    lying = pl.concat([seen.join(listed, on=place, how="semi"), seen.join(unseen, on="path", how="semi")])
     still = lying.filter(lying["source_id"].is_in(chosen["source_id"].implode()))
     if still.height:
-        raise SourceLies(still["path"].to_list())
+        raise SourceLies(still["path"].unique().sort().to_list())
     return list(chosen.iter_rows())

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from goodput.cli.database import published
+from goodput.ask.database import published
 from goodput.cli.render import console, table
 from goodput.cli.warned import print_warnings
 from goodput.plumbing.sql_files import MACROS, sql_file

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from goodput.cli.formats import destination
+from goodput.ask.formats import destination
 from goodput.errors import FileExists
 from goodput.settings.load import DEFAULT_FILE
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from goodput.cli.cells import iso, plain, significant
-from goodput.cli.database import Row
-from goodput.cli.label_plan import Plan
-from goodput.cli.label_search import CELL, WHOLE, Drawn
+from goodput.ask.cells import iso, plain, significant
+from goodput.ask.database import Row
+from goodput.ask.label_plan import Plan
+from goodput.ask.label_search import CELL, WHOLE, Drawn
 from goodput.cli.render import MAX_ROWS, table
 
 _HEADER = ("workload", "route", "from", "need label", "labelled", "width now", "to draw", "width expected")

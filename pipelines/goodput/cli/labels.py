@@ -12,14 +12,15 @@ from typing import Annotated, BinaryIO
 import duckdb
 import typer
 
-from goodput.cli.cells import iso, significant
-from goodput.cli.database import Config, LakeRoot, published, rows
-from goodput.cli.formats import Format, batches, destination, write_csv, write_json, write_parquet
+from goodput.ask.cells import iso, significant
+from goodput.ask.database import published, rows
+from goodput.ask.formats import Format, batches, destination, write_csv, write_json, write_parquet
+from goodput.ask.label_plan import Asked, default_period, plan
+from goodput.ask.when import instant
 from goodput.cli.label_lines import print_plan
-from goodput.cli.label_plan import Asked, default_period, plan
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, until_reader_leaves
-from goodput.cli.when import instant
-from goodput.errors import UsageError
+from goodput.errors import PublishedByOlder, UsageError
 from goodput.plumbing.sql_files import MACROS, sql_file
 from goodput.settings.load import load_settings
 
@@ -121,7 +122,7 @@ def _format_of(output: Path | None) -> Format:
 
 def _check(connection: duckdb.DuckDBPyConnection, workload: str | None) -> None:
     if rows(connection, _COLUMNS)[0]["known"] < 2:
-        raise UsageError("This database was published by an older version of Goodput: `goodput run` publishes it anew.")
+        raise PublishedByOlder
     known = {row["workload"]: row["has_quality"] for row in rows(connection, _WORKLOADS)}
     gated = [name for name, has_quality in known.items() if has_quality]
     if not gated:

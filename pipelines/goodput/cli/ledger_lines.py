@@ -7,7 +7,8 @@ from typing import Any
 import duckdb
 from rich.console import Console
 
-from goodput.cli.database import Row, rows
+from goodput.ask.cells import plain, shortened
+from goodput.ask.database import Row, rows
 from goodput.cli.render import table
 
 FILES_SHOWN = 200  # laying out more takes longer than finding them
@@ -33,6 +34,7 @@ _TOTALS = """
 _COUNTS = ("rows_read", "rows_kept", "rows_duplicate", "rows_quarantined", "rows_ignored")
 _UNREAD = '"span_looks_like_call:'  # as `collect.unread` counts them
 _OF_GROUPS = ("files", "read", "kept", "duplicate", "quarantined", "ignored", "R", "refused")
+_PLACE_CHARACTERS = 120  # one long path would make every line as wide
 _HEADER = ("file", "reader", "read", "kept", "duplicate", "quarantined", "ignored", "R", "remarks")
 
 
@@ -58,7 +60,7 @@ def print_files(out: Console, connection: duckdb.DuckDBPyConnection, *, problems
         return
     lines = [
         (
-            _place(f) if landings > 1 else f["path"],
+            shortened(plain(_place(f) if landings > 1 else f["path"]), _PLACE_CHARACTERS),
             f["reader"],
             *(f[count] for count in _COUNTS),
             f["identity_r"],

@@ -30,7 +30,7 @@ COMMANDS = {
     "run": ("goodput.cli.run:run_command", "Ingest what is new, recompute what is stale, publish."),
     "rebuild": (
         "goodput.cli.rebuild:rebuild",
-        "Make a lake of an older version anew from the landing files; alarms and deliveries are carried over.",
+        "Make a lake of an older version, or a damaged one, anew from the landing files; alarms, deliveries are kept.",
     ),
     "verify": (
         "goodput.cli.verify:verify",

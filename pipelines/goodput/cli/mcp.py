@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from goodput.cli.database import Config, LakeRoot
+from goodput.cli.options import Config, LakeRoot
 from goodput.errors import ExtraMissing
 from goodput.settings.load import load_settings
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goodput.cli.cells import iso, plain
-from goodput.cli.database import Config, LakeRoot
+from goodput.ask.cells import iso, plain
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import GoodputError, UnknownChannel, UsageError
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.telemetry import INTERVAL_S, Span, Telemetry
-from goodput.plumbing.workspace import Workspace
+from goodput.plumbing.workspace import Workspace, lake_of
 from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
 
@@ -48,7 +48,7 @@ def notify(  # noqa: PLR0913, PLR0917  (the command's options)
     if sum(chosen) > 1:
         raise UsageError("--once, --watch, --dry-run, --status, --test and --requeue exclude each other: give one.")
     settings = load_settings(config, lake=lake)
-    at = Lake(settings.lake_path)
+    at = lake_of(settings)
     if test is None:  # a test message needs no lake
         at.require()
     with until_reader_leaves():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from goodput.prune import Pruning
 
 _HEADER = ("table", "partitions", "from", "to", "rows", "bytes")
+_BEYOND = ("table", "asked from", "kept from", "rows", "why")
 
 
 def prune_command(
@@ -23,8 +24,10 @@ def prune_command(
 ) -> None:
     """Delete rows that the settings keep no longer; what was measured from them stays as it is.
 
-    [retention] has for how many days. Older hours are closed: what comes for them later is counted as ignored and
-    changes no number. Files are deleted an hour after, by the next run, when no reader of an older database holds them.
+    The table retention of the settings has for how many days, by kind of row or by table; where more is kept than that,
+    it is listed with the reason. Older hours are closed: what comes for them later is
+    counted as ignored and changes no number. Files are deleted an hour after, by the next run, when no reader of an
+    older database holds them.
 
     Example:
       goodput run && goodput prune --dry-run
@@ -38,7 +41,10 @@ def prune_command(
         pruning = plan_pruning(workspace, datetime.now(UTC))
         out = console()
         lines = [*_lines(pruning)]
-        out.print(table(_HEADER, lines, out.width) if lines else "Nothing is older than the settings keep it.")
+        out.print(table(_HEADER, lines, out.width) if lines else _nothing(pruning))
+        if pruning.beyond:
+            out.print("Kept longer than the settings ask for:")
+            out.print(table(_BEYOND, [*_beyond(pruning)], out.width, fold_at=60))
         if dry_run:
             out.print(f"Hours before {pruning.noted.closed_before} would be closed.")
             return
@@ -51,3 +57,12 @@ def _lines(pruning: "Pruning") -> Iterator[tuple[str, int, str, str, int, int]]:
         partitions = sorted({part.partition for part in parts})
         rows, size_bytes = (sum(values) for values in zip(*((p.rows, p.size_bytes) for p in parts), strict=True))
         yield name, len(partitions), partitions[0], partitions[-1], rows, size_bytes
+
+
+def _nothing(pruning: "Pruning") -> str:
+    return "Nothing goes." if pruning.beyond else "Nothing is older than the settings keep it."
+
+
+def _beyond(pruning: "Pruning") -> Iterator[tuple[str, str, str, int, str]]:
+    for name, (stay, parts) in pruning.beyond.items():
+        yield name, stay.asked_from, stay.kept_from or "ever", sum(part.rows for part in parts), stay.why

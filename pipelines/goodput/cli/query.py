@@ -1,9 +1,7 @@
 """`goodput query`: one SQL question to the published database."""
 
 import io
-import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -12,14 +10,14 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from goodput.cli.database import Config, LakeRoot, published
-from goodput.cli.formats import Format, batches, destination, write_csv, write_json, write_parquet
+from goodput.ask.database import published
+from goodput.ask.formats import Format, batches, destination, write_csv, write_json, write_parquet
+from goodput.ask.question import no_question
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 from goodput.errors import QueryFailed
 
 _NOTHING = "There is no SQL in this question."
-_ANSWERED = {duckdb.StatementType.SELECT, duckdb.StatementType.MULTI, duckdb.StatementType.EXPLAIN}  # MULTI: PIVOT
-_ANALYZE = re.compile(r"\banaly[sz]e\b", re.IGNORECASE)  # EXPLAIN ANALYZE runs what it explains
 
 
 def query(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
@@ -69,15 +67,6 @@ def _check(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     kind = no_question(connection.extract_statements(sql))
     if kind is not None:
         raise QueryFailed(f"{kind} is no question: only SELECT is answered. --output FILE writes an answer to a file.")
-
-
-def no_question(statements: Sequence[duckdb.Statement]) -> str | None:
-    """The kind of the first statement that could write: a database open for reading still writes other files."""
-    for statement in statements:
-        is_run = statement.type is duckdb.StatementType.EXPLAIN and _ANALYZE.search(statement.query)
-        if statement.type not in _ANSWERED or is_run:
-            return str(statement.type.name)
-    return None
 
 
 def _by_name(output: Path | None) -> Format:

@@ -1,4 +1,4 @@
-"""`goodput rebuild`: a lake of an older version made anew from the landing files."""
+"""`goodput rebuild`: a lake of an older version, or a damaged one, made anew from the landing files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ def rebuild(
     config: Annotated[Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")] = None,
     lake: Annotated[Path | None, typer.Option(help="Lake folder instead of the settings' own.")] = None,
 ) -> None:
-    """Make a lake of an older version anew from the landing files; alarms and deliveries are carried over.
+    """Make a lake of an older version, or a damaged one, anew from the landing files; alarms, deliveries are kept.
 
     The old lake is kept beside it; delete it once you have looked at the new one.
 

@@ -11,10 +11,11 @@ import duckdb
 import typer
 from rich.console import Console
 
-from goodput.cli.database import Config, LakeRoot, published
+from goodput.ask.database import published
+from goodput.ask.when import instant
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.warned import print_warnings
-from goodput.cli.when import instant
 from goodput.errors import UsageError
 from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
@@ -51,7 +52,10 @@ def reconcile(
             out.print("No bill covers these days." if since or until else "No bill has been read.")
             return
         out.print()
-        out.print("What counts, by bucket of the ledger (relation reconciliation has them by day and source):")
+        out.print(
+            "What counts, by bucket of the ledger (relation reconciliation has them by day and source). Unlabelled is "
+            "what answers cost that nobody judged: `goodput report` divides it as those that were."
+        )
         _print(out, connection, sql_file("reconciled_buckets").text)
         for (line,) in connection.execute(sql_file("unused_costs").text).fetchall():
             out.print(line)

@@ -14,7 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from goodput.cli.cells import MISSING, is_number, shown
+from goodput.ask.cells import MISSING, is_number, shown
 
 MAX_ROWS = 1000
 _GUTTER = 2  # between two columns

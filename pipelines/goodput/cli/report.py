@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from goodput.cli.database import Config, LakeRoot, published
-from goodput.cli.when import instant
+from goodput.ask.database import published
+from goodput.ask.when import instant
+from goodput.cli.options import Config, LakeRoot
 from goodput.errors import UsageError
-from goodput.plumbing.files import write_atomically
 
 REPORT = "report.html"
 
@@ -57,7 +57,7 @@ def report(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
       goodput report -o report.html
       goodput report --since 2026-11-01 --workload chat --format md
     """
-    from goodput.report.write import write_report  # noqa: PLC0415  (help must not wait for it)
+    from goodput.report.write import replace_page, write_report  # noqa: PLC0415  (help must not wait for it)
 
     begin, end = _bound("--since", since), _bound("--until", until)
     if begin is not None and end is not None and end <= begin:
@@ -70,21 +70,8 @@ def report(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
         typer.echo(text)
         return
     path = output or Path(REPORT)
-    _write(path, text)
+    replace_page(path, text)
     typer.echo(f"{path}: {len(text.encode()) / 1e6:.1f} MB, opens in any browser")
-
-
-def write_page(config: Path | None, lake: Path | None, path: Path) -> None:
-    """Write the page of what is published now. Raises NothingToReport, NotPublished and QueryFailed."""
-    from goodput.report.write import write_report  # noqa: PLC0415
-
-    with published(config, lake) as connection:
-        _write(path, write_report(connection, (None, None), {}, ReportFormat.html.value, datetime.now(UTC)))
-
-
-def _write(path: Path, text: str) -> None:
-    """A reader of the old page keeps it: it is replaced whole."""
-    write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
 def _bound(option: str, text: str | None) -> datetime | None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from goodput.ask.when import instant
 from goodput.cli.headline import print_headline
 from goodput.cli.progress import on_terminal
-from goodput.cli.when import instant
 from goodput.errors import GoodputError, PartitionsBlocked, RunCrashed, SourcesFailed, UsageError
 from goodput.plumbing import interrupt
 from goodput.plumbing.lake import Lake
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from goodput.run import Ran
 
 
-def run_command(
+def run_command(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     config: Annotated[Path | None, typer.Option(help="Settings file; ./goodput.toml where it exists.")] = None,
     landing: Annotated[
         list[Path] | None, typer.Option(help="Landing file or folder instead of the settings' own.")
@@ -30,6 +30,9 @@ def run_command(
     lake: Annotated[Path | None, typer.Option(help="Lake folder instead of the settings' own.")] = None,
     since: Annotated[str | None, typer.Option(help="Compute every hour from this time (UTC, ISO 8601) again.")] = None,
     until: Annotated[str | None, typer.Option(help="... up to this time; both go together.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=1024, help="Processes that compute, instead of the settings' own.")
+    ] = None,
 ) -> None:
     """Ingest what is new, recompute what is stale, publish. Safe to run again at any time.
 
@@ -38,9 +41,10 @@ def run_command(
     span = _span(since, until)
     console = Console(stderr=True)
     with on_terminal(console) as progress:
-        workspace = Workspace(config, tuple(landing or ()), lake, progress)
+        workspace = Workspace(config, tuple(landing or ()), lake, progress, workers=workers)
         workspace.settings  # noqa: B018  (bad settings are reported before the slow imports)
-        from goodput.run import run  # noqa: PLC0415  (slow to import; only this command needs it)
+        from goodput.renaming import renamed_line  # noqa: PLC0415  (slow to import; only this command needs them)
+        from goodput.run import run  # noqa: PLC0415
 
         with ended_plainly(workspace.lake):
             try:
@@ -53,6 +57,8 @@ def run_command(
         f"{found.read} source(s) read, {found.unchanged} unchanged, {found.refused} refused; "
         f"{ran.hours_computed} hour(s) computed; published {workspace.lake.database}"
     )
+    if ran.renamed:
+        console.print(renamed_line(workspace.settings, ran.renamed))
     for damage in ran.remade:
         console.print(f"Made again: {damage.part.path}, which {damage.reason}")
     if ran.undelivered:
@@ -69,7 +75,7 @@ def run_command(
 
 def _write_page(console: Console, config: Path | None, lake: Path | None, page: Path) -> None:
     """A page that cannot be written costs no run: what it shows is published."""
-    from goodput.cli.report import write_page  # noqa: PLC0415  (only where the settings ask for it)
+    from goodput.report.write import write_page  # noqa: PLC0415  (only where the settings ask for it)
 
     try:
         write_page(config, lake, page)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from goodput.cli.database import Config, LakeRoot
+from goodput.cli.options import Config, LakeRoot
 from goodput.listen.token import SERVE_TOKEN, read_token
 from goodput.settings.load import load_settings
 

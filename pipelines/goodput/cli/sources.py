@@ -3,22 +3,27 @@
 See docs/semantics.md#sources.
 """
 
+from contextlib import suppress
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import duckdb
 import typer
 from rich.console import Console
 
+from goodput.ask.database import published, rows
+from goodput.ask.formats import batches, destination, write_csv, write_json
 from goodput.cli.blocked import print_blocked
-from goodput.cli.database import Config, LakeRoot, published, rows
-from goodput.cli.formats import batches, destination, write_csv, write_json
 from goodput.cli.ledger_lines import FILES_SHOWN, Grouped, print_files, print_groups
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.warned import OF_FILES, print_warnings
-from goodput.errors import SourcesFailed
+from goodput.errors import LandingMissing, SourcesFailed
 from goodput.plumbing.sql_files import sql_file
 from goodput.settings.load import load_settings
+
+if TYPE_CHECKING:
+    from goodput.settings.model import Settings
 
 QUARANTINED_SHOWN = 20
 UNUSED_SHOWN = 20
@@ -93,13 +98,16 @@ def sources(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
       goodput sources --match 'gateway/*' --by folder
     """
     asked = {"problems": problems, "match": match, "reader": reader}
-    quarantined_ratio = load_settings(config, lake=lake).limits.quarantined_ratio
+    settings = load_settings(config, lake=lake)
+    quarantined_ratio = settings.limits.quarantined_ratio
     with until_reader_leaves(), published(config, lake) as connection:
         connection.execute(f"CREATE TEMP TABLE ledger AS {_LEDGER}", asked)
         if format is not LedgerFormat.table:
             _write(connection, format)
         else:
             _print(connection, problems, by, is_chosen=match is not None or reader is not None)
+            if problems:
+                _print_left_alone(console(), settings)
         connection.execute("SET VARIABLE quarantined_ratio = $1", [quarantined_ratio])
         failed = connection.execute(sql_file("failed_sources").text).fetchall() if problems else []
     if failed:
@@ -122,6 +130,14 @@ def _print(connection: duckdb.DuckDBPyConnection, problems: bool, by: Grouped | 
     _print_unused(out, connection, "Metrics that no dialect knows", "unknown_metrics", _UNKNOWN)
     print_blocked(out, connection)
     print_warnings(out, connection, OF_FILES)
+
+
+def _print_left_alone(out: Console, settings: "Settings") -> None:
+    from goodput.collect.listing import list_landing  # noqa: PLC0415  (slow to import)
+
+    with suppress(LandingMissing):  # the lake may be looked at where no telemetry lies
+        if left_alone := list_landing(settings).about_left_alone():
+            out.print(left_alone, markup=False)
 
 
 def _write(connection: duckdb.DuckDBPyConnection, written: LedgerFormat) -> None:

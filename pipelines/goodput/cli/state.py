@@ -11,17 +11,23 @@ import duckdb
 from rich.console import Console
 from rich.text import Text
 
+from goodput.ask.cells import plain
+from goodput.ask.database import published, rows
 from goodput.cli.blocked import print_blocked
-from goodput.cli.cells import plain
-from goodput.cli.database import published, rows
 from goodput.cli.render import console, until_reader_leaves
 from goodput.cli.sparkline import sparkline
 from goodput.cli.warned import print_warnings
 from goodput.plumbing.sql_files import MACROS, sql_file
+from goodput.plumbing.store import store_of
 from goodput.settings.load import DEFAULT_FILE, load_settings
 
 _OVERALL = "SELECT offered, goodput, definition, per_accepted FROM ({headline}) WHERE slice = 'all'"
-_FIRING = "SELECT severity, summary FROM alarms WHERE state = 'firing' ORDER BY severity, state_since_at DESC, alarm_id"
+_FIRING = """
+    SELECT severity || coalesce(' (' || suppressed || ')', '') AS severity, summary
+    FROM alarms
+    WHERE state = 'firing'
+    ORDER BY suppressed IS NOT NULL, alarms.severity, state_since_at DESC, alarm_id
+"""
 _SHOWN = 3
 _SILENT = timedelta(hours=24)
 _LABEL = 10
@@ -57,7 +63,9 @@ def print_state(now: datetime) -> None:
 
 
 def _database() -> Path:
-    return load_settings(None).lake_path / "goodput.duckdb"
+    settings = load_settings(None)
+    store_of(settings).pull_published()
+    return settings.lake_path / "goodput.duckdb"
 
 
 def _print_reach(out: Console, connection: duckdb.DuckDBPyConnection, now: datetime) -> bool:

@@ -1,37 +1,15 @@
 """`goodput tables`: the relations that can be asked and their columns, as the database describes them."""
 
-import re
-from difflib import get_close_matches
 from typing import Annotated
 
 import duckdb
 import typer
 
-from goodput.cli.cells import plain
-from goodput.cli.database import Config, LakeRoot, Row, published, rows
+from goodput.ask.cells import plain
+from goodput.ask.database import published
+from goodput.ask.relations import described, relations
+from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
-from goodput.errors import UnknownRelation
-
-# A view of a table of the same name in schema `stored` is a table to its users.
-_RELATIONS = """
-    WITH stored AS (SELECT table_name FROM duckdb_tables() WHERE schema_name = 'stored')
-    SELECT table_name AS relation, 'table' AS kind, comment
-    FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'
-    UNION ALL
-    SELECT view_name, if(view_name IN (FROM stored), 'table', 'view'), comment
-    FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'
-    UNION ALL
-    SELECT DISTINCT function_name, 'function', comment
-    FROM duckdb_functions()
-    WHERE function_type = 'table_macro' AND schema_name = 'main' AND database_name = current_database()
-    ORDER BY relation
-"""
-_COLUMNS = """
-    SELECT column_name, data_type, comment FROM duckdb_columns()
-    WHERE NOT internal AND schema_name = 'main' AND table_name = $relation
-    ORDER BY column_index
-"""
-_UNIT = re.compile(r"(?P<text>.*) \[(?P<unit>[^\[\]]+)\]", re.DOTALL)
 
 
 def tables(
@@ -55,43 +33,10 @@ def tables(
             _print_columns(connection, relation)
 
 
-def relations(connection: duckdb.DuckDBPyConnection) -> list[Row]:
-    """What can be asked: `relation`, `kind` (table, view, function), `rows` (of tables alone), `comment`."""
-    return [{**row, "rows": _count(connection, row["relation"], row["kind"])} for row in rows(connection, _RELATIONS)]
-
-
-def described(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str | None, list[Row]]:
-    """What a relation holds, and its columns: `column`, `type`, `unit`, `meaning`. Raises UnknownRelation."""
-    known = {row["relation"].lower(): row for row in rows(connection, _RELATIONS)}
-    relation = known.get(name.lower())
-    if relation is None:
-        raise UnknownRelation(name, get_close_matches(name.lower(), known, 3))
-    columns = [
-        {"column": row["column_name"], "type": _short(row["data_type"]), "unit": unit, "meaning": meaning}
-        for row in _columns(connection, relation)
-        for unit, meaning in [unit_and_meaning(row["comment"])]
-    ]
-    return relation["comment"], columns
-
-
-def _columns(connection: duckdb.DuckDBPyConnection, relation: Row) -> list[Row]:
-    if relation["kind"] != "function":
-        return rows(connection, _COLUMNS, {"relation": relation["relation"]})
-    shape = connection.table_function(relation["relation"])
-    return [
-        {"column_name": name, "data_type": str(kind), "comment": None}
-        for name, kind in zip(shape.columns, shape.types, strict=True)
-    ]
-
-
 def _print_relations(connection: duckdb.DuckDBPyConnection) -> None:
     out = console()
     found = [(row["relation"], row["kind"], row["rows"], row["comment"]) for row in relations(connection)]
     out.print(table(("relation", "kind", "rows", "what it holds"), found, out.width))
-
-
-def _count(connection: duckdb.DuckDBPyConnection, relation: str, kind: str) -> int | None:
-    return len(connection.table(relation)) if kind == "table" else None
 
 
 def _print_columns(connection: duckdb.DuckDBPyConnection, name: str) -> None:
@@ -102,13 +47,3 @@ def _print_columns(connection: duckdb.DuckDBPyConnection, name: str) -> None:
         out.print()
     found = [tuple(row.values()) for row in columns]
     out.print(table(("column", "type", "unit", "meaning"), found, out.width, fold_at=16))
-
-
-def _short(data_type: str) -> str:
-    return data_type.replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
-
-
-def unit_and_meaning(comment: str | None) -> tuple[str | None, str | None]:
-    """A column's comment, `meaning [unit]`, taken apart; None for what is not in it."""
-    found = _UNIT.fullmatch(comment or "")
-    return (found["unit"], found["text"]) if found else (None, comment)

@@ -65,7 +65,7 @@ def verify(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
             done = remake(workspace.lake, found) if repair else Remade()
             note_replaced(workspace.lake, done.removed)
             if data_docs is not None and not found:
-                write_contract_pages(data_docs, parts, progress)
+                write_contract_pages(data_docs, workspace.lake, parts, progress)
     if found:
         _print(found, done)
         raise LakeDamaged(len(found), due=len(done.due) if repair else None, lost=len(done.lost))
@@ -84,7 +84,7 @@ def _damages(
     from goodput.plumbing.verify import damages  # noqa: PLC0415
 
     looked_at = workspace.progress.track(parts, "verifying", len(parts))
-    found = list(damages(looked_at))
+    found = list(damages(looked_at, workspace.lake.store))
     size_bytes = sum(part.size_bytes for _, part in parts)
     out = console()
     out.print(f"{len(parts):,} part(s), {size_bytes / 1e6:,.1f} MB: {len(found)} damaged")

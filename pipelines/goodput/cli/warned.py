@@ -6,7 +6,7 @@ from collections.abc import Collection
 import duckdb
 from rich.console import Console
 
-from goodput.cli.database import rows
+from goodput.ask.database import rows
 from goodput.plumbing.sql_files import sql_file
 
 LINES_SHOWN = 8

@@ -6,6 +6,7 @@ is the work of the readers.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import polars as pl
@@ -101,9 +102,9 @@ class Dialect:
     event_values: tuple[EventValue | EventTime, ...] = ()  # of spans: what else `finish` looks at in their events
     from_engine: bool = False  # the resource of its rows is the serving process itself, so it names replica and pool
 
-    @property
+    @cached_property
     def wanted(self) -> tuple[Wanted, ...]:
-        """Every name that has to be decoded into a column."""
+        """Every name that has to be decoded into a column; each file asks for them."""
         mapped = tuple(wanted for field in self.fields for wanted in field.wanted)
         return mapped + self.also_wanted + self.signature
 

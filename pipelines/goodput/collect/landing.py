@@ -20,8 +20,9 @@ from goodput.errors import SourceRefused
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.pseudonyms import Pseudonyms
 from goodput.settings.model import Settings
+from goodput.settings.sources import compiled_pattern
 
-READER_VERSION = 12  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 13  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
 HEAD_BYTES = 4096
 _READ_BYTES = 2 * 2**20
@@ -192,7 +193,7 @@ def claimed(file: LandedFile, settings: Settings) -> tuple[LandedFile, str | Non
 def _searched(pattern: str, path: str) -> re.Match[str] | None:
     """Where the pattern is found: with a slash in it in the path, else in one name, the file's before its folders'."""
     names = [path] if "/" in pattern else reversed(path.split("/"))
-    return next((match for name in names if (match := re.search(pattern, name))), None)
+    return next((match for name in names if (match := compiled_pattern(pattern).search(name))), None)
 
 
 def _matches(path: str, glob: str) -> bool:

@@ -1,4 +1,4 @@
-"""Lists the landing zone: every file with its size and time, and what must not be opened with the reason.
+"""Lists the landing zone: every file with its size, times and inode, and what must not be opened with the reason.
 
 One `stat` a file, and nothing kept of a file but its row: a landing zone may hold hundreds of thousands.
 """
@@ -18,21 +18,38 @@ from goodput.collect.received import UNCLAIMED, LandedFile
 from goodput.errors import LandingMissing
 from goodput.settings.model import Settings
 
+RECEIVER_LOCK = ".receive.lock"  # the only hidden file that lies there by Goodput's own doing
 _UNFINISHED = (".tmp", ".partial", "~")
-_SCHEMA = {"landing": pl.String, "path": pl.String, "size_bytes": pl.Int64, "modified_ns": pl.Int64}
-_Found = tuple[str, str, os.stat_result | str]  # folder below the landing path, name, status or reason for refusal
+STAMP = ("size_bytes", "modified_ns", "changed_ns", "inode")  # differs where a file is another or was written to
+_SCHEMA = {"landing": pl.String, "path": pl.String, **dict.fromkeys(STAMP, pl.Int64)}
+# Folder below the landing path, name, and status, reason for refusal, or None of what is left alone.
+_Found = tuple[str, str, os.stat_result | str | None]
 
 
 @dataclass
 class Listing:
-    """Files to look at (columns landing, path, size_bytes, modified_ns), and those refused with the reason."""
+    """Files to look at (columns landing, path and STAMP), those refused with the reason, and how many are left alone.
+
+    `modified_ns` is set by whoever copies a file or edits it in place, `changed_ns` by the file system alone: at any
+    change of content, name, rights or links. An inode beyond 2^63 is shown as the negative number of the same bits.
+    """
 
     files: pl.DataFrame
     refused: list[tuple[LandedFile, str]] = field(default_factory=list)
+    left_alone: int = 0
+
+    def about_left_alone(self) -> str | None:
+        """What is to be said of files and folders that are left alone, None where there are none."""
+        if not self.left_alone:
+            return None
+        return (
+            f"{self.left_alone:,} hidden or unfinished file(s) or folder(s) are not read: "
+            "writers' temporary files have such names (.NAME, NAME.tmp, NAME.partial, NAME~)"
+        )
 
 
 def list_landing(settings: Settings) -> Listing:
-    """Every file below the landing paths, each once; hidden and unfinished files are left alone.
+    """Every file below the landing paths, each once; hidden and unfinished files are only counted.
 
     Raises LandingMissing with all paths that are not there.
     """
@@ -46,14 +63,16 @@ def list_landing(settings: Settings) -> Listing:
     listing = Listing(pl.DataFrame(schema=_SCHEMA))
     for landing in landing_paths:
         home = landing if landing.is_dir() else landing.parent
-        paths, sizes, times = [], array("q"), array("q")
+        paths, sizes, modified, changed, inodes = [], array("q"), array("q"), array("q"), array("Q")
         for folder, name, status in _walk(landing, lake):
             if len(landing_paths) > 1:  # they may overlap
                 place = (resolved(home / folder), name)
                 if place in seen:
                     continue
                 seen.add(place)
-            if not _is_utf8(folder + name):
+            if status is None:
+                listing.left_alone += 1
+            elif not _is_utf8(folder + name):
                 escaped = os.fsencode(folder + name).decode("utf-8", "backslashreplace")
                 listing.refused.append((landed_file(landing, escaped), "has a name that is not UTF-8: rename it"))
             elif isinstance(status, str):
@@ -61,8 +80,11 @@ def list_landing(settings: Settings) -> Listing:
             else:
                 paths.append(folder + name)
                 sizes.append(status.st_size)
-                times.append(status.st_mtime_ns)
-        columns = {"path": paths, "size_bytes": np.asarray(sizes), "modified_ns": np.asarray(times)}
+                modified.append(status.st_mtime_ns)
+                changed.append(status.st_ctime_ns)
+                inodes.append(status.st_ino)
+        stamps = (*map(np.asarray, (sizes, modified, changed)), np.asarray(inodes).view(np.int64))
+        columns = {"path": paths, **dict(zip(STAMP, stamps, strict=True))}
         files = pl.DataFrame(columns, schema_overrides=_SCHEMA).select(pl.lit(str(landing)).alias("landing"), pl.all())
         listing.files.extend(files)
     return listing
@@ -97,11 +119,13 @@ def _walk(landing: Path, lake: str) -> Iterator[_Found]:
         for entry in found:
             is_folder = entry.is_dir(follow_symlinks=False)
             is_lake = (is_folder or entry.is_symlink()) and os.path.realpath(entry.path) == lake
-            if entry.name.startswith(".") or is_lake:
+            if entry.name == RECEIVER_LOCK or is_lake:
                 continue
-            if is_folder:
+            if entry.name.startswith(".") or (not is_folder and entry.name.endswith(_UNFINISHED)):
+                yield folder, entry.name, None
+            elif is_folder:
                 pending.append(f"{folder}{entry.name}/")
-            elif not entry.name.endswith(_UNFINISHED):
+            else:
                 status = (entry.is_symlink() and _escape(entry, root)) or _status(entry)
                 if status:
                     yield folder, entry.name, status
@@ -116,7 +140,7 @@ def _escape(link: os.DirEntry[str], root: Path) -> str | None:
 
 
 def _status(file: os.DirEntry[str] | Path) -> os.stat_result | str | None:
-    """Size and time of a file, or why it cannot be one; None of a link to a folder, which is found where it lies."""
+    """Status of a file, or why it cannot be one; None of a link to a folder, which is found where it lies."""
     try:
         status = file.stat()
     except OSError as error:

@@ -8,7 +8,7 @@ from polars.datatypes import DataType
 from goodput.collect.dialect import AttributeType, Field
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.tabular.units import per_second, plain, time_ns
-from goodput.plumbing.contracts import polars_schema
+from goodput.contracts import polars_schema
 from goodput.settings.columns import Kind
 
 TABLE = "serving_records"

@@ -1,6 +1,6 @@
 """Compares the landing zone with the source ledger: which files are new, and what grown or re-read files supersede.
 
-Only file sizes, times and hashes are looked at; an unchanged file is not even opened.
+Only sizes, times, inodes and hashes are looked at; a file in which none of these differs is not even opened.
 """
 
 import time
@@ -15,20 +15,20 @@ import polars as pl
 
 from goodput.collect.held import settled_ns
 from goodput.collect.landing import Beginnings, FileIdentity, claimed, identify, reading_of_all, source_id_of
-from goodput.collect.listing import landed_file, list_landing
+from goodput.collect.listing import STAMP, landed_file, list_landing
 from goodput.collect.received import LandedFile
+from goodput.contracts import polars_schema
 from goodput.errors import SourceRefused
 from goodput.plumbing import source_ledger, source_places
-from goodput.plumbing.contracts import polars_schema
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
 from goodput.settings.model import Settings
 
 _TABLE = "landed_files"
 _KEY = ["landing", "path"]
-_AS_BEFORE = [*_KEY, "size_bytes", "modified_ns"]
+_AS_BEFORE = [*_KEY, *STAMP]  # of rows of an older version, which kept fewer, none is: NULL equals nothing
 _HASHERS = 2  # hashing keeps no more than one core busy
-_Row = tuple[str, str, int, int]  # landing, path, size_bytes, modified_ns
+_Row = tuple[str, str, int, int, int, int]  # landing, path and STAMP
 _Key = tuple[str, str]
 
 
@@ -55,15 +55,15 @@ class Scan:
         return {old for superseded in self.superseded_by.values() for old in superseded}
 
 
-def has_new_files(lake: Lake, settings: Settings, files: pl.DataFrame) -> bool:
-    """Whether a scan would look into one of the listed files that has changed or is new.
+def unseen(lake: Lake, settings: Settings, files: pl.DataFrame) -> pl.DataFrame:
+    """Those of the listed files that a scan would look into because they have changed or are new.
 
     What was listed as it was written the next scan looks at for certainty alone: no reason for one.
     """
     index = read_rows(lake, _TABLE).filter(pl.col("reading") == reading_of_all(settings))
-    unsettled = index.filter(pl.col("modified_ns") == 0).select(*_KEY, "size_bytes")
-    others = files.join(index, on=_AS_BEFORE, how="anti").join(unsettled, on=[*_KEY, "size_bytes"], how="anti")
-    return not others.is_empty()
+    as_before = [name for name in _AS_BEFORE if name != "modified_ns"]
+    unsettled = index.filter(pl.col("modified_ns") == 0).select(as_before)
+    return files.join(index, on=_AS_BEFORE, how="anti").join(unsettled, on=as_before, how="anti")
 
 
 class _Look(NamedTuple):
@@ -143,7 +143,7 @@ def _look_at(
 
     Settings that read it as before leave it unopened.
     """
-    landing, path, _, _ = row
+    landing, path, *_ = row
     file, reason = claimed(landed_file(Path(landing), path), settings)
     if reason:
         return file, reason
@@ -211,8 +211,8 @@ def _superseded(
 def _index_rows(rows: list[_Row], looks: list[_Look], reading: str, listed_ns: int) -> pl.DataFrame:
     """Rows of the landing index; a file that may change again without another time is looked at by the next scan."""
     found = [
-        (landing, path, reading, look.source_id, look.content_hash, size_bytes, settled_ns(modified_ns, listed_ns))
-        for (landing, path, size_bytes, modified_ns), look in zip(rows, looks, strict=True)
+        (landing, path, reading, look.source_id, look.content_hash, size, settled_ns(modified_ns, listed_ns), *rest)
+        for (landing, path, size, modified_ns, *rest), look in zip(rows, looks, strict=True)
     ]
     return pl.DataFrame(found, schema=polars_schema(_TABLE), orient="row")
 

@@ -39,6 +39,8 @@ class UnreadCalls:
 
         What `marks_try` says to be counted as a try is recognised by that.
         """
+        if rest.is_empty():
+            return
         looks = looks_like_call(rest)
         if not looks.any():
             received.ignore(OTHERWISE, rest.height)

@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from goodput.collect.received import RefusedRow
-from goodput.plumbing.contracts import Contract, RowRule, contract, polars_schema
+from goodput.contracts import Contract, RowRule, contract, polars_schema
 
 
 @dataclass(frozen=True)

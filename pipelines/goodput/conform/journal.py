@@ -8,12 +8,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from goodput.errors import LakeUnreadable, LakeUnwritable
+from goodput.errors import LakeUnreadable
 from goodput.plumbing import source_ledger
-from goodput.plumbing.catalog import Part
-from goodput.plumbing.files import write_atomically
+from goodput.plumbing.catalog import ALL, Part, Table
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.source_ledger import SourceEntry
 from goodput.plumbing.torn_commits import JOURNAL
@@ -32,12 +31,12 @@ class PartChange(NamedTuple):
 def journaled(lake: Lake, changes: Mapping[str, PartChange] | None = None) -> Iterator[None]:
     """Note what is about to be committed, and forget it once all is. Raises LakeUnwritable."""
     noted = {
-        "ledger_version": lake.catalog[source_ledger.TABLE].version,
+        "ledger": _content(lake.catalog[source_ledger.TABLE]),
         "tables": {table: [_noted(lake, parts) for parts in change] for table, change in (changes or {}).items()},
     }
-    write_atomically(_path(lake), lambda path: path.write_text(json.dumps(noted)))
+    lake.keep(_path(lake), lambda path: path.write_text(json.dumps(noted)))
     yield
-    _close(lake)
+    lake.drop(_path(lake))
 
 
 def commit_sources(
@@ -50,13 +49,6 @@ def commit_sources(
     with journaled(lake, changes):
         removed = [path for table, change in changes.items() for path in lake.catalog[table].change(*change)]
         return [*removed, *source_ledger.change(lake, entries, gone)]
-
-
-def _close(lake: Lake) -> None:
-    try:
-        _path(lake).unlink(missing_ok=True)
-    except OSError as error:
-        raise LakeUnwritable(_path(lake), error) from error
 
 
 def undo_unfinished(lake: Lake) -> list[Path]:
@@ -72,15 +64,25 @@ def undo_unfinished(lake: Lake) -> list[Path]:
     except (OSError, ValueError) as error:
         raise LakeUnreadable(path, str(error)) from error
     removed: list[Path] = []
-    ledger = lake.catalog[source_ledger.TABLE]
-    if ledger.version <= noted["ledger_version"]:
+    if _is_unfinished(lake.catalog[source_ledger.TABLE], noted):
         for table, (added, replaced) in noted["tables"].items():
             home = lake.catalog[table]
             if home.version >= 0:
                 home.change(_parts(lake, replaced), _parts(lake, added))
             removed += [part.path for part in _parts(lake, added)]
-    _close(lake)
+    lake.drop(path)
     return removed
+
+
+def _is_unfinished(ledger: Table, noted: Mapping[str, Any]) -> bool:
+    """Whether the ledger holds what it held: its version says less, as an empty commit has one too."""
+    if "ledger" not in noted:  # an older version of Goodput died in it
+        return bool(ledger.version <= noted["ledger_version"])
+    return bool(_content(ledger) == noted["ledger"])
+
+
+def _content(ledger: Table) -> str | None:
+    return ledger.contents.get(ALL)
 
 
 def _path(lake: Lake) -> Path:

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from goodput.conform.journal import PartChange
 from goodput.plumbing.catalog import Part, digest_sum
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.part_rows import read_part
 
 _MODULUS = 2**128
 _SMALL_BYTES = 16 * 2**20
@@ -25,16 +24,16 @@ def without_sources(lake: Lake, table: str, parts: Iterable[Part], source_ids: C
 
     One, because which of several counts a source that stays cannot be seen. Raises LakeUnreadable, LakeUnwritable.
     """
-    gone = pa.array(sorted(source_ids), pa.string())
+    home, gone = lake.catalog[table], pa.array(sorted(source_ids), pa.string())
     holding, found = [], set()
     for part in parts:
-        held = set(pc.unique(read_part(part.path, table, ["source_id"])["source_id"]).to_pylist()) & set(source_ids)
+        held = set(pc.unique(home.read(part, ["source_id"])["source_id"]).to_pylist()) & set(source_ids)
         if held:
             holding.append(part)
             found |= held
     rest = []
     for part in holding:
-        rows = read_part(part.path, table)
+        rows = home.read(part)
         kept = rows.filter(pc.invert(pc.is_in(rows["source_id"], value_set=gone)))
         if kept.num_rows:
             rest.append(kept)
@@ -65,7 +64,7 @@ def _few_rows_together(parts: Iterable[Part]) -> Iterator[list[Part]]:
 
 
 def _one_of(lake: Lake, table: str, parts: Sequence[Part]) -> Part:
-    rows = pa.concat_tables([read_part(part.path, table) for part in parts])
+    rows = pa.concat_tables([lake.catalog[table].read(part) for part in parts])
     return lake.write_part(table, parts[0].partition, rows, digest_sum(part.inputs for part in parts))
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from goodput.conform.withdraw import withdraw
+from goodput.contracts import contract
 from goodput.plumbing import source_ledger
-from goodput.plumbing.contracts import contract
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.pruned import read_pruned
 from goodput.plumbing.row_table import read_rows
@@ -46,7 +46,7 @@ def remake(lake: Lake, damages: Iterable[Damage]) -> Remade:
         elif layer == "conformed":
             read_anew.append(damage)
         else:
-            done.lost.append((damage, "nothing else has its rows: restore it from a backup, or begin a new lake"))
+            done.lost.append((damage, "nothing else has its rows: restore it from a backup, or `goodput rebuild`"))
     _read_anew(lake, read_anew, done)
     return done
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import polars as pl
 import pyarrow.parquet as pq
 
+from goodput.contracts import contract
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.contracts import contract
 
 
 class WrittenKeys:

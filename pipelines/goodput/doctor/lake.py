@@ -6,13 +6,29 @@ from datetime import UTC, datetime, timedelta
 import duckdb
 import polars as pl
 
+from goodput.ask.database import let_in_by
+from goodput.collect.scan import unseen
 from goodput.doctor.finding import Finding, attention, broken, ok
-from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable
+from goodput.errors import (
+    GoodputError,
+    LakeBusy,
+    LakeTooNew,
+    LakeTooOld,
+    LakeUnreadable,
+    SecretUnusable,
+    StoreFailed,
+    StoreRefused,
+)
 from goodput.notify.health import undelivered
 from goodput.notify.outbox import Outbox, outbox_file
 from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.database import published as published_database
+from goodput.plumbing.foreign_log import logs_beside
+from goodput.plumbing.identity_choice import read_choice
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.sql_files import connect, sql_file
+from goodput.plumbing.pseudonyms import Pseudonyms
+from goodput.plumbing.sql_files import sql_file
+from goodput.plumbing.workspace import lake_of
 from goodput.settings.model import Settings
 
 _WAITS = timedelta(hours=2)  # a file that lies unread for longer shows that no run comes
@@ -20,21 +36,33 @@ _SILENT = timedelta(hours=24)
 _SHOWN = 3
 
 
-def lake(lake: Lake, settings: Settings, landed: pl.DataFrame | None, now: datetime) -> Iterator[Finding]:
+def lake(settings: Settings, landed: pl.DataFrame | None, now: datetime) -> Iterator[Finding]:
     """How the lake is and, where it can be read, what is in it; `landed` are the files of the landing zone."""
+    try:
+        lake = lake_of(settings)
+        lake.pull()
+    except GoodputError as error:
+        found, _, to_do = str(error).partition("\n")
+        yield broken("lake", found, to_do)
+        return
     if not lake.is_made:
-        yield attention("lake", f"{lake.root} is not made yet", "goodput run")
+        yield attention("lake", f"{lake.address} is not made yet", "goodput run")
         return
     try:
         lake.open()
-        yield ok("lake", f"{lake.root}, {_activity(lake)}")
+        yield ok("lake", f"{lake.address}, {_activity(lake)}")
     except LakeTooOld as error:
         yield broken("lake", str(error), "goodput rebuild")
         return
-    except (LakeTooNew, LakeUnreadable) as error:
+    except LakeUnreadable as error:
+        found, _, to_do = str(error).partition("\n")
+        yield broken("lake", found, to_do)
+        return
+    except LakeTooNew as error:
         yield broken("lake", str(error), "install the version that wrote it, or see docs/operations.md")
         return
-    yield from _last_run(lake, landed, now)
+    yield from _identities(lake, settings)
+    yield from _last_run(lake, settings, landed, now)
     yield from _blocked(lake)
     yield from _published(lake, settings, now)
     yield from _deliveries(lake)
@@ -46,9 +74,25 @@ def _activity(lake: Lake) -> str:
             return "no run goes on"
     except LakeBusy:
         return "a run goes on"
+    except (StoreFailed, StoreRefused) as error:
+        return str(error)
 
 
-def _last_run(lake: Lake, landed: pl.DataFrame | None, now: datetime) -> Iterator[Finding]:
+def _identities(lake: Lake, settings: Settings) -> Iterator[Finding]:
+    pseudonyms = Pseudonyms(settings)
+    try:
+        is_done = read_choice(lake.root).is_of(pseudonyms)
+    except (SecretUnusable, LakeUnreadable) as error:
+        yield broken("identities", str(error), "correct [privacy]; without its key no run goes on")
+        return
+    if not is_done:
+        found = "[privacy] has another choice or key than the last run, and what that left is still there"
+        yield attention("identities", found, "goodput run")
+    elif not pseudonyms.are_clear:
+        yield ok("identities", f"{settings.privacy.identities} in all that the lake holds")
+
+
+def _last_run(lake: Lake, settings: Settings, landed: pl.DataFrame | None, now: datetime) -> Iterator[Finding]:
     crash = lake.root / "traceback.txt"
     if not lake.database.exists():
         yield broken("last run", "nothing was ever published", f"goodput run{_see(crash.exists(), crash)}")
@@ -59,14 +103,21 @@ def _last_run(lake: Lake, landed: pl.DataFrame | None, now: datetime) -> Iterato
         return
     if landed is None:
         return
-    modified_ns = landed["modified_ns"]
-    waiting = modified_ns.filter(modified_ns > (published.timestamp() + 1) * 1e9)
-    oldest = min(waiting.to_list(), default=None)
+    waiting = _changed_since(published, unseen(lake, settings, landed))
+    oldest = min(waiting, default=None)
     if oldest is not None and now - datetime.fromtimestamp(oldest / 1e9, UTC) > _WAITS:
         found = f"{published:%Y-%m-%d %H:%M} UTC; {len(waiting):,} file(s) have changed since"
         yield broken("last run", found, "goodput run, and look at what should start it: cron, or Dagster's sensors")
     else:
         yield ok("last run", f"published {published:%Y-%m-%d %H:%M} UTC, {len(waiting):,} file(s) have changed since")
+
+
+def _changed_since(published: datetime, files: pl.DataFrame) -> list[int]:
+    """When each of the files changed that did since then: one moved here with its old time did when it was moved."""
+    since_ns = (published.timestamp() + 1) * 1e9
+    modified_ns, changed_ns = pl.col("modified_ns"), pl.col("changed_ns")
+    at_ns = pl.when(modified_ns > since_ns).then(modified_ns).otherwise(changed_ns)
+    return files.select(at_ns.alias("at_ns")).filter(pl.col("at_ns") > since_ns)["at_ns"].to_list()
 
 
 def _see(is_there: bool, path: object) -> str:
@@ -86,13 +137,18 @@ def _published(lake: Lake, settings: Settings, now: datetime) -> Iterator[Findin
     if not lake.database.exists():
         return
     try:
-        with connect(str(lake.database), read_only=True) as connection:
+        with published_database(lake) as connection:
             connection.execute("SET VARIABLE quarantined_ratio = $1", [settings.limits.quarantined_ratio])
             yield from _sources(connection)
             yield from _lag(connection, now)
             yield from _warnings(connection)
     except duckdb.Error as error:
-        yield broken("database", str(error).splitlines()[0], f"delete {lake.database} and run again")
+        to_do = let_in_by(error) or f"delete {lake.database} and run again"
+        yield broken("database", str(error).splitlines()[0], to_do)
+        return
+    if logs := logs_beside(lake.database):
+        found = f"another program wrote to {lake.database}: {', '.join(log.name for log in logs)} lies beside it"
+        yield attention("database", found, "open it read-only; the next run drops what was written")
 
 
 def _sources(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:

@@ -29,19 +29,23 @@ def installation() -> Iterator[Finding]:
 def landing(settings: Settings, now: datetime) -> Generator[Finding, None, pl.DataFrame | None]:
     """Whether the landing zone is there and can be read, and whether its files are of the future; returns them."""
     try:
-        files = list_landing(settings).files
+        listing = list_landing(settings)
     except LandingMissing as error:
         yield broken("landing", str(error), "create the folder, or name the right one under `landing`")
         return None
+    files, left_alone = listing.files, listing.about_left_alone()
+    also = f"; {left_alone}" if left_alone else ""
     unreadable = [path for path in settings.landing_paths if not os.access(path, os.R_OK)]
     if unreadable:
         named = ", ".join(map(str, unreadable))
         yield broken("landing", f"{named} cannot be read", "let the user that runs goodput read it")
     elif files.is_empty():
         looked = ", ".join(map(str, settings.landing_paths))
-        yield attention("landing", f"no file lies in {looked}", "let telemetry be written there; see docs/connect.md")
+        yield attention(
+            "landing", f"no file lies in {looked}{also}", "let telemetry be written there; see docs/connect.md"
+        )
     else:
-        yield ok("landing", f"{len(files):,} file(s), {int(files['size_bytes'].sum()) / 1e6:,.1f} MB")
+        yield ok("landing", f"{len(files):,} file(s), {int(files['size_bytes'].sum()) / 1e6:,.1f} MB{also}")
         latest = datetime.fromtimestamp(max(files["modified_ns"].to_list()) / 1e9, UTC)
         yield from _clock(latest, now)
     return files

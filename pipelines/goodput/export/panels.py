@@ -99,6 +99,7 @@ ROWS: Mapping[str, tuple[Panel, ...]] = {
     "Now": (
         _panel("Accepted", "number", "percentunit", _now("goodput.ratio")),
         _panel("One accepted costs", "number", "currencyUSD", _now("goodput.cost_per_accepted.usd")),
+        _panel("Parts without a price", "number", "short", _now("goodput.unpriced")),
         _panel("Not for accepted answers", "number", "percentunit", _now("goodput.wasted.ratio")),
         _panel("Observed", "number", "percentunit", _now("goodput.coverage.ratio")),
         _panel("Telemetry ends", "number", "s", _age(held("goodput.observed_until.timestamp", STATE_HOLDS))),

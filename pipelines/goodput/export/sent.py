@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from goodput.export.points import Window
+from goodput.plumbing.cache_file import read_cache
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 
@@ -40,8 +41,7 @@ class Sent:
 def sent_to(lake: Path, endpoint: str) -> Sent:
     """What was sent to an endpoint, whose address is kept as a hash: it may be secret."""
     path, receiver = lake / FILE, fingerprint(endpoint)
-    known = _read(path).get(receiver, {})
-    return Sent(path, receiver, known if isinstance(known, dict) else {})
+    return Sent(path, receiver, _read(path).get(receiver, {}))
 
 
 def _key(window: Window) -> str:
@@ -50,8 +50,4 @@ def _key(window: Window) -> str:
 
 def _read(path: Path) -> dict[str, dict[str, str]]:
     """All receivers of the file; of one that cannot be read none, so that everything is sent again."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return read_cache(path, dict[str, dict[str, str]]) or {}

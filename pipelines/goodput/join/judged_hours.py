@@ -11,47 +11,55 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from goodput.plumbing.catalog import ALL, Table
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
+from goodput.plumbing.catalog import ALL
 from goodput.plumbing.hours import HOUR_S, epoch_hour, hour_label
-from goodput.plumbing.node import Batch, Context, Parts
+from goodput.plumbing.node import Batch, Context, Parts, request_reach_h
 from goodput.plumbing.part_rows import read_part
 from goodput.plumbing.sql_files import connect, read_parts, sql_file
 
 TABLE = "judged_hours"
+LABEL_HOURS = "label_hours"
 
 
 def judge_hours(batch: Batch) -> Parts:
     """Look up what the labels of each hour judge that has gained labels since; the other hours stay as they were."""
-    known = _rows(batch.context.lake.catalog[TABLE])
-    contents = batch.context.lake.catalog["label_records"].contents
+    known = _rows(batch.files(TABLE))
+    contents = dict(zip(*batch.relations[LABEL_HOURS].to_pydict().values(), strict=True))
     pairs = zip(known["label_hour"].to_pylist(), known["label_content"].to_pylist(), strict=True)
     is_current = [contents.get(hour) == content for hour, content in pairs]
     kept = known.filter(pa.array(is_current, pa.bool_()))
     looked_up = set(kept["label_hour"].to_pylist())
-    found = _judged(batch.context, [hour for hour in sorted(contents) if hour not in looked_up])
+    found = _judged(batch, {hour: contents[hour] for hour in sorted(contents) if hour not in looked_up})
     rows = pa.concat_tables([kept, found]).sort_by(
         [("label_hour", "ascending"), ("source_id", "ascending"), ("epoch_hour", "ascending")]
     )
     return {TABLE: {ALL: batch.write(TABLE, ALL, rows)}}
 
 
-def _judged(context: Context, label_hours: list[str]) -> pa.Table:
+def label_hours(context: Context, _batch: Batch) -> pa.Table:
+    """The hours that have labels, and what these are."""
+    contents = context.lake.catalog["label_records"].contents
+    columns = [pa.array(values, pa.string()) for values in (list(contents), list(contents.values()))]
+    return pa.table(columns, names=["label_hour", "label_content"])
+
+
+def _judged(batch: Batch, label_contents: Mapping[str, str]) -> pa.Table:
     """What the labels of some hours judge, by one look at the records that may be meant."""
-    schema, catalog = arrow_schema(TABLE), context.lake.catalog
-    if not label_hours:
+    schema, hours = arrow_schema(TABLE), list(label_contents)
+    if not hours:
         return schema.empty_table()
-    first = epoch_hour(label_hours[0]) - int(context.settings.label_lateness_s // HOUR_S)
-    last = epoch_hour(label_hours[-1]) + context.request_reach_h
-    near = _within(catalog["serving_records"].parts, first, last)
+    first = epoch_hour(hours[0]) - int(batch.settings.label_lateness_s // HOUR_S)
+    last = epoch_hour(hours[-1]) + request_reach_h(batch.settings)
+    near = _within(batch.inputs["serving_records"], first, last)
     with connect() as connection:
-        for name, partitions in (("label_records", label_hours), ("serving_records", near)):
-            files = catalog[name].files(partitions)
-            read_parts(connection, name, files, arrow_schema(name), alike=catalog[name].is_uniform)
+        for name, partitions in (("label_records", hours), ("serving_records", near)):
+            files = batch.files(name, partitions)
+            read_parts(connection, name, files, arrow_schema(name), alike=name in batch.alike)
         found = connection.sql(sql_file(TABLE).text).to_arrow_table()
-    hours = [hour_label(number) for number in found["label_epoch_hour"].to_pylist()]
-    contents = [catalog["label_records"].contents[hour] for hour in hours]
-    columns = [pa.array(hours), pa.array(contents), found["source_id"], found["epoch_hour"]]
+    judging = [hour_label(number) for number in found["label_epoch_hour"].to_pylist()]
+    contents = [label_contents[hour] for hour in judging]
+    columns = [pa.array(judging), pa.array(contents), found["source_id"], found["epoch_hour"]]
     return pa.table(columns, names=schema.names).cast(schema)
 
 
@@ -84,6 +92,6 @@ def _within(partitions: Iterable[str], first: int, last: int) -> list[str]:
     return [hour for hour in partitions if first <= epoch_hour(hour) <= last]
 
 
-def _rows(table: Table) -> pa.Table:
-    found = [read_part(Path(file), table.name) for file in table.all_files()]
-    return pa.concat_tables([arrow_schema(table.name).empty_table(), *found])
+def _rows(files: Iterable[str]) -> pa.Table:
+    found = [read_part(Path(file), TABLE) for file in files]
+    return pa.concat_tables([arrow_schema(TABLE).empty_table(), *found])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from goodput.join.event_hours import event_hours
-from goodput.join.judged_hours import judge_hours, judging_sources, label_partitions
+from goodput.join.judged_hours import LABEL_HOURS, TABLE, judge_hours, judging_sources, label_hours, label_partitions
 from goodput.join.options import SETTINGS_TABLES, observed, places, source_files
 from goodput.plumbing.compute import compute_sql
 from goodput.plumbing.hours import HOUR_NS, epoch_hour
@@ -46,7 +46,10 @@ JUDGED_HOURS = Node(
     ("judged_hours",),
     "The hours that labels may judge, looked up once for each label source.",
     judge_hours,
+    from_batch={LABEL_HOURS: label_hours},
     apart=frozenset({"serving_records"}),
+    aside={TABLE: lambda _context, partition: (partition,)},
+    what_is_left=frozenset({"label_records", "serving_records"}),  # hours of labels that were looked up stay as found
 )
 REPLICA_NAMES = Node(
     "replica_names",
@@ -120,7 +123,14 @@ TOKEN_PRICES = Node(
     beside=places,
     consults=("source_ledger", "source_places"),
 )
-SESSION_LABELS = Node("session_labels", "join", ("session_labels",), "Labels that judge whole sessions.", compute_sql)
+SESSION_LABELS = Node(
+    "session_labels",
+    "join",
+    ("session_labels",),
+    "Labels that judge whole sessions.",
+    compute_sql,
+    what_is_left=frozenset({"session_label_records"}),  # rows of it are rows of these
+)
 
 NODES = (
     JUDGED_HOURS,

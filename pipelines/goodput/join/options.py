@@ -27,9 +27,9 @@ def options(settings: Settings) -> pa.Table:
     )
 
 
-def observed(batch: Batch) -> pa.Table:
+def observed(context: Context, _batch: Batch) -> pa.Table:
     """Until when telemetry was observed."""
-    return as_rows("observed", {"observed_until_ns": batch.context.observed_ns[1]})
+    return as_rows("observed", {"observed_until_ns": context.observed_ns[1]})
 
 
 def sample_options(settings: Settings) -> pa.Table:
@@ -85,10 +85,10 @@ def price_rules(settings: Settings) -> pa.Table:
     return as_rows("price_rules", {"valid_from": begin and datetime.combine(begin, time(), UTC)})
 
 
-def source_files(batch: Batch) -> pa.Table:
+def source_files(context: Context, _batch: Batch) -> pa.Table:
     """Place, content and reader of every source, and when it was read; a row for each place where it lies or lay."""
     columns = ["source_id", "landing", "path", "content_hash", "reader", "ingested_ns"]
-    lake = batch.context.lake
+    lake = context.lake
     home = source_ledger.read_frame(lake, columns)
     copies = source_places.read(lake).join(home.drop("landing", "path"), on="source_id")
     return pl.concat([home, copies.select(home.columns)]).to_arrow()

@@ -13,6 +13,7 @@ from goodput.errors import TokenUnusable
 # Variables of the environment that hold a token where no file is named.
 RECEIVE_TOKEN = "GOODPUT_RECEIVE_TOKEN"  # noqa: S105  (names, no tokens)
 SERVE_TOKEN = "GOODPUT_SERVE_TOKEN"  # noqa: S105
+_LEAST_LETTERS = 16
 
 
 def read_token(file: Path | None, variable: str) -> str | None:
@@ -25,9 +26,12 @@ def read_token(file: Path | None, variable: str) -> str | None:
             raise TokenUnusable(str(file), f"cannot be read: {error}") from error
     if token is None:
         return None
-    if not re.fullmatch(r"[!-~]+", token.strip()):
-        raise TokenUnusable(str(file or variable), "no token: one line of printable ASCII without spaces")
-    return token.strip()
+    where, token = str(file or variable), token.strip()
+    if not re.fullmatch(r"[!-~]+", token):
+        raise TokenUnusable(where, "no token: one line of printable ASCII without spaces")
+    if len(token) < _LEAST_LETTERS:
+        raise TokenUnusable(where, f"a token of {len(token)} characters can be guessed: it needs {_LEAST_LETTERS}")
+    return token
 
 
 def given_token(authorization: str) -> bytes:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from goodput.cli.formats import encoder
+from goodput.ask.formats import encoder
 from goodput.errors import AnswerTooLong
 
 _NOTE_BYTES = 300  # what `cut` takes at most

@@ -11,9 +11,10 @@ from threading import Lock
 
 import duckdb
 
-from goodput.cli.database import published
-from goodput.cli.time_limit import ended_in_time
-from goodput.plumbing.sql_files import quoted
+from goodput.ask.confined import confine
+from goodput.ask.database import published
+from goodput.ask.time_limit import ended_in_time
+from goodput.plumbing.sql_files import Config
 from goodput.settings.load import load_settings
 
 
@@ -40,22 +41,19 @@ class Asker:
     _turn: Lock = field(default_factory=Lock)
 
     @contextmanager
-    def connection(self, *, confined: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+    def connection(
+        self, *, confined: bool = False, bounds: Config | None = None
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection for one answer; a `confined` one reads parts of the lake alone, and nothing can change that.
+
+        `bounds` are settings of DuckDB that hold for it.
 
         Raises TookTooLong for what takes too long, and what `published` raises.
         """
         with self._turn, published(self.config, self.lake) as connection:
+            for name, value in (bounds or {}).items():
+                connection.execute(f"SET {name} = $1", [value])
             if confined:
-                _confine(connection, load_settings(self.config, lake=self.lake).lake_path)
+                confine(connection, load_settings(self.config, lake=self.lake).lake_path, is_final=True)
             with ended_in_time(connection, self.limits.seconds):
                 yield connection
-
-
-def _confine(connection: duckdb.DuckDBPyConnection, lake: Path) -> None:
-    """Let it read the folders of parts, for views; a read-only connection could else read and write any file."""
-    folders = sorted(folder for folder in lake.absolute().iterdir() if folder.is_dir())
-    listed = ", ".join(quoted(str(folder)) for folder in folders)
-    connection.execute(f"SET allowed_directories = [{listed}]")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")

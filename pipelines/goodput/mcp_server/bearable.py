@@ -4,7 +4,7 @@ from typing import Any
 
 import duckdb
 
-from goodput.cli.database import Row, rows
+from goodput.ask.database import Row, rows
 from goodput.errors import UsageError
 from goodput.plumbing.sql_files import sql_file
 

@@ -6,8 +6,8 @@ from difflib import get_close_matches
 
 import duckdb
 
-from goodput.cli.database import rows
-from goodput.cli.query import no_question
+from goodput.ask.database import rows
+from goodput.ask.question import no_question
 from goodput.errors import SqlRefused
 
 _ALLOWED = (

@@ -8,7 +8,7 @@ from mcp_types import ToolAnnotations
 
 from goodput.mcp_server.asking import Asker
 from goodput.mcp_server.tools import Tools
-from goodput.plumbing.project_files import project_folder
+from goodput.project_files import project_folder
 
 PAGES = {
     "semantics": "What every number means: verdicts, gates, estimates and their intervals, cost, windows",

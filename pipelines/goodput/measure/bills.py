@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 from goodput.plumbing.hours import HOUR_NS, HOUR_S, epoch_hour, hour_label
 from goodput.plumbing.node import Batch, Context, hours_in
 from goodput.plumbing.parameters import as_rows
@@ -35,15 +35,15 @@ def billed_range(context: Context) -> tuple[int, int]:
     return min(hours) // _DAY_H * _DAY_H, (max(hours) // _DAY_H + 1) * _DAY_H
 
 
-def billed_days(batch: Batch) -> pa.Table:
+def billed_days(context: Context, _batch: Batch) -> pa.Table:
     """The same in Unix seconds, as SQL reads it."""
-    first, until = billed_range(batch.context)
+    first, until = billed_range(context)
     return as_rows("billed_days", {"from_s": first * HOUR_S, "until_s": until * HOUR_S})
 
 
-def closed_time(batch: Batch) -> pa.Table:
+def closed_time(context: Context, _batch: Batch) -> pa.Table:
     """Until when hours are closed: what bills say of them later is in no bucket."""
-    return as_rows("closed_time", {"until_s": batch.context.pruned.closed_until_s})
+    return as_rows("closed_time", {"until_s": context.pruned.closed_until_s})
 
 
 def billed_hours(context: Context) -> Collection[str]:

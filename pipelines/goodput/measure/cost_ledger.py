@@ -15,15 +15,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.contracts import arrow_schema
 from goodput.measure.bills import bills_of, only_file
-from goodput.measure.part_hours import with_part_hour
-from goodput.plumbing.compute import load, write_table
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import epoch_hour
-from goodput.plumbing.node import Batch, Context, Lookaround, Parts, SettingsTable
+from goodput.plumbing.node import Context, Lookaround, SettingsTable
 from goodput.plumbing.parameters import as_rows
-from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Settings
 
 _WEIGHTS = ("prefill_weight", "cached_weight", "decode_weight", "draft_weight")
@@ -36,16 +33,6 @@ def lookaround(context: Context) -> Mapping[str, Lookaround]:
         "attempts": Lookaround(1, reach + 1, calls=(reach, 0)),
         "replica_samples": Lookaround(1, 2, calls=(0, 0)),
     }
-
-
-def compute_hours(batch: Batch) -> Parts:
-    """Charge the hours of a batch."""
-    with connect() as connection:
-        load(connection, batch)
-        with_part_hour(connection, batch.files("attempts"))
-        for name in batch.node.relations:
-            compute(connection, name)
-        return {table: write_table(connection, batch, table) for table in batch.node.tables}
 
 
 def rates(settings: Settings) -> pa.Table:

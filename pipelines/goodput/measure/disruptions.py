@@ -4,6 +4,7 @@ The arithmetic is sql/measure/disruptions/. A day reads the base windows of the 
 events may last; the tables by kind read those of the last week that was measured.
 """
 
+import math
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -15,13 +16,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.contracts import arrow_schema, contract
 from goodput.join.workloads import workload_rows
 from goodput.measure.lookback import measured_days
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.compute import load
-from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import day_of, is_hour
-from goodput.plumbing.node import Batch, Context, Parts, SettingsTable
+from goodput.plumbing.node import Batch, Context, Parts, SettingsTable, Span
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import OpsKind, Settings
@@ -39,10 +40,9 @@ def longest_s(settings: Settings) -> float:
     return max(_caps(settings).values())
 
 
-def windows_around(context: Context, day: str) -> Collection[str]:
-    """Partitions of base windows that the disruptions of a day depend on."""
-    from_s, until_s = _range_of(context.settings, day)
-    return _base_partitions(context, from_s, until_s)
+def around(table: str) -> Span:
+    """Partitions of a table of windows, or of hours, that the disruptions of a day depend on."""
+    return lambda context, day: _partitions(context, table, *_range_of(context.settings, day))
 
 
 def _range_of(settings: Settings, day: str) -> tuple[float, float]:
@@ -52,11 +52,11 @@ def _range_of(settings: Settings, day: str) -> tuple[float, float]:
     return start_s - _BASELINE_S - longest, start_s + _DAY_S + 2 * longest
 
 
-def _base_partitions(context: Context, from_s: float, until_s: float) -> list[str]:
+def _partitions(context: Context, table: str, from_s: float, until_s: float) -> list[str]:
     """Partitions that hold the base windows of a range (Unix seconds)."""
     first, last = (_moment(at_s).strftime("%Y-%m-%d") for at_s in (from_s, until_s))
-    hourly = min(context.settings.windows_s) <= 3600
-    found = context.lake.catalog["goodput"].parts
+    hourly = contract(table).partition == "hour" or min(context.settings.windows_s) <= 3600
+    found = context.lake.catalog[table].parts
     return [partition for partition in found if first <= day_of(partition) <= last and is_hour(partition) is hourly]
 
 
@@ -77,6 +77,11 @@ def recovery(context: Context, _partition: str = ALL) -> object:
     return [context.settings.disruptions.recovery_tolerance_ratio, min(context.settings.windows_s)]
 
 
+def recovery_and_edges(context: Context, partition: str = ALL) -> object:
+    """The same, and where telemetry was observed."""
+    return [recovery(context, partition), context.observed_ns]
+
+
 def _observed_s(context: Context, from_s: float, until_s: float) -> tuple[float, float]:
     first_s, last_s = (ns / 1e9 for ns in context.observed_ns)
     return max(first_s, from_s), min(last_s, until_s)
@@ -94,9 +99,9 @@ def _read_events(file: str | None) -> pl.DataFrame:
     return pl.DataFrame(found.select(names)).sort("occurred_at", "event_id")
 
 
-def last_week(context: Context) -> Collection[str]:
-    """Partitions of base windows of whole days around the last 7 that were measured."""
-    return _base_partitions(context, *_last_week_s(context))
+def in_last_week(table: str) -> Span:
+    """Partitions of a table of windows, or of hours, of whole days around the last 7 that were measured."""
+    return lambda context, _: _partitions(context, table, *_last_week_s(context))
 
 
 def _last_week_s(context: Context) -> tuple[float, float]:
@@ -141,20 +146,13 @@ def disrupt(connection: duckdb.DuckDBPyConnection, batch: Batch) -> pa.Table:
     return found.to_arrow_table().cast(arrow_schema(BY_DAY))
 
 
-def ops_events(batch: Batch) -> pa.Table:
-    """Every operation."""
-    return _events(batch.context).to_arrow()
-
-
-def options(batch: Batch) -> pa.Table:
+def options(context: Context, batch: Batch) -> pa.Table:
     """Which events are asked for, when a pool counts as recovered, and what a baseline is made of."""
     settings = batch.settings
-    events_s = observed_s = (0.0, 0.0)
     (partition,) = batch.partitions
-    if partition != ALL:
-        from_s, until_s = _range_of(settings, partition)
-        events_s = (from_s + _BASELINE_S, until_s - longest_s(settings))
-        observed_s = _observed_s(batch.context, from_s, until_s)
+    from_s, until_s = _range_of(settings, partition) if partition != ALL else (0.0, math.inf)
+    events_s = (from_s + _BASELINE_S, until_s - longest_s(settings)) if partition != ALL else (0.0, 0.0)
+    observed_s = _observed_s(context, from_s, until_s)
     return as_rows(
         "disruption_options",
         {

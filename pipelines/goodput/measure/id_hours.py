@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from goodput.contracts import arrow_schema
 from goodput.measure.part_hours import with_part_hour
 from goodput.plumbing.compute import load
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import day_of, epoch_hour
 from goodput.plumbing.node import Batch, Context, Parts, hours_in
 from goodput.plumbing.sql_files import compute, connect

@@ -12,12 +12,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from goodput.contracts import arrow_schema
 from goodput.measure.bills import only_file
-from goodput.measure.part_hours import with_part_hour
-from goodput.plumbing.compute import load, write_table
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.hours import epoch_hour
-from goodput.plumbing.node import Batch, Context, Lookaround, Parts
+from goodput.plumbing.node import Batch, Context, Lookaround
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
@@ -34,19 +32,9 @@ def lookaround(context: Context) -> Mapping[str, Lookaround]:
     }
 
 
-def compute_hours(batch: Batch) -> Parts:
-    """List the replicas of the hours of a batch."""
-    with connect() as connection:
-        load(connection, batch)
-        with_part_hour(connection, batch.files("attempts"))
-        for name in batch.node.relations:
-            compute(connection, name)
-        return {table: write_table(connection, batch, table) for table in batch.node.tables}
-
-
-def absent_replicas(batch: Batch) -> pa.Table:
+def absent_replicas(context: Context, batch: Batch) -> pa.Table:
     """Replicas that bills name in the hours of a batch, that telemetry knows within a day of them and not in them."""
-    found = _absent_of(batch.context)
+    found = _absent_of(context)
     rows = [row for hour in batch.hours for row in found.get(epoch_hour(hour), ())]
     return as_rows("absent_replicas", *rows)
 

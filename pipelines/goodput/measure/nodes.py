@@ -22,6 +22,9 @@ from goodput.measure import (
 )
 from goodput.measure.gates import gate_order, gate_rows
 from goodput.measure.lookback import longest_windows
+from goodput.measure.part_hours import compute_with_part_hour
+from goodput.plumbing import source_ledger
+from goodput.plumbing.catalog import ALL
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
 from goodput.plumbing.node import Node
 
@@ -39,7 +42,7 @@ KNOWN_REPLICAS = Node(
     "measure",
     ("known_replicas",),
     "Replicas that telemetry shows in an hour, and their names.",
-    known_replicas.compute_hours,
+    compute_with_part_hour,
     lookaround=known_replicas.lookaround,
     from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options},
     from_batch={"target_hours": target_hours},
@@ -47,9 +50,9 @@ KNOWN_REPLICAS = Node(
 COST_LEDGER = Node(
     "cost_ledger",
     "measure",
-    ("cost_ledger", "billed_buckets"),
+    ("cost_ledger", "billed_buckets", "paid_time"),
     "Every dollar in one bucket, attempt by window; and what each billing source was spent on.",
-    cost_ledger.compute_hours,
+    compute_with_part_hour,
     lookaround=cost_ledger.lookaround,
     from_settings={**JOIN_TABLES, **cost_ledger.SETTINGS_TABLES},
     from_batch={
@@ -63,6 +66,7 @@ COST_LEDGER = Node(
     ),
     apart=frozenset({"cost_records", "token_prices"}),
     also=bills.billed_hours,
+    consults=("known_replicas",),  # a bill may name one of any hour
     span={"requests": bills.request_partitions},
 )
 RECONCILIATION = Node(
@@ -122,6 +126,7 @@ WINDOWS = Node(
     from_batch={"grains": grains, "measured_range": measured_range, "window_options": windows.window_options},
     beside=windows.observed_edges,
     span={"session_hours": windows.session_partitions},
+    aside={"goodput": lambda _context, partition: (partition,), source_ledger.TABLE: lambda _context, _: (ALL,)},
     appended=("restatements",),
 )
 REPLICAS = Node(
@@ -161,7 +166,7 @@ DISRUPTIONS = Node(
     from_batch={"disruption_options": disruptions.options},
     beside=disruptions.events_and_edges,
     apart=frozenset({"ops_events"}),
-    span={"goodput": disruptions.windows_around, "cache_by_replica": disruptions.windows_around},
+    span={table: disruptions.around(table) for table in ("goodput", "cache_by_replica", "paid_time")},
     also=disruptions.event_days,
     together_h=1,
 )
@@ -173,10 +178,9 @@ DISRUPTION_COST = Node(
     compute_sql,
     from_settings=disruptions.SETTINGS_TABLES,
     from_batch={"disruption_options": disruptions.options},
-    beside=disruptions.recovery,
+    beside=disruptions.recovery_and_edges,
     span={
-        "goodput": lambda context, _: disruptions.last_week(context),
-        "cache_by_replica": lambda context, _: disruptions.last_week(context),
+        **{table: disruptions.in_last_week(table) for table in ("goodput", "cache_by_replica", "paid_time")},
         "disruptions": lambda context, _: disruptions.last_week_days(context),
     },
 )
@@ -223,6 +227,7 @@ WARNINGS = Node(
         "workloads": gate_rows,
         "path_groups": warnings.unmatched_path_groups,
         "alarm_options": warnings.alarm_options,
+        "slice_cuts": slices.slice_cuts,
         "slice_options": slices.slice_options,
     },
     from_batch={"observed": observed, "record_hours": warnings.record_hours},

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import pyarrow as pa
 
+from goodput.contracts import arrow_schema, contract
 from goodput.measure.bills import billed_range, only_file
 from goodput.plumbing.compute import load
-from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.hours import HOUR_S, epoch_hour, hours_of_day
 from goodput.plumbing.node import Batch, Context, Parts
 from goodput.plumbing.sql_files import compute, connect, read_parts

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import polars as pl
 import pyarrow.parquet as pq
 
+from goodput.contracts import arrow_schema, contract, polars_schema
 from goodput.measure.restating_sources import RestatingSources
 from goodput.plumbing.compute import split_windows
-from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.node import Batch, Parts
 
 RESTATED = ("computed_at", "revision")
@@ -23,13 +23,13 @@ def write_restated(batch: Batch, goodput: pl.DataFrame) -> Parts:
     computed_at, schema = datetime.now(UTC), arrow_schema("goodput")
     sources: RestatingSources | None = None
     for partition, now in split_windows(batch, goodput.to_arrow()):
-        files = batch.context.lake.catalog["goodput"].files([partition])
+        files = batch.files("goodput", [partition])
         published = [pq.ParquetFile(file).read() for file in files] or [schema.empty_table()]
         before = pl.DataFrame(published[0])
         rows, changes = restate(pl.DataFrame(now), before, computed_at)
         parts["goodput"][partition] = batch.write("goodput", partition, rows.to_arrow().cast(schema))
         if changes.height:
-            sources = sources or RestatingSources(batch.context)
+            sources = sources or RestatingSources(batch)
             by = pl.lit(list(sources.of(partition, before["computed_at"].max())), pl.List(pl.String))  # type: ignore[arg-type]
             shaped = changes.with_columns(sources=by).to_arrow().cast(arrow_schema("restatements"))
             parts["restatements"][partition] = batch.write("restatements", partition, shaped)
@@ -43,18 +43,26 @@ def restate(now: pl.DataFrame, before: pl.DataFrame, computed_at: datetime) -> t
 
     A row that did not change keeps its revision and computed_at; a changed one gets revision + 1.
     """
+    if before.is_empty():
+        rows = now.with_columns(computed_at=pl.lit(computed_at), revision=pl.lit(0))
+        return _shaped(rows, "goodput"), pl.DataFrame(schema=polars_schema("restatements"))
     # a column that an older version did not have says nothing new of what was published
     values = [name for name in now.columns if name not in _KEY and name in before.columns]
     old = before.select(*_KEY, *RESTATED, pl.struct(values).alias("was"))
     both = now.with_columns(pl.struct(values).alias("is")).join(old, on=_KEY, how="left", nulls_equal=True)
     same = pl.col("was").eq_missing(pl.col("is"))
     known = pl.col("revision").is_not_null()
-    published = pl.DataFrame(arrow_schema("goodput").empty_table()).schema
-    rows = both.with_columns(
+    both = both.with_columns(
         computed_at=pl.when(known & same).then("computed_at").otherwise(pl.lit(computed_at)),
         revision=pl.when(~known).then(0).otherwise(pl.col("revision") + (~same).cast(pl.Int32)),
-    ).select(pl.col(name).cast(dtype) for name, dtype in published.items())
+    )
+    rows = _shaped(both, "goodput")
     return rows, _restatements(rows, before, computed_at)
+
+
+def _shaped(rows: pl.DataFrame, table: str) -> pl.DataFrame:
+    """The columns of a table's contract, and no others."""
+    return rows.select(pl.col(name).cast(dtype) for name, dtype in polars_schema(table).items())
 
 
 def _restatements(rows: pl.DataFrame, before: pl.DataFrame, restated_at: datetime) -> pl.DataFrame:
@@ -72,5 +80,4 @@ def _restatements(rows: pl.DataFrame, before: pl.DataFrame, restated_at: datetim
         restated_at=pl.lit(restated_at),
         sources=pl.lit([], pl.List(pl.String)),
     )
-    shape = pl.DataFrame(arrow_schema("restatements").empty_table()).schema
-    return changed.select(pl.col(name).cast(dtype) for name, dtype in shape.items())
+    return _shaped(changed, "restatements")

@@ -5,10 +5,10 @@ from datetime import datetime
 
 import polars as pl
 
-from goodput.plumbing import source_ledger
+from goodput.plumbing import row_table, source_ledger
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.hours import HOUR_S, shifted
-from goodput.plumbing.node import Context, hours_in
+from goodput.plumbing.node import Batch, hours_in, request_reach_h
 
 _MOST = 20  # of one window: who reads more asks relation `sources`
 _PARTITION = rf'"(\d{{4}}-\d\d-\d\dT\d\d|{ALL})"'  # an hour in a source's partitions, or the whole of a table
@@ -17,10 +17,11 @@ _PARTITION = rf'"(\d{{4}}-\d\d-\d\dT\d\d|{ALL})"'  # an hour in a source's parti
 class RestatingSources:
     """Files by when they were read and which hours their rows are of."""
 
-    def __init__(self, context: Context) -> None:
-        lateness_h = int(context.settings.label_lateness_s // HOUR_S) + 1
-        self._before_h, self._after_h = context.request_reach_h, context.request_reach_h + lateness_h
-        sources = source_ledger.read_frame(context.lake, ["path", "ingested_ns", "partitions"])
+    def __init__(self, batch: Batch) -> None:
+        lateness_h, reach_h = int(batch.settings.label_lateness_s // HOUR_S) + 1, request_reach_h(batch.settings)
+        self._before_h, self._after_h = reach_h, reach_h + lateness_h
+        ledger = batch.files(source_ledger.TABLE)
+        sources = row_table.read_files(ledger, source_ledger.TABLE, ["path", "ingested_ns", "partitions"])
         hours = pl.col("partitions").str.extract_all(_PARTITION).list.eval(pl.element().str.strip_chars('"'))
         self._hours = (
             sources.sort("ingested_ns", "path").select("path", "ingested_ns", hour=hours).explode("hour").drop_nulls()

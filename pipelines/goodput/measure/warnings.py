@@ -18,8 +18,9 @@ from goodput.plumbing.hours import epoch_hour, hour_label
 from goodput.plumbing.node import Batch, Context, Parts, Span
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
-from goodput.settings.columns import mappable_columns, path_groups
+from goodput.settings.columns import mappable_columns
 from goodput.settings.model import Settings
+from goodput.settings.sources import path_groups
 
 _CALLS = 20_000  # enough to find two emitters of the same calls
 _NEWEST_RECORDS = 2 * _CALLS  # among which so many calls are found, unless most were tries
@@ -61,9 +62,9 @@ def alarm_options(settings: Settings) -> pa.Table:
     return as_rows("alarm_options", *rows)
 
 
-def record_hours(batch: Batch) -> pa.Table:
+def record_hours(context: Context, _batch: Batch) -> pa.Table:
     """Hours that hold serving records, as the catalog lists them."""
-    parts = batch.context.lake.catalog["serving_records"].parts
+    parts = context.lake.catalog["serving_records"].parts
     rows = ({"epoch_hour": epoch_hour(hour), "records": sum(part.rows for part in parts[hour])} for hour in parts)
     return as_rows("record_hours", *rows)
 

@@ -11,10 +11,10 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 
+from goodput.contracts import arrow_schema, contract
 from goodput.measure.restatement import RESTATED, write_restated
 from goodput.measure.slices import DIMENSIONS, Cuts, Slice, all_slices, flags
 from goodput.plumbing.compute import load, write_windows
-from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
 from goodput.plumbing.node import STORED, Batch, Context, Lookaround, Parts, hours_in
@@ -169,9 +169,9 @@ def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[s
     return pl.DataFrame(rows.cast(pa.schema(wanted)))
 
 
-def window_options(batch: Batch) -> pa.Table:
+def window_options(context: Context, batch: Batch) -> pa.Table:
     """Step and base length of windows, reach of a session, and when telemetry was observed."""
-    first_ns, last_ns = batch.context.observed_ns
+    first_ns, last_ns = context.observed_ns
     return as_rows(
         "window_options",
         {

@@ -14,16 +14,16 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 
+from goodput.contracts import arrow_schema, contract
 from goodput.monitor.causes import LOOK_BACK_S
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.judged_days import JudgedDays
-from goodput.monitor.lookback import lookback
+from goodput.monitor.lookback import Lookback, lookback
 from goodput.monitor.method import METHOD
 from goodput.monitor.observe import RESTARTS
-from goodput.monitor.rows import SILENT
+from goodput.monitor.silent_telemetry import SILENT
 from goodput.monitor.windows import longer_windows_s, needs_requests
-from goodput.plumbing.alarm_actions import Action
-from goodput.plumbing.contracts import arrow_schema, contract
+from goodput.plumbing.alarm_actions import Action, of_kind
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import metrics_of, rules_of
 from goodput.settings.model import Settings
@@ -62,16 +62,44 @@ def read_evidence(
     not put all history out of reach. `before` holds the tables that the last evaluation left.
     """
     previous = before or {}
-    until = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    until = _until(now)
     seen_live = any(row["rule"] == SILENT and row["state"] != "learning" for row in _rows(previous.get("alarms")))
-    relations = [found for name in watched_relations() if (found := _relation(connection, name, settings))]
-    hours = [hour for relation in relations if (hour := relation.newest_hour(connection, until))]
-    if not hours:
+    relations = _relations(connection, settings)
+    looks = _lookback(connection, relations, until, _rows(previous.get("alarm_events")))
+    if looks is None:
         return Evidence({}, settings, actions, seen_live=seen_live)
-    looks = lookback(max(hours), _rows(previous.get("alarm_events")))
     rows = {relation.name: relation.rows(connection, looks.since, until) for relation in relations}
     there = {name: frame for name, frame in rows.items() if frame.height}
-    return Evidence(there, settings, actions, _operations(connection, looks.since), seen_live, looks.settled)
+    operations = _operations(connection, looks.since)
+    return Evidence(there, settings, actions, operations, seen_live, looks.settled, _newest(connection))
+
+
+def looked_back(
+    connection: duckdb.DuckDBPyConnection, settings: Settings, now: datetime, recorded: pl.DataFrame
+) -> dict[str, datetime]:
+    """From when on `read_evidence` reads each relation that it reads, given the rows of alarm_events."""
+    relations = _relations(connection, settings)
+    looks = _lookback(connection, relations, _until(now), _rows(recorded))
+    return {} if looks is None else {relation.name: looks.since for relation in relations}
+
+
+def _until(now: datetime) -> datetime:
+    return now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+
+
+def _relations(connection: duckdb.DuckDBPyConnection, settings: Settings) -> "list[_Relation]":
+    return [found for name in watched_relations() if (found := _relation(connection, name, settings))]
+
+
+def _lookback(
+    connection: duckdb.DuckDBPyConnection,
+    relations: "Sequence[_Relation]",
+    until: datetime,
+    recorded: list[dict[str, Any]],
+) -> Lookback | None:
+    """How far back verdicts before `until` look; None without rows."""
+    hours = [hour for relation in relations if (hour := relation.newest_hour(connection, until))]
+    return lookback(max(hours), recorded) if hours else None
 
 
 def alarm_tables(
@@ -88,7 +116,7 @@ def alarm_tables(
 
     alarm_events only grows. Of evidence that was judged before, only what the clock alone decides is judged again.
     """
-    due = {"alarms": _evidence_fingerprint(evidence), "alarm_power": _power_inputs(evidence, now)}
+    due = {"alarms": _evidence_fingerprint(evidence, now), "alarm_power": _power_inputs(evidence, now)}
     recorded = _rows(before.get("alarm_events"))
     evaluation = Evaluation(evidence, now, judged or JudgedDays())
     if before.keys() >= set(TABLES) and due == dict(inputs or {}):
@@ -101,17 +129,39 @@ def alarm_tables(
         series = _polars(evaluation.series().to_arrow().cast(arrow_schema("alarm_series")))
         kept = {"alarm_series": series}
         again = "alarm_power" not in before or due["alarm_power"] != (inputs or {}).get("alarm_power")
-        kept["alarm_power"] = _frame("alarm_power", evaluation.power()) if again else before["alarm_power"]
+        kept["alarm_power"] = (
+            _frame("alarm_power", evaluation.power()) if again else _as_it_stands(before["alarm_power"], evaluation)
+        )
     events = _frame("alarm_events", [*recorded, *added])
     rows = {"alarms": _frame("alarms", alarms), "alarm_events": events, **kept}
     return AlarmTables(rows, due, len(added), sum(row["state"] == "firing" for row in alarms))
 
 
-def _evidence_fingerprint(evidence: Evidence) -> str:
-    """What verdicts depend on beside the clock."""
+def _as_it_stands(power: pl.DataFrame, evaluation: Evaluation) -> pl.DataFrame:
+    """What an earlier run of the day replayed, and of now which alarms may page, and why others may not."""
+    rows = evaluation.standing()
+    changed = {name: power.schema[name] for name in ("alarm_id", "fired", "armed", "why", "false_alarms_per_week")}
+    if set(power["alarm_id"]) != {row["alarm_id"] for row in rows}:  # a series began, or ended
+        return _frame("alarm_power", evaluation.power())
+    newest = pl.DataFrame(rows, schema=changed, orient="row")
+    kept = power.drop(*changed.keys() - {"alarm_id"})
+    return kept.join(newest, on="alarm_id", maintain_order="left").select(power.columns)
+
+
+def _evidence_fingerprint(evidence: Evidence, now: datetime) -> str:
+    """What verdicts depend on beside the clock, and which silences it has begun and not ended."""
+    silences = of_kind(evidence.actions, "silence")
+    silent = [one.action_id for one in silences if one.begins <= now < (one.ends or one.begins)]
     rows = {name: _digest(frame) for name, frame in sorted(evidence.rows.items())}
     actions = [vars(action) for action in evidence.actions]
-    more = (evidence.operations, evidence.seen_live, evidence.settled, METHOD, str(arrow_schema("alarm_series")))
+    more = (
+        silent,
+        evidence.operations,
+        evidence.seen_live,
+        evidence.settled,
+        METHOD,
+        str(arrow_schema("alarm_series")),
+    )
     return fingerprint(rows, evidence.settings.model_dump(), actions, *more)
 
 
@@ -166,6 +216,14 @@ def _relation(connection: duckdb.DuckDBPyConnection, name: str, settings: Settin
     order = ("window_s", "window_start", *contract(name).primary_key)
     columns, ordered = sorted((asked | _ALWAYS) & there), (column for column in dict.fromkeys(order) if column in there)
     return _Relation(name, tuple(columns), tuple(ordered), where) if there else None
+
+
+def _newest(connection: duckdb.DuckDBPyConnection) -> datetime | None:
+    """When telemetry was last observed; None without any."""
+    if not _columns(connection, "watermark"):
+        return None
+    ((at_us,),) = connection.execute("SELECT epoch_us(max(observed_until_at)) FROM watermark").fetchall()
+    return None if at_us is None else datetime.fromtimestamp(at_us / 1e6, UTC)
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> set[str]:

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 _HOUR_S = 3600.0
-# An onset is known to within hours: found up to so much before the operation that it follows from, or after it.
+# An onset is known to within hours, or a window: found up to so much before the operation that it follows from, or
+# after it.
 _EARLY_H, _LATE_H = 6.0, 12.0
 LOOK_BACK_S = 72 * _HOUR_S
 # Kinds that can do this to a metric, each with the hours that it counts as farther away than what does it most.
@@ -59,10 +60,15 @@ def last_operation(operations: Sequence[OpsEvent], labels: Mapping[str, str], at
 
 
 def likely_cause(
-    operations: Sequence[OpsEvent], metric: str | None, labels: Mapping[str, str], onset_s: float, at_s: float
+    operations: Sequence[OpsEvent], metric: str | None, labels: Mapping[str, str], onset: tuple[float, int], at_s: float
 ) -> OpsEvent | None:
-    """The operation that an alarm at `at_s` with its onset at `onset_s` most likely follows from; None: none near."""
-    since_s, until_s = onset_s - _LATE_H * _HOUR_S, min(onset_s + _EARLY_H * _HOUR_S, at_s)
+    """The operation that an alarm at `at_s` most likely follows from; None: none near.
+
+    Its `onset` is the beginning of a window and that window's length, in seconds.
+    """
+    onset_s, window_s = onset
+    since_s = onset_s - max(_LATE_H * _HOUR_S, window_s)
+    until_s = min(onset_s + max(_EARLY_H * _HOUR_S, window_s), at_s)
     near = [o for o in operations if since_s <= o.at_s <= until_s and concerns(o, labels)]
     farther = _farther(metric or "")
     return min(

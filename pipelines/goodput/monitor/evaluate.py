@@ -11,20 +11,21 @@ from typing import Any
 
 import polars as pl
 
+from goodput.monitor.alarm_context import AlarmContext
 from goodput.monitor.budget import Kept, thresholds_for
 from goodput.monitor.causes import operations_of
 from goodput.monitor.chart import alarm_series
-from goodput.monitor.explain import AlarmContext
 from goodput.monitor.grid import Grid, grid_of
 from goodput.monitor.judged_days import JudgedDays
 from goodput.monitor.method import heartbeat
 from goodput.monitor.observe import observe
 from goodput.monitor.observed_transition import ObservedTransition
 from goodput.monitor.reconcile import Event, Moment, reconcile
-from goodput.monitor.rows import alarm_row, clock_row, methods_of, observed_transition, silent_telemetry
-from goodput.monitor.rule_kind import Observed, rule_kinds
+from goodput.monitor.rows import alarm_row, methods_of, observed_transition
+from goodput.monitor.rule_kind import Observed, RuleKind, rule_kinds
 from goodput.monitor.rule_series import RuleSeries, shown_labels
-from goodput.monitor.suppression import Suppressors, suppressed_now, suppressions
+from goodput.monitor.silent_telemetry import NAMED, SilentTelemetry
+from goodput.monitor.suppression import Suppression, Suppressors, silenced_at, suppressed_now, suppressions
 from goodput.monitor.transitions import transitions
 from goodput.plumbing.alarm_actions import Action, of_kind
 from goodput.settings.model import Settings
@@ -39,7 +40,8 @@ class Evidence:
     """Everything that verdicts are made of: `rows` by relation, `operations` as rows of ops_events.
 
     `seen_live` says that an earlier run found telemetry that was new; episodes that began before `settled` (where
-    rows do not reach back far enough to judge them) stay as they were recorded.
+    rows do not reach back far enough to judge them) stay as they were recorded; `newest` is when telemetry was last
+    observed, which may be after the newest whole window.
     """
 
     rows: Mapping[str, pl.DataFrame]
@@ -48,6 +50,7 @@ class Evidence:
     operations: Sequence[Row] = ()
     seen_live: bool = False
     settled: datetime | None = None
+    newest: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -116,36 +119,50 @@ class Evaluation:
     @cached_property
     def _context(self) -> AlarmContext:
         assert self.grid is not None  # noqa: S101
-        operations = operations_of(self.evidence.operations)
-        return AlarmContext(_limits(self.evidence.settings), operations, self.rule_series, self._observed.panels)
+        operations, observed = operations_of(self.evidence.operations), self._observed
+        longer = {one.grid.step_s: one.panels for one in observed.longer}
+        return AlarmContext(_limits(self.evidence.settings), operations, self.rule_series, observed.panels, longer)
 
     @cached_property
     def _methods(self) -> dict[str, str]:
         return methods_of(self.rule_series, self.evidence.settings)
 
     @cached_property
+    def _silences(self) -> list[Action]:
+        return of_kind(self.evidence.actions, "silence")
+
+    def _suppressed_now(self, one: RuleSeries) -> Suppression | None:
+        return suppressed_now(self._suppressions[str(one.named["alarm_id"])], self.until_s, self.now.timestamp())
+
+    @cached_property
     def _suppressions(self) -> dict[str, Any]:
         if self.grid is None:
             return {}
-        alarms, silences = self.evidence.settings.alarms, of_kind(self.evidence.actions, "silence")
+        alarms = self.evidence.settings.alarms
         operations = operations_of(self.evidence.operations)
-        said = Suppressors(silences, alarms.page_budget, operations, alarms.allowed_step_ratio)
+        said = Suppressors(self._silences, alarms.page_budget, operations, alarms.allowed_step_ratio)
         return suppressions(self.rule_series, said)
 
     def alarms(self) -> list[Row]:
         """Rows of `alarms`: the state of every alarm at the newest window."""
         budget = self.evidence.settings.alarms.page_budget
-        found = (alarm_row(one, self._context, self.until_s, self._suppressions, budget) for one in self.rule_series)
+        found = (
+            alarm_row(one, self._context, self.until_s, self._suppressed_now(one), budget) for one in self.rule_series
+        )
         return [*(row for row in found if row is not None), *self.clock_alarms()]
 
     def clock_alarms(self) -> list[Row]:
         """Those rows of `alarms` that the clock decides alone."""
-        return [] if self.grid is None else [clock_row(*self._clock, seen_live=self.evidence.seen_live)]
+        return [] if self.grid is None else [self._silent_telemetry.row()]
 
     @property
-    def _clock(self) -> tuple[int, datetime, float]:
-        assert self.grid is not None  # noqa: S101
-        return self.until_s, self.now, self.evidence.settings.alarms.silent_telemetry_s
+    def _silent_telemetry(self) -> SilentTelemetry:
+        evidence, now_s = self.evidence, self.now.timestamp()
+        since_s = max(self.until_s, evidence.newest.timestamp() if evidence.newest is not None else 0)
+        silence = silenced_at(self._silences, NAMED, now_s)
+        return SilentTelemetry(
+            since_s, self.now, evidence.settings.alarms.silent_telemetry_s, evidence.seen_live, silence
+        )
 
     def series(self) -> pl.DataFrame:
         """Rows of `alarm_series`."""
@@ -156,14 +173,14 @@ class Evaluation:
         if self.grid is not None:
             methods = self._methods
             for one in self.rule_series:
-                is_suppressed = suppressed_now(one, self._suppressions, self.until_s) is not None
+                suppression = self._suppressed_now(one)
                 for change in transitions(one, self._suppressions[str(one.named["alarm_id"])], self.until_s):
-                    yield observed_transition(change, self._context, methods[one.rule], is_suppressed=is_suppressed)
+                    yield observed_transition(change, self._context, methods[one.rule], suppression)
         yield from self._clock_transitions()
 
     def _clock_transitions(self) -> Iterator[ObservedTransition]:
         if self.grid is not None:
-            yield from silent_telemetry(*self._clock, seen_live=self.evidence.seen_live)
+            yield from self._silent_telemetry.transitions()
         yield heartbeat(self.now)
 
     def new_events(self, recorded: Sequence[Event]) -> list[Event]:
@@ -191,10 +208,16 @@ class Evaluation:
 
     def power(self) -> list[Row]:
         """Rows of `alarm_power`."""
+        return [row for kind, series in self._of_kind() for row in kind.power(series, self._observed)]
+
+    def standing(self) -> list[Row]:
+        """What of the rows of `alarm_power` is known without a replay, by `alarm_id`."""
+        return [row for kind, series in self._of_kind() for row in kind.standing(series, self._observed)]
+
+    def _of_kind(self) -> list[tuple[RuleKind, list[RuleSeries]]]:
         if self.grid is None:
             return []
-        of_kind = {kind: [one for one in self.rule_series if one.kind == kind.name] for kind in rule_kinds()}
-        return [row for kind, series in of_kind.items() for row in kind.power(series, self._observed)]
+        return [(kind, [one for one in self.rule_series if one.kind == kind.name]) for kind in rule_kinds()]
 
     def thresholds_for(self, budget: float) -> Iterator[Kept]:
         """By trend rule, the least threshold that keeps a budget of alarms in 1,000 series-days in alarms' windows."""

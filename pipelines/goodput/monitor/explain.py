@@ -3,16 +3,14 @@
 What only one kind of rule knows is in its module; the parts of sentences are in `words`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from goodput.monitor.causes import MARKS, OpsEvent, last_operation, likely_cause
-from goodput.monitor.panel import Panel
+from goodput.monitor.alarm_context import AlarmContext
+from goodput.monitor.causes import MARKS, last_operation, likely_cause
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, began_s, spans
 from goodput.monitor.words import beside_clause, operation_clause, timestamp
@@ -20,21 +18,6 @@ from goodput.settings.metrics import symptoms_first
 
 Fact = float | int | str | bool | None | list[str] | dict[str, Any]
 _MOST_PEERS = 10
-
-
-@dataclass(frozen=True)
-class AlarmContext:
-    """What an alarm is explained with: limits by (workload, metric), operations by time, alarms and series."""
-
-    limits: Mapping[tuple[str, str], float]
-    operations: Sequence[OpsEvent]
-    everything: Sequence[RuleSeries]
-    panels: Mapping[str, Panel] = field(default_factory=dict)
-
-    @cached_property
-    def fired(self) -> list[RuleSeries]:
-        """Those of `everything` that ever fired."""
-        return [one for one in self.everything if any(episode.firing is not None for episode in one.episodes)]
 
 
 def explain(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fact]:
@@ -72,11 +55,12 @@ def _after_what(one: RuleSeries, at: int, facts: Mapping[str, Fact], context: Al
     at_s, labels = one.grid.end_s(at), dict(one.labels)
     onset_at = facts.get("onset_at")
     onset_s = datetime.fromisoformat(onset_at).timestamp() if isinstance(onset_at, str) else began_s(one, at)
-    cause = likely_cause(context.operations, one.metric, labels, onset_s, at_s)
+    cause = likely_cause(context.operations, one.metric, labels, (onset_s, one.grid.step_s), at_s)
     last = last_operation(context.operations, labels, at_s)
     named = (("likely_cause", cause), ("last_operation", last))
     found: dict[str, Fact] = {name: operation.as_fact for name, operation in named if operation is not None}
-    if cause is not None and cause.kind in MARKS and facts.get("shape") == "step":
+    is_known_step = facts.get("shape") == "step" and not facts.get("began_earlier")
+    if cause is not None and cause.kind in MARKS and is_known_step:
         found["accept_with"] = f"goodput alarms accept {one.named['alarm_id']} --from {onset_at}"
     return found
 

@@ -54,6 +54,11 @@ class Grid:
         """End of a window in Unix seconds: when its verdict can be given."""
         return self.start_s + (window + 1) * self.step_s
 
+    def days_before(self, onset: int, at: int) -> range:
+        """How many days back from windows up to `at` lie the seven days that nothing since window `onset` is in."""
+        nearest = (at - onset) // self.a_day + 1
+        return range(nearest, nearest + 7)
+
 
 def grid_of(first_s: int, last_s: int, step_s: int) -> Grid:
     """The smallest grid that holds the windows beginning at `first_s` up to `last_s`."""

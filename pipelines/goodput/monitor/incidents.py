@@ -39,10 +39,11 @@ class Begun:
 
 @dataclass(frozen=True)
 class Following:
-    """An alarm that fired as a part of what `leader` reports."""
+    """An alarm that fired as a part of what `leader` reports, which holds it back as if that ended at `ends_s`."""
 
     begun: Begun
     leader: Begun
+    ends_s: int | None
 
     @property
     def by(self) -> str:
@@ -52,16 +53,17 @@ class Following:
         return " ".join([self.leader.series.rule, *where])
 
 
-def following(every_series: Sequence[RuleSeries], reported_s: Callable[[Begun], float]) -> Iterator[Following]:
+def followings(every_series: Sequence[RuleSeries], reported_s: Callable[[Begun], float]) -> Iterator[Following]:
     """What follows an alarm that was reported, in order of time; `reported_s`: from when nothing else suppresses it.
 
     Of those that fire in the same window a page goes first, then what users notice, then what may be its cause.
     """
     leaders = _Leaders()
     for begun in sorted(_all_begun(every_series), key=_order):
-        leader = leaders.of(begun)
-        if leader is not None:
-            yield Following(begun, leader)
+        following = leaders.of(begun)
+        if following is not None:
+            leaders.follow(following)
+            yield following
         elif (since_s := reported_s(begun)) < (math.inf if begun.ends_s is None else begun.ends_s):
             leaders.add(replace(begun, starts_s=int(since_s)))
 
@@ -78,24 +80,39 @@ def _order(begun: Begun) -> tuple[int, bool, bool, int, Labels]:
 
 
 class _Leaders:
-    """Alarms that were reported, found by their pool and by what fired in the same window elsewhere."""
+    """Alarms that were reported, found by their pool and by what fired in the same window elsewhere.
+
+    What follows an alarm of another pool leads its own pool in that one's name: whoever was notified of one of the
+    pools that slowed down at once was notified of what becomes of each.
+    """
 
     def __init__(self) -> None:
-        self._of_pool: dict[str | None, list[Begun]] = {}
+        self._of_pool: dict[str | None, list[tuple[Begun, Begun]]] = {}
         self._at: dict[tuple[str | None, int], list[Begun]] = {}
 
     def add(self, begun: Begun) -> None:
-        self._of_pool.setdefault(begun.place.get("pool"), []).append(begun)
+        self._of_pool.setdefault(begun.place.get("pool"), []).append((begun, begun))
         self._at.setdefault((begun.series.metric, begun.starts_s), []).append(begun)
 
-    def of(self, begun: Begun) -> Begun | None:
+    def follow(self, following: Following) -> None:
+        """Keep what follows an alarm elsewhere: until both are over."""
+        begun, pool = following.begun, following.begun.place.get("pool")
+        if pool != following.leader.place.get("pool"):
+            here = replace(begun, ends_s=_later(begun.ends_s, following.ends_s))
+            self._of_pool.setdefault(pool, []).append((here, following.leader))
+
+    def of(self, begun: Begun) -> Following | None:
         """The alarm that whoever was notified of it needs no news of this one."""
         here = self._of_pool.get(begun.place.get("pool"), ())
         at_once = self._at.get((begun.series.metric, begun.starts_s), ())
-        beside = (other for other in here if _one_place(begun, other) and _is_together(begun, other))
-        elsewhere = (other for other in at_once if _alike(begun, other))
-        found = (other for some in (beside, elsewhere) for other in some if other.is_ticket <= begun.is_ticket)
-        return next(found, None)
+        beside = (pair for pair in here if _one_place(begun, pair[0]) and _is_together(begun, pair[0]))
+        elsewhere = ((other, other) for other in at_once if _alike(begun, other))
+        found = (pair for some in (beside, elsewhere) for pair in some if pair[0].is_ticket <= begun.is_ticket)
+        return next((Following(begun, leader, near.ends_s) for near, leader in found), None)
+
+
+def _later(one_s: int | None, other_s: int | None) -> int | None:
+    return None if one_s is None or other_s is None else max(one_s, other_s)
 
 
 def _one_place(begun: Begun, other: Begun) -> bool:

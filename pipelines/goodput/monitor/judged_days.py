@@ -37,7 +37,7 @@ class JudgedDays:
     def find(self, chart: str, keys: Keys) -> tuple[Ints, Floats]:
         """Which of these days are known (positions in `keys`), and what they were judged to be."""
         known, blocks = self._stored.get(f"{chart}_keys"), self._stored.get(f"{chart}_days")
-        if known is None or blocks is None or not len(known):
+        if known is None or blocks is None or not _are_judged(known, blocks):
             return np.empty(0, dtype=np.int64), np.empty((0, 1, 1))
         at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
         found = np.flatnonzero(known[at] == keys)
@@ -62,6 +62,12 @@ class JudgedDays:
             found[f"{chart}_keys"] = keys
             found[f"{chart}_days"] = np.concatenate([days for _, days in kept])[first]
         return found
+
+
+def _are_judged(keys: Any, days: Any) -> bool:
+    """Whether arrays of a file have the shape of what `JudgedDays.arrays` wrote, with a day at least."""
+    is_shaped = all(isinstance(array, np.ndarray) for array in (keys, days)) and (keys.ndim, days.ndim) == (1, 3)
+    return is_shaped and (keys.dtype, days.dtype) == (np.uint64, np.float64) and 0 < len(keys) == len(days)
 
 
 class Identified:

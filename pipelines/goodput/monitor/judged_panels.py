@@ -13,8 +13,9 @@ from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.panel import Panel, scaled
 from goodput.monitor.rule_kind import Observed
 from goodput.monitor.windows import in_longer, needs_requests, says_the_same
-from goodput.settings.alarms import Rule, metrics_of
+from goodput.settings.alarms import metrics_of
 from goodput.settings.metrics import Worse
+from goodput.settings.rule import Rule
 
 Key = tuple[str, Worse | None]  # a metric, and which way is worse where its rule says so
 

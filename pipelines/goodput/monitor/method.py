@@ -11,7 +11,7 @@ from typing import Any
 
 from goodput.monitor.observed_transition import ObservedTransition
 
-METHOD = 3  # of judging; another number keeps events of an older one from being corrected
+METHOD = 4  # of judging; another number keeps events of an older one from being corrected
 HEARTBEAT = f"watchdog {METHOD}"  # tells of each run by which method it judged
 OTHER_METHOD = "method"
 _Episode = tuple[str, datetime]

@@ -11,7 +11,7 @@ import numpy as np
 from goodput.monitor.grid import Floats, Grid
 from goodput.monitor.replayed import Drifts, Replay, replayed
 from goodput.monitor.rule_kind import Observed
-from goodput.monitor.rule_series import RuleSeries, spans
+from goodput.monitor.rule_series import RuleSeries, spans, too_few_requests
 from goodput.monitor.suppression import BUDGET_S
 from goodput.settings.metrics import QUARTER_HOURLY, AlarmMetric
 
@@ -41,6 +41,25 @@ def power_rows(series: Sequence[RuleSeries], observed: Observed) -> Iterator[dic
             yield {**_power_row(one, observed, span), **_found(dict(zip(DRIFTS, found, strict=True)))}
 
 
+def standing_rows(series: Sequence[RuleSeries], observed: Observed) -> Iterator[dict[str, Any]]:
+    """What of the rows of alarm_power follows each run, by `alarm_id`: whether an alarm may page now, and why not."""
+    for one in series:
+        yield {"alarm_id": one.named["alarm_id"], **_standing(one, observed)}
+
+
+def _standing(one: RuleSeries, observed: Observed) -> dict[str, Any]:
+    grid, until, page_budget = observed.grid, observed.until, observed.settings.alarms.page_budget
+    until_s = grid.end_s(until - 1)
+    fired = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in spans(one))
+    why = unarmed(one, until, fired, page_budget)
+    return {
+        "fired": fired,
+        "armed": why is None,
+        "why": why,
+        "false_alarms_per_week": 0.0 if why else 7 * _expected(one, grid) / 1000,
+    }
+
+
 def replayed_span(observed: Observed) -> tuple[int, int]:
     """Windows of the four weeks before the end of what is observed."""
     return max(observed.until - _REPLAYED_DAYS * observed.grid.a_day, 0), observed.until
@@ -60,23 +79,17 @@ def _power_row(one: RuleSeries, observed: Observed, span: tuple[int, int]) -> di
     grid, until, page_budget = observed.grid, observed.until, observed.settings.alarms.page_budget
     judged = np.isfinite(one.score[slice(*span)])
     sigma = _median(one.trend.scale[0, slice(*span)][judged])
-    until_s = grid.end_s(until - 1)
-    fired = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in spans(one))
-    why = unarmed(one, until, fired, page_budget)
     return {
         **one.named,
         "window_s": grid.step_s,
         "threshold": one.threshold,
         "replayed_days": float(judged.sum() / grid.a_day),
-        "fired": fired,
         "budget": page_budget if one.severity == "page" else None,
-        "armed": why is None,
-        "why": why,
         "sigma": sigma,
         "strays": _newest(one, "strays", until),
         "tail_share": _newest(one, "share", until),
         "smallest_shift": _shift(one, sigma),
-        "false_alarms_per_week": 0.0 if why else 7 * _expected(one, grid) / 1000,
+        **_standing(one, observed),
     }
 
 
@@ -89,24 +102,10 @@ def unarmed(one: RuleSeries, until: int, fired: int, page_budget: int) -> str | 
         return f"fired {fired} times in 28 days, more than its budget of {page_budget}: raise its threshold, or accept"
     if np.isfinite(one.score[newest]).any():
         return None
-    few = _too_few(one, newest)
+    few = too_few_requests(one, until)
     if few is not None:
         return few
     return "less than seven days of windows to learn from" if one.trend.learning[0, newest].all() else "not needed now"
-
-
-def _too_few(one: RuleSeries, newest: slice) -> str | None:
-    """Says that most windows of the last day have too few requests for their quantile, where they do."""
-    if one.panel is None or one.requests is None or one.panel.trials is not None:
-        return None
-    least = one.panel.kind.least_requests
-    requests = one.requests[newest][np.isfinite(one.values[newest])]
-    if not len(requests) or np.median(requests) >= least:
-        return None
-    if requests.max() < least:
-        return f"too little traffic: at most {requests.max():.0f} requests a window, {least} are needed"
-    enough = (requests >= least).sum()
-    return f"too little traffic: {enough} of {len(requests)} windows have the {least} requests that are needed"
 
 
 def false_alarms(threshold: float, metric: AlarmMetric, step_s: int) -> float:

@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
+from goodput.contracts import arrow_schema
 from goodput.monitor.method import OTHER_METHOD, inherited, upgraded_at
 from goodput.monitor.observed_transition import ObservedTransition
 from goodput.monitor.rule_kind import rule_kinds
-from goodput.plumbing.contracts import arrow_schema
 
 Event = dict[str, Any]
 _BY_NOTHING = {None, "backfill", OTHER_METHOD}
@@ -122,6 +122,8 @@ def _new_events(observed: ObservedTransition, past: _Past, moment: Moment) -> It
         return
     suppressed = observed.suppressed
     episode = (observed.alarm_id, observed.starts_at)
+    if observed.transition == "firing" and episode in past.delivered:
+        return  # its silence was over by the clock before it is by its data, and it was reported then
     if past.only_now(observed):
         suppressed = OTHER_METHOD
     elif observed.transition == "resolved":
@@ -199,8 +201,10 @@ def _correction(event: Event, moment: Moment) -> Event:
 
 
 def _ended(event: Event, past: _Past, moment: Moment) -> Event:
-    reason = "cleared" if event["metric"] is None else OTHER_METHOD if past.before_upgrade(event) else "settings"
-    columns = {**event, "ends_at": moment.until, "reason": reason}
-    observed = ObservedTransition(event["alarm_id"], "resolved", moment.until, event["starts_at"], lambda: columns)
+    by_clock = event["metric"] is None
+    reason = "cleared" if by_clock else OTHER_METHOD if past.before_upgrade(event) else "settings"
+    ends_at = moment.now if by_clock else moment.until
+    columns = {**event, "ends_at": ends_at, "reason": reason}
+    observed = ObservedTransition(event["alarm_id"], "resolved", ends_at, event["starts_at"], lambda: columns)
     delivered = (observed.alarm_id, observed.starts_at) in past.delivered
     return _event(observed, event_id(observed.key), moment.now, None if delivered else event["suppressed"])

@@ -1,27 +1,27 @@
 """Alarms and their transitions as rows of the published relations; columns follow schemas/alarms.yaml and its kin."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from goodput.monitor.explain import AlarmContext, explain, summary
+from goodput.monitor.alarm_context import AlarmContext
+from goodput.monitor.explain import explain, summary
 from goodput.monitor.grid import DAY_S, Floats
 from goodput.monitor.method import METHOD
 from goodput.monitor.observed_transition import ObservedTransition
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.monitor.states import Episode
-from goodput.monitor.suppression import BUDGET_S, Suppression, suppressed_now
+from goodput.monitor.suppression import BUDGET_S, SILENCED, Suppression
 from goodput.monitor.transitions import EpisodeTransition
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings
 
-SILENT = "telemetry_silent"
-_ARCHIVE_S = 7 * DAY_S
 _NAMES = ("rule", "severity", "metric", "workload", "pool", "replica", "labels")
 
 
@@ -39,10 +39,15 @@ def methods_of(every_series: Iterable[RuleSeries], settings: Settings) -> dict[s
 
 
 def observed_transition(
-    change: EpisodeTransition, context: AlarmContext, method: str, *, is_suppressed: bool
+    change: EpisodeTransition, context: AlarmContext, method: str, suppression: Suppression | None
 ) -> ObservedTransition:
-    """One transition with its explanation, as it would be recorded; `is_suppressed`: whether its alarm is now."""
+    """One transition with its explanation, as it would be recorded; `suppression` is what its alarm has now.
+
+    What fired while nothing suppressed it, and is first seen while it is silenced, is silenced too.
+    """
     one = change.series
+    if suppression is not None and suppression.kind == SILENCED and change.transition == "firing":
+        change = replace(change, suppression=change.suppression or suppression)
     return ObservedTransition(
         str(one.named["alarm_id"]),
         change.transition,
@@ -50,7 +55,7 @@ def observed_transition(
         _at(change.starts_s),
         lambda: _explained(change, context, method),
         None if change.suppression is None else change.suppression.kind,
-        change.ends_s is None and not is_suppressed,
+        change.ends_s is None and suppression is None,
         rule_kind(one.kind).learns_baseline,
     )
 
@@ -72,60 +77,14 @@ def _explained(change: EpisodeTransition, context: AlarmContext, method: str) ->
     }
 
 
-def clock_row(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -> dict[str, Any]:
-    """The row of `alarms` of the one that the clock judges; what nobody has added to for a week is an archive.
-
-    Silence follows on telemetry that was new: what that was old already when a run first saw it is history.
-    """
-    silent_s = now.timestamp() - until_s
-    state = "inactive"
-    if after_s <= silent_s and not seen_live:
-        state = "learning"
-    elif after_s <= silent_s < _ARCHIVE_S:
-        state = "firing"
-    firing = state == "firing"
-    silent = f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}"
-    why = f"{silent}: older than {after_s / 3600:g} h when it was first read, which is history and no silence"
-    return {
-        **dict.fromkeys(("metric", "workload", "pool", "replica", "labels")),
-        "alarm_id": SILENT,
-        "rule": SILENT,
-        "kind": "absence",
-        "severity": "page",
-        "state": state,
-        "starts_at": _at(until_s + int(after_s)) if firing else None,
-        "state_since_at": _at(until_s + int(after_s)) if firing else None,
-        "evaluated_at": _at(until_s),
-        "why": why if state == "learning" else silent if silent_s >= _ARCHIVE_S else None,
-        "summary": silent if firing else None,
-    }
-
-
-def silent_telemetry(until_s: int, now: datetime, after_s: float, *, seen_live: bool) -> Iterator[ObservedTransition]:
-    """Firing while there has been no telemetry for `after_s` after there was: the one alarm that the clock judges."""
-    starts_s = until_s + int(after_s)
-    if now.timestamp() < starts_s or not seen_live:
-        return
-    columns = {
-        "rule": SILENT,
-        "kind": "absence",
-        "severity": "page",
-        "metric": None,
-        "method": "clock",
-        "explanation": json.dumps({"what_to_do": "docs/respond.md#no-telemetry"}),
-        "summary": f"No telemetry of any kind since {_at(until_s):%Y-%m-%dT%H:%MZ}",
-    }
-    yield ObservedTransition(SILENT, "firing", _at(starts_s), _at(starts_s), lambda: columns, on=True)
-
-
 def alarm_row(
     one: RuleSeries,
     context: AlarmContext,
     until_s: int,
-    suppressions: Mapping[str, Sequence[Suppression]],
+    suppression: Suppression | None,
     page_budget: int,
 ) -> dict[str, Any] | None:
-    """State of one alarm at `until_s`; None where another metric watches the series instead."""
+    """State of one alarm at `until_s`, and what suppresses it now; None where another metric watches the series."""
     grid, until = one.grid, one.grid.until(until_s)
     fired = list(spans(one))
     of_late = sum(starts_s > until_s - BUDGET_S for _, starts_s, _ in fired)
@@ -142,9 +101,11 @@ def alarm_row(
         "state_since_at": None if since_s is None else _at(since_s),
         "threshold": one.threshold,
         "why": why,
+        "suppressed": None,
+        "suppressed_by": None,
     }
-    suppression = suppressed_now(one, suppressions, until_s) if state == "firing" else None
-    row |= {"suppressed": suppression and suppression.kind, "suppressed_by": suppression and suppression.by}
+    if state == "firing" and suppression is not None:
+        row |= {"suppressed": suppression.kind, "suppressed_by": suppression.by}
     if len(judged):
         row |= _newest(one, int(judged[-1]))
     if fired:

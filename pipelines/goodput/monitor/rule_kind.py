@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from goodput.errors import Mistake
+from goodput.monitor.alarm_context import AlarmContext
 from goodput.monitor.calendar import Calendar
 from goodput.monitor.grid import NAN, Floats, Grid
 from goodput.monitor.judged_days import JudgedDays
@@ -20,14 +21,13 @@ from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.where_to_look import evidence_sql
 from goodput.monitor.words import quantity_of
 from goodput.plumbing.alarm_actions import Action
-from goodput.settings.alarms import Rule, rules_of
+from goodput.settings.alarms import rules_of
 from goodput.settings.model import Settings
-from goodput.settings.rule_kinds import kind_names, rule_settings
+from goodput.settings.rule import Rule, kind_names
+from goodput.settings.rule_kinds import rule_settings
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from goodput.monitor.explain import AlarmContext
 
 Facts = Mapping[str, Any]
 Row = dict[str, Any]
@@ -96,7 +96,7 @@ class RuleKind:
         """What the values of the series are, with their unit."""
         return quantity_of(str(one.metric))
 
-    def facts(self, _one: RuleSeries, _at: int, _context: "AlarmContext") -> Row:
+    def facts(self, _one: RuleSeries, _at: int, _context: AlarmContext) -> Row:
         """Facts of an alarm as of a window that only this kind knows."""
         return {}
 
@@ -122,6 +122,10 @@ class RuleKind:
 
     def power(self, _series: Sequence[RuleSeries], _observed: Observed) -> Iterator[Row]:
         """Rows of alarm_power by replaying its series; none where nothing of the kind can be replayed."""
+        yield from ()
+
+    def standing(self, _series: Sequence[RuleSeries], _observed: Observed) -> Iterator[Row]:
+        """What of these rows is known without a replay, by `alarm_id`."""
         yield from ()
 
 

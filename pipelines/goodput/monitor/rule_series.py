@@ -17,7 +17,7 @@ from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.panel import Labels, Panel, natural
 from goodput.monitor.states import Episode
 from goodput.plumbing.fingerprint import fingerprint
-from goodput.settings.alarms import Rule
+from goodput.settings.rule import Rule
 
 
 @dataclass(frozen=True)
@@ -111,3 +111,18 @@ def selected(rules: Mapping[str, Rule], panels: Mapping[str, Panel]) -> Iterator
         for row, labels in enumerate(() if panel is None else panel.labels):
             if panel is not None and selects(rule, labels):
                 yield name, rule, panel, row
+
+
+def too_few_requests(one: RuleSeries, until: int) -> str | None:
+    """Says that most windows of the last day have too few requests for their quantile, where they do."""
+    if one.panel is None or one.requests is None or one.panel.trials is not None:
+        return None
+    least = one.panel.kind.least_requests
+    newest = one.requests[max(until - one.grid.a_day, 0) : until]
+    requests = newest[newest > 0]
+    if not len(requests) or np.median(requests) >= least:
+        return None
+    if requests.max() < least:
+        return f"too little traffic: at most {requests.max():.0f} requests a window, {least} are needed"
+    enough = (requests >= least).sum()
+    return f"too little traffic: {enough} of {len(requests)} windows have the {least} requests that are needed"

@@ -7,16 +7,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.grid import Floats
 from goodput.settings.metrics import AlarmMetric
 from goodput.settings.model import Settings
+from goodput.settings.settings_model import SettingsModel, Unusable
 from goodput.settings.watched import metric_of, near
 
 _MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
@@ -24,11 +25,7 @@ _MOST_HOURS = 366 * 24
 _PIECE = re.compile(r"(?P<level>[0-9.eE-]+|_)(\*(?P<factor>[0-9.]+))?x(?P<hours>\d+)")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class GivenSeries(_Part):
+class GivenSeries(SettingsModel):
     """One series from a Monday on: `values` such as `0.6x720 0.6*1.05x24 _x3` (level, growth an hour, hours; _: none).
 
     `noise` is the standard deviation of its logarithm, seeded; `requests` how many a window is of.
@@ -37,15 +34,20 @@ class GivenSeries(_Part):
     metric: str
     values: str
     labels: dict[str, str] = Field(default_factory=dict)
-    requests: int = 5000
-    noise: float = 0.0
+    requests: Annotated[int, Field(gt=0)] = 5000
+    noise: Annotated[float, Field(ge=0, le=10)] = 0.0
 
     @field_validator("metric")
     @classmethod
     def _watched(cls, value: str) -> str:
         if metric_of(value) is None:
-            right = ", ".join(near(value))
-            raise ValueError(f"{value!r} is no metric that can be watched: right would be one of {right}")
+            raise Unusable(f"{value!r} is no metric that can be watched", ", ".join(near(value)))
+        return value
+
+    @field_validator("values")
+    @classmethod
+    def _has_levels(cls, value: str) -> str:
+        levels(value)
         return value
 
     @property
@@ -56,20 +58,30 @@ class GivenSeries(_Part):
         return metric
 
 
-class Expected(_Part):
+class Expected(SettingsModel):
     """State of the alarm of a rule, of the series with these labels, once `at_hour` hours are over."""
 
-    at_hour: int
+    at_hour: Annotated[int, Field(gt=0)]
     rule: str
-    state: str
+    state: Literal["inactive", "learning", "pending", "firing", "resolved"]
     labels: dict[str, str] = Field(default_factory=dict)
 
 
-class RuleTests(_Part):
+class RuleTests(SettingsModel):
     """One file of tests."""
 
-    series: list[GivenSeries]
-    expect: list[Expected]
+    series: Annotated[list[GivenSeries], Field(min_length=1)]
+    expect: Annotated[list[Expected], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _within_the_series(self) -> Self:
+        hours = max(len(levels(series.values)) for series in self.series)
+        late = [str(expected.at_hour) for expected in self.expect if expected.at_hour > hours]
+        if late:
+            raise Unusable(
+                f"at_hour {', '.join(late)} of `expect` is after the last series has ended", f"at most {hours}"
+            )
+        return self
 
 
 def broken(tests: RuleTests, settings: Settings) -> Iterator[str]:
@@ -114,13 +126,15 @@ def _rows(series: GivenSeries, seed: int, window_s: int) -> tuple[str, pl.DataFr
 
 
 def levels(text: str) -> Floats:
-    """The values that `0.6x720 0.6*1.05x24 _x3` means; raises ValueError where it means none."""
+    """The values that `0.6x720 0.6*1.05x24 _x3` means; raises Unusable where it means none."""
     parts = []
     for word in text.split():
         found = _PIECE.fullmatch(word)
         if found is None:
-            raise ValueError(f"{word!r}: right would be LEVELxHOURS, LEVEL*FACTORxHOURS or _xHOURS")
+            raise Unusable(f"{word!r} is no stretch of hours", "LEVELxHOURS, LEVEL*FACTORxHOURS or _xHOURS")
         level = np.nan if found["level"] == "_" else float(found["level"])
         growth = float(found["factor"] or 1.0) ** np.arange(1, min(int(found["hours"]), _MOST_HOURS) + 1)
         parts.append(level * growth)
-    return np.concatenate(parts)[:_MOST_HOURS] if parts else np.empty(0)
+    if not parts:
+        raise Unusable("no hour is given", "LEVELxHOURS, LEVEL*FACTORxHOURS or _xHOURS")
+    return np.concatenate(parts)[:_MOST_HOURS]

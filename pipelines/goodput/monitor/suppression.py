@@ -7,13 +7,14 @@ import numpy as np
 
 from goodput.monitor.causes import OpsEvent
 from goodput.monitor.grid import DAY_S
-from goodput.monitor.incidents import AFTER_S, Begun, following
+from goodput.monitor.incidents import AFTER_S, Begun, followings
 from goodput.monitor.marks import allowed_steps
 from goodput.monitor.rule_kind import rule_kind
 from goodput.monitor.rule_series import RuleSeries, spans
 from goodput.plumbing.alarm_actions import Action
 
 BUDGET_S = 28 * DAY_S
+SILENCED = "silenced"
 _COUNTS_AFTER_S = 2 * AFTER_S  # their scores forget half of an incident in six hours
 
 
@@ -61,9 +62,9 @@ def suppressions(every_series: Sequence[RuleSeries], suppressors: Suppressors) -
         mine = [_silence(action) for action in suppressors.silences if action.matches(named)]
         over = list(_over_budget(one, suppressors.page_budget))
         found[str(named["alarm_id"])] = [*mine, *by_pages, *over, *allowed[str(named["alarm_id"])]]
-    for follower in following(every_series, lambda begun: free_s(found[_id(begun)], begun.starts_s)):
+    for follower in followings(every_series, lambda begun: free_s(found[_id(begun)], begun.starts_s)):
         begun = follower.begun
-        until_s = min(_news_s(begun.series, follower.leader.ends_s), _or_never(begun.ends_s))
+        until_s = min(_news_s(begun.series, follower.ends_s), _or_never(begun.ends_s))
         suppression = Suppression(begun.starts_s, until_s, "inhibited", follower.by)
         found[_id(begun)].append(suppression)
     return found
@@ -82,7 +83,7 @@ def _allowed(one: RuleSeries, suppressors: Suppressors) -> Iterator[Suppression]
 
 def _silence(action: Action) -> Suppression:
     ends_s = action.begins.timestamp() if action.ends is None else action.ends.timestamp()
-    return Suppression(action.begins.timestamp(), ends_s, "silenced", action.action_id)
+    return Suppression(action.begins.timestamp(), ends_s, SILENCED, action.action_id)
 
 
 def _over_budget(one: RuleSeries, page_budget: int) -> Iterator[Suppression]:
@@ -127,7 +128,13 @@ def _or_never(ends_s: int | None) -> float:
     return float("inf") if ends_s is None else float(ends_s)
 
 
-def suppressed_now(one: RuleSeries, by_alarm: Mapping[str, Sequence[Suppression]], until_s: int) -> Suppression | None:
-    """What suppresses an alarm at the end of the newest window, or from there on."""
-    mine = by_alarm[str(one.named["alarm_id"])]
-    return suppression_at(mine, until_s - 1) or suppression_at(mine, until_s)
+def silenced_at(silences: Sequence[Action], named: Mapping[str, str | None], at_s: float) -> Suppression | None:
+    """The silence of an alarm at an instant of the clock: telemetry of before that comes late is reported to nobody."""
+    return suppression_at([_silence(action) for action in silences if action.matches(named)], at_s)
+
+
+def suppressed_now(mine: Sequence[Suppression], until_s: int, now_s: float) -> Suppression | None:
+    """What suppresses an alarm: a silence by the clock, all else at the end of the newest window, or from there on."""
+    by_data = [suppression for suppression in mine if suppression.kind != SILENCED]
+    silences = [suppression for suppression in mine if suppression.kind == SILENCED]
+    return suppression_at(silences, now_s) or suppression_at(by_data, until_s - 1) or suppression_at(by_data, until_s)

@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from goodput.monitor.explain import AlarmContext, Fact, number
+from goodput.monitor.alarm_context import AlarmContext
+from goodput.monitor.causes import MARKS, concerns
+from goodput.monitor.explain import Fact, number
 from goodput.monitor.grid import Floats, Grid, medians
 from goodput.monitor.mix import mix_facts
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.scales import on_scale
-from goodput.monitor.shape import Shape, median_slope, shape_of
+from goodput.monitor.shape import Onset, Shape, median_slope, onset_of, shape_of
 from goodput.monitor.words import timestamp
 
 _TAIL_ONLY = 0.25  # the median moved by less than this part of what the tail did
@@ -23,7 +25,8 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
     assert one.inputs is not None  # noqa: S101
     reading = one.chart.reading(one.inputs.of(one.row), one.trend, at)
     grid, residual = one.grid, _since_the_last(one, reading.residual[: at + 1])
-    shape = shape_of(residual, grid)
+    onset = _onset(one, at, context)
+    shape = shape_of(residual, grid, onset)
     excess = _averaged_residual(_since_the_last(one, reading.over[: at + 1]), grid)
     facts: dict[str, Fact] = {
         "scale": one.panel.kind.scale,
@@ -31,7 +34,8 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
         "chart": reading.chart,
         "sigma": number(reading.scale[at]),
         "strays": number(reading.strays),
-        "onset_at": timestamp(grid.end_s(at - shape.onset - 1)),
+        "onset_at": timestamp(grid.end_s(onset.window - 1)),
+        "began_earlier": onset.is_earlier or None,
         "shape": shape.kind,
         "slope_per_hour": number(shape.slope) if shape.kind == "ramp" else None,
         "median_slope_per_hour": number(median_slope(residual, grid)),
@@ -42,9 +46,21 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
     if one.panel.kind.scale == "log":
         facts["excess_ratio"] = number(np.expm1(_upward(one, excess)))
         facts |= {f"{name}_ratio": number(np.expm1(part[at])) for name, part in reading.explained.items()}
-    facts |= _beside(one, at, shape, excess)
-    facts |= mix_facts(one, at, at - shape.onset, context.panels)
+    facts |= _beside(one, at, onset, excess)
+    facts |= mix_facts(one, at, onset.window, context)
     return facts | _leads_to(one, at, shape, context)
+
+
+def _onset(one: RuleSeries, at: int, context: AlarmContext) -> Onset:
+    """Onset as it was seen when the alarm fired: it does not move while that goes on, and is never later."""
+    assert one.trend is not None  # noqa: S101
+    assert one.chart is not None  # noqa: S101
+    assert one.inputs is not None  # noqa: S101
+    fired = max((e.firing for e in one.episodes if e.firing is not None and e.firing <= at), default=at)
+    residual = one.chart.reading(one.inputs.of(one.row), one.trend, fired).residual[: fired + 1]
+    meant = [o.at_s for o in context.operations if o.kind in MARKS and concerns(o, dict(one.labels))]
+    marks = [(at_s - one.grid.start_s) / one.grid.step_s for at_s in meant]
+    return onset_of(_since_the_last(one, residual), one.grid, marks)
 
 
 def _alike(one: int, grid: Grid) -> str:
@@ -71,14 +87,14 @@ def _averaged_residual(residual: Floats, grid: Grid) -> float:
     return float((known * weights).sum() / weights.sum()) if len(known) else float("nan")
 
 
-def _beside(one: RuleSeries, at: int, shape: Shape, excess: float) -> dict[str, Fact]:
+def _beside(one: RuleSeries, at: int, onset: Onset, excess: float) -> dict[str, Fact]:
     """How the median of the same quantity changed since the onset: the whole distribution moved, or its tail alone."""
     assert one.panel is not None  # noqa: S101
     if one.panel.beside is None:
         return {}
     grid, median = one.panel.grid, on_scale(one.panel.kind, one.panel.beside[one.row])
-    since = np.arange(max(at - shape.onset, 0), at + 1)[-grid.hours(6) :]
-    before = [since - day * grid.a_day for day in range(1, 8)]
+    since = np.arange(onset.window, at + 1)[-grid.hours(6) :]
+    before = [since - day * grid.a_day for day in grid.days_before(onset.window, at)]
     usual = medians(np.stack([_at(median, windows) for windows in before], axis=1))
     change = float(medians((_at(median, since) - usual)[None, :])[0])
     if not np.isfinite(change):

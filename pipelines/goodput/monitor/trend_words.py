@@ -14,7 +14,8 @@ _FLAT = 0.25  # p95 moved the value by less than this part of what it moved in a
 def trend_headline(one: RuleSeries, facts: Facts) -> str:
     """The beginning of the alarm's summary."""
     value = shown(one.metric, facts.get("value"))
-    return "".join([f"{series_name(one)} {_moved(facts)} since {facts['onset_at']}: {value}", *_details(one, facts)])
+    since = f"{'before ' if facts.get('began_earlier') else ''}{facts['onset_at']}"
+    return "".join([f"{series_name(one)} {_moved(facts)} since {since}: {value}", *_details(one, facts)])
 
 
 def _moved(facts: Facts) -> str:

@@ -24,7 +24,7 @@ def evidence_sql(one: RuleSeries, facts: Mapping[str, Any], at_s: int) -> str:
         return f"FROM requests {where} ORDER BY {quantity} DESC NULLS LAST LIMIT {_WORST}"
     if one.metric in _OF_VERDICTS:
         return verdicts_sql(_same(one), since_s, at_s)
-    return windows_sql(one, at_s)
+    return windows_sql(one, since_s, at_s)
 
 
 def onset_s(facts: Mapping[str, Any], at_s: int) -> int:
@@ -39,13 +39,14 @@ def verdicts_sql(conditions: Iterable[str], since_s: int, until_s: int) -> str:
     return f"SELECT verdict, replica, count(*) FROM requests {where} GROUP BY ALL ORDER BY ALL"  # noqa: S608  (text to read)
 
 
-def windows_sql(one: RuleSeries, at_s: int) -> str:
-    """The rows that the series was made of in the day before `at_s`, or longer where its windows are."""
+def windows_sql(one: RuleSeries, since_s: int, at_s: int) -> str:
+    """The rows that the series was made of since its onset, but of a day before `at_s` at least, or of long windows."""
     metric = metric_of(one.metric or "")
     relation, fixed, labels = ("goodput", (), ()) if metric is None else (metric.relation, metric.where, metric.labels)
     of_all = [f"{name} IS NULL" for name in labels if name not in dict(one.labels)]
     length = [] if one.panel is None else [f"window_s = {one.panel.grid.step_s}"]
-    period = _within("window_start", at_s - max(_A_DAY_S, _WINDOWS * one.grid.step_s), at_s)
+    a_while_ago_s = at_s - max(_A_DAY_S, _WINDOWS * one.grid.step_s)
+    period = _within("window_start", min(since_s, a_while_ago_s), at_s)
     where = _where([*_same(one), *of_all, *(_equals(*pair) for pair in fixed), *length, *period])
     return f"FROM {relation} {where} ORDER BY window_start"
 

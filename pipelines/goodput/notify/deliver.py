@@ -39,7 +39,7 @@ def deliver(lake: Lake, settings: Settings, budget_s: float) -> Delivered:
         enqueued = enqueue(lake, settings, outbox)
         senders = {name: Sender(channel, settings.base) for name, channel in settings.channels.items()}
         began = time.monotonic()
-        undrawn = _draw(lake, settings, outbox, began + min(budget_s / 4, _PLOTS_S))
+        undrawn = _draw(lake, settings, outbox, min(budget_s / 4, _PLOTS_S))
         drained, forgotten = Drained(), 0
         try:
             drained = Drainer(lake, senders, began + budget_s - time.monotonic()).drain()
@@ -53,10 +53,9 @@ def deliver(lake: Lake, settings: Settings, budget_s: float) -> Delivered:
     return Delivered(enqueued, drained, left.get("pending", 0), left.get("dead", 0), undrawn)
 
 
-def _draw(lake: Lake, settings: Settings, outbox: Outbox, until: float) -> str:
+def _draw(lake: Lake, settings: Settings, outbox: Outbox, within_s: float) -> str:
     """Draw what is due; why not, where that fails: no alarm waits for its picture."""
     try:
-        draw_due(lake, settings, outbox, until)
+        return draw_due(lake, settings, outbox, within_s)[1]
     except Exception as error:  # drawing is somebody else's code
         return str(error) or type(error).__name__
-    return ""

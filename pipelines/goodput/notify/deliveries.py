@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from goodput.contracts import arrow_schema
 from goodput.notify.outbox import Outbox
 from goodput.notify.retry import NS
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.database import deliveries_file
 from goodput.plumbing.lake import Lake, write_parquet
 

@@ -4,7 +4,6 @@ A picture is of one event and drawn once, so that what a message points to stays
 """
 
 import json
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from goodput.contracts import arrow_schema
 from goodput.errors import LakeUnreadable
 from goodput.notify.chart import chart_of
 from goodput.notify.outbox import Outbox
 from goodput.notify.plot import draw
 from goodput.notify.retry import NS
 from goodput.notify.transition import Transition
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.lake import Lake
 from goodput.settings.channels import Channel
@@ -31,6 +30,7 @@ from goodput.settings.model import Settings
 Row = Mapping[str, Any]
 _HERE = ("file", "stdout")  # whoever reads these reads this machine's files too
 _SINCE_S = 86400.0  # what was notified longer ago is drawn no more
+_AT_MOST = 50  # pictures of one round, each of a month of windows at most
 _NOTIFIED = """
 SELECT e.event_id FROM deliveries AS d JOIN events AS e USING (delivery_id)
 WHERE d.state IN ('pending', 'delivered') AND d.kind IN ('transition', 'fallback') AND d.enqueued_ns > :since
@@ -75,25 +75,26 @@ def plots_of(lake: Lake, settings: Settings) -> Plots:
     return Plots(folder, url, {row["alarm_id"]: row["window_start_min"] for row in rows})
 
 
-def draw_due(lake: Lake, settings: Settings, outbox: Outbox, until: float) -> int:
-    """Draw notified events that have no picture yet, pages first; none is begun after the monotonic time `until`.
+def draw_due(lake: Lake, settings: Settings, outbox: Outbox, within_s: float) -> tuple[int, str]:
+    """Draw notified events that have no picture yet, pages first, in so many seconds and no more.
 
-    Returns how many were drawn. Raises LakeUnreadable, LakeUnwritable or OutboxUnusable.
+    Returns how many were drawn, and why others were not. Raises LakeUnreadable, LakeUnwritable or OutboxUnusable.
     """
     plots = plots_of(lake, settings)
     if not plots.since:
-        return 0
+        return 0, ""
     channels = [name for name, channel in settings.channels.items() if _shows(channel, plots.url)]
     asked = {"since": outbox.now_ns() - int(_SINCE_S * NS), "channels": json.dumps(channels)}
     notified = [row["event_id"] for row in outbox.rows(_NOTIFIED, asked)]
-    drawn = 0
-    for event, series in _with_series(lake, [event_id for event_id in notified if not plots.file(event_id).exists()]):
-        if time.monotonic() >= until:
-            break
-        picture = draw(chart_of(event, series))
-        write_atomically(plots.file(event["event_id"]), partial(Path.write_bytes, data=picture))
-        drawn += 1
-    return drawn
+    missing = [event_id for event_id in notified if not plots.file(event_id).exists()][:_AT_MOST]
+    due = list(_with_series(lake, missing))
+    if not due:
+        return 0, ""
+    pictures, said = draw([chart_of(event, series) for event, series in due], within_s)
+    drawn = [(event["event_id"], png) for (event, _), png in zip(due, pictures, strict=True) if png is not None]
+    for event_id, png in drawn:
+        write_atomically(plots.file(event_id), partial(Path.write_bytes, data=png))
+    return len(drawn), said
 
 
 def _with_series(lake: Lake, event_ids: Sequence[str]) -> Iterator[tuple[Row, list[Row]]]:

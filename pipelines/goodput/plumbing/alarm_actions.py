@@ -3,16 +3,15 @@
 Rows of that file and their reading and writing belong here; what they do to an alarm is monitor's work.
 """
 
-import fcntl
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from goodput.errors import LakeUnreadable, LakeUnwritable
+from goodput.errors import LakeUnreadable
+from goodput.plumbing.store import IN_FOLDER, Store
 
 MATCHED = (
     "alarm_id",
@@ -48,8 +47,13 @@ class Action:
 
     def matches(self, named: Mapping[str, str | None]) -> bool:
         """Whether an alarm is meant, by its columns and what they have as `labels`."""
-        values = json.loads(named.get("labels") or "{}") | {name: word for name, word in named.items() if word}
-        return all(fnmatchcase(values.get(name, ""), glob) for name, glob in self.match.items())
+        return all(fnmatchcase(named_word(named, name), glob) for name, glob in self.match.items())
+
+
+def named_word(named: Mapping[str, str | None], name: str) -> str:
+    """What an alarm has under a name, by its columns and what they have as `labels`; the empty word without it."""
+    word: str = named.get(name) or json.loads(named.get("labels") or "{}").get(name, "")
+    return word
 
 
 def of_kind(actions: Iterable[Action], kind: str) -> list[Action]:
@@ -78,24 +82,10 @@ def read_actions(lake_root: Path) -> list[Action]:
         raise LakeUnreadable(path, str(error)) from error
 
 
-def add_action(lake_root: Path, action: Action) -> None:
-    """Add one line, in the place of one that was never finished; it is on disk once this returns.
-
-    Raises LakeUnwritable.
-    """
+def add_action(lake_root: Path, action: Action, store: Store = IN_FOLDER) -> None:
+    """Add one line; it is kept once this returns. Raises LakeUnwritable, StoreFailed."""
     row = {**vars(action), **{name: _iso(getattr(action, name)) for name in _TIMES}}
-    path = actions_file(lake_root)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.seek(0)
-            file.truncate(file.read().rfind(b"\n") + 1)
-            file.write(f"{json.dumps(row)}\n".encode())
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise LakeUnwritable(path, error) from error
+    store.append(actions_file(lake_root), f"{json.dumps(row)}\n".encode())
 
 
 def _action(row: dict[str, object]) -> Action:

@@ -9,11 +9,11 @@ from functools import cache
 
 import duckdb
 
+from goodput.contracts import Contract, contract
 from goodput.plumbing import interrupt
-from goodput.plumbing.contracts import Contract, contract
 from goodput.plumbing.expectations.suite import COLUMNS, KEY, TYPES
 from goodput.plumbing.parquet_layouts import BLIND_TO_NAN, files_by_layout
-from goodput.plumbing.sql_files import CAUTIOUS, MACROS, sql_file
+from goodput.plumbing.sql_files import MACROS, spilling, sql_file
 
 _ROWS = "read_parquet(?, hive_partitioning = false)"
 
@@ -49,11 +49,24 @@ def find_suspects(table: str, parts: Mapping[str, Sequence[str]], *, check_by_ch
 @cache
 def _distrusting() -> duckdb.DuckDBPyConnection:
     """A database of its own, as its optimizers are: none of the process's other queries must go without."""
-    connection = interrupt.stoppable(duckdb.connect(config=dict(CAUTIOUS)))
+    connection = interrupt.stoppable(duckdb.connect(config=spilling()))
     connection.execute(f"SET GLOBAL disabled_optimizers = '{BLIND_TO_NAN}'")
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     connection.execute(sql_file(MACROS).text.replace(" TEMP MACRO ", " MACRO "))
     return connection
+
+
+@cache
+def _agreed_types(table: str) -> dict[str, str]:
+    """DuckDB's own words for the types of a contract's columns."""
+    nulls = ", ".join(f'NULL::{column.duckdb_type} AS "{column.name}"' for column in contract(table).columns)
+    with _distrusting().cursor() as connection:
+        return _types(connection, f"SELECT {nulls}", [])
+
+
+def _types(connection: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Sequence[str]]) -> dict[str, str]:
+    described = connection.execute(f"DESCRIBE {query}", parameters).fetchall()
+    return {name: duckdb_type for name, duckdb_type, *_ in described}
 
 
 @dataclass(frozen=True)
@@ -66,9 +79,8 @@ class _Layout:
 
     def misshapen(self) -> frozenset[str]:
         """Which of the checks of columns and types the layout breaks; their order and spelling count."""
-        nulls = ", ".join(f'NULL::{column.duckdb_type} AS "{column.name}"' for column in self.terms.columns)
-        wanted = self._types(f"SELECT {nulls}", [])
-        found = self._types(f"SELECT * FROM {_ROWS}", [next(iter(self.files_of.values()))])  # noqa: S608 - own SQL
+        wanted = _agreed_types(self.terms.name)
+        found = _types(self.connection, f"SELECT * FROM {_ROWS}", [next(iter(self.files_of.values()))])  # noqa: S608
         broken = {COLUMNS: list(found) != list(wanted), TYPES: any(found[n] != wanted[n] for n in found if n in wanted)}
         return frozenset(check for check, is_broken in broken.items() if is_broken)
 
@@ -108,10 +120,6 @@ class _Layout:
 
     def _key(self) -> str:
         return ", ".join(f'"{name}"' for name in self.terms.primary_key)
-
-    def _types(self, query: str, parameters: Sequence[Sequence[str]]) -> dict[str, str]:
-        described = self.connection.execute(f"DESCRIBE {query}", parameters).fetchall()
-        return {name: duckdb_type for name, duckdb_type, *_ in described}
 
     def _suspect(self, query: str, files: Sequence[str]) -> bool:
         try:

@@ -9,25 +9,37 @@ from goodput.plumbing.hours import day_of, epoch_hour, is_hour
 from goodput.plumbing.node import Context, Node, hours_in, partitions_of
 
 _ROWS_TOGETHER = 2_500_000  # of all inputs; joining them takes some 3 GB
+_ROWS_WORTH_IT = 50_000  # fewer are computed faster together than side by side
 
 
-def batches(node: Node, context: Context, partitions: Collection[str]) -> Iterator[list[str]]:
-    """Partitions that are computed together: those that lie within `together_h` hours, of so many rows at most."""
+def batches(node: Node, context: Context, partitions: Collection[str], width: int = 1) -> Iterator[list[str]]:
+    """Partitions that are computed together: those that lie within `together_h` hours, of so many rows at most.
+
+    Where `width` batches are computed at once, each has no more than its share of the rows.
+    """
     if node.partition != "windows":
-        yield from _few_together(node, context, partitions)
+        yield from _few_together(node, context, partitions, _share(node, context, partitions, width))
         return
     for cells in _windows_together(partitions, partitions_of(node, context) if partitions else ()):
         holds_day = any(not is_hour(cell) for cell in cells)
-        yield from [cells] if holds_day else _few_together(node, context, cells)
+        yield from [cells] if holds_day else _few_together(node, context, cells, _ROWS_TOGETHER)
 
 
-def _few_together(node: Node, context: Context, partitions: Iterable[str]) -> Iterator[list[str]]:
+def _share(node: Node, context: Context, partitions: Collection[str], width: int) -> int:
+    """How many rows a batch has at most: half of a share each, so that who ends first has something to go on with."""
+    if width == 1:
+        return _ROWS_TOGETHER
+    rows = sum(_rows_of(node, context, partition) for partition in partitions)
+    return min(_ROWS_TOGETHER, max(_ROWS_WORTH_IT, rows // (2 * width)))
+
+
+def _few_together(node: Node, context: Context, partitions: Iterable[str], most: int) -> Iterator[list[str]]:
     batch: list[str] = []
     held = 0
     for partition in sorted(partitions):
         rows = _rows_of(node, context, partition)
         is_far = batch and _starts(partition) - _starts(batch[0]) >= node.together_h
-        if batch and (is_far or held + rows > _ROWS_TOGETHER):
+        if batch and (is_far or held + rows > most):
             yield batch
             batch, held = [], 0
         batch.append(partition)

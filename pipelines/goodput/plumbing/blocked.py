@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from goodput.contracts import arrow_schema
 from goodput.errors import BlockedPartition
 from goodput.plumbing.catalog import ALL
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.garbage import note_replaced
 from goodput.plumbing.lake import Lake

@@ -17,10 +17,12 @@ from deltalake import DeltaTable, PostCommitHookProperties, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
+from goodput.contracts import arrow_schema, contract
 from goodput.errors import LakeUnreadable, LakeUnwritable
 from goodput.plumbing import interrupt
-from goodput.plumbing.contracts import arrow_schema, contract
 from goodput.plumbing.durable import sync
+from goodput.plumbing.part_rows import read_part
+from goodput.plumbing.store import IN_FOLDER, Store
 from goodput.plumbing.torn_commits import forget_if_torn
 
 PARTITION = "period"  # the partition column: an hour "2026-11-20T09", a day "2026-11-20", or "all"
@@ -47,8 +49,9 @@ class Part(NamedTuple):
 class Table:
     """The parts of one lake table as of the newest commit; reads the Delta log once and follows its own commits."""
 
-    def __init__(self, lake_root: Path, name: str) -> None:
+    def __init__(self, lake_root: Path, name: str, store: Store = IN_FOLDER) -> None:
         self.name = name
+        self._store = store
         self.layer = contract(name).layer
         self.root = lake_root / self.layer / name
         self._lake_root = lake_root
@@ -117,11 +120,11 @@ class Table:
 
         Of a conformed table it is that of its sources, however these are spread over parts.
         """
+        return {partition: self._content(parts) for partition, parts in self.parts.items()}
+
+    def _content(self, parts: Iterable[Part]) -> str:
         by_source = self.layer == "conformed"
-        return {
-            partition: digest_sum(part.inputs if by_source else part.content for part in parts)
-            for partition, parts in self.parts.items()
-        }
+        return digest_sum(part.inputs if by_source else part.content for part in parts)
 
     def inputs(self, partition: str) -> str | None:
         """What the only part of a partition was made from; None where there is none."""
@@ -129,12 +132,19 @@ class Table:
         return parts[0].inputs if parts else None
 
     def files(self, partitions: Iterable[str]) -> list[str]:
-        """Paths of the parts of some partitions that hold rows, in order."""
-        return [str(part.path) for name in sorted(partitions) for part in self.parts.get(name, ()) if part.rows]
+        """Paths of the parts of some partitions that hold rows, in order, to be read. Raises LakeUnreadable."""
+        found = [part.path for name in sorted(partitions) for part in self.parts.get(name, ()) if part.rows]
+        self._store.fetch(found)
+        return [str(path) for path in found]
 
     def all_files(self) -> list[str]:
-        """Paths of all parts that hold rows, in order."""
+        """Paths of all parts that hold rows, in order, to be read. Raises LakeUnreadable."""
         return self.files(self.parts)
+
+    def read(self, part: Part, columns: Sequence[str] | None = None) -> pa.Table:
+        """Rows of one part, or some of its columns. Raises LakeUnreadable."""
+        self._store.fetch([part.path])
+        return read_part(part.path, self.name, columns)
 
     def replace(self, parts: Mapping[str, Sequence[Part]]) -> list[Path]:
         """Make these the parts of their partitions (none: the partition is gone) in one commit; what they replaced.
@@ -157,8 +167,10 @@ class Table:
         now_ms = time.time_ns() // 10**6
         adding = [_add(self.root, part, now_ms) for part in sorted(add)]
         removing = [_remove(self.root, part, now_ms) for part in sorted(remove)]
+        before = self.version
         try:
             sync(part.path for part in add)
+            self._store.add(add)
             if self._delta is None:
                 self.root.mkdir(parents=True, exist_ok=True)
                 create_table_with_add_actions(
@@ -180,11 +192,30 @@ class Table:
                 )
                 self._delta.update_incremental()
             self._settle_log()
+            self._store.commit(self.root)
         except (DeltaError, OSError) as error:
             raise LakeUnwritable(self.root / "_delta_log", OSError(str(error))) from error
-        for read in ("parts", "contents", "_listed_version"):
-            self.__dict__.pop(read, None)
+        self._follow(add, remove, is_next=self.version == before + 1)
         return [part.path for part in sorted(remove)]
+
+    def _follow(self, add: set[Part], remove: set[Part], *, is_next: bool) -> None:
+        """Bring what was read of the parts up to the newest commit: reading all of them again after each of many
+        commits takes the square of their number. `is_next`: nobody else's commit came between."""
+        self.__dict__.pop("_listed_version", None)
+        read = [name for name in ("parts", "contents") if name in self.__dict__]
+        if not is_next or "parts" not in read:
+            for name in read:
+                del self.__dict__[name]
+            return
+        changed = {part.partition: set(self.parts.get(part.partition, ())) - remove for part in add | remove}
+        for part in add:
+            changed[part.partition].add(part)
+        now = {partition: tuple(sorted(left)) for partition, left in changed.items() if left}
+        others = {partition: parts for partition, parts in self.parts.items() if partition not in changed}
+        self.__dict__["parts"] = dict(sorted((others | now).items()))
+        if "contents" in read:
+            known = {partition: self.contents[partition] for partition in others}
+            self.__dict__["contents"] = known | {partition: self._content(parts) for partition, parts in now.items()}
 
     def _settle_log(self) -> None:
         """Sync the newest commit; where it made a checkpoint, only then forget the old commits that this replaces."""
@@ -203,13 +234,14 @@ class Table:
 class Catalog:
     """The tables of one lake, each opened when it is first asked for."""
 
-    def __init__(self, lake_root: Path) -> None:
+    def __init__(self, lake_root: Path, store: Store = IN_FOLDER) -> None:
         self._root = lake_root
+        self._store = store
         self._tables: dict[str, Table] = {}
 
     def __getitem__(self, table: str) -> Table:
         if table not in self._tables:
-            self._tables[table] = Table(self._root, table)
+            self._tables[table] = Table(self._root, table, self._store)
         return self._tables[table]
 
 

@@ -9,11 +9,11 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from goodput.contracts import Contract, arrow_schema, contract
 from goodput.plumbing.catalog import ALL, Part
-from goodput.plumbing.contracts import Contract, arrow_schema, contract
 from goodput.plumbing.hours import HOUR_S, epoch_hour
 from goodput.plumbing.lake import ROWS_A_GROUP
-from goodput.plumbing.node import Batch, Parts, hours_in
+from goodput.plumbing.node import Batch, Context, Parts, grains_of, hours_in
 from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
@@ -33,26 +33,25 @@ def load(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
     """Make the inputs and parameters of a batch relations of a connection."""
     node = batch.node
     for table in node.inputs:
-        alike = batch.context.lake.catalog[table].is_uniform
-        read_parts(connection, table, batch.files(table), arrow_schema(table), alike=alike)
+        read_parts(connection, table, batch.files(table), arrow_schema(table), alike=table in batch.alike)
     for name in node.parameters:
         if name in node.from_settings:
             register(connection, name, node.from_settings[name](batch.settings))
-        elif name in node.from_batch:  # else its Python registers it once it knows how
-            register(connection, name, node.from_batch[name](batch))
+        elif name in batch.relations:  # else its Python registers it once it knows how
+            register(connection, name, batch.relations[name])
 
 
-def target_hours(batch: Batch) -> pa.Table:
+def target_hours(_context: Context, batch: Batch) -> pa.Table:
     """The hours asked for, counted from the Unix epoch."""
     return pa.table({"epoch_hour": pa.array([epoch_hour(hour) for hour in batch.hours], pa.int64())})
 
 
-def grains(batch: Batch) -> pa.Table:
+def grains(_context: Context, batch: Batch) -> pa.Table:
     """Lengths in seconds of the windows asked for."""
     return pa.table({"window_s": pa.array(batch.grains, pa.int32())})
 
 
-def measured_range(batch: Batch) -> pa.Table:
+def measured_range(_context: Context, batch: Batch) -> pa.Table:
     """The event time that is measured, in Unix seconds."""
     return pa.table({"from_s": [batch.from_s], "until_s": [batch.until_s]})
 
@@ -132,5 +131,5 @@ def split_windows(batch: Batch, rows: pa.Table) -> Iterator[tuple[str, pa.Table]
         hours = hours_in(partition)
         from_s, until_s = epoch_hour(hours[0]) * HOUR_S, (epoch_hour(hours[-1]) + 1) * HOUR_S
         is_inside = (starts_s >= from_s) & (starts_s < until_s)
-        is_grain = np.isin(lengths_s, batch.context.grains(partition))
+        is_grain = np.isin(lengths_s, grains_of(batch.settings, partition))
         yield partition, rows.filter(pa.array(is_inside & is_grain))

@@ -11,7 +11,8 @@ from datetime import timedelta
 import dagster as dg
 from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION as EVENTS_COME_APART
 
-from goodput.plumbing.contracts import contract, contract_names
+from goodput.contracts import contract, contract_names
+from goodput.plumbing.dagster_columns import lineage_table, schema_of
 from goodput.plumbing.dagster_events import Events
 from goodput.plumbing.dagster_partitions import HOURS, update_hours
 from goodput.plumbing.hours import is_hour
@@ -100,25 +101,16 @@ def _spec(asset: StoredAsset, hourly: Collection[str]) -> dg.AssetSpec:
             for name in asset.deps
         ],
         code_version=asset.code_version or None,
-        metadata={"dagster/column_schema": _columns(asset.name)} if asset.name in contract_names() else {},
+        metadata=_metadata(asset),
         partitions_def=HOURS if asset.is_hourly else None,
         freshness_policy=FRESH if asset.name == DATABASE else None,
     )
 
 
-def _columns(table: str) -> dg.TableSchema:
-    agreed = contract(table)
-    return dg.TableSchema(
-        [
-            dg.TableColumn(
-                column.name,
-                column.duckdb_type,
-                column.description,
-                dg.TableColumnConstraints(nullable=not column.required, unique=agreed.primary_key == (column.name,)),
-            )
-            for column in agreed.columns
-        ]
-    )
+def _metadata(asset: StoredAsset) -> dict[str, dg.TableSchema | dg.MarkdownMetadataValue]:
+    if asset.name not in contract_names():
+        return {}
+    return {"dagster/column_schema": schema_of(asset.name), **lineage_table(asset)}
 
 
 def _check_spec(asset: StoredAsset, name: str) -> dg.AssetCheckSpec:

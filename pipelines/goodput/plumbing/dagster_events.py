@@ -20,6 +20,7 @@ from dagster._core.definitions.data_version import (  # the tags have no public 
 
 from goodput.errors import BlockedPartition
 from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.dagster_columns import lineage_of
 from goodput.plumbing.hours import day_of, is_hour
 from goodput.plumbing.node import Context
 from goodput.plumbing.stored_assets import DATABASE, Held, StoredAsset
@@ -69,13 +70,14 @@ class Events:
         if not asset.is_hourly:
             held = asset.held(self.context.lake, None) or (_EMPTY if self._is_empty(asset, ()) else None)
             if held is not None and (computed or self._reported_version(asset) != held.version):
-                yield self._materialization(asset, None, held)
+                yield self._materialization(asset, None, held, is_newest=True)
             return
         reported = self._reported_versions(asset)
         known = self._known_hours(asset)
-        for hour in sorted(known, key=lambda hour: (known[hour].rows > 0, hour)):  # the newest with rows is shown first
-            if hour in computed or reported.get(hour) != known[hour].version:
-                yield self._materialization(asset, hour, known[hour])
+        new = [hour for hour in known if hour in computed or reported.get(hour) != known[hour].version]
+        new.sort(key=lambda hour: (known[hour].rows > 0, hour))  # the newest with rows is shown first
+        for hour in new:
+            yield self._materialization(asset, hour, known[hour], is_newest=hour == new[-1])
 
     def _known_hours(self, asset: StoredAsset) -> dict[str, Held]:
         found = {hour: asset.held(self.context.lake, hour) for hour in self.hours}
@@ -125,7 +127,10 @@ class Events:
             metadata={"blocked_partitions": len(blocked)} | ({"reasons": reasons} if reasons else {}),
         )
 
-    def _materialization(self, asset: StoredAsset, hour: str | None, held: Held) -> dg.AssetMaterialization:
+    def _materialization(
+        self, asset: StoredAsset, hour: str | None, held: Held, *, is_newest: bool
+    ) -> dg.AssetMaterialization:
+        """The lineage of columns is shown of the newest event alone, and is kilobytes long."""
         self.emitted += 1
         return dg.AssetMaterialization(
             asset_key=asset.name,
@@ -136,6 +141,7 @@ class Events:
                 "headline": dg.MetadataValue.md(self._headline(asset)),
                 **held.facts,  # Dagster draws numbers over time
                 **self._report(asset),
+                **(lineage_of(asset) if is_newest else {}),
             },
             tags=self._tags(asset, held),
         )

@@ -27,7 +27,7 @@ def request_stale_hours(
     What was computed beside Dagster since the last look is reported on the way.
     """
     if not context.lake.is_made:
-        return dg.SkipReason(f"there is no lake in {context.lake.root} yet")
+        return dg.SkipReason(f"there is no lake in {context.lake.address} yet")
     if sensor.instance.get_run_records(UNFINISHED, limit=1):
         return dg.SkipReason("a run is under way")
     looked = _state(context)

@@ -6,8 +6,8 @@ the pipeline never wait for each other. Schema `main` holds the public relations
 
 import json
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,15 +15,20 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from goodput.contracts import Column, arrow_schema, contract, contract_names
 from goodput.errors import LakeUnwritable
+from goodput.plumbing.cache_file import read_cache
 from goodput.plumbing.catalog import ALL, PARTITION
-from goodput.plumbing.contracts import Column, arrow_schema, contract, contract_names
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.foreign_log import remove_logs
 from goodput.plumbing.graph import relation
+from goodput.plumbing.hours import instant_of
 from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.pruned import read_pruned
+from goodput.plumbing.published_head import is_written_to, note_head
 from goodput.plumbing.published_macros import SQL_FILES, create_macros
-from goodput.plumbing.sql_files import CAUTIOUS, HOURS_VARIABLE, connect, parquet, quoted, sql_file
+from goodput.plumbing.sql_files import HOURS_VARIABLE, connect, parquet, quoted, spilling, sql_file
 from goodput.settings.gates import GATES
 
 LAKE_VARIABLE = "goodput_lake"  # set to its folder where a lake was moved: views look there
@@ -54,6 +59,13 @@ _WORKLOAD_COLUMNS = {
     "unit": "What goodput counts of the workload: request or session",
     "unit_label": "What an accepted one is called",
 }
+_PRUNED = "How far back each relation has rows of which older ones were pruned; one without a row here has all"
+_PRUNED_COLUMNS = {
+    "relation": "Name of the relation",
+    "holds": "windows: what was measured; rows: what it was measured from",
+    "kept_from": "From when on its rows are kept: before it were rows too, and none there now says nothing of traffic",
+}
+BESIDE_CONTRACTS = {"workloads": (_WORKLOADS, _WORKLOAD_COLUMNS), "pruned": (_PRUNED, _PRUNED_COLUMNS)}
 
 
 @dataclass(frozen=True)
@@ -72,10 +84,14 @@ class Published:
 def publish(lake: Lake, workloads: pa.Table, *, anew: bool = False) -> Published:
     """Bring goodput.duckdb up to what the catalog lists; it is left alone where that is what it holds.
 
-    `workloads` has a row per workload and gate. `anew`: no byte of the file as it was stays. Raises LakeUnwritable.
+    `workloads` has a row per workload and gate. `anew`: no byte of the file as it was stays. What another program wrote
+    beside it or into it is dropped. Raises LakeUnwritable.
     """
+    _drop_foreign_logs(lake)
     versions, state = _versions(lake), _state(lake, workloads)
     found = None if anew else _published_state(lake)
+    if found is not None and is_written_to(lake.database, found):
+        found, anew = None, True
     if found == state or (found is not None and _is_as_noted(lake, workloads, found, versions)):
         return Published(lake, changed=False)
     wanted, held = _wanted(lake, workloads), {} if anew else published_digests(lake)
@@ -97,6 +113,7 @@ def publish(lake: Lake, workloads: pa.Table, *, anew: bool = False) -> Published
         try:
             with connect(str(temporary)) as connection:
                 connection.begin()
+                _know_lake(connection, lake)
                 if not is_same_layout:
                     _lay_out(connection, lake, unreadable)
                 _update(connection, lake, {*changed, *gone}, workloads, unreadable)
@@ -109,15 +126,23 @@ def publish(lake: Lake, workloads: pa.Table, *, anew: bool = False) -> Published
         finally:
             log.unlink(missing_ok=True)
 
-    _ensure_deliveries(lake)
+    ensure_deliveries(lake)
     try:
-        write_atomically(lake.database, build)
+        lake.keep(lake.database, build)
     except (duckdb.Error, LakeUnwritable):
         unreadable |= _unreadable(lake)
         if not unreadable:
             raise
-        write_atomically(lake.database, build)
+        lake.keep(lake.database, build)
+    note_head(lake.database, _published_state(lake) or state)
     return Published(lake, changed=True)
+
+
+def _drop_foreign_logs(lake: Lake) -> None:
+    try:
+        remove_logs(lake.database)
+    except OSError as error:
+        raise LakeUnwritable(lake.database, error) from error
 
 
 def _unreadable(lake: Lake) -> dict[str, str]:
@@ -126,6 +151,7 @@ def _unreadable(lake: Lake) -> dict[str, str]:
     for name in _OVER_PARTS:
         try:
             with connect() as connection:
+                _know_lake(connection, lake)
                 connection.sql(_over_parts(lake, name))
         except duckdb.Error as error:
             found[name] = str(error).splitlines()[0]
@@ -143,14 +169,22 @@ def _state(lake: Lake, workloads: pa.Table) -> str:
 
 
 def _rest(lake: Lake, workloads: pa.Table) -> str:
-    return fingerprint(workloads.to_pylist(), _layout(lake))
+    return fingerprint(workloads.to_pylist(), _pruned(lake), _layout(lake))
+
+
+def _pruned(lake: Lake) -> list[tuple[str, str, str]]:
+    """Public relations of which rows were pruned, with what they hold and the first partition that is kept."""
+    gone_before = read_pruned(lake.root).gone_before
+    holds = {"table": "windows", "view": "rows"}
+    found = ((name, holds.get(contract(name).published), first) for name, first in sorted(gone_before.items()))
+    return [(name, what, first) for name, what, first in found if what]
 
 
 def _published_state(lake: Lake) -> str | None:
     if not lake.database.exists():
         return None
     try:
-        with duckdb.connect(str(lake.database), read_only=True, config=dict(CAUTIOUS)) as connection:
+        with duckdb.connect(str(lake.database), read_only=True, config=spilling(str(lake.database))) as connection:
             found = connection.execute("SELECT digest FROM stored.published WHERE name = $1", [_STATE]).fetchone()
     except duckdb.Error:  # made by another version, or damaged
         return None
@@ -159,10 +193,10 @@ def _published_state(lake: Lake) -> str | None:
 
 def _is_as_noted(lake: Lake, workloads: pa.Table, published: str, versions: Mapping[str, int]) -> bool:
     """Whether a run before found the rows of this very database in the lake, and tables changed since have the same."""
-    try:
-        database, rest, known = json.loads((lake.root / _NOTED).read_text())
-    except (OSError, ValueError):
+    noted = read_cache(lake.root / _NOTED, tuple[str | None, str, dict[str, int]])
+    if noted is None:
         return False
+    database, rest, known = noted
     if (database, rest) != (published, _rest(lake, workloads)):
         return False
     changed = {name for name, version in versions.items() if version != known.get(name)}
@@ -184,17 +218,17 @@ def _note(lake: Lake, workloads: pa.Table, published: str | None, versions: Mapp
 
 def _layout(lake: Lake) -> str:
     return fingerprint(
-        str(lake.root.absolute()),
+        _address(lake),
         [str(contract(name)) for name in contract_names()],
         [sql_file(name).text for name in (*DERIVED, *SQL_FILES, "request_costs", "macros")],
-        _WORKLOAD_COLUMNS,
+        BESIDE_CONTRACTS,
     )
 
 
 def _wanted(lake: Lake, workloads: pa.Table) -> dict[str, str]:
     """What the database must hold, as digests: `table/partition` of tables inside, `table` of views, and the layout."""
-    layout = {"workloads": fingerprint(workloads.to_pylist()), "layout": _layout(lake)}
-    return {**_of_tables(lake, {*_INSIDE, *_OVER_PARTS}), **layout}
+    beside = {"workloads": fingerprint(workloads.to_pylist()), "pruned": fingerprint(_pruned(lake))}
+    return {**_of_tables(lake, {*_INSIDE, *_OVER_PARTS}), **beside, "layout": _layout(lake)}
 
 
 def _of_tables(lake: Lake, names: Collection[str]) -> dict[str, str]:
@@ -241,7 +275,7 @@ def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake, unreadable: Mapp
         connection.execute(f'CREATE VIEW "{name}" AS SELECT {_columns(name)} FROM stored."{name}"')  # noqa: S608
     deliveries = f"{_lake_folder(lake)} || '/notified/deliveries.parquet'"
     connection.execute(f"CREATE VIEW deliveries AS SELECT {_columns('deliveries')} FROM read_parquet({deliveries})")  # noqa: S608
-    _lay_out_workloads(connection)
+    _lay_out_beside(connection)
     for name in DERIVED:
         connection.execute(f'CREATE VIEW "{name}" AS {_derived(name)}')
     for name in (*_PUBLIC_INSIDE, *_VIEWS, *DERIVED, "deliveries"):
@@ -249,14 +283,16 @@ def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake, unreadable: Mapp
     create_macros(connection, {*_INSIDE})
 
 
-def _lay_out_workloads(connection: duckdb.DuckDBPyConnection) -> None:
+def _lay_out_beside(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
         "CREATE TABLE workloads (workload VARCHAR, gate VARCHAR, bound DOUBLE, on_missing VARCHAR, "
         "unlabelled VARCHAR, sampling VARCHAR, unit VARCHAR, unit_label VARCHAR)"
     )
-    connection.execute(f"COMMENT ON TABLE workloads IS {quoted(_WORKLOADS)}")
-    for column, comment in _WORKLOAD_COLUMNS.items():
-        connection.execute(f'COMMENT ON COLUMN workloads."{column}" IS {quoted(comment)}')
+    connection.execute("CREATE TABLE pruned (relation VARCHAR, holds VARCHAR, kept_from TIMESTAMPTZ)")
+    for name, (meaning, columns) in BESIDE_CONTRACTS.items():
+        connection.execute(f"COMMENT ON TABLE {name} IS {quoted(meaning)}")
+        for column, comment in columns.items():
+            connection.execute(f'COMMENT ON COLUMN {name}."{column}" IS {quoted(comment)}')
 
 
 def _update(
@@ -266,7 +302,7 @@ def _update(
     workloads: pa.Table,
     unreadable: Mapping[str, str],
 ) -> None:
-    """Write what changed: partitions of tables inside, views whose files are others, the gates of the workloads."""
+    """Write what changed: partitions of tables inside, views whose files are others, what is beside contracts."""
     partitions: dict[str, list[str]] = {}
     keys = sorted(changed)
     for key in keys:
@@ -279,6 +315,10 @@ def _update(
             connection.execute("DELETE FROM workloads")
             connection.register("workload_gates", workloads)
             connection.execute("INSERT INTO workloads BY NAME SELECT * FROM workload_gates")
+        elif name == "pruned":
+            connection.execute("DELETE FROM pruned")
+            for relation_name, holds, first in _pruned(lake):
+                connection.execute("INSERT INTO pruned VALUES ($1, $2, $3)", [relation_name, holds, instant_of(first)])
     for name, periods in partitions.items():
         _replace_partitions(connection, lake, name, periods)
     create_macros(connection, {*partitions})
@@ -305,13 +345,40 @@ def _replace_partitions(connection: duckdb.DuckDBPyConnection, lake: Lake, name:
 
 def _relative(lake: Lake, name: str) -> list[str]:
     tables = [name, _ADDED[name]] if name in _ADDED else [name]
-    files = [file for table in tables for file in lake.catalog[table].all_files()]
+    of_tables = (lake.catalog[table].parts for table in tables)
+    paths = (str(part.path) for parts in of_tables for name in sorted(parts) for part in parts[name] if part.rows)
     below = len(str(lake.root)) + 1
-    return [file[below:] for file in files]
+    return [path[below:] for path in paths]
 
 
 def _lake_folder(lake: Lake) -> str:
-    return f"coalesce(getvariable('{LAKE_VARIABLE}'), {quoted(str(lake.root.absolute()))})"
+    return f"coalesce(getvariable('{LAKE_VARIABLE}'), {quoted(_address(lake))})"
+
+
+def _address(lake: Lake) -> str:
+    """Where views look that are told no other place."""
+    return lake.store.url or str(lake.root.absolute())
+
+
+def _know_lake(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """Let views be made where most of their parts are elsewhere: those of a table by the hour are made with the first
+    of them, and their first questions ask for none."""
+    if lake.store.url is None:
+        return
+    connection.execute(f"SET VARIABLE {LAKE_VARIABLE} = $1", [str(lake.root.absolute())])
+    connection.execute(f"SET VARIABLE {HOURS_VARIABLE} = []::VARCHAR[]")
+    for name in _OVER_PARTS:
+        files = _relative(lake, name)
+        of_hours = contract(name).partition == "hour" and _are_alike(lake, name)
+        lake.store.fetch(lake.root / file for file in (files[:1] if of_hours else files))
+
+
+@contextmanager
+def published(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A read-only connection to goodput.duckdb as it is in the folder, of which the views find their parts."""
+    with connect(str(lake.database), read_only=True) as connection:
+        connection.execute(f"SET VARIABLE {LAKE_VARIABLE} = $1", [str(lake.root.absolute())])
+        yield lake.store.reading(connection)
 
 
 def _view_over_parts(lake: Lake, name: str, unreadable: Mapping[str, str]) -> str:
@@ -400,7 +467,8 @@ def deliveries_file(lake: Lake) -> Path:
     return lake.root / "notified" / "deliveries.parquet"
 
 
-def _ensure_deliveries(lake: Lake) -> None:
+def ensure_deliveries(lake: Lake) -> None:
+    """Have that file, for the view over it: without a row where nothing was ever to be sent."""
     path = deliveries_file(lake)
     if not path.exists():
         with suppress(LakeUnwritable):  # whoever else is writing it at this moment does as well

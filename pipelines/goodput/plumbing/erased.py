@@ -5,14 +5,13 @@ Only the list belongs here; `goodput.erase` has the rows forgotten, and the guar
 
 import hashlib
 import hmac
-import json
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from goodput.errors import LakeUnreadable
-from goodput.plumbing.files import write_atomically
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.noted import read_noted, write_noted
 
 NOTED = "erased.json"
 NAMED = "erased:"  # with this begin names that say nothing
@@ -54,16 +53,9 @@ class Erased:
 
 def read_erased(lake_root: Path) -> Erased:
     """Whom the lake in a folder has forgotten. Raises LakeUnreadable."""
-    path = lake_root / NOTED
-    try:
-        return Erased(**json.loads(path.read_text()))
-    except FileNotFoundError:
-        return Erased()
-    except (OSError, ValueError, TypeError) as error:
-        raise LakeUnreadable(path, str(error)) from error
+    return read_noted(lake_root / NOTED, Erased)
 
 
-def write_erased(lake_root: Path, erased: Erased) -> None:
+def write_erased(lake: Lake, erased: Erased) -> None:
     """Note it. Raises LakeUnwritable."""
-    text = json.dumps(asdict(erased), indent=1, sort_keys=True)
-    write_atomically(lake_root / NOTED, lambda path: path.write_text(text))
+    write_noted(lake, NOTED, erased)

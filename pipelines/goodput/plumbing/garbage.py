@@ -5,8 +5,9 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from goodput.contracts import stored_tables
+from goodput.plumbing.cache_file import read_cache
 from goodput.plumbing.catalog import PARTITION
-from goodput.plumbing.files import write_atomically
 from goodput.plumbing.lake import Lake, delete
 
 KEPT_S = 3600.0
@@ -28,7 +29,9 @@ def delete_replaced(lake: Lake, *, at_once: bool = False) -> None:
     noted, now = _noted(lake), time.time()
     unread = {name: now if since is None else since for name, since in noted.items()}
     old = {name for name, since in unread.items() if at_once or now - since > KEPT_S}
-    delete(lake.root / name for name in old if not _counts(lake, lake.root / name))
+    unused = [path for path in (lake.root / name for name in sorted(old)) if not _counts(lake, path)]
+    lake.store.delete(unused)
+    delete(unused)
     kept = {name: since for name, since in unread.items() if name not in old}
     if kept != noted:
         _write(lake, kept)
@@ -42,7 +45,7 @@ def sweep(lake: Lake, *, anyway: bool = False) -> None:
     if not (anyway or lake.write_lock.is_broken_off):
         return
     parts = [path for path in lake.root.glob(f"*/*/{PARTITION}=*/*") if not path.name.startswith(".")]
-    note_replaced(lake, (path for path in parts if not _counts(lake, path)))
+    note_replaced(lake, (path for path in [*parts, *lake.store.strays()] if not _counts(lake, path)))
     delete([*lake.root.glob(".*.tmp"), *lake.root.glob(f"*/*/{PARTITION}=*/.*.tmp")])
     lake.write_lock.is_broken_off = False
 
@@ -50,12 +53,23 @@ def sweep(lake: Lake, *, anyway: bool = False) -> None:
 def _noted(lake: Lake) -> dict[str, float | None]:
     """Since when no published database reads each part, in Unix seconds, by its path below the lake; None: one does."""
     path = lake.root / _NOTED
-    return dict(json.loads(path.read_text())) if path.exists() else {}
+    if not path.exists():
+        return {}
+    noted = read_cache(path, dict[str, float | None])
+    if noted is None:
+        lake.write_lock.is_broken_off = True  # the next writer sweeps up the parts that it named
+        return {}
+    return {name: since for name, since in noted.items() if _is_part(name)}
+
+
+def _is_part(name: str) -> bool:
+    _, table, partition, *file = (*Path(name).parts, "", "", "")
+    return table in stored_tables() and partition.startswith(f"{PARTITION}=") and ".." not in file
 
 
 def _write(lake: Lake, noted: Mapping[str, float | None]) -> None:
     text = json.dumps(noted)
-    write_atomically(lake.root / _NOTED, lambda path: path.write_text(text))
+    lake.keep(lake.root / _NOTED, lambda path: path.write_text(text))
 
 
 def _counts(lake: Lake, path: Path) -> bool:

@@ -6,7 +6,6 @@ DuckDB's own parser does the reading. Running the SQL does not belong here.
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import duckdb
 
 from goodput.errors import RelationCycle, SqlUnreadable
+from goodput.plumbing.cache_file import read_cache
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.sql_files import MACROS, sql_file, sql_names
@@ -39,6 +39,7 @@ class Relation:
     meaning: str
 
 
+_Parses = dict[str, tuple[str, list[str], list[str], str]]  # as a file holds them
 _remembered: dict[str, Relation] = {}  # by a digest of the text, of this process and of those before it
 
 
@@ -53,16 +54,15 @@ def relation(name: str) -> Relation:
 
 def recall(path: Path) -> None:
     """Take what was parsed before from a file; of a text that has changed since, nothing is taken."""
-    with suppress(OSError, ValueError, TypeError, KeyError):  # then it is parsed anew
-        for key, (name, reads, macros, meaning) in json.loads(path.read_text()).items():
-            _remembered[key] = Relation(name, frozenset(reads), frozenset(macros), meaning)
+    for key, (name, reads, macros, meaning) in (read_cache(path, _Parses) or {}).items():
+        _remembered[key] = Relation(name, frozenset(reads), frozenset(macros), meaning)
 
 
 def remember(path: Path) -> None:
     """Write what was parsed to a file. Raises LakeUnwritable."""
     found = {key: (r.name, sorted(r.reads), sorted(r.macros), r.meaning) for key, r in sorted(_remembered.items())}
     text = json.dumps(found)
-    if not path.exists() or path.read_text() != text:
+    if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, lambda temporary: temporary.write_text(text))
 
 
@@ -71,6 +71,13 @@ def _read(name: str) -> Relation:
     called = _with_all_that_they_call(parsed.calls)
     meaning = fingerprint(parsed.digest, {macro: _macros()[macro].digest for macro in sorted(called)})
     return Relation(name, frozenset(parsed.reads), frozenset(called), meaning)
+
+
+def statement(name: str) -> Mapping[str, Any]:
+    """The query of sql/.../<name>.sql as it was parsed. Raises SqlUnreadable, SqlMissing and SqlNotUnique."""
+    _, (found,) = _tree(name, sql_file(name).text)
+    query: Mapping[str, Any] = found["node"]
+    return query
 
 
 def closure(names: Iterable[str], tables: Collection[str]) -> tuple[str, ...]:
@@ -116,14 +123,19 @@ def _parser() -> duckdb.DuckDBPyConnection:
 
 
 def _parse(name: str, text: str) -> _Parsed:
+    serialized, statements = _tree(name, text)
+    parsed = _Parsed(fingerprint(serialized))
+    _collect(statements, frozenset(), parsed)
+    return parsed
+
+
+def _tree(name: str, text: str) -> tuple[str, Any]:
     found = _parser().cursor().execute(_SERIALIZE, [text]).fetchone()
     serialized = _LOCATION.sub("", found[0] if found else "")
     tree = json.loads(serialized)
     if tree["error"]:
         raise SqlUnreadable(name, tree["error_message"])
-    parsed = _Parsed(fingerprint(serialized))
-    _collect(tree["statements"], frozenset(), parsed)
-    return parsed
+    return serialized, tree["statements"]
 
 
 def _collect(node: Any, ctes: frozenset[str], into: _Parsed) -> None:

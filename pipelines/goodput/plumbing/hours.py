@@ -37,6 +37,11 @@ def hours_of_day(day: str) -> list[str]:
     return [f"{day}T{hour:02d}" for hour in range(24)]
 
 
+def instant_of(label: str) -> datetime:
+    """When an hour or a UTC day begins."""
+    return datetime.strptime(label, "%Y-%m-%dT%H" if is_hour(label) else "%Y-%m-%d").replace(tzinfo=UTC)
+
+
 def shifted_day(day: str, by: int) -> str:
     """The day `by` days later."""
     return (datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=by)).strftime("%Y-%m-%d")

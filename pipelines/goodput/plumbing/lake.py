@@ -4,6 +4,7 @@ Paths, atomic writes, the lock and the format version belong here; which parts a
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from goodput.errors import LakeUnwritable, NotPublished
 from goodput.plumbing import lake_marker
 from goodput.plumbing.catalog import Catalog, Part
 from goodput.plumbing.files import write_atomically
+from goodput.plumbing.store import IN_FOLDER, Store
 from goodput.plumbing.write_lock import WriteLock
 
 ROWS_A_GROUP = 2**17  # DuckDB reads the row groups of a file in parallel
@@ -27,19 +29,30 @@ Item = TypeVar("Item")
 
 
 class Lake:
-    """One lake on local disk; docs/architecture.md has its folders."""
+    """One lake in a folder, which `store` may keep elsewhere; docs/architecture.md has its folders."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, store: Store = IN_FOLDER) -> None:
         self.root = root
+        self.store = store
 
     @cached_property
     def catalog(self) -> Catalog:
         """The parts of each table."""
-        return Catalog(self.root)
+        return Catalog(self.root, self.store)
 
     def refresh(self) -> None:
         """Read the catalog anew: another process may have written to the lake."""
         self.__dict__.pop("catalog", None)
+
+    def pull(self) -> None:
+        """Bring what other machines have committed into the folder, and read the catalog anew. Raises StoreFailed."""
+        self.store.pull()
+        self.refresh()
+
+    @property
+    def address(self) -> str:
+        """Where the lake is, as users know it: its folder, or its address in an object store."""
+        return self.store.url or str(self.root)
 
     @property
     def database(self) -> Path:
@@ -56,13 +69,15 @@ class Lake:
 
         Raises LakeTooNew, LakeTooOld, LakeUnreadable or LakeUnwritable.
         """
+        self.pull()
         if self.is_made:
             lake_marker.check(self.root)
         else:
-            lake_marker.begin(self.root)
+            lake_marker.begin(self)
 
     def require(self) -> None:
         """Check that there is a lake of this format. Raises NotPublished, LakeTooNew, LakeTooOld, LakeUnreadable."""
+        self.pull()
         if not self.is_made:
             raise NotPublished(self.database)
         self.open()
@@ -71,9 +86,9 @@ class Lake:
     def lock(self, wait_s: float = 0.0) -> Iterator[None]:
         """Hold the lake for one writer, waiting up to `wait_s` for another to end; gone with the process.
 
-        Raises LakeBusy, LakeUnwritable.
+        Raises LakeBusy, LakeUnwritable; of a lake in an object store LeaseLost, StoreFailed and StoreRefused too.
         """
-        with self.write_lock.hold(wait_s):
+        with self.write_lock.hold(wait_s), self.store.hold(self.write_lock, wait_s):
             self.refresh()
             yield
 
@@ -81,6 +96,19 @@ class Lake:
     def write_lock(self) -> WriteLock:
         """What `lock` holds."""
         return WriteLock(self.root)
+
+    def keep(self, path: Path, write: Callable[[Path], object]) -> None:
+        """Write one of the files that a lake has beside its parts, atomically. Raises LakeUnwritable."""
+        write_atomically(path, write)
+        self.store.keep(path)
+
+    def drop(self, path: Path) -> None:
+        """Remove one of them, be it there or not. Raises LakeUnwritable."""
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise LakeUnwritable(path, error) from error
+        self.store.keep(path)
 
     def write_part(self, table: str, partition: str, rows: pa.Table, inputs: str) -> Part:
         """Write one part of a table; it counts once a commit of the catalog has it. Raises LakeUnwritable."""
@@ -96,7 +124,7 @@ class Lake:
         """
         home = self.catalog[table]
         folder = home.part_path(partition, inputs, "").parent
-        temporary = folder / f".{inputs}.tmp"
+        temporary = folder / f".{inputs}.{os.urandom(4).hex()}.tmp"  # who is thought dead may write the same part
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:

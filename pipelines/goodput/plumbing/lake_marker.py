@@ -7,10 +7,13 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from goodput.contracts import contract, stored_tables
 from goodput.errors import LakeTooNew, LakeTooOld, LakeUnreadable
-from goodput.plumbing.contracts import contract, stored_tables
-from goodput.plumbing.files import write_atomically
+
+if TYPE_CHECKING:
+    from goodput.plumbing.lake import Lake
 
 FORMAT = 4
 _MARKER = "lake.json"
@@ -43,15 +46,15 @@ def check(lake_root: Path) -> None:
         raise LakeTooNew(lake_root, f"columns that this version of Goodput does not know, such as {min(unknown)}")
 
 
-def begin(lake_root: Path) -> None:
+def begin(lake: "Lake") -> None:
     """Mark a new lake. Raises LakeUnwritable."""
-    _write(lake_root, {})
+    _write(lake, {})
 
 
-def note_columns(lake_root: Path) -> None:
+def note_columns(lake: "Lake") -> None:
     """Note the columns that this version writes; call it before anything is written. Raises LakeUnwritable."""
-    if _noted(lake_root) != _columns():
-        _write(lake_root, _columns())
+    if _noted(lake.root) != _columns():
+        _write(lake, _columns())
 
 
 @cache
@@ -64,6 +67,6 @@ def _noted(lake_root: Path) -> Mapping[str, list[str]]:
     return dict(json.loads(marker(lake_root).read_text()).get("columns", {}))
 
 
-def _write(lake_root: Path, columns: Mapping[str, list[str]]) -> None:
+def _write(lake: "Lake", columns: Mapping[str, list[str]]) -> None:
     text = json.dumps({"format": FORMAT, **({"columns": columns} if columns else {})}) + "\n"
-    write_atomically(marker(lake_root), lambda path: path.write_text(text))
+    lake.keep(marker(lake.root), lambda path: path.write_text(text))

@@ -9,13 +9,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from goodput.contracts import arrow_schema, contract, stored_tables
 from goodput.plumbing import source_ledger
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL, Part
-from goodput.plumbing.contracts import arrow_schema, contract, stored_tables
 from goodput.plumbing.graph import closure, inputs_of
 from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours_of_day, is_hour
 from goodput.plumbing.lake import Lake, PartWriter
@@ -24,6 +25,9 @@ from goodput.plumbing.sql_files import sql_names
 from goodput.plumbing.telemetry import Silent, Telemetry
 from goodput.plumbing.workspace import Progress, Silence
 from goodput.settings.model import Settings
+
+if TYPE_CHECKING:
+    from goodput.plumbing.runner import Runner
 
 STORED = frozenset(stored_tables())
 
@@ -43,18 +47,19 @@ class Lookaround:
 
 @dataclass(frozen=True)
 class Context:
-    """What a run of the plan works on: the lake as it is now, the settings, who is shown or told of it, the time."""
+    """What a run of the plan works on: the lake as it is now, the settings, who is told of it or helps, the time."""
 
     lake: Lake
     settings: Settings
     progress: Progress = field(default_factory=Silence)
     telemetry: Telemetry = field(default_factory=Silent)
+    runner: "Runner | None" = None  # what computes partitions; None: this process
     now_ns: int = field(default_factory=time.time_ns)
 
     @property
     def request_reach_h(self) -> int:
         """How many hours away another attempt of the same request may lie."""
-        return math.ceil(self.settings.max_request_lifetime_s / HOUR_S)
+        return request_reach_h(self.settings)
 
     @cached_property
     def observed_ns(self) -> tuple[int, int]:
@@ -68,21 +73,36 @@ class Context:
 
     def grains(self, partition: str) -> tuple[int, ...]:
         """Lengths in seconds of the windows that a partition of windows holds."""
-        return tuple(w for w in self.settings.windows_s if (w <= HOUR_S) is is_hour(partition))
+        return grains_of(self.settings, partition)
+
+
+def request_reach_h(settings: Settings) -> int:
+    """How many hours away another attempt of the same request may lie."""
+    return math.ceil(settings.max_request_lifetime_s / HOUR_S)
+
+
+def grains_of(settings: Settings, partition: str) -> tuple[int, ...]:
+    """Lengths in seconds of the windows that a partition of windows holds."""
+    return tuple(w for w in settings.windows_s if (w <= HOUR_S) is is_hour(partition))
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Partitions of a node that are computed together, with the fingerprint of what each is made from."""
+    """Partitions of a node that are computed together, with all that they are made from.
 
-    context: Context
+    A value: whoever computes it needs neither catalog nor ledger, and may be another process (`assembly` makes it).
+    `partitions`: with the fingerprint of what each is made from. `inputs`: of each table that is read the files of its
+    partitions. `alike`: those of these tables whose files all have the columns of their contract. `relations`: what
+    `from_batch` of the node says.
+    """
+
     node: "Node"
+    lake: Lake
+    settings: Settings
     partitions: Mapping[str, str]
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the run."""
-        return self.context.settings
+    inputs: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    alike: Collection[str] = ()
+    relations: Mapping[str, pa.Table] = field(default_factory=dict)
 
     @cached_property
     def hours(self) -> list[str]:
@@ -102,26 +122,25 @@ class Batch:
     @property
     def grains(self) -> list[int]:
         """Lengths in seconds of the windows of the partitions."""
-        return sorted({grain for partition in self.partitions for grain in self.context.grains(partition)})
+        return sorted({grain for partition in self.partitions for grain in grains_of(self.settings, partition)})
 
-    def files(self, table: str) -> list[str]:
-        """Parts of a table that the partitions are made from."""
-        needed = set().union(*(self.node.input_partitions(self.context, table, p) for p in self.partitions))
-        return self.context.lake.catalog[table].files(needed)
+    def files(self, table: str, partitions: Collection[str] | None = None) -> list[str]:
+        """Files with rows of a table that the partitions are made from: all, or those of some of its partitions."""
+        found = self.inputs[table]
+        return [file for name, files in found.items() if partitions is None or name in partitions for file in files]
 
     def write(self, table: str, partition: str, rows: pa.Table) -> Part:
         """Write the part of a partition."""
-        return self.context.lake.write_part(table, partition, rows, self.partitions[partition])
+        return self.lake.write_part(table, partition, rows, self.partitions[partition])
 
     def writer(self, table: str, partition: str) -> AbstractContextManager[PartWriter]:
         """A writer of the part of a partition, for rows that come bit by bit."""
-        schema = arrow_schema(table)
-        return self.context.lake.part_writer(table, partition, self.partitions[partition], schema)
+        return self.lake.part_writer(table, partition, self.partitions[partition], arrow_schema(table))
 
 
 Parts = dict[str, dict[str, Part]]  # by table, by partition
 SettingsTable = Callable[[Settings], pa.Table]
-BatchTable = Callable[[Batch], pa.Table]
+BatchTable = Callable[[Context, Batch], pa.Table]
 Span = Callable[[Context, str], Collection[str]]  # the partitions of an input that a partition is made from
 
 
@@ -141,7 +160,9 @@ class Node:
     stale where one of them changes. `from_batch` say which partitions are asked for. `beside` gives what else a
     partition is made from, such as the bills that overlap it; `apart` names the inputs whose parts are left out of the
     fingerprint for that reason, and `consults` the tables that `beside` reads and the SQL does not. `span` chooses the
-    partitions of an input where lookaround in hours does not.
+    partitions of an input where lookaround in hours does not, and `aside` those of tables that its Python reads and its
+    SQL does not, whose changes make nothing stale. `what_is_left` names the inputs of which a node without partitions
+    is right over whichever rows there are: pruned ones are missed by nobody.
     """
 
     name: str
@@ -156,7 +177,9 @@ class Node:
     apart: frozenset[str] = frozenset()
     consults: tuple[str, ...] = ()
     span: Mapping[str, Span] = field(default_factory=dict)
+    aside: Mapping[str, Span] = field(default_factory=dict)
     also: Callable[[Context], Collection[str]] | None = None  # partitions that are called for beside those of inputs
+    what_is_left: frozenset[str] = frozenset()
     appended: tuple[str, ...] = ()  # tables that only ever gain parts
     together_h: int = 24
     is_never_final: bool = False  # computed for closed days too: it reads nothing that is pruned

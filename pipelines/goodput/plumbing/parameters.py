@@ -142,6 +142,10 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("on_missing", "unlabelled", "sampling", "unit", "unit_label"), _TEXT),
         ],
     ),
+    "pruned": _parameter(
+        "How far back each relation has rows of which older ones were pruned, as users ask for it.",
+        [*_columns(("relation", "holds"), _TEXT), ("kept_from", pa.timestamp("us", "UTC"))],
+    ),
     "slices": _parameter(
         "The slices of windows, and which dimensions each keeps apart, or which tenants or attributes (`cut` above 0).",
         [("slice", _TEXT), ("cut", pa.int32()), *_columns((f"by_{name}" for name in _DIMENSIONS), _FLAG)],

@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.contracts import arrow_schema
 from goodput.errors import LakeUnreadable
-from goodput.plumbing.contracts import arrow_schema
 
 
 def read_part(path: Path, table: str, columns: Sequence[str] | None = None) -> pa.Table:

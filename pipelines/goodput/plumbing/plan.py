@@ -4,22 +4,25 @@ One way for `goodput run`, Dagster and tests. What a node computes is declared i
 blocks itself and what depends on it, and nothing else.
 """
 
-import traceback
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from goodput.errors import BlockedPartition, GoodputError
-from goodput.plumbing import interrupt
-from goodput.plumbing.audit import audit
+from goodput.contracts import contract
+from goodput.errors import BlockedPartition
+from goodput.plumbing.assembly import assemble
 from goodput.plumbing.batches import batches
 from goodput.plumbing.blocked import Blocked
-from goodput.plumbing.catalog import ALL, Part
-from goodput.plumbing.contracts import contract
+from goodput.plumbing.catalog import ALL
 from goodput.plumbing.final import is_final
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
-from goodput.plumbing.node import Batch, Context, Node, Parts, hours_in, partitions_of
+from goodput.plumbing.node import Batch, Context, Node, hours_in, partitions_of
+from goodput.plumbing.runner import Died, InProcess, Runner
+from goodput.plumbing.work import Broken, Done, Made, work
+
+HERE = InProcess()
 
 
 @dataclass
@@ -105,15 +108,19 @@ def execute(
 ) -> Outcome:
     """Compute, audit and commit what is due of a node: of the hours `among`, or of all.
 
+    Partitions are computed by the context's runner, tables without partitions in this process.
+
     Raises GoodputError where the lake itself cannot be used; whatever else fails blocks its partition.
     """
     outcome, blocked = Outcome(node), Blocked(context.lake)
     asked = {p: inputs for p, inputs in due(node, context, obeyed=obeyed, force=force).items() if _is_asked(p, among)}
     ready = _without_blocked(node, context, asked, blocked, outcome)
     _remove_uncalled(node, context, outcome)
-    groups = list(batches(node, context, ready))
-    for partitions in context.progress.track(groups, node.name, len(groups)):
-        _make_told(Batch(context, node, {partition: ready[partition] for partition in partitions}), outcome, blocked)
+    by = HERE if context.runner is None or node.partition == "none" else context.runner
+    groups = list(batches(node, context, ready, by.width))
+    asked_for = [{partition: ready[partition] for partition in group} for group in groups]
+    for batch, done in context.progress.track(_computed(node, context, asked_for, by), node.name, len(groups)):
+        _settle_told(context, batch, done, outcome, blocked)
     listed = [*outcome.blocked, *_made_with(node, outcome.blocked)]
     blocked.settle(node.tables, lambda partition: _is_asked(partition, among), listed)
     return outcome
@@ -180,62 +187,63 @@ def _remove_uncalled(node: Node, context: Context, outcome: Outcome) -> None:
             outcome.replaced += table.replace(dict.fromkeys(gone, ()))
 
 
-def _make_told(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:
-    """Compute a batch within a span of its own."""
+def _computed(
+    node: Node, context: Context, groups: Iterable[Mapping[str, str]], runner: Runner
+) -> Iterator[tuple[Batch, Done]]:
+    """What became of each group of partitions; where it broke, what became of each of them alone."""
+    broken: list[Mapping[str, str]] = []
+    for batch, done in _mapped(node, context, groups, runner):
+        if isinstance(done, Broken) and len(batch.partitions) > 1:
+            broken += ({partition: inputs} for partition, inputs in batch.partitions.items())
+        else:
+            yield batch, done
+    if broken:
+        yield from _mapped(node, context, broken, runner)
+
+
+def _mapped(
+    node: Node, context: Context, groups: Iterable[Mapping[str, str]], runner: Runner
+) -> Iterator[tuple[Batch, Done]]:
+    for batch, done in runner.map(work, (assemble(context, node, group) for group in groups)):
+        yield batch, Broken(done.reason, done.reason, time.time_ns()) if isinstance(done, Died) else done
+
+
+def _settle_told(context: Context, batch: Batch, done: Done, outcome: Outcome, blocked: Blocked) -> None:
+    """Settle what became of a batch, within a span of its own that began with its computation."""
     first, last = min(batch.partitions), max(batch.partitions)
     told = {"node": batch.node.name, "tables": ", ".join(batch.node.tables), "first": first, "last": last}
-    with batch.context.telemetry.part("partitions", partitions=len(batch.partitions), **told) as span:
+    since_ns, partitions = done.began_ns, len(batch.partitions)
+    with context.telemetry.part("partitions", since_ns=since_ns, partitions=partitions, **told) as span:
         rows, failed = sum(outcome.rows.values()), len(outcome.blocked)
-        _make(batch, outcome, blocked)
+        _settle(context, batch, done, outcome, blocked)
         span.note(rows=sum(outcome.rows.values()) - rows, blocked=len(outcome.blocked) - failed)
         if len(outcome.blocked) > failed:
             span.fail(outcome.blocked[failed].kind)
 
 
-def _make(batch: Batch, outcome: Outcome, blocked: Blocked) -> None:
-    """Compute a batch; where it fails, each of its partitions alone."""
-    node, partitions = batch.node, batch.partitions
-    try:
-        parts = node.compute(batch)
-        failures = {table: audit(table, _candidates(parts.get(table, {}))) for table in node.audited}
-    except GoodputError:
-        raise
-    except BaseException as error:  # whatever breaks blocks its partition alone, a panic in Rust too, no Exception
-        interrupt.check(error)
-        if len(partitions) > 1:
-            for partition, inputs in partitions.items():
-                _make(Batch(batch.context, node, {partition: inputs}), outcome, blocked)
-            return
-        (partition,) = partitions
-        blocked.keep_traceback(node.name, partition, traceback.format_exc())
-        outcome.blocked.append(BlockedPartition(node.tables[0], partition, _short(error)))
+def _settle(context: Context, batch: Batch, done: Done, outcome: Outcome, blocked: Blocked) -> None:
+    if isinstance(done, Made):
+        _commit(context, batch, done, outcome)
         return
-    _commit(batch, parts, failures, outcome)
+    (partition,) = batch.partitions
+    blocked.keep_traceback(batch.node.name, partition, done.traceback)
+    outcome.blocked.append(BlockedPartition(batch.node.tables[0], partition, done.reason))
 
 
-def _candidates(parts: Mapping[str, Part]) -> dict[str, list[Path]]:
-    return {partition: [part.path] for partition, part in parts.items()}
-
-
-def _commit(batch: Batch, parts: Parts, failures: Mapping[str, Mapping[str, Sequence[str]]], outcome: Outcome) -> None:
+def _commit(context: Context, batch: Batch, made: Made, outcome: Outcome) -> None:
     """Make good parts count. A partition that breaks one table's contract is blocked for all tables of its node, so
     that they never disagree; the account of its rows counts all the same."""
-    node, catalog = batch.node, batch.context.lake.catalog
-    bad = {p: (table, found) for table, by in failures.items() for p, found in by.items()}
+    node, catalog = batch.node, context.lake.catalog
+    bad = {p: (table, found) for table, by in made.failures.items() for p, found in by.items()}
     for partition, (table, sentences) in sorted(bad.items()):
         inputs = batch.partitions[partition]
         outcome.blocked.append(BlockedPartition(table, partition, "; ".join(sentences), inputs=inputs))
-    for name, made in parts.items():
-        good = {p: (part,) for p, part in made.items() if _is_account(name) or p not in bad}
+    for name, parts in made.parts.items():
+        good = {p: (part,) for p, part in parts.items() if _is_account(name) or p not in bad}
         if name in node.appended:
             outcome.replaced += catalog[name].change([part for (part,) in good.values()])
         else:
             outcome.replaced += catalog[name].replace(good)
-        outcome.replaced += [part.path for p, part in made.items() if p not in good]  # these count nowhere
+        outcome.replaced += [part.path for p, part in parts.items() if p not in good]  # these count nowhere
         outcome.rows[name] = outcome.rows.get(name, 0) + sum(part.rows for (part,) in good.values())
     outcome.computed |= {p: inputs for p, inputs in batch.partitions.items() if p not in bad}
-
-
-def _short(error: BaseException) -> str:
-    first = next(iter(str(error).splitlines()), "")
-    return f"{type(error).__name__}: {first}"[:300]

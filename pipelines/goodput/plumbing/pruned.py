@@ -4,15 +4,14 @@ A closed hour is as it was last published: nothing computes it again, and no row
 may be gone. Only these facts belong here; what is to go is decided in `goodput.prune`.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from goodput.errors import LakeUnreadable
 from goodput.plumbing.catalog import ALL
-from goodput.plumbing.files import write_atomically
 from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.noted import read_noted, write_noted
 
 _NOTED = "pruned.json"
 
@@ -40,16 +39,9 @@ class Pruned:
 
 def read_pruned(lake_root: Path) -> Pruned:
     """What was pruned of the lake in a folder. Raises LakeUnreadable."""
-    path = lake_root / _NOTED
-    try:
-        return Pruned(**json.loads(path.read_text()))
-    except FileNotFoundError:
-        return Pruned()
-    except (OSError, ValueError, TypeError) as error:
-        raise LakeUnreadable(path, str(error)) from error
+    return read_noted(lake_root / _NOTED, Pruned)
 
 
-def write_pruned(lake_root: Path, pruned: Pruned) -> None:
+def write_pruned(lake: Lake, pruned: Pruned) -> None:
     """Note it, before the first part goes. Raises LakeUnwritable."""
-    text = json.dumps(asdict(pruned), indent=1, sort_keys=True)
-    write_atomically(lake_root / _NOTED, lambda path: path.write_text(text))
+    write_noted(lake, _NOTED, pruned)

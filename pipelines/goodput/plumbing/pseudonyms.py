@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from goodput.errors import SecretUnusable
-from goodput.plumbing.erased import Erased
+from goodput.plumbing.erased import NAMED, Erased
 from goodput.plumbing.secrets import read_secret
 from goodput.settings.model import Settings
 
 DROPPED = "(dropped)"
 _LEAST_KEY = 16
 _PSEUDONYM = re.compile(r"id:[0-9a-f]{32}")
+_ERASED = re.compile(rf"{NAMED}[0-9a-f]{{32}}")
 _CHECK = "goodput"  # whose pseudonym tells one key from another, and nothing of either
 
 
@@ -72,6 +73,17 @@ class Pseudonyms:
             return identity
         return f"id:{self._digest(identity)}"
 
+    def of_kept(self, identity: str, *, by_another_key: bool = False) -> str | None:
+        """What an identity that the lake holds is called by the settings; names that say nothing stay.
+
+        `by_another_key`: pseudonyms are hashed once more, so that who has the earlier key finds nobody by them.
+        """
+        if identity == DROPPED or _ERASED.fullmatch(identity):
+            return identity
+        if by_another_key and self._key and _PSEUDONYM.fullmatch(identity):
+            return f"id:{self._digest(identity)}"
+        return self._by_settings(identity)
+
     def of_hash(self, digest: str) -> str:
         """A digest of what held an identity, so that nobody finds that one by trying all."""
         return self._digest(digest) if self._key else hashlib.sha256(digest.encode()).hexdigest()[:32]
@@ -93,8 +105,12 @@ class Pseudonyms:
         """What decides how identities are read: part of which source a file is. Raises SecretUnusable."""
         if self.are_clear:
             return []
-        privacy = self.settings.privacy
-        return [privacy.identities, sorted(self.names), self.of(_CHECK)]
+        return [self.settings.privacy.identities, sorted(self.names), self.key_check]
+
+    @property
+    def key_check(self) -> str | None:
+        """Tells one key from another, and nothing of either; None without one in use. Raises SecretUnusable."""
+        return self._by_settings(_CHECK) if self.settings.privacy.identities == "hashed" else None
 
     def _digest(self, text: str) -> str:
         return hmac.digest(self._key, text.encode(), hashlib.sha256).hex()[:32]

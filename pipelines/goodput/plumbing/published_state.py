@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import duckdb
 import pyarrow.parquet as pq
 
-from goodput.plumbing.database import deliveries_file, published_digests, row_counts
+from goodput.plumbing.database import deliveries_file, published, published_digests, row_counts
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.sql_files import connect, sql_file
+from goodput.plumbing.sql_files import sql_file
 from goodput.plumbing.stored_assets import Held
 
 _SHOWN = ("slice", "offered", "goodput", "binding", "per_accepted")  # a cell of metadata is narrow
@@ -35,7 +35,7 @@ def held_in_deliveries(lake: Lake) -> Held | None:
 
 def _headline(lake: Lake) -> str:
     try:
-        with connect(str(lake.database), read_only=True) as connection:
+        with published(lake) as connection:
             connection.execute(sql_file("macros").text)
             lines = [line for (line,) in connection.execute(sql_file("headline_window").text).fetchall()]
             found = connection.execute(sql_file("headline").text)
@@ -47,7 +47,7 @@ def _headline(lake: Lake) -> str:
 
 def _facts(lake: Lake) -> dict[str, float]:
     try:
-        with connect(str(lake.database), read_only=True) as connection:
+        with published(lake) as connection:
             found = connection.execute(sql_file("published_facts").text)
             names = [column[0] for column in found.description]
             values = found.fetchone() or ()

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from goodput.plumbing.contracts import contract
+from goodput.contracts import contract
+from goodput.plumbing.assembly import assemble
 from goodput.plumbing.final import is_final
 from goodput.plumbing.lake import delete
-from goodput.plumbing.node import Batch, Context, Node
+from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import due, fingerprint_of, in_order, rules
 from goodput.plumbing.verify import Damage
 
@@ -28,7 +29,7 @@ def differing(context: Context, chosen: Iterable[tuple[Node, str, str]]) -> Iter
     Nothing of it is committed. Raises LakeUnreadable, LakeUnwritable, and what a computation raises.
     """
     for node, partition, inputs in chosen:
-        made = node.compute(Batch(context, node, {partition: inputs}))
+        made = node.compute(assemble(context, node, {partition: inputs}))
         for table, parts in made.items():
             stored = context.lake.catalog[table].parts.get(partition, ())
             new = [parts[partition]] if partition in parts else []

@@ -8,14 +8,21 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.cache_file import read_cache
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import rules
-from goodput.plumbing.project_files import project_folder
+from goodput.project_files import project_folder
+
+
+class _Remembered(TypedDict):
+    texts: str
+    rules: dict[str, str]
+    nodes: dict[str, str]
 
 
 class Settled:
@@ -27,19 +34,15 @@ class Settled:
         self._path = context.lake.root / "plan.json"
 
     @cached_property
-    def _remembered(self) -> dict[str, Any]:
-        try:
-            found: dict[str, Any] = json.loads(self._path.read_text())
-        except (OSError, ValueError):
-            return {}
-        return found
+    def _remembered(self) -> "_Remembered":
+        return read_cache(self._path, _Remembered) or _Remembered(texts="", rules={}, nodes={})
 
     @cached_property
     def rules(self) -> dict[str, str]:
         """What each node obeys, parsed anew only where a file of sql/ or schemas/ or a setting has changed."""
-        if self._remembered.get("texts") == self._texts:
-            found: dict[str, str] = self._remembered["rules"]
-            return found
+        known = self._remembered["rules"]
+        if self._remembered["texts"] == self._texts and all(node.name in known for node in self._nodes):
+            return known
         return {node.name: rules(node, self._context) for node in self._nodes}
 
     @cached_property
@@ -56,7 +59,7 @@ class Settled:
         """
         blocked = Blocked(self._context.lake)
         is_whole = not any(blocked.of_table(table) for table in node.tables)
-        return is_whole and self._remembered.get("nodes", {}).get(node.name) == self._state(node)
+        return is_whole and self._remembered["nodes"].get(node.name) == self._state(node)
 
     def _state(self, node: Node) -> str:
         catalog = self._context.lake.catalog
@@ -66,7 +69,7 @@ class Settled:
     def remember(self, finished: Sequence[Node]) -> None:
         """Note the nodes that have run to their end without a blocked partition. Raises LakeUnwritable."""
         states = {node.name: self._state(node) for node in finished}
-        now = {"texts": self._texts, "rules": self.rules, "nodes": states}
+        now = _Remembered(texts=self._texts, rules=self.rules, nodes=states)
         if now != self._remembered:
             text = json.dumps(now, indent=1, sort_keys=True)
             write_atomically(self._path, lambda path: path.write_text(text))

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from goodput.plumbing.contracts import arrow_schema, polars_schema
+from goodput.contracts import arrow_schema, polars_schema
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
@@ -98,7 +98,8 @@ def _last_by(lake: Lake, until_ns: int) -> int | None:
     if 2 * ahead > sum(part.rows for found in parts.values() for part in found):
         return None
     for name in sorted((name for name in parts if name <= hour), reverse=True):
-        records = pl.read_parquet([part.path for part in parts[name]], columns=["started_ns", "ended_ns"])
+        frames = [lake.catalog[_RECORDS].read(part, ["started_ns", "ended_ns"]) for part in parts[name]]
+        records = pl.DataFrame(pa.concat_tables(frames))
         instants = records.select(at=pl.coalesce("ended_ns", "started_ns")).filter(pl.col("at") <= until_ns)
         if instants.height:
             return int(instants["at"].max())  # type: ignore[arg-type]

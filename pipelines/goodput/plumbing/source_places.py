@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from goodput.plumbing.contracts import polars_schema
+from goodput.contracts import polars_schema
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
 

@@ -4,18 +4,22 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
+from itertools import count
 from pathlib import Path
-from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from goodput.errors import SqlMissing, SqlNotUnique
 from goodput.plumbing import interrupt
-from goodput.plumbing.project_files import project_folder
+from goodput.plumbing.spill import own_folder
+from goodput.project_files import project_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Config = dict[str, str | bool | int | float | list[str]]  # as duckdb.connect takes it
 
 # DuckDB 2.0.0 gathers the small chunks that come out of a join, and stops with an internal error ("dict-surviving
 # cache") where dictionaries of two of them differ.
@@ -23,6 +27,10 @@ CAUTIOUS: Mapping[str, str] = {"enable_caching_operators": "false"}
 
 # Set to some hours, as "2026-11-20T09": the database's views by hour then open hardly any part of others.
 HOURS_VARIABLE = "goodput_hours"
+
+_limits: dict[str, str | int] = {}
+_spill: list[Path] = []
+_in_memory_databases = count()
 
 MACROS = "macros"  # the one file that is no relation
 
@@ -78,25 +86,47 @@ def connect(database: str = "", *, read_only: bool = False) -> duckdb.DuckDBPyCo
         connection = interrupt.stoppable(_in_memory().cursor())
         _set_up(connection)
         return connection
-    connection = interrupt.stoppable(duckdb.connect(database, read_only=read_only, config=dict(CAUTIOUS)))
+    connection = interrupt.stoppable(duckdb.connect(database, read_only=read_only, config=spilling(database)))
     _set_up(connection)
     if not read_only:
         connection.execute(sql_file(MACROS).text)
     return connection
 
 
+def limit(threads: int, memory: str, spill: Path) -> None:
+    """Bound what queries of this process take: threads, memory ("40%" of the machine's), and where they spill it."""
+    _limits.update(threads=threads, memory_limit=memory)
+    _spill[:] = [spill]
+    connection = _in_memory()
+    for name, value in (*_limits.items(), ("temp_directory", spilling()["temp_directory"])):
+        connection.execute(f"SET {name} = ?", [value])
+
+
 def connect_alone() -> duckdb.DuckDBPyConnection:
     """A DuckDB connection that shares nothing, for one file that is read: rows stay in their order."""
-    return interrupt.stoppable(duckdb.connect(config=dict(CAUTIOUS)))
+    return interrupt.stoppable(duckdb.connect(config={**spilling(), **_limits}))
+
+
+def spilling(database: str = "") -> Config:
+    """CAUTIOUS, and a folder that no other database spills to: each names its files alike, and removes all in the end.
+
+    It is below one of this process alone (`spill`). Whoever opens a file a second time shares it.
+    """
+    name = (
+        sha256(str(Path(database).absolute()).encode()).hexdigest()[:16]
+        if database
+        else str(next(_in_memory_databases))
+    )
+    parent = _spill[0] if _spill else own_folder()
+    parent.mkdir(parents=True, exist_ok=True)
+    return {**CAUTIOUS, "temp_directory": str(parent / name)}
 
 
 @cache
 def _in_memory() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(config=dict(CAUTIOUS))
+    connection = duckdb.connect(config=spilling())
     connection.execute(sql_file(MACROS).text.replace(" TEMP MACRO ", " MACRO "))
     connection.execute("SET preserve_insertion_order = false")
-    spill = Path(gettempdir(), "goodput-spill")  # not where the user stands
-    connection.execute("SET temp_directory = ?", [str(spill)])
     return connection
 
 
@@ -110,7 +140,14 @@ def compute(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Make relation `name` of the relations that its SQL reads: a temporary table, or the view that its header says."""
     found = sql_file(name)
     kind = "VIEW" if found.header.get("kind") == "view" else "TABLE"
-    connection.execute(f'CREATE OR REPLACE TEMP {kind} "{name}" AS {found.text}')
+    connection.execute(_parsed(f'CREATE OR REPLACE TEMP {kind} "{name}" AS {found.text}'))
+
+
+@cache
+def _parsed(sql: str) -> duckdb.Statement:
+    """One statement, parsed once for the process: over few rows that is a tenth of what it costs."""
+    (statement,) = _in_memory().cursor().extract_statements(sql)
+    return statement
 
 
 def read_parts(

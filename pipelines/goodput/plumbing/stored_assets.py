@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from goodput.contracts import contract
 from goodput.plumbing.catalog import Part, digest_sum
-from goodput.plumbing.contracts import contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import day_of, is_hour
 from goodput.plumbing.lake import Lake

@@ -36,8 +36,11 @@ class Telemetry(Protocol):
         """A span within the one that is open; an exception that leaves its block fails it."""
         ...
 
-    def part(self, name: str, **attributes: Value) -> AbstractContextManager[Span]:
-        """A span of which there may be very many: beyond the first of them within one span they are only counted."""
+    def part(self, name: str, *, since_ns: int | None = None, **attributes: Value) -> AbstractContextManager[Span]:
+        """A span of which there may be very many: beyond the first of them within one span they are only counted.
+
+        `since_ns`: it began then (Unix nanoseconds), before anybody told of it.
+        """
         ...
 
     def add(self, quantity: str, amount: float, **attributes: Value) -> None:
@@ -71,7 +74,10 @@ class Silent:
         """No span."""
         yield _Unheard()
 
-    part = span
+    @contextmanager
+    def part(self, name: str, *, since_ns: int | None = None, **attributes: Value) -> Iterator[Span]:
+        """No span."""
+        yield _Unheard()
 
     def add(self, quantity: str, amount: float, **attributes: Value) -> None:
         """Say nothing."""

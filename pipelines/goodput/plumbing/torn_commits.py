@@ -8,7 +8,7 @@ that are made from sources it is told by the journal of ingestion, which is ther
 import json
 from pathlib import Path
 
-from goodput.plumbing.contracts import contract
+from goodput.contracts import contract
 
 JOURNAL = "ingesting.json"  # in the lake, while sources are committed
 _BY_JOURNAL = "source_ledger"  # beside the conformed tables

@@ -3,16 +3,15 @@
 What is damaged is made again by `conform.remake`.
 """
 
-import hashlib
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
+from goodput.contracts import stored_tables
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.contracts import stored_tables
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.store import IN_FOLDER, Store
 
 Item = TypeVar("Item")
 
@@ -38,32 +37,9 @@ def sampled(items: Sequence[Item], share: float) -> list[Item]:
     return [items[at] for at in sorted(random.SystemRandom().sample(range(len(items)), k=count))]
 
 
-def damages(parts: Iterable[tuple[str, Part]]) -> Iterator[Damage]:
-    """The parts that are missing, of another size, or whose bytes have another digest."""
+def damages(parts: Iterable[tuple[str, Part]], store: Store = IN_FOLDER) -> Iterator[Damage]:
+    """The parts that are missing where the lake is kept, of another size, or whose bytes have another digest."""
     for table, part in parts:
-        reason = _wrong_size(part) or _wrong_content(part)
+        reason = store.damage(part)
         if reason:
             yield Damage(table, part, reason)
-
-
-def _wrong_size(part: Part) -> str | None:
-    try:
-        size_bytes = part.path.stat().st_size
-    except FileNotFoundError:
-        return "is missing"
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-    return None if size_bytes == part.size_bytes else f"has {size_bytes} bytes of {part.size_bytes}"
-
-
-def _wrong_content(part: Part) -> str | None:
-    try:
-        found = _digest(part.path)
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-    return None if found == part.content else "holds other bytes than were written"
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:32]

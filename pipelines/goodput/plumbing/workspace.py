@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.runner import Runner
+from goodput.plumbing.store import store_of
 from goodput.plumbing.telemetry import Silent, Telemetry
 from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
@@ -47,6 +49,8 @@ class Workspace:
     lake_path: Path | None = None
     progress: Progress = field(default_factory=Silence)
     telemetry: Telemetry = field(default_factory=Silent)
+    workers: int | None = None  # processes instead of the settings' own; 1: this one alone
+    runner: Runner | None = None  # who computes for it; None: this process
 
     @cached_property
     def settings(self) -> Settings:
@@ -56,4 +60,9 @@ class Workspace:
     @cached_property
     def lake(self) -> Lake:
         """The lake that the settings name."""
-        return Lake(self.settings.lake_path)
+        return lake_of(self.settings)
+
+
+def lake_of(settings: Settings) -> Lake:
+    """The lake that settings name. Raises ExtraMissing, StoreFailed, CacheOfAnotherLake."""
+    return Lake(settings.lake_path, store_of(settings))

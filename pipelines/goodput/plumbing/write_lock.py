@@ -19,6 +19,7 @@ class WriteLock:
     def __init__(self, lake_root: Path) -> None:
         self._root = lake_root
         self.is_broken_off = False  # a writer died or failed, and what it left uncommitted may lie about
+        self._is_begun = False
 
     @contextmanager
     def hold(self, wait_s: float) -> Iterator[None]:
@@ -32,9 +33,19 @@ class WriteLock:
         with handle:
             self._take(handle, path, time.monotonic() + wait_s)
             self._begin(handle, path)
-            yield
+            self._is_begun = True
+            try:
+                yield
+            except BaseException:
+                if not self._is_begun and not self.is_broken_off:
+                    self._end(handle, path)
+                raise
             if not self.is_broken_off:
                 self._end(handle, path)
+
+    def has_not_begun(self) -> None:
+        """Whoever holds it leaves without having written anything, as another machine writes."""
+        self._is_begun = False
 
     def _begin(self, handle: IO[bytes], path: Path) -> None:
         try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from goodput.collect.listing import RECEIVER_LOCK
 from goodput.errors import AddressUnusable, LandingUnwritable, ReceiverBusy
 from goodput.listen import address as listen
 from goodput.listen.door import Door
@@ -17,7 +18,7 @@ from goodput.listen.tls import tls_of
 from goodput.listen.token import RECEIVE_TOKEN
 from goodput.receive.app import OtlpEndpoint
 from goodput.receive.commit import GroupCommit
-from goodput.receive.files import LandingFiles, sync_folder
+from goodput.receive.files import LandingFiles, make_folder
 from goodput.receive.intake import Intake
 from goodput.receive.own_telemetry import reporting
 from goodput.settings.model import Settings
@@ -115,12 +116,10 @@ def bound(address: Address) -> AbstractContextManager[socket.socket]:
 @contextmanager
 def folder_for(settings: Settings) -> Iterator[Path]:
     """The folder `otlp` in the landing zone, held for this process. Raises LandingUnwritable or ReceiverBusy."""
-    landing = _landing(settings)
-    folder = landing / FOLDER
-    lock = folder / ".receive.lock"
+    folder = _landing(settings) / FOLDER
+    lock = folder / RECEIVER_LOCK
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        sync_folder(landing)
+        make_folder(folder)
         handle = lock.open("w")
     except OSError as error:
         raise LandingUnwritable(folder, error) from error

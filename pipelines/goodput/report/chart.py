@@ -6,6 +6,7 @@ One chart is one module of `charts`; how rows are gathered is `gather`'s work, a
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
 
 import altair as alt
@@ -15,6 +16,7 @@ Rows = Sequence[Row]
 Picture = alt.Chart | alt.LayerChart | alt.FacetChart
 Spec = Callable[[], Picture]
 
+DIGITS = 12  # of a number in the page: to the cent of a billion, and rounded to it once; the database has them all
 ROWS = "rows"  # the data of a chart, by name: the page gives it the rows of what is chosen
 
 
@@ -33,8 +35,10 @@ class Chart:
 
     `name` is its SQL relation in sql/report/. `chosen_by` are the columns by which its rows follow the choice of a
     slice: `choice` where they are published for each slice; else dimensions, of which those that the choice names must
-    match. `also` are other charts whose rows it draws too, by their names. `leads_to` is what a row leads to where the
-    page is served: requests of a window, of a verdict or that failed a gate, or an alarm.
+    match, `divided_by` (pool, or route where one is chosen) and `scope` (all, or workload where one is chosen). `also`
+    are other charts whose rows it draws too, by their names. `leads_to` is what a row leads to where the
+    page is served: requests of a window, of a verdict or that failed a gate, or an alarm. `draws` are the columns of
+    which a row needs one to be seen in the picture; without any such row there is none.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Chart:
     chosen_by: Sequence[str] = ("choice",)
     also: Sequence[str] = field(default=())
     leads_to: Literal["", "window", "verdict", "gate", "alarm"] = ""
+    draws: Sequence[str] = ()
     is_wide: bool = False
     is_tall: bool = False
 
@@ -54,6 +59,15 @@ class Chart:
 def observed_whole(found: Rows) -> Rows:
     """Windows that lie wholly in observed time, of which extremes are told; all of them where none does."""
     return [row for row in found if not row["partial"]] or found
+
+
+def of_whole(found: Rows) -> str:
+    """Says so where some windows were observed in part, and extremes are those of the others."""
+    partly = sum(bool(row["partial"]) for row in found)
+    if not partly:
+        return ""
+    named = f"{counted(partly, 'window')} {'was' if partly == 1 else 'were'}"
+    return f", of windows observed whole ({named} not)" if partly < len(found) else ", of windows observed in part"
 
 
 def percent(share: float | None, digits: int = 1) -> str:
@@ -74,7 +88,9 @@ def dollars(usd: float | None) -> str:
         return "an unknown amount"
     size = abs(usd)
     digits = 2 if size >= 1 or size == 0 else next((n for n in range(3, 9) if size >= 10.0 ** (2 - n)), 9)
-    return f"{'-' if usd < 0 else ''}${size:,.{digits}f}"
+    # half a cent up, as a browser writes the same number: one sum has one writing on a page
+    written = Decimal(f"{size:.{DIGITS}g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    return f"{'-' if usd < 0 else ''}${written:,f}"
 
 
 def clock(epoch_ms: float) -> str:

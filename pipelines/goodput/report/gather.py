@@ -16,7 +16,11 @@ from goodput.plumbing.sql_files import sql_file
 from goodput.report.chart import Chart
 from goodput.report.shown import Period, Slice
 
-INNER = ("period_accepted", "period_totals")  # relations that charts read and that are no chart, in their order
+INNER = (
+    "period_accepted",
+    "period_totals",
+    "p99_rises",
+)  # relations that charts read and that are no chart, in their order
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,12 @@ def gather(
     return Gathered(periods, slices, left_out, totals, found, answers)
 
 
+def observed(gathered: Gathered) -> str:
+    """The time of the longest period that telemetry has, where it is less than all of it."""
+    facts = gathered.rows["trust_facts"].filter(pl.col("name") == "Telemetry", pl.col("limits").is_not_null())
+    return f"Telemetry has {facts['says'][0]}." if facts.height else ""
+
+
 def _asked(connection: duckdb.DuckDBPyConnection, text: str) -> pl.DataFrame:
     frame = pl.DataFrame(connection.sql(text).to_arrow_table())
     instants = pl.selectors.datetime()
@@ -81,6 +91,8 @@ def chosen(chart: Chart, one: Slice) -> dict[str, Any]:
     for column in chart.chosen_by:
         if column == "divided_by":
             wanted[column] = "route" if one.route is not None else "pool"
+        elif column == "scope":
+            wanted[column] = "all" if one.workload is None else "workload"
         elif getattr(one, column) is not None:
             wanted[column] = getattr(one, column)
     return wanted

@@ -3,6 +3,7 @@
 Colours are variables of the page's stylesheet, so that light, dark and print need no other chart.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -15,16 +16,25 @@ BLUE, GREEN, ORANGE, PURPLE, RED, SKY = (
 FONT = 'system-ui, "DejaVu Sans", sans-serif'  # as in the stylesheet; drawing has to measure it
 HEAT = [f"var(--heat-{number})" for number in range(1, 6)]  # from cold to warm, a fifth each
 COUNTS = ",.0f"
+VEGA_LITE = "6.4"  # the version whose charts assets/vega.js draws
 SERIES = [BLUE, ORANGE, GREEN, PURPLE, RED, SKY]  # of names that telemetry gives
 
 VERDICTS = ("accepted", "unlabelled", "rejected", "slow", "over_budget", "failed", "ungated", "unevaluable")
 
 
-def time(**more: Any) -> alt.X:
-    """The axis of time, UTC, with labels that never overlap."""
+def time(
+    title: str | None = None,
+    domain: Sequence[int] | None = None,
+    *,
+    of: str = "at",
+    is_labelled: bool = True,
+    **more: Any,
+) -> alt.X:
+    """The axis of time, UTC, with labels that never overlap; `domain` has both ends in milliseconds since 1970."""
     day, minute = "utchours(datum.value) == 0 && utcminutes(datum.value) == 0", "utcseconds(datum.value) == 0"
     axis = alt.Axis(
-        title=None,
+        title=title,
+        labels=is_labelled,
         labelExpr=f"{minute} ? utcFormat(datum.value, {day} ? '%d %b' : '%H:%M') : ''",
         labelOverlap=True,
         labelFlush=False,
@@ -32,7 +42,14 @@ def time(**more: Any) -> alt.X:
         grid=False,
         tickCount=8,
     )
-    return alt.X("at:T", scale=alt.Scale(type="utc"), axis=axis, **more)
+    ends: dict[str, Any] = {} if domain is None else {"domain": list(domain), "nice": False}
+    return alt.X(f"{of}:T", scale=alt.Scale(type="utc", **ends), axis=axis, **more)
+
+
+def in_the_middle(chart: alt.Chart) -> alt.Chart:
+    """Each window at its `middle`: what was done within it does not stand after what it did to it."""
+    made: alt.Chart = chart.transform_calculate(middle="datum.at + 500 * datum.window_s")
+    return made
 
 
 def with_room(base: alt.Chart, end: str, field: str) -> alt.Chart:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -18,14 +17,11 @@ import jinja2
 import polars as pl
 
 from goodput.plumbing.sql_files import sql_file
-from goodput.report.chart import Chart
+from goodput.report.assets import asset
+from goodput.report.chart import DIGITS, Chart
 from goodput.report.gather import INNER, Gathered, instant_ms
-from goodput.report.looks import config
+from goodput.report.looks import VEGA_LITE, config
 from goodput.report.tiles import tiles
-
-_ASSETS = Path(__file__).parent / "assets"
-_VEGA_LITE = "6.4"  # the version whose charts assets/vega.js draws
-_DIGITS = 7  # of a number in the page; the database has them all
 
 
 @dataclass(frozen=True)
@@ -39,13 +35,13 @@ class Live:
 def html(gathered: Gathered, charts: Sequence[Chart], head: Mapping[str, str], live: Live | None = None) -> str:
     """The page. `head` has its title and the lines below it; what is `live` leads on to requests and alarms."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.from_string(_asset("page.html")).render(
+    return environment.from_string(asset("page.html")).render(
         head=head,
         live=live,
         charts=charts,
         style=style(),
         scripts=_scripts(),
-        licenses=_asset("vega.LICENSES.txt"),
+        licenses=asset("vega.LICENSES.txt"),
         policy=policy(is_live=live is not None),
         data=_packed(_data(gathered, charts)),
     )
@@ -60,16 +56,11 @@ def policy(*, is_live: bool) -> str:
 
 def style() -> str:
     """How the page looks."""
-    return _asset("page.css")
+    return asset("page.css")
 
 
 def _scripts() -> list[str]:
-    return [_asset("vega.js"), _asset("page.js")]
-
-
-@cache
-def _asset(name: str) -> str:
-    return (_ASSETS / name).read_text(encoding="utf-8")
+    return [asset("vega.js"), asset("page.js")]
 
 
 def digest(text: str) -> str:
@@ -114,6 +105,7 @@ def _chart(chart: Chart, gathered: Gathered) -> dict[str, Any]:
         "chosen_by": list(chart.chosen_by),
         "also": list(chart.also),
         "leads_to": chart.leads_to,
+        "draws": list(chart.draws),
         "empty": chart.empty,
         "columns": [asdict(column) for column in chart.columns],
         "sql": _sql(chart.name),
@@ -135,7 +127,7 @@ def _reads(name: str) -> list[str]:
 
 def _values(column: pl.Series) -> list[Any]:
     if column.dtype.is_float():
-        finite = pl.when(column.is_finite()).then(column.round_sig_figs(_DIGITS))
+        finite = pl.when(column.is_finite()).then(column.round_sig_figs(DIGITS))
         return pl.select(finite).to_series().to_list()
     return column.to_list()
 
@@ -152,5 +144,5 @@ def drawn(chart: Chart) -> dict[str, Any]:
     )  # the parts of a facet have widths of their own: page.js sets them
     lite = (described.properties(width="container") if as_wide else described).to_dict(validate=True)
     lite |= {"config": config()} | ({"autosize": {"type": "fit-x", "contains": "padding"}} if as_wide else {})
-    found: dict[str, Any] = vl_convert.vegalite_to_vega(lite, vl_version=_VEGA_LITE)
+    found: dict[str, Any] = vl_convert.vegalite_to_vega(lite, vl_version=VEGA_LITE)
     return found

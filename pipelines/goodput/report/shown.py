@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 
 import duckdb
 
-from goodput.cli.database import rows
+from goodput.ask.database import rows
+from goodput.ask.kept import kept_from
 from goodput.errors import NothingToReport, SliceNotPublished
 
 DIMENSIONS = ("workload", "model", "pool", "route", "tenant")
@@ -79,7 +80,7 @@ def periods(
         {"since": since, "until": until},
     )
     if not published:
-        raise NothingToReport(since, until)
+        raise NothingToReport(since, until, kept_from(connection, "windows").get("goodput"))
     lengths = [int(row["window_s"]) for row in published]
     # a day's window is not the whole of a period that begins or ends within a day
     fitting = next((row for row in published if _fits(row["window_s"], since, until)), published[-1])

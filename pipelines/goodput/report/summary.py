@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from goodput.report.chart import Chart
-from goodput.report.gather import Gathered
+from goodput.report.gather import Gathered, observed
 from goodput.report.shown import Slice
 from goodput.report.tiles import tiles
 
@@ -15,6 +15,7 @@ def markdown(gathered: Gathered, charts: Sequence[Chart]) -> str:
     lines = [
         f"### Goodput of {_plain(named)}, {period.from_at:%Y-%m-%d %H:%M} to {period.until_at:%Y-%m-%d %H:%M} UTC",
         "",
+        *((seen, "") if (seen := observed(gathered)) else ()),
     ]
     total = next(
         (row for row in gathered.totals.to_dicts() if (row["period"], row["choice"]) == (period.period, one.choice)),
@@ -39,8 +40,12 @@ def _undivided(chart: Chart, one: Slice) -> str:
     """Says of which names of a slice the rows of a chart are not; the page says so below the chart."""
     if "choice" in chart.chosen_by:
         return ""
-    names = [name for name in one.named() if name not in chart.chosen_by]
-    return f" *Not divided by {', '.join(names)}: of all.*" if names else ""
+    # where slices are set side by side, a tenant or another attribute that is chosen is one of them
+    followed = [*chart.chosen_by, *([one.slice] if "scope" in chart.chosen_by and one.slice_value is not None else [])]
+    names = [name for name in one.named() if name not in followed]
+    kept = ", ".join(f"{name} {value}" for name, value in one.named().items() if name in chart.chosen_by)
+    of = f" of {_plain(kept)}" if kept else ""
+    return f" *Not divided by {_plain(', '.join(names))}: of all{of}.*" if names else ""
 
 
 def _plain(text: str) -> str:

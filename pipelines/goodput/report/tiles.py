@@ -12,6 +12,8 @@ _HOW_SURE = {
     "unweighted": "nobody drew the labels at random: bounds, no estimate",
 }
 
+_LEAKS = 3  # that the last tile names
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -59,20 +61,41 @@ def _rate(total: Row) -> Tile:
 def _price(total: Row, longer: Row | None) -> Tile:
     name = "Cost per accepted"
     if total["price_usd"] is None:
-        why = "cost is not known: `[costs]` in the settings" if total["has_unknown_cost"] else "nothing was accepted"
-        return Tile(name, "unknown", why)
+        return Tile(name, "unknown", _without_price(total))
     low, high = total["price_low_usd"], total["price_high_usd"]
     note = f"{dollars(total['cost_usd'])} spent, idle time and shared cost included"
+    if total["unpriced"]:
+        parts = counted(total["unpriced"], "part")
+        note = f"{note}; {parts} of the work had no price and cost more: warning `work_without_price`"
+        return Tile(name, f"at least {dollars(total['price_usd'])}", note)
     if low is not None and high is not None and dollars(low) != dollars(high):
         note = f"{dollars(low)} to {dollars(high)}; {note}"
     if longer is not None and longer["price_usd"] is not None:
-        note += f"; over the longest period shown {dollars(longer['price_usd'])}"
+        least = "at least " if longer["unpriced"] else ""
+        note += f"; over the longest period shown {least}{dollars(longer['price_usd'])}"
     return Tile(name, dollars(total["price_usd"]), note)
+
+
+def _without_price(total: Row) -> str:
+    if total["has_unknown_cost"] and not total["has_costs"]:
+        return "cost is not known: `[costs]` in the settings"
+    if total["has_unknown_cost"]:
+        of = "all of this period" if total["cost_usd"] is None else "a part of this period"
+        return f"no bill or price covers {of}: `goodput reconcile` shows what is billed"
+    return "nobody drew the labels at random: bounds alone" if total["accepted"] is None else "nothing was accepted"
+
+
+def _named(leaks: Sequence[str]) -> str:
+    """What it went to, the largest first; the chart of money has all of them."""
+    named = ", ".join(name.replace("_", " ") for name in leaks[:_LEAKS])
+    return named + (" and smaller ones" if len(leaks) > _LEAKS else "")
 
 
 def _wasted(total: Row) -> Tile:
     if total["wasted_ratio"] is None:
         return Tile("Not for accepted answers", "unknown", "cost, or what became of it, is not known")
     lost = total["wasted_ratio"] * total["cost_usd"]
-    note = f"{dollars(lost)}: idle, too late, rejected, failed and repeated work"
+    note = f"{dollars(lost)}: {_named(total['leaks'] or [])}"
+    if total["unpriced"]:
+        note += "; of what has a price"
     return Tile("Not for accepted answers", percent(total["wasted_ratio"]), note)

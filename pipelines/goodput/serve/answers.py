@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 
 import duckdb
 
-from goodput.cli.alarm_evidence import Evidence, counted_alarms, drawn_series, evidence, listed_alarms
-from goodput.cli.database import Row, rows
-from goodput.cli.request_record import RequestRecord, read_request_record
+from goodput.ask.alarm_evidence import Evidence, counted_alarms, drawn_series, evidence, listed_alarms
+from goodput.ask.database import Row, rows
+from goodput.ask.request_record import RequestRecord, read_request_record
 from goodput.errors import NothingToReport, UnknownAlarm
 from goodput.notify.chart import chart_of
-from goodput.notify.plot import draw
+from goodput.notify.plot import draw_one
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import HOURS_VARIABLE, MACROS, compute, sql_file
 from goodput.serve.asked import Asked
@@ -74,9 +74,9 @@ def alarm(connection: duckdb.DuckDBPyConnection, key: str) -> tuple[Evidence, bo
 
 
 def picture(connection: duckdb.DuckDBPyConnection, key: str) -> bytes:
-    """The series of an alarm as a PNG. Raises UnknownAlarm where there is nothing to draw."""
+    """The series of an alarm as a PNG. Raises UnknownAlarm where there is nothing to draw, and NotDrawn."""
     found = evidence(connection, key).alarm
     series = drawn_series(connection, found)
     if not series:
         raise UnknownAlarm(key, [])
-    return draw(chart_of(found, series))
+    return draw_one(chart_of(found, series))

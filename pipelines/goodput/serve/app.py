@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 import duckdb
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,9 +22,10 @@ from goodput.errors import (
 )
 from goodput.export.exposition import exposition
 from goodput.plumbing.pruned import read_pruned
+from goodput.plumbing.store import IN_FOLDER, Store
 from goodput.report.page import policy as report_policy
 from goodput.serve import answers, pages
-from goodput.serve.asked import asked_for
+from goodput.serve.asked import asked_for, each_once
 from goodput.serve.generations import QUESTION_S, Answer, Generations
 from goodput.serve.guard import HEALTH, Guard
 from goodput.serve.report_page import ReportPage
@@ -42,10 +44,14 @@ _STATUSES: tuple[tuple[type[GoodputError], int, str], ...] = (
 
 
 def application(
-    lake: Path, token: str | None = None, hosts: Collection[str] = (), question_s: float = QUESTION_S
+    lake: Path,
+    token: str | None = None,
+    hosts: Collection[str] = (),
+    question_s: float = QUESTION_S,
+    store: Store = IN_FOLDER,
 ) -> Guard:
     """The application over one lake, for who has the token and calls this machine by one of the names."""
-    site = _Site(lake, question_s)
+    site = _Site(lake, question_s, store)
     routes: dict[str, Callable[[Request], Awaitable[Response]]] = {
         "/": site.report,
         "/generation": site.generation,
@@ -55,7 +61,7 @@ def application(
         "/alarms/{key}": site.alarm,
         "/alarms/{key}/series.png": site.picture,
         "/metrics": site.metrics,
-        HEALTH: _healthy,
+        HEALTH: site.health,
         "/favicon.ico": _no_icon,
     }
     handlers = {GoodputError: site.said, HTTPException: _no_page, Exception: _unforeseen}
@@ -69,9 +75,9 @@ def application(
 class _Site:
     """What each address of one lake answers."""
 
-    def __init__(self, lake: Path, question_s: float) -> None:
+    def __init__(self, lake: Path, question_s: float, store: Store) -> None:
         self._lake = lake
-        self._generations = Generations(lake, question_s)
+        self._generations = Generations(lake, question_s, store)
         self._work = Work()
         self._page = ReportPage(self._generations, self._work)
 
@@ -91,11 +97,11 @@ class _Site:
 
     async def requests(self, request: Request) -> Response:
         """Requests, by parameters of the address."""
-        given = dict(request.query_params)
+        given = request.query_params.multi_items()
 
-        def asked(connection: duckdb.DuckDBPyConnection, _: str) -> str:
-            wanted = asked_for(given, lambda: answers.latest_period(connection))
-            return pages.requests_page(wanted, answers.requests(connection, wanted))
+        def asked(connection: duckdb.DuckDBPyConnection, generation: str) -> str:
+            wanted = asked_for(each_once(given), lambda: answers.latest_period(connection))
+            return pages.requests_page(wanted, answers.requests(connection, wanted), generation)
 
         return await self._answered(asked)
 
@@ -103,24 +109,24 @@ class _Site:
         """Why one request was or was not accepted."""
         key = request.path_params["key"]
         try:
-            return await self._answered(lambda found, _: pages.request_page(answers.request(found, key)))
+            return await self._answered(lambda found, name: pages.request_page(answers.request(found, key), name))
         except UnknownRequest as error:
-            raise UnknownRequest(key, read_pruned(self._lake).gone_before.get("requests", "")) from error
+            raise UnknownRequest(key, read_pruned(self._lake).gone_before) from error
 
     async def alarms(self, request: Request) -> Response:
         """Alarms; with the parameter `all` those too that are inactive or learn."""
         every = "all" in request.query_params
         return await self._answered(
-            lambda found, _: pages.alarms_page(*answers.alarms(found, every=every), every=every)
+            lambda found, name: pages.alarms_page(*answers.alarms(found, every=every), name, every=every)
         )
 
     async def alarm(self, request: Request) -> Response:
         """One alarm with what speaks for it."""
         key = request.path_params["key"]
 
-        def asked(connection: duckdb.DuckDBPyConnection, _: str) -> str:
+        def asked(connection: duckdb.DuckDBPyConnection, generation: str) -> str:
             found, is_drawn = answers.alarm(connection, key)
-            return pages.alarm_page(found, is_drawn=is_drawn)
+            return pages.alarm_page(found, generation, is_drawn=is_drawn)
 
         return await self._answered(asked)
 
@@ -134,6 +140,16 @@ class _Site:
         """The newest windows as Prometheus scrapes them."""
         text = await self._asked(lambda found, _: exposition(found))
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def health(self, _: Request) -> Response:
+        """Whether the newest generation can be read; before the first there is none, and nothing is wrong."""
+        try:
+            await to_thread.run_sync(self._generations.check)  # never behind questions that take their time
+        except NotPublished:
+            return JSONResponse({"status": "ok", "published": False})
+        except GoodputError:
+            return JSONResponse({"status": "the published database cannot be read"}, 503)
+        return JSONResponse({"status": "ok", "published": True})
 
     async def said(self, _: Request, error: GoodputError) -> Response:
         """What is wrong with a question, and what to do."""
@@ -158,10 +174,6 @@ async def _unforeseen(_: Request, __: Exception) -> Response:
 
 def _policy() -> dict[str, str]:
     return {"content-security-policy": pages.policy()}
-
-
-async def _healthy(_: Request) -> Response:
-    return JSONResponse({"status": "ok"})
 
 
 async def _no_icon(_: Request) -> Response:

@@ -1,13 +1,13 @@
 """What a reader asks for in the address of a page of requests: which requests, and the links that ask for others."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from urllib.parse import quote, urlencode
 
-from goodput.cli.cells import iso
-from goodput.cli.database import Row
-from goodput.cli.when import instant
+from goodput.ask.cells import iso
+from goodput.ask.database import Row
+from goodput.ask.when import instant
 from goodput.errors import UsageError
 from goodput.measure.slices import DIMENSIONS, cut_path
 from goodput.plumbing.hours import HOUR_FORMAT
@@ -57,6 +57,15 @@ class Asked:
 
 
 _COLUMNS = (*DIMENSIONS, "verdict", "gate")
+
+
+def each_once(parameters: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The parameters of an address by their names. Raises UsageError where one is there with two values."""
+    given: dict[str, str] = {}
+    for name, value in parameters:
+        if value and given.setdefault(name, value) != value:
+            raise UsageError(f"{name} {given[name]} and {name} {value}: a choice has one value; leave one out.")
+    return given
 
 
 def asked_for(parameters: Mapping[str, str], latest: Callable[[], tuple[datetime, datetime]]) -> Asked:

@@ -4,24 +4,28 @@ A connection keeps the file that it opened, and others of the process to the sam
 generation is attached to a database in memory of its own, which can read the lake and nothing else.
 """
 
+import math
 import os
 import threading
+import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import gettempdir
 from typing import TypeVar
 
 import duckdb
 
-from goodput.cli.database import OFFLINE, refused
-from goodput.cli.time_limit import ended_in_time
-from goodput.errors import NotPublished
+from goodput.ask.confined import confine
+from goodput.ask.database import OFFLINE, refused, unopened
+from goodput.ask.time_limit import ended_in_time
+from goodput.errors import NotPublished, StoreFailed
 from goodput.plumbing.database import LAKE_VARIABLE
-from goodput.plumbing.sql_files import quoted
+from goodput.plumbing.sql_files import quoted, spilling
+from goodput.plumbing.store import IN_FOLDER, Store
 
 QUESTION_S = 30.0
+_FOLLOWS_EVERY_S = 10.0
 Answer = TypeVar("Answer")
 Question = Callable[[duckdb.DuckDBPyConnection, str], Answer]  # of a connection and the generation that it reads
 
@@ -37,14 +41,18 @@ class Generation:
 class Generations:
     """The generations of one lake, of which the newest answers."""
 
-    def __init__(self, lake: Path, question_s: float = QUESTION_S) -> None:
+    def __init__(self, lake: Path, question_s: float = QUESTION_S, store: Store = IN_FOLDER) -> None:
         self._lake = lake.absolute()
+        self._store = store
+        self._following = threading.Lock()
+        self._followed_s = -math.inf
         self._question_s = question_s
         self._newest: Generation | None = None
         self._opening = threading.Lock()
 
     def name(self) -> str:
         """The name of the newest generation. Raises NotPublished."""
+        self._follow()
         try:
             found = os.stat(self._file)
         except OSError as error:
@@ -68,6 +76,22 @@ class Generations:
         except duckdb.Error as error:
             raise refused(error) from error
 
+    def check(self) -> None:
+        """Open the newest generation and read a row of it. Raises NotPublished, QueryFailed and TookTooLong."""
+        self.ask(lambda connection, _: connection.execute("SELECT max(window_start) FROM goodput").fetchone())
+
+    def _follow(self) -> None:
+        """Have what another machine has published; while a store does not answer, what is here does."""
+        if self._store.url is None or not self._following.acquire(blocking=False):
+            return
+        try:
+            if time.monotonic() - self._followed_s > _FOLLOWS_EVERY_S:
+                self._followed_s = time.monotonic()
+                with suppress(StoreFailed):
+                    self._store.pull_published()
+        finally:
+            self._following.release()
+
     @property
     def _file(self) -> Path:
         return self._lake / "goodput.duckdb"
@@ -82,14 +106,12 @@ class Generations:
             return self._newest
 
     def _attached(self) -> duckdb.DuckDBPyConnection:
-        database = duckdb.connect(config=OFFLINE)
+        database = duckdb.connect(config=OFFLINE | spilling())
         try:
-            database.execute("SET temp_directory = ?", [str(Path(gettempdir(), "goodput-spill"))])
-            database.execute("SET allowed_directories = ?", [[f"{self._lake}/"]])
             database.execute(f"ATTACH {quoted(str(self._file))} AS published (READ_ONLY)")
-            database.execute("SET enable_external_access = false")  # what it is allowed now cannot be changed again
+            confine(database, self._lake)
         except duckdb.Error as error:
-            raise refused(error) from error
+            raise unopened(error) from error
         return database
 
     def _asked(self, generation: Generation, question: Question[Answer]) -> Answer:
@@ -97,4 +119,4 @@ class Generations:
             connection.execute("USE published")
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute(f"SET VARIABLE {LAKE_VARIABLE} = $folder", {"folder": str(self._lake)})
-            return question(connection, generation.name)
+            return question(self._store.reading(connection), generation.name)

@@ -4,6 +4,7 @@ What a page may load is the page's to say.
 """
 
 import ipaddress
+import re
 from collections.abc import Collection
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,6 +15,8 @@ from goodput.listen.token import given_token, is_let_in
 
 HEALTH = "/healthz"
 _METHODS = ("GET", "HEAD")
+# A name or a number, and a port: whatever else a URL may hold before its path is no part of the header.
+_HOST = re.compile(r"(?:\[(?P<number>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?", re.ASCII)
 _ASKED = {"www-authenticate": 'Basic realm="goodput", charset="UTF-8"'}
 _SAID = {
     "x-content-type-options": "nosniff",
@@ -62,14 +65,11 @@ class Guard:
     def _is_called(self, given: list[str]) -> bool:
         if len(given) != 1:
             return False
-        name = _without_port(given[0]).lower()
+        called = _HOST.fullmatch(given[0])
+        if called is None:
+            return False
+        name = (called["number"] or called["name"]).lower()
         return name.removesuffix(".") in self._hosts or _is_number(name)
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
 
 
 def _is_number(name: str) -> bool:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import jinja2
 
-from goodput.cli.alarm_evidence import EVENT_COLUMNS, LIST_COLUMNS, Evidence, list_line
-from goodput.cli.cells import is_number, plain, shown
-from goodput.cli.database import Row
-from goodput.cli.explained import described, sections, sole_gate
-from goodput.cli.gates import gates, headline
-from goodput.cli.request_record import RequestRecord
+from goodput.ask.alarm_evidence import EVENT_COLUMNS, LIST_COLUMNS, Evidence, list_line
+from goodput.ask.cells import is_number, plain, shown
+from goodput.ask.database import Row
+from goodput.ask.explained import described, sections, sole_gate
+from goodput.ask.gates import gates, headline
+from goodput.ask.request_record import RequestRecord
 from goodput.report.chart import counted
 from goodput.report.page import digest, style
 from goodput.serve.answers import Requests
@@ -22,10 +22,11 @@ _COLUMNS = (
     *("ended_at", "request_key", "verdict", "workload", "model", "pool", "route", "replica"),
     *("ttft_s", "tpot_s", "e2e_s", "retry_count", "output_tokens", "cost_usd"),
 )
+ASK_EVERY_S = 10.0  # a page asks so often whether a run has published
 _BEFORE = timedelta(hours=1)  # an alarm fires at the end of its window
 
 
-def requests_page(asked: Asked, answer: Requests) -> str:
+def requests_page(asked: Asked, answer: Requests, generation: str) -> str:
     """The requests that are asked for, with a form that asks for others."""
     older = Asked(asked.from_at, asked.until_at, asked.chosen, answer.next_page).link() if answer.next_page else None
     attributes = tuple(name for name in asked.chosen if name not in CHOICES)
@@ -39,13 +40,15 @@ def requests_page(asked: Asked, answer: Requests) -> str:
         columns=_COLUMNS,
         choices=CHOICES + attributes,
         known=KNOWN,
+        generation=generation,
     )
 
 
-def request_page(record: RequestRecord) -> str:
+def request_page(record: RequestRecord, generation: str) -> str:
     """Why a request has its verdict."""
     return _written(
         "request.html",
+        generation=generation,
         verdict=record.request["verdict"],
         headline=headline(record, gates(record)),
         sole=sole_gate(record),
@@ -54,18 +57,24 @@ def request_page(record: RequestRecord) -> str:
     )
 
 
-def alarms_page(found: list[Row], counts: str, *, every: bool) -> str:
+def alarms_page(found: list[Row], counts: str, generation: str, *, every: bool) -> str:
     """The alarms, what fires first."""
     return _written(
-        "alarms.html", found=[list_line(row) for row in found], counts=counts, every=every, columns=LIST_COLUMNS
+        "alarms.html",
+        generation=generation,
+        found=[list_line(row) for row in found],
+        counts=counts,
+        every=every,
+        columns=LIST_COLUMNS,
     )
 
 
-def alarm_page(found: Evidence, *, is_drawn: bool) -> str:
+def alarm_page(found: Evidence, generation: str, *, is_drawn: bool) -> str:
     """One alarm and all that speaks for it."""
     row = found.alarm
     return _written(
         "alarm.html",
+        generation=generation,
         alarm=row,
         picture=f"{alarm_link(row['alarm_id'])}/series.png" if is_drawn else None,
         requests=_requests_of(row),
@@ -82,8 +91,9 @@ def said_page(title: str, text: str, again_s: int | None = None) -> str:
 
 
 def policy() -> str:
-    """What these pages may load and run: nothing but their style and pictures of this server."""
-    allowed = f"style-src {digest(_style())}; img-src 'self'; form-action 'self'"
+    """What these pages may load and run: their style, pictures of this server, and to ask it for newer numbers."""
+    run = f"script-src {digest(_script())}; connect-src 'self'"
+    allowed = f"style-src {digest(_style())}; {run}; img-src 'self'; form-action 'self'"
     return f"default-src 'none'; {allowed}; base-uri 'none'; frame-ancestors 'none'"
 
 
@@ -97,12 +107,18 @@ def _requests_of(alarm: Row) -> str | None:
 
 
 def _written(template: str, **shows: object) -> str:
-    return _templates().get_template(template).render({"again_s": None, "style": _style(), **shows})
+    shell = {"again_s": None, "generation": None, "ask_every_s": ASK_EVERY_S, "style": _style(), "script": _script()}
+    return _templates().get_template(template).render(shell | shows)
 
 
 @cache
 def _style() -> str:
     return style() + (_ASSETS / "serve.css").read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    return (_ASSETS / "follow.js").read_text(encoding="utf-8")
 
 
 @cache

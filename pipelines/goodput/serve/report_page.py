@@ -10,9 +10,8 @@ import duckdb
 from goodput.report.page import Live
 from goodput.report.write import write_report
 from goodput.serve.generations import Generations
+from goodput.serve.pages import ASK_EVERY_S
 from goodput.serve.work import Work
-
-ASK_EVERY_S = 10.0  # a page asks so often whether a run has published
 
 
 @dataclass(frozen=True)

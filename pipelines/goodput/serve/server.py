@@ -11,6 +11,7 @@ from goodput.listen.door import Door
 from goodput.listen.http_server import HttpServer, end_cleanly
 from goodput.listen.tls import tls_of
 from goodput.listen.token import SERVE_TOKEN
+from goodput.plumbing.store import store_of
 from goodput.serve.app import application
 from goodput.settings.model import Settings
 
@@ -19,7 +20,8 @@ def serve(settings: Settings, address: Address, report: Callable[[str], None]) -
     """Serve until SIGTERM or SIGINT. Raises OpenToAnyone, AddressUnusable and CertificateUnusable at once."""
     with bound(address) as listener:
         server = server_of(settings, address)
-        report(f"serving {settings.lake_path} at {listen.url_of(listener, is_tls=settings.serve.tls_key is not None)}")
+        place = listen.url_of(listener, is_tls=settings.serve.tls_key is not None)
+        report(f"serving {settings.lake_url or settings.lake_path} at {place}")
         end_cleanly()
         asyncio.run(server.serve(listener))
 
@@ -28,7 +30,8 @@ def server_of(settings: Settings, address: Address) -> HttpServer:
     """The server of a lake's pages. Raises CertificateUnusable."""
     tls = tls_of("serve", settings.serve, settings.base)
     hosts = (address.host, *settings.serve.hosts)
-    return HttpServer(application(settings.lake_path, address.token, hosts), Door(settings.serve), tls)
+    site = application(settings.lake_path, address.token, hosts, store=store_of(settings))
+    return HttpServer(site, Door(settings.serve), tls)
 
 
 def bound(address: Address) -> AbstractContextManager[socket.socket]:

@@ -1,18 +1,22 @@
 """Finds rules that are well-formed and never fire, or always: reported when settings are read, not at night."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from goodput.contracts import contract
 from goodput.errors import Mistake
-from goodput.settings.alarms import BurnRate, Rule, Slo, rules_of
+from goodput.settings.alarms import BurnRate, Slo, rules_of
 from goodput.settings.metrics import AlarmMetric
-from goodput.settings.rule_kinds import kind_names, rule_settings
+from goodput.settings.rule import Rule, kind_names
+from goodput.settings.rule_kinds import rule_settings
 from goodput.settings.watched import metric_of, near
 
 if TYPE_CHECKING:
     from goodput.settings.model import Settings
 
+_OF_NO_WORKLOAD = ("", "unknown")  # what requests are called that match none
 _OF_SOME_KINDS = (("above", "below"), ("threshold",), ("worse",))  # keys of Rule that not every kind takes
 
 
@@ -29,7 +33,9 @@ def alarm_mistakes(settings: "Settings") -> Iterator[Mistake]:
     for name, rule in rules_of(alarms).items():
         if name in alarms.rules:
             yield from _rule_mistakes(f"alarms.rules.{name}", rule)
+            yield from _workload_mistakes(f"alarms.rules.{name}", rule.workload, settings)
     for name, slo in settings.slo.items():
+        yield from _workload_mistakes(f"slo.{name}", slo.workload, settings)
         yield from _objective_mistakes(f"slo.{name}", slo, min(settings.windows_s))
 
 
@@ -61,11 +67,29 @@ def _rule_mistakes(key: str, rule: Rule) -> Iterator[Mistake]:
             yield Mistake(key, wrong, " or ".join(f'kind = "{other}"' for other in takers))
 
 
+def _workload_mistakes(key: str, globs: Sequence[str], settings: "Settings") -> Iterator[Mistake]:
+    """Names of workloads are all in the settings: where none is meant, nothing would ever match."""
+    known = (*settings.workloads, *_OF_NO_WORKLOAD)
+    if settings.workloads and globs and not any(fnmatchcase(name, glob) for name in known for glob in globs):
+        wrong = f"{', '.join(globs)} is no workload of the settings: nothing would match"
+        yield Mistake(f"{key}.workload", wrong, ", ".join(settings.workloads))
+
+
 def _label_mistakes(key: str, rule: Rule, metric: AlarmMetric) -> Iterator[Mistake]:
     for name, globs in rule.wanted.items():
         if globs and name not in metric.labels and not any(fnmatchcase("", glob) for glob in globs):
             wrong = f"{rule.metric} has no series by {name}: nothing would match"
             yield Mistake(f"{key}.{name}", wrong, ", ".join(metric.labels))
+        elif name in metric.labels:
+            yield from _word_mistakes(f"{key}.match.{name}", globs, contract(metric.relation)[name].valid_values)
+
+
+def _word_mistakes(key: str, globs: Sequence[str], words: Sequence[str]) -> Iterator[Mistake]:
+    """Words that a label never has, where its column has a list of those that it can."""
+    for glob in globs if words else ():
+        if not any(fnmatchcase(word, glob) for word in words):
+            near_words = get_close_matches(glob, words, 3) or words
+            yield Mistake(key, f"{glob!r} is none of its words: nothing would match", ", ".join(near_words))
 
 
 def _objective_mistakes(key: str, slo: Slo, grain_s: int) -> Iterator[Mistake]:

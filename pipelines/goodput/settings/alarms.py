@@ -12,47 +12,13 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, SerializeAsAny, ValidatorFunctionWrapHandler, WrapValidator, field_validator
 
-from goodput.settings.metrics import DEFAULTS, QUARTER_HOURLY, Worse
-from goodput.settings.rule_kinds import kind_names, rule_settings
+from goodput.settings.metrics import DEFAULTS, QUARTER_HOURLY
+from goodput.settings.rule import Rule, Severity, kind_names
+from goodput.settings.rule_kinds import rule_settings
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
 from goodput.settings.watched import canonical, metric_of
 
-Severity = Literal["page", "ticket"]
 HOUR_S = 3600
-
-
-class Rule(SettingsModel):
-    """One rule of a kind: a trend against the series' own baseline, an absolute bound, absence, ...
-
-    `match` holds globs for labels other than workload, pool and replica; a series without a label has the empty word.
-    """
-
-    kind: str = "trend"
-    metric: str | None = None
-    severity: Severity = "ticket"
-    enabled: bool = True
-    threshold: float | None = Field(default=None, allow_inf_nan=False, strict=True)
-    worse: Worse | None = None
-    above: float | None = Field(default=None, allow_inf_nan=False, strict=True)
-    below: float | None = Field(default=None, allow_inf_nan=False, strict=True)
-    for_windows: Annotated[int, Field(ge=1, le=168, strict=True)] = 2
-    clear_windows: Annotated[int, Field(ge=1, le=168, strict=True)] = 3
-    workload: Names = ()
-    pool: Names = ()
-    replica: Names = ()
-    match: dict[str, Names] = Field(default_factory=dict)
-
-    @property
-    def wanted(self) -> dict[str, tuple[str, ...]]:
-        """Globs by the label that each is of."""
-        return {"workload": self.workload, "pool": self.pool, "replica": self.replica} | self.match
-
-    @field_validator("kind")
-    @classmethod
-    def _known_kind(cls, value: str) -> str:
-        if value not in kind_names():
-            raise Unusable(f"{value!r} is not usable", ", ".join(kind_names()))
-        return value
 
 
 def _with_keys_of_its_kind(value: Any, validate: ValidatorFunctionWrapHandler) -> Rule:

@@ -9,12 +9,14 @@ from pydantic import ValidationError
 
 from goodput.errors import Mistake, SettingsError
 from goodput.settings.alarm_mistakes import alarm_mistakes
-from goodput.settings.columns import mapping_mistakes
 from goodput.settings.dialects import DeclaredDialect, dialect_mistakes
+from goodput.settings.lake_cache import lake_mistakes, named
 from goodput.settings.mistakes import mistakes_in
-from goodput.settings.model import Settings, TableSource
+from goodput.settings.model import Settings
 from goodput.settings.openslo import objectives
+from goodput.settings.retention import Retention, retention_mistakes
 from goodput.settings.settings_model import SettingsModel
+from goodput.settings.sources import TableSource, mapping_mistakes
 
 DEFAULT_FILE = Path("goodput.toml")
 Declared = TypeVar("Declared", bound=SettingsModel)
@@ -34,6 +36,9 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     mapped_wrong += [
         m for name, item in _usable(document, "dialects", DeclaredDialect) for m in dialect_mistakes(name, item)
     ]
+    retention = {"retention": document.get("retention", {})}
+    for _, item in _usable({"": retention}, "", Retention):
+        mapped_wrong += retention_mistakes(item)
     try:
         settings = Settings.model_validate(document)
     except ValidationError as error:
@@ -45,8 +50,11 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     if landing:
         overrides["landing"] = tuple(str(item.absolute()) for item in landing)
     if lake is not None:
-        overrides["lake"] = str(lake.absolute())
-    return settings.model_copy(update=overrides)
+        overrides["lake"] = named(lake)
+    settings = settings.model_copy(update=overrides)
+    if wrong := list(lake_mistakes(settings.lake, settings.channels)):
+        raise SettingsError(file, wrong)
+    return settings
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Puts what pydantic found wrong with a settings file in the words of its user. Finding it is the model's work."""
+"""Puts what pydantic found wrong with a file that a user wrote in the user's words. Finding it is the model's work."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -24,17 +24,17 @@ _RIGHT = {
 }
 
 
-def mistakes_in(error: ValidationError) -> list[Mistake]:
-    """Every mistake that pydantic found, in its order."""
-    return [_mistake(detail) for detail in error.errors()]
+def mistakes_in(error: ValidationError, model: type[BaseModel] = Settings) -> list[Mistake]:
+    """Every mistake that pydantic found in what should be a `model`, in its order."""
+    return [_mistake(detail, model) for detail in error.errors()]
 
 
-def _mistake(detail: ErrorDetails) -> Mistake:
+def _mistake(detail: ErrorDetails, model: type[BaseModel]) -> Mistake:
     key = ".".join(str(part) for part in detail["loc"] if part != "[key]") or "settings"
     context = detail.get("ctx", {})
     kind = detail["type"]
     if kind == "extra_forbidden":
-        known = _known_keys(detail["loc"][:-1])
+        known = _known_keys(detail["loc"][:-1], model)
         return Mistake(key, "no such key", ", ".join(get_close_matches(str(detail["loc"][-1]), known, 3) or known))
     if kind == "missing":
         return Mistake(key, "is missing", _RIGHT[kind])
@@ -50,9 +50,9 @@ def _shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
-def _known_keys(location: Sequence[int | str]) -> list[str]:
-    """Keys of the part of the settings at a location; the keys of a table such as `workloads` are the user's own."""
-    at: Any = Settings
+def _known_keys(location: Sequence[int | str], model: type[BaseModel]) -> list[str]:
+    """Keys of the part of a model at a location; the keys of a table such as `workloads` are the user's own."""
+    at: Any = model
     for step in location:
         if isinstance(step, int):
             continue  # the parts of a list are all alike

@@ -9,19 +9,22 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from goodput.settings.alarms import Alarms, Slo
 from goodput.settings.channels import Channel, Notify, usable_fallbacks
+from goodput.settings.cluster import Cluster
 from goodput.settings.columns import ATTRIBUTE
 from goodput.settings.dialects import DeclaredDialect
 from goodput.settings.gates import LatencyName
+from goodput.settings.lake_cache import LakeCache, url_of
 from goodput.settings.listening import Listening, Serve
 from goodput.settings.presets import PRESETS
 from goodput.settings.privacy import Privacy, unusable_match
 from goodput.settings.retention import Retention
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
+from goodput.settings.sources import TableSource
 from goodput.settings.telemetry import Export, OwnTelemetry
 
 
@@ -37,12 +40,6 @@ def _other_currency(name: str) -> str:
     return name
 
 
-def _constant(value: object) -> object:
-    if isinstance(value, str | int | float):
-        return value
-    raise Unusable(f"{value!r} is not usable", "text, a number, true or false")
-
-
 # Strict, as all of `settings_model`.
 Dollars = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False, strict=True)]
 ExchangeRate = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False, strict=True)]
@@ -53,7 +50,6 @@ Lateness = Annotated[float, Field(gt=0, le=366 * 86400.0, allow_inf_nan=False, s
 OpsKind = Literal["deployment", "scale_out", "scale_in", "restart", "salt_rotation", "config_change", "incident"]
 WorkloadName = Annotated[str, AfterValidator(_not_reserved)]
 Currency = Annotated[str, AfterValidator(_other_currency)]
-Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
 
 class WorkloadMatch(SettingsModel):
@@ -109,74 +105,6 @@ class Workload(SettingsModel):
         preset = PRESETS.get(value["class"], {}) if isinstance(value.get("class"), str) else {}
         named = {"unit_label": "session"} if value.get("unit") == "session" else {}
         return named | preset | value
-
-
-class MappedColumn(SettingsModel):
-    """One emitted column with its unit: a duration unit, or a time format (semantics of `columns`)."""
-
-    column: str
-    unit: str | None = None
-    tz: str = "UTC"
-
-
-def _dotted(prefix: str, value: object) -> dict[str, object]:
-    """A table within tables, as TOML makes it of dotted keys, by whole names."""
-    if not isinstance(value, dict) or isinstance(value.get("column"), str):
-        return {prefix: value}
-    return {name: item for key, inner in value.items() for name, item in _dotted(f"{prefix}.{key}", inner).items()}
-
-
-class TableSource(SettingsModel):
-    """A file of logs, labels, events or costs that needs no code: where it is and which column means what."""
-
-    format: Literal["csv", "jsonl", "parquet"]
-    path: str
-    path_pattern: str | None = None
-    table: Literal["attempts", "quality_labels", "ops_events", "cost_records"] = "attempts"
-    constants: dict[str, Constant] = Field(default_factory=dict)
-    columns: dict[str, MappedColumn]
-
-    @field_validator("columns", mode="before")
-    @classmethod
-    def _short_form(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        flat = {key: item for key, item in value.items() if key != "attributes"}
-        if "attributes" in value:
-            flat |= _dotted("attributes", value["attributes"])
-        return {key: {"column": item} if isinstance(item, str) else item for key, item in flat.items()}
-
-    @property
-    def canonical(self) -> dict[str, MappedColumn]:
-        """The columns of the contract with what gives them."""
-        return {name: item for name, item in self.columns.items() if not name.startswith(ATTRIBUTE)}
-
-    @property
-    def attributes(self) -> dict[str, str]:
-        """The emitted column of each attribute that is no column of the contract."""
-        return {
-            name.removeprefix(ATTRIBUTE): item.column
-            for name, item in self.columns.items()
-            if name.startswith(ATTRIBUTE)
-        }
-
-    @field_validator("path")
-    @classmethod
-    def _stays_below(cls, value: str) -> str:
-        if value.startswith("/") or ".." in value.split("/"):
-            raise Unusable(f"{value!r} leads out of the landing path", "a glob below the landing path, such as *.csv")
-        return value
-
-    @field_validator("path_pattern")
-    @classmethod
-    def _compiles(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                re.compile(value)
-            except re.error as error:
-                right = "a regular expression of Python; each (?P<name>...) gives the column `name`"
-                raise Unusable(f"{value!r} is no regular expression: {error}", right) from error
-        return value
 
 
 class Attributes(SettingsModel):
@@ -358,6 +286,7 @@ class Settings(SettingsModel):
 
     landing: Names = ("landing",)
     lake: str = "lake"
+    lake_cache: LakeCache = LakeCache()
     windows_s: tuple[Annotated[int, Field(strict=True)], ...] = (300, 3600, 86400)
     latency_origin: Literal["request", "attempt"] = "request"
     max_request_lifetime_s: Reach = 3600.0
@@ -385,6 +314,7 @@ class Settings(SettingsModel):
     serve: Serve = Serve()
     disruptions: Disruptions = Disruptions()
     schedule: Schedule = Schedule()
+    cluster: Cluster = Cluster()
     telemetry: OwnTelemetry = OwnTelemetry()
     export: Export = Export()
     report: Report = Report()
@@ -481,7 +411,7 @@ class Settings(SettingsModel):
     @property
     def plots_path(self) -> Path:
         """The folder of the plots of alarms: in the lake, unless the settings name one."""
-        return self.base / (self.notify.plots or Path(self.lake) / "plots")
+        return self.base / (self.notify.plots or self.lake_path / "plots")
 
     @property
     def report_path(self) -> Path | None:
@@ -490,5 +420,10 @@ class Settings(SettingsModel):
 
     @property
     def lake_path(self) -> Path:
-        """The lake's root folder."""
-        return self.base / self.lake
+        """The lake's root folder; of a lake in an object store its folder on this machine."""
+        return self.base / (self.lake if self.lake_url is None else self.lake_cache.folder)
+
+    @property
+    def lake_url(self) -> str | None:
+        """The address of a lake in an object store, None of one in a folder."""
+        return url_of(self.lake)

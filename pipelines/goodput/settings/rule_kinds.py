@@ -6,15 +6,10 @@ Settings import no stage: a kind is found by its name, as a plug-in is, and impo
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from goodput.errors import Mistake
-
-if TYPE_CHECKING:
-    from goodput.settings.alarms import Rule
-
-FOLDER = "goodput.monitor.rules"
+from goodput.settings.rule import RULES, Rule
 
 
 class RuleSettings(Protocol):
@@ -25,7 +20,7 @@ class RuleSettings(Protocol):
     """
 
     @property
-    def model(self) -> "type[Rule]": ...  # noqa: D102
+    def model(self) -> type[Rule]: ...  # noqa: D102
 
     @property
     def takes(self) -> frozenset[str]: ...  # noqa: D102
@@ -33,17 +28,11 @@ class RuleSettings(Protocol):
     @property
     def beside(self) -> frozenset[str]: ...  # noqa: D102
 
-    def mistakes(self, key: str, rule: "Rule") -> Iterator[Mistake]: ...  # noqa: D102
-
-
-@cache
-def kind_names() -> tuple[str, ...]:
-    """Names of all kinds in alphabetical order; none of them is imported."""
-    return tuple(sorted(module.name for module in iter_modules(import_module(FOLDER).__path__)))
+    def mistakes(self, key: str, rule: Rule) -> Iterator[Mistake]: ...  # noqa: D102
 
 
 @cache
 def rule_settings(kind: str) -> RuleSettings:
     """The kind called `kind`, which is one of `kind_names`."""
-    found: RuleSettings = import_module(f"{FOLDER}.{kind}").KIND
+    found: RuleSettings = import_module(f"{RULES}.{kind}").KIND
     return found

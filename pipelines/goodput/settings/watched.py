@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from goodput.plumbing.contracts import Column, Contract, contract, contract_names
+from goodput.contracts import Column, Contract, contract, contract_names
 from goodput.settings.metrics import DEFAULTS, AlarmMetric, Chart, Quantile, Scale, Worse
 
 _FIRST = "goodput"  # whose columns keep their names where another relation has one of the same

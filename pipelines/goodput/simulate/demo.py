@@ -36,6 +36,9 @@ pool = ["llm.pool"]
 route = ["llm.route"]
 tenant = ["tenant.id"]
 
+[slices]
+by = ["tenant"]         # whose answers: goodput and cost of each tenant too
+
 [workloads.batch]       # items in bulk at night, on the engines of chat
 match = { route = "batch" }
 completion_window_s = 120.0   # any time within two minutes will do
@@ -114,8 +117,8 @@ def _write(landing: Path, seed: int, span_s: float, requests: float, advance: Ca
 
 
 def demo_start(hours: float) -> datetime:
-    """Return when a demo of so many hours begins: at nine, or as early as it must to end within the day."""
-    return _DAY + timedelta(hours=max(0, min(_BEGINS_AT_H, 24 - ceil(hours))))
+    """Return when a demo of so many hours begins: at nine, or as early as it must to end with a day of the past."""
+    return _DAY + timedelta(hours=min(_BEGINS_AT_H, 24 - ceil(hours)))
 
 
 def demo_settings() -> str:

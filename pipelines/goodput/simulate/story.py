@@ -135,7 +135,7 @@ def demo_fleet(span_s: float, seed: int) -> FleetConfig:
         manners=Manners(refused_ratio=0.008, broken_ratio=0.005),
         operations=(
             Operation(0.28 * span_s, "slowdown", "chat", replica=SLOW_REPLICA, factor=2.2, until_s=0.40 * span_s),
-            Operation(0.52 * span_s, "deployment", "chat", engine=replace(CHAT_ENGINE, revision=CHAT_NEXT)),
+            Operation(0.545 * span_s, "deployment", "chat", engine=replace(CHAT_ENGINE, revision=CHAT_NEXT)),
             Operation(0.64 * span_s, "scale_out", "chat"),
             Operation(0.72 * span_s, "salt_rotation", "chat", until_s=0.72 * span_s + ROTATION_S),
             Operation(

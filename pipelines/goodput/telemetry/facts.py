@@ -14,9 +14,10 @@ from goodput.conform.ingest import Ingested
 from goodput.errors import SourcesFailed
 from goodput.plumbing import interrupt, source_ledger
 from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.database import published
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.plan import Outcome
-from goodput.plumbing.sql_files import connect, sql_file
+from goodput.plumbing.sql_files import sql_file
 from goodput.plumbing.telemetry import Severity, Span, Telemetry
 from goodput.plumbing.verify import Damage
 
@@ -86,7 +87,7 @@ def of_published(telemetry: Telemetry, lake: Lake) -> None:
         return
     telemetry.put("goodput.partitions.blocked", len(Blocked(lake).all()))
     try:
-        with connect(str(lake.database), read_only=True) as connection:
+        with published(lake) as connection:
             kinds = connection.sql(sql_file("warned_kinds").text).to_arrow_table().to_pylist()
     except duckdb.Error as error:  # its part is unreadable: that is reported where it is read for more than this
         interrupt.check(error)

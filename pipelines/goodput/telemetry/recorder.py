@@ -89,10 +89,27 @@ class Recorder:
     @contextmanager
     def span(self, name: str, **attributes: Value) -> Iterator[Span]:
         """A span within the one that is open, else the first of a trace."""
+        with self._span(name, None, attributes) as span:
+            yield span
+
+    @contextmanager
+    def part(self, name: str, *, since_ns: int | None = None, **attributes: Value) -> Iterator[Span]:
+        """A span within the one that is open, unless that has MOST_PARTS of them."""
+        whole = self._open[-1]
+        whole.parts += 1
+        is_told = whole.parts <= MOST_PARTS
+        if not is_told:
+            whole.note(parts_left_out=whole.parts - MOST_PARTS)
+        with self._span(name, since_ns, attributes) if is_told else Silent().span(name) as span:
+            yield span
+
+    @contextmanager
+    def _span(self, name: str, since_ns: int | None, attributes: Mapping[str, Value]) -> Iterator[Span]:
         with self._tracer.start_as_current_span(
             name,
             None if self._open else Context(),
             attributes=_named(attributes),
+            start_time=since_ns,
             record_exception=False,  # its text may be of anything
             set_status_on_exception=False,
         ) as span:
@@ -104,16 +121,6 @@ class Recorder:
                 raise
             finally:
                 self._open.pop()
-
-    @contextmanager
-    def part(self, name: str, **attributes: Value) -> Iterator[Span]:
-        """A span within the one that is open, unless that has MOST_PARTS of them."""
-        whole = self._open[-1]
-        whole.parts += 1
-        if whole.parts > MOST_PARTS:
-            whole.note(parts_left_out=whole.parts - MOST_PARTS)
-        with (Silent() if whole.parts > MOST_PARTS else self).span(name, **attributes) as span:
-            yield span
 
     def add(self, quantity: str, amount: float, **attributes: Value) -> None:
         """Set the gauge to the sum so far."""

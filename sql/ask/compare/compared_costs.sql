@@ -1,7 +1,7 @@
 -- description: What each side cost: its requests, and the money beside them that it carries; loaded cost per accepted (docs/semantics.md#comparison)
 -- grain: side
 -- reads: compared_beside, compared_residuals, compared_sides, compared_units, compared_windows
--- unit: cost_usd is NULL where the cost of some request is unknown
+-- unit: cost_usd is NULL where the cost of some request is unknown, of `unpriced`; no_cost says why there is no cost per accepted
 WITH served AS (
     SELECT side, unit::BIGINT AS start_s, estimate, cost_usd FROM compared_units WHERE dimension = 'all' AND kind = 'window'
 ),
@@ -23,11 +23,11 @@ totals AS (
     GROUP BY side
 ),
 requested AS (
-    SELECT side, count(*) = count(cost_usd) AS is_known FROM compared_residuals WHERE dimension = 'all' GROUP BY side
+    SELECT side, count(*) = count(cost_usd) AS is_known, count(*) - count(cost_usd) AS unpriced FROM compared_residuals WHERE dimension = 'all' GROUP BY side
 ),
 priced AS (
     SELECT
-        t.*, r.is_known, s.estimate, s.label_variance, s.drawn_variance, s.unjudged,
+        t.*, r.is_known, r.unpriced, s.estimate, s.label_variance, s.drawn_variance, s.unjudged,
         CASE WHEN r.is_known THEN ratio(t.direct_usd, s.estimate) END AS direct_each,
         CASE WHEN r.is_known THEN ratio(t.loaded_usd, s.estimate) END AS loaded_each
     FROM totals AS t
@@ -95,7 +95,13 @@ SELECT
     coalesce(p.overhead_usd, 0) AS overhead_usd,
     coalesce(p.unattributed_usd, 0) AS unattributed_usd,
     l.estimate AS cost_per_accepted_usd,
-    d.estimate AS direct_cost_per_accepted_usd
+    d.estimate AS direct_cost_per_accepted_usd,
+    p.unpriced,
+    CASE
+        WHEN NOT p.is_known THEN 'cost_unknown'
+        WHEN p.estimate = 0 THEN 'nothing_accepted'
+        WHEN p.loaded_each IS NULL THEN 'labels_not_drawn'
+    END AS no_cost
 FROM priced AS p
 LEFT JOIN (FROM estimates WHERE metric = 'loaded') AS l USING (side)
 LEFT JOIN (FROM estimates WHERE metric = 'direct') AS d USING (side)

@@ -24,7 +24,7 @@ floors AS (
     JOIN (FROM compared_totals WHERE dimension = 'all') AS t USING (side)
 )
 SELECT
-    side, n, succeeded, accepted, need, labelled, unjudged, estimate, label_variance, drawn_variance, windows, time_s,
+    side, n, succeeded, is_low_n(succeeded) AS low_n, accepted, need, labelled, unjudged, estimate, label_variance, drawn_variance, windows, time_s,
     {
         scale: 'rate', value: succeeded / time_s,
         variance: CASE WHEN succeeded_variance * widening > succeeded_floor THEN succeeded_variance ELSE succeeded_floor END / time_s ** 2,

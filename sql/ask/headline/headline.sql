@@ -1,12 +1,12 @@
 -- description: The latest published day (else the longest window) at a glance: overall and per workload and route
 -- grain: slice
--- reads: goodput, latest_window, workloads
--- unit: what is counted, where that is not requests alone; goodput in % of offered units with its 95 % interval; the verdicts, from failed to accepted, in units, which add up to offered; per_accepted in USD, loaded
+-- reads: goodput, latest_window, waste, workloads
+-- unit: what is counted, where that is not requests alone; goodput in % of offered units with its 95 % interval; the verdicts, from failed to accepted, in units, which add up to offered; per_accepted in USD, loaded, at least where a part of the work has no price, and why it is not known where other cost is
 WITH units AS (
     SELECT DISTINCT workload, unit_label, bool_or(unit_label <> 'request') OVER () AS differ FROM workloads
 )
 SELECT
-    coalesce(g.workload || ' ' || g.route, 'all') AS slice,
+    coalesce(short_name(g.workload || ' ' || g.route), 'all') AS slice,
     CASE WHEN u.differ THEN u.unit_label END AS unit,
     g.offered,
     format('{:.1f} % ({:.1f}..{:.1f})',
@@ -23,7 +23,14 @@ SELECT
     nullif(g.unlabelled, 0) AS unlabelled,
     g.accepted,
     g.binding_gate AS binding,
-    dollars(g.cost_per_accepted_usd, least_digits := 4) AS per_accepted
+    CASE
+        WHEN g.cost_per_accepted_usd IS NOT NULL
+            THEN CASE WHEN g.unpriced > 0 THEN 'at least ' ELSE '' END || dollars(g.cost_per_accepted_usd, least_digits := 4)
+        WHEN NOT EXISTS (FROM waste WHERE usd <> 0) THEN NULL
+        WHEN g.cost_usd IS NULL THEN 'no bill or price'
+        WHEN g.goodput_rps IS NULL THEN 'bounds alone'
+        ELSE 'none accepted'
+    END AS per_accepted
 FROM goodput AS g
 JOIN latest_window USING (window_s, window_start)
 LEFT JOIN units AS u ON u.workload = g.workload

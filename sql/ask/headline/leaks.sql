@@ -1,11 +1,11 @@
 -- description: The three largest leaks of the day (else the longest window) that `headline` shows, where its cost is known
 -- grain: leak
 -- reads: latest_window, waste
--- unit: usd; share of all that was spent
+-- unit: usd, at least where a part of it has no price; share of all that was spent, as far as it has a price
 SELECT
     w.bucket AS leak,
-    dollars(w.usd) AS usd,
-    format('{:.1f} %', 100 * w.share_ratio) AS share,
+    CASE WHEN w.unpriced > 0 OR coalesce(w.no_interval = 'work_unpriced', false) THEN 'at least ' ELSE '' END || dollars(w.usd) AS usd,
+    format('{:.1f} %', 100 * w.share_ratio) || CASE WHEN w.no_share_interval = 'work_unpriced' THEN ' of what is priced' ELSE '' END AS share,
     CASE w.bucket
         WHEN 'slow' THEN 'answers that came too late for their gates'
         WHEN 'rejected' THEN 'answers that failed the quality gate'

@@ -3,39 +3,46 @@
 -- reads: source_exports, standing_lines
 -- Rows of a source of the settings are identified by their cost_id instead: listed_lines.
 WITH billed AS (
-    SELECT l.*, x.export, x.export_date
+    SELECT
+        l.*, x.export, x.export_date,
+        {'account': l.billing_account, 'sub_account': l.sub_account, 'from_ns': l.billing_period_start_ns} AS period,
+        l.period_start_ns // 86400000000000 AS day
     FROM standing_lines AS l
     JOIN source_exports AS x USING (source_id)
     WHERE l.basis = 'billing' AND l.dialect <> x.reader
 ),
 exports AS (
-    SELECT
-        export, export_date, billing_account, sub_account, billing_period_start_ns,
-        max(period_end_ns) AS reaches_ns, count(*) AS lines
+    SELECT export, export_date, period, min(period_start_ns) AS begins_ns, max(period_end_ns) AS reaches_ns, count(*) AS lines
     FROM billed
+    GROUP BY ALL
+),
+-- Day by day, so that exports of single days stand beside each other and a month to date replaces the one before.
+of_day AS (
+    SELECT b.period, b.day, e.export, e.export_date, e.begins_ns, e.reaches_ns, e.lines, min(b.source_id) AS source
+    FROM billed AS b
+    JOIN exports AS e USING (period, export, export_date)
     GROUP BY ALL
 ),
 ranked AS (
     SELECT
-        b.*,
-        dense_rank() OVER (of_day ORDER BY e.export_date DESC, e.reaches_ns DESC, e.lines DESC, e.export DESC) AS place,
-        first_value(b.source_id) OVER (
-            of_day ORDER BY e.export_date DESC, e.reaches_ns DESC, e.lines DESC, e.export DESC, b.source_id
-        ) AS last_source
+        *,
+        row_number() OVER (PARTITION BY period, day ORDER BY export_date DESC, reaches_ns DESC, lines DESC, export DESC) AS place
+    FROM of_day
+),
+-- exports of other hours of a day are no later states of one another
+replaced AS (
+    SELECT b.source_id, b.line, b.position, b.export, b.export_date, arg_min(later.source, later.place) AS last_source
     FROM billed AS b
-    JOIN exports AS e ON e.export = b.export AND e.export_date = b.export_date
-        AND e.billing_account IS NOT DISTINCT FROM b.billing_account
-        AND e.sub_account IS NOT DISTINCT FROM b.sub_account
-        AND e.billing_period_start_ns IS NOT DISTINCT FROM b.billing_period_start_ns
-    -- Day by day, so that exports of single days stand beside each other and a month to date replaces the one before.
-    WINDOW of_day AS (
-        PARTITION BY b.billing_account, b.sub_account, b.billing_period_start_ns, b.period_start_ns // 86400000000000
-    )
+    JOIN ranked AS own USING (period, day, export, export_date)
+    JOIN ranked AS later ON later.period = b.period AND later.day = b.day AND later.place < own.place
+        AND b.period_start_ns < later.reaches_ns AND (b.period_end_ns > later.begins_ns OR b.period_start_ns = later.begins_ns)
+    GROUP BY ALL
 )
 SELECT
-    * EXCLUDE (export, export_date, place, last_source) REPLACE (source_id || ':' || line || ':' || position AS cost_id),
-    CASE WHEN place > 1 THEN 'superseded' END AS reason,
-    CASE WHEN place > 1 THEN last_source END AS superseded_by_source,
+    b.* EXCLUDE (export, export_date, period, day) REPLACE (b.source_id || ':' || line || ':' || position AS cost_id),
+    CASE WHEN r.last_source IS NOT NULL THEN 'superseded' END AS reason,
+    r.last_source AS superseded_by_source,
     NULL::BIGINT AS superseded_by_line
-FROM ranked
-QUALIFY row_number() OVER (PARTITION BY source_id, line, position ORDER BY place, export) = 1
+FROM billed AS b
+LEFT JOIN replaced AS r USING (source_id, line, position, export, export_date)
+QUALIFY row_number() OVER (PARTITION BY source_id, line, position ORDER BY r.last_source IS NOT NULL, export) = 1

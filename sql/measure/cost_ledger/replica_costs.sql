@@ -22,28 +22,30 @@ at_once AS (
     GROUP BY pool, step_s, rank
 ),
 charged AS (
-    SELECT l.replica, l.step_s, o.rank, o.usd * l.own_shares[o.rank] AS usd
+    SELECT l.replica, l.step_s, o.rank, o.usd * l.own_shares[o.rank] AS usd, false AS is_for_pool
     FROM own AS o
     JOIN live AS l USING (replica, step_s)
     UNION ALL
-    SELECT replica, step_s, unnest([1, 2, 3]), unnest(pool_usd) FROM live
+    SELECT replica, step_s, unnest([1, 2, 3]), unnest(pool_usd), true FROM live
     UNION ALL
     -- a charge of no duration is shared by the time that the pool's replicas were seen
-    SELECT l.replica, l.step_s, c.rank, c.usd * l.seen_ns / sum(l.seen_ns) OVER (PARTITION BY c.pool, c.step_s, c.rank)
+    SELECT l.replica, l.step_s, c.rank, c.usd * l.seen_ns / sum(l.seen_ns) OVER (PARTITION BY c.pool, c.step_s, c.rank), true
     FROM at_once AS c
     JOIN live AS l ON l.pool = c.pool AND l.step_s = c.step_s AND l.seen_ns > 0
     UNION ALL
-    SELECT replica, step_s, 3, usd_per_s * rated_ns / 1e9 FROM live WHERE usd_per_s IS NOT NULL
+    SELECT replica, step_s, 3, usd_per_s * rated_ns / 1e9, false FROM live WHERE usd_per_s IS NOT NULL
 ),
 summed AS (
-    SELECT replica, step_s, min(rank) FILTER (WHERE usd <> 0) AS rank, sum_usd(usd) AS usd
+    SELECT
+        replica, step_s, min(rank) FILTER (WHERE usd <> 0) AS rank, sum_usd(usd) AS usd,
+        sum_usd(CASE WHEN is_for_pool THEN 0 ELSE usd END) AS own_usd, sum_usd(CASE WHEN is_for_pool THEN usd ELSE 0 END) AS pool_usd
     FROM charged
     WHERE usd IS NOT NULL
     GROUP BY replica, step_s
 )
 SELECT
     l.replica, l.step_s, l.pool, l.sampled, l.by_engine,
-    s.usd,
+    s.usd, s.own_usd, s.pool_usd,
     ['billing', 'allocation', 'rate_card'][s.rank] AS basis,
     l.up_ns / 1e9 * l.gpus AS gpu_s,
     coalesce(ratio(l.busy_ns, l.up_ns), 0) AS busy_ratio,

@@ -15,7 +15,7 @@ rates AS (
     SELECT
         d.*, n.events, p.from_s, p.until_s, o.base_s,
         coalesce(s.windows, 0) AS steady_windows, s.work AS steady, s.cost AS steady_cost,
-        blended_price(s.work, d.work, 1, 1) AS price,
+        blended_sums(s.work, d.work, d.usual, 1) AS sums,
         disruptions >= 3 AS is_enough
     FROM kind_rates AS d
     JOIN counted AS n ON n.kind IS NOT DISTINCT FROM d.kind AND n.pool IS NOT DISTINCT FROM d.pool
@@ -24,10 +24,10 @@ rates AS (
     LEFT JOIN steady_rates AS s ON s.pool IS NOT DISTINCT FROM d.pool
 ),
 halved AS (
-    SELECT *, blended_half(steady, work, 1, 1, price) AS half FROM rates
+    SELECT *, CASE WHEN (sums).accepted > 0 THEN blended_half(steady, work, usual, 1, sums) END AS half FROM rates
 ),
 blends AS (
-    SELECT *, blended_cost(steady, work, 1, 1, price, half) AS blended FROM halved
+    SELECT *, blended_cost(sums, half) AS blended FROM halved
 )
 SELECT
     kind, pool,
@@ -56,6 +56,7 @@ SELECT
         WHEN NOT is_enough THEN 'few_disruptions'
         WHEN steady.units IS NULL OR steady.units < 2 THEN 'no_steady_time'
         WHEN steady.cost_usd IS NULL OR work.cost_usd IS NULL THEN 'cost_unknown'
+        WHEN no_price IS NOT NULL THEN no_price
         WHEN excess.low IS NULL OR blended.high IS NULL THEN 'nothing_judged'
     END AS no_interval
 FROM blends

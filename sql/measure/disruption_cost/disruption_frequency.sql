@@ -1,7 +1,7 @@
 -- description: What an accepted request would cost a pool if a kind of operation came more or less often, and all else stayed as it is (docs/semantics.md#disruptions)
 -- grain: kind (NULL: all kinds), pool, events_per_day
 -- reads: disruption_cost, kind_rates, steady_rates
--- Cost and accepted work come at their steady rate, and at their disrupted rate for as long as an event disrupts.
+-- Each event replaces what steady time costs and accepts at its load by what it costs and accepts.
 WITH frequencies AS (
     SELECT c.*, unnest(list_sort(list_distinct([0, 1, 2, 4, 8, 16, 32, c.events_per_day]))) AS at_events_per_day
     FROM disruption_cost AS c
@@ -10,27 +10,25 @@ WITH frequencies AS (
 shared AS (
     SELECT *, at_events_per_day * disrupted_per_event_s / 86400 AS disrupted_ratio FROM frequencies
 ),
-weighed AS (
+summed AS (
     SELECT
         f.kind, f.pool,
         f.at_events_per_day AS events_per_day,
         f.at_events_per_day = f.events_per_day AS observed,
         f.disrupted_ratio,
-        s.work AS steady, d.work AS disrupted,
-        (1 - f.disrupted_ratio) / f.steady_s AS steady_weight, f.disrupted_ratio / f.disrupted_s AS disrupted_weight
+        s.work AS steady, d.work AS disrupted, d.usual,
+        f.at_events_per_day / f.events_per_day AS often,
+        blended_sums(steady, disrupted, usual, often) AS sums
     FROM shared AS f
     JOIN steady_rates AS s ON s.pool = f.pool
     JOIN kind_rates AS d ON d.pool = f.pool AND d.kind IS NOT DISTINCT FROM f.kind
     WHERE f.disrupted_ratio <= 1
 ),
-priced AS (
-    SELECT *, blended_price(steady, disrupted, steady_weight, disrupted_weight) AS price FROM weighed
-),
 halved AS (
-    SELECT *, blended_half(steady, disrupted, steady_weight, disrupted_weight, price) AS half FROM priced
+    SELECT *, CASE WHEN (sums).accepted > 0 THEN blended_half(steady, disrupted, usual, often, sums) END AS half FROM summed
 ),
 blends AS (
-    SELECT *, blended_cost(steady, disrupted, steady_weight, disrupted_weight, price, half) AS cost FROM halved
+    SELECT *, blended_cost(sums, half) AS cost FROM halved
 )
 SELECT
     kind, pool, events_per_day, observed, disrupted_ratio,

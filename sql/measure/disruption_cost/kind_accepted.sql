@@ -3,6 +3,7 @@
 -- reads: kind_labels
 SELECT
     is_steady, kind, stretch, disruption, pool, start_s,
+    any_value(arrivals) AS arrivals, any_value(whole) AS whole,
     any_value(offered) AS offered,
     any_value(cost_usd)::DOUBLE AS cost_usd,
     any_value(accepted) + coalesce(sum(

@@ -8,6 +8,10 @@ WITH totals AS (
         kind, pool,
         count(*) AS disruptions, sum(windows)::BIGINT AS windows, sum(offered)::BIGINT AS offered,
         sum(accepted ORDER BY disruption) AS accepted,
+        first_reason(no_price) AS no_price,
+        CASE WHEN count(there_usd) = count(*) THEN sum(there_usd ORDER BY disruption) END AS there_usd,
+        CASE WHEN count(there_accepted) = count(*) THEN sum(there_accepted ORDER BY disruption) END AS there_accepted,
+        CASE WHEN count(there_half_usd) = count(*) THEN sum(there_half_usd ORDER BY disruption) END AS there_half_usd,
         CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd ORDER BY disruption) END AS cost_usd,
         CASE WHEN count(excess_cost_usd) = count(*) THEN sum(excess_cost_usd ORDER BY disruption) END AS excess_cost_usd,
         CASE WHEN count(lost_accepted) = count(*) THEN sum(lost_accepted ORDER BY disruption) END AS lost_accepted,
@@ -22,13 +26,14 @@ WITH totals AS (
 ),
 worked AS (
     SELECT
-        t.* EXCLUDE (cost_usd, accepted, moments, excess_half, lost_half),
+        t.* EXCLUDE (cost_usd, accepted, moments, excess_half, lost_half, there_usd, there_accepted, there_half_usd),
         {
             units: CASE WHEN disruptions >= 3 THEN disruptions END, cost_usd: cost_usd, accepted: accepted, moments: moments,
             sampled: coalesce(greatest(s.below, s.above), 0),
             open_below: coalesce(s.open_below, 0), open_above: coalesce(s.open_above, 0)
         } AS work,
         ratio(cost_usd, accepted) AS price,
+        {cost_usd: there_usd, accepted: there_accepted, half_usd: there_half_usd} AS usual,
         r.cost, r.lost,
         at_least(excess_half, r.cost.sampled) AS excess_half, at_least(lost_half, r.lost.sampled) AS lost_half
     FROM totals AS t
@@ -36,7 +41,7 @@ worked AS (
     LEFT JOIN (FROM kind_samples WHERE NOT is_steady) AS s ON s.kind IS NOT DISTINCT FROM t.kind AND s.pool IS NOT DISTINCT FROM t.pool
 )
 SELECT
-    kind, pool, disruptions, windows, offered, excess_cost_usd, lost_accepted, work,
+    kind, pool, disruptions, windows, offered, no_price, excess_cost_usd, lost_accepted, work, usual,
     unit_cost(work, price) AS cost,
     CASE WHEN disruptions >= 3 THEN {
         low: excess_cost_usd - sqrt(excess_half ** 2 + w.cost.low ** 2) - w.cost.open_low,

@@ -49,7 +49,7 @@ worked AS (
     FROM labelled
 )
 SELECT
-    pool, windows, work,
+    pool, windows, offered, work,
     unit_cost(work, price) AS cost,
     {
         value: goodput_ratio,

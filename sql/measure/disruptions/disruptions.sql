@@ -1,6 +1,6 @@
 -- description: What each ops event did to its pool compared with undisturbed windows: for how long, how bad, at what cost (docs/semantics.md#disruptions)
 -- grain: event_id
--- reads: baseline_draws, baseline_rates, disrupting_events, disruption_baselines, disruption_ends, disruption_facts
+-- reads: baseline_draws, baseline_rates, disrupting_events, disruption_baselines, disruption_ends, disruption_facts, priced_baselines, undisturbed_windows
 -- unit: what happened is known but for its labels; intervals of hits, latency and recovery are the middle 95 % of bootstrap samples
 WITH measured AS (
     SELECT * FROM disruption_ends WHERE draw = 0
@@ -14,6 +14,8 @@ intervals AS (
         quantile_cont(b.p95_ttft_s, [0.025, 0.975]) AS p95_ttft_s
     FROM disruption_ends AS e
     LEFT JOIN baseline_draws AS b USING (event_id, draw)
+    -- windows of other loads show nothing of how those of this load vary
+    SEMI JOIN (SELECT event_id FROM disruption_baselines WHERE baseline = 'matched') USING (event_id)
     WHERE draw > 0
     GROUP BY event_id
 ),
@@ -35,8 +37,7 @@ SELECT
     -- seconds since 1970 as doubles are true to a quarter of a microsecond only
     (epoch_us(ended_at) - epoch_us(e.occurred_at)) / 1e6 AS duration_s,
     m.recovery_s,
-    CASE WHEN b.event_id IS NOT NULL THEN i.recovery_s[1] END AS recovery_ci_low_s,
-    CASE WHEN b.event_id IS NOT NULL THEN i.recovery_s[2] END AS recovery_ci_high_s,
+    i.recovery_s[1] AS recovery_ci_low_s, i.recovery_s[2] AS recovery_ci_high_s,
     coalesce(o.others, 0) AS overlapping_events,
     coalesce(b.baseline, 'none') AS baseline,
     coalesce(b.windows, 0) AS baseline_windows,
@@ -59,7 +60,14 @@ SELECT
     f.cost_usd - (normal_cost).high AS excess_cost_ci_low_usd, f.cost_usd - (normal_cost).low AS excess_cost_ci_high_usd,
     difference(f.accepted, normal_accepted).value AS lost_accepted,
     difference(f.accepted, normal_accepted).low AS lost_accepted_ci_low,
-    difference(f.accepted, normal_accepted).high AS lost_accepted_ci_high
+    difference(f.accepted, normal_accepted).high AS lost_accepted_ci_high,
+    coalesce(p.windows, 0) AS priced_windows,
+    CASE
+        WHEN r.event_id IS NULL AND u.event_id IS NULL THEN 'few_windows'
+        WHEN r.event_id IS NULL THEN 'load_unmatched'
+        WHEN r.no_interval IS NULL AND f.cost_usd IS NULL THEN 'cost_unknown'
+        ELSE r.no_interval
+    END AS no_interval
 FROM measured AS m
 JOIN disrupting_events AS e USING (event_id)
 LEFT JOIN disruption_facts AS f USING (event_id)
@@ -68,3 +76,5 @@ LEFT JOIN (FROM baseline_draws WHERE draw = 0) AS d USING (event_id)
 LEFT JOIN intervals AS i USING (event_id)
 LEFT JOIN based AS b USING (event_id)
 LEFT JOIN crossed AS o USING (event_id)
+LEFT JOIN (SELECT DISTINCT event_id FROM undisturbed_windows) AS u USING (event_id)
+LEFT JOIN (SELECT event_id, count(*) AS windows FROM priced_baselines GROUP BY event_id) AS p USING (event_id)

@@ -16,12 +16,16 @@ cached AS (
 ),
 served AS (
     SELECT
-        pool, epoch_us(window_start) // 1000000 AS start_s, o.base_s, arrivals, offered, accepted, p95_ttft_s, NOT partial AS whole,
-        -- decimals add up to the same sum in any order
-        cost_usd::DECIMAL(38, 18) AS cost_usd
+        pool, epoch_us(window_start) // 1000000 AS start_s, o.base_s, arrivals, offered, accepted, p95_ttft_s,
+        -- one without a request is as whole as any: an outage is a load of none
+        start_s >= o.observed_from_s AND start_s + o.base_s <= o.observed_until_s AS whole,
+        -- the cost of some of the work is not the cost of the window; decimals add up to the same sum in any order
+        if_all_priced(cost_usd, unpriced)::DECIMAL(38, 18) AS cost_usd
     FROM goodput
     JOIN disruption_options AS o ON window_s = base_s
-    WHERE slice IN ('overall', 'pool') AND observed_s > 0 -- where there is money alone, nothing was disrupted or steady
+    WHERE slice IN ('overall', 'pool')
+        -- beyond telemetry there may be money, and nothing was disrupted or steady
+        AND start_s + o.base_s > o.observed_from_s AND start_s < o.observed_until_s
 )
 SELECT s.*, c.input_tokens, c.cached_input_tokens
 FROM served AS s

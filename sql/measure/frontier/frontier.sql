@@ -31,7 +31,7 @@ SELECT
     b.cost_per_accepted_usd,
     b.cost_per_accepted_ci_low_usd, b.cost_per_accepted_ci_high_usd,
     b.no_cost_interval,
-    b.ended < 100 AS low_n,
+    is_low_n(b.ended) AS low_n,
     k.unloaded_goodput_ratio,
     k.knee_rps,
     k.knee_ci_low_rps,

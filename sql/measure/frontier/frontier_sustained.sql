@@ -4,13 +4,13 @@
 -- unit: is_sustained is NULL where fewer than 100 requests ended: too few to show either
 WITH unloaded AS (
     -- the least load of which there is enough to judge, else the least
-    SELECT slice, name, arg_min(goodput_ratio, (ended < 100, load_bin)) AS unloaded_goodput_ratio
+    SELECT slice, name, arg_min(goodput_ratio, (is_low_n(ended), load_bin)) AS unloaded_goodput_ratio
     FROM frontier_bins
     GROUP BY ALL
 )
 SELECT
     slice, name, load_bin, load_rps, unloaded_goodput_ratio,
-    CASE WHEN ended >= 100
+    CASE WHEN NOT is_low_n(ended)
         THEN goodput_ratio > 0 AND goodput_ratio >= 0.95 * unloaded_goodput_ratio AND p99_gates_hold END AS is_sustained
 FROM frontier_bins
 JOIN unloaded USING (slice, name)

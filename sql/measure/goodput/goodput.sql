@@ -63,7 +63,7 @@ added_costs AS (
     SELECT
         slice, slice_value, window_s, epoch_us(window_start) // 1000000 AS start_s,
         workload::workload_code AS k_workload, model::model_code AS k_model, pool::pool_code AS k_pool, route::route_code AS k_route,
-        sum_usd(usd) AS usd, sum_usd(direct_usd) AS direct_usd,
+        sum_usd(usd) AS usd, sum_usd(direct_usd) AS direct_usd, sum(unpriced)::BIGINT AS unpriced,
         coalesce(sum_usd(CASE WHEN bucket NOT IN ('accepted', 'unlabelled') THEN usd END), 0) AS wasted_usd,
         -- what one bucket has too much another has too little
         CASE WHEN count(usd) = count(error_usd) FILTER (WHERE usd IS NOT NULL)
@@ -134,33 +134,38 @@ SELECT
     c.usd AS cost_usd,
     c.direct_usd AS direct_cost_usd,
     c.error_usd AS cost_error_usd,
+    coalesce(c.unpriced, 0) AS unpriced,
     -- nothing accepted has no price, not an infinite one
     CASE WHEN goodput_requests > 0 THEN c.usd / goodput_requests END AS cost_per_accepted_usd,
     price_within(c.usd, c.error_usd, goodput_requests, w.low, w.high, w.lower, w.upper).low AS cost_per_accepted_ci_low_usd,
-    price_within(c.usd, c.error_usd, goodput_requests, w.low, w.high, w.lower, w.upper).high AS cost_per_accepted_ci_high_usd,
+    -- what has no price makes it dearer
+    if_all_priced(price_within(c.usd, c.error_usd, goodput_requests, w.low, w.high, w.lower, w.upper).high, c.unpriced)
+        AS cost_per_accepted_ci_high_usd,
     CASE
         WHEN c.usd IS NULL THEN 'cost_unknown'
         WHEN w.high = 0 THEN 'nothing_accepted'
         WHEN c.error_usd IS NULL THEN 'error_unknown'
+        WHEN c.unpriced > 0 THEN 'work_unpriced'
     END AS no_cost_interval,
     CASE WHEN NOT w.unweighted THEN c.wasted_ratio END AS wasted_ratio,
-    CASE
+    if_all_priced(CASE
         WHEN c.accepted IS NULL THEN c.wasted_ratio
         WHEN c.accepted.high IS NOT NULL THEN least(c.wasted_ratio, ratio(c.usd - c.accepted.high, c.usd))
-    END AS wasted_ci_low_ratio,
-    CASE WHEN c.accepted IS NULL THEN c.wasted_ratio ELSE at_least(ratio(c.usd - c.accepted.low, c.usd), c.wasted_ratio) END
-        AS wasted_ci_high_ratio,
+    END, c.unpriced) AS wasted_ci_low_ratio,
+    if_all_priced(
+        CASE WHEN c.accepted IS NULL THEN c.wasted_ratio ELSE at_least(ratio(c.usd - c.accepted.low, c.usd), c.wasted_ratio) END,
+        c.unpriced) AS wasted_ci_high_ratio,
     CASE
         WHEN c.usd IS NULL THEN 'cost_unknown'
         WHEN c.wasted_ratio IS NULL THEN 'nothing_spent'
+        WHEN c.unpriced > 0 THEN 'work_unpriced'
         WHEN wasted_ci_low_ratio IS NULL THEN 'error_unknown'
     END AS no_wasted_interval,
     ratio(w.coverage_ppm, w.n_coverage) / 1e6 AS coverage_ratio,
     w.unobserved,
     ratio(goodput_requests, w.offered + w.unobserved) AS goodput_ratio_low,
     ratio(goodput_requests + w.unobserved, w.offered + w.unobserved) AS goodput_ratio_high,
-    -- a p99 of fewer than 100 values is no better than their maximum
-    w.succeeded - w.unevaluable < 100 AS low_n,
+    is_low_n(w.succeeded - w.unevaluable) AS low_n,
     CASE
         WHEN w.is_seen THEN
             greatest(0, least((w.start_s + w.window_s) * 1000000000, p.observed_until_ns) - greatest(w.start_s * 1000000000, p.observed_from_ns)) / 1e9

@@ -74,7 +74,8 @@ tested AS (
         sum_steady(rates_unlike_variance(rate, draws)) / count(*) AS variance,
         arg_max(
             {model: model, pool: pool, route: route, tenant: tenant, from_tokens: from_tokens, part_s: part_s, need: need, labelled: labelled},
-            [(label_draws - draws * rate) ** 2 / draws, need, -part_s, from_tokens]) AS cell
+            -- of two that add as much the last by name
+            {adds: [(label_draws - draws * rate) ** 2 / draws, need, -part_s, from_tokens], named: [model, pool, route, tenant]}) AS cell
     FROM rated
     GROUP BY window_s, start_s, workload, cut_by
 )

@@ -1,7 +1,7 @@
 -- description: Of windows with more names of models, pools or routes than the settings allow, those that are kept: the ones of most requests (docs/semantics.md#slices)
 -- grain: window_s, start_s
 -- reads: grains, requests, slice_options
--- unit: NULL where all of a kind are kept
+-- unit: NULL where all of a kind are kept; a name that telemetry itself calls (other) counts and is never kept, as it could not be told apart
 WITH named AS (
     SELECT window_s, epoch_us(ended_at) // 1000000 // window_s * window_s AS start_s, model, pool, route
     FROM requests
@@ -16,7 +16,7 @@ ranked AS (
     CROSS JOIN slice_options
     WHERE name <> 'unknown'
     QUALIFY count(*) OVER (PARTITION BY window_s, start_s, kind) > max_names
-        AND row_number() OVER (PARTITION BY window_s, start_s, kind ORDER BY requests DESC, name) <= max_names
+        AND row_number() OVER (PARTITION BY window_s, start_s, kind ORDER BY name = '(other)', requests DESC, name) <= max_names
 )
 SELECT
     window_s, start_s,

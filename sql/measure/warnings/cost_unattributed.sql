@@ -12,10 +12,10 @@ WITH days AS (
 SELECT
     'medium' AS severity,
     'costs' AS subject,
-    format('${:,.2f} of ${:,.2f} are unattributed: bills name a replica, model, request, session or tenant that telemetry does not '
+    format('Of the {} measured day{} from {} on ${:,.2f} of ${:,.2f} are unattributed: bills name a replica, model, request, session or tenant that telemetry does not '
         || 'show, a pool of which it shows no replica (one that names the model is shared by work), or hours without telemetry. No workload carries them. '
         || '`goodput reconcile --by-day` shows when, bucket `unattributed` or `overhead` of cost_ledger what they name',
-        sum_usd(unattributed_usd), sum_usd(usd)) AS message,
+        count(DISTINCT window_start::DATE), CASE WHEN count(DISTINCT window_start::DATE) = 1 THEN '' ELSE 's' END, strftime(min(window_start), '%Y-%m-%d'), sum_usd(unattributed_usd), sum_usd(usd)) AS message,
     NULL AS affected,
     sum_usd(unattributed_usd) AS amount_usd,
     min(window_start) FILTER (WHERE unattributed_usd <> 0) AS first_seen_at,

@@ -1,6 +1,6 @@
 -- description: Slices with more values, and columns with more names, than the settings keep in one of the longest windows of the last 7 measured days
 -- grain: subject
--- reads: recent_windows
+-- reads: recent_windows, slice_cuts, slice_options
 WITH counted AS (
     SELECT slice, slice_value AS name, window_start, offered, false AS is_name FROM recent_windows WHERE slice_value IS NOT NULL
     UNION ALL
@@ -13,10 +13,13 @@ WITH counted AS (
 crowded AS (
     SELECT
         slice AS subject, is_name, window_start,
-        sum(offered) AS offered, sum(offered) FILTER (WHERE name = '(other)') AS others
+        sum(offered) AS offered, sum(offered) FILTER (WHERE name = '(other)') AS others,
+        -- telemetry may itself call something (other): a crowded window keeps as many more as it may
+        count(DISTINCT name) FILTER (WHERE name NOT IN ('unknown', '(other)')) AS kept
     FROM counted
     GROUP BY ALL
     HAVING others IS NOT NULL
+        AND kept >= CASE WHEN is_name THEN (SELECT max_names FROM slice_options) ELSE (SELECT max(max_values) FROM slice_cuts) END
 )
 SELECT
     'low' AS severity,

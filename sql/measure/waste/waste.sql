@@ -1,7 +1,7 @@
 -- description: Where dollars, GPU time and tokens went, by window, slice and bucket (docs/semantics.md#money)
 -- grain: window_start, window_s, slice, slice_value, workload, model, pool, route, bucket
 -- reads: carried_idle, kept_names, shared_overhead, slices, unlabelled_shares, unloaded_costs
--- unit: usd is NULL where no cost is known; `unpriced` counts the entries without a known cost
+-- unit: usd is NULL where no cost is known; `unpriced` counts the entries without a known cost, which usd is without: it has no upper end there
 -- identity: M: over buckets the rows of a slice add up to what the resources cost in the window; rows of a slice to those of `overall`, by bucket in `measured_usd`
 -- Errors that all rows share add up; the rest, of different replicas or steps, is independent. What labels leave open adds up in
 -- quadrature over the workloads of a row, each of which has a share of accepted cost there; what no label shows adds up linearly. Shares
@@ -127,20 +127,35 @@ within AS (
         w.usd, w.measured_usd, w.direct_usd, w.gpu_s, w.tokens, w.unpriced, w.estimated, w.error_usd,
         -- a bucket that nothing was credited to cost no less than nothing
         at_least(usd - sqrt(divided_error_usd ** 2 + coalesce(o.below, 0) ** 2) - coalesce(o.bound_below, 0), least(usd, 0)) AS ci_low_usd,
-        usd + sqrt(divided_error_usd ** 2 + coalesce(o.above, 0) ** 2) + coalesce(o.bound_above, 0) AS ci_high_usd,
-        sum(usd::DECIMAL(38, 18)) OVER (
-            PARTITION BY w.window_s, w.start_s, w.slice, w.slice_value, w.k_workload, w.k_model, w.k_pool, w.k_route)::DOUBLE AS total_usd
+        usd + sqrt(divided_error_usd ** 2 + coalesce(o.above, 0) ** 2) + coalesce(o.bound_above, 0) AS high_usd,
+        sum(usd::DECIMAL(38, 18)) OVER of_row::DOUBLE AS total_usd,
+        sum(w.unpriced) OVER of_row AS all_unpriced,
+        -- of what has neither a label nor a price nobody knows which of the two it adds to
+        w.unpriced + CASE WHEN w.bucket IN ('accepted', 'rejected')
+            THEN coalesce(sum(w.unpriced) FILTER (WHERE w.bucket = 'unlabelled') OVER of_row, 0) ELSE 0 END AS may_add
     FROM windowed AS w
     LEFT JOIN left_open AS o
         ON o.window_s = w.window_s AND o.start_s = w.start_s AND o.slice = w.slice AND o.bucket = w.bucket
         AND o.slice_value IS NOT DISTINCT FROM w.slice_value AND o.k_workload IS NOT DISTINCT FROM w.k_workload
         AND o.k_model IS NOT DISTINCT FROM w.k_model AND o.k_pool IS NOT DISTINCT FROM w.k_pool
         AND o.k_route IS NOT DISTINCT FROM w.k_route
+    WINDOW of_row AS (PARTITION BY w.window_s, w.start_s, w.slice, w.slice_value, w.k_workload, w.k_model, w.k_pool, w.k_route)
 )
 SELECT
-    * EXCLUDE (total_usd),
-    CASE WHEN usd IS NULL THEN 'cost_unknown' WHEN ci_low_usd IS NULL THEN 'error_unknown' END AS no_interval,
+    * EXCLUDE (high_usd, total_usd, all_unpriced, may_add),
+    if_all_priced(high_usd, may_add) AS ci_high_usd,
+    CASE
+        WHEN usd IS NULL THEN 'cost_unknown'
+        WHEN ci_low_usd IS NULL THEN 'error_unknown'
+        WHEN may_add > 0 THEN 'work_unpriced'
+    END AS no_interval,
     ratio(usd, total_usd) AS share_ratio,
-    ratio(ci_low_usd, total_usd) AS share_ci_low_ratio,
-    ratio(ci_high_usd, total_usd) AS share_ci_high_ratio
+    if_all_priced(ratio(ci_low_usd, total_usd), all_unpriced) AS share_ci_low_ratio,
+    if_all_priced(ratio(high_usd, total_usd), all_unpriced) AS share_ci_high_ratio,
+    CASE
+        WHEN usd IS NULL THEN 'cost_unknown'
+        WHEN share_ratio IS NULL THEN 'nothing_spent'
+        WHEN all_unpriced > 0 THEN 'work_unpriced'
+        WHEN ci_low_usd IS NULL THEN 'error_unknown'
+    END AS no_share_interval
 FROM within

@@ -135,6 +135,73 @@ def test_a_bad_line_is_told_and_takes_nothing_with_it(tmp_path: Path, bad: bytes
     assert outcome.lines == 3
 
 
+SANE = [f'{{"traceId":"{TRACE}","spanId":"{number:016x}","name":"sane"}}' for number in range(20)]
+WRONG_SPANS = [
+    '{"startTimeUnixNano":true}',
+    r'{"name":"\ud800"}',
+    '{"events":5}',
+    '{"attributes":{}}',
+    '{"kind":1.5}',
+    '{"name":"a","name":"b"}',
+    "7",
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG_SPANS)
+def test_a_bad_span_takes_none_of_its_message_with_it(tmp_path: Path, wrong: str) -> None:
+    line = span_line(spans=",".join([*SANE[:10], wrong, *SANE[10:]]))
+    outcome = read_bytes(tmp_path, b"\n".join([GOOD, line, GOOD, b""]))
+    read = [(row["span_id"], row["position"]) for row in outcome.spans if row["line"] == 2]
+    assert read == [(f"{number:016x}", number + (number >= 10)) for number in range(20)]
+    assert [(bad.line, bad.position) for bad in outcome.bad_lines] == [(2, 10)]
+    assert outcome.bad_lines[0].reason
+    assert outcome.bad_lines[0].excerpt == wrong.replace(":", ": ").replace(",", ", ").replace('"name": "a", ', "")
+    assert outcome.span_lines == [1, *[2] * 20, 3]
+
+
+@pytest.mark.parametrize("value", [r'{"stringValue":"\ud800"}', '{"intValue":' + "9" * 5000 + "}"])
+def test_a_value_beyond_belief_of_an_attribute_that_nobody_wants_takes_nothing_with_it(
+    tmp_path: Path, value: str
+) -> None:
+    wrong = f'{{"traceId":"{TRACE}","spanId":"{SPAN}",{attribute(value)}}}'
+    outcome = read_bytes(tmp_path, span_line(spans=",".join([*SANE, wrong])) + b"\n")
+    assert (len(outcome.spans), outcome.bad_lines) == (21, [])
+
+
+def test_bad_log_records_take_no_others_with_them(tmp_path: Path) -> None:
+    record = '{"timeUnixNano":"%d"}'
+    records = ",".join([record % 1, '{"eventName":{}}', record % 2, '{"timeUnixNano":false}'])
+    line = f'{{"resourceLogs":[{{"scopeLogs":[{{"logRecords":[{records}]}}]}}]}}'.encode()
+    outcome = read_bytes(tmp_path, line + b"\n")
+    assert [(row["time_ns"], row["position"]) for row in outcome.logs] == [(1, 0), (2, 2)]
+    assert [bad.position for bad in outcome.bad_lines] == [1, 3]
+
+
+def test_bad_points_take_no_others_with_them_and_a_bad_metric_only_its_own(tmp_path: Path) -> None:
+    def metric(name: str, *points: str) -> str:
+        return f'{{"name":{name},"gauge":{{"dataPoints":[{",".join(points)}]}}}}'
+
+    point, wrong = '{"timeUnixNano":"1","asDouble":1}', '{"timeUnixNano":true}'
+    metrics = [metric('"a"', point, wrong, point), metric("{}", point, wrong, point), metric('"b"', point)]
+    line = f'{{"resourceMetrics":[{{"scopeMetrics":[{{"metrics":[{",".join(metrics)}]}}]}}]}}'.encode()
+    outcome = read_bytes(tmp_path, line + b"\n")
+    assert outcome.metric_points == 3
+    assert [bad.position for bad in outcome.bad_lines] == [3, 4]  # behind those that are read
+
+
+def test_a_line_of_nothing_but_bad_spans_is_one_bad_line(tmp_path: Path) -> None:
+    outcome = read_bytes(tmp_path, b"\n".join([span_line(spans=",".join([SANE[0], *["7"] * 1001])), GOOD, b""]))
+    assert [(bad.line, bad.position) for bad in outcome.bad_lines] == [(1, None)]
+    assert outcome.span_lines == [2]
+
+
+def test_no_more_is_told_of_a_block_than_lines_may_stand_in_it(tmp_path: Path) -> None:
+    line = span_line(spans=",".join(["7"] * 1000))
+    outcome = read_bytes(tmp_path, b"\n".join([*[line] * 100, b""]))
+    positions = [bad.position for bad in outcome.bad_lines]
+    assert (positions.count(None), len(positions)) == (100 - 65, 65 * 1000 + 35)
+
+
 def test_documents_shifted_between_lines_do_not_cancel_out(tmp_path: Path) -> None:
     split = GOOD.replace(b'[{"scope', b'[\n{"scope', 1)  # both halves begin with a brace
     outcome = read_bytes(tmp_path, GOOD + b"\n" + GOOD + GOOD + b"\n" + split + b"\n" + GOOD + b"\n")

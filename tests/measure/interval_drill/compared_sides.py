@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 from scipy.stats import t
 
-from goodput.cli.verdict import undecided_among
-from goodput.plumbing.contracts import contract_names
+from goodput.ask.verdict import undecided_among
+from goodput.contracts import contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.sql_files import compute, connect

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from goodput.contracts import arrow_schema, contract_names
 from goodput.join.workloads import workload_rows
 from goodput.measure.frontier import options
 from goodput.measure.slices import slice_options
-from goodput.plumbing.contracts import arrow_schema, contract_names
 from goodput.plumbing.graph import closure
 from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, connect

@@ -12,11 +12,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goodput.contracts import arrow_schema
 from goodput.join.workloads import workload_rows
 from goodput.measure.cost_ledger import ledger_options
 from goodput.measure.nodes import QUALITY, WASTE
 from goodput.measure.slices import SETTINGS_TABLES
-from goodput.plumbing.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Quality, Settings, Slices, Workload

@@ -23,6 +23,7 @@ class Period:
 
     windows: int
     each: Scenario
+    is_thin: bool = False  # some windows have no label, and so bounds
 
     @property
     def name(self) -> str:
@@ -64,6 +65,10 @@ SCENARIOS = (
     Period(7, goodput_windows.many(8, 40, 0.8, 0.1)),
     Period(7, goodput_windows.sessions(200, 0.3, by_session=True)),
     Period(7, goodput_windows.mixed()),
+    Period(11, goodput_windows.one(14, 0.95, 0.3)),
+    Period(48, goodput_windows.one(5, 0.9, 0.3), is_thin=True),
+    Period(48, goodput_windows.one(20, 0.8, 0.1), is_thin=True),
+    Period(24, goodput_windows.sessions(12, 0.3, by_session=True), is_thin=True),
 )
 
 
@@ -74,4 +79,5 @@ def lines() -> Lines:
 
 
 def _lines(period: Period, seed: int) -> Lines:
-    yield line("periods", period.name, period.run(seed), period.run(seed + 1), bound=period.each.bound)
+    bound = period.each.bound or period.is_thin
+    yield line("periods", period.name, period.run(seed), period.run(seed + 1), bound=bound)

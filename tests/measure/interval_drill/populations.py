@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from goodput.plumbing.contracts import arrow_schema
+from goodput.contracts import arrow_schema
 from river import START_S
 
 

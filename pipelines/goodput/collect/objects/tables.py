@@ -17,7 +17,8 @@ from goodput.collect.tabular.csv_rows import CsvRows
 from goodput.collect.tabular.parquet_rows import opened
 from goodput.errors import SourceRefused
 from goodput.plumbing.sql_files import connect_alone
-from goodput.settings.model import FileLimits, TableSource
+from goodput.settings.model import FileLimits
+from goodput.settings.sources import TableSource
 
 _BATCH_ROWS = 2**14
 _ALL_COLUMNS = TableSource(format="csv", path="*", columns={})  # of a CSV file all cells come without being mapped

@@ -1,23 +1,46 @@
 """The tolerant reader of OTLP/JSON: rewrites one line to what the fast parser takes, or says why it cannot.
 
 Accepted beside the strict form: snake_case keys, enum names, integers as numbers, doubles as strings, NaN.
+A span, log record, metric or point that breaks the rules is left out, and takes nothing else with it.
 """
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from goodput.collect.otlp.fields import ANY_VALUE, BODY, LINE, Field, Message, Scalar
+from goodput.collect.otlp.fields import (
+    ANY_VALUE,
+    BODY,
+    HISTOGRAM_POINT,
+    LINE,
+    LOGS,
+    METRICS,
+    SPANS,
+    Field,
+    Message,
+    Scalar,
+)
 from goodput.collect.otlp.json_schema import fields_by_key
+from goodput.collect.otlp.points import HISTOGRAM_READINGS
 
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 _INT32 = range(-(2**31), 2**31)
+_POINTS = "dataPoints"
+_RECORDS = frozenset({SPANS.records, LOGS.records, METRICS.records, _POINTS})
+_MOST_DIGITS = 4000  # of an integer; what has more is beyond every number that is read
 _JSON_TYPES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 
 
 class NotOtlpError(ValueError):
     """A line that cannot be read as OTLP/JSON."""
+
+
+class TooManyError(NotOtlpError):
+    """More records of a line break the rules than are left out one by one."""
 
 
 class _Repeating(dict[str, Any]):
@@ -26,18 +49,60 @@ class _Repeating(dict[str, Any]):
     repeated: frozenset[str]
 
 
-def canonical_line(line: bytes) -> bytes:
-    """The line as strict OTLP/JSON, reduced to the fields that are read. Raises NotOtlpError."""
+@dataclass(frozen=True)
+class LeftOut:
+    """One record that breaks the rules: in which list, its position, what is wrong with it, and its JSON.
+
+    A span or log record has the position that it has in its line. A metric or point has one behind those of all
+    readings of the line, which are numbered without it.
+    """
+
+    records: str
+    position: int
+    reason: str
+    content: bytes
+
+
+@dataclass
+class _Account:
+    """Of the records of one line so far: how many there are in lists of each name, and which are left out."""
+
+    most: int
+    counts: Counter[str] = field(default_factory=Counter)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def leave_out(self, records: str, position: int, error: NotOtlpError, record: object) -> None:
+        """Note a record. Raises NotOtlpError where there are too many: then it is the line that is bad."""
+        if len(self.left_out) >= self.most:
+            raise TooManyError(f"{error}; too many of its records are wrong to read the others")
+        self.left_out.append(LeftOut(records, position, str(error), json.dumps(record).encode()))
+
+    def numbered(self) -> list[LeftOut]:
+        readings = self.counts[_POINTS]
+        behind = iter(range(readings, readings + len(self.left_out)))
+        in_metrics = (METRICS.records, _POINTS)
+        return [replace(one, position=next(behind)) if one.records in in_metrics else one for one in self.left_out]
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """A line as strict OTLP/JSON; spans and log records that are left out stand in it as null, in their places."""
+
+    line: bytes
+    left_out: list[LeftOut]
+
+
+def canonical_line(line: bytes, most_left_out: int) -> Canonical:
+    """The line reduced to the fields that are read. Raises NotOtlpError, also where more records would be left out."""
     try:
         document = _DECODER.decode(line.decode().strip(" \t\r\n"))
-        reduced = _object(document, LINE, "the line")
-        return json.dumps(reduced, ensure_ascii=False, separators=(",", ":")).encode()
+        account = _Account(most_left_out)
+        reduced = _object(document, LINE, "the line", account)
+        return Canonical(json.dumps(reduced, ensure_ascii=False, separators=(",", ":")).encode(), account.numbered())
     except NotOtlpError:
         raise
     except UnicodeDecodeError as error:
         raise NotOtlpError(f"invalid UTF-8 at byte {error.start}") from error
-    except UnicodeEncodeError as error:
-        raise NotOtlpError("a string holds half of a surrogate pair") from error
     except RecursionError as error:
         raise NotOtlpError("nested too deeply") from error
     except ValueError as error:  # JSONDecodeError, and numbers with more digits than Python converts
@@ -54,10 +119,14 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return repeating
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs)
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
-def _object(value: object, message: Message, where: str) -> dict[str, Any]:
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer)
+
+
+def _object(value: object, message: Message, where: str, account: _Account) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise NotOtlpError(f"{where} is {_described(value)}, not an object")
     known = fields_by_key(message)
@@ -69,36 +138,62 @@ def _object(value: object, message: Message, where: str) -> dict[str, Any]:
             continue
         if key in repeated or item.name in found:
             raise NotOtlpError(f"{item.name} stands twice in one object")
-        found[item.name] = None if inner is None else _field(inner, item)
+        found[item.name] = None if inner is None else _field(inner, item, account)
     return found
 
 
-def _field(value: object, item: Field) -> object:
+def _field(value: object, item: Field, account: _Account) -> object:
     if not item.repeated:
-        return _single(value, item)
+        return _single(value, item, account)
     if not isinstance(value, list):
         raise NotOtlpError(f"{item.name} is {_described(value)}, not an array")
-    return [None if inner is None else _single(inner, item) for inner in value]
+    if item.name in _RECORDS:
+        return _records(value, item, account)
+    return [None if inner is None else _single(inner, item, account) for inner in value]
 
 
-def _single(value: object, item: Field) -> object:
+def _records(values: list[object], item: Field, account: _Account) -> list[object]:
+    """The records of a list without those that break the rules."""
+    found: list[object] = []
+    readings = len(HISTOGRAM_READINGS) if item.type is HISTOGRAM_POINT else 1
+    for value in values:
+        points, left_out = account.counts[_POINTS], len(account.left_out)
+        try:
+            found.append(None if value is None else _single(value, item, account))
+        except TooManyError:
+            raise
+        except NotOtlpError as error:
+            if item.name == METRICS.records:  # its points are not there either
+                account.counts[_POINTS] = points
+                del account.left_out[left_out:]
+            account.leave_out(item.name, account.counts[item.name], error, value)
+            if item.name == _POINTS:
+                continue
+            found.append(None)
+        account.counts[item.name] += readings
+    return found
+
+
+def _single(value: object, item: Field, account: _Account) -> object:
     if item.type is ANY_VALUE or item.type is BODY:
-        return _any_value(value, item.type)
+        return _any_value(value, item.type, account)
     if isinstance(item.type, Message):
-        return _object(value, item.type, item.name)
+        return _object(value, item.type, item.name, account)
     return _LEAVES[item.type](value, item)
 
 
-def _any_value(value: object, message: Message) -> dict[str, Any]:
+def _any_value(value: object, message: Message, account: _Account) -> dict[str, Any]:
     """An attribute's value or a body; where it breaks the rules, bytes: there, but not readable as any wanted type."""
     try:
-        return _object(value, message, "value")
+        return _object(value, message, "value", account)
     except NotOtlpError:
         return {"bytesValue": ""}
 
 
 def _text(value: object, item: Field) -> str:
     if isinstance(value, str):
+        if not value.isascii() and _HALF_PAIR.search(value):
+            raise NotOtlpError("a string holds half of a surrogate pair")
         return value
     if isinstance(value, int | float):
         return json.dumps(value)

@@ -11,15 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from goodput.collect.otlp.canonical import NotOtlpError, canonical_line
+from goodput.collect.otlp.canonical import NotOtlpError, TooManyError, canonical_line
 from goodput.collect.otlp.fields import LOGS, METRICS, SIGNALS, SPANS
-from goodput.collect.otlp.framing import line_ends
+from goodput.collect.otlp.framing import BLOCK_ROWS, line_ends
 from goodput.collect.otlp.json_schema import arrow_schema, snake_keys
 from goodput.collect.otlp.limits import BadLine, Limits, bad_line, too_long
 from goodput.collect.otlp.nested import Index
 from goodput.collect.otlp.plain import NOT_PLAIN, is_plain
 
 _BRACE = ord("{")
+_MOST_LEFT_OUT = 1000  # records of one line: each is reported, and may be two bytes
 # A line with a second document: pyarrow takes each as a row of its own, and dies on a bare null.
 _SECOND_DOCUMENT = r"\}[ \t\r]*(?:\{|null)"
 _SNAKE_KEY = "_(?:" + "|".join(sorted({key.rpartition("_")[2] for key in snake_keys()})) + r')"[ \t\r]*:'
@@ -44,11 +45,15 @@ _ONE_OBJECT = msgspec.json.Decoder(_AnyObject)
 
 @dataclass
 class Parsed:
-    """Lists of batches by root key, one element per line, with the lines' numbers; and the bad lines."""
+    """Lists of batches by root key, one element per line, with the lines' numbers; and the bad lines.
+
+    `left_out` has line and position of bad records, which stand in the batches as null, by the name of their list.
+    """
 
     batches: dict[str, pa.ListArray]
     numbers: Index
     bad_lines: list[BadLine] = field(default_factory=list)
+    left_out: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     @property
     def lines(self) -> int:
@@ -74,17 +79,18 @@ class _Lines:
 def parse_lines(data: bytes, numbers: Index, limits: Limits) -> Parsed:
     """Parse lines that all end with a newline; `numbers` gives each its number. Blank lines are no rows.
 
-    A line that is no OTLP/JSON is a bad line and takes nothing else with it.
+    A line that is no OTLP/JSON is a bad line and takes nothing else with it, nor does a record within a line.
     """
     bad_lines: list[BadLine] = []
+    left_out: dict[str, list[tuple[int, int]]] = {}
     lines = _object_lines(data, numbers, limits, bad_lines)
     table = _parse_fast(lines) if lines.data else None
     if table is None:
-        lines = _canonical(lines, bad_lines)
+        lines = _canonical(lines, bad_lines, left_out)
         table = _parse(lines, _INTEGERS_AS_STRINGS) if lines.data else None
     batches = _batches(table) if table else {}
     bad_lines += _without_root(lines, batches)
-    return Parsed(batches, lines.numbers, bad_lines)
+    return Parsed(batches, lines.numbers, bad_lines, left_out)
 
 
 def _object_lines(data: bytes, numbers: Index, limits: Limits, bad_lines: list[BadLine]) -> _Lines:
@@ -176,15 +182,24 @@ def _parse(lines: _Lines, options: pj.ParseOptions) -> pa.Table:
     return pj.read_json(pa.BufferReader(lines.data), in_one_piece, options)
 
 
-def _canonical(lines: _Lines, bad_lines: list[BadLine]) -> _Lines:
+def _canonical(lines: _Lines, bad_lines: list[BadLine], left_out: dict[str, list[tuple[int, int]]]) -> _Lines:
+    """The lines as the fast parser takes them, without the bad ones; both are told apart line by line."""
+    room = BLOCK_ROWS
     rewritten: list[bytes] = []
     numbers: list[int] = []
     for number, line in zip(lines.numbers.tolist(), lines.all(), strict=True):
         try:
-            rewritten.append(canonical_line(line))
+            canonical = canonical_line(line, min(room, _MOST_LEFT_OUT))
+            rewritten.append(canonical.line)
             numbers.append(number)
+            room -= len(canonical.left_out)
+            for one in canonical.left_out:
+                bad_lines.append(bad_line(number, one.reason, one.content, one.position))
+                left_out.setdefault(one.records, []).append((number, one.position))
         except NotOtlpError as error:
             bad_lines.append(bad_line(number, str(error), line))
+            if isinstance(error, TooManyError):  # leaving out as many of each line would take a hundred times as long
+                room -= min(room, _MOST_LEFT_OUT)
     return _joined(rewritten, numbers)
 
 

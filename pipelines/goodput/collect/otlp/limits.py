@@ -16,18 +16,22 @@ class Limits:
 
 @dataclass(frozen=True)
 class BadLine:
-    """One line or message that cannot be read: its 1-based number, why, and its beginning, fit to print."""
+    """One line or message that cannot be read: its 1-based number, why, and its beginning, fit to print.
+
+    With a position it is one record of a line whose others are read.
+    """
 
     line: int
     reason: str
     excerpt: str
+    position: int | None = None
 
 
-def bad_line(line: int, reason: str, content: bytes) -> BadLine:
-    """Report a line with as much of its content as is fit to print."""
+def bad_line(line: int, reason: str, content: bytes, position: int | None = None) -> BadLine:
+    """Report a line, or one record of it, with as much of its content as is fit to print."""
     head = content[: 4 * EXCERPT_CHARACTERS].decode("utf-8", errors="replace")
     printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in head)
-    return BadLine(line, reason, printable[:EXCERPT_CHARACTERS])
+    return BadLine(line, reason, printable[:EXCERPT_CHARACTERS], position)
 
 
 def too_long(line: int, limits: Limits, content: bytes) -> BadLine:

@@ -157,7 +157,7 @@ class OtlpReader:
             block.lines += part.lines
             for root, batches in part.batches.items():
                 if root == SPANS.root:
-                    block.spans = spans_table(
+                    spans = spans_table(
                         batches,
                         part.numbers,
                         self._span_keys,
@@ -165,8 +165,10 @@ class OtlpReader:
                         self._wanted_events,
                         every=self._every,
                     )
+                    block.spans = _without(spans, part.left_out.get(SPANS.records))
                 elif root == LOGS.root:
-                    block.logs = logs_table(batches, part.numbers, self._log_keys, self._resource_keys)
+                    logs = logs_table(batches, part.numbers, self._log_keys, self._resource_keys)
+                    block.logs = _without(logs, part.left_out.get(LOGS.records))
                 elif root == METRICS.root:
                     points = points_table(
                         batches, part.numbers, self._metric_names, self._histogram_names, self._resource_keys
@@ -176,3 +178,11 @@ class OtlpReader:
                     block.folded_points += points.folded
         block.bad_lines.sort(key=lambda bad: bad.line)
         return block
+
+
+def _without(rows: pa.Table, left_out: Sequence[tuple[int, int]] | None) -> pa.Table:
+    """The rows but for those of some lines and positions."""
+    if not left_out:
+        return rows
+    places = rows["line"].to_numpy() << 32 | rows["position"].to_numpy()
+    return rows.filter(pa.array(~np.isin(places, [line << 32 | position for line, position in left_out])))

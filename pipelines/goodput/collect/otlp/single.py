@@ -36,16 +36,20 @@ class Unreadable(ValueError):
 
 
 def framed_line(message: bytes, signal: Signal, limits: Limits) -> Framed:
-    """A message of OTLP/JSON as one line. Raises Unreadable."""
+    """A message of OTLP/JSON as one line, of which at least one record can be read. Raises Unreadable."""
     line = message.removeprefix(BOM).translate(_ENDS_OF_LINES).strip() + b"\n"
     if line.rstrip() == _EMPTY_OBJECT:
         return Framed(b"", 0)
     if not line.strip():
         raise Unreadable("is empty, which is no JSON")
     parsed = parse_lines(line, np.ones(1, np.int64), limits)
-    if parsed.bad_lines:
+    for bad in parsed.bad_lines:
+        if bad.position is None:
+            raise Unreadable(bad.reason)
+    framed = _framed(line, parsed.batches, signal, Framing("none", "lines", "json"))
+    if parsed.bad_lines and framed.records == len(parsed.left_out.get(signal.records, ())):
         raise Unreadable(parsed.bad_lines[0].reason)
-    return _framed(line, parsed.batches, signal, Framing("none", "lines", "json"))
+    return framed
 
 
 def framed_message(message: bytes, signal: Signal, limits: Limits) -> Framed:

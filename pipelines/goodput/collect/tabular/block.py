@@ -13,7 +13,7 @@ import polars as pl
 
 from goodput.collect.received import RefusedRow
 from goodput.errors import SourceRefused
-from goodput.settings.model import TableSource
+from goodput.settings.sources import TableSource
 
 EXCERPT_CHARACTERS = 200
 

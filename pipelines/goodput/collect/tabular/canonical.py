@@ -15,10 +15,10 @@ from goodput.collect.row_id import row_ids
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS, TextBlock
 from goodput.collect.tabular.copies import Copies
 from goodput.collect.tabular.units import duration_s, expected, plain, time_ns
+from goodput.contracts import arrow_schema
 from goodput.errors import SourceRefused
-from goodput.plumbing.contracts import arrow_schema
 from goodput.settings.columns import RECORDS_OF, mappable_columns
-from goodput.settings.model import MappedColumn, TableSource
+from goodput.settings.sources import MappedColumn, TableSource
 
 _LOWER_CASE = ("outcome", "layer", "trace_id", "span_id", "parent_span_id", "kind", "basis")
 # Of these tables two equal rows without such an id are two facts. A judgement or an event that is there twice is one.

@@ -11,6 +11,7 @@ from goodput.collect.held import Readable
 from goodput.errors import SourceRefused
 from goodput.settings.model import FileLimits
 
+COMPRESSED_TWICE = "it is compressed twice: decompress it once"
 OnBytes = Callable[[int], None]
 
 _CODECS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -22,7 +23,7 @@ class Content:
     """Iterate over the pieces of a file's content; then `stopped` says why it ended early, if it did.
 
     `on_bytes` gets how many more bytes of the file as stored are done. Raises SourceRefused where it
-    cannot be opened.
+    cannot be opened, or is compressed twice.
     """
 
     def __init__(self, path: Readable, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
@@ -60,6 +61,8 @@ class Content:
         try:
             stream = pa.CompressedInputStream(file, codec)
             while piece := stream.read(_PACKED_READ_BYTES):
+                if not total and piece.startswith(tuple(_CODECS)):
+                    raise SourceRefused(self.path, COMPRESSED_TWICE)
                 total += len(piece)
                 if total > self._limit:
                     self.stopped = f"holds more than limits.max_decompressed_bytes = {self._limit}"

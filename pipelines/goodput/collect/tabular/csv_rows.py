@@ -14,7 +14,8 @@ from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.quoting import count_cells
 from goodput.collect.tabular.rows import RowCutter, Rows
 from goodput.errors import SourceRefused
-from goodput.settings.model import FileLimits, TableSource
+from goodput.settings.model import FileLimits
+from goodput.settings.sources import TableSource
 
 
 class CsvRows:

@@ -12,7 +12,8 @@ from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.rows import RowCutter, Rows
 from goodput.plumbing.sql_files import connect_alone
 from goodput.settings.columns import NEEDED
-from goodput.settings.model import FileLimits, TableSource
+from goodput.settings.model import FileLimits
+from goodput.settings.sources import TableSource
 
 # Numbers come out as they stand in the line: nothing has gone through a float yet.
 _CELLS = """

@@ -13,7 +13,8 @@ from goodput.collect.received import LandedFile
 from goodput.collect.tabular.block import TextBlock, also_kept, mapped_columns, require_columns
 from goodput.collect.tabular.content import OnBytes
 from goodput.errors import SourceRefused
-from goodput.settings.model import FileLimits, TableSource
+from goodput.settings.model import FileLimits
+from goodput.settings.sources import TableSource
 
 _BATCH_ROWS = 2**17
 

@@ -9,7 +9,8 @@ from goodput.collect.tabular.content import OnBytes
 from goodput.collect.tabular.csv_rows import CsvRows
 from goodput.collect.tabular.json_rows import JsonRows
 from goodput.collect.tabular.parquet_rows import ParquetRows
-from goodput.settings.model import FileLimits, TableSource
+from goodput.settings.model import FileLimits
+from goodput.settings.sources import TableSource
 
 _READERS: dict[str, Callable[..., RowReader]] = {"csv": CsvRows, "jsonl": JsonRows, "parquet": ParquetRows}
 

@@ -6,7 +6,7 @@ Which column is read how is `canonical`'s decision.
 import polars as pl
 
 from goodput.settings.columns import Kind
-from goodput.settings.model import MappedColumn
+from goodput.settings.sources import MappedColumn
 
 _EPOCH_DIGITS = {
     "epoch_s": 9,

@@ -8,10 +8,11 @@ come in clusters; a series that is never empty fires after the two hours of `for
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from goodput.monitor.alarm_context import AlarmContext
 from goodput.monitor.calendar import CLASSES, Calendar
 from goodput.monitor.detector import ARM_DAYS
 from goodput.monitor.grid import NAN, Flags, Floats, Grid, Ints
@@ -19,16 +20,14 @@ from goodput.monitor.panel import Panel
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, began_s, selected
 from goodput.monitor.states import Debounce, Episode, episodes
-from goodput.monitor.where_to_look import windows_sql
+from goodput.monitor.where_to_look import onset_s, windows_sql
 from goodput.monitor.words import series_name, timestamp
-from goodput.settings.alarms import Rule
-
-if TYPE_CHECKING:
-    from goodput.monitor.explain import AlarmContext
+from goodput.settings.rule import Rule
 
 FALSE_A_DAY = 0.001  # silences of one series that fire though chance alone makes them
 _USUALLY_THERE = 0.8  # share of like windows with traffic that makes silence an absence
 _HISTORY_DAYS = 28
+_LENDS = 0.5  # share of empty windows from which on an hour of the day is closed: it says nothing of those beside it
 _PRIOR = 12.0  # windows that what holds for the whole series counts as, beside those of one class
 _ALONE = 2.0  # empty windows that are counted as if they came each by itself, before any were seen
 _FIRST = 2  # empty windows in a row after which another one is counted: a long outage is no habit
@@ -66,13 +65,13 @@ class Absence(RuleKind):
         """Requests, whatever the metric is."""
         return "requests a window"
 
-    def facts(self, one: RuleSeries, at: int, context: "AlarmContext") -> Row:
+    def facts(self, one: RuleSeries, at: int, context: AlarmContext) -> Row:
         """When the silence began."""
         return {"onset_at": timestamp(began_s(one, at))}
 
-    def evidence_sql(self, one: RuleSeries, _facts: Facts, at_s: int) -> str:
+    def evidence_sql(self, one: RuleSeries, facts: Facts, at_s: int) -> str:
         """The windows: of a silence there are no requests to list."""
-        return windows_sql(one, at_s)
+        return windows_sql(one, onset_s(facts, at_s), at_s)
 
 
 def _traffic(panel: Panel) -> Flags:
@@ -121,7 +120,9 @@ def _seen(there: Flags, grid: Grid, calendar: Calendar) -> _Seen:
     empty = ~there & known
     trial = known & _after_the_first(empty)
     counted = (known, empty, trial, trial & empty)
-    windows, empties, trials, pairs = (_of_the_weeks_before(flags, grid, calendar) for flags in counted)
+    before = [_of_the_weeks_before(flags, grid, calendar) for flags in counted]
+    lends = before[1] <= _LENDS * before[0]
+    windows, empties, trials, pairs = (_with_half_of_the_hours_beside(of, lends) for of in before)
     usual = empties <= (1 - _USUALLY_THERE) * windows
     mean = (np.where(usual, empties, 0).sum(axis=2) + 0.5) / (np.where(usual, windows, 0).sum(axis=2) + 1)
     first = (empties + _PRIOR * mean[..., None]) / (windows + _PRIOR)
@@ -148,11 +149,15 @@ def _of_the_weeks_before(flags: Flags, grid: Grid, calendar: Calendar) -> Floats
     """How many windows of each class are set in the four weeks before each day: days x series x classes."""
     classes = np.eye(CLASSES)[calendar.classes].reshape(grid.days, grid.a_day, CLASSES)
     daily = flags.reshape(len(flags), grid.days, grid.a_day).transpose(1, 0, 2).astype(np.float64) @ classes
-    hours = daily.reshape(*daily.shape[:2], CLASSES // 24, 24)
-    daily = (hours + (np.roll(hours, 1, axis=3) + np.roll(hours, -1, axis=3)) / 2).reshape(daily.shape)
     until = np.concatenate([np.zeros((1, *daily.shape[1:])), np.cumsum(daily, axis=0)])[: grid.days]
     since = np.maximum(np.arange(grid.days) - _HISTORY_DAYS, 0)
     return np.asarray(until - until[since])
+
+
+def _with_half_of_the_hours_beside(of: Floats, lends: Flags) -> Floats:
+    """Counts of each class with half of what the hours of the day beside it have, as far as those `lends` any."""
+    hours, lent = (each.reshape(*of.shape[:2], CLASSES // 24, 24) for each in (of, np.where(lends, of, 0.0) / 2))
+    return np.asarray((hours + np.roll(lent, 1, axis=3) + np.roll(lent, -1, axis=3)).reshape(of.shape))
 
 
 KIND = Absence()

@@ -9,10 +9,10 @@ from goodput.errors import Mistake
 from goodput.monitor.grid import NAN, Floats
 from goodput.monitor.panel import Panel
 from goodput.monitor.rule_kind import Facts, Observed, RuleKind
-from goodput.monitor.rule_series import RuleSeries, selected
+from goodput.monitor.rule_series import RuleSeries, selected, too_few_requests
 from goodput.monitor.states import Debounce, episodes
 from goodput.monitor.words import series_name, shown
-from goodput.settings.alarms import Rule
+from goodput.settings.rule import Rule
 from goodput.settings.watched import metric_of
 
 _CLEAR_OF_BOUND = 0.1  # an absolute alarm is over a tenth of its bound away from it
@@ -25,21 +25,29 @@ class Absolute(RuleKind):
     takes = frozenset({"above", "below"})
 
     def mistakes(self, key: str, rule: Rule) -> Iterator[Mistake]:
-        """No bound, or one that values never reach."""
+        """No bound, or one that no value or every value is beyond."""
         metric = metric_of(rule.metric or "")
+        is_ratio = metric is not None and metric.scale == "logit"
         if (rule.above is None) == (rule.below is None):
             yield Mistake(key, "needs a bound", "either above or below")
-        elif rule.above is not None and rule.above >= 1 and metric is not None and metric.scale == "logit":
+        elif rule.above is not None and rule.above >= 1 and is_ratio:
             yield Mistake(f"{key}.above", f"{rule.above} can never fire: a ratio is at most 1", "less than 1")
+        elif rule.above is not None and rule.above < 0:
+            yield Mistake(f"{key}.above", f"{rule.above} always fires: {rule.metric} is never negative", "0 or more")
         elif rule.below is not None and rule.below <= 0:
-            yield Mistake(
-                f"{key}.below", f"{rule.below} can never fire: {rule.metric} is never negative", "more than 0"
-            )
+            wrong = f"{rule.below} can never fire: {rule.metric} is never negative"
+            yield Mistake(f"{key}.below", wrong, "more than 0")
+        elif rule.below is not None and rule.below > 1 and is_ratio:
+            yield Mistake(f"{key}.below", f"{rule.below} always fires: a ratio is at most 1", "at most 1")
 
     def series(self, observed: Observed) -> Iterator[RuleSeries]:
         """Each rule over each series of its metric that it selects."""
         for name, rule, panel, row in selected(observed.rules_of(self.name), observed.panels):
             yield _bounded(name, rule, panel, row)
+
+    def unarmed(self, one: RuleSeries, until: int, _fired: int, _page_budget: int) -> str | None:
+        """Too little traffic for its quantile."""
+        return too_few_requests(one, until)
 
     def headline(self, one: RuleSeries, facts: Facts) -> str:
         """The value and its bound."""

@@ -17,8 +17,9 @@ from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Debounce, episodes
 from goodput.monitor.where_to_look import onset_s, sql_text, verdicts_sql
 from goodput.monitor.words import series_name
-from goodput.settings.alarms import HOUR_S, BurnRate, Rule, Slo
+from goodput.settings.alarms import HOUR_S, BurnRate, Slo
 from goodput.settings.model import Settings
+from goodput.settings.rule import Rule
 
 _LEAST_BAD = 10  # requests that would spend the budget exactly; fewer offered say nothing of a rate
 

@@ -4,11 +4,12 @@ Each of the three alone is a busy replica. Together they feed each other: what w
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from goodput.errors import Mistake
+from goodput.monitor.alarm_context import AlarmContext
 from goodput.monitor.grid import NAN, Floats, medians
 from goodput.monitor.mix import LONG_CONTEXTS
 from goodput.monitor.panel import Panel
@@ -16,10 +17,7 @@ from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce, episodes
 from goodput.monitor.words import mix_clause, series_name, shown
-from goodput.settings.alarms import Rule
-
-if TYPE_CHECKING:
-    from goodput.monitor.explain import AlarmContext
+from goodput.settings.rule import Rule
 
 KV, PREEMPTIONS = "replica_kv_usage_ratio", "replica_preemptions"
 RUNNING = "replica_mean_running_requests"
@@ -49,7 +47,7 @@ class Cascade(RuleKind):
             of = {metric: _of(observed.panels, metric, panel, row) for metric in (PREEMPTIONS, RUNNING)}
             yield _judged(name, rule, panel, row, of)
 
-    def facts(self, one: RuleSeries, at: int, context: "AlarmContext") -> Row:
+    def facts(self, one: RuleSeries, at: int, context: AlarmContext) -> Row:
         """What the replica did at the window and what it usually does, and how much of its work is long contexts."""
         found: Row = {}
         for name, metric in (

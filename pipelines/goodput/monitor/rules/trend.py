@@ -7,20 +7,21 @@ from typing import ClassVar
 import numpy as np
 
 from goodput.errors import Mistake
-from goodput.monitor.explain import AlarmContext
+from goodput.monitor.alarm_context import AlarmContext
 from goodput.monitor.follow import Accepted, Followable, Terms, follow
 from goodput.monitor.grid import NAN, Floats
 from goodput.monitor.judged_panels import JudgedPanel, judged_panels
 from goodput.monitor.panel import Panel, natural, worse
-from goodput.monitor.power import power_rows, unarmed
+from goodput.monitor.power import power_rows, standing_rows, unarmed
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries, selected
 from goodput.monitor.states import Debounce
 from goodput.monitor.trend_facts import trend_facts
 from goodput.monitor.trend_words import trend_headline
 from goodput.plumbing.alarm_actions import Action
-from goodput.settings.alarms import Rule, threshold_of
+from goodput.settings.alarms import threshold_of
 from goodput.settings.metrics import HIGHEST_COUNT_SCORE, HIGHEST_SCORE
+from goodput.settings.rule import Rule
 from goodput.settings.watched import metric_of
 
 _SECTIONS = (  # of docs/respond.md, by a part of a metric's name; the first that it has
@@ -100,6 +101,11 @@ class Trend(RuleKind):
         """What rules would have found in these series."""
         for level in (observed, *observed.longer):
             yield from power_rows([one for one in series if one.grid == level.grid], level)
+
+    def standing(self, series: Sequence[RuleSeries], observed: Observed) -> Iterator[Row]:
+        """Whether each may page now, and why not."""
+        for level in (observed, *observed.longer):
+            yield from standing_rows([one for one in series if one.grid == level.grid], level)
 
 
 def _unfollowed(name: str, rule: Rule, one: JudgedPanel, row: int) -> RuleSeries:

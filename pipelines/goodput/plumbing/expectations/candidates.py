@@ -12,7 +12,7 @@ import duckdb
 
 from goodput.plumbing.expectations.suite import PARTITION
 from goodput.plumbing.parquet_layouts import BLIND_TO_NAN
-from goodput.plumbing.sql_files import CAUTIOUS
+from goodput.plumbing.sql_files import spilling
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Candidates:
 def open_candidates(partition_of: Mapping[str, str]) -> Iterator[Candidates]:
     """Open a database of its own for the files of `partition_of` (file -> partition); it is gone when left."""
     database = f":memory:checks-{uuid4().hex}"
-    with duckdb.connect(database, config=dict(CAUTIOUS)) as connection:
+    with duckdb.connect(database, config=spilling(database)) as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute(f"SET GLOBAL disabled_optimizers = '{BLIND_TO_NAN}'")
         connection.execute(f"CREATE TABLE partitions (file VARCHAR, {PARTITION} VARCHAR)")

@@ -11,7 +11,7 @@ from sqlalchemy.pool import NullPool, Pool
 from sqlalchemy.types import NullType
 
 from goodput.plumbing import interrupt
-from goodput.plumbing.sql_files import CAUTIOUS
+from goodput.plumbing.sql_files import spilling
 
 
 class CheckConnection(duckdb_engine.ConnectionWrapper):
@@ -23,12 +23,12 @@ class CheckConnection(duckdb_engine.ConnectionWrapper):
     """
 
     def __init__(self, database: str) -> None:
-        super().__init__(interrupt.stoppable(duckdb.connect(database, config=dict(CAUTIOUS))))
+        super().__init__(interrupt.stoppable(duckdb.connect(database, config=spilling(database))))
         self._database = database
 
     def cursor(self) -> duckdb_engine.CursorWrapper:
         """Open a cursor with its own result and transaction."""
-        own = interrupt.stoppable(duckdb.connect(self._database, config=dict(CAUTIOUS)))
+        own = interrupt.stoppable(duckdb.connect(self._database, config=spilling(self._database)))
         return duckdb_engine.CursorWrapper(own, self)
 
 

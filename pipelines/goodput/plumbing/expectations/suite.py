@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from goodput.plumbing.contracts import Contract, RowRule, contract
+from goodput.contracts import Contract, RowRule, contract
 
 if TYPE_CHECKING:
     from great_expectations import ExpectationSuite

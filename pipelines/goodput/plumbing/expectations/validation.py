@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goodput.contracts import contract
 from goodput.plumbing.audit_scan import Suspect
-from goodput.plumbing.contracts import contract
 from goodput.plumbing.expectations.candidates import Candidates, open_candidates
 from goodput.plumbing.expectations.failures import failures_of
 from goodput.plumbing.expectations.suite import PARTITION, great_expectations, suite

@@ -36,15 +36,20 @@
     const names = new Set([...Object.keys(a), ...Object.keys(b)]);
     return [...names].every((name) => a[name] === b[name]);
   };
+  const sliceName = (named) => Object.entries(named).map(([name, value]) => `${name.replace("attributes.", "")} ${value}`).join(", ");
   function readAddress() {
     const asked = new URLSearchParams(location.hash.slice(1));
     const period = asked.get("period");
     if (page.periods.some((one) => one.period === period)) state.period = period;
     asked.delete("period");
     const named = Object.fromEntries(asked);
-    state.slice = page.slices.find((one) => same(one.named, named)) || page.slices[0];
+    const found = page.slices.find((one) => same(one.named, named));
+    const missing = [...(found ? [] : [sliceName(named)]), ...(period && period !== state.period ? [`period ${period}`] : [])];
+    byId("missing").textContent = missing.length ? `The address asks for ${missing.join(" and ")}, which this page does not have.` : "";
+    state.slice = found || page.slices[0];
   }
   function writeAddress() {
+    byId("missing").textContent = "";
     const written = new URLSearchParams({ period: state.period, ...state.slice.named });
     history.replaceState(null, "", `#${written}`);
   }
@@ -54,7 +59,6 @@
     const until = minute(one.until_at);
     return page.periods.length === 1 ? `${minute(one.from_at)} to ${until}` : `${words[one.period]}: ${minute(one.from_at)} to ${until}`;
   }
-  const sliceName = (named) => Object.entries(named).map(([name, value]) => `${name.replace("attributes.", "")} ${value}`).join(", ");
 
   function options(select, entries, chosen) {
     select.replaceChildren(...entries.map(([value, text]) => {
@@ -78,16 +82,18 @@
     }), String(state.slice.choice));
   }
 
+  // What the rows of a chart must be for what is chosen: by column its value.
+  function wantedOf(chart) {
+    const { choice, workload, route } = state.slice;
+    const special = { choice, divided_by: route == null ? "pool" : "route", scope: workload == null ? "all" : "workload" };
+    return chart.chosen_by.map((column) => [column, special[column] ?? state.slice[column]]).filter(([, value]) => value != null);
+  }
+
   function rowsOf(chart) {
     const { rows } = chart;
     const names = Object.keys(rows);
-    const wanted = [];
+    const wanted = wantedOf(chart).map(([column, value]) => [rows[column], value]);
     if (rows.period) wanted.push([rows.period, state.period]);
-    for (const column of chart.chosen_by) {
-      if (column === "choice") wanted.push([rows.choice, state.slice.choice]);
-      else if (column === "divided_by") wanted.push([rows.divided_by, state.slice.route == null ? "pool" : "route"]);
-      else if (state.slice[column] != null) wanted.push([rows[column], state.slice[column]]);
-    }
     const found = [];
     const length = names.length ? rows[names[0]].length : 0;
     for (let i = 0; i < length; i += 1) {
@@ -99,10 +105,13 @@
   }
 
   // What of the choice a chart cannot follow, in a sentence.
-  function undivided(chart) {
+  function undivided(chart, found) {
     if (chart.chosen_by.includes("choice")) return "";
-    const left = Object.entries(state.slice.named).filter(([name]) => !chart.chosen_by.includes(name));
-    return left.length ? `Not divided by ${left.map(([name]) => name.replace("attributes.", "")).join(" or ")}: it shows all.` : "";
+    const named = Object.entries(state.slice.named);
+    const isSetBeside = (name) => found.some((row) => row.divided_by === name);
+    const left = named.filter(([name]) => !chart.chosen_by.includes(name) && !isSetBeside(name));
+    const kept = sliceName(Object.fromEntries(named.filter(([name]) => chart.chosen_by.includes(name))));
+    return left.length ? `Not divided by ${left.map(([name]) => name.replace("attributes.", "")).join(" or ")}: it shows all${kept ? ` of ${kept}` : ""}.` : "";
   }
 
   // What a row leads to where the page is served: requests, or an alarm.
@@ -164,9 +173,7 @@
       parts.push(`shown_slices(choice, slice, slice_value, workload, model, pool, route) AS (VALUES ${rows.join(", ")})`);
     }
     for (const one of page.inner) if (isRead(one.name)) parts.push(`${one.name} AS (\n${one.sql.trim()}\n)`);
-    const conditions = chart.chosen_by.filter((column) => column !== "choice" && column !== "divided_by" && state.slice[column] != null)
-      .map((column) => `${column} = ${literal(state.slice[column])}`);
-    if (chart.chosen_by.includes("divided_by")) conditions.push(`divided_by = ${literal(state.slice.route == null ? "pool" : "route")}`);
+    const conditions = wantedOf(chart).filter(([column]) => column !== "choice").map(([column, value]) => `${column} = ${literal(value)}`);
     const where = conditions.length ? `\nWHERE ${conditions.join(" AND ")}` : "";
     return `${parts.length ? `WITH ${parts.join(",\n")}\n` : ""}SELECT * FROM (\n${chart.sql.trim()}\n)${where}`;
   }
@@ -193,8 +200,9 @@
   async function draw(chart, place, found) {
     const picture = place.querySelector(".picture");
     if (!picture) return;
-    picture.hidden = found.length === 0;
-    if (!found.length) return;
+    const isSeen = (row) => !chart.draws.length || chart.draws.some((name) => row[name] != null);
+    picture.hidden = !found.some(isSeen);
+    if (picture.hidden) return;
     let view = views.get(chart.name);
     if (!view) {
       const runtime = vega.parse(chart.spec, null, { ast: true });
@@ -236,7 +244,7 @@
       const answer = byId(`${chart.name}-answer`);
       answer.textContent = chart.answers[key()] ?? chart.empty;
       answer.classList.toggle("missing", !found.length);
-      place.querySelector(".note").textContent = undivided(chart);
+      place.querySelector(".note").textContent = undivided(chart, found);
       place.querySelector(".numbers").replaceChildren(table(chart, found));
       place.querySelector("details").hidden = !found.length;
       place.querySelector("pre").textContent = query(chart);
@@ -248,8 +256,15 @@
   byId("period").addEventListener("change", (event) => { state.period = event.target.value; writeAddress(); show(); });
   byId("workload").addEventListener("change", (event) => {
     const named = event.target.value ? { workload: event.target.value } : {};
-    state.slice = page.slices.find((one) => same(one.named, named)) ?? page.slices.find((one) => (one.named.workload ?? "") === event.target.value);
+    const before = state.slice.named;
+    state.slice = page.slices.find((one) => same(one.named, { ...before, workload: undefined, ...named }))
+      ?? page.slices.find((one) => same(one.named, named)) ?? page.slices.find((one) => (one.named.workload ?? "") === event.target.value);
     writeAddress();
+    const dropped = Object.entries(before).filter(([name, value]) => name !== "workload" && state.slice.named[name] !== value);
+    if (dropped.length) {
+      const left = sliceName(Object.fromEntries(dropped));
+      byId("missing").textContent = `No longer chosen: ${left}, which is not published within ${event.target.value ? `workload ${event.target.value}` : "all workloads"}.`;
+    }
     show();
   });
   byId("within").addEventListener("change", (event) => {

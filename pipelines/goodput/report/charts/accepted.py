@@ -2,31 +2,37 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, observed_whole, percent, within
-from goodput.report.looks import BLUE, MUTED, rows, share_axis, time
+from goodput.report.chart import Chart, Column, Picture, Rows, clock, observed_whole, of_whole, percent, within
+from goodput.report.looks import BLUE, MUTED, in_the_middle, rows, share_axis, time
+
+_HEIGHT = 220
+_NAMED = 20  # operations: of more, names would cover each other, and the next chart has them
 
 
 def _answer(found: Rows) -> str:
-    known = observed_whole([row for row in found if row["ratio"] is not None])
+    estimated = [row for row in found if row["ratio"] is not None]
+    known, of = observed_whole(estimated), of_whole(estimated)
     if not known:
         low, high = min(row["low"] for row in found), max(row["high"] for row in found)
         return f"Nobody drew the labels at random, so there is no estimate: between {percent(low)} and {percent(high)}."
     worst, best = min(known, key=lambda row: row["ratio"]), max(known, key=lambda row: row["ratio"])
     if len(known) == 1:
         ends = within(worst["low"], worst["high"])
-        return f"{percent(worst['ratio'])}{ends} were accepted. The band is the 95 % interval."
+        return f"{percent(worst['ratio'])}{ends} were accepted{of}. The band is the 95 % interval."
     return (
         f"From {percent(worst['ratio'])} at {clock(worst['at'])} to {percent(best['ratio'])} at {clock(best['at'])}"
-        " UTC. The band is the 95 % interval of each window; vertical lines are operations."
+        f" UTC{of}. The band is the 95 % interval of each window; vertical lines are operations."
     )
 
 
 def _spec() -> Picture:
-    chart = alt.Chart(rows())
+    chart = in_the_middle(alt.Chart(rows()))
     share = alt.Y("ratio:Q", axis=share_axis(), scale=alt.Scale(domain=[0, 1]))
-    band = chart.mark_area(color=BLUE, opacity=0.25).encode(time(), alt.Y("low:Q", title=None), alt.Y2("high:Q"))
+    band = chart.mark_area(color=BLUE, opacity=0.25).encode(
+        time(of="middle"), alt.Y("low:Q", title=None), alt.Y2("high:Q")
+    )
     line = chart.mark_line(color=BLUE, point={"color": BLUE, "size": 14}).encode(
-        time(),
+        time(of="middle"),
         share,
         tooltip=[
             alt.Tooltip("at:T", title="window from", format="%d %b %H:%M"),
@@ -36,19 +42,24 @@ def _spec() -> Picture:
             alt.Tooltip("high:Q", title="to", format=".1%"),
         ],
     )
-    done = (
-        alt.Chart(rows("operations_done"))
-        .mark_rule(color=MUTED, strokeDash=[4, 3])
-        .encode(
-            time(),
-            tooltip=[
-                alt.Tooltip("at:T", title="at", format="%d %b %H:%M"),
-                alt.Tooltip("kind:N"),
-                alt.Tooltip("pool:N"),
-            ],
-        )
+    operations = alt.Chart(rows("operations_done"))
+    done = operations.mark_rule(color=MUTED, strokeDash=[4, 3]).encode(
+        time(),
+        tooltip=[
+            alt.Tooltip("at:T", title="at", format="%d %b %H:%M"),
+            alt.Tooltip("kind:N"),
+            alt.Tooltip("pool:N"),
+        ],
     )
-    return alt.layer(band, done, line).properties(height=220)
+    # upright above the plot, where no curve is
+    names = (
+        operations.transform_joinaggregate(operations="count()")
+        .transform_filter(f"datum.operations <= {_NAMED}")
+        .transform_calculate(name="replace(datum.kind, /_/g, ' ') + (datum.pool ? ' ' + datum.pool : '')")
+        .mark_text(angle=270, align="left", baseline="middle", dx=4, limit=110, color=MUTED, fill=MUTED)
+        .encode(time(), y=alt.value(0), text="name:N")
+    )
+    return alt.layer(band, done, line, names).properties(height=_HEIGHT)
 
 
 CHART = Chart(
@@ -58,6 +69,7 @@ CHART = Chart(
     answer=_answer,
     empty="No request ended in this period: `goodput sources` shows what was read.",
     spec=_spec,
+    draws=("ratio", "low"),
     leads_to="window",
     also=("operations_done",),
     is_wide=True,

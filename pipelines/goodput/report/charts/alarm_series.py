@@ -2,10 +2,9 @@
 
 import altair as alt
 
+from goodput.report.alarm_layers import fired_band, series_lines
 from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted
-from goodput.report.looks import BLUE, MUTED, ORANGE, RED, rows, time
-
-_KINDS = ["seen", "usual", "fires beyond"]
+from goodput.report.looks import rows, time
 
 
 def _answer(found: Rows) -> str:
@@ -23,33 +22,19 @@ def _answer(found: Rows) -> str:
 
 def _spec() -> Picture:
     chart = alt.Chart(rows())
-    fired = (
-        chart.transform_aggregate(fired="min(fired_at)", over="max(over_at)", groupby=["alarm", "nth"])
-        .mark_rect(color=ORANGE, opacity=0.14)
-        .encode(alt.X("fired:T"), alt.X2("over:T"))
-    )
-    lines = (
-        chart.transform_calculate(seen="datum.value", beyond="datum.bound")
-        .transform_fold(["seen", "usual", "beyond"], as_=["line", "number"])
-        .transform_calculate(kind="{seen: 'seen', usual: 'usual', beyond: 'fires beyond'}[datum.line]")
-        .mark_line()
-        .encode(
-            time(),
-            alt.Y("number:Q", axis=alt.Axis(title=None, tickCount=4, format=".3~g"), scale=alt.Scale(zero=False)),
-            alt.Color("kind:N", scale=alt.Scale(domain=_KINDS, range=[BLUE, MUTED, RED])),
-            alt.StrokeDash("kind:N", scale=alt.Scale(domain=_KINDS, range=[[1, 0], [6, 3], [2, 2]])),
-            tooltip=[
-                alt.Tooltip("alarm:N"),
-                alt.Tooltip("at:T", title="window from", format="%d %b %H:%M"),
-                alt.Tooltip("quantity:N"),
-                alt.Tooltip("value:Q", format=".4~g"),
-                alt.Tooltip("usual:Q", format=".4~g"),
-                alt.Tooltip("bound:Q", title="fires beyond", format=".4~g"),
-            ],
-        )
+    numbers = alt.Axis(title=None, tickCount=4, format=".3~g")
+    lines = series_lines(chart, time(), numbers).encode(
+        tooltip=[
+            alt.Tooltip("alarm:N"),
+            alt.Tooltip("at:T", title="window from", format="%d %b %H:%M"),
+            alt.Tooltip("quantity:N"),
+            alt.Tooltip("value:Q", format=".4~g"),
+            alt.Tooltip("usual:Q", format=".4~g"),
+            alt.Tooltip("bound:Q", title="fires beyond", format=".4~g"),
+        ],
     )
     made: Picture = (
-        alt.layer(fired, lines)
+        alt.layer(fired_band(chart), lines)
         .properties(height=120)
         .facet(
             row=alt.Row(
@@ -66,7 +51,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="alarm_windows",
-    place=14,
+    place=15,
     question="What did the alarms see?",
     answer=_answer,
     empty="No alarm fired in this period whose series is kept: alarm_series has it for 28 days.",

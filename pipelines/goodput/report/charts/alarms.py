@@ -42,10 +42,11 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="alarm_spans",
-    place=13,
+    place=14,
     question="What is alarming, since when?",
     answer=_answer,
-    empty="No alarm fired in this period, or nothing had learned enough to: `goodput alarms` says what is watched.",
+    empty="No alarm fired in this period. A bound is watched from the first hour that telemetry has from end to end, a "
+    "trend from a week of such hours: `goodput alarms` says what is armed.",
     spec=_spec,
     leads_to="alarm",
     chosen_by=("workload", "pool"),

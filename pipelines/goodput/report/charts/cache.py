@@ -49,11 +49,12 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="replica_hits",
-    place=8,
+    place=9,
     question="Whose cache is cold?",
     answer=_answer,
     empty="Nothing is known of caches: engine metrics (hits and queries), or cached tokens in traces, are needed.",
     spec=_spec,
+    draws=("hit_ratio",),
     chosen_by=("pool", "model"),
     columns=(
         Column("at", "Window from", "time"),

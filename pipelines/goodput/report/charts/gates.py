@@ -10,10 +10,14 @@ def _answer(found: Rows) -> str:
     binding = max(found, key=lambda row: row["only_failing"])
     if not binding["only_failing"]:
         return "No request failed one gate alone: to loosen a single gate would accept none more."
-    return (
+    text = (
         f"The gate {binding['gate']} alone stands between {counted(binding['only_failing'], 'request')} and acceptance;"
         f" {counted(binding['failing'], 'request')} of {binding['gated']:,} failed it."
     )
+    quality = next((row for row in found if row["gate"] == "quality"), None)
+    if quality is not None and quality["gated"] < max(row["gated"] for row in found):
+        text += f" Of quality only the {counted(quality['gated'], 'answer')} that were judged count."
+    return text
 
 
 def _spec() -> Picture:

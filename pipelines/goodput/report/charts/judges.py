@@ -46,11 +46,12 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="judged_answers",
-    place=12,
+    place=13,
     question="How good were the answers?",
     answer=_answer,
     empty="No label of this period joined an answer: `goodput labels plan` says what to judge.",
     spec=_spec,
+    draws=("ratio",),
     chosen_by=("workload", "model"),
     columns=(
         Column("workload", "Workload"),

@@ -2,30 +2,42 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, clock
-from goodput.report.looks import BLUE, GREEN, ORANGE, RED, rows, time
+from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted
+from goodput.report.looks import BLUE, GREEN, ORANGE, RED, in_the_middle, rows, time
 
 _NAMES = {"ttft": "first token", "tpot": "each further token", "e2e": "whole answer"}
+_MANY = {"ttft": "first tokens", "tpot": "paces of further tokens", "e2e": "whole answers"}
+
+_OF_A_P99 = 100  # answers: of fewer it is the slowest of them
 
 
 def _answer(found: Rows) -> str:
     first = [row for row in found if row["metric"] == "ttft"] or list(found)
-    worst = max(first, key=lambda row: row["p99"])
+    sure = [row for row in first if row["n"] >= _OF_A_P99]
+    worst = max(sure or first, key=lambda row: row["p99"])
     name, bound = _NAMES[worst["metric"]], worst["bound"]
-    text = f"The {name} was slowest at {clock(worst['at'])} UTC: p99 {worst['p99']:.3g} s, median {worst['p50']:.3g} s."
+    of = f", of windows with at least {_OF_A_P99} answers" if 0 < len(sure) < len(first) else ""
+    few = "" if sure else f", of {counted(worst['n'], 'answer')}, which is few for a p99"
+    figures = f"p99 {worst['p99']:.3g} s, median {worst['p50']:.3g} s{few}{of}"
+    text = f"The {name} was slowest at {clock(worst['at'])} UTC: {figures}."
     if bound is None:
-        return f"{text} No one gate on it is of all that is shown: gates are those of a workload."
+        return text + (
+            " Choose a workload to see its gates."
+            if worst["workload"] is None
+            else f" Workload {worst['workload']} has no gate on it."
+        )
     over = sum(row["p99"] > bound for row in first)
-    return f"{text} Its p99 was beyond the gate of {bound:g} s in {over} of {len(first)} windows."
+    many, came = counted(len(first), "window"), "came after its gate"
+    return f"{text} More than 1 % of {_MANY[worst['metric']]} {came} of {bound:g} s in {over} of {many}."
 
 
 def _spec() -> Picture:
-    chart = alt.Chart(rows())
+    chart = in_the_middle(alt.Chart(rows()))
     lines = (
         chart.transform_fold(["p50", "p95", "p99"], as_=["percentile", "seconds"])
         .mark_line()
         .encode(
-            time(),
+            time(of="middle"),
             alt.Y("seconds:Q", axis=alt.Axis(title="seconds", tickCount=4, format="~f")),
             alt.Color("percentile:N", scale=alt.Scale(domain=["p50", "p95", "p99"], range=[GREEN, BLUE, ORANGE])),
             alt.StrokeDash(
@@ -42,9 +54,9 @@ def _spec() -> Picture:
     gate = (
         chart.transform_filter("isValid(datum.bound)")
         .mark_line(color=RED, strokeWidth=1)
-        .encode(time(), alt.Y("bound:Q"))
+        .encode(time(of="middle"), alt.Y("bound:Q"))
     )
-    layers = alt.layer(lines, gate).properties(height=110)
+    layers = alt.layer(lines, gate).properties(height=145)
     made: Picture = (
         layers.transform_calculate(
             what="{ttft: 'first token', tpot: 'each further token', e2e: 'whole answer'}[datum.metric]",
@@ -65,7 +77,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="latency_over_time",
-    place=4,
+    place=5,
     question="How long did users wait, beside their gates?",
     answer=_answer,
     empty="No answer of this period has a latency: traces or logs with times of the first token are needed.",

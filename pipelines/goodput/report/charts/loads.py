@@ -11,8 +11,8 @@ _NAMED = 5  # in the sentence; the chart has all
 def _answer(found: Rows) -> str:
     names = sorted({row["name"] for row in found})
     parts = [_of_one([row for row in found if row["name"] == name]) for name in names[:_NAMED]]
-    more = f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return "; ".join(parts) + more + ". By the gates on p99 and the promised share, over the last 7 days."
+    more = [f"{len(names) - _NAMED} more are in the numbers"] if len(names) > _NAMED else []
+    return ". ".join([*parts, *more]) + ". By the gates on p99 and the promised share, over the last 7 days."
 
 
 def _of_one(found: Rows) -> str:
@@ -21,14 +21,23 @@ def _of_one(found: Rows) -> str:
     if row["knee_censored"]:
         return f"{row['name']}: no load up to {heaviest:.2g} requests/s a replica has shown its limit"
     if row["knee_rps"] is None:
-        sustained = counted(sum(bool(one["is_sustained"]) for one in found), "load")
-        return (
-            f"{row['name']}: no limit is known; {sustained} of {len(found)} seen, up to {heaviest:.2g}, kept its gates"
-        )
+        sustained = sum(bool(one["is_sustained"]) for one in found)
+        if not sustained:
+            least = min(one["load_rps"] for one in found)
+            loads = f"from {least:.2g} to {heaviest:.2g} requests/s a replica"
+            return f"{row['name']}: its gates held at no load seen, {loads}, so that its limit is not known"
+        kept = f"{counted(sustained, 'load')} of {len(found)} seen, up to {heaviest:.2g}"
+        return f"{row['name']}: its limit is not known; {kept}, kept its gates"
     low, high = row["knee_ci_low_rps"], row["knee_ci_high_rps"]
     ends = f" ({low:.2g} to {high:.2g})" if low is not None and high is not None else ""
-    needed = row["recommended_replicas"]
-    advice = f", {needed} replicas for its peak" if needed is not None else ""
+    needed, had = row["recommended_replicas"], row["most_replicas"]
+    beside = f", where it had {had}" if had is not None else ""
+    advice = (
+        f"; its peak of {row['peak_rps']:.2g} requests/s needs {needed} such replicas{beside}, 20 % headroom included; "
+        "below the peak fewer do"
+        if needed is not None
+        else ""
+    )
     return f"{row['name']}: well served up to {row['knee_rps']:.2g} requests/s a replica{ends}{advice}"
 
 
@@ -60,7 +69,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="load_curves",
-    place=10,
+    place=11,
     question="How much can a replica bear?",
     answer=_answer,
     empty="Too few windows to say what load a replica bears: names of replicas and some days are needed.",

@@ -2,11 +2,12 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, dollars, percent
+from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dollars, percent
 from goodput.report.looks import BLUE, GREEN, ORANGE, rows, with_room
 
 _REMEDIES = {
-    "idle": "fewer replicas at quiet hours would save it",
+    "idle": "replica time with nothing in flight: at most this would be saved by fewer replicas at hours "
+    "below the peak",
     "slow": "more room at the peak, or a looser gate, would save it",
     "rejected": "better answers would save it, more machines would not",
     "failed": "to mend what fails would save it",
@@ -23,16 +24,41 @@ _REMEDIES = {
 
 
 def _answer(found: Rows) -> str:
+    unpriced = found[0]["unpriced"]
+    if not unpriced:
+        return _leaks(found)
+    return f"{_leaks(found)} {counted(unpriced, 'part')} of the work had no price and cost more: shares leave them out."
+
+
+def _leaks(found: Rows) -> str:
     total = sum(row["usd"] for row in found)
     leaks = sorted((row for row in found if row["bucket"] in _REMEDIES and row["usd"] > 0), key=lambda row: -row["usd"])
     if not leaks:
         return f"All of {dollars(total)} went into answers that were accepted or are not judged yet."
     parts = [
-        f"{row['bucket'].replace('_', ' ')} {dollars(row['usd'])} ({_REMEDIES[row['bucket']]})" for row in leaks[:3]
+        f"{row['bucket'].replace('_', ' ')} {dollars(row['usd'])}{_ends(row)}{_mostly(row)} "
+        f"({_REMEDIES[row['bucket']]})"
+        for row in leaks[:3]
     ]
     lost = sum(row["usd"] for row in leaks)
     share = percent(lost / total if total else None)
     return f"Of {dollars(total)}, {share} was not for accepted answers. Largest: {'; '.join(parts)}."
+
+
+def _mostly(row: Row) -> str:
+    """The workload of which most of it is, where that is less than all and more than half."""
+    usd = row["most_usd"]
+    if usd is None or dollars(usd) == dollars(row["usd"]) or usd < row["usd"] / 2:
+        return ""
+    return f", {dollars(usd)} of it of workload {row['most_of']}"
+
+
+def _ends(row: Row) -> str:
+    """The ends of its 95 % interval, where it has some."""
+    low, high = row["low_usd"], row["high_usd"]
+    if low is None or high is None or dollars(low) == dollars(high):
+        return ""
+    return f", {dollars(low)} to {dollars(high)}"
 
 
 def _spec() -> Picture:
@@ -43,31 +69,48 @@ def _spec() -> Picture:
         alt.X2("until_usd:Q"),
         alt.Color(
             "kind:N",
-            scale=alt.Scale(domain=["accepted", "not judged yet", "the rest"], range=[GREEN, BLUE, ORANGE]),
+            scale=alt.Scale(range=alt.FieldRange(field="shade")),  # of kinds that have a bar alone
         ),
-        tooltip=["bucket:N", alt.Tooltip("usd:Q", format="$,.4f"), alt.Tooltip("share:Q", format=".1%")],
+        tooltip=[
+            "bucket:N",
+            alt.Tooltip("usd:Q", format="$,.4f"),
+            alt.Tooltip("low_usd:Q", title="from", format="$,.4f"),
+            alt.Tooltip("high_usd:Q", title="to", format="$,.4f"),
+            alt.Tooltip("share:Q", format=".1%"),
+        ],
     )
-    text = base.mark_text(align="left", dx=4).encode(alt.X("until_usd:Q"), alt.Text("written:N"))
-    written = "format(datum.usd, abs(datum.usd) >= 1 ? '$,.2f' : '$.3~r')"
+    # beyond the end of a bar, and before it where the axis ends soon
+    is_late = "datum.from_usd > 0.5 * datum.all_usd"
+    after = base.transform_filter(f"!({is_late})").mark_text(align="left", dx=4).encode(alt.X("until_usd:Q"))
+    before = base.transform_filter(is_late).mark_text(align="right", dx=-4).encode(alt.X("from_usd:Q"))
+    text = [side.encode(alt.Text("written:N")) for side in (after, before)]
+    written = "format(datum.usd, abs(datum.usd) >= 1 ? '$,.2f' : '$.3r')"
     kind = "{accepted: 'accepted', unlabelled: 'not judged yet'}[datum.bucket] || 'the rest'"
+    shade = f"{{accepted: '{GREEN}', 'not judged yet': '{BLUE}', 'the rest': '{ORANGE}'}}[datum.kind]"
     return (
-        alt.layer(bars, text, with_room(base, "datum.until_usd", "US dollars, laid end to end"))
+        alt.layer(bars, *text, with_room(base, "datum.until_usd", "US dollars, laid end to end"))
+        .transform_joinaggregate(all_usd="max(until_usd)")
         .transform_calculate(kind=kind, written=written)
+        .transform_calculate(shade=shade)
         .properties(height=alt.Step(22))
     )
 
 
 CHART = Chart(
     name="money_totals",
-    place=5,
+    place=6,
     question="Where did the money go?",
     answer=_answer,
-    empty="No cost is known of this period: give bills, rates or prices in the settings (`[costs]`).",
+    empty="No cost is known of this period: no bill, rate or price (settings, `[costs]`) covers it.",
     spec=_spec,
     columns=(
         Column("bucket", "Bucket"),
         Column("usd", "US dollars", "usd"),
+        Column("low_usd", "95 % from", "usd"),
+        Column("high_usd", "to", "usd"),
         Column("share", "Share", "share"),
         Column("estimated", "In part estimated"),
+        Column("most_of", "Most of it of workload"),
+        Column("most_usd", "of which", "usd"),
     ),
 )

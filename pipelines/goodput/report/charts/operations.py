@@ -2,36 +2,85 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted, dollars
+from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars
 from goodput.report.looks import MUTED, ORANGE, rows
 
-# What a price was reckoned from, where windows of the same load were too few: the difference is the load's as well.
-_BESIDE = {
-    "nearest": " Steady is the nearest windows: too few had its load, and a load that changed is in the difference.",
-    "undisturbed": " Steady is undisturbed windows at any load, and a load that changed is in the difference.",
+# Why an operation has no price, in words, and what would give it one.
+_UNPRICED = {
+    "load_unmatched": (
+        "no undisturbed window before had its load",
+        "one done at a load of the 7 days before has a price",
+    ),
+    "partly_observed": (
+        "telemetry does not have all of its windows",
+        "a later `goodput run` prices it, once files of that time land",
+    ),
+    "few_windows": ("too few undisturbed windows came before", "more telemetry from before it would give a price"),
+    "cost_unknown": (
+        "no bill or price covers all of it, or of enough of the undisturbed windows",
+        "`goodput reconcile` shows which days are billed",
+    ),
+    "nothing_accepted": ("nothing was accepted at its load", "the gates, or the labels, of that time say why"),
+    "price_unmatched": (
+        "the price of replicas before cannot be told from their use",
+        "bills by replica, or rates of GPUs, would tell",
+    ),
 }
+_UNKNOWN = ("its cost is not known", "`goodput reconcile` shows what is billed")
+_NAMED = 3  # of the operations of one reason
 
 
 def _answer(found: Rows) -> str:
     priced = [row for row in found if row["excess_cost_usd"] is not None]
+    causes = _unpriced([row for row in found if row["excess_cost_usd"] is None])
     if not priced:
-        return f"{counted(len(found), 'operation')}; none can be priced: cost or an undisturbed baseline is not known."
+        return f"{counted(len(found), 'operation')}; none can be priced: {causes}."
     dearest = max(priced, key=lambda row: row["excess_cost_usd"])
-    ends = (
-        f" ({dollars(dearest['low_usd'])} to {dollars(dearest['high_usd'])})" if dearest["low_usd"] is not None else ""
-    )
     lost = dearest["lost_accepted"]
-    beside = _BESIDE.get(dearest["baseline"], "")
     return (
-        f"Dearest of {counted(len(found), 'operation')}: {dearest['kind']} of {dearest['pool'] or 'the fleet'} at "
-        f"{clock(dearest['at'])} UTC, {dollars(dearest['excess_cost_usd'])}{ends} more than steady"
+        f"Dearest of {counted(len(priced), 'priced operation')}: {_named(dearest)} UTC, {_beside_steady(dearest)}"
         + (f", {counted(lost, 'accepted answer')} lost." if lost and lost > 0.5 else ".")
-        + beside
+        + _beside(dearest)
+        + (f" Not priced: {causes}." if causes else "")
     )
+
+
+def _named(row: Row) -> str:
+    return f"{row['kind'].replace('_', ' ')} of {row['pool'] or 'the fleet'} at {clock(row['at'])}"
+
+
+def _unpriced(found: Rows) -> str:
+    """Each reason with the operations that it is of: the one that did the damage may be among them."""
+    by_cause: dict[tuple[str, str], list[str]] = {}
+    for row in found:
+        by_cause.setdefault(_UNPRICED.get(row["no_interval"], _UNKNOWN), []).append(_named(row))
+    return "; ".join(f"{cause} ({_some(names)}): {remedy}" for (cause, remedy), names in sorted(by_cause.items()))
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+
+
+def _beside_steady(row: Row) -> str:
+    usd, low, high = row["excess_cost_usd"], row["low_usd"], row["high_usd"]
+    ends = ""
+    if low is not None and high is not None:
+        ends = f" ({dollars(low)} to {dollars(high)})" if low >= 0 else f" ({_signed(low)} to {_signed(high)})"
+    return f"{dollars(abs(usd))}{ends} {'less' if usd < 0 else 'more'} than steady at its load"
+
+
+def _signed(usd: float) -> str:
+    return f"{dollars(abs(usd))} {'less' if usd < 0 else 'more'}"
+
+
+def _beside(row: Row) -> str:
+    """What lies in the same windows is in the price of each: they must not be added up, nor one be blamed."""
+    others = row["overlapping_events"]
+    return f" {counted(others, 'other operation')} overlapped it: what it shows is of all of them." if others else ""
 
 
 def _spec() -> Picture:
-    named = "datum.kind + ' ' + (datum.pool || 'fleet') + ' ' + utcFormat(datum.at, '%d %b %H:%M')"
+    named = "replace(datum.kind, /_/g, ' ') + ' ' + (datum.pool || 'fleet') + ' ' + utcFormat(datum.at, '%d %b %H:%M')"
     base = (
         alt.Chart(rows())
         .transform_calculate(name=named)
@@ -57,12 +106,14 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="operations_done",
-    place=11,
+    place=12,
     question="What did each deployment cost?",
     answer=_answer,
-    empty="No deployment, scaling or fault is known in this period: `[events]` in the settings says what is read.",
+    empty="No deployment, scaling or fault lies in this period. Of one that should, `[events]` in the settings says "
+    "what is read; one at another time is in a longer period, or in relation disruptions.",
     spec=_spec,
     chosen_by=("pool",),
+    draws=("excess_cost_usd",),
     columns=(
         Column("at", "At", "time"),
         Column("kind", "Operation"),
@@ -74,7 +125,8 @@ CHART = Chart(
         Column("excess_cost_usd", "More than steady", "usd"),
         Column("low_usd", "95 % from", "usd"),
         Column("high_usd", "to", "usd"),
-        Column("baseline", "Compared with"),
-        Column("baseline_windows", "Windows", "count"),
+        Column("priced_windows", "Windows of its load", "count"),
+        Column("overlapping_events", "Overlap with others", "count"),
+        Column("no_interval", "Not priced because"),
     ),
 )

@@ -2,32 +2,49 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, dollars, observed_whole
-from goodput.report.looks import PURPLE, rows, time
+from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted, dollars, observed_whole, of_whole
+from goodput.report.looks import PURPLE, in_the_middle, rows, time
+
+_UNPRICED = {
+    "cost_unknown": "no bill or price covers them",
+    "nothing_accepted": "nothing was accepted",
+    "labels_not_drawn": "nobody drew the labels at random",
+}
 
 
 def _answer(found: Rows) -> str:
-    known = observed_whole(found)
+    priced = [row for row in found if row["price_usd"] is not None]
+    why = [_UNPRICED[row["no_price"]] for row in found if row["price_usd"] is None]
+    causes = ", ".join(f"{counted(why.count(cause), 'window')}: {cause}" for cause in sorted(set(why)))
+    if not priced:
+        return f"No window has a price ({causes})."
+    partly = sum(row["unpriced"] > 0 for row in priced)
+    more = f" In {counted(partly, 'window')} a part of the work had no price, so that it cost more." if partly else ""
+    return _range(priced) + more + (f" Without a price ({causes})." if causes else "")
+
+
+def _range(priced: Rows) -> str:
+    known, of = observed_whole(priced), of_whole(priced)
     dearest, cheapest = max(known, key=lambda row: row["price_usd"]), min(known, key=lambda row: row["price_usd"])
     if len(known) == 1:
-        return f"An accepted answer cost {dollars(dearest['price_usd'])}, idle time and shared cost included."
+        return f"An accepted answer cost {dollars(dearest['price_usd'])}, idle time and shared cost included{of}."
     return (
         f"From {dollars(cheapest['price_usd'])} at {clock(cheapest['at'])} to {dollars(dearest['price_usd'])} at "
-        f"{clock(dearest['at'])} UTC an accepted answer, idle time and shared cost included."
+        f"{clock(dearest['at'])} UTC an accepted answer, idle time and shared cost included{of}."
     )
 
 
 def _spec() -> Picture:
-    chart = alt.Chart(rows())
+    chart = in_the_middle(alt.Chart(rows()))
     # the top of a window in which hardly anything was accepted has no end, and would flatten all others
     top = "isValid(datum.high_usd) ? min(datum.high_usd, 3 * datum.price_usd) : datum.price_usd"
     band = (
         chart.transform_calculate(top=top)
         .mark_area(color=PURPLE, opacity=0.25)
-        .encode(time(), alt.Y("low_usd:Q"), alt.Y2("top:Q"))
+        .encode(time(of="middle"), alt.Y("low_usd:Q"), alt.Y2("top:Q"))
     )
     line = chart.mark_line(color=PURPLE, point={"color": PURPLE, "size": 14}).encode(
-        time(),
+        time(of="middle"),
         alt.Y("price_usd:Q", axis=alt.Axis(title=None, format="$~f", tickCount=5)),
         tooltip=[
             alt.Tooltip("at:T", title="window from", format="%d %b %H:%M"),
@@ -42,11 +59,12 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="price_over_time",
-    place=6,
+    place=7,
     question="What does an accepted answer cost?",
     answer=_answer,
-    empty="No price is known: either no cost (settings, `[costs]`), or nothing was accepted.",
+    empty="No price is known: no cost is (settings, `[costs]`).",
     spec=_spec,
+    draws=("price_usd",),
     leads_to="window",
     columns=(
         Column("at", "Window from", "time"),
@@ -54,5 +72,7 @@ CHART = Chart(
         Column("low_usd", "95 % from", "usd"),
         Column("high_usd", "to", "usd"),
         Column("cost_usd", "Spent", "usd"),
+        Column("unpriced", "Parts without a price", "count"),
+        Column("no_price", "No price because"),
     ),
 )

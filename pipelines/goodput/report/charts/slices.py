@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, dollars, percent, within
+from goodput.report.chart import Chart, Column, Picture, Row, Rows, dollars, percent, within
 from goodput.report.looks import ORANGE, PURPLE, rows
 
 
@@ -12,14 +12,21 @@ def _answer(found: Rows) -> str:
         worst = min(found, key=lambda row: 1 if row["ratio"] is None else row["ratio"])
         return f"No cost is known; fewest were accepted of {worst['name']}: {percent(worst['ratio'])}."
     dearest = max(priced, key=lambda row: row["price_usd"])
-    text = f"An accepted answer of {dearest['name']} costs most: {dollars(dearest['price_usd'])}."
+    said = f"{dollars(dearest['price_usd'])}{_ends(dearest)}"
+    text = f"An accepted answer of {dearest['name']} costs {'most: ' if len(found) > 1 else ''}{said}."
+    if any(row["unpriced"] for row in found):
+        text += " A part of the work had no price, so that some cost more."
     leaking = max(priced, key=lambda row: row["wasted_usd"] or 0)
     if leaking["wasted_usd"]:
-        text += (
-            f" Most is lost at {leaking['name']}: {dollars(leaking['wasted_usd'])} of {dollars(leaking['cost_usd'])}"
-        )
+        lost = f"{dollars(leaking['wasted_usd'])} of {dollars(leaking['cost_usd'])}"
+        text += f" {'Most is lost' if len(found) > 1 else 'Lost'} at {leaking['name']}: {lost}"
         text += f", {percent(leaking['ratio'])}{within(leaking['low'], leaking['high'])} of its requests accepted."
     return text
+
+
+def _ends(row: Row) -> str:
+    low, high = row["low_usd"], row["high_usd"]
+    return f" ({dollars(low)} to {dollars(high)})" if low is not None and high is not None else ""
 
 
 def _spec() -> Picture:
@@ -42,12 +49,14 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="slice_totals",
-    place=7,
+    place=8,
     question="Whose answers cost most?",
     answer=_answer,
-    empty="No slice has a request in this period.",
+    empty="Nothing is published to set side by side here: costs are told apart by tenant (or workload and route) of "
+    "all requests, and by route of a workload. Choose one of these, or a period that has requests.",
     spec=_spec,
-    chosen_by=("workload", "route"),
+    draws=("price_usd",),
+    chosen_by=("scope", "workload", "route"),
     columns=(
         Column("name", "Slice"),
         Column("offered", "Offered", "count"),
@@ -57,5 +66,6 @@ CHART = Chart(
         Column("cost_usd", "Spent", "usd"),
         Column("wasted_usd", "Wasted", "usd"),
         Column("price_usd", "Per accepted", "usd"),
+        Column("unpriced", "Parts without a price", "count"),
     ),
 )

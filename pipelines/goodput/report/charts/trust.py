@@ -5,18 +5,21 @@ from goodput.report.chart import Chart, Column, Rows
 
 def _answer(found: Rows) -> str:
     doubtful = [row for row in found if row["is_doubtful"]]
+    limits = "; ".join(str(row["limits"]) for row in found if row["limits"] is not None)
+    limited = f" What limits these numbers: {limits}." if limits else ""
     if not doubtful:
-        return "Nothing speaks against these numbers: every row read is accounted for, and no warning stands."
+        said = "every row read is accounted for, and no warning stands."
+        return f"{said[0].upper()}{said[1:]}{limited}" if limited else f"Nothing speaks against these numbers: {said}"
     return (
         f"{len(doubtful)} of {len(found)} facts want a look: "
         + ", ".join(sorted({str(row["name"]).lower() for row in doubtful}))
-        + "."
+        + f".{limited}"
     )
 
 
 CHART = Chart(
     name="trust_facts",
-    place=15,
+    place=16,
     question="Can this be believed?",
     answer=_answer,
     empty="Nothing has been published yet.",

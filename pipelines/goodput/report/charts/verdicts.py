@@ -22,16 +22,35 @@ def _answer(found: Rows) -> str:
     lost = [row for row in found if row["verdict"] not in ("accepted", "unlabelled") and row["requests"]]
     if not lost:
         return f"Of {counted(offered, 'request')} none failed a gate."
-    worst = max(lost, key=lambda row: row["requests"])
-    text = f"Of {counted(offered, 'request')}, {percent(worst['share'])} {_WORDS[worst['verdict']]}: the largest loss."
+    worst = max(lost, key=lambda row: row["expected"])
+    judged = f" ({percent(worst['share'])} judged so)"
+    estimated = f", as estimated{judged}" if worst["expected"] > worst["requests"] + 0.5 else ""
+    share = percent(worst["expected"] / offered)
+    text = f"Of {counted(offered, 'request')}, {share} {_WORDS[worst['verdict']]}{estimated}: the largest loss."
+    if any(row["verdict"] == "over_budget" for row in lost):
+        text += " Those that needed too many tries count as over_budget, however late they came."
     unjudged = next((row for row in found if row["verdict"] == "unlabelled" and row["requests"]), None)
     if unjudged is not None:
-        text += f" {percent(unjudged['share'])} {_WORDS['unlabelled']}: their share is estimated from those that were."
+        text += f" {percent(unjudged['share'])} {_WORDS['unlabelled']}{_fate(found, unjudged['requests'], offered)}."
     return text
 
 
+def _fate(found: Rows, unjudged: int, offered: int) -> str:
+    """How many of the answers that nobody judged count as accepted, and with them of all requests."""
+    accepted = next((row for row in found if row["verdict"] == "accepted"), None)
+    if accepted is None or accepted["expected"] <= accepted["requests"]:
+        return ""
+    share = percent((accepted["expected"] - accepted["requests"]) / unjudged)
+    return f": {share} of these count as accepted, so that {percent(accepted['expected'] / offered)} of all do"
+
+
 def _spec() -> Picture:
-    base = alt.Chart(rows()).encode(alt.Y("verdict:N", sort=list(VERDICTS), title=None))
+    order = alt.EncodingSortField("place", op="min", order="ascending")
+    base = (
+        alt.Chart(rows())
+        .transform_calculate(place=f"indexof({list(VERDICTS)}, datum.verdict)")
+        .encode(alt.Y("name:N", sort=order, title=None))
+    )
     bars = base.mark_bar(height={"band": 0.7}).encode(
         alt.X("requests:Q", axis=alt.Axis(title="requests", format=COUNTS, tickCount=5)),
         alt.Color(
@@ -39,7 +58,11 @@ def _spec() -> Picture:
             scale=alt.Scale(domain=list(VERDICTS), range=[GREEN, BLUE, *[ORANGE] * 6]),
             legend=None,
         ),
-        tooltip=["verdict:N", alt.Tooltip("requests:Q", format=","), alt.Tooltip("share:Q", format=".1%")],
+        tooltip=[
+            alt.Tooltip("name:N", title="verdict"),
+            alt.Tooltip("requests:Q", format=","),
+            alt.Tooltip("share:Q", format=".1%"),
+        ],
     )
     text = (
         base.transform_filter("datum.requests > 0")
@@ -57,5 +80,10 @@ CHART = Chart(
     empty="No request ended in this period: `goodput sources` shows what was read.",
     spec=_spec,
     leads_to="verdict",
-    columns=(Column("verdict", "Verdict"), Column("requests", "Requests", "count"), Column("share", "Share", "share")),
+    columns=(
+        Column("verdict", "Verdict"),
+        Column("requests", "Requests", "count"),
+        Column("share", "Share", "share"),
+        Column("expected", "As estimated", "count"),
+    ),
 )

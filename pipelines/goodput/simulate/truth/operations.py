@@ -18,7 +18,6 @@ BASE: Final = timedelta(seconds=300)
 CAP: Final = timedelta(seconds=1200)
 _BASELINE_WINDOWS: Final = 12
 _TOLERANCE_RATIO: Final = 0.10
-_LOAD_RATIO: Final = 0.20
 _UTC_US: Final = pl.Datetime("us", "UTC")
 _OPERATIONS: Final[dict[str, Any]] = {
     "number": pl.Int64,
@@ -40,9 +39,10 @@ _OPERATIONS: Final[dict[str, Any]] = {
 def operations_frame(day: Day, attempts: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
     """Return `Truth.operations`: one row per operation, announced or not.
 
-    `baseline` are the starts of the windows that it is compared with: undisturbed ones before it, with a load within
-    20 % of its own, or the 12 nearest to that. `ended_at` is the start of the first of two windows in a row whose hit
-    ratio and p95 of ttft are both back within 10 % of the baseline's, at most 1200 s after the operation.
+    `baseline` are the starts of the windows that it is compared with: undisturbed ones before it, of each window within
+    1200 s those with loads up to the nth nearest at or below and above its own, twelve shared out. `ended_at` is the
+    start of the first of two windows in a row whose hit ratio and p95 of ttft are both back within 10 % of the
+    baseline's, at most 1200 s after the operation.
     """
     pools = {pool.name: _windows(pool.name, attempts, requests) for pool in day.config.pools}
     rows = []
@@ -98,7 +98,7 @@ def _effect(windows: pl.DataFrame, occurred: datetime, disturbed: Sequence[datet
     )
     if before.is_empty() or inside.is_empty():
         return (None,) * 6
-    baseline = _with_load(before, inside["arrivals"].mean())
+    baseline = _with_loads(before, inside["arrivals"].to_list())
     hit_ratio, p95_ttft_s = baseline.select(
         pl.col("cached_input_tokens").sum() / pl.col("input_tokens").sum(), pl.col("p95_ttft_s").median()
     ).row(0)
@@ -114,7 +114,10 @@ def _effect(windows: pl.DataFrame, occurred: datetime, disturbed: Sequence[datet
     return ended, baseline["start"].to_list(), hit_ratio, lowest, p95_ttft_s, highest
 
 
-def _with_load(windows: pl.DataFrame, load: Any) -> pl.DataFrame:
-    by_distance = windows.sort((pl.col("arrivals") - load).abs(), -pl.col("start").dt.epoch("s"))
-    near = by_distance.filter((pl.col("arrivals") - load).abs() <= _LOAD_RATIO * load)
-    return near if len(near) >= _BASELINE_WINDOWS else by_distance.head(_BASELINE_WINDOWS)
+def _with_loads(windows: pl.DataFrame, loads: Sequence[int]) -> pl.DataFrame:
+    each, there = -(-_BASELINE_WINDOWS // len(loads)), sorted(windows["arrivals"].to_list())
+    ranges = []
+    for load in loads:
+        nearest = [n for n in there if n <= load][-each:] + [n for n in there if n > load][:each]
+        ranges.append(pl.col("arrivals").is_between(min(nearest), max(nearest)))
+    return windows.filter(pl.any_horizontal(*ranges))

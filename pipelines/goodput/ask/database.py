@@ -1,0 +1,89 @@
+"""Opening the published database to ask it something.
+
+What is asked belongs to those who ask; what may be asked is in the database itself.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from goodput.errors import NotPublished, QueryFailed
+from goodput.plumbing import interrupt
+from goodput.plumbing.sql_files import CAUTIOUS, Config, spilling, sql_file
+from goodput.plumbing.store import store_of
+from goodput.settings.load import load_settings
+
+Row = dict[str, Any]
+# An answer must not depend on a network: what an extension is missing for is an error instead.
+OFFLINE: Config = {"autoinstall_known_extensions": "false", **CAUTIOUS}
+_MESSAGE_LINES = 8
+_READ_ONLY = "open the database read-only from then on."
+_SHUT_OUT = {
+    "WAL file": "Another program wrote to goodput.duckdb, and its log is not of what is published now. "
+    f"Close that program, then `goodput run`, which removes the log; {_READ_ONLY}",
+    "Could not set lock": "Another program has goodput.duckdb open to write. "
+    f"Close it, or `goodput run`, which publishes beside it; {_READ_ONLY}",
+}
+
+
+@contextmanager
+def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A read-only connection to the lake's goodput.duckdb, in UTC.
+
+    Raises SettingsError, NotPublished, and QueryFailed for whatever the database refuses inside the block.
+    """
+    settings = load_settings(config, lake=lake)
+    database, store = settings.lake_path / "goodput.duckdb", store_of(settings)
+    store.pull_published()
+    if not database.is_file():
+        raise NotPublished(database)
+    try:
+        with interrupt.stoppable(_connect(database)) as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            # Views read Parquet files of the lake that the database is in now, wherever it was published.
+            connection.execute("SET VARIABLE goodput_lake = $folder", {"folder": str(database.absolute().parent)})
+            yield store.reading(connection)
+    except (duckdb.Error, RuntimeError) as error:
+        interrupt.check(error)
+        if not isinstance(error, duckdb.Error):
+            raise
+        raise refused(error) from error
+
+
+def _connect(database: Path) -> duckdb.DuckDBPyConnection:
+    try:
+        return duckdb.connect(database, read_only=True, config=OFFLINE | spilling(str(database)))
+    except duckdb.Error as error:
+        raise unopened(error) from error
+
+
+def unopened(error: duckdb.Error) -> QueryFailed:
+    """Why the published database cannot be opened, with what to do where another program wrote to it."""
+    return QueryFailed(f"{refused(error)}\n{let_in_by(error)}".rstrip())
+
+
+def let_in_by(error: duckdb.Error) -> str:
+    """What to do where another program shuts out whoever opens the published database; nothing for other errors."""
+    return next((to_do for words, to_do in _SHUT_OUT.items() if words in str(error)), "")
+
+
+def refused(error: duckdb.Error) -> QueryFailed:
+    """What the database says against a question, in its first lines."""
+    return QueryFailed("\n".join(str(error).splitlines()[:_MESSAGE_LINES]).rstrip())
+
+
+def rows(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
+    """All rows of one query, each by the names of its columns."""
+    found = connection.execute(sql, dict(parameters or {}))
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def asked(
+    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, object] | None = None
+) -> list[Row]:
+    """All rows of the question sql/ask/.../<name>.sql."""
+    return rows(connection, sql_file(name).text, parameters)

@@ -1,0 +1,73 @@
+"""The two sides of a comparison, and its bounds, from the words of whoever asks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from goodput.ask.cells import iso
+from goodput.ask.when import instant
+from goodput.errors import UsageError
+
+UNKNOWN = "unknown"  # as the tables call what was not reported
+
+
+@dataclass(frozen=True)
+class Sides:
+    """How requests fall to side A or B: an SQL expression with parameters, and what the sides are called."""
+
+    expression: str
+    parameters: Mapping[str, object]
+    names: tuple[str, str]
+    column: str | None = None
+
+
+def within(since: str | None, until: str | None) -> dict[str, datetime | None]:
+    """The bounds of what is compared, as times. Raises UsageError."""
+    begin, end = _time("--since", since), _time("--until", until)
+    if begin is not None and end is not None and end <= begin:
+        raise UsageError(f"--until {iso(end)} is not after --since {iso(begin)}: nothing lies between.")
+    return {"since": begin, "until": end}
+
+
+def named_sides(values: list[str], by: str | None, earlier: str | None, later: str | None) -> Sides:
+    """The two sides that the words of a user name: values of a column, or before and after times. Raises UsageError."""
+    before, after = _time("--before", earlier), _time("--after", later)
+    if by is not None and before is None and after is None and len(values) == 2:
+        if values[0] == values[1]:
+            raise UsageError(f"Both sides are {by} {values[0]}: name two values.")
+        return between_values(by, values[0], values[1])
+    if by is None and before is not None and after is not None and not values:
+        if after < before:
+            raise UsageError(f"--after {after:%Y-%m-%dT%H:%M:%S} lies before --before: the sides would overlap.")
+        return between_periods(before, after)
+    raise UsageError("Name two sides: --by COLUMN A B, or --before TIME --after TIME.")
+
+
+def _time(option: str, text: str | None) -> datetime | None:
+    return None if text is None else instant(option, text)
+
+
+def between_values(column: str, a: str, b: str) -> Sides:
+    """Sides by the value of a column of `requests`, or by `model_revision`: what was last deployed in their pool.
+
+    `unknown` is what a request that reports no value has; money that belongs to no request has it for all.
+    """
+    value = f"{quoted(column)}::VARCHAR"
+    is_unknown = f"({quoted(column)} IS NULL AND bucket IS NULL)"
+    cases = (
+        f"CASE WHEN {value} = getvariable('side_a') OR {is_unknown} AND getvariable('side_a') = '{UNKNOWN}' THEN 'A' "
+        f"WHEN {value} = getvariable('side_b') OR {is_unknown} AND getvariable('side_b') = '{UNKNOWN}' THEN 'B' END"
+    )
+    return Sides(cases, {"side_a": a, "side_b": b}, (f"{column} {a}", f"{column} {b}"), column)
+
+
+def quoted(column: str) -> str:
+    """A column's name as SQL takes it, whatever is in it."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def between_periods(before: datetime, after: datetime) -> Sides:
+    """Sides by when requests ended: A before one time, B from another on."""
+    cases = "CASE WHEN ended_at < getvariable('side_a') THEN 'A' WHEN ended_at >= getvariable('side_b') THEN 'B' END"
+    names = (f"before {before:%Y-%m-%dT%H:%M:%SZ}", f"from {after:%Y-%m-%dT%H:%M:%SZ} on")
+    return Sides(cases, {"side_a": before, "side_b": after}, names)

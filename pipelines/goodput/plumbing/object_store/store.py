@@ -1,0 +1,231 @@
+"""A lake in an object store: what is committed in its folder on this machine counts once the store has it.
+
+A writer takes the lease, copies what others have committed, and works in the folder as in any lake; parts go to the
+store before the commit that makes them count, and that is the creation of the next object of a table's log.
+"""
+
+import hashlib
+import socket
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+from uuid import uuid4
+
+from goodput.contracts import contract, stored_tables
+from goodput.errors import CacheOfAnotherLake, GoodputError
+from goodput.plumbing.catalog import PARTITION, Part, Table
+from goodput.plumbing.database import ensure_deliveries
+from goodput.plumbing.erased import NOTED as ERASED
+from goodput.plumbing.files import write_atomically
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.object_store.bucket import Bucket, each
+from goodput.plumbing.object_store.cache import Cache
+from goodput.plumbing.object_store.copying import Copying
+from goodput.plumbing.object_store.head import Head
+from goodput.plumbing.object_store.lease import Lease
+from goodput.plumbing.object_store.mirror import Mirror, digest_of
+from goodput.plumbing.object_store.reading import Reading
+from goodput.plumbing.part_check import wrong_with
+from goodput.plumbing.store import Store
+from goodput.plumbing.write_lock import WriteLock
+
+if TYPE_CHECKING:
+    import duckdb
+
+_WRITER = ".writer"
+_FILES = "files"
+
+
+class ObjectStore(Store):
+    """The lake at an address such as s3://bucket/prefix, with `root` as its folder here."""
+
+    def __init__(self, url: str, root: Path, max_cache_bytes: int) -> None:
+        self.url: str = url
+        self._root = root
+        self._bucket = Bucket(url)
+        self._lease = Lease(self._bucket, self._who())
+        self._mirror = Mirror(self._bucket, root)
+        self._cache = Cache(self._bucket, root, max_cache_bytes)
+        self._copying = Copying(root)
+        self._is_holding = False
+        if (root / "lake.json").exists() and self._mirror.url != url:
+            raise CacheOfAnotherLake(root, self._mirror.url or "a lake of files", url)
+
+    @contextmanager
+    def _hold(self, lock: WriteLock, wait_s: float) -> Iterator[None]:
+        with self._copying.held():
+            yield from self._hold_lease(lock, wait_s)
+
+    def _hold_lease(self, lock: WriteLock, wait_s: float) -> Iterator[None]:
+        try:
+            self._bucket.probe()
+            taken = self._lease.take(wait_s)
+        except GoodputError:
+            lock.has_not_begun()
+            raise
+        self._is_holding, has_failed = True, True
+        try:
+            self._bring_up_to_date(lock, taken.head, is_silent=taken.is_silent)
+            lock.is_broken_off |= taken.is_broken_off
+            yield
+            has_failed = False
+        finally:
+            self._is_holding = False
+            with suppress(GoodputError) if has_failed else nullcontext():  # what went wrong is the better error
+                head = self._lease.give_back(is_broken_off=has_failed or lock.is_broken_off)
+                if not has_failed:
+                    self._mirror.note(head.token)
+
+    def _bring_up_to_date(self, lock: WriteLock, head: Head, *, is_silent: bool) -> None:
+        if is_silent:
+            self._mirror.fence(stored_tables())
+            self._sweep_files(head)
+        self._pull_files(head, anyway=lock.is_broken_off)
+        # the token of this very writer says nothing of the logs: that of the one before does
+        before = head if is_silent else replace(head, token=head.token - 1, writer="")
+        self._mirror.pull_logs(before, anyway=lock.is_broken_off or is_silent)
+        if is_silent:  # the first commit of a table cannot be fenced but by making it
+            fenced = (Table(self._root, name, self) for name in stored_tables() if _is_counted_by_ledger(name))
+            for table in fenced:
+                if table.version < 0:
+                    table.change(())
+
+    def pull(self) -> None:
+        """Bring what others have committed into the folder, unless a run on this machine does."""
+        self._pull(published_only=False)
+
+    def pull_published(self) -> None:
+        """Bring the published database and the small files of the lake into the folder."""
+        self._pull(published_only=True)
+
+    def _pull(self, *, published_only: bool) -> None:
+        if self._is_holding:
+            return
+        with self._copying.unless_written() as was_broken_off:
+            head = None if was_broken_off is None else self._lease.read()
+            if head is not None:
+                self._pull_files(head, anyway=bool(was_broken_off))
+                if not published_only:
+                    self._mirror.pull_logs(head, anyway=bool(was_broken_off))
+
+    def _pull_files(self, head: Head, *, anyway: bool) -> None:
+        if ERASED in self._mirror.pull_files(head, anyway=anyway):
+            self._cache.clear()
+        ensure_deliveries(Lake(self._root))
+
+    def fetch(self, parts: Iterable[Path]) -> None:
+        """Have some parts in the folder, to be read."""
+        fetched = self._cache.fetch(parts)
+        if fetched and self._is_holding:
+            self._cache.make_room(fetched)
+        elif fetched:
+            with self._copying.unless_written() as was_broken_off:
+                if was_broken_off is not None:  # else parts may lie here that the bucket does not have yet
+                    self._cache.make_room(fetched)
+
+    def add(self, parts: Iterable[Part]) -> None:
+        """Keep new parts, before a commit makes them count."""
+        self._lease.check()
+        paths = [part.path for part in parts]
+        each(lambda path: self._bucket.write(self._key(path), path), paths)
+        if paths:
+            self._cache.make_room(paths)
+
+    def commit(self, table_root: Path) -> None:
+        """Make the newest commit of a table count."""
+        self._lease.check()
+        self._mirror.push_log(table_root)
+
+    def keep(self, path: Path) -> None:
+        """Keep a small file as it is in the folder now, or note that it is gone; the head names its object."""
+        name, digest = path.name, digest_of(path)
+        key = f"{_FILES}/{name}.{uuid4().hex}"
+        if digest is not None:
+            self._bucket.write(key, path)
+        replaced: list[str] = []
+
+        def edit(head: Head) -> Head:
+            replaced[:] = [head.files[name][0]] if name in head.files else []
+            others = {other: given for other, given in head.files.items() if other != name}
+            return replace(head, files=others if digest is None else others | {name: (key, digest)})
+
+        self._lease.change(edit)
+        self._mirror.copied_file(name, digest)
+        self._bucket.delete(replaced)
+
+    def append(self, path: Path, line: bytes) -> None:
+        """Add a line to a file that several may add to: whoever comes second adds to what the first has made."""
+        name = path.name
+        while True:
+            head = self._lease.read() or Head()
+            there = head.files.get(name)
+            found = self._bucket.read(there[0]) if there else None
+            content = (found.content if found else b"") + line
+            new = (f"{_FILES}/{name}.{uuid4().hex}", hashlib.sha256(content).hexdigest())
+            self._bucket.write(new[0], content)
+            before, wanted = there, new
+
+            def edit(now: Head, before: object = before, wanted: tuple[str, str] = wanted) -> Head:
+                return replace(now, files={**now.files, name: wanted}) if now.files.get(name) == before else now
+
+            if self._lease.change(edit).files.get(name) == new:
+                break
+            self._bucket.delete([new[0]])
+        self._bucket.delete([there[0]] if there else [])
+        write_atomically(path, lambda temporary: temporary.write_bytes(content))
+        self._mirror.copied_file(name, new[1])
+
+    def delete(self, paths: Iterable[Path]) -> None:
+        """Delete parts that do not count any more."""
+        keys = [self._key(path) for path in paths]
+        if keys:
+            self._lease.confirm()
+            self._bucket.delete(keys)
+
+    def strays(self) -> list[Path]:
+        """Where parts lie in the store that the folder does not have."""
+        layers = sorted({contract(name).layer for name in stored_tables()})
+        keys = (key for layer in layers for key in self._keys(layer))
+        paths = (self._root / key for key in keys if f"/{PARTITION}=" in key)
+        return [path for path in paths if not path.exists()]
+
+    def _keys(self, prefix: str) -> Iterable[str]:
+        return self._bucket.tags(f"{prefix}/")
+
+    def damage(self, part: Part) -> str | None:
+        """What is wrong with a part in the store; one that is wrong here alone is deleted, and comes again."""
+        if wrong_with(part.path, part) is not None:
+            part.path.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory(dir=self._root) as folder:
+            found = Path(folder, part.path.name)
+            self._bucket.download(self._key(part.path), found)
+            wrong = wrong_with(found, part)
+        if wrong:
+            part.path.unlink(missing_ok=True)
+        return wrong
+
+    def reading(self, connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnection":
+        """A connection to the published database whose questions find the parts that they read."""
+        return cast("duckdb.DuckDBPyConnection", Reading(connection, self._root, self.fetch))
+
+    def _sweep_files(self, head: Head) -> None:
+        """Delete objects of small files that a writer left before, or after, they were those of the head."""
+        named = {key for key, _ in head.files.values()}
+        self._bucket.delete(key for key in self._keys(_FILES) if key not in named)
+
+    def _key(self, path: Path) -> str:
+        return path.relative_to(self._root).as_posix()
+
+    def _who(self) -> str:
+        """Who writes from this folder: the same after a process that died, another on any other machine."""
+        path = self._root / _WRITER
+        if not path.exists():
+            write_atomically(path, lambda temporary: temporary.write_text(uuid4().hex))
+        return f"{socket.gethostname()}:{self._root.absolute()} ({path.read_text()})"
+
+
+def _is_counted_by_ledger(table: str) -> bool:
+    return table == "source_ledger" or contract(table).layer == "conformed"

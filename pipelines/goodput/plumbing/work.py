@@ -1,0 +1,60 @@
+"""What becomes of a batch wherever it is computed: parts that an audit has looked at, or why there are none.
+
+Nothing of it counts yet: to commit parts, and to block partitions, is the plan's work (`plan`).
+"""
+
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goodput.errors import GoodputError
+from goodput.plumbing import interrupt
+from goodput.plumbing.audit import audit
+from goodput.plumbing.catalog import Part
+from goodput.plumbing.node import Batch, Parts
+
+
+@dataclass(frozen=True)
+class Made:
+    """The parts of a batch, and by table what the audit found in them; when its computation began, Unix ns."""
+
+    parts: Parts
+    failures: Mapping[str, Mapping[str, Sequence[str]]]
+    began_ns: int
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Why a batch could not be computed, in a sentence and in full, and when its computation began, Unix ns."""
+
+    reason: str
+    traceback: str
+    began_ns: int
+
+
+Done = Made | Broken
+
+
+def work(batch: Batch) -> Done:
+    """Compute and audit a batch. Raises GoodputError where the lake itself cannot be used, and KeyboardInterrupt."""
+    began_ns = time.time_ns()
+    try:
+        parts = batch.node.compute(batch)
+        failures = {table: audit(table, _candidates(parts.get(table, {}))) for table in batch.node.audited}
+    except GoodputError:
+        raise
+    except BaseException as error:  # whatever breaks is told, a panic in Rust too, which is no Exception
+        interrupt.check(error)
+        return Broken(_short(error), traceback.format_exc(), began_ns)
+    return Made(parts, failures, began_ns)
+
+
+def _candidates(parts: Mapping[str, Part]) -> dict[str, list[Path]]:
+    return {partition: [part.path] for partition, part in parts.items()}
+
+
+def _short(error: BaseException) -> str:
+    first = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {first}"[:300]

@@ -1,0 +1,141 @@
+"""The chart of the largest rise of a p99: when and where it rose, and what else stood differently in that window."""
+
+from itertools import groupby
+
+import altair as alt
+
+from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted
+from goodput.report.looks import BLUE, GRID, INK, MUTED, ORANGE, rows
+
+_NAMES = {"ttft": "first token", "e2e": "whole answer"}
+_WHERE_WIDE = alt.ExprRef("width > 450 ? 1 : 0")  # where there is no room, the numbers have them
+_NAMED = 3  # of the operations
+_SIDES = {"came": "What came", "showed": "What the fleet showed"}
+_RULE = "Moved: 1.25 times up or down, and by 2 points of a share, 10 of a count, 0.05 s or half a replica"
+
+
+def _answer(found: Rows) -> str:
+    first = found[0]
+    where, before = _where(first), f"the median of the {counted(first['windows_before'], 'window')} before"
+    figures = f"{first['p99_says']}, beside {first['usual_says']} as {before}"
+    name = _NAMES[first["metric"]]
+    if not first["is_rise"]:
+        return (
+            "No p99 rose: none was half as high again as usual and above all of the windows before it. "
+            f"Nearest came that of the {name}{where} at {clock(first['at'])} UTC: {figures}."
+        )
+    text = f"The p99 of the {name}{where} rose most, at {clock(first['at'])} UTC: {figures}{_lasted(first)}."
+    return f"{text}{_beside(found)}{_unmoved(found)} What moves together need not be cause and effect."
+
+
+def _where(row: Row) -> str:
+    """Whose p99 it is: the workload and its pool, or what else cuts the slice."""
+    name = row["slice"].removeprefix("attributes.")
+    value = [f"{name} {row['slice_value']}"] if row["slice_value"] is not None else []
+    named = [f"{name} {row[name]}" for name in ("workload", "model", "pool", "route") if row[name] is not None]
+    return f" of {', '.join([*value, *named])}"
+
+
+def _lasted(row: Row) -> str:
+    began = f"half above usual or more from {clock(row['began_at'])}"
+    if row["over_at"] is None:
+        return f" ({began} on, as far as windows of 100 answers show)"
+    return f" ({began} to {clock(row['over_at'])})"
+
+
+def _beside(found: Rows) -> str:
+    """What moved, first what came to the fleet and then what it showed: rows are in this order."""
+    moved = [row for row in found if row["is_moved"] and row["place"] > 0]
+    sides = [(_SIDES[side], _facts(list(rows))) for side, rows in groupby(moved, key=lambda row: str(row["side"]))]
+    said = "".join(f" {side}: {'; '.join(facts)}." for side, facts in sides)
+    return said or " Nothing else that is measured moved."
+
+
+def _facts(moved: Rows) -> list[str]:
+    done = [f"{row['name']} ({row['done']})" for row in moved if row["done"] is not None]
+    more = [f"and {len(done) - _NAMED} more operations"] if len(done) > _NAMED else []
+    sized = [f"{row['name']} {row['before_says']} to {row['now_says']}" for row in moved if row["done"] is None]
+    return [*done[:_NAMED], *more, *sized]
+
+
+def _unmoved(found: Rows) -> str:
+    still = [str(row["name"]) for row in found if not row["is_moved"]]
+    return f" {_RULE}. Not moved: {', '.join(still)}." if still else f" {_RULE}."
+
+
+def _spec() -> Picture:
+    base = (
+        alt.Chart(rows())
+        .transform_filter("isValid(datum.times)")
+        .transform_calculate(
+            what="!datum.is_moved ? 'not moved' : datum.side == 'came' ? 'what came' : 'what the fleet showed'",
+            shade=f"!datum.is_moved ? '{MUTED}' : datum.side == 'came' ? '{BLUE}' : '{ORANGE}'",
+        )
+        .encode(
+            alt.Y(
+                "name:N",
+                title=None,
+                sort=alt.EncodingSortField("place", order="ascending"),
+                axis=alt.Axis(labelLimit=180),
+            )
+        )
+    )
+    times = alt.X(
+        "times:Q",
+        scale=alt.Scale(type="log", padding=30),
+        axis=alt.Axis(title="times as much as before", format="~g", tickCount=5, labelOverlap=True),
+    )
+    legend = alt.Legend(symbolType="square", columns=1)  # as wide as a phone has room for
+    shade = alt.Color("what:N", scale=alt.Scale(range=alt.FieldRange(field="shade")), legend=legend)
+    same = base.mark_rule(color=GRID).encode(alt.X(datum=1))
+    bars = base.mark_bar(height={"band": 0.35}).encode(
+        times,
+        alt.X2(datum=1),
+        color=shade,
+        tooltip=[
+            alt.Tooltip("name:N", title="what"),
+            alt.Tooltip("before_says:N", title="before"),
+            alt.Tooltip("now_says:N", title="in the window"),
+        ],
+    )
+    done = (
+        base.transform_filter("isValid(datum.done)")
+        .mark_point(shape="diamond", filled=True, opacity=1, size=60)
+        .encode(alt.X(datum=1), color=shade, tooltip=[alt.Tooltip("name:N", title="what"), "done:N"])
+    )
+    # at the end of a bar, on the side to which it goes
+    said = base.transform_calculate(said="datum.done || datum.before_says + ' → ' + datum.now_says")
+    more = (
+        said.transform_filter("datum.times >= 1")
+        .mark_text(align="left", dx=8, color=INK, opacity=_WHERE_WIDE)
+        .encode(times, text="said:N")
+    )
+    less = (
+        said.transform_filter("datum.times < 1")
+        .mark_text(align="left", dx=4, color=INK, opacity=_WHERE_WIDE)
+        .encode(alt.X(datum=1), text="said:N")
+    )
+    return alt.layer(same, bars, done, more, less).properties(height=alt.Step(22))
+
+
+CHART = Chart(
+    name="rise_facts",
+    place=4,
+    question="When did p99 rise, and what moved with it?",
+    answer=_answer,
+    empty="No p99 can be compared: that takes a window with 100 answers, and three such in the twelve before it.",
+    spec=_spec,
+    draws=("times",),
+    is_wide=True,
+    columns=(
+        Column("name", "What"),
+        Column("before_says", "Median before"),
+        Column("now_says", "In the window"),
+        Column("times", "Times as much", "number"),
+        Column("done", "Done"),
+        Column("is_moved", "Moved"),
+        Column("at", "Window from", "time"),
+        Column("began_at", "High from", "time"),
+        Column("over_at", "to", "time"),
+    ),
+)

@@ -1,0 +1,4 @@
+-- description: The request with the key `key`
+-- grain: request_key
+-- reads: requests
+SELECT request_key FROM requests WHERE request_key = $key

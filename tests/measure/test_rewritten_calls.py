@@ -1,0 +1,35 @@
+"""A log of calls that is corrected in place: what it held before still counts, and a warning says so."""
+
+from pathlib import Path
+
+from declared import source
+from published import ask, run_at
+
+SETTINGS = 'landing = ["landing"]\nlake = "lake"\nalarms.enabled = false\n'
+COLUMNS = {"request_key": "id", "started_at": "start", "ttft_s": "ttft", "ended_at": "end"}
+UNITS = {"started_at": "epoch_s", "ended_at": "epoch_s", "ttft_s": "s"}
+BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
+
+
+def published(root: Path, ttft_s: list[float], **more: str) -> tuple[list[tuple[str, int]], int]:
+    """Rewritten files with their calls, and attempts, after a run over calls with these times to first token."""
+    rows = [f"r{n},{BEGIN_S + n},{ttft},{BEGIN_S + n + 9}" for n, ttft in enumerate(ttft_s)]
+    (root / "landing").mkdir(exist_ok=True)
+    (root / "landing/calls.csv").write_text("\n".join(["id,start,ttft,end", *rows]) + "\n")
+    (root / "goodput.toml").write_text(
+        SETTINGS + source("calls", "calls.csv", "attempts", units=UNITS, **COLUMNS, **more)
+    )
+    workspace = run_at(root / "goodput.toml")
+    warned = ask(workspace, "SELECT subject, affected FROM warnings WHERE kind = 'call_rewritten'").rows()
+    return warned, ask(workspace, "SELECT count(*) FROM attempts").item()
+
+
+def test_changed_rows_are_warned_of_and_grown_files_are_not(tmp_path: Path) -> None:
+    assert published(tmp_path, [0.5] * 4) == ([], 4)
+    assert published(tmp_path, [0.5] * 6) == ([], 6)
+    assert published(tmp_path, [0.5] * 3 + [0.7] * 3) == ([("calls.csv", 3)], 9)
+
+
+def test_rows_that_have_an_id_are_changed_in_place(tmp_path: Path) -> None:
+    assert published(tmp_path, [0.5] * 4, attempt_id="id") == ([], 4)
+    assert published(tmp_path, [0.5, 0.5, 0.5, 0.7], attempt_id="id") == ([], 4)

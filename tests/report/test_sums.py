@@ -1,0 +1,231 @@
+"""What the page adds up of several windows, and says of how final they are, by rows of which the truth is plain."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from goodput.contracts import arrow_schema
+from goodput.plumbing.parameters import as_rows, register
+from goodput.plumbing.sql_files import sql_file
+from goodput.report.catalog import all_charts
+from goodput.report.gather import Gathered, observed, of_choice
+from goodput.report.shown import Period, Slice
+from goodput.report.tiles import tiles
+from report.test_period_totals import spent, total, window
+
+DAY = datetime(2026, 11, 20, tzinfo=UTC)
+TRUST = (
+    "blocked_partitions",
+    "coverage",
+    "disruptions",
+    "goodput",
+    "pruned",
+    "reconciliation",
+    "sources",
+    "warnings",
+    "watermark",
+)
+
+
+def asked(name: str, chosen: dict[str, Any] | None = None, **tables: pa.Table) -> list[dict[str, Any]]:
+    """The rows of a chart over the ten days from DAY."""
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        for relation, rows in tables.items():
+            connection.register(relation, rows)
+        period = {
+            "period": "all",
+            "from_at": DAY,
+            "until_at": DAY + timedelta(days=9),
+            "whole_s": 86400,
+            "drawn_s": 3600,
+        }
+        register(connection, "shown_periods", as_rows("shown_periods", period))
+        one = {"choice": 0, **(chosen or {"slice": "workload", "workload": "chat"})}
+        register(connection, "shown_slices", as_rows("shown_slices", one))
+        found: list[dict[str, Any]] = connection.sql(sql_file(name).text).to_arrow_table().to_pylist()
+    return found
+
+
+def judged(day: int, answered: int, ratio: float | None, low: float | None, high: float | None) -> dict[str, Any]:
+    row = dict.fromkeys(field.name for field in arrow_schema("quality"))
+    named = {"window_start": DAY + timedelta(days=day), "window_s": 86400, "workload": "chat", "model": "m"}
+    ends = {"pass_ratio": ratio, "pass_ci_low_ratio": low, "pass_ci_high_ratio": high}
+    return {**row, **named, **ends, "answered": answered, "judged": 10, "passed": 8}
+
+
+def test_quality_of_several_windows_has_the_ends_of_all_of_them() -> None:
+    rows = [judged(0, 100, 0.8, 0.7, 0.9), judged(1, 300, 0.6, 0.5, 0.7)]
+    (found,) = asked("judged_answers", quality=pa.Table.from_pylist(rows, schema=arrow_schema("quality")))
+    # of 400 answers 80 + 180 pass; 70 + 150 at least and 90 + 210 at most
+    assert [found[name] for name in ("ratio", "low", "high")] == pytest.approx([0.65, 0.55, 0.75])
+    rows.append(judged(2, 50, None, None, None))
+    (found,) = asked("judged_answers", quality=pa.Table.from_pylist(rows, schema=arrow_schema("quality")))
+    assert [found[name] for name in ("ratio", "low", "high")] == [None, None, None]
+
+
+def test_a_bucket_of_several_windows_has_the_ends_of_all_of_them() -> None:
+    rows = [
+        {**spent(day, usd), "bucket": bucket, "ci_low_usd": low, "ci_high_usd": high}
+        for day, bucket, usd, low, high in (
+            (0, "slow", 3.0, 2.5, 3.5),
+            (1, "slow", 2.0, 1.0, 4.0),
+            (0, "idle", 9.0, None, None),
+        )
+    ]
+    found = asked("money_totals", waste=pa.Table.from_pylist(rows, schema=arrow_schema("waste")))
+    ends = {row["bucket"]: (row["usd"], row["low_usd"], row["high_usd"]) for row in found}
+    assert ends == {"slow": (5.0, 3.5, 7.5), "idle": (9.0, None, None)}
+
+
+def test_the_last_tile_names_where_most_went() -> None:
+    waste = [{**spent(0, usd), "bucket": name} for name, usd in {"accepted": 9.0, "idle": 1.0, "slow": 3.0}.items()]
+    row = window(0, 600, 500, 700, cost_usd=13.0, wasted_ratio=4 / 13)
+    assert tiles(total(row, waste=waste), None)[3].note == "$4.00: slow, idle"
+    waste += [{**spent(0, 0.5), "bucket": name} for name in ("unattributed", "retry")]
+    assert tiles(total(row, waste=waste), None)[3].note == "$4.00: slow, idle, retry and smaller ones"
+
+
+@pytest.mark.parametrize(
+    ("final_day", "said"),
+    [
+        (
+            -14,
+            "nothing of what is shown yet: late labels or bills can change it, each window until 16 days after its end",
+        ),
+        (0, "nothing of what is shown yet: late labels or bills can change it, each window until 2 days after its end"),
+        (1, "2026-11-21 00:00 UTC; later windows can still change by late labels or bills"),
+    ],
+)
+def test_until_when_windows_are_final(final_day: int, said: str) -> None:
+    (found,) = [row["says"] for row in trusted(final_day) if row["name"] == "Final until"]
+    assert found == said
+
+
+def test_what_limits_the_numbers_is_said() -> None:
+    """Telemetry of two of nine days, windows that may yet change, and of two operations one without a price."""
+    answer = next(chart for chart in all_charts() if chart.name == "trust_facts").answer
+    hours = [window(0, 5, 4, 6, window_s=3600, slice="overall", window_start=DAY + timedelta(hours=n)) for n in (6, 53)]
+    money = {**hours[0], "window_start": DAY + timedelta(days=8), "offered": 0, "partial": True}
+    operations = [
+        {
+            **dict.fromkeys(field.name for field in arrow_schema("disruptions")),
+            "event_id": str(usd),
+            "excess_cost_usd": usd,
+        }
+        | {"occurred_at": DAY + timedelta(hours=7)}
+        for usd in (1.5, None)
+    ]
+    limited = answer(trusted(-14, goodput=[*hours, money], disruptions=operations))
+    assert "Nothing speaks against" not in limited
+    assert limited.endswith(
+        " What limits these numbers: telemetry has 48 of these 216 h; nothing is final yet; "
+        "1 of 2 operations without a price."
+    )
+    whole = [{**hours[0], "window_start": DAY + timedelta(hours=n)} for n in (0, 9 * 24 - 1)]
+    assert "limits" not in answer(trusted(9, goodput=whole, disruptions=operations[:1]))
+    facts = [{"name": "Telemetry", "is_doubtful": False, "limits": None}]
+    assert answer(facts).startswith("Nothing speaks against these numbers")
+
+
+def trusted(final_day: int, **given: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The facts of trust where nothing but these rows is published."""
+    final_at, observed_at = DAY + timedelta(days=final_day), DAY + timedelta(days=2)
+    mark = {"final_until_at": final_at, "observed_until_at": observed_at}
+    tables = {
+        name: pa.Table.from_pylist([], schema=arrow_schema(name))
+        for name in ("coverage", "disruptions", "goodput", "reconciliation")
+    }
+    others = {
+        "sources": "rows_read rows_kept rows_duplicate rows_quarantined rows_ignored",
+        "warnings": "kind subject message",
+        "blocked_partitions": "node",
+    }
+    for name, columns in others.items():
+        kind = pa.int64() if name == "sources" else pa.string()
+        tables[name] = pa.table({column: pa.array([], kind) for column in columns.split()})
+    instant = pa.timestamp("us", "UTC")
+    tables["pruned"] = pa.schema(
+        [("relation", pa.string()), ("holds", pa.string()), ("kept_from", instant)]
+    ).empty_table()
+    tables["watermark"] = pa.Table.from_pylist([mark], schema=pa.schema([(name, instant) for name in mark]))
+    assert set(tables) == set(TRUST)
+    tables |= {name: pa.Table.from_pylist(rows, schema=arrow_schema(name)) for name, rows in given.items()}
+    return asked("trust_facts", **tables)
+
+
+def test_within_a_workload_its_routes_stand_side_by_side() -> None:
+    """Tenants are cut of all requests: chosen a workload, a reader sees its routes, as on a page of it alone."""
+    named = dict.fromkeys(Slice.__dataclass_fields__)
+    chat = {**named, "slice": "workload", "workload": "chat"}
+    chosen = [
+        {**named, "slice": "overall"},
+        {**named, "slice": "tenant", "slice_value": "acme"},
+        chat,
+        *({**chat, "slice": "workload_route", "route": route} for route in ("sticky", "random")),
+        {**chat, "slice": "workload_route", "workload": "rag", "route": "sticky"},
+    ]
+    shown = [Slice(**{**one, "choice": number}) for number, one in enumerate(chosen)]
+    ends = dict.fromkeys(("accepted", "ratio", "ratio_low", "ratio_high", "wasted_ratio", "price_usd", "price_low_usd"))
+    totals = [
+        {"period": "all", "choice": one.choice, "offered": 10, "cost_usd": 1.0, "unpriced": 0, "price_high_usd": None}
+        | ends
+        for one in shown
+    ]
+    period = Period("all", DAY, DAY + timedelta(days=9), 86400, 3600)
+    with duckdb.connect() as connection:
+        register(connection, "shown_slices", as_rows("shown_slices", *map(asdict, shown)))
+        connection.register("period_totals", pl.DataFrame(totals, schema_overrides=dict.fromkeys(ends, pl.Float64)))
+        found = pl.DataFrame(connection.sql(sql_file("slice_totals").text).to_arrow_table())
+    chart = next(chart for chart in all_charts() if chart.name == "slice_totals")
+    beside = [set(of_choice(chart, found, period, one)["name"]) for one in shown]
+    tenants, routes = {"acme"}, {"chat sticky", "chat random"}
+    assert beside == [tenants, tenants, routes, {"chat sticky"}, {"chat random"}, {"rag sticky"}]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "expected"),
+    [
+        # 460 of the 500 that nobody judged: 40 of them fail
+        (760, {"accepted": 760, "rejected": 60, "unlabelled": 0, "slow": 100, "failed": 80}),
+        (None, {"accepted": 300, "rejected": 20, "unlabelled": 500, "slow": 100, "failed": 80}),
+    ],
+)
+def test_every_request_has_one_fate_judged_or_estimated(estimate: float | None, expected: dict[str, int]) -> None:
+    counts = {"accepted": 300, "rejected": 20, "unlabelled": 500, "slow": 100, "failed": 80}
+    row = window(0, estimate, 0, 1000) | counts
+    found = asked("verdict_totals", goodput=pa.Table.from_pylist([row], schema=arrow_schema("goodput")))
+    assert {one["verdict"]: one["expected"] for one in found if one["requests"]} == pytest.approx(expected)
+    assert sum(one["expected"] for one in found) == pytest.approx(row["offered"])
+    names = {one["verdict"]: one["name"] for one in found}
+    assert (names["accepted"], names["unlabelled"]) == ("judged and accepted", "not judged")
+
+
+def test_a_bucket_names_the_workload_that_has_most_of_it() -> None:
+    every = {"slice": "overall", "workload": None}
+    rows = [
+        {**spent(0, 10.0), **every, "bucket": "idle"},
+        {**spent(1, 5.0), **every, "bucket": "idle"},
+        *({**spent(day, usd, name), "bucket": "idle"} for day, usd, name in ((0, 4.0, "chat"), (0, 6.0, "rag"))),
+        {**spent(1, 5.0, "chat"), "bucket": "idle"},
+    ]
+    waste = pa.Table.from_pylist(rows, schema=arrow_schema("waste"))
+    (found,) = asked("money_totals", {"slice": "overall"}, waste=waste)
+    assert (found["usd"], found["most_of"], found["most_usd"]) == (15.0, "chat", 9.0)
+    (found,) = asked("money_totals", waste=waste)
+    assert (found["usd"], found["most_of"]) == (9.0, None)  # of one workload alone
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [("telemetry has 2 of these 24 h", "Telemetry has 2 of 24 h, from 09:00 to 11:00 UTC."), (None, "")],
+)
+def test_the_head_names_the_time_with_telemetry_where_it_is_not_all(limits: str | None, said: str) -> None:
+    row = {"name": "Telemetry", "says": "2 of 24 h, from 09:00 to 11:00 UTC", "limits": limits}
+    facts = pl.DataFrame([row], schema_overrides={"limits": pl.String})
+    assert observed(Gathered((), (), 0, pl.DataFrame(), {"trust_facts": facts}, {})) == said
