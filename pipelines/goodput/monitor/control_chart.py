@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from goodput.monitor.fading import Fading
 from goodput.monitor.grid import NAN, Floats, Ints
 from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
 from goodput.settings.metrics import HIGHEST_SCORE
@@ -73,17 +74,10 @@ def averaged(distance: Floats, step_s: int) -> Floats:
     A window without a distance neither counts nor ages the others.
     """
     known = np.isfinite(distance)
-    order = np.argsort(~known, axis=1, kind="stable")  # windows with a value, moved together
-    packed = np.nan_to_num(np.take_along_axis(np.clip(distance, -CLIP, CLIP), order, axis=1))
     reach = max(REACH_HOURS * 3600 // step_s, _REACH_OF_LONGER)
-    total = np.zeros_like(packed)
-    for back, weight in enumerate(_weights(step_s)[: packed.shape[1]]):
-        until = packed.shape[1] - back
-        near = order[:, back:] - order[:, :until] <= reach
-        total[:, back:] += np.where(near, weight * packed[:, :until], 0.0)
-    spread = np.empty_like(total)
-    np.put_along_axis(spread, order, total, axis=1)
-    return np.where(known, spread, NAN)
+    clipped = np.where(known, np.clip(distance, -CLIP, CLIP), 0.0)
+    (total,) = Fading(_kept(step_s), _taps(step_s), reach).sums([clipped], known)
+    return np.where(known, (1 - _kept(step_s)) * total, NAN)
 
 
 def wandered(distance: Floats, step_s: int) -> Floats:
@@ -99,12 +93,6 @@ def wandered(distance: Floats, step_s: int) -> Floats:
         total[:, back:] += kept**back * total[:, :-back].copy()
         back *= 2
     return total if order is None else np.where(np.take_along_axis(known, order, axis=1), total, NAN)
-
-
-def _weights(step_s: int) -> Floats:
-    kept = _kept(step_s)
-    weights: Floats = (1 - kept) * kept ** np.arange(_taps(step_s), dtype=np.float64)
-    return weights
 
 
 def _kept(step_s: int) -> float:

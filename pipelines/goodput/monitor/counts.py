@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodput.monitor.grid import NAN, Floats, Ints
+from goodput.monitor.fading import Fading
+from goodput.monitor.grid import NAN, Floats
 
 HOURS = 10  # that count: an hour weighs a tenth less for each hour after it
 TAPS_HOURS = 48
@@ -77,9 +78,8 @@ def score(x: Floats, n: Floats, usual: Usual, step_s: int) -> Floats:
     weight = 1 / (1 + np.maximum(tau, sway) ** 2 * v)
     farthest = CLIP * np.sqrt(variance(v, sway / np.sqrt(alone(step_s)))) + RARE
     excess = np.clip(x - n * p, -farthest, farthest)
-    order, kept = np.argsort(~known, axis=1, kind="stable"), _kept(step_s)
-    of_excess, m, trials, of_v = _faded([weight * part for part in (excess, n * p, n, v)], kept, order, step_s)
-    (of_chance,) = _faded([weight**2 * v], kept**2, order, step_s)
+    of_excess, m, trials, of_v = _fading(step_s).sums([weight * part for part in (excess, n * p, n, v)], known)
+    (of_chance,) = _fading(step_s, 2).sums([weight**2 * v], known)
     y = np.clip(m + of_excess, 0.0, trials if usual.law.of_trials else np.inf)
     spread = np.maximum(of_chance + (sway * of_v) ** 2, NOTHING)
     by_chance = trials * usual.law.chance(m / np.maximum(trials, NOTHING))
@@ -92,20 +92,6 @@ def _xlogx(y: Floats, m: Floats) -> Floats:
     return np.asarray(y * np.log(np.where(y > 0, y, 1.0) / np.where(y > 0, np.maximum(m, NOTHING), 1.0)))
 
 
-def _faded(parts: list[Floats], kept: float, order: Ints, step_s: int) -> list[Floats]:
-    """Sums over the last windows, those known first in `order`: a window keeps so much of its part at each later one.
-
-    A window that is not known does not age the others; those before a gap of two days do not count.
-    """
-    reach, taps = REACH_HOURS * 3600 // step_s, TAPS_HOURS * 3600 // step_s
-    packed = [np.take_along_axis(part, order, axis=1) for part in parts]
-    totals = [np.zeros_like(part) for part in packed]
-    for back in range(min(taps, order.shape[1])):
-        until = order.shape[1] - back
-        near = order[:, back:] - order[:, :until] <= reach
-        for total, part in zip(totals, packed, strict=True):
-            total[:, back:] += np.where(near, kept**back * part[:, :until], 0.0)
-    spread = [np.empty_like(total) for total in totals]
-    for placed, total in zip(spread, totals, strict=True):
-        np.put_along_axis(placed, order, total, axis=1)
-    return spread
+def _fading(step_s: int, power: int = 1) -> Fading:
+    """How what windows have fades, or a power of it."""
+    return Fading(_kept(step_s) ** power, TAPS_HOURS * 3600 // step_s, REACH_HOURS * 3600 // step_s)
