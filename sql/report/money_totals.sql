@@ -14,20 +14,6 @@ WITH summed AS (
         ON s.slice = w.slice AND s.slice_value IS NOT DISTINCT FROM w.slice_value AND s.workload IS NOT DISTINCT FROM w.workload
         AND s.model IS NOT DISTINCT FROM w.model AND s.pool IS NOT DISTINCT FROM w.pool AND s.route IS NOT DISTINCT FROM w.route
     GROUP BY p.period, s.choice, w.bucket
-),
--- the workload of which most of a bucket is, where what is chosen holds several
-parts AS (
-    SELECT p.period, s.choice, w.bucket, w.workload, sum(w.usd) AS usd
-    FROM waste AS w
-    JOIN shown_periods AS p ON w.window_s = p.whole_s AND w.window_start >= p.from_at AND w.window_start < p.until_at
-    JOIN shown_slices AS s
-        ON w.slice = CASE s.slice WHEN 'overall' THEN 'workload' WHEN 'model' THEN 'workload_model' WHEN 'pool' THEN 'workload_pool' END
-        AND s.model IS NOT DISTINCT FROM w.model AND s.pool IS NOT DISTINCT FROM w.pool
-    WHERE w.workload IS NOT NULL
-    GROUP BY ALL
-),
-largest AS (
-    SELECT period, choice, bucket, max_by(workload, usd) AS most_of, max(usd) AS most_usd FROM parts GROUP BY ALL
 )
 SELECT
     period, choice, bucket, usd, low_usd, high_usd, estimated,
@@ -35,9 +21,8 @@ SELECT
     row_number() OVER in_order AS place,
     sum(usd) OVER in_order - usd AS from_usd,
     sum(usd) OVER in_order AS until_usd,
-    sum(unpriced) OVER of_slice::BIGINT AS unpriced, most_of, most_usd
+    sum(unpriced) OVER of_slice::BIGINT AS unpriced
 FROM summed
-LEFT JOIN largest USING (period, choice, bucket)
 WINDOW of_slice AS (PARTITION BY period, choice), in_order AS (PARTITION BY period, choice ORDER BY place, usd DESC NULLS LAST, bucket)
 QUALIFY usd <> 0
 ORDER BY ALL

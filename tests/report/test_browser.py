@@ -22,7 +22,15 @@ from goodput.report.write import write_page
 
 pytestmark = needs_chromium
 NAMED = ("goodput", "waste", "gate_failures", "cache_by_replica", "cache_effect", "frontier", "disruptions", "quality")
-MISSING = ("money_totals", "price_over_time", "judged_answers", "operations_done", "load_curves", "replica_hits")
+MISSING = (
+    "money_totals",
+    "worth_mending",
+    "price_over_time",
+    "judged_answers",
+    "operations_done",
+    "load_curves",
+    "replica_hits",
+)
 
 
 @pytest.fixture(scope="session")

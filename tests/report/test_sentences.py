@@ -113,7 +113,7 @@ def test_extremes_are_those_of_windows_that_were_wholly_observed(name: str) -> N
 
 
 def bucket(name: str, usd: float, **more: Any) -> dict[str, Any]:
-    unknown = dict.fromkeys(("low_usd", "high_usd", "most_of", "most_usd"))
+    unknown = dict.fromkeys(("low_usd", "high_usd"))
     return {"bucket": name, "usd": usd, **unknown, "unpriced": 0, **more}
 
 
@@ -209,19 +209,33 @@ def test_the_slowest_p99_is_one_of_enough_answers() -> None:
     assert "p99 40 s, median 0.2 s, of 34 answers, which is few for a p99." in answer([window(0, 40.0, 34)])
 
 
-def test_a_loss_names_the_workload_of_which_most_is() -> None:
-    answer = CHARTS["money_totals"].answer
-    assert "idle $30.24, $28.36 of it of workload rag (" in answer(
-        [bucket("idle", 30.24, most_of="rag", most_usd=28.36), bucket("accepted", 20.0)]
+def loss(name: str, usd: float, share: float, **more: Any) -> dict[str, Any]:
+    return {"bucket": name, "usd": usd, "share": share, "part": None, "divided_by": None, "quiet_share": None, **more}
+
+
+def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
+    of_rag, of_chat = ({"divided_by": "workload", "part": name} for name in ("rag", "chat"))
+    idle, slow = loss("idle", 28.36, 0.494, **of_rag), loss("slow", 2.41, 0.042, **of_chat)
+    answer = CHARTS["worth_mending"].answer
+    assert answer([idle, slow, loss("over_budget", 1.0, 0.02), loss("failed", 0.5, 0.01)]) == (
+        "First idle of workload rag, $28.36 (49.4 % of all spent): fewer replicas at hours below the peak would save "
+        "at most this. Then slow of workload chat, $2.41 (4.2 % of all spent): more room at the peak, or a looser gate, "
+        "would have these answers count. Then over budget, $1.00 (2.0 % of all spent): to mend what makes callers try "
+        "again would save it. By dollars alone: what it takes to mend is not in telemetry."
     )
-    for most_usd in (30.24, 14.0, None):  # all of it, less than half, not known
-        assert "of workload" not in answer([bucket("idle", 30.24, most_of="rag", most_usd=most_usd)])
+    quiet = answer([idle | {"quiet_share": 0.75}])
+    # three quarters of 28.36
+    said = (
+        "$21.27 of it while at most half as many requests came as at the busiest time: fewer replicas then would save"
+    )
+    assert said in quiet
+    assert "while at most half" not in answer([idle | {"quiet_share": 0.49}])
+    assert "while at most half" not in answer([slow | {"quiet_share": 0.9}])
 
 
 def test_idle_time_beside_a_peak_that_needs_more_replicas_is_no_contradiction() -> None:
-    idle = [bucket("idle", 30.0), bucket("accepted", 20.0)]
-    said = "at most this would be saved by fewer replicas at hours below the peak"
-    assert said in CHARTS["money_totals"].answer(idle)
+    said = "fewer replicas at hours below the peak would save at most this"
+    assert said in CHARTS["worth_mending"].answer([loss("idle", 30.0, 0.6)])
     answer = CHARTS["load_curves"].answer([load(knee_rps=0.07, knee_censored=False, recommended_replicas=9)])
     # 0.5 / 0.07 is 7.14, a fifth more 8.57
     assert "its peak of 0.5 requests/s needs 9 such replicas, 20 % headroom included; below the peak" in answer
@@ -229,9 +243,9 @@ def test_idle_time_beside_a_peak_that_needs_more_replicas_is_no_contradiction() 
 
 def test_a_leak_has_the_interval_that_waste_has() -> None:
     answer = CHARTS["money_totals"].answer
-    assert "slow $3.78, $3.69 to $3.87 (more room" in answer([bucket("slow", 3.78, low_usd=3.69, high_usd=3.87)])
-    assert "slow $3.78 (more room" in answer([bucket("slow", 3.78, low_usd=3.78, high_usd=3.78)])  # known to the cent
-    assert "slow $3.78 (more room" in answer([bucket("slow", 3.78)])
+    assert "slow $3.78 ($3.69 to $3.87)." in answer([bucket("slow", 3.78, low_usd=3.69, high_usd=3.87)])
+    assert "slow $3.78." in answer([bucket("slow", 3.78, low_usd=3.78, high_usd=3.78)])  # known to the cent
+    assert "slow $3.78." in answer([bucket("slow", 3.78)])
 
 
 @pytest.mark.parametrize(

@@ -206,19 +206,66 @@ def test_every_request_has_one_fate_judged_or_estimated(estimate: float | None, 
     assert (names["accepted"], names["unlabelled"]) == ("judged and accepted", "not judged")
 
 
-def test_a_bucket_names_the_workload_that_has_most_of_it() -> None:
-    every = {"slice": "overall", "workload": None}
-    rows = [
-        {**spent(0, 10.0), **every, "bucket": "idle"},
-        {**spent(1, 5.0), **every, "bucket": "idle"},
-        *({**spent(day, usd, name), "bucket": "idle"} for day, usd, name in ((0, 4.0, "chat"), (0, 6.0, "rag"))),
-        {**spent(1, 5.0, "chat"), "bucket": "idle"},
+def lost(usd: float, bucket: str, at: datetime = DAY, window_s: int = 86400, **of: Any) -> dict[str, Any]:
+    row = {**spent(0, usd), "workload": None, **of}
+    return {**row, "bucket": bucket, "window_start": at, "window_s": window_s, "ci_low_usd": None, "ci_high_usd": None}
+
+
+def mending(waste: list[dict[str, Any]], goodput: list[dict[str, Any]], **chosen: str) -> list[dict[str, Any]]:
+    tables = {"waste": waste, "goodput": goodput}
+    shown = {name: pa.Table.from_pylist(rows, schema=arrow_schema(name)) for name, rows in tables.items()}
+    return asked("worth_mending", chosen, **shown)
+
+
+def test_what_is_worth_mending_is_told_by_workload_the_largest_first() -> None:
+    chat, rag = ({"slice": "workload", "workload": name} for name in ("chat", "rag"))
+    waste = [
+        *(lost(usd, "idle", DAY + timedelta(days=day), **of) for day, usd, of in ((0, 4.0, chat), (1, 5.0, chat))),
+        lost(6.0, "idle", **rag),
+        lost(7.0, "slow", **rag),
+        lost(2.0, "unattributed", slice="workload"),  # machines of which no workload is known
+        lost(20.0, "accepted", **rag),
+        lost(6.0, "unlabelled", **chat),
+        lost(24.0, "idle", slice="overall"),  # the same dollars once more, undivided
     ]
-    waste = pa.Table.from_pylist(rows, schema=arrow_schema("waste"))
-    (found,) = asked("money_totals", {"slice": "overall"}, waste=waste)
-    assert (found["usd"], found["most_of"], found["most_usd"]) == (15.0, "chat", 9.0)
-    (found,) = asked("money_totals", waste=waste)
-    assert (found["usd"], found["most_of"]) == (9.0, None)  # of one workload alone
+    found = [(row["bucket"], row["part"], row["usd"], row["share"]) for row in mending(waste, [], slice="overall")]
+    # of 9 + 6 + 7 + 2 + 20 + 6
+    assert found == [
+        ("idle", "chat", 9.0, 0.18),
+        ("slow", "rag", 7.0, 0.14),
+        ("idle", "rag", 6.0, 0.12),
+        ("unattributed", "no workload", 2.0, 0.04),
+    ]
+
+
+def test_of_one_workload_it_is_told_by_route_and_of_one_route_as_a_whole() -> None:
+    routes = [{"slice": "workload_route", "workload": "chat", "route": name} for name in ("sticky", "random")]
+    other = {"slice": "workload_route", "workload": "rag", "route": "sticky"}
+    waste = [*(lost(usd, "slow", **of) for usd, of in zip((1.0, 3.0), routes, strict=True)), lost(9.0, "slow", **other)]
+    found = mending(waste, [], slice="workload", workload="chat")
+    assert [(row["divided_by"], row["part"], row["usd"]) for row in found] == [
+        ("route", "random", 3.0),
+        ("route", "sticky", 1.0),
+    ]
+    (one,) = mending(waste, [], **routes[0])
+    assert (one["divided_by"], one["part"], one["usd"], one["share"]) == (None, None, 1.0, 1.0)
+
+
+def test_dollars_at_quiet_times_are_those_of_windows_with_half_of_the_busiest_or_fewer() -> None:
+    of = {"slice": "workload", "workload": "chat"}
+    hours = [DAY + timedelta(hours=hour) for hour in range(4)]
+    waste = [lost(10.0, "idle", **of)]
+    waste += [lost(usd, "idle", at, 3600, **of) for at, usd in zip(hours, (1.0, 2.0, 3.0, 4.0), strict=True)]
+    counts = (100, 50, 51, None)  # nobody came in the last one: no row
+    goodput = [
+        window(0, offered, 0, offered, offered=offered, window_start=at, window_s=3600)
+        for at, offered in zip(hours, counts, strict=True)
+        if offered is not None
+    ]
+    (row,) = mending(waste, goodput, slice="overall")
+    assert (row["usd"], row["quiet_share"]) == (10.0, pytest.approx(0.6))  # the second hour and the last: 2 + 4 of 10
+    (row,) = mending(waste, [], slice="overall")
+    assert row["quiet_share"] is None
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="alarm_spans",
-    place=14,
+    place=15,
     question="What is alarming, since when?",
     answer=_answer,
     empty="No alarm fired in this period. A bound is watched from the first hour that telemetry has from end to end, a "

@@ -69,7 +69,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="load_curves",
-    place=11,
+    place=12,
     question="How much can a replica bear?",
     answer=_answer,
     empty="Too few windows to say what load a replica bears: names of replicas and some days are needed.",

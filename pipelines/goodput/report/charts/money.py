@@ -5,22 +5,7 @@ import altair as alt
 from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dollars, percent
 from goodput.report.looks import BLUE, GREEN, ORANGE, rows, with_room
 
-_REMEDIES = {
-    "idle": "replica time with nothing in flight: at most this would be saved by fewer replicas at hours "
-    "below the peak",
-    "slow": "more room at the peak, or a looser gate, would save it",
-    "rejected": "better answers would save it, more machines would not",
-    "failed": "to mend what fails would save it",
-    "over_budget": "to mend what makes callers try again would save it",
-    "retry": "to mend what makes callers try again would save it",
-    "abandoned": "to cancel work when a client goes away would save it",
-    "preemption": "more KV memory, or fewer long prompts at once, would save it",
-    "speculation": "a better draft model, or fewer draft tokens, would save it",
-    "overhead": "shared cost that no request has for itself",
-    "unattributed": "telemetry of these machines would show what they did",
-    "ungated": "a workload of the settings has to match these requests",
-    "unevaluable": "telemetry has to measure what the gate judges",
-}
+_KEPT = ("accepted", "unlabelled")  # buckets of what was accepted, or may be
 
 
 def _answer(found: Rows) -> str:
@@ -32,25 +17,13 @@ def _answer(found: Rows) -> str:
 
 def _leaks(found: Rows) -> str:
     total = sum(row["usd"] for row in found)
-    leaks = sorted((row for row in found if row["bucket"] in _REMEDIES and row["usd"] > 0), key=lambda row: -row["usd"])
+    leaks = sorted((row for row in found if row["bucket"] not in _KEPT and row["usd"] > 0), key=lambda row: -row["usd"])
     if not leaks:
         return f"All of {dollars(total)} went into answers that were accepted or are not judged yet."
-    parts = [
-        f"{row['bucket'].replace('_', ' ')} {dollars(row['usd'])}{_ends(row)}{_mostly(row)} "
-        f"({_REMEDIES[row['bucket']]})"
-        for row in leaks[:3]
-    ]
+    parts = [f"{row['bucket'].replace('_', ' ')} {dollars(row['usd'])}{_ends(row)}" for row in leaks[:3]]
     lost = sum(row["usd"] for row in leaks)
     share = percent(lost / total if total else None)
-    return f"Of {dollars(total)}, {share} was not for accepted answers. Largest: {'; '.join(parts)}."
-
-
-def _mostly(row: Row) -> str:
-    """The workload of which most of it is, where that is less than all and more than half."""
-    usd = row["most_usd"]
-    if usd is None or dollars(usd) == dollars(row["usd"]) or usd < row["usd"] / 2:
-        return ""
-    return f", {dollars(usd)} of it of workload {row['most_of']}"
+    return f"Of {dollars(total)}, {share} was not for accepted answers. Largest: {', '.join(parts)}."
 
 
 def _ends(row: Row) -> str:
@@ -58,7 +31,7 @@ def _ends(row: Row) -> str:
     low, high = row["low_usd"], row["high_usd"]
     if low is None or high is None or dollars(low) == dollars(high):
         return ""
-    return f", {dollars(low)} to {dollars(high)}"
+    return f" ({dollars(low)} to {dollars(high)})"
 
 
 def _spec() -> Picture:
@@ -110,7 +83,5 @@ CHART = Chart(
         Column("high_usd", "to", "usd"),
         Column("share", "Share", "share"),
         Column("estimated", "In part estimated"),
-        Column("most_of", "Most of it of workload"),
-        Column("most_usd", "of which", "usd"),
     ),
 )

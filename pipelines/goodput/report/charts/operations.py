@@ -106,7 +106,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="operations_done",
-    place=12,
+    place=13,
     question="What did each deployment cost?",
     answer=_answer,
     empty="No deployment, scaling or fault lies in this period. Of one that should, `[events]` in the settings says "

@@ -19,7 +19,7 @@ def _answer(found: Rows) -> str:
 
 CHART = Chart(
     name="trust_facts",
-    place=16,
+    place=17,
     question="Can this be believed?",
     answer=_answer,
     empty="Nothing has been published yet.",

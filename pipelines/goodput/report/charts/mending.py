@@ -1,0 +1,85 @@
+"""The chart of what is worth mending: where dollars bought nothing that was accepted, the largest first."""
+
+import altair as alt
+
+from goodput.report.chart import Chart, Column, Picture, Row, Rows, dollars, percent
+from goodput.report.looks import ORANGE, rows, with_room
+
+_REMEDIES = {
+    "idle": "fewer replicas at hours below the peak would save at most this",
+    "slow": "more room at the peak, or a looser gate, would have these answers count",
+    "rejected": "better answers would count, more machines would not help",
+    "failed": "to mend what fails would save it",
+    "over_budget": "to mend what makes callers try again would save it",
+    "retry": "to mend what makes callers try again would save it",
+    "abandoned": "to cancel work when a client goes away would save it",
+    "preemption": "more KV memory, or fewer long prompts at once, would save it",
+    "speculation": "a better draft model, or fewer draft tokens, would save it",
+    "overhead": "shared cost that no request has for itself",
+    "unattributed": "telemetry of these machines would show what they did",
+    "ungated": "a workload of the settings has to match these requests",
+    "unevaluable": "telemetry has to measure what the gate judges",
+}
+_NAMED = 3  # in the sentence; the chart has all
+_OFF_PEAK = 0.5  # of the dollars of idle replicas, in quiet windows: from here on it is said when they were idle
+
+
+def _answer(found: Rows) -> str:
+    parts = [_one(row, "Then" if place else "First") for place, row in enumerate(found[:_NAMED])]
+    return f"{'. '.join(parts)}. By dollars alone: what it takes to mend is not in telemetry."
+
+
+def _one(row: Row, nth: str) -> str:
+    of = f" of {row['divided_by']} {row['part']}" if row["part"] is not None else ""
+    said = f"{nth} {row['bucket'].replace('_', ' ')}{of}, {dollars(row['usd'])} ({percent(row['share'])} of all spent)"
+    quiet = row["quiet_share"]
+    if row["bucket"] == "idle" and quiet is not None and quiet >= _OFF_PEAK:
+        some = f"{dollars(quiet * row['usd'])} of it while at most half as many requests came as at the busiest time"
+        return f"{said}, {some}: fewer replicas then would save at most that"
+    return f"{said}: {_REMEDIES.get(row['bucket'], 'it bought nothing that was accepted')}"
+
+
+def _spec() -> Picture:
+    order = alt.EncodingSortField("usd", op="max", order="descending")
+    base = (
+        alt.Chart(rows())
+        .transform_calculate(
+            name="replace(datum.bucket, '_', ' ') + (datum.part === null ? '' : ' of ' + datum.part)",
+            written="format(datum.usd, datum.usd >= 1 ? '$,.2f' : '$.3r')",
+        )
+        .encode(alt.Y("name:N", sort=order, title=None))
+    )
+    bars = base.mark_bar(height={"band": 0.7}, color=ORANGE).encode(
+        alt.X("usd:Q", axis=alt.Axis(title="US dollars", format="$,~f", tickCount=5)),
+        tooltip=[
+            alt.Tooltip("name:N", title="loss"),
+            alt.Tooltip("usd:Q", format="$,.4f"),
+            alt.Tooltip("low_usd:Q", title="from", format="$,.4f"),
+            alt.Tooltip("high_usd:Q", title="to", format="$,.4f"),
+            alt.Tooltip("share:Q", format=".1%"),
+            alt.Tooltip("quiet_share:Q", title="at quiet times", format=".0%"),
+        ],
+    )
+    text = base.mark_text(align="left", dx=4).encode(alt.X("usd:Q"), alt.Text("written:N"))
+    return alt.layer(bars, text, with_room(base, "datum.usd", "US dollars")).properties(height=alt.Step(22))
+
+
+CHART = Chart(
+    name="worth_mending",
+    place=7,
+    question="What is worth mending first?",
+    answer=_answer,
+    empty="Nothing is known to be lost here: no cost is known of this period, or all of it went into answers that were "
+    "accepted or are not judged yet.",
+    spec=_spec,
+    columns=(
+        Column("bucket", "Bucket"),
+        Column("part", "Of"),
+        Column("usd", "US dollars", "usd"),
+        Column("low_usd", "95 % from", "usd"),
+        Column("high_usd", "to", "usd"),
+        Column("share", "Share of all spent", "share"),
+        Column("quiet_share", "of which at quiet times", "share"),
+        Column("estimated", "In part estimated"),
+    ),
+)

@@ -1,0 +1,67 @@
+-- description: What dollars of a period bought nothing that was accepted, by bucket and workload (of one workload by route), the largest first
+-- grain: period, choice, part, bucket
+-- reads: goodput, shown_periods, shown_slices, waste
+-- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them; quiet_share: of the dollars, in windows that had at most half of the requests of the part's busiest one
+WITH divided AS (
+    SELECT
+        *,
+        CASE slice
+            WHEN 'overall' THEN 'workload' WHEN 'model' THEN 'workload_model' WHEN 'pool' THEN 'workload_pool' WHEN 'workload' THEN 'workload_route'
+            ELSE slice
+        END AS by_slice
+    FROM shown_slices
+),
+parts AS (
+    SELECT
+        p.period, d.choice, w.workload, w.route, w.bucket,
+        any_value(CASE WHEN d.slice IN ('overall', 'model', 'pool') THEN coalesce(w.workload, 'no workload')
+            WHEN d.slice = 'workload' THEN coalesce(w.route, 'no route') END) AS part,
+        any_value(CASE WHEN d.slice IN ('overall', 'model', 'pool') THEN 'workload' WHEN d.slice = 'workload' THEN 'route' END) AS divided_by,
+        w.window_s, w.window_start, p.whole_s, p.drawn_s,
+        sum(w.usd) AS usd, sum(w.ci_low_usd) AS low_usd, sum(w.ci_high_usd) AS high_usd,
+        count(w.ci_low_usd) = count(*) AS has_low, count(w.ci_high_usd) = count(*) AS has_high, bool_or(w.estimated) AS estimated
+    FROM waste AS w
+    JOIN shown_periods AS p ON w.window_s IN (p.whole_s, p.drawn_s) AND w.window_start >= p.from_at AND w.window_start < p.until_at
+    JOIN divided AS d
+        ON d.by_slice = w.slice AND d.slice_value IS NOT DISTINCT FROM w.slice_value AND d.model IS NOT DISTINCT FROM w.model
+        AND d.pool IS NOT DISTINCT FROM w.pool AND (d.slice IN ('overall', 'model', 'pool') OR d.workload IS NOT DISTINCT FROM w.workload)
+        AND (d.by_slice <> d.slice OR d.route IS NOT DISTINCT FROM w.route)
+    GROUP BY ALL
+),
+arrivals AS (
+    SELECT
+        p.period, d.choice, g.workload, g.route, g.window_start, g.offered,
+        max(g.offered) OVER (PARTITION BY p.period, d.choice, g.workload, g.route) AS most
+    FROM goodput AS g
+    JOIN shown_periods AS p ON g.window_s = p.drawn_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
+    JOIN divided AS d
+        ON d.by_slice = g.slice AND d.slice_value IS NOT DISTINCT FROM g.slice_value AND d.model IS NOT DISTINCT FROM g.model
+        AND d.pool IS NOT DISTINCT FROM g.pool AND (d.slice IN ('overall', 'model', 'pool') OR d.workload IS NOT DISTINCT FROM g.workload)
+        AND (d.by_slice <> d.slice OR d.route IS NOT DISTINCT FROM g.route)
+),
+summed AS (
+    SELECT
+        s.period, s.choice, s.part, s.divided_by, s.bucket,
+        sum(s.usd) FILTER (WHERE s.window_s = s.whole_s) AS usd,
+        CASE WHEN bool_and(s.has_low) FILTER (WHERE s.window_s = s.whole_s) THEN sum(s.low_usd) FILTER (WHERE s.window_s = s.whole_s) END AS low_usd,
+        CASE WHEN bool_and(s.has_high) FILTER (WHERE s.window_s = s.whole_s) THEN sum(s.high_usd) FILTER (WHERE s.window_s = s.whole_s) END AS high_usd,
+        bool_or(s.estimated) AS estimated,
+        -- of parts without any request every window is quiet, and nothing is said of them
+        CASE WHEN max(a.most) > 0 THEN
+            coalesce(sum(s.usd) FILTER (WHERE s.window_s = s.drawn_s AND 2 * coalesce(a.offered, 0) <= coalesce(a.most, 1)), 0)
+            / nullif(sum(s.usd) FILTER (WHERE s.window_s = s.drawn_s), 0)
+        END AS quiet_share
+    FROM parts AS s
+    LEFT JOIN arrivals AS a
+        ON a.period = s.period AND a.choice = s.choice AND a.workload IS NOT DISTINCT FROM s.workload
+        AND a.route IS NOT DISTINCT FROM s.route AND a.window_start = s.window_start AND s.window_s = s.drawn_s
+    GROUP BY s.period, s.choice, s.part, s.divided_by, s.bucket
+)
+SELECT
+    period, choice, part, divided_by, bucket, usd, low_usd, high_usd, estimated,
+    usd / nullif(sum(usd) OVER (PARTITION BY period, choice), 0) AS share,
+    CASE WHEN quiet_share BETWEEN 0 AND 1 THEN quiet_share END AS quiet_share  -- credits leave no share
+FROM summed
+QUALIFY bucket NOT IN ('accepted', 'unlabelled') AND usd > 0
+    AND row_number() OVER (PARTITION BY period, choice, bucket IN ('accepted', 'unlabelled') ORDER BY usd DESC, bucket, part) <= 12
+ORDER BY period, choice, usd DESC, bucket, part
