@@ -218,10 +218,10 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
     idle, slow = loss("idle", 28.36, 0.494, **of_rag), loss("slow", 2.41, 0.042, **of_chat)
     answer = CHARTS["worth_mending"].answer
     assert answer([idle, slow, loss("over_budget", 1.0, 0.02), loss("failed", 0.5, 0.01)]) == (
-        "First idle of workload rag, $28.36 (49.4 % of all spent): fewer replicas at hours below the peak would save "
-        "at most this. Then slow of workload chat, $2.41 (4.2 % of all spent): more room at the peak, or a looser gate, "
-        "would have these answers count. Then over budget, $1.00 (2.0 % of all spent): to mend what makes callers try "
-        "again would save it. By dollars alone: what it takes to mend is not in telemetry."
+        "First idle replicas of workload rag, $28.36 (49.4 % of all spent): fewer of them at hours below the peak "
+        "would save at most this. Then slow answers of workload chat, $2.41 (4.2 % of all spent): more room at the "
+        "peak, or a looser gate, would have them count. Then requests with too many tries, $1.00 (2.0 % of all spent): "
+        "to mend what makes callers try again would save it. By dollars alone: what it takes to mend is not in telemetry."
     )
     quiet = answer([idle | {"quiet_share": 0.75}])
     # three quarters of 28.36
@@ -234,7 +234,7 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
 
 
 def test_idle_time_beside_a_peak_that_needs_more_replicas_is_no_contradiction() -> None:
-    said = "fewer replicas at hours below the peak would save at most this"
+    said = "fewer of them at hours below the peak would save at most this"
     assert said in CHARTS["worth_mending"].answer([loss("idle", 30.0, 0.6)])
     answer = CHARTS["load_curves"].answer([load(knee_rps=0.07, knee_censored=False, recommended_replicas=9)])
     # 0.5 / 0.07 is 7.14, a fifth more 8.57

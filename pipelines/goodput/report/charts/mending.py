@@ -5,20 +5,20 @@ import altair as alt
 from goodput.report.chart import Chart, Column, Picture, Row, Rows, dollars, percent
 from goodput.report.looks import ORANGE, rows, with_room
 
-_REMEDIES = {
-    "idle": "fewer replicas at hours below the peak would save at most this",
-    "slow": "more room at the peak, or a looser gate, would have these answers count",
-    "rejected": "better answers would count, more machines would not help",
-    "failed": "to mend what fails would save it",
-    "over_budget": "to mend what makes callers try again would save it",
-    "retry": "to mend what makes callers try again would save it",
-    "abandoned": "to cancel work when a client goes away would save it",
-    "preemption": "more KV memory, or fewer long prompts at once, would save it",
-    "speculation": "a better draft model, or fewer draft tokens, would save it",
-    "overhead": "shared cost that no request has for itself",
-    "unattributed": "telemetry of these machines would show what they did",
-    "ungated": "a workload of the settings has to match these requests",
-    "unevaluable": "telemetry has to measure what the gate judges",
+_LOSSES = {  # each bucket in words, and what would mend it
+    "idle": ("idle replicas", "fewer of them at hours below the peak would save at most this"),
+    "slow": ("slow answers", "more room at the peak, or a looser gate, would have them count"),
+    "rejected": ("rejected answers", "better ones would count, more machines would not help"),
+    "failed": ("failed requests", "to mend what fails would save it"),
+    "over_budget": ("requests with too many tries", "to mend what makes callers try again would save it"),
+    "retry": ("retries", "to mend what makes callers try again would save it"),
+    "abandoned": ("abandoned answers", "to cancel work when a client goes away would save it"),
+    "preemption": ("preempted work", "more KV memory, or fewer long prompts at once, would save it"),
+    "speculation": ("rejected drafts", "a better draft model, or fewer draft tokens, would save it"),
+    "overhead": ("overhead", "shared cost that no request has for itself"),
+    "unattributed": ("machines without telemetry", "theirs would show what they did"),
+    "ungated": ("requests of no workload", "a workload of the settings has to match them"),
+    "unevaluable": ("requests that no gate could judge", "telemetry has to measure what the gate judges"),
 }
 _NAMED = 3  # in the sentence; the chart has all
 _OFF_PEAK = 0.5  # of the dollars of idle replicas, in quiet windows: from here on it is said when they were idle
@@ -30,13 +30,14 @@ def _answer(found: Rows) -> str:
 
 
 def _one(row: Row, nth: str) -> str:
+    words, remedy = _LOSSES.get(row["bucket"], (row["bucket"], "it bought nothing that was accepted"))
     of = f" of {row['divided_by']} {row['part']}" if row["part"] is not None else ""
-    said = f"{nth} {row['bucket'].replace('_', ' ')}{of}, {dollars(row['usd'])} ({percent(row['share'])} of all spent)"
+    said = f"{nth} {words}{of}, {dollars(row['usd'])} ({percent(row['share'])} of all spent)"
     quiet = row["quiet_share"]
     if row["bucket"] == "idle" and quiet is not None and quiet >= _OFF_PEAK:
         some = f"{dollars(quiet * row['usd'])} of it while at most half as many requests came as at the busiest time"
         return f"{said}, {some}: fewer replicas then would save at most that"
-    return f"{said}: {_REMEDIES.get(row['bucket'], 'it bought nothing that was accepted')}"
+    return f"{said}: {remedy}"
 
 
 def _spec() -> Picture:
@@ -44,7 +45,7 @@ def _spec() -> Picture:
     base = (
         alt.Chart(rows())
         .transform_calculate(
-            name="replace(datum.bucket, '_', ' ') + (datum.part === null ? '' : ' of ' + datum.part)",
+            name="(datum.part === null ? '' : datum.part + ': ') + replace(datum.bucket, '_', ' ')",
             written="format(datum.usd, datum.usd >= 1 ? '$,.2f' : '$.3r')",
         )
         .encode(alt.Y("name:N", sort=order, title=None))
