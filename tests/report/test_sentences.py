@@ -221,7 +221,8 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
         "First idle replicas of workload rag, $28.36 (49.4 % of all spent): fewer of them at hours below the peak "
         "would save at most this. Then slow answers of workload chat, $2.41 (4.2 % of all spent): more room at the "
         "peak, or a looser gate, would have them count. Then requests with too many tries, $1.00 (2.0 % of all spent): "
-        "to mend what makes callers try again would save it. By dollars alone: what it takes to mend is not in telemetry."
+        "to mend what makes callers try again would save it. By dollars alone: what it takes to mend is not in "
+        "telemetry."
     )
     quiet = answer([idle | {"quiet_share": 0.75}])
     # three quarters of 28.36
