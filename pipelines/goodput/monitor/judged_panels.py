@@ -1,7 +1,9 @@
 """Series of a metric with their scores, in the shortest windows that they bear, and where another watches instead."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -43,7 +45,9 @@ def judged_panels(observed: Observed, rules: Mapping[str, Rule]) -> Iterator[tup
         panels = {(name, said): replace(level.panels[name], worse=said) for name, said in there}
         if level is not observed:
             panels = {key: kept for key, panel in panels.items() if (kept := _unwatched(panel, shorter)) is not None}
-        charted = {key: _charted(panel, level) for key, panel in panels.items()}
+        with ThreadPoolExecutor() as pool:  # numpy lets several go on at a time
+            judged = pool.map(partial(_charted, observed=level), panels.values())
+            charted = dict(zip(panels, judged, strict=True))
         found = {key: _relieved(one, charted, shorter) for key, one in charted.items()}
         shorter += found.values()
         yield level, found

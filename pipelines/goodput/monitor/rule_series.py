@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from goodput.monitor.control_chart import ControlChart
-from goodput.monitor.grid import NAN, Floats, Grid
+from goodput.monitor.grid import NAN, Floats, Grid, medians
 from goodput.monitor.inputs import Inputs, Scores
 from goodput.monitor.panel import Labels, Panel, natural
 from goodput.monitor.states import Episode
@@ -120,7 +120,7 @@ def too_few_requests(one: RuleSeries, until: int) -> str | None:
     least = one.panel.kind.least_requests
     newest = one.requests[max(until - one.grid.a_day, 0) : until]
     requests = newest[newest > 0]
-    if not len(requests) or np.median(requests) >= least:
+    if not len(requests) or medians(requests) >= least:
         return None
     if requests.max() < least:
         return f"too little traffic: at most {requests.max():.0f} requests a window, {least} are needed"

@@ -11,7 +11,6 @@ from goodput.monitor.panel import Labels, Panel
 from goodput.settings.metrics import AlarmMetric
 from goodput.settings.watched import metric_of
 
-_SPREAD = ("value", "requests", "beside", "body", "trials")
 _HOUR_S = 3600
 _RECENT_DAYS = 7
 _SHARE_A_FATE = 1000.0  # tokens: those of one prompt are found in a cache together, or are not
@@ -20,9 +19,13 @@ _PLACES = frozenset(("workload", "pool", "replica"))
 
 @dataclass(frozen=True)
 class _Watched:
-    """Rows of the series that are watched, and labels of those that are not."""
+    """Rows of the series that are watched, each with its window (`at`) and its series (`row` of `labels`).
+
+    `unwatched` are the labels of those that are not.
+    """
 
     rows: pl.DataFrame
+    labels: tuple[Labels, ...]
     unwatched: frozenset[Labels]
 
 
@@ -56,31 +59,41 @@ def _watched(frame: pl.DataFrame, metric: AlarmMetric, grid: Grid, max_series: i
     order = windows.sort("recent", "windows", *metric.labels, descending=[True, True, *(False for _ in metric.labels)])
     others = order[max_series:].select(metric.labels)
     rows = every.join(others, on=list(metric.labels), how="anti", nulls_equal=True) if others.height else every
-    return _Watched(rows, frozenset(_labels(metric, row) for row in others.iter_rows()))
+    names = rows.select(metric.labels).unique().sort(metric.labels)
+    placed = (
+        rows.join(names.with_row_index("row"), on=list(metric.labels), nulls_equal=True)
+        .with_columns(at=(pl.col("window_start").dt.epoch("s") - grid.start_s) // grid.step_s)
+        .filter((pl.col("at") >= 0) & (pl.col("at") < grid.windows))
+    )
+    labels = tuple(_labels(metric, row) for row in names.iter_rows())
+    return _Watched(placed, labels, frozenset(_labels(metric, row) for row in others.iter_rows()))
 
 
 def _panel(name: str, metric: AlarmMetric, watched: _Watched, grid: Grid) -> Panel | None:
     points = (
         watched.rows.filter(pl.col(metric.column).is_not_null() | metric.of_requests)
-        .group_by(*metric.labels, "window_start")
+        .group_by("row", "at")
         .agg(**_measured(metric, grid))
-        .with_columns(at=(pl.col("window_start").dt.epoch("s") - grid.start_s) // grid.step_s)
-        .filter((pl.col("at") >= 0) & (pl.col("at") < grid.windows))
     )
-    names = points.select(metric.labels).unique().sort(metric.labels)
-    if not names.height or not points["value"].is_finite().any():
+    if not points["value"].is_finite().any():
         return None
-    points = points.join(names.with_row_index("row"), on=list(metric.labels), nulls_equal=True)
-    values, requests, beside, body, trials = (_spread(points, column, names.height, grid) for column in _SPREAD)
+    rows, of_point = np.unique(points["row"].to_numpy(), return_inverse=True)
+    where = (of_point, points["at"].to_numpy())
+
+    def spread(column: str) -> Floats:
+        found = np.full((len(rows), grid.windows), NAN)
+        found[where] = points[column].cast(pl.Float64).fill_null(NAN).to_numpy()
+        return np.where(np.isfinite(found), found, NAN)
+
     return Panel(
         name,
         grid,
-        tuple(_labels(metric, row) for row in names.iter_rows()),
-        values,
-        np.nan_to_num(requests) if metric.of_requests else None,
-        beside if metric.beside else None,
-        body if metric.body else None,
-        None if metric.chart == "level" else np.nan_to_num(trials),
+        tuple(watched.labels[row] for row in rows),
+        spread("value"),
+        np.nan_to_num(spread("requests")) if metric.of_requests else None,
+        spread("beside") if metric.beside else None,
+        spread("body") if metric.body else None,
+        None if metric.chart == "level" else np.nan_to_num(spread("trials")),
         unwatched=watched.unwatched,
     )
 
@@ -113,11 +126,3 @@ def _labels(metric: AlarmMetric, row: tuple[object, ...]) -> Labels:
     pairs = zip(metric.labels, row, strict=True)
     words = ((name, "unknown" if value is None else str(value), value) for name, value in pairs)
     return tuple((name, word) for name, word, value in words if value is not None or name in _PLACES)
-
-
-def _spread(points: pl.DataFrame, column: str, height: int, grid: Grid) -> Floats:
-    spread = np.full((height, grid.windows), NAN)
-    spread[points["row"].to_numpy(), points["at"].to_numpy()] = (
-        points[column].cast(pl.Float64).fill_null(NAN).to_numpy()
-    )
-    return np.where(np.isfinite(spread), spread, NAN)
