@@ -4,7 +4,7 @@
 -- unit: US dollars per accepted request (or what the workload counts)
 SELECT
     p.period, s.choice, g.window_start AS at, g.window_s, g.cost_per_accepted_usd AS price_usd,
-    g.cost_per_accepted_ci_low_usd AS low_usd, g.cost_per_accepted_ci_high_usd AS high_usd, g.cost_usd, g.partial,
+    g.cost_per_accepted_ci_low_usd AS low_usd, g.cost_per_accepted_ci_high_usd AS high_usd, g.cost_usd, g.offered, g.partial,
     coalesce(g.unpriced, 0) AS unpriced,
     CASE WHEN g.cost_per_accepted_usd IS NULL THEN
         CASE WHEN g.cost_usd IS NULL THEN 'cost_unknown' WHEN g.goodput_rps IS NULL THEN 'labels_not_drawn' ELSE 'nothing_accepted' END

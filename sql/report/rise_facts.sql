@@ -40,10 +40,10 @@ of_others AS (
 of_replicas AS (
     SELECT
         w.period, w.choice, w.is_now, w.window_start,
-        sum(r.input_tokens) / nullif(sum(r.attempts) FILTER (WHERE r.input_tokens IS NOT NULL), 0) AS input_tokens,
+        sum(r.input_tokens) / nullif(sum(r.n_input), 0) AS input_tokens,
         sum(r.long_input_tokens) / nullif(sum(r.input_tokens), 0) AS long_share,
         sum(r.mean_kv_usage_ratio * r.up_s) / nullif(sum(r.up_s) FILTER (WHERE r.mean_kv_usage_ratio IS NOT NULL), 0) AS kv_share,
-        sum(r.preemptions) AS preemptions, sum(r.up_s) / any_value(w.drawn_s) AS replicas
+        sum(r.preemptions) AS preemptions, sum(r.restarts) AS restarts, sum(r.up_s) / any_value(w.drawn_s) AS replicas
     FROM windows AS w
     JOIN replica_windows AS r ON r.window_s = w.drawn_s AND r.window_start = w.window_start AND r.pool = w.pool
     GROUP BY ALL
@@ -73,26 +73,30 @@ values_seen AS (
     UNION ALL
     SELECT period, choice, is_now, 10, replicas FROM of_replicas
     UNION ALL
-    SELECT period, choice, is_now, 11, retry_ratio FROM of_requests
+    SELECT period, choice, is_now, 11, restarts FROM of_replicas
     UNION ALL
-    SELECT period, choice, is_now, 12, failed / nullif(offered, 0) FROM of_requests
+    SELECT period, choice, is_now, 12, retry_ratio FROM of_requests
+    UNION ALL
+    SELECT period, choice, is_now, 13, failed / nullif(offered, 0) FROM of_requests
 ),
 compared AS (
     SELECT
         period, choice, place,
-        median(value) FILTER (WHERE NOT is_now) AS before, any_value(value) FILTER (WHERE is_now) AS now
+        median(value) FILTER (WHERE NOT is_now) AS before, any_value(value) FILTER (WHERE is_now) AS now,
+        min(value) FILTER (WHERE NOT is_now) AS lowest, max(value) FILTER (WHERE NOT is_now) AS highest
     FROM values_seen
     GROUP BY ALL
     HAVING before IS NOT NULL AND now IS NOT NULL
 ),
--- moved is what is 1.25 times as much or as little, by at least so much
+-- moved is what is 1.25 times as much or as little, by at least so much, and beyond all of the windows before: what one of them had
+-- did not come with the rise
 kinds(place, name, form, least_difference) AS (
     VALUES
         (2, 'requests that arrived', 'count', 10), (3, 'share of other workloads', 'share', 0.02),
         (4, 'input tokens an attempt', 'count', 10), (5, 'share of long contexts', 'share', 0.02),
         (6, 'p99 of the queue', 'seconds', 0.05), (7, 'input found in cache', 'share', 0.02), (8, 'KV cache in use', 'share', 0.02),
-        (9, 'preemptions', 'count', 10), (10, 'replicas up', 'number', 0.5),
-        (11, 'requests tried again', 'share', 0.02), (12, 'requests that failed', 'share', 0.02)
+        (9, 'preemptions', 'count', 10), (10, 'replicas up', 'number', 0.5), (11, 'restarts of replicas', 'count', 1),
+        (12, 'requests tried again', 'share', 0.02), (13, 'requests that failed', 'share', 0.02)
 ),
 facts AS (
     SELECT
@@ -102,7 +106,8 @@ facts AS (
     UNION ALL
     SELECT
         c.period, c.choice, c.place, k.name, k.form, c.before, c.now,
-        abs(c.now - c.before) >= k.least_difference AND greatest(c.now, c.before) >= 1.25 * least(c.now, c.before), NULL
+        abs(c.now - c.before) >= k.least_difference AND greatest(c.now, c.before) >= 1.25 * least(c.now, c.before)
+            AND (c.now < c.lowest OR c.now > c.highest), NULL
     FROM compared AS c
     JOIN kinds AS k USING (place)
     UNION ALL

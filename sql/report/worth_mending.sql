@@ -1,7 +1,7 @@
 -- description: What dollars of a period bought nothing that was accepted, by bucket and workload (of one workload by route), the largest first
 -- grain: period, choice, part, bucket
 -- reads: goodput, shown_periods, shown_slices, waste
--- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them; quiet_share: of the dollars, in windows that had at most half of the requests of the part's busiest one
+-- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them; quiet_share: of the dollars, in windows in which the pools that serve the part had at most half as many requests as in their busiest
 WITH divided AS (
     SELECT
         *,
@@ -28,16 +28,29 @@ parts AS (
         AND (d.by_slice <> d.slice OR d.route IS NOT DISTINCT FROM w.route)
     GROUP BY ALL
 ),
+-- replicas serve all that comes to their pool: a part is quiet when the pools that serve it are
+serving AS (
+    SELECT DISTINCT s.period, s.choice, s.workload, s.route, g.pool
+    FROM parts AS s
+    JOIN divided AS d USING (choice)
+    JOIN shown_periods AS p ON p.period = s.period
+    JOIN goodput AS g
+        ON g.slice = 'finest' AND g.window_s = p.whole_s AND g.window_start >= p.from_at AND g.window_start < p.until_at AND g.offered > 0
+        AND coalesce(g.workload = s.workload, s.workload IS NULL) AND coalesce(g.route = s.route, s.route IS NULL)
+        AND coalesce(g.model = d.model, d.model IS NULL) AND coalesce(g.pool = d.pool, d.pool IS NULL)
+),
+loads AS (
+    SELECT v.period, v.choice, v.workload, v.route, g.window_start, sum(g.offered) AS offered
+    FROM serving AS v
+    JOIN shown_periods AS p USING (period)
+    JOIN goodput AS g
+        ON g.slice = 'pool' AND g.pool IS NOT DISTINCT FROM v.pool AND g.window_s = p.drawn_s
+        AND g.window_start >= p.from_at AND g.window_start < p.until_at
+    GROUP BY ALL
+),
 arrivals AS (
-    SELECT
-        p.period, d.choice, g.workload, g.route, g.window_start, g.offered,
-        max(g.offered) OVER (PARTITION BY p.period, d.choice, g.workload, g.route) AS most
-    FROM goodput AS g
-    JOIN shown_periods AS p ON g.window_s = p.drawn_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
-    JOIN divided AS d
-        ON d.by_slice = g.slice AND d.slice_value IS NOT DISTINCT FROM g.slice_value AND d.model IS NOT DISTINCT FROM g.model
-        AND d.pool IS NOT DISTINCT FROM g.pool AND (d.slice IN ('overall', 'model', 'pool') OR d.workload IS NOT DISTINCT FROM g.workload)
-        AND (d.by_slice <> d.slice OR d.route IS NOT DISTINCT FROM g.route)
+    SELECT *, max(offered) OVER (PARTITION BY period, choice, workload, route) AS most
+    FROM loads
 ),
 summed AS (
     SELECT

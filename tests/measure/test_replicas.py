@@ -196,10 +196,10 @@ def test_long_contexts_are_a_share_of_the_input_that_is_reported() -> None:
     """From 1,000 tokens on: 1,000 and 3,000 of 4,999; of a window in which nothing is reported nothing is known."""
     reported = [attempt(0, at, input_tokens=n) for at, n in ((30, 999), (40, 1000), (50, 3000), (60, None))]
     rows = rows_of([*reported, attempt(0, 310, input_tokens=None), attempt(0, 610, input_tokens=0)])["replica_windows"]
-    names = ("input_tokens", "long_input_tokens", "long_context_ratio")
-    assert told(rows[0, "r"], *names) == [4999, 4000, pytest.approx(4000 / 4999)]
-    assert told(rows[5, "r"], *names) == [None, None, None]
-    assert told(rows[10, "r"], *names) == [0, 0, None]
+    names = ("input_tokens", "n_input", "long_input_tokens", "long_context_ratio")
+    assert told(rows[0, "r"], *names) == [4999, 3, 4000, pytest.approx(4000 / 4999)]
+    assert told(rows[5, "r"], *names) == [None, 0, None, None]
+    assert told(rows[10, "r"], *names) == [0, 1, 0, None]
 
 
 def test_another_version_is_a_restart() -> None:

@@ -109,6 +109,7 @@ class States:
         long = sum(n for n in given if n >= self.fleet.settings.get("long_context_tokens", 8192))
         return {
             "input_tokens": sum(given) if given else None,
+            "n_input": len(given),
             "long_input_tokens": long if given else None,
             "long_context_ratio": Fraction(long, sum(given)) if sum(given) else None,
         }

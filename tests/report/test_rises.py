@@ -43,8 +43,8 @@ def served(p99: Sequence[float], workload: str = "chat", pool: str = "chat", **m
 
 
 def replicas(windows: int, pool: str = "chat", **more: Sequence[Any]) -> Rows:
-    usual = {"window_s": 300, "pool": pool, "up_s": 300.0, "attempts": 100, "input_tokens": 50_000}
-    usual |= {"long_input_tokens": 0, "mean_kv_usage_ratio": 0.4, "preemptions": 0}
+    usual = {"window_s": 300, "pool": pool, "up_s": 300.0, "n_input": 100, "input_tokens": 50_000}
+    usual |= {"attempts": 150, "long_input_tokens": 0, "mean_kv_usage_ratio": 0.4, "preemptions": 0, "restarts": 0}
     return [
         row(
             "replica_windows",
@@ -112,11 +112,12 @@ def test_a_rise_is_told_with_what_moved_in_its_window() -> None:
         "The p99 of the first token of workload chat, pool chat rose most, at 20 Nov 09:30 UTC: 3 s, beside 1 s as the "
         "median of the 3 windows before (half above usual or more from 20 Nov 09:25 to 20 Nov 09:40). What "
         "came: deployment of chat at 09:26 (4 min before); scale out of the fleet at 09:34 (in the window); input "
-        "tokens an attempt 500 to 800. What the fleet showed: p99 of the queue 0.1 s to 1.5 s; input found in cache "
-        "50.0 % to 20.0 %; requests that failed 1.0 % to 10.0 %. Moved: 1.25 times up or down, and by 2 points "
-        "of a share, 10 of a count, 0.05 s or half a replica. Not moved: requests that arrived, share of other "
-        "workloads, share of long contexts, KV cache in use, preemptions, replicas up, requests tried again. What "
-        "moves together need not be "
+        "tokens an attempt 500 to 800. What the fleet showed: p99 of the queue 0.1 s to 1.5 s; input found in "
+        "cache 50.0 % to 20.0 %; requests that failed 1.0 % to 10.0 %. Moved: beyond each of the windows before "
+        "and 1.25 times their median up or down, by 2 points of a share, 10 of a count, 0.05 s, half a replica or "
+        "a restart. Not moved: requests that arrived, share of other workloads, share of long contexts, KV cache "
+        "in use, preemptions, replicas up, restarts of replicas, requests tried again. What moves together need "
+        "not be "
         "cause and effect."
     )
 
@@ -176,6 +177,29 @@ def test_what_is_long_ago_is_not_usual() -> None:
     assert found["began_at"][0] == at(4)
     assert (found["windows_before"][0], found["over_at"][0]) == (3, None)
     assert "half above usual or more from 20 Nov 09:20 on" in answer(found)
+
+
+def test_attempts_that_report_no_input_are_no_shorter_prompts() -> None:
+    """Attempts that time out report none: of 100 that do, 500 tokens each, half as many report 500 each."""
+    halved = {"input_tokens": [50_000] * 6 + [25_000] + [50_000] * 2, "n_input": [100] * 6 + [50] + [100] * 2}
+    found = facts(served(RISEN), replica_windows=replicas(9, **halved))
+    (row,) = found.filter(name="input tokens an attempt").to_dicts()
+    assert (row["before_says"], row["now_says"], row["is_moved"]) == ("500", "500", False)
+
+
+def test_what_one_of_the_windows_before_had_did_not_come_with_the_rise() -> None:
+    """Hits fell to 0.28 after 0.5, 0.5 and 0.25: 1.25 times less than their median, and more than just before."""
+    (row,) = (
+        facts(served(RISEN), cache_by_replica=caches([0.5, 0.5, 0.5, 0.5, 0.25, 0.25, 0.28]))
+        .filter(name="input found in cache")
+        .to_dicts()
+    )
+    assert (row["before_says"], row["now_says"], row["is_moved"]) == ("50.0 %", "28.0 %", False)
+
+
+def test_a_restart_is_told_though_as_many_replicas_are_up() -> None:
+    found = facts(served(RISEN), replica_windows=replicas(9, restarts=[0] * 6 + [1] + [0] * 2))
+    assert "restarts of replicas 0 to 2" in answer(found)
 
 
 def test_what_grew_for_long_is_compared_with_what_it_was_just_before() -> None:

@@ -56,6 +56,7 @@ def test_of_many_pools_a_few_are_named() -> None:
 def operation(why: str | None = None, **given: Any) -> dict[str, Any]:
     named = {"kind": "deployment", "pool": "rag", "at": 0.0, "no_interval": why, "overlapping_events": 0}
     known = {"lost_accepted": 7.0, "excess_cost_usd": 3.96, "low_usd": 2.74, "high_usd": 5.23}
+    named |= dict.fromkeys(("lost_accepted_ci_low", "lost_accepted_ci_high"))
     return {**named, **(dict.fromkeys(known) if why else known), **given}
 
 
@@ -91,13 +92,18 @@ def test_a_price_that_is_of_several_operations_says_so() -> None:
     assert "overlapped" not in answer([operation()])
     found = answer([operation(overlapping_events=2), operation(excess_cost_usd=1.0)])
     assert "7 accepted answers lost. 2 other operations overlapped it: what it shows is of all of them." in found
+    assert "Not to be added up" not in found
+    found = answer([operation(overlapping_events=1), operation(excess_cost_usd=1.0, overlapping_events=1)])
+    assert "Not to be added up, since they overlap: deployment of rag at 01 Jan 00:00, deployment of rag" in found
+    lost = {"lost_accepted_ci_low": -3.0, "lost_accepted_ci_high": 17.2}
+    assert "7 accepted answers (-3 to 17) lost." in answer([operation(**lost)])
 
 
 @pytest.mark.parametrize("name", ["accepted_over_time", "price_over_time"])
 def test_extremes_are_those_of_windows_that_were_wholly_observed(name: str) -> None:
     def window(at: float, value: float, *, partial: bool) -> dict[str, Any]:
         ends = dict.fromkeys(("low", "high", "low_usd", "high_usd"), value)
-        return {"at": at, "ratio": value, "price_usd": value, "unpriced": 0, "partial": partial, **ends}
+        return {"at": at, "ratio": value, "price_usd": value, "unpriced": 0, "partial": partial, "offered": 100, **ends}
 
     rows = [window(0, 0.01, partial=True), window(6e5, 0.2, partial=False), window(12e5, 0.3, partial=False)]
     answer = CHARTS[name].answer([*rows, window(18e5, 1.0, partial=True)])
@@ -112,6 +118,30 @@ def test_extremes_are_those_of_windows_that_were_wholly_observed(name: str) -> N
     assert "observed" not in CHARTS[name].answer(rows[1:])
 
 
+@pytest.mark.parametrize("name", ["accepted_over_time", "price_over_time"])
+def test_extremes_are_those_of_windows_with_enough_requests(name: str) -> None:
+    """All of 99 requests may be accepted by chance; where every window is as thin the sentence says so."""
+
+    def window(at: float, value: float, offered: int) -> dict[str, Any]:
+        ends = dict.fromkeys(("low", "high", "low_usd", "high_usd"), value)
+        return {
+            "at": at,
+            "ratio": value,
+            "price_usd": value,
+            "unpriced": 0,
+            "partial": False,
+            "offered": offered,
+            **ends,
+        }
+
+    thin = [window(0, 0.01, 99), window(18e5, 1.0, 6)]
+    answer = CHARTS[name].answer([*thin, window(6e5, 0.2, 100), window(12e5, 0.3, 500)])
+    assert all(at in answer for at in ("01 Jan 00:10", "01 Jan 00:20", ", of windows with at least 100 requests."))
+    assert all(at not in answer for at in ("01 Jan 00:00", "01 Jan 00:30"))
+    answer = CHARTS[name].answer(thin)
+    assert all(at in answer for at in ("01 Jan 00:00", "01 Jan 00:30", ", of windows with fewer than 100 requests."))
+
+
 def bucket(name: str, usd: float, **more: Any) -> dict[str, Any]:
     unknown = dict.fromkeys(("low_usd", "high_usd"))
     return {"bucket": name, "usd": usd, **unknown, "unpriced": 0, **more}
@@ -119,7 +149,7 @@ def bucket(name: str, usd: float, **more: Any) -> dict[str, Any]:
 
 def test_what_a_price_leaves_out_and_why_others_are_missing_is_said() -> None:
     def window(usd: float | None, *, unpriced: int = 0, why: str | None = None) -> dict[str, Any]:
-        return {"at": 0.0, "price_usd": usd, "unpriced": unpriced, "no_price": why, "partial": False}
+        return {"at": 0.0, "price_usd": usd, "unpriced": unpriced, "no_price": why, "partial": False, "offered": 100}
 
     answer = CHARTS["price_over_time"].answer
     assert answer([window(0.02)]) == "An accepted answer cost $0.0200, idle time and shared cost included."
@@ -198,13 +228,13 @@ def test_the_slowest_p99_is_one_of_enough_answers() -> None:
     answer = CHARTS["latency_over_time"].answer
     assert answer([window(0, 40.0, 34), window(6e5, 3.0, 500)]) == (
         "The first token was slowest at 01 Jan 00:10 UTC: p99 3 s, median 0.2 s, of windows with at least 100 answers."
-        " Choose a workload to see its gates."
+        " The slowest of 34 answers took longer at 01 Jan 00:00: 40 s. Choose a workload to see its gates."
     )
     assert "at least" not in answer([window(0, 40.0, 340), window(6e5, 3.0, 500)])
     more["workload"] = "batch"
     assert answer([window(6e5, 3.0, 500)]).endswith(" Workload batch has no gate on it.")
     more["bound"] = 2.0
-    said = "More than 1 % of first tokens came after its gate of 2 s in 1 of 2 windows."
+    said = "That p99 was above the gate of 2 s in 1 of 2 windows."
     assert answer([window(0, 1.0, 500), window(6e5, 3.0, 500)]).endswith(said)
     assert "p99 40 s, median 0.2 s, of 34 answers, which is few for a p99." in answer([window(0, 40.0, 34)])
 
@@ -226,12 +256,10 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
     )
     quiet = answer([idle | {"quiet_share": 0.75}])
     # three quarters of 28.36
-    said = (
-        "$21.27 of it while at most half as many requests came as at the busiest time: fewer replicas then would save"
-    )
+    said = "$21.27 of it while its pools had at most half of the requests of their peak: fewer replicas then would save"
     assert said in quiet
-    assert "while at most half" not in answer([idle | {"quiet_share": 0.49}])
-    assert "while at most half" not in answer([slow | {"quiet_share": 0.9}])
+    assert "at most half" not in answer([idle | {"quiet_share": 0.49}])
+    assert "at most half" not in answer([slow | {"quiet_share": 0.9}])
 
 
 def test_idle_time_beside_a_peak_that_needs_more_replicas_is_no_contradiction() -> None:

@@ -1,5 +1,6 @@
 """What the page adds up of several windows, and says of how final they are, by rows of which the truth is plain."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -256,14 +257,23 @@ def test_dollars_at_quiet_times_are_those_of_windows_with_half_of_the_busiest_or
     hours = [DAY + timedelta(hours=hour) for hour in range(4)]
     waste = [lost(10.0, "idle", **of)]
     waste += [lost(usd, "idle", at, 3600, **of) for at, usd in zip(hours, (1.0, 2.0, 3.0, 4.0), strict=True)]
-    counts = (100, 50, 51, None)  # nobody came in the last one: no row
-    goodput = [
-        window(0, offered, 0, offered, offered=offered, window_start=at, window_s=3600)
-        for at, offered in zip(hours, counts, strict=True)
-        if offered is not None
-    ]
+
+    def pool(name: str, counts: Sequence[int | None]) -> list[dict[str, Any]]:
+        return [
+            window(0, offered, 0, offered, offered=offered, window_start=at, window_s=3600, slice="pool", pool=name)
+            for at, offered in zip(hours, counts, strict=True)
+            if offered is not None
+        ]
+
+    def served(workload: str, name: str) -> dict[str, Any]:
+        return window(0, 1, 0, 1, offered=1, slice="finest", workload=workload, pool=name)
+
+    goodput = [served("chat", "a"), served("rag", "b"), *pool("a", (100, 50, 51, None)), *pool("b", (9, 99, 999, 99))]
     (row,) = mending(waste, goodput, slice="overall")
     assert (row["usd"], row["quiet_share"]) == (10.0, pytest.approx(0.6))  # the second hour and the last: 2 + 4 of 10
+    # of both pools 109, 149, 1050 and 99 came: the third alone, 3 of 10, is not quiet
+    (row,) = mending(waste, [*goodput, served("chat", "b")], slice="overall")
+    assert row["quiet_share"] == pytest.approx(0.7)
     (row,) = mending(waste, [], slice="overall")
     assert row["quiet_share"] is None
 

@@ -29,6 +29,9 @@ class Column:
     form: str = "text"  # text, time, count, share, usd, seconds, number
 
 
+FEWEST = 100  # answers or requests of a window: of fewer a p99 is the slowest of them, and an extreme share chance
+
+
 @dataclass(frozen=True)
 class Chart:
     """One chart of the report.
@@ -54,6 +57,14 @@ class Chart:
     draws: Sequence[str] = ()
     is_wide: bool = False
     is_tall: bool = False
+
+
+def of_many(found: Rows, column: str) -> tuple[Rows, str]:
+    """Windows with enough requests to be an extreme, all of them where none has, and what says so."""
+    many = [row for row in found if row[column] >= FEWEST]
+    if not many:
+        return found, f", of windows with fewer than {FEWEST} requests"
+    return many, f", of windows with at least {FEWEST} requests" if len(many) < len(found) else ""
 
 
 def observed_whole(found: Rows) -> Rows:

@@ -7,7 +7,7 @@ WITH served AS (
         count(*) AS attempts,
         sum(preemptions) AS preemptions,
         sum(recomputed_tokens) AS recomputed_tokens,
-        sum(input_tokens) AS input_tokens,
+        sum(input_tokens) AS input_tokens, count(input_tokens) AS n_input,
         sum(CASE WHEN input_tokens >= o.long_context_tokens THEN input_tokens ELSE 0 * input_tokens END) AS long_input_tokens,
         count(queue_s) AS n_queue,
         quantile_cont(queue_s, [0.5, 0.95]) AS q_queue
@@ -33,7 +33,7 @@ SELECT
     -- the engine's own count includes what no attempt reports; where it was not read, the attempts' reports
     coalesce(round(c.preemptions), s.preemptions)::BIGINT AS preemptions,
     coalesce(round(c.recomputed_tokens), s.recomputed_tokens)::BIGINT AS recomputed_tokens,
-    s.input_tokens::BIGINT AS input_tokens,
+    s.input_tokens::BIGINT AS input_tokens, coalesce(s.n_input, 0) AS n_input,
     s.long_input_tokens::BIGINT AS long_input_tokens,
     ratio(s.long_input_tokens, s.input_tokens) AS long_context_ratio,
     c.restarts,

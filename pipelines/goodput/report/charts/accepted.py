@@ -2,7 +2,18 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, observed_whole, of_whole, percent, within
+from goodput.report.chart import (
+    Chart,
+    Column,
+    Picture,
+    Rows,
+    clock,
+    observed_whole,
+    of_many,
+    of_whole,
+    percent,
+    within,
+)
 from goodput.report.looks import BLUE, MUTED, in_the_middle, rows, share_axis, time
 
 _HEIGHT = 220
@@ -15,14 +26,16 @@ def _answer(found: Rows) -> str:
     if not known:
         low, high = min(row["low"] for row in found), max(row["high"] for row in found)
         return f"Nobody drew the labels at random, so there is no estimate: between {percent(low)} and {percent(high)}."
-    worst, best = min(known, key=lambda row: row["ratio"]), max(known, key=lambda row: row["ratio"])
+    many, beside = of_many(known, "offered")
+    worst, best = min(many, key=lambda row: row["ratio"]), max(many, key=lambda row: row["ratio"])
     if len(known) == 1:
         ends = within(worst["low"], worst["high"])
         return f"{percent(worst['ratio'])}{ends} were accepted{of}. The band is the 95 % interval."
-    return (
-        f"From {percent(worst['ratio'])} at {clock(worst['at'])} to {percent(best['ratio'])} at {clock(best['at'])}"
-        f" UTC{of}. The band is the 95 % interval of each window; vertical lines are operations."
+    low, high = (
+        f"{percent(row['ratio'])}{within(row['low'], row['high'])} at {clock(row['at'])}" for row in (worst, best)
     )
+    drawn = "The band is the 95 % interval of each window; vertical lines are operations."
+    return f"From {low} to {high} UTC{of}{beside}. {drawn}"
 
 
 def _spec() -> Picture:

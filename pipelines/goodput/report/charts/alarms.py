@@ -45,8 +45,8 @@ CHART = Chart(
     place=15,
     question="What is alarming, since when?",
     answer=_answer,
-    empty="No alarm fired in this period. A bound is watched from the first hour that telemetry has from end to end, a "
-    "trend from a week of such hours: `goodput alarms` says what is armed.",
+    empty="Nothing fired in this period, which does not say that all is well: a bound is watched from the first hour "
+    "that telemetry has from end to end, a trend from a week of such hours. `goodput alarms` says what was watched.",
     spec=_spec,
     leads_to="alarm",
     chosen_by=("workload", "pool"),

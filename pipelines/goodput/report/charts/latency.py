@@ -2,24 +2,25 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted
+from goodput.report.chart import FEWEST, Chart, Column, Picture, Rows, clock, counted
 from goodput.report.looks import BLUE, GREEN, ORANGE, RED, in_the_middle, rows, time
 
 _NAMES = {"ttft": "first token", "tpot": "each further token", "e2e": "whole answer"}
-_MANY = {"ttft": "first tokens", "tpot": "paces of further tokens", "e2e": "whole answers"}
-
-_OF_A_P99 = 100  # answers: of fewer it is the slowest of them
 
 
 def _answer(found: Rows) -> str:
     first = [row for row in found if row["metric"] == "ttft"] or list(found)
-    sure = [row for row in first if row["n"] >= _OF_A_P99]
+    sure = [row for row in first if row["n"] >= FEWEST]
     worst = max(sure or first, key=lambda row: row["p99"])
     name, bound = _NAMES[worst["metric"]], worst["bound"]
-    of = f", of windows with at least {_OF_A_P99} answers" if 0 < len(sure) < len(first) else ""
+    of = f", of windows with at least {FEWEST} answers" if 0 < len(sure) < len(first) else ""
     few = "" if sure else f", of {counted(worst['n'], 'answer')}, which is few for a p99"
     figures = f"p99 {worst['p99']:.3g} s, median {worst['p50']:.3g} s{few}{of}"
     text = f"The {name} was slowest at {clock(worst['at'])} UTC: {figures}."
+    highest = max(first, key=lambda row: row["p99"])
+    if highest is not worst:
+        few = counted(highest["n"], "answer")
+        text += f" The slowest of {few} took longer at {clock(highest['at'])}: {highest['p99']:.3g} s."
     if bound is None:
         return text + (
             " Choose a workload to see its gates."
@@ -27,8 +28,7 @@ def _answer(found: Rows) -> str:
             else f" Workload {worst['workload']} has no gate on it."
         )
     over = sum(row["p99"] > bound for row in first)
-    many, came = counted(len(first), "window"), "came after its gate"
-    return f"{text} More than 1 % of {_MANY[worst['metric']]} {came} of {bound:g} s in {over} of {many}."
+    return f"{text} That p99 was above the gate of {bound:g} s in {over} of {counted(len(first), 'window')}."
 
 
 def _spec() -> Picture:
@@ -56,7 +56,14 @@ def _spec() -> Picture:
         .mark_line(color=RED, strokeWidth=1)
         .encode(time(of="middle"), alt.Y("bound:Q"))
     )
-    layers = alt.layer(lines, gate).properties(height=145)
+    named = (
+        chart.transform_filter("isValid(datum.bound)")
+        .transform_aggregate(bound="max(bound)", groupby=["metric"])
+        .transform_calculate(says="'gate ' + format(datum.bound, '~g') + ' s'")
+        .mark_text(color=RED, align="left", baseline="bottom", dx=3, dy=-2)
+        .encode(alt.X(value=0), alt.Y("bound:Q"), alt.Text("says:N"))
+    )
+    layers = alt.layer(lines, gate, named).properties(height=145)
     made: Picture = (
         layers.transform_calculate(
             what="{ttft: 'first token', tpot: 'each further token', e2e: 'whole answer'}[datum.metric]",

@@ -3,7 +3,7 @@
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Rows, counted
-from goodput.report.looks import MUTED, RED, SERIES, rows, share_axis
+from goodput.report.looks import SERIES, rows, share_axis
 
 _NAMED = 5  # in the sentence; the chart has all
 
@@ -38,18 +38,22 @@ def _of_one(found: Rows) -> str:
         if needed is not None
         else ""
     )
-    return f"{row['name']}: well served up to {row['knee_rps']:.2g} requests/s a replica{ends}{advice}"
+    beyond = [one for one in found if one["load_rps"] > row["knee_rps"]]
+    kept = sum(bool(one["is_sustained"]) for one in beyond)
+    though = f", though {kept} of {counted(len(beyond), 'heavier load')} kept the gates" if kept else ""
+    return f"{row['name']}: well served up to {row['knee_rps']:.2g} requests/s a replica{ends}{though}{advice}"
 
 
 def _spec() -> Picture:
     chart = alt.Chart(rows())
     load = alt.X("load_rps:Q", axis=alt.Axis(title="arrivals per second and replica", format="~f", tickCount=6))
     share = alt.Y("ratio:Q", axis=share_axis(), scale=alt.Scale(domain=[0, 1]))
-    ends = chart.mark_rule(color=MUTED).encode(load, alt.Y("low:Q"), alt.Y2("high:Q"))
+    shade = alt.Color("name:N", scale=alt.Scale(range=SERIES))
+    ends = chart.mark_rule(opacity=0.5).encode(load, alt.Y("low:Q"), alt.Y2("high:Q"), color=shade)
     points = chart.mark_line(point={"size": 30}).encode(
         load,
         share,
-        alt.Color("name:N", scale=alt.Scale(range=SERIES)),
+        shade,
         alt.StrokeDash("name:N"),
         tooltip=[
             "name:N",
@@ -61,10 +65,13 @@ def _spec() -> Picture:
     knee = (
         chart.transform_filter("isValid(datum.knee_rps)")
         .transform_aggregate(knee="max(knee_rps)", groupby=["name"])
-        .mark_rule(color=RED, strokeDash=[4, 3])
         .encode(alt.X("knee:Q"), tooltip=["name:N", alt.Tooltip("knee:Q", format=".3~g")])
     )
-    return alt.layer(ends, points, knee).properties(height=200)
+    lines = knee.mark_rule(strokeDash=[4, 3]).encode(color=shade)
+    names = knee.mark_text(align="left", baseline="bottom", dx=4).encode(
+        alt.Y(value=196), alt.Text("knee:N", format=".2~g"), shade
+    )
+    return alt.layer(ends, points, lines, names).properties(height=200)
 
 
 CHART = Chart(

@@ -35,7 +35,7 @@ def _one(row: Row, nth: str) -> str:
     said = f"{nth} {words}{of}, {dollars(row['usd'])} ({percent(row['share'])} of all spent)"
     quiet = row["quiet_share"]
     if row["bucket"] == "idle" and quiet is not None and quiet >= _OFF_PEAK:
-        some = f"{dollars(quiet * row['usd'])} of it while at most half as many requests came as at the busiest time"
+        some = f"{dollars(quiet * row['usd'])} of it while its pools had at most half of the requests of their peak"
         return f"{said}, {some}: fewer replicas then would save at most that"
     return f"{said}: {remedy}"
 

@@ -3,7 +3,7 @@
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars
-from goodput.report.looks import MUTED, ORANGE, rows
+from goodput.report.looks import INK, ORANGE, rows, with_room
 
 # Why an operation has no price, in words, and what would give it one.
 _UNPRICED = {
@@ -39,8 +39,9 @@ def _answer(found: Rows) -> str:
     lost = dearest["lost_accepted"]
     return (
         f"Dearest of {counted(len(priced), 'priced operation')}: {_named(dearest)} UTC, {_beside_steady(dearest)}"
-        + (f", {counted(lost, 'accepted answer')} lost." if lost and lost > 0.5 else ".")
+        + (f", {counted(lost, 'accepted answer')}{_answers(dearest)} lost." if lost and lost > 0.5 else ".")
         + _beside(dearest)
+        + _not_added([row for row in priced if row["overlapping_events"]])
         + (f" Not priced: {causes}." if causes else "")
     )
 
@@ -79,6 +80,18 @@ def _beside(row: Row) -> str:
     return f" {counted(others, 'other operation')} overlapped it: what it shows is of all of them." if others else ""
 
 
+def _answers(row: Row) -> str:
+    low, high = row["lost_accepted_ci_low"], row["lost_accepted_ci_high"]
+    return f" ({low:,.0f} to {high:,.0f})" if low is not None and high is not None else ""
+
+
+def _not_added(overlapping: Rows) -> str:
+    """The same dollars may be in several of them."""
+    if len(overlapping) < 2:
+        return ""
+    return f" Not to be added up, since they overlap: {_some([_named(row) for row in overlapping])}."
+
+
 def _spec() -> Picture:
     named = "replace(datum.kind, /_/g, ' ') + ' ' + (datum.pool || 'fleet') + ' ' + utcFormat(datum.at, '%d %b %H:%M')"
     base = (
@@ -100,8 +113,16 @@ def _spec() -> Picture:
             alt.Tooltip("ended_by:N", title="ended by"),
         ],
     )
-    ends = base.mark_rule(color=MUTED, strokeWidth=2).encode(alt.X("low_usd:Q"), alt.X2("high_usd:Q"))
-    return alt.layer(bars, ends).properties(height=alt.Step(26))
+    ends = base.mark_rule(color=INK, strokeWidth=2).encode(alt.X("low_usd:Q"), alt.X2("high_usd:Q"))
+    end = "max(0, datum.excess_cost_usd || 0, datum.high_usd || 0)"
+    said = base.transform_calculate(
+        end=end,
+        said="isValid(datum.excess_cost_usd) ? format(datum.excess_cost_usd, '$,.2f') : 'not priced'",
+    )
+    text = said.mark_text(align="left", dx=6, color=INK).encode(alt.X("end:Q"), alt.Text("said:N"))
+    return alt.layer(bars, ends, text, with_room(base, end, "US dollars more than steady")).properties(
+        height=alt.Step(26)
+    )
 
 
 CHART = Chart(
@@ -122,6 +143,8 @@ CHART = Chart(
         Column("duration_s", "Lasted", "seconds"),
         Column("ended_by", "Ended by"),
         Column("lost_accepted", "Accepted lost", "count"),
+        Column("lost_accepted_ci_low", "95 % from", "count"),
+        Column("lost_accepted_ci_high", "to", "count"),
         Column("excess_cost_usd", "More than steady", "usd"),
         Column("low_usd", "95 % from", "usd"),
         Column("high_usd", "to", "usd"),

@@ -2,7 +2,18 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted, dollars, observed_whole, of_whole
+from goodput.report.chart import (
+    Chart,
+    Column,
+    Picture,
+    Rows,
+    clock,
+    counted,
+    dollars,
+    observed_whole,
+    of_many,
+    of_whole,
+)
 from goodput.report.looks import PURPLE, in_the_middle, rows, time
 
 _UNPRICED = {
@@ -25,12 +36,13 @@ def _answer(found: Rows) -> str:
 
 def _range(priced: Rows) -> str:
     known, of = observed_whole(priced), of_whole(priced)
-    dearest, cheapest = max(known, key=lambda row: row["price_usd"]), min(known, key=lambda row: row["price_usd"])
+    many, beside = of_many(known, "offered")
+    dearest, cheapest = max(many, key=lambda row: row["price_usd"]), min(many, key=lambda row: row["price_usd"])
     if len(known) == 1:
         return f"An accepted answer cost {dollars(dearest['price_usd'])}, idle time and shared cost included{of}."
     return (
         f"From {dollars(cheapest['price_usd'])} at {clock(cheapest['at'])} to {dollars(dearest['price_usd'])} at "
-        f"{clock(dearest['at'])} UTC an accepted answer, idle time and shared cost included{of}."
+        f"{clock(dearest['at'])} UTC an accepted answer, idle time and shared cost included{of}{beside}."
     )
 
 

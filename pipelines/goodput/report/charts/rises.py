@@ -4,14 +4,17 @@ from itertools import groupby
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted
+from goodput.report.chart import FEWEST, Chart, Column, Picture, Row, Rows, clock, counted
 from goodput.report.looks import BLUE, GRID, INK, MUTED, ORANGE, rows
 
 _NAMES = {"ttft": "first token", "e2e": "whole answer"}
 _WHERE_WIDE = alt.ExprRef("width > 450 ? 1 : 0")  # where there is no room, the numbers have them
 _NAMED = 3  # of the operations
 _SIDES = {"came": "What came", "showed": "What the fleet showed"}
-_RULE = "Moved: 1.25 times up or down, and by 2 points of a share, 10 of a count, 0.05 s or half a replica"
+_RULE = (
+    "Moved: beyond each of the windows before and 1.25 times their median up or down, by 2 points of a share, 10 of a "
+    "count, 0.05 s, half a replica or a restart"
+)
 
 
 def _answer(found: Rows) -> str:
@@ -21,7 +24,8 @@ def _answer(found: Rows) -> str:
     name = _NAMES[first["metric"]]
     if not first["is_rise"]:
         return (
-            "No p99 rose: none was half as high again as usual and above all of the windows before it. "
+            f"No p99 rose: of windows with at least {FEWEST} answers none was half as high again as usual and above "
+            "all of the hour before. "
             f"Nearest came that of the {name}{where} at {clock(first['at'])} UTC: {figures}."
         )
     text = f"The p99 of the {name}{where} rose most, at {clock(first['at'])} UTC: {figures}{_lasted(first)}."
@@ -39,7 +43,7 @@ def _where(row: Row) -> str:
 def _lasted(row: Row) -> str:
     began = f"half above usual or more from {clock(row['began_at'])}"
     if row["over_at"] is None:
-        return f" ({began} on, as far as windows of 100 answers show)"
+        return f" ({began} on, as far as windows of {FEWEST} answers show)"
     return f" ({began} to {clock(row['over_at'])})"
 
 
@@ -123,7 +127,7 @@ CHART = Chart(
     place=4,
     question="When did p99 rise, and what moved with it?",
     answer=_answer,
-    empty="No p99 can be compared: that takes a window with 100 answers, and three such in the twelve before it.",
+    empty=f"No p99 can be compared: that takes a window with {FEWEST} answers, and three such in the twelve before it.",
     spec=_spec,
     draws=("times",),
     is_wide=True,

@@ -16,10 +16,15 @@ def _answer(found: Rows) -> str:
     text = f"An accepted answer of {dearest['name']} costs {'most: ' if len(found) > 1 else ''}{said}."
     if any(row["unpriced"] for row in found):
         text += " A part of the work had no price, so that some cost more."
+    if dearest["divided_by"] == "tenant" and len(found) > 1:
+        text += (
+            " What each asks for is in its price: `goodput compare --by tenant A B --workload W` sets two side by side."
+        )
     leaking = max(priced, key=lambda row: row["wasted_usd"] or 0)
     if leaking["wasted_usd"]:
         lost = f"{dollars(leaking['wasted_usd'])} of {dollars(leaking['cost_usd'])}"
-        text += f" {'Most is lost' if len(found) > 1 else 'Lost'} at {leaking['name']}: {lost}"
+        share = f" ({percent(leaking['wasted_usd'] / leaking['cost_usd'])})"
+        text += f" {'Most is lost' if len(found) > 1 else 'Lost'} at {leaking['name']}: {lost}{share}"
         text += f", {percent(leaking['ratio'])}{within(leaking['low'], leaking['high'])} of its requests accepted."
     return text
 
