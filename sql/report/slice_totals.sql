@@ -13,7 +13,7 @@ scopes AS (
 )
 SELECT
     t.period, k.scope, s.slice AS divided_by, s.workload, s.model, s.pool, s.route,
-    coalesce(s.slice_value, concat_ws(' ', s.workload, s.route)) AS name,
+    coalesce(s.slice_value, concat_ws(' ', s.workload, nullif(s.route, s.workload))) AS name,
     t.offered, t.accepted, t.ratio, t.ratio_low AS low, t.ratio_high AS high,
     t.cost_usd, t.wasted_ratio * t.cost_usd AS wasted_usd, t.price_usd, t.price_low_usd AS low_usd, t.price_high_usd AS high_usd, t.unpriced
 FROM period_totals AS t

@@ -27,7 +27,7 @@ def _spec() -> Picture:
     share = alt.X(
         "ratio:Q",
         axis=alt.Axis(title="share of answers that pass", format="~%", tickCount=5),
-        scale=alt.Scale(zero=False),
+        scale=alt.Scale(zero=False, padding=12),
     )
     ends = base.mark_rule(color=MUTED, strokeWidth=2).encode(alt.X("low:Q"), alt.X2("high:Q"))
     points = base.mark_point(filled=True, size=70, color=BLUE, opacity=1).encode(

@@ -54,7 +54,7 @@ def _spec() -> Picture:
         load,
         share,
         shade,
-        alt.StrokeDash("name:N"),
+        alt.StrokeDash("name:N", legend=None),
         tooltip=[
             "name:N",
             alt.Tooltip("load_rps:Q", title="load", format=".3~g"),
