@@ -78,29 +78,40 @@ CREATE OR REPLACE TEMP MACRO like_loads(loads, load, each) AS list_transform([le
 -- extrapolated, and no window lies further beyond them than the tolerance.
 CREATE OR REPLACE TEMP MACRO seen_at(load, own_least, own_most, least, most, tolerance) AS
     load BETWEEN least AND most AND own_least >= (1 - tolerance) * least AND own_most <= (1 + tolerance) * most;
--- The least squares line through n points at 0, given the mean and squares about it of where they lie: its degrees of freedom, what its
--- value there has of the points' variance, and of their products with where they lie. Points that all lie at one place have their mean.
-CREATE OR REPLACE TEMP MACRO line_at(n, mean, squares, varies) AS {
+-- Weighted sums over points that lie somewhere: of their weights, and of these with where they lie and its square; the same of squared
+-- weights. The weighted mean of values, and the sum of their products with where they lie, about the means. All are aggregates.
+CREATE OR REPLACE TEMP MACRO weighted_sums(place, weight, nth) AS {
+    w: sum(weight ORDER BY nth), x: sum(weight * place ORDER BY nth), xx: sum(weight * place ** 2 ORDER BY nth),
+    ww: sum(weight ** 2 ORDER BY nth), wwx: sum(weight ** 2 * place ORDER BY nth), wwxx: sum(weight ** 2 * place ** 2 ORDER BY nth)
+};
+CREATE OR REPLACE TEMP MACRO weighted_mean(value, weight, nth) AS sum(weight * value ORDER BY nth) / sum(weight ORDER BY nth);
+CREATE OR REPLACE TEMP MACRO weighted_products(value, place, weight, nth) AS
+    sum(weight * place * value ORDER BY nth) - sum(weight * place ORDER BY nth) * sum(weight * value ORDER BY nth) / sum(weight ORDER BY nth);
+-- The weighted least squares line through n points at 0, given their weighted sums and the plain squares of where they lie about their mean:
+-- its degrees of freedom, what its value there has of the points' variance, and of their products with where they lie. Points that all lie
+-- at one place have their mean.
+CREATE OR REPLACE TEMP MACRO line_leverage(of, mean, about) AS of.ww / of.w ** 2
+    - 2 * mean * (of.wwx - mean * of.ww) / (of.w * about) + mean ** 2 * (of.wwxx - 2 * mean * of.wwx + mean ** 2 * of.ww) / about ** 2;
+CREATE OR REPLACE TEMP MACRO line_at(n, of, squares, varies) AS {
     df: n - CASE WHEN varies THEN 2 ELSE 1 END, squares: CASE WHEN varies THEN squares END,
-    leverage: 1 / nullif(n, 0) + CASE WHEN varies THEN mean ** 2 / squares ELSE 0 END,
-    slope: CASE WHEN varies THEN -mean / squares ELSE 0 END
+    leverage: CASE WHEN varies THEN line_leverage(of, of.x / of.w, of.xx - of.x ** 2 / of.w) ELSE of.ww / of.w ** 2 END,
+    slope: CASE WHEN varies THEN -of.x / of.w / (of.xx - of.x ** 2 / of.w) ELSE 0 END
 };
 CREATE OR REPLACE TEMP MACRO on_line(line, mean, products) AS mean + CASE WHEN line.slope = 0 THEN 0 ELSE line.slope * products END;
 -- Half the 95 % interval of a line's value, given how residuals lie about a line of their own (`about_line`).
 CREATE OR REPLACE TEMP MACRO line_half(line, about) AS CASE WHEN line.df > 0 THEN student(line.df)
     * sqrt(squares_about(about.squares, coalesce(about.products ** 2 / line.squares, 0)) / line.df * line.leverage) END;
--- Lines through windows that lie `beyond` a load, an aggregate: `line` of all of them, `paid` of those whose cost is known; then what
--- they show at that load, per window.
-CREATE OR REPLACE TEMP MACRO lines_through(beyond, offered, accepted, cost_usd, nth) AS {
-    line: line_at(count(*), avg(beyond ORDER BY nth), regr_sxx(beyond, beyond ORDER BY nth), min(beyond) < max(beyond)),
+-- Lines through windows that lie `beyond` a load, an aggregate: `line` of all of them, `paid` of those whose cost is known and which have
+-- a `paid_weight`; then what they show at that load, per window.
+CREATE OR REPLACE TEMP MACRO lines_through(beyond, weight, paid_weight, offered, accepted, cost_usd, nth) AS {
+    line: line_at(count(*), weighted_sums(beyond, weight, nth), regr_sxx(beyond, beyond ORDER BY nth), min(beyond) < max(beyond)),
     paid: line_at(
-        count(cost_usd), avg(beyond ORDER BY nth) FILTER (WHERE cost_usd IS NOT NULL), regr_sxx(cost_usd, beyond ORDER BY nth),
+        count(cost_usd), weighted_sums(beyond, paid_weight, nth), regr_sxx(cost_usd, beyond ORDER BY nth),
         min(beyond) FILTER (WHERE cost_usd IS NOT NULL) < max(beyond) FILTER (WHERE cost_usd IS NOT NULL)),
-    offered: avg(offered), offered_products: regr_sxy(offered, beyond ORDER BY nth),
-    accepted: avg(accepted ORDER BY nth), accepted_products: regr_sxy(accepted, beyond ORDER BY nth),
-    paid_accepted: avg(accepted ORDER BY nth) FILTER (WHERE cost_usd IS NOT NULL),
-    paid_accepted_products: regr_sxy(accepted, beyond ORDER BY nth) FILTER (WHERE cost_usd IS NOT NULL),
-    cost_usd: avg(cost_usd ORDER BY nth), cost_products: regr_sxy(cost_usd, beyond ORDER BY nth)
+    offered: weighted_mean(offered, weight, nth), offered_products: weighted_products(offered, beyond, weight, nth),
+    accepted: weighted_mean(accepted, weight, nth), accepted_products: weighted_products(accepted, beyond, weight, nth),
+    paid_accepted: weighted_mean(accepted, paid_weight, nth), paid_accepted_products: weighted_products(accepted, beyond, paid_weight, nth),
+    cost_usd: weighted_mean(cost_usd, paid_weight, nth), cost_products: weighted_products(cost_usd, beyond, paid_weight, nth)
 };
 CREATE OR REPLACE TEMP MACRO at_load(lines) AS {
     line: lines.line, paid: lines.paid,

@@ -1,7 +1,7 @@
 -- description: What dollars of a period bought nothing that was accepted, by bucket and workload (of one workload by route), the largest first
 -- grain: period, choice, part, bucket
--- reads: goodput, shown_periods, shown_slices, waste
--- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them; quiet_share: of the dollars, in windows in which the pools that serve the part had at most half as many requests as in their busiest
+-- reads: goodput, load_curves, shown_periods, shown_slices, waste
+-- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them; quiet_share: of the dollars, in windows in which the pools that serve the part had at most half as many requests as in their busiest; needed_replicas, most_replicas: as `load_curves` has them, where one pool serves the part
 WITH divided AS (
     SELECT
         *,
@@ -48,6 +48,14 @@ loads AS (
         AND g.window_start >= p.from_at AND g.window_start < p.until_at
     GROUP BY ALL
 ),
+-- of one pool
+needs AS (
+    SELECT v.period, v.choice, v.workload, v.route, any_value(l.recommended_replicas) AS needed_replicas, any_value(l.most_replicas) AS most_replicas
+    FROM serving AS v
+    LEFT JOIN load_curves AS l ON l.divided_by = 'pool' AND l.pool = v.pool
+    GROUP BY v.period, v.choice, v.workload, v.route
+    HAVING count(DISTINCT v.pool) = 1
+),
 arrivals AS (
     SELECT *, max(offered) OVER (PARTITION BY period, choice, workload, route) AS most
     FROM loads
@@ -63,8 +71,11 @@ summed AS (
         CASE WHEN max(a.most) > 0 THEN
             coalesce(sum(s.usd) FILTER (WHERE s.window_s = s.drawn_s AND 2 * coalesce(a.offered, 0) <= coalesce(a.most, 1)), 0)
             / nullif(sum(s.usd) FILTER (WHERE s.window_s = s.drawn_s), 0)
-        END AS quiet_share
+        END AS quiet_share,
+        any_value(n.needed_replicas) AS needed_replicas, any_value(n.most_replicas) AS most_replicas
     FROM parts AS s
+    LEFT JOIN needs AS n
+        ON n.period = s.period AND n.choice = s.choice AND n.workload IS NOT DISTINCT FROM s.workload AND n.route IS NOT DISTINCT FROM s.route
     LEFT JOIN arrivals AS a
         ON a.period = s.period AND a.choice = s.choice AND a.workload IS NOT DISTINCT FROM s.workload
         AND a.route IS NOT DISTINCT FROM s.route AND a.window_start = s.window_start AND s.window_s = s.drawn_s
@@ -73,7 +84,8 @@ summed AS (
 SELECT
     period, choice, part, divided_by, bucket, usd, low_usd, high_usd, estimated,
     usd / nullif(sum(usd) OVER (PARTITION BY period, choice), 0) AS share,
-    CASE WHEN quiet_share BETWEEN 0 AND 1 THEN quiet_share END AS quiet_share  -- credits leave no share
+    CASE WHEN quiet_share BETWEEN 0 AND 1 THEN quiet_share END AS quiet_share,  -- credits leave no share
+    needed_replicas, most_replicas
 FROM summed
 QUALIFY bucket NOT IN ('accepted', 'unlabelled') AND usd > 0
     AND row_number() OVER (PARTITION BY period, choice, bucket IN ('accepted', 'unlabelled') ORDER BY usd DESC, bucket, part) <= 12

@@ -8,9 +8,10 @@ import random
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from statistics import linear_regression, median
+from statistics import median
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -649,28 +650,39 @@ def test_random_pools_by_plain_python(seed: int) -> None:
             alike = _alike(calm, loads)
             assert row["priced_windows"] == len(alike)
             at_load = [w["arrivals"] - sum(loads) / len(loads) for w in alike]
+            shares = _shares(alike, loads)
             usd, accepted, offered = (
-                _at_zero(at_load, [w[name] for w in alike]) for name in ("cost_usd", "accepted", "offered")
+                _at_zero(at_load, [w[name] for w in alike], shares) for name in ("cost_usd", "accepted", "offered")
             )
             own = sum(w["accepted"] for w in members)
             assert row["excess_cost_usd"] == pytest.approx(sum(w["cost_usd"] for w in members) - own * usd / accepted)
             assert row["lost_accepted"] == pytest.approx(row["offered"] * accepted / offered - own)
 
 
-def _at_zero(places: list[float], values: list[float]) -> float:
-    """Where a line through points meets 0; their mean where all lie at one place."""
-    return linear_regression(places, values).intercept if len(set(places)) > 1 else sum(values) / len(values)
+def _at_zero(places: list[float], values: list[float], weights: list[float]) -> float:
+    """Where a weighted line through points meets 0; their mean where all lie at one place."""
+    straight = 1 if len(set(places)) > 1 else 0
+    return float(np.polyfit(places, values, straight, w=np.sqrt(weights))[-1])
+
+
+def _shares(alike: list[Row], loads: list[int]) -> list[float]:
+    """What each window stands for: each of the loads for one, in equal parts by those that are like it."""
+    nearest = [_alike_one(alike, load, math.ceil(12 / len(loads))) for load in loads]
+    return [sum(1 / len(found) for found in nearest if window in found) for window in alike]
 
 
 def _alike(calm: list[Row], loads: list[int]) -> list[Row]:
     """Windows up to the nth nearest load at or below and above each of these, twelve shared out among them."""
-    nth = math.ceil(12 / len(loads))
     found = []
     for load in loads:
-        below = sorted((w["arrivals"] for w in calm if w["arrivals"] <= load), reverse=True)[:nth]
-        above = sorted(w["arrivals"] for w in calm if w["arrivals"] > load)[:nth]
-        found += [w for w in calm if min([*below, *above]) <= w["arrivals"] <= max([*below, *above]) and w not in found]
+        found += [w for w in _alike_one(calm, load, math.ceil(12 / len(loads))) if w not in found]
     return found
+
+
+def _alike_one(calm: list[Row], load: int, nth: int) -> list[Row]:
+    below = sorted((w["arrivals"] for w in calm if w["arrivals"] <= load), reverse=True)[:nth]
+    above = sorted(w["arrivals"] for w in calm if w["arrivals"] > load)[:nth]
+    return [w for w in calm if min([*below, *above]) <= w["arrivals"] <= max([*below, *above])]
 
 
 def _lay(lake: Lake, windows: Sequence[Row], events: Sequence[Row]) -> Context:

@@ -65,6 +65,21 @@ class Like:
         return Fraction(sum(self.loads), len(self.loads))
 
     @cached_property
+    def counts(self) -> dict[int, Fraction]:
+        """How much each window stands for, by when it began: one for each load asked about, shared by all like it."""
+        found = dict.fromkeys((p.at for p in self.points), Fraction(0))
+        for load in self.loads:
+            low, high = around(load, self.points, len(self.loads))
+            like = [p.at for p in self.points if low <= p.arrivals <= high]
+            for at in like:
+                found[at] += Fraction(1, len(like))
+        return found
+
+    def line(self, points: Sequence[Point]) -> Line:
+        """The line through the loads of some of them."""
+        return Line([p.arrivals for p in points], self.at, [self.counts[p.at] for p in points])
+
+    @cached_property
     def unseen(self) -> str | None:
         """Why they do not show what such loads do; None where they do."""
         seen = [p.arrivals for p in self.points]
@@ -80,7 +95,7 @@ class Like:
         """Accepted of what is offered."""
         if self.unseen is not None:
             return NOT_KNOWN
-        line = Line([p.arrivals for p in self.points], self.at)
+        line = self.line(self.points)
         accepted = [self.accepted_of(p) for p in self.points]
         there = line.value([p.offered for p in self.points])
         if there <= 0:
@@ -98,7 +113,7 @@ class Like:
         paid = [p for p in self.points if p.usd is not None]
         if self.unseen is not None or not paid:
             return None
-        line = Line([p.arrivals for p in paid], self.at)
+        line = self.line(paid)
         accepted = line.value([self.accepted_of(p) for p in paid])
         usd = line.value([p.usd for p in paid])  # type: ignore[misc]
         return (usd, accepted) if line.freedom > 0 and accepted > 0 else None
@@ -111,7 +126,7 @@ class Like:
         price = self.there[0] / self.there[1]
         paid = [p for p in self.points if p.usd is not None]
         residuals = [p.usd - self.accepted_of(p) * price for p in paid]  # type: ignore[operator]
-        half = Line([p.arrivals for p in paid], self.at).half(residuals) / float(self.there[1])
+        half = self.line(paid).half(residuals) / float(self.there[1])
         accepted, reach = self.accepted, self.reach
         low = float(price * accepted / (accepted + reach.open_above))
         low -= max(half, float(price) * reach.above / float(accepted))

@@ -11,20 +11,21 @@ from oracle.quantiles import student
 
 @dataclass(frozen=True)
 class Line:
-    """What windows of these loads say of one load."""
+    """What windows of these loads say of one load; `counts` is how much each stands for, all alike without it."""
 
     loads: Sequence[int]
     at: Fraction
+    counts: Sequence[Fraction] | None = None
 
     @cached_property
     def weights(self) -> list[Fraction]:
         """How much each window counts: the line's value is what they add up to."""
-        n = len(self.loads)
-        mean = Fraction(sum(self.loads), n)
-        squares = sum((load - mean) ** 2 for load in self.loads)
-        if not squares:
-            return [Fraction(1, n)] * n
-        return [Fraction(1, n) + (self.at - mean) * (load - mean) / squares for load in self.loads]
+        counts = self.counts or [Fraction(1)] * len(self.loads)
+        of = list(zip(counts, self.loads, strict=True))
+        mean = sum(n * load for n, load in of) / sum(counts)
+        squares = sum(n * (load - mean) ** 2 for n, load in of)
+        tilt = (self.at - mean) / squares if squares else Fraction(0)
+        return [n * (1 / sum(counts) + tilt * (load - mean)) for n, load in of]
 
     @property
     def freedom(self) -> int:

@@ -59,7 +59,7 @@ def total(*rows: dict, of: str = "workload", waste: Sequence[dict] = ()) -> dict
         register(connection, "shown_periods", as_rows("shown_periods", period))
         chosen = {"choice": 0, "slice": of, "workload": "chat" if of == "workload" else None}
         register(connection, "shown_slices", as_rows("shown_slices", chosen))
-        for name in INNER:
+        for name in INNER[: INNER.index("period_totals") + 1]:
             connection.execute(f"CREATE TEMP TABLE {name} AS {sql_file(name).text}")
         (found,) = connection.sql("FROM period_totals").to_arrow_table().to_pylist()
     return found

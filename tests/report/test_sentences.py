@@ -240,7 +240,17 @@ def test_the_slowest_p99_is_one_of_enough_answers() -> None:
 
 
 def loss(name: str, usd: float, share: float, **more: Any) -> dict[str, Any]:
-    return {"bucket": name, "usd": usd, "share": share, "part": None, "divided_by": None, "quiet_share": None, **more}
+    return {
+        "bucket": name,
+        "usd": usd,
+        "share": share,
+        "part": None,
+        "divided_by": None,
+        "quiet_share": None,
+        "needed_replicas": None,
+        "most_replicas": None,
+        **more,
+    }
 
 
 def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
@@ -259,6 +269,9 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
     said = "$21.27 of it while its pools had at most half of the requests of their peak: fewer replicas then would save"
     assert said in quiet
     assert "at most half" not in answer([idle | {"quiet_share": 0.49}])
+    at_peak = idle | {"quiet_share": 0.75, "needed_replicas": 9, "most_replicas": 3}
+    assert "at most that; none can go at the peak, which needs 9 where there were 3." in answer([at_peak])
+    assert "at the peak" not in answer([at_peak | {"most_replicas": 10}])
     assert "at most half" not in answer([slow | {"quiet_share": 0.9}])
 
 

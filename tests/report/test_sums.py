@@ -215,7 +215,9 @@ def lost(usd: float, bucket: str, at: datetime = DAY, window_s: int = 86400, **o
 def mending(waste: list[dict[str, Any]], goodput: list[dict[str, Any]], **chosen: str) -> list[dict[str, Any]]:
     tables = {"waste": waste, "goodput": goodput}
     shown = {name: pa.Table.from_pylist(rows, schema=arrow_schema(name)) for name, rows in tables.items()}
-    return asked("worth_mending", chosen, **shown)
+    needs = {"divided_by": ["pool", "pool", "route"], "pool": ["a", "b", "a"], "route": [None, None, "r"]}
+    needs |= {"recommended_replicas": [9, 4, 7], "most_replicas": [3, 4, 3]}
+    return asked("worth_mending", chosen, load_curves=pa.table(needs), **shown)
 
 
 def test_what_is_worth_mending_is_told_by_workload_the_largest_first() -> None:
@@ -271,9 +273,11 @@ def test_dollars_at_quiet_times_are_those_of_windows_with_half_of_the_busiest_or
     goodput = [served("chat", "a"), served("rag", "b"), *pool("a", (100, 50, 51, None)), *pool("b", (9, 99, 999, 99))]
     (row,) = mending(waste, goodput, slice="overall")
     assert (row["usd"], row["quiet_share"]) == (10.0, pytest.approx(0.6))  # the second hour and the last: 2 + 4 of 10
+    assert (row["needed_replicas"], row["most_replicas"]) == (9, 3)
     # of both pools 109, 149, 1050 and 99 came: the third alone, 3 of 10, is not quiet
     (row,) = mending(waste, [*goodput, served("chat", "b")], slice="overall")
     assert row["quiet_share"] == pytest.approx(0.7)
+    assert row["needed_replicas"] is None  # nobody knows which of them it takes
     (row,) = mending(waste, [], slice="overall")
     assert row["quiet_share"] is None
 

@@ -12,7 +12,7 @@ WITH loads AS (
 ),
 windows AS (
     SELECT
-        l.*, w.* EXCLUDE (is_steady, kind, pool, stretch, disruption) REPLACE (
+        l.*, k.weight, w.* EXCLUDE (is_steady, kind, pool, stretch, disruption) REPLACE (
             w.cost_usd + CASE WHEN p.pool IS NULL THEN 0 ELSE p.usd END AS cost_usd),
         w.arrivals - l.load AS beyond,
         w.cost_usd IS NOT NULL AND p.pool IS NOT NULL AND p.usd IS NULL AS is_unmatched
@@ -26,7 +26,7 @@ lines AS (
     SELECT
         kind, pool, stretch, any_value(is_whole) AS is_whole, bool_or(is_unmatched) AS is_unmatched,
         any_value(is_whole) AND seen_at(any_value(load), any_value(least_load), any_value(most_load), min(arrivals), max(arrivals), any_value(load_tolerance_ratio)) AS is_seen,
-        at_load(lines_through(beyond, offered, accepted, cost_usd, start_s)) AS there
+        at_load(lines_through(beyond, weight, CASE WHEN cost_usd IS NOT NULL THEN weight END, offered, accepted, cost_usd, start_s)) AS there
     FROM windows
     CROSS JOIN disruption_options
     GROUP BY ALL

@@ -20,7 +20,7 @@ lines AS (
         event_id, any_value(is_whole) AS is_whole, bool_or(is_unmatched) AS is_unmatched,
         sum(offered)::BIGINT AS all_offered, sum(accepted ORDER BY start_s) AS all_accepted,
         any_value(is_whole) AND seen_at(any_value(load), any_value(least_load), any_value(most_load), min(arrivals), max(arrivals), any_value(load_tolerance_ratio)) AS is_seen,
-        at_load(lines_through(beyond, offered, accepted, cost_usd, start_s)) AS there
+        at_load(lines_through(beyond, weight, CASE WHEN cost_usd IS NOT NULL THEN weight END, offered, accepted, cost_usd, start_s)) AS there
     FROM windows
     CROSS JOIN disruption_options
     GROUP BY event_id

@@ -5,7 +5,7 @@
 SELECT
     event_id, is_baseline, start_s,
     any_value(arrivals) AS arrivals, any_value(whole) AS whole,
-    any_value(offered) AS offered,
+    any_value(offered) AS offered, any_value(weight) AS weight,
     any_value(cost_usd) AS cost_usd, any_value(is_unmatched) AS is_unmatched,
     any_value(accepted) + coalesce(sum(
         accepted_together(is_estimated, must_pass, need, labelled, passed, all_need, all_labelled, all_passed) - passed

@@ -3,11 +3,11 @@
 -- reads: baseline_prices, disrupted_windows, disrupting_events, pool_labels, priced_baselines
 -- unit: cost_usd: at the price of the disruption, NULL where that cannot be told (is_unmatched); all_*: over all windows of the disruption, or of its baseline: labels are few, so they count together
 WITH windows AS (
-    SELECT event_id, false AS is_baseline, start_s, arrivals, whole, offered, accepted, cost_usd::DOUBLE AS cost_usd, false AS is_unmatched
+    SELECT event_id, false AS is_baseline, start_s, NULL AS weight, arrivals, whole, offered, accepted, cost_usd::DOUBLE AS cost_usd, false AS is_unmatched
     FROM disrupted_windows
     UNION ALL
     SELECT
-        b.event_id, true, b.start_s, b.arrivals, true, b.offered, b.accepted,
+        b.event_id, true, b.start_s, b.weight, b.arrivals, true, b.offered, b.accepted,
         b.cost_usd::DOUBLE + CASE WHEN p.event_id IS NULL THEN 0 ELSE p.usd END,
         b.cost_usd IS NOT NULL AND p.event_id IS NOT NULL AND p.usd IS NULL
     FROM priced_baselines AS b

@@ -36,8 +36,16 @@ def _one(row: Row, nth: str) -> str:
     quiet = row["quiet_share"]
     if row["bucket"] == "idle" and quiet is not None and quiet >= _OFF_PEAK:
         some = f"{dollars(quiet * row['usd'])} of it while its pools had at most half of the requests of their peak"
-        return f"{said}, {some}: fewer replicas then would save at most that"
+        return f"{said}, {some}: fewer replicas then would save at most that{_at_peak(row)}"
     return f"{said}: {remedy}"
+
+
+def _at_peak(row: Row) -> str:
+    """Whoever reads that a pool idles must not take from it what its peak needs."""
+    needed, most = row["needed_replicas"], row["most_replicas"]
+    if needed is None or most is None or needed < most:
+        return ""
+    return f"; none can go at the peak, which needs {needed} where there were {most}"
 
 
 def _spec() -> Picture:
@@ -81,6 +89,8 @@ CHART = Chart(
         Column("high_usd", "to", "usd"),
         Column("share", "Share of all spent", "share"),
         Column("quiet_share", "of which at quiet times", "share"),
+        Column("needed_replicas", "Replicas its peak needs", "count"),
+        Column("most_replicas", "and had", "count"),
         Column("estimated", "In part estimated"),
     ),
 )

@@ -99,7 +99,10 @@ def _spec() -> Picture:
         .transform_calculate(name=named)
         .encode(
             alt.Y(
-                "name:N", title=None, sort=alt.EncodingSortField("at", op="min", order="ascending"), axis=alt.Axis(labelLimit=260)
+                "name:N",
+                title=None,
+                sort=alt.EncodingSortField("at", op="min", order="ascending"),
+                axis=alt.Axis(labelLimit=260),
             )
         )
     )
