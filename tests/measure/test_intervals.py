@@ -15,6 +15,7 @@ from measure.interval_drill import (
     kinds_of_operations,
 )
 from measure.interval_drill.disruption_events import Event
+from measure.interval_drill.loads import A_DAY, LOADS
 from measure.interval_drill.frontier_points import Bins
 from measure.interval_drill.goodput_windows import Scenario
 from measure.interval_drill.judged_answers import Judged
@@ -59,6 +60,14 @@ def test_what_a_disruption_cost(event: Event, monkeypatch: pytest.MonkeyPatch) -
     found = line("disruptions", event.name, event.run(21), event.run(22))
     assert found.coverage >= 0.915, found
     assert found.coverage <= 0.985, found
+
+
+def test_a_long_disruption_is_priced_at_the_loads_that_it_had() -> None:
+    """In overload the share accepted bends with the load: at other loads it would be off by five standard errors."""
+    tried = Event(36, baseline=A_DAY, loads=LOADS[2], cost_spread=0.02, pools=150).run(1)
+    off = tried.point - tried.truth
+    assert abs(off.mean()) < 3 * off.std() / len(off) ** 0.5
+    assert tried.held.mean() >= 0.92
 
 
 KINDS = [Kind(3), Kind(4, windows=1, label_rate=0.05), Kind(4, dearer=1.2)]
