@@ -15,12 +15,12 @@ from measure.interval_drill import (
     kinds_of_operations,
 )
 from measure.interval_drill.disruption_events import Event
-from measure.interval_drill.loads import A_DAY, LOADS
 from measure.interval_drill.frontier_points import Bins
 from measure.interval_drill.goodput_windows import Scenario
 from measure.interval_drill.judged_answers import Judged
 from measure.interval_drill.kinds_of_operations import Kind
 from measure.interval_drill.line import Line, Lines, decided, line
+from measure.interval_drill.loads import A_DAY, LOADS
 
 QUICK = (
     goodput_windows.one(200, 0.9, 0.3),
