@@ -39,8 +39,8 @@ def _of_one(found: Rows) -> str:
         else ""
     )
     beyond = [one for one in found if one["load_rps"] > row["knee_rps"]]
-    kept = sum(bool(one["is_sustained"]) for one in beyond)
-    though = f", though {kept} of {counted(len(beyond), 'heavier load')} kept the gates" if kept else ""
+    held = sum(bool(one["is_sustained"]) for one in beyond)
+    though = f", though {held} of {counted(len(beyond), 'heavier load')} kept the gates" if held else ""
     return f"{row['name']}: well served up to {row['knee_rps']:.2g} requests/s a replica{ends}{though}{advice}"
 
 
