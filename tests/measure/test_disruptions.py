@@ -718,8 +718,14 @@ def test_only_days_near_a_change_are_due(tmp_path: Path) -> None:
     ("given", "line"),
     [
         (
-            {"excess_cost_usd": 12.3456, "excess_cost_ci_low_usd": 8.0, "excess_cost_ci_high_usd": 15.5},
-            "deployment of chat at 2026-11-20 09:30 UTC: 14 min, then recovered; 35 accepted requests lost, "
+            {
+                "excess_cost_usd": 12.3456,
+                "excess_cost_ci_low_usd": 8.0,
+                "excess_cost_ci_high_usd": 15.5,
+                "lost_accepted_ci_low": -17.3,
+                "lost_accepted_ci_high": 88.2,
+            },
+            "deployment of chat at 2026-11-20 09:30 UTC: 14 min, then recovered; 35 (-17..88) accepted requests lost, "
             "$12.35 more than steady (8.00..15.50)",
         ),
         (

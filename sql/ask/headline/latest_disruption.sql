@@ -9,7 +9,8 @@ SELECT
         strftime(occurred_at AT TIME ZONE 'UTC', '%Y-%m-%d %H:%M'),
         duration_s / 60,
         CASE ended_by WHEN 'recovered' THEN 'then recovered' ELSE 'not recovered by its cap' END,
-        CASE WHEN round(lost_accepted) > 0 THEN format('{:.0f} accepted requests lost, ', lost_accepted) ELSE '' END,
+        CASE WHEN round(lost_accepted) > 0 THEN format('{:.0f}{} accepted requests lost, ', lost_accepted,
+            coalesce(format(' ({:.0f}..{:.0f})', lost_accepted_ci_low, lost_accepted_ci_high), '')) ELSE '' END,
         CASE
             WHEN no_interval = 'load_unmatched' THEN 'what it cost is not known: no undisturbed window before it had its load'
             WHEN no_interval = 'few_windows' THEN 'what it cost is not known: too few undisturbed windows before it'
