@@ -84,6 +84,14 @@ def test_a_bucket_of_several_windows_has_the_ends_of_all_of_them() -> None:
     assert ends == {"slow": (5.0, 3.5, 7.5), "idle": (9.0, None, None)}
 
 
+def test_how_many_were_accepted_is_as_sure_as_the_share() -> None:
+    sure, drawn = window(0, 600, 600, 600), window(0, 600, 550, 640)
+    assert tiles(total(sure | {"output_token_goodput_tps": 2.0}), None)[1].note == "with 172,800 output tokens"
+    tile = tiles(total(drawn | {"output_token_goodput_tps": 2.0}), None)[1]
+    assert (tile.value, tile.note) == ("600", "550 to 640; with about 172,800 output tokens")
+    assert tiles(total(sure), None)[1].note == "their output tokens are not known"
+
+
 def test_the_last_tile_names_where_most_went() -> None:
     waste = [{**spent(0, usd), "bucket": name} for name, usd in {"accepted": 9.0, "idle": 1.0, "slow": 3.0}.items()]
     row = window(0, 600, 500, 700, cost_usd=13.0, wasted_ratio=4 / 13)

@@ -53,9 +53,14 @@ def _rate(total: Row) -> Tile:
     accepted = total["accepted"]
     if accepted is None:
         return Tile("Accepted answers", "unknown", "bounds alone: see the share")
+    low, high = (
+        round(total[end] * total["offered"]) if total[end] is not None else None for end in ("ratio_low", "ratio_high")
+    )
+    ends = f"{low:,} to {high:,}; " if low is not None and high is not None and low < high else ""
     tokens = total["accepted_tokens"]
-    note = f"with {tokens:,.0f} output tokens" if tokens is not None else "their output tokens are not known"
-    return Tile("Accepted answers", f"{accepted:,.0f}", note)
+    about = "about " if ends else ""
+    note = f"with {about}{tokens:,.0f} output tokens" if tokens is not None else "their output tokens are not known"
+    return Tile("Accepted answers", f"{accepted:,.0f}", ends + note)
 
 
 def _price(total: Row, longer: Row | None) -> Tile:
