@@ -47,6 +47,22 @@ def test_a_peak_is_set_beside_the_replicas_that_bore_it() -> None:
     assert f"its peak of 0.5 requests/s needs 9 such replicas, {beside}" in answer
 
 
+def test_loads_beyond_a_knee_that_kept_the_gates_are_counted_of_those_that_were_judged() -> None:
+    answer, knee = (
+        CHARTS["load_curves"].answer,
+        {"knee_rps": 0.07, "knee_censored": False, "recommended_replicas": None},
+    )
+    knee |= {"knee_ci_low_rps": None, "knee_ci_high_rps": None, "most_replicas": None}
+    beyond = [
+        load(load_rps=0.1 + n / 100, is_sustained=kept, **knee) for n, kept in enumerate((True, False, False, None))
+    ]
+    said = answer([load(load_rps=0.05, is_sustained=True, **knee), *beyond])
+    assert said.startswith(
+        "chat: well served up to 0.07 requests/s a replica, though 1 of 3 heavier loads kept the gates."
+    )
+    assert "though" not in answer([load(load_rps=0.05, is_sustained=True, **knee), *beyond[1:]])
+
+
 def test_of_many_pools_a_few_are_named() -> None:
     answer = CHARTS["load_curves"].answer([load(name=f"pool{n}") for n in range(24)])
     assert answer.count("pool") == 5
@@ -94,7 +110,9 @@ def test_a_price_that_is_of_several_operations_says_so() -> None:
     assert "7 accepted answers lost. 2 other operations overlapped it: what it shows is of all of them." in found
     assert "Not to be added up" not in found
     found = answer([operation(overlapping_events=1), operation(excess_cost_usd=1.0, overlapping_events=1)])
-    assert "Not to be added up, since they overlap: deployment of rag at 01 Jan 00:00, deployment of rag" in found
+    assert (
+        "Not to be added up, since each overlaps another: deployment of rag at 01 Jan 00:00, deployment of rag" in found
+    )
     lost = {"lost_accepted_ci_low": -3.0, "lost_accepted_ci_high": 17.2}
     assert "7 accepted answers (-3 to 17) lost." in answer([operation(**lost)])
 

@@ -19,8 +19,8 @@ def _answer(found: Rows) -> str:
     text = f"The {name} was slowest at {clock(worst['at'])} UTC: {figures}."
     highest = max(first, key=lambda row: row["p99"])
     if highest is not worst:
-        few = counted(highest["n"], "answer")
-        text += f" The slowest of {few} took longer at {clock(highest['at'])}: {highest['p99']:.3g} s."
+        thin = counted(highest["n"], "answer")
+        text += f" The slowest of {thin} took longer at {clock(highest['at'])}: {highest['p99']:.3g} s."
     if bound is None:
         return text + (
             " Choose a workload to see its gates."

@@ -38,9 +38,10 @@ def _of_one(found: Rows) -> str:
         if needed is not None
         else ""
     )
-    beyond = [one for one in found if one["load_rps"] > row["knee_rps"]]
-    held = sum(bool(one["is_sustained"]) for one in beyond)
-    though = f", though {held} of {counted(len(beyond), 'heavier load')} kept the gates" if held else ""
+    # a load of too few requests is not judged
+    beyond = [one["is_sustained"] for one in found if one["load_rps"] > row["knee_rps"]]
+    judged = [kept for kept in beyond if kept is not None]
+    though = f", though {sum(judged)} of {counted(len(judged), 'heavier load')} kept the gates" if any(judged) else ""
     return f"{row['name']}: well served up to {row['knee_rps']:.2g} requests/s a replica{ends}{though}{advice}"
 
 

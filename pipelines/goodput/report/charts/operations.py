@@ -86,10 +86,10 @@ def _answers(row: Row) -> str:
 
 
 def _not_added(overlapping: Rows) -> str:
-    """The same dollars may be in several of them."""
+    """Each of these shares its time with another; the same dollars may be in both."""
     if len(overlapping) < 2:
         return ""
-    return f" Not to be added up, since they overlap: {_some([_named(row) for row in overlapping])}."
+    return f" Not to be added up, since each overlaps another: {_some([_named(row) for row in overlapping])}."
 
 
 def _spec() -> Picture:
