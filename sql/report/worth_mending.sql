@@ -1,7 +1,10 @@
--- description: What dollars of a period bought nothing that was accepted, by bucket and workload (of one workload by route), the largest first
+-- description: What dollars of a period bought nothing that was accepted, by bucket and workload (of one workload by route), what can be mended most first
 -- grain: period, choice, part, bucket
--- reads: goodput, load_curves, shown_periods, shown_slices, waste
--- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them; quiet_share: of the dollars, in windows in which the pools that serve the part had at most half as many requests as in their busiest; needed_replicas, most_replicas: as `load_curves` has them, where one pool serves the part
+-- reads: goodput, load_curves, replica_windows, shown_periods, shown_slices, waste
+-- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them
+-- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, 20 % headroom included; of a pool without a knee, all of windows in which it had at most half as many requests as in its busiest. spare_by says which: knee, quiet, both
+-- unit: mendable_usd: spare_usd of idle dollars, all of others
+-- unit: at_peak: of the pools that serve the part, what those need at their peak that never had more
 WITH divided AS (
     SELECT
         *,
@@ -39,26 +42,64 @@ serving AS (
         AND coalesce(g.workload = s.workload, s.workload IS NULL) AND coalesce(g.route = s.route, s.route IS NULL)
         AND coalesce(g.model = d.model, d.model IS NULL) AND coalesce(g.pool = d.pool, d.pool IS NULL)
 ),
-loads AS (
-    SELECT v.period, v.choice, v.workload, v.route, g.window_start, sum(g.offered) AS offered
-    FROM serving AS v
-    JOIN shown_periods AS p USING (period)
-    JOIN goodput AS g
-        ON g.slice = 'pool' AND g.pool IS NOT DISTINCT FROM v.pool AND g.window_s = p.drawn_s
-        AND g.window_start >= p.from_at AND g.window_start < p.until_at
+knees AS (
+    SELECT pool, any_value(knee_rps) AS knee_rps, any_value(recommended_replicas) AS needed, any_value(most_replicas) AS most
+    FROM load_curves
+    WHERE divided_by = 'pool'
+    GROUP BY pool
+),
+paid AS (
+    SELECT p.period, w.pool, w.window_start, sum(w.usd) FILTER (WHERE w.bucket = 'idle') AS idle_usd, sum(w.usd) FILTER (WHERE w.bucket <> 'overhead') AS usd
+    FROM waste AS w
+    JOIN shown_periods AS p ON w.window_s = p.drawn_s AND w.window_start >= p.from_at AND w.window_start < p.until_at
+    WHERE w.slice = 'pool'
     GROUP BY ALL
 ),
--- of one pool
-needs AS (
-    SELECT v.period, v.choice, v.workload, v.route, any_value(l.recommended_replicas) AS needed_replicas, any_value(l.most_replicas) AS most_replicas
-    FROM serving AS v
-    LEFT JOIN load_curves AS l ON l.divided_by = 'pool' AND l.pool = v.pool
-    GROUP BY v.period, v.choice, v.workload, v.route
-    HAVING count(DISTINCT v.pool) = 1
+up AS (
+    SELECT p.period, r.pool, r.window_start, count(DISTINCT r.replica) AS replicas
+    FROM replica_windows AS r
+    JOIN shown_periods AS p ON r.window_s = p.drawn_s AND r.window_start >= p.from_at AND r.window_start < p.until_at
+    WHERE r.up_s > 0
+    GROUP BY ALL
 ),
-arrivals AS (
-    SELECT *, max(offered) OVER (PARTITION BY period, choice, workload, route) AS most
-    FROM loads
+loads AS (
+    SELECT p.period, g.pool, g.window_start, g.offered, g.offered / g.window_s AS load_rps, max(g.offered) OVER (PARTITION BY p.period, g.pool) AS most
+    FROM goodput AS g
+    JOIN shown_periods AS p ON g.window_s = p.drawn_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
+    WHERE g.slice = 'pool'
+),
+-- one replica stays: somebody has to take the next request
+spares AS (
+    SELECT
+        d.period, d.pool, d.window_start, d.idle_usd,
+        k.knee_rps > 0 AND u.replicas > 0 AS is_by_knee,
+        CASE
+            WHEN is_by_knee THEN least(d.idle_usd, d.usd * greatest(0, 1 - greatest(1, ceil(coalesce(l.load_rps, 0) / k.knee_rps * 1.2 - 1e-9)) / u.replicas))
+            WHEN 2 * coalesce(l.offered, 0) <= coalesce(l.most, 1) THEN d.idle_usd
+            ELSE 0
+        END AS spare_usd
+    FROM paid AS d
+    LEFT JOIN knees AS k USING (pool)
+    LEFT JOIN up AS u ON u.period = d.period AND u.pool = d.pool AND u.window_start = d.window_start
+    LEFT JOIN loads AS l ON l.period = d.period AND l.pool = d.pool AND l.window_start = d.window_start
+    WHERE d.idle_usd > 0
+),
+-- of what the pools that serve a part idle, which share is spare
+shares AS (
+    SELECT
+        v.period, v.choice, v.workload, v.route, s.window_start, sum(s.spare_usd) / sum(s.idle_usd) AS share,
+        bool_or(s.is_by_knee IS true) AS by_knee, bool_or(s.is_by_knee IS NOT true) AS by_quiet
+    FROM serving AS v
+    JOIN spares AS s USING (period, pool)
+    GROUP BY ALL
+),
+needs AS (
+    SELECT
+        v.period, v.choice, v.workload, v.route,
+        string_agg(format('{} needs {:,} where there were {:,}', v.pool, k.needed, k.most), ', ' ORDER BY v.pool) FILTER (WHERE k.needed >= k.most) AS at_peak
+    FROM serving AS v
+    LEFT JOIN knees AS k USING (pool)
+    GROUP BY v.period, v.choice, v.workload, v.route
 ),
 summed AS (
     SELECT
@@ -67,26 +108,25 @@ summed AS (
         CASE WHEN bool_and(s.has_low) FILTER (WHERE s.window_s = s.whole_s) THEN sum(s.low_usd) FILTER (WHERE s.window_s = s.whole_s) END AS low_usd,
         CASE WHEN bool_and(s.has_high) FILTER (WHERE s.window_s = s.whole_s) THEN sum(s.high_usd) FILTER (WHERE s.window_s = s.whole_s) END AS high_usd,
         bool_or(s.estimated) AS estimated,
-        -- of parts without any request every window is quiet, and nothing is said of them
-        CASE WHEN max(a.most) > 0 THEN
-            coalesce(sum(s.usd) FILTER (WHERE s.window_s = s.drawn_s AND 2 * coalesce(a.offered, 0) <= coalesce(a.most, 1)), 0)
-            / nullif(sum(s.usd) FILTER (WHERE s.window_s = s.drawn_s), 0)
-        END AS quiet_share,
-        any_value(n.needed_replicas) AS needed_replicas, any_value(n.most_replicas) AS most_replicas
+        -- of a part without any request nothing is said
+        CASE WHEN s.bucket = 'idle' THEN sum(s.usd * h.share) / nullif(sum(s.usd) FILTER (WHERE h.share IS NOT NULL), 0) END AS spare_share,
+        CASE WHEN bool_or(h.by_knee) AND bool_or(h.by_quiet) THEN 'both' WHEN bool_or(h.by_knee) THEN 'knee' WHEN bool_or(h.by_quiet) THEN 'quiet' END AS spare_by,
+        any_value(n.at_peak) AS at_peak
     FROM parts AS s
+    LEFT JOIN shares AS h
+        ON h.period = s.period AND h.choice = s.choice AND h.workload IS NOT DISTINCT FROM s.workload
+        AND h.route IS NOT DISTINCT FROM s.route AND h.window_start = s.window_start AND s.window_s = s.drawn_s
     LEFT JOIN needs AS n
         ON n.period = s.period AND n.choice = s.choice AND n.workload IS NOT DISTINCT FROM s.workload AND n.route IS NOT DISTINCT FROM s.route
-    LEFT JOIN arrivals AS a
-        ON a.period = s.period AND a.choice = s.choice AND a.workload IS NOT DISTINCT FROM s.workload
-        AND a.route IS NOT DISTINCT FROM s.route AND a.window_start = s.window_start AND s.window_s = s.drawn_s
     GROUP BY s.period, s.choice, s.part, s.divided_by, s.bucket
 )
 SELECT
     period, choice, part, divided_by, bucket, usd, low_usd, high_usd, estimated,
     usd / nullif(sum(usd) OVER (PARTITION BY period, choice), 0) AS share,
-    CASE WHEN quiet_share BETWEEN 0 AND 1 THEN quiet_share END AS quiet_share,  -- credits leave no share
-    needed_replicas, most_replicas
+    CASE WHEN spare_share BETWEEN 0 AND 1 THEN spare_share * usd END AS spare_usd,  -- credits leave no share
+    CASE WHEN spare_share BETWEEN 0 AND 1 THEN spare_by END AS spare_by, at_peak,
+    coalesce(CASE WHEN spare_share BETWEEN 0 AND 1 THEN spare_share * usd END, usd) AS mendable_usd
 FROM summed
 QUALIFY bucket NOT IN ('accepted', 'unlabelled') AND usd > 0
     AND row_number() OVER (PARTITION BY period, choice, bucket IN ('accepted', 'unlabelled') ORDER BY usd DESC, bucket, part) <= 12
-ORDER BY period, choice, usd DESC, bucket, part
+ORDER BY period, choice, mendable_usd DESC, usd DESC, bucket, part

@@ -264,9 +264,9 @@ def loss(name: str, usd: float, share: float, **more: Any) -> dict[str, Any]:
         "share": share,
         "part": None,
         "divided_by": None,
-        "quiet_share": None,
-        "needed_replicas": None,
-        "most_replicas": None,
+        "spare_usd": None,
+        "spare_by": None,
+        "at_peak": None,
         **more,
     }
 
@@ -282,15 +282,32 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
         "to mend what makes callers try again would save it. By dollars alone: what it takes to mend is not in "
         "telemetry."
     )
-    quiet = answer([idle | {"quiet_share": 0.75}])
-    # three quarters of 28.36
-    said = "$21.27 of it while its pools had at most half of the requests of their peak: fewer replicas then would save"
-    assert said in quiet
-    assert "at most half" not in answer([idle | {"quiet_share": 0.49}])
-    at_peak = idle | {"quiet_share": 0.75, "needed_replicas": 9, "most_replicas": 3}
-    assert "at most that; none can go at the peak, which needs 9 where there were 3." in answer([at_peak])
-    assert "at the peak" not in answer([at_peak | {"most_replicas": 10}])
-    assert "at most half" not in answer([slow | {"quiet_share": 0.9}])
+
+
+def test_of_idle_replicas_it_is_said_what_fewer_would_save() -> None:
+    answer = CHARTS["worth_mending"].answer
+    idle = loss("idle", 28.36, 0.494)
+    knee = answer([idle | {"spare_usd": 1.27, "spare_by": "knee", "at_peak": "rag needs 9 where there were 3"}])
+    assert "$1.27 of it in windows that fewer replicas would bear at the knee, 20 % headroom included: fewer" in knee
+    assert "the rest is room that the gates need; none can go at the peak: rag needs 9 where there were 3." in knee
+    none = answer([idle | {"spare_usd": 0.1, "spare_by": "knee"}])
+    assert "none of it in windows that fewer replicas would bear" in none
+    assert "save" not in none
+    quiet = answer([idle | {"spare_usd": 9.0, "spare_by": "quiet"}])
+    assert "$9.00 of it while its pools had at most half of the requests of their peak, what fewer" in quiet
+    assert "room that the gates need" not in quiet
+    assert "or in which pools without a knee had at most half" in answer(
+        [idle | {"spare_usd": 9.0, "spare_by": "both"}]
+    )
+
+
+def test_the_largest_loss_is_named_though_little_of_it_is_spare() -> None:
+    answer = CHARTS["worth_mending"].answer
+    small = [loss("slow", 3.0, 0.1), loss("failed", 2.0, 0.1), loss("retry", 1.5, 0.1)]
+    idle = loss("idle", 30.0, 0.6, spare_usd=1.0, spare_by="knee")
+    assert "Then retries, $1.50 (10.0 % of all spent)" in answer([*small, idle])
+    assert "The largest loss is idle replicas, $30.00 (60.0 % of all spent), $1.00 of it" in answer([*small, idle])
+    assert "largest loss" not in answer([small[0], idle])
 
 
 def test_idle_time_beside_a_peak_that_needs_more_replicas_is_no_contradiction() -> None:

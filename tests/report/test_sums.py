@@ -220,15 +220,30 @@ def lost(usd: float, bucket: str, at: datetime = DAY, window_s: int = 86400, **o
     return {**row, "bucket": bucket, "window_start": at, "window_s": window_s, "ci_low_usd": None, "ci_high_usd": None}
 
 
-def mending(waste: list[dict[str, Any]], goodput: list[dict[str, Any]], **chosen: str) -> list[dict[str, Any]]:
-    tables = {"waste": waste, "goodput": goodput}
+def mending(
+    waste: list[dict[str, Any]],
+    goodput: list[dict[str, Any]],
+    up: Sequence[tuple[str, datetime, int]] = (),
+    **chosen: str,
+) -> list[dict[str, Any]]:
+    """Pool a bears 0.1 requests/s a replica, needs 9 at its peak and had 4; of pool b no knee is known."""
+    replica = dict.fromkeys(field.name for field in arrow_schema("replica_windows")) | {
+        "window_s": 3600,
+        "up_s": 3600.0,
+    }
+    seen = [
+        replica | {"pool": pool, "window_start": at, "replica": str(number)}
+        for pool, at, number_of in up
+        for number in range(number_of)
+    ]
+    tables = {"waste": waste, "goodput": goodput, "replica_windows": seen}
     shown = {name: pa.Table.from_pylist(rows, schema=arrow_schema(name)) for name, rows in tables.items()}
-    needs = {"divided_by": ["pool", "pool", "route"], "pool": ["a", "b", "a"], "route": [None, None, "r"]}
-    needs |= {"recommended_replicas": [9, 4, 7], "most_replicas": [3, 4, 3]}
+    needs = {"divided_by": ["pool", "pool", "route"], "pool": ["a", "b", "a"], "knee_rps": [0.1, None, 0.2]}
+    needs |= {"recommended_replicas": [9, None, 7], "most_replicas": [4, 4, 3]}
     return asked("worth_mending", chosen, load_curves=pa.table(needs), **shown)
 
 
-def test_what_is_worth_mending_is_told_by_workload_the_largest_first() -> None:
+def test_what_is_worth_mending_is_told_by_workload_what_can_be_mended_most_first() -> None:
     chat, rag = ({"slice": "workload", "workload": name} for name in ("chat", "rag"))
     waste = [
         *(lost(usd, "idle", DAY + timedelta(days=day), **of) for day, usd, of in ((0, 4.0, chat), (1, 5.0, chat))),
@@ -262,32 +277,76 @@ def test_of_one_workload_it_is_told_by_route_and_of_one_route_as_a_whole() -> No
     assert (one["divided_by"], one["part"], one["usd"], one["share"]) == (None, None, 1.0, 1.0)
 
 
-def test_dollars_at_quiet_times_are_those_of_windows_with_half_of_the_busiest_or_fewer() -> None:
-    of = {"slice": "workload", "workload": "chat"}
-    hours = [DAY + timedelta(hours=hour) for hour in range(4)]
-    waste = [lost(10.0, "idle", **of)]
-    waste += [lost(usd, "idle", at, 3600, **of) for at, usd in zip(hours, (1.0, 2.0, 3.0, 4.0), strict=True)]
+HOURS = [DAY + timedelta(hours=hour) for hour in range(4)]
 
-    def pool(name: str, counts: Sequence[int | None]) -> list[dict[str, Any]]:
-        return [
-            window(0, offered, 0, offered, offered=offered, window_start=at, window_s=3600, slice="pool", pool=name)
-            for at, offered in zip(hours, counts, strict=True)
-            if offered is not None
-        ]
 
-    def served(workload: str, name: str) -> dict[str, Any]:
-        return window(0, 1, 0, 1, offered=1, slice="finest", workload=workload, pool=name)
+def pooled(name: str, counts: Sequence[int | None]) -> list[dict[str, Any]]:
+    """Requests that came to a pool hour by hour."""
+    return [
+        window(0, offered, 0, offered, offered=offered, window_start=at, window_s=3600, slice="pool", pool=name)
+        for at, offered in zip(HOURS, counts, strict=True)
+        if offered is not None
+    ]
 
-    goodput = [served("chat", "a"), served("rag", "b"), *pool("a", (100, 50, 51, None)), *pool("b", (9, 99, 999, 99))]
+
+def served(workload: str, name: str) -> dict[str, Any]:
+    return window(0, 1, 0, 1, offered=1, slice="finest", workload=workload, pool=name)
+
+
+def idled(workload: str, pool: str, dollars: Sequence[float]) -> list[dict[str, Any]]:
+    """Idle dollars of a workload, all of one pool, hour by hour and as a day."""
+    of = ({"slice": "workload", "workload": workload}, {"slice": "pool", "pool": pool})
+    hourly = [lost(usd, "idle", at, 3600, **one) for one in of for at, usd in zip(HOURS, dollars, strict=True)]
+    return [lost(sum(dollars), "idle", **of[0]), *hourly]
+
+
+def test_idle_dollars_beyond_what_the_knee_needs_are_spare() -> None:
+    """0.2 requests/s at 0.1 a replica and a fifth more are 3 replicas (2.4): of 4 one is spare, of 3 or of 2 none."""
+    waste = [
+        *idled("chat", "a", (3.0, 1.0, 2.0, 4.0)),
+        *(
+            lost(usd, "accepted", at, 3600, slice="pool", pool="a")
+            for at, usd in zip(HOURS, (5.0, 3.0, 9.0, 0.0), strict=True)
+        ),
+        lost(99.0, "overhead", HOURS[0], 3600, slice="pool", pool="a"),  # no replica's
+    ]
+    goodput = [served("chat", "a"), *pooled("a", (720, 720, 720, None))]
+    up = [("a", at, number) for at, number in zip(HOURS, (4, 3, 2, 4), strict=True)]
+    (row,) = mending(waste, goodput, up, slice="overall")
+    # a quarter of 8, nothing twice, and of the hour without a request 3 of 4
+    assert (row["usd"], row["spare_usd"], row["spare_by"]) == (10.0, pytest.approx(2.0 + 3.0), "knee")
+    assert row["mendable_usd"] == row["spare_usd"]
+    assert row["at_peak"] == "a needs 9 where there were 4"
+    # what would go is idle: of a window with a dollar idle not more, whatever its replicas cost
+    (row,) = mending([*waste, lost(90.0, "slow", HOURS[0], 3600, slice="pool", pool="a")], goodput, up, slice="overall")
+    assert row["spare_usd"] == pytest.approx(3.0 + 3.0)
+    # nobody sampled replicas: what is known are its quiet hours, here that without a request
+    (row,) = mending(waste, goodput, [], slice="overall")
+    assert (row["spare_usd"], row["spare_by"]) == (pytest.approx(4.0), "quiet")
+
+
+def test_of_a_pool_without_a_knee_the_dollars_of_its_quiet_windows_are_spare() -> None:
+    waste = idled("rag", "b", (1.0, 2.0, 3.0, 4.0))
+    goodput = [served("rag", "b"), *pooled("b", (100, 50, 51, None)), *pooled("a", (9, 999, 9, 999))]
     (row,) = mending(waste, goodput, slice="overall")
-    assert (row["usd"], row["quiet_share"]) == (10.0, pytest.approx(0.6))  # the second hour and the last: 2 + 4 of 10
-    assert (row["needed_replicas"], row["most_replicas"]) == (9, 3)
-    # of both pools 109, 149, 1050 and 99 came: the third alone, 3 of 10, is not quiet
-    (row,) = mending(waste, [*goodput, served("chat", "b")], slice="overall")
-    assert row["quiet_share"] == pytest.approx(0.7)
-    assert row["needed_replicas"] is None  # nobody knows which of them it takes
+    # the second hour has half of the busiest, the last nothing; what other pools have does not count
+    assert (row["usd"], row["spare_usd"], row["spare_by"]) == (10.0, pytest.approx(6.0), "quiet")
+    assert row["at_peak"] is None
     (row,) = mending(waste, [], slice="overall")
-    assert row["quiet_share"] is None
+    assert (row["spare_usd"], row["spare_by"], row["mendable_usd"]) == (None, None, 10.0)
+
+
+def test_of_several_pools_each_has_its_own_spare_share() -> None:
+    """Of a tenant that both pools serve it is known what it idles, not where: as of both pools together."""
+    tenant = {"slice": "tenant", "slice_value": "acme"}
+    pools = [*idled("chat", "a", (2.0, 0.0, 0.0, 0.0)), *idled("rag", "b", (6.0, 6.0, 0.0, 0.0))]
+    waste = [one for one in pools if one["slice"] == "pool"]
+    waste += [lost(8.0, "idle", **tenant), *(lost(4.0, "idle", at, 3600, **tenant) for at in HOURS[:2])]
+    goodput = [served("chat", "a"), served("rag", "b"), *pooled("a", (720, 720, 0, 0)), *pooled("b", (10, 100, 0, 0))]
+    up = [("a", at, 6) for at in HOURS]
+    (row,) = mending(waste, goodput, up, **tenant)
+    # of a 3 of 6, a dollar of 2, and all 6 of b: 7 of 8 in the first hour; none in the second
+    assert (row["spare_usd"], row["spare_by"]) == (pytest.approx(8.0 * (4.0 * 7 / 8) / 8.0), "both")
 
 
 @pytest.mark.parametrize(

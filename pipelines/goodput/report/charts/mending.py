@@ -20,12 +20,22 @@ _LOSSES = {  # each bucket in words, and what would mend it
     "ungated": ("requests of no workload", "a workload of the settings has to match them"),
     "unevaluable": ("requests that no gate could judge", "telemetry has to measure what the gate judges"),
 }
+_BORNE = "in windows that fewer replicas would bear at the knee, 20 % headroom included"
+_QUIET = "had at most half of the requests of their peak"
+_SPARE = {
+    "knee": _BORNE,
+    "quiet": f"while its pools {_QUIET}, what fewer replicas would bear being unknown",
+    "both": f"{_BORNE}, or in which pools without a knee {_QUIET}",
+}
 _NAMED = 3  # in the sentence; the chart has all
-_OFF_PEAK = 0.5  # of the dollars of idle replicas, in quiet windows: from here on it is said when they were idle
+_NOTHING = 0.005  # of the dollars of idle replicas: less than this nobody would mend
 
 
 def _answer(found: Rows) -> str:
     parts = [_one(row, "Then" if place else "First") for place, row in enumerate(found[:_NAMED])]
+    largest = max(found, key=lambda row: row["usd"])
+    if not any(row is largest for row in found[:_NAMED]):
+        parts.append(_one(largest, "The largest loss is"))
     return f"{'. '.join(parts)}. By dollars alone: what it takes to mend is not in telemetry."
 
 
@@ -33,44 +43,55 @@ def _one(row: Row, nth: str) -> str:
     words, remedy = _LOSSES.get(row["bucket"], (row["bucket"], "it bought nothing that was accepted"))
     of = f" of {row['divided_by']} {row['part']}" if row["part"] is not None else ""
     said = f"{nth} {words}{of}, {dollars(row['usd'])} ({percent(row['share'])} of all spent)"
-    quiet = row["quiet_share"]
-    if row["bucket"] == "idle" and quiet is not None and quiet >= _OFF_PEAK:
-        some = f"{dollars(quiet * row['usd'])} of it while its pools had at most half of the requests of their peak"
-        return f"{said}, {some}: fewer replicas then would save at most that{_at_peak(row)}"
-    return f"{said}: {remedy}"
+    idle = _idle(row)
+    return f"{said}, {idle}{_at_peak(row)}" if idle is not None else f"{said}: {remedy}"
+
+
+def _idle(row: Row) -> str | None:
+    """How much of it fewer replicas would save: by the knee, and without one by the times that were quiet."""
+    if (spare := row["spare_usd"]) is None:
+        return None
+    some = dollars(spare) if spare >= _NOTHING * row["usd"] else "none"
+    saved = ": fewer then would save at most that" if some != "none" else ""
+    kept = "; the rest is room that the gates need" if row["spare_by"] == "knee" else ""
+    return f"{some} of it {_SPARE[row['spare_by']]}{saved}{kept}"
 
 
 def _at_peak(row: Row) -> str:
     """Whoever reads that a pool idles must not take from it what its peak needs."""
-    needed, most = row["needed_replicas"], row["most_replicas"]
-    if needed is None or most is None or needed < most:
-        return ""
-    return f"; none can go at the peak, which needs {needed} where there were {most}"
+    needs = row["at_peak"]
+    return f"; none can go at the peak: {needs}" if needs is not None else ""
 
 
 def _spec() -> Picture:
-    order = alt.EncodingSortField("usd", op="max", order="descending")
+    order = alt.EncodingSortField("place", op="min", order="ascending")
     base = (
         alt.Chart(rows())
+        .transform_window(place="row_number()", sort=[alt.SortField("mendable_usd", order="descending")])
         .transform_calculate(
             name="(datum.part === null ? '' : datum.part + ': ') + replace(datum.bucket, '_', ' ')",
             written="format(datum.usd, datum.usd >= 1 ? '$,.2f' : '$.3r')",
+            rest="datum.usd - datum.mendable_usd > 0.005 * datum.usd ? datum.usd : null",
+            says="datum.rest === null ? datum.written : datum.written + ', ' "
+            "+ format(datum.mendable_usd, datum.mendable_usd >= 1 ? '$,.2f' : '$.3r') + ' of it spare'",
         )
         .encode(alt.Y("name:N", sort=order, title=None))
     )
-    bars = base.mark_bar(height={"band": 0.7}, color=ORANGE).encode(
-        alt.X("usd:Q", axis=alt.Axis(title="US dollars", format="$,~f", tickCount=5)),
-        tooltip=[
-            alt.Tooltip("name:N", title="loss"),
-            alt.Tooltip("usd:Q", format="$,.4f"),
-            alt.Tooltip("low_usd:Q", title="from", format="$,.4f"),
-            alt.Tooltip("high_usd:Q", title="to", format="$,.4f"),
-            alt.Tooltip("share:Q", format=".1%"),
-            alt.Tooltip("quiet_share:Q", title="at quiet times", format=".0%"),
-        ],
+    tooltip = [
+        alt.Tooltip("name:N", title="loss"),
+        alt.Tooltip("usd:Q", format="$,.4f"),
+        alt.Tooltip("low_usd:Q", title="from", format="$,.4f"),
+        alt.Tooltip("high_usd:Q", title="to", format="$,.4f"),
+        alt.Tooltip("share:Q", format=".1%"),
+        alt.Tooltip("spare_usd:Q", title="of which spare", format="$,.4f"),
+    ]
+    axis = alt.Axis(title="US dollars; pale: replicas in use for room, not spare", format="$,~f", tickCount=5)
+    whole = base.mark_bar(height={"band": 0.7}, color=ORANGE, opacity=0.3).encode(
+        alt.X("usd:Q", axis=axis), tooltip=tooltip
     )
-    text = base.mark_text(align="left", dx=4).encode(alt.X("usd:Q"), alt.Text("written:N"))
-    return alt.layer(bars, text, with_room(base, "datum.usd", "US dollars")).properties(height=alt.Step(22))
+    bars = base.mark_bar(height={"band": 0.7}, color=ORANGE).encode(alt.X("mendable_usd:Q"), tooltip=tooltip)
+    text = base.mark_text(align="left", dx=4).encode(alt.X("usd:Q"), alt.Text("says:N"))
+    return alt.layer(whole, bars, text, with_room(base, "datum.usd", "US dollars")).properties(height=alt.Step(22))
 
 
 CHART = Chart(
@@ -88,9 +109,9 @@ CHART = Chart(
         Column("low_usd", "95 % from", "usd"),
         Column("high_usd", "to", "usd"),
         Column("share", "Share of all spent", "share"),
-        Column("quiet_share", "of which at quiet times", "share"),
-        Column("needed_replicas", "Replicas its peak needs", "count"),
-        Column("most_replicas", "and had", "count"),
+        Column("spare_usd", "of which spare", "usd"),
+        Column("spare_by", "Spare by"),
+        Column("at_peak", "At the peak"),
         Column("estimated", "In part estimated"),
     ),
 )
