@@ -63,6 +63,17 @@ def test_loads_beyond_a_knee_that_kept_the_gates_are_counted_of_those_that_were_
     assert "though" not in answer([load(load_rps=0.05, is_sustained=True, **knee), *beyond[1:]])
 
 
+def test_a_knee_below_which_no_load_was_judged_is_no_promise() -> None:
+    answer = CHARTS["load_curves"].answer
+    knee = {"knee_rps": 0.07, "knee_censored": False}
+    thin, heavy = load(load_rps=0.05, is_sustained=None, **knee), load(load_rps=0.1, **knee)
+    said = answer([thin, heavy])
+    assert said.startswith("chat: its limit is about 0.07 requests/s a replica by the curve through all loads; none up")
+    assert "none up to it had the 100 requests with which a load is judged." in said
+    assert "none up to it that was judged kept the gates." in answer([thin, load(load_rps=0.06, **knee), heavy])
+    assert "well served up to 0.07" in answer([thin, load(load_rps=0.06, is_sustained=True, **knee), heavy])
+
+
 def test_of_many_pools_a_few_are_named() -> None:
     answer = CHARTS["load_curves"].answer([load(name=f"pool{n}") for n in range(24)])
     assert answer.count("pool") == 5

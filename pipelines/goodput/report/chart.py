@@ -26,7 +26,7 @@ class Column:
 
     name: str
     title: str
-    form: str = "text"  # text, time, count, share, usd, seconds, number
+    form: str = "text"  # text, time, count, share, usd, seconds, number, flag
 
 
 FEWEST = 100  # answers or requests of a window: of fewer a p99 is the slowest of them, and an extreme share chance

@@ -27,6 +27,7 @@
       : digits(Math.abs(value), 4)),
     seconds: (value) => `${digits(value, 4)} s`,
     number: (value) => digits(value, 4),
+    flag: (value) => (value ? "yes" : "no"),
   };
 
   // What is chosen, kept in the address so that it can be sent to somebody.

@@ -112,6 +112,6 @@ CHART = Chart(
         Column("spare_usd", "of which spare", "usd"),
         Column("spare_by", "Spare by"),
         Column("at_peak", "At the peak"),
-        Column("estimated", "In part estimated"),
+        Column("estimated", "In part estimated", "flag"),
     ),
 )
