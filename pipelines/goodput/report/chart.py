@@ -41,7 +41,8 @@ class Chart:
     match, `divided_by` (pool, or route where one is chosen) and `scope` (all, or workload where one is chosen). `also`
     are other charts whose rows it draws too, by their names. `leads_to` is what a row leads to where the
     page is served: requests of a window, of a verdict or that failed a gate, or an alarm. `draws` are the columns of
-    which a row needs one to be seen in the picture; without any such row there is none.
+    which a row needs one to be seen in the picture; without any such row there is none. `missing` is a relation of
+    sql/report/ with one row, `is_missing`, and what is said instead of `empty` where it is so.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Chart:
     also: Sequence[str] = field(default=())
     leads_to: Literal["", "window", "verdict", "gate", "alarm"] = ""
     draws: Sequence[str] = ()
+    missing: tuple[str, str] | None = None
     is_wide: bool = False
     is_tall: bool = False
 

@@ -106,7 +106,7 @@ def _chart(chart: Chart, gathered: Gathered) -> dict[str, Any]:
         "also": list(chart.also),
         "leads_to": chart.leads_to,
         "draws": list(chart.draws),
-        "empty": chart.empty,
+        "empty": gathered.empties[chart.name],
         "columns": [asdict(column) for column in chart.columns],
         "sql": _sql(chart.name),
         "reads": _reads(chart.name),

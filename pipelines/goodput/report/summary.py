@@ -33,6 +33,8 @@ def markdown(gathered: Gathered, charts: Sequence[Chart]) -> str:
         answer = gathered.answers[chart.name][period.period, one.choice]
         if answer is not None:
             lines.append(f"- **{chart.question}** {_plain(answer)}{_undivided(chart, one)}")
+        elif chart.missing is not None:
+            lines.append(f"- **{chart.question}** {_plain(gathered.empties[chart.name])}")
     return "\n".join(lines)
 
 
