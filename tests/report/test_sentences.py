@@ -82,6 +82,7 @@ def test_of_many_pools_a_few_are_named() -> None:
 
 def operation(why: str | None = None, **given: Any) -> dict[str, Any]:
     named = {"kind": "deployment", "pool": "rag", "at": 0.0, "no_interval": why, "overlapping_events": 0}
+    named |= {"ended_by": "recovered", "duration_s": 600.0}
     known = {"lost_accepted": 7.0, "excess_cost_usd": 3.96, "low_usd": 2.74, "high_usd": 5.23}
     named |= dict.fromkeys(("lost_accepted_ci_low", "lost_accepted_ci_high"))
     return {**named, **(dict.fromkeys(known) if why else known), **given}
@@ -124,6 +125,9 @@ def test_a_price_that_is_of_several_operations_says_so() -> None:
     assert (
         "Not to be added up, since each overlaps another: deployment of rag at 01 Jan 00:00, deployment of rag" in found
     )
+    assert "not over" not in found
+    capped = answer([operation(ended_by="cap", duration_s=1200.0)])
+    assert "After 20 min, the longest that is looked at, it was not over: what came later is not in this." in capped
     lost = {"lost_accepted_ci_low": -3.0, "lost_accepted_ci_high": 17.2}
     assert "7 accepted answers (-3 to 17) lost." in answer([operation(**lost)])
 
@@ -140,7 +144,7 @@ def test_extremes_are_those_of_windows_that_were_wholly_observed(name: str) -> N
     assert "01 Jan 00:20" in answer
     assert "01 Jan 00:00" not in answer
     assert "01 Jan 00:30" not in answer
-    assert ", of windows observed whole (2 windows were not)." in answer
+    assert ", of windows observed whole (2 windows were not: ringed)." in answer
     in_part = CHARTS[name].answer([rows[0], window(18e5, 1.0, partial=True)])
     assert "01 Jan 00:00" in in_part
     assert ", of windows observed in part." in in_part
@@ -265,6 +269,8 @@ def test_the_slowest_p99_is_one_of_enough_answers() -> None:
     more["bound"] = 2.0
     said = "That p99 was above the gate of 2 s in 1 of 2 windows."
     assert answer([window(0, 1.0, 500), window(6e5, 3.0, 500)]).endswith(said)
+    apart = "1 of 2 windows with at least 100 answers and 2 of 2 windows with fewer, where it is the slowest of them."
+    assert answer([window(0, 1.0, 500), window(6e5, 3.0, 500), window(0, 4.0, 3), window(0, 5.0, 4)]).endswith(apart)
     assert "p99 40 s, median 0.2 s, of 34 answers, which is few for a p99." in answer([window(0, 40.0, 34)])
 
 

@@ -80,7 +80,9 @@ def of_whole(found: Rows) -> str:
     if not partly:
         return ""
     named = f"{counted(partly, 'window')} {'was' if partly == 1 else 'were'}"
-    return f", of windows observed whole ({named} not)" if partly < len(found) else ", of windows observed in part"
+    return (
+        f", of windows observed whole ({named} not: ringed)" if partly < len(found) else ", of windows observed in part"
+    )
 
 
 def percent(share: float | None, digits: int = 1) -> str:

@@ -39,7 +39,7 @@ def markdown(gathered: Gathered, charts: Sequence[Chart]) -> str:
 
 
 def _undivided(chart: Chart, one: Slice) -> str:
-    """Says of which names of a slice the rows of a chart are not; the page says so below the chart."""
+    """Says of which names of a slice the rows of a chart are not; the page says so above the chart."""
     if "choice" in chart.chosen_by:
         return ""
     # where slices are set side by side, a tenant or another attribute that is chosen is one of them

@@ -14,7 +14,7 @@ from goodput.report.chart import (
     percent,
     within,
 )
-from goodput.report.looks import BLUE, MUTED, in_the_middle, rows, share_axis, time
+from goodput.report.looks import BLUE, MUTED, in_the_middle, rings, rows, share_axis, time
 
 _HEIGHT = 220
 _NAMED = 20  # operations: of more, names would cover each other, and the next chart has them
@@ -72,7 +72,7 @@ def _spec() -> Picture:
         .mark_text(angle=270, align="left", baseline="middle", dx=4, limit=110, color=MUTED, fill=MUTED)
         .encode(time(), y=alt.value(0), text="name:N")
     )
-    return alt.layer(band, done, line, names).properties(height=_HEIGHT)
+    return alt.layer(band, done, line, rings(chart, "ratio"), names).properties(height=_HEIGHT)
 
 
 CHART = Chart(

@@ -14,7 +14,7 @@ from goodput.report.chart import (
     of_many,
     of_whole,
 )
-from goodput.report.looks import PURPLE, in_the_middle, rows, time
+from goodput.report.looks import PURPLE, in_the_middle, rings, rows, time
 
 _UNPRICED = {
     "cost_unknown": "no bill or price covers them",
@@ -66,7 +66,7 @@ def _spec() -> Picture:
             alt.Tooltip("cost_usd:Q", title="spent", format="$,.2f"),
         ],
     )
-    return alt.layer(band, line).properties(height=200)
+    return alt.layer(band, line, rings(chart, "price_usd")).properties(height=200)
 
 
 CHART = Chart(
