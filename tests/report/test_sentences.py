@@ -203,6 +203,9 @@ def test_a_summary_says_which_charts_are_of_all() -> None:
     pooled = Slice(**values | {"pool": "chat"})
     assert _undivided(CHARTS["operations_done"], pooled) == " *Not divided by workload: of all of pool chat.*"
     assert _undivided(CHARTS["slice_totals"], pooled) == " *Not divided by pool: of all of workload batch.*"
+    served = Slice(**values | {"pools": ("a", "b")})
+    assert _undivided(CHARTS["replica_hits"], served) == " *Of pools that serve it, whatever else they serve: a, b.*"
+    assert _undivided(CHARTS["judged_answers"], served) == ""
     tenant = Slice(**values | {"workload": None, "slice": "tenant", "slice_value": "acme"})
     assert _undivided(CHARTS["slice_totals"], tenant) == ""
 

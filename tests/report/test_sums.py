@@ -216,6 +216,23 @@ def test_within_a_workload_its_routes_stand_side_by_side() -> None:
     assert beside == [tenants, tenants, routes, {"chat sticky"}, {"chat random"}, {"rag sticky"}]
 
 
+def test_what_was_done_to_the_whole_fleet_was_done_to_each_pool() -> None:
+    """Of a workload those of the pools that serve it; of a cache that names no pool nobody knows whose it is."""
+    rows = pl.DataFrame({"period": ["all"] * 4, "pool": ["a", "b", "c", None], "model": ["m"] * 4})
+    period = Period("all", DAY, DAY + timedelta(days=9), 86400, 3600)
+    charts = {chart.name: chart for chart in all_charts()}
+
+    def shown(chart: str, **of: Any) -> list[str | None]:
+        one = Slice(**{**dict.fromkeys(Slice.__dataclass_fields__), "slice": "workload", **of})
+        pools: list[str | None] = of_choice(charts[chart], rows, period, one)["pool"].to_list()
+        return pools
+
+    assert shown("operations_done") == ["a", "b", "c", None]
+    assert shown("operations_done", pool="a") == ["a", None]
+    assert shown("operations_done", workload="chat", pools=("a", "b")) == ["a", "b", None]
+    assert shown("replica_hits", workload="chat", pools=("a", "b")) == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("estimate", "expected"),
     [

@@ -42,7 +42,8 @@ class Chart:
     are other charts whose rows it draws too, by their names. `leads_to` is what a row leads to where the
     page is served: requests of a window, of a verdict or that failed a gate, or an alarm. `draws` are the columns of
     which a row needs one to be seen in the picture; without any such row there is none. `missing` is a relation of
-    sql/report/ with one row, `is_missing`, and what is said instead of `empty` where it is so.
+    sql/report/ with one row, `is_missing`, and what is said instead of `empty` where it is so. Where `none_is_all`, a
+    row without a workload or pool is of all of them, and so of one that is chosen.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Chart:
     leads_to: Literal["", "window", "verdict", "gate", "alarm"] = ""
     draws: Sequence[str] = ()
     missing: tuple[str, str] | None = None
+    none_is_all: bool = False
     is_wide: bool = False
     is_tall: bool = False
 

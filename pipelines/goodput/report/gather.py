@@ -97,7 +97,7 @@ def _answers(
 
 
 def chosen(chart: Chart, one: Slice) -> dict[str, Any]:
-    """What the rows of a chart must be for a choice: by column its value."""
+    """What the rows of a chart must be for a choice: by column its value, or several of which it must be one."""
     wanted: dict[str, Any] = {}
     for column in chart.chosen_by:
         if column == "divided_by":
@@ -106,15 +106,22 @@ def chosen(chart: Chart, one: Slice) -> dict[str, Any]:
             wanted[column] = "all" if one.workload is None else "workload"
         elif getattr(one, column) is not None:
             wanted[column] = getattr(one, column)
+        elif column == "pool" and one.pools is not None:
+            wanted[column] = one.pools
     return wanted
 
 
 def of_choice(chart: Chart, found: pl.DataFrame, period: Period, one: Slice) -> pl.DataFrame:
     """The rows of a chart that a choice of period and slice shows."""
-    conditions = [pl.col(column) == value for column, value in chosen(chart, one).items()]
+    conditions = [_is(chart, column, value) for column, value in chosen(chart, one).items()]
     if "period" in found.columns:
         conditions.append(pl.col("period") == period.period)
     return found.filter(*conditions) if conditions else found
+
+
+def _is(chart: Chart, column: str, value: Any) -> pl.Expr:
+    matches = pl.col(column).is_in(value) if isinstance(value, tuple) else pl.col(column) == value
+    return matches | pl.col(column).is_null() if chart.none_is_all else matches
 
 
 def instant_ms(at: datetime) -> int:

@@ -103,6 +103,7 @@ def _chart(chart: Chart, gathered: Gathered) -> dict[str, Any]:
     return {
         "name": chart.name,
         "chosen_by": list(chart.chosen_by),
+        "none_is_all": chart.none_is_all,
         "also": list(chart.also),
         "leads_to": chart.leads_to,
         "draws": list(chart.draws),

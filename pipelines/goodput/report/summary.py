@@ -45,6 +45,8 @@ def _undivided(chart: Chart, one: Slice) -> str:
     # where slices are set side by side, a tenant or another attribute that is chosen is one of them
     followed = [*chart.chosen_by, *([one.slice] if "scope" in chart.chosen_by and one.slice_value is not None else [])]
     names = [name for name in one.named() if name not in followed]
+    if names and one.pools is not None and "pool" in chart.chosen_by:
+        return f" *Of pools that serve it, whatever else they serve: {_plain(', '.join(one.pools))}.*"
     kept = ", ".join(f"{name} {value}" for name, value in one.named().items() if name in chart.chosen_by)
     of = f" of {_plain(kept)}" if kept else ""
     return f" *Not divided by {_plain(', '.join(names))}: of all{of}.*" if names else ""

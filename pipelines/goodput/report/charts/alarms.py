@@ -52,6 +52,7 @@ CHART = Chart(
     spec=_spec,
     leads_to="alarm",
     chosen_by=("workload", "pool"),
+    none_is_all=True,
     columns=(
         Column("at", "From", "time"),
         Column("until_at", "To", "time"),

@@ -146,6 +146,7 @@ CHART = Chart(
     "what is read; one at another time is in a longer period, or in relation disruptions.",
     spec=_spec,
     chosen_by=("pool",),
+    none_is_all=True,
     draws=("excess_cost_usd",),
     columns=(
         Column("at", "At", "time"),
