@@ -171,6 +171,9 @@ def test_extremes_are_those_of_windows_with_enough_requests(name: str) -> None:
     answer = CHARTS[name].answer([*thin, window(6e5, 0.2, 100), window(12e5, 0.3, 500)])
     assert all(at in answer for at in ("01 Jan 00:10", "01 Jan 00:20", ", of windows with at least 100 requests."))
     assert all(at not in answer for at in ("01 Jan 00:00", "01 Jan 00:30"))
+    one = CHARTS[name].answer([*thin, window(6e5, 0.2, 100)])
+    assert one.count("01 Jan") == one.count("01 Jan 00:10 UTC") == 1
+    assert ", of windows with at least 100 requests." in one
     answer = CHARTS[name].answer(thin)
     assert all(at in answer for at in ("01 Jan 00:00", "01 Jan 00:30", ", of windows with fewer than 100 requests."))
 

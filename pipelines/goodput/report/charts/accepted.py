@@ -28,9 +28,9 @@ def _answer(found: Rows) -> str:
         return f"Nobody drew the labels at random, so there is no estimate: between {percent(low)} and {percent(high)}."
     many, beside = of_many(known, "offered")
     worst, best = min(many, key=lambda row: row["ratio"]), max(many, key=lambda row: row["ratio"])
-    if len(known) == 1:
-        ends = within(worst["low"], worst["high"])
-        return f"{percent(worst['ratio'])}{ends} were accepted{of}. The band is the 95 % interval."
+    if len(many) == 1:
+        ends, when = within(worst["low"], worst["high"]), f" at {clock(worst['at'])} UTC" if len(known) > 1 else ""
+        return f"{percent(worst['ratio'])}{ends} were accepted{when}{of}{beside}. The band is the 95 % interval."
     low, high = (
         f"{percent(row['ratio'])}{within(row['low'], row['high'])} at {clock(row['at'])}" for row in (worst, best)
     )

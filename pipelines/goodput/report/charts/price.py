@@ -38,8 +38,10 @@ def _range(priced: Rows) -> str:
     known, of = observed_whole(priced), of_whole(priced)
     many, beside = of_many(known, "offered")
     dearest, cheapest = max(many, key=lambda row: row["price_usd"]), min(many, key=lambda row: row["price_usd"])
-    if len(known) == 1:
-        return f"An accepted answer cost {dollars(dearest['price_usd'])}, idle time and shared cost included{of}."
+    if len(many) == 1:
+        when = f" at {clock(dearest['at'])} UTC" if len(known) > 1 else ""
+        price = dollars(dearest["price_usd"])
+        return f"An accepted answer cost {price}{when}, idle time and shared cost included{of}{beside}."
     return (
         f"From {dollars(cheapest['price_usd'])} at {clock(cheapest['at'])} to {dollars(dearest['price_usd'])} at "
         f"{clock(dearest['at'])} UTC an accepted answer, idle time and shared cost included{of}{beside}."
