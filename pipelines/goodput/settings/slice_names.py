@@ -1,4 +1,4 @@
-"""What slices by tenant or attribute are called: as what they are cut by, after `workload_` where a workload cuts too."""
+"""What slices by tenant or attribute are called: as what cuts them, after `workload_` where a workload cuts too."""
 
 WITHIN_WORKLOAD = "workload_"
 

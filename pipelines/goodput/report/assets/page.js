@@ -85,7 +85,7 @@
   // What the rows of a chart must be for what is chosen: by column its value.
   function wantedOf(chart) {
     const { choice, workload, route } = state.slice;
-    const special = { choice, divided_by: route == null ? "pool" : "route", scope: workload == null ? "all" : "workload" };
+    const special = { choice, divided_by: route == null ? "pool" : "route", scope: workload == null ? "all" : route == null ? "workload" : "route" };
     return chart.chosen_by.map((column) => [column, special[column] ?? state.slice[column]]).filter(([, value]) => value != null);
   }
 
