@@ -89,7 +89,7 @@ def _workloads(found: Rows) -> Mapping[str, Rows]:
     by_workload = defaultdict(list)
     for row in _dearest_first([row for row in found if row["within"] is not None]):
         by_workload[row["within"]].append(row)
-    return dict(sorted(by_workload.items(), key=lambda one: -sum(row["cost_usd"] for row in one[1])))
+    return dict(sorted(by_workload.items(), key=lambda one: (-sum(row["cost_usd"] for row in one[1]), one[0])))
 
 
 def _top(of: Rows) -> str:
