@@ -384,8 +384,8 @@ def test_whose_answers_cost_most_over_all_need_not_within_workloads() -> None:
     answer = CHARTS["slice_totals"].answer(found)
     assert answer == (
         "An accepted answer of globex costs most: $0.00990 ($0.00980 to $0.0100). Within workloads the order is "
-        "another: of rag initech's cost most, $0.0120 ($0.0119 to $0.0121); of chat acme's cost most, $0.00300 ($0.00290 to "
-        "$0.00310); of batch initech's come out dearest, $0.00110 ($0.000100 to $0.00210), not for sure."
+        "another: of rag initech's cost most, $0.0120 ($0.0119 to $0.0121); of chat acme's cost most, $0.00300 "
+        "($0.00290 to $0.00310); of batch initech's come out dearest, $0.00110 ($0.000100 to $0.00210), not for sure."
     )
 
 

@@ -13,7 +13,7 @@ _WORKLOADS = 4  # that a sentence names
 
 
 def _answer(found: Rows) -> str:
-    beside = [row for row in found if row["scope"] != "all" or row["within"] is None]
+    beside = [row for row in found if row["scope"] != "all" or row["within"] is None] or found
     priced = _dearest_first(beside)
     if not priced:
         worst = min(beside, key=lambda row: 1 if row["ratio"] is None else row["ratio"])
