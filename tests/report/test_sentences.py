@@ -444,6 +444,10 @@ def test_what_tells_tenants_apart_within_workloads_is_named_where_nothing_does()
         "An accepted answer of a costs most within rag: $0.0200 ($0.0199 to $0.0201). What each asks for is in its "
         "price: `goodput compare --by tenant A B --workload rag` sets two side by side."
     )
+    unpriced = answer([priced("a", None, 0.02), priced("b", None, None)])
+    assert unpriced.startswith(
+        "An accepted answer of a costs $0.0200 ($0.0199 to $0.0201). No other has a price. What "
+    )
     routes = [priced(name, None, usd, divided_by="workload_route") for name, usd in (("a", 0.02), ("b", 0.01))]
     assert answer(routes) == "An accepted answer of a costs most: $0.0200 ($0.0199 to $0.0201)."
 

@@ -18,7 +18,9 @@ def _answer(found: Rows) -> str:
     if not priced:
         worst = min(beside, key=lambda row: 1 if row["ratio"] is None else row["ratio"])
         return f"No cost is known; fewest were accepted of {worst['name']}: {percent(worst['ratio'])}."
-    text = _dearest(priced, is_alone=len(beside) == 1)
+    text = _dearest(priced)
+    if len(priced) == 1 < len(beside):
+        text += " No other has a price."
     if any(row["unpriced"] for row in beside):
         text += " A part of the work had no price, so that some cost more."
     text += _by_workload(priced[0], found) if len(beside) > 1 else _of_workloads(found)
@@ -35,10 +37,10 @@ def _dearest_first(found: Rows) -> Rows:
     return sorted((row for row in found if row["price_usd"] is not None), key=lambda row: -row["price_usd"])
 
 
-def _dearest(priced: Rows, *, is_alone: bool) -> str:
+def _dearest(priced: Rows) -> str:
     """Whose answers cost most, as far as intervals tell."""
     first, there = priced[0], f" within {priced[0]['within']}" if priced[0]["within"] is not None else ""
-    if is_alone:
+    if len(priced) == 1:
         return f"An accepted answer of {first['name']}{there} costs {_price(first)}."
     rival = _rival(priced)
     if rival is None:
