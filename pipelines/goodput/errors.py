@@ -187,7 +187,8 @@ class SliceNotPublished(UsageError):
         named = ", ".join(f"{name} {value!r}" for name, value in asked.items()) or "all requests"
         super().__init__(
             f"no slice is published of {named}.\nPublished are all requests, each model, pool and workload, and of a"
-            " workload each model, pool and route; `slices.by` in the settings adds tenants and attributes."
+            " workload each model, pool and route; `slices.by` in the settings adds tenants and attributes,"
+            " of all requests and within workloads."
         )
 
 

@@ -39,7 +39,7 @@ counted AS (
         g.goodput_lower_rps * g.window_s AS lower, g.goodput_upper_rps * g.window_s AS upper,
         -- accepted whatever a judge says: of workloads without a quality gate
         g.accepted - coalesce(round(g.labelled * g.quality_pass_in_bounds_ratio), 0) AS ungated,
-        g.slice_value IS NOT NULL AS is_of_several_workloads
+        g.slice_value IS NOT NULL AND g.workload IS NULL AS is_of_several_workloads
     FROM goodput AS g
     JOIN shown_periods AS p ON g.window_s = p.whole_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
     JOIN shown AS s

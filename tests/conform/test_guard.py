@@ -103,7 +103,7 @@ enabled = false
 [attributes]
 keep = ["user.id", "tier"]
 [slices]
-by = ["tenant", "attributes.user.id"]
+by = ["tenant", "attributes.user.id", "workload_tenant", "workload_attributes.user.id"]
 [costs]
 tenant_tags = ["customer"]
 [workloads.gold]

@@ -65,7 +65,7 @@ _EVERYTHING: dict[str, Any] = {
     "costs": {"step_s": 300, "services": ["*"], "currencies": {"EUR": 1.08}},
     "rates": {"h100": {"pool": ["chat*"], "usd_per_gpu_hour": 2.5, "gpus_per_replica": 1.0}},
     "work": {"llama": {"model": ["*"], "prefill_weight": 1.0, "cached_weight": 0.1, "decode_weight": 5.0}},
-    "slices": {"by": ["tenant", "attributes.team"], "max_values": 10},
+    "slices": {"by": ["tenant", "workload_tenant", "attributes.team"], "max_values": 10},
     "limits": {"max_line_bytes": 2**26, "quarantined_ratio": 0.05},
     "privacy": {"identities": "clear", "also": ["customer"]},
     "receive": {"max_requests_per_s": 10.0, "rotate_s": 900.0},

@@ -14,6 +14,7 @@ from published import ask, run_at
 from river import VERDICTS, Row, at, judged, one_workload, row_of, windows
 
 SLICED = Slices(by=("tenant", "attributes.acme.team"))
+WITHIN = Slices(by=("workload_tenant", "tenant", "workload_attributes.acme.team"))
 COUNTS = ("offered", "arrivals", "succeeded", *VERDICTS, "n_ttft")
 
 
@@ -81,6 +82,77 @@ def test_every_slice_adds_up_to_the_whole(measured: pl.DataFrame) -> None:
     for name in measured["slice"].unique():
         added = measured.filter(slice=name).group_by(keys).agg(pl.sum(*COUNTS)).sort(keys)
         assert added.equals(whole), name
+
+
+@pytest.fixture(scope="module")
+def within(busy: list[Row], tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    return windows(tmp_path_factory.mktemp("within"), busy, sliced(WITHIN), (300, 3600))
+
+
+def test_a_slice_within_workloads_counts_the_requests_of_each_value_and_workload(
+    busy: list[Row], within: pl.DataFrame
+) -> None:
+    for name in ("workload_tenant", "workload_attributes.acme.team"):
+        rows, cut = within.filter(slice=name).to_dicts(), name.removeprefix("workload_")
+        assert {(row["workload"], row["slice_value"]) for row in rows} == {
+            (r["workload"], value_of(r, cut)) for r in busy
+        }
+        for row in rows:
+            start, whose = row["window_start"].timestamp(), (row["workload"], row["slice_value"])
+            mine = [r for r in busy if (r["workload"], value_of(r, cut)) == whose]
+            ended = [r for r in mine if start <= r["ended_at"].timestamp() < start + row["window_s"]]
+            verdicts = Counter(r["verdict"] for r in ended)
+            assert {v: row[v] for v in VERDICTS} == {v: verdicts[v] for v in VERDICTS}
+            arrived = [r for r in mine if start <= r["arrived_at"].timestamp() < start + row["window_s"]]
+            assert (row["offered"], row["arrivals"]) == (len(ended), len(arrived))
+            times = [r["ttft_s"] for r in ended if r["pass_success"] and r["ttft_s"] is not None]
+            found = [row[f"p{percent}_ttft_s"] for percent in (50, 95, 99)]
+            assert found == (pytest.approx(list(np.percentile(times, [50, 95, 99]))) if times else [None] * 3)
+            assert (row["model"], row["pool"], row["route"]) == (None, None, None)
+
+
+def test_workloads_of_a_value_add_up_to_it_and_it_is_the_same_beside_them(
+    within: pl.DataFrame, measured: pl.DataFrame
+) -> None:
+    keys = ["window_s", "window_start", "slice_value"]
+    added = within.filter(slice="workload_tenant").group_by(keys).agg(pl.sum(*COUNTS)).sort(keys)
+    assert added.equals(within.filter(slice="tenant").select(*keys, *COUNTS).sort(keys))
+    assert within.filter(slice="tenant").equals(measured.filter(slice="tenant"))
+
+
+def test_where_all_are_of_one_tenant_its_workloads_are_the_workloads(tmp_path: Path) -> None:
+    """Labels, their estimates and intervals too."""
+    chance = random.Random(7)
+    rows = [
+        judged(
+            f"r{n}",
+            chance.choice(["accepted", "rejected", "unlabelled"]),
+            1.0 + n,
+            gated=True,
+            tenant="t",
+            workload=name,
+        )
+        for n, name in enumerate(["a", "b"] * 90)
+    ]
+    workload = one_workload(quality={}).workloads["qa"]
+    settings = sliced(WITHIN).model_copy(update={"workloads": {"a": workload, "b": workload}})
+    found = windows(tmp_path, rows, settings)
+    shown = found.filter(pl.col("goodput_ci_low_rps") < pl.col("goodput_ci_high_rps"))
+    one, other = (shown.filter(slice=name).drop("slice", "slice_value") for name in ("workload", "workload_tenant"))
+    assert one.height == 2
+    assert other.equals(one)
+
+
+def test_values_are_kept_apart_within_workloads_by_all_of_their_requests(tmp_path: Path) -> None:
+    """b has most of x, and is one of the others there as everywhere: the values that are kept are a window's."""
+    named = [("x", "b")] * 3 + [("x", "a")] * 2 + [("y", "a")] * 2
+    rows = [
+        judged(f"r{n}", "accepted", n + 1.0, tenant=tenant, workload=workload)
+        for n, (workload, tenant) in enumerate(named)
+    ]
+    found = windows(tmp_path, rows, sliced(Slices(by=("workload_tenant",), max_values=1)))
+    counted = found.filter(slice="workload_tenant").select("workload", "slice_value", "offered")
+    assert set(counted.iter_rows()) == {("x", "(other)", 3), ("x", "a", 2), ("y", "a", 2)}
 
 
 def test_keys_are_unique_and_a_value_stands_where_it_cuts(measured: pl.DataFrame) -> None:
@@ -161,10 +233,17 @@ def test_a_value_that_telemetry_itself_calls_other_is_never_kept_apart(tmp_path:
     assert offered(2) == {"(other)": 6, "a": 3, "b": 2}
 
 
-@pytest.mark.parametrize("by", ["model", "attributes.", "team", ["tenant", "tenant"]])
+NO_SLICE = ("model", "attributes.", "team", "workload_model", "workload_attributes.", "workload_workload_tenant")
+
+
+@pytest.mark.parametrize("by", [*NO_SLICE, ["tenant", "tenant"], ["workload_tenant", "workload_tenant"]])
 def test_what_is_no_slice_is_refused(by: str | list[str]) -> None:
     with pytest.raises(ValueError, match=r"no slice|listed twice"):
         Slices.model_validate({"by": by})
+
+
+def test_an_attribute_that_a_slice_is_cut_by_is_kept_whatever_the_slice() -> None:
+    assert sliced(WITHIN).kept_attributes == ("acme.team",)
 
 
 KEY_USED_AGAIN = """
@@ -215,3 +294,73 @@ def test_a_key_that_is_used_again_names_two_requests_of_one_hour_and_their_money
     by_slice = dict(ask(workspace, dollars).rows())
     assert by_slice["tenant"] == pytest.approx(by_slice["overall"])
     assert by_slice["overall"] > 0.1  # ten seconds at a cent a second, at least
+
+
+MONEY_ALONE = """
+landing = ["landing"]
+windows_s = [300, 3600]
+[alarms]
+enabled = false
+[slices]
+by = [{by}]
+[workloads.qa]
+match = {{ tenant = "t1" }}
+[workloads.qa.quality]
+[workloads.other]
+match = {{ tenant = "t2" }}
+[rates.gpu]
+usd_per_gpu_hour = 36.0
+[sources.log]
+format = "csv"
+path = "log.csv"
+[sources.log.columns]
+attempt_id = "id"
+tenant = "tenant"
+started_at = {{ column = "start", unit = "iso8601" }}
+ended_at = {{ column = "end", unit = "iso8601" }}
+[sources.log.constants]
+replica = "vllm-0"
+pool = "p"
+layer = "engine"
+outcome = "ok"
+[sources.bill]
+format = "csv"
+path = "bill.csv"
+table = "cost_records"
+[sources.bill.columns]
+period_start = {{ column = "start", unit = "iso8601" }}
+period_end = {{ column = "end", unit = "iso8601" }}
+amount_usd = "usd"
+workload = "workload"
+tenant = "tenant"
+"""
+
+
+def test_windows_of_money_alone_are_told_apart_as_slices_are(tmp_path: Path) -> None:
+    """An hour's bill for t1's qa, and one for all of t1: windows in which nobody asks have neither to share them."""
+    day = "2026-11-20"
+    (tmp_path / "landing").mkdir()
+    log = [f"a,t1,{day}T08:20:00Z,{day}T08:20:10Z", f"b,t2,{day}T08:50:00Z,{day}T08:50:10Z"]
+    (tmp_path / "landing/log.csv").write_text("id,tenant,start,end\n" + "".join(f"{line}\n" for line in log))
+    bill = [f"{day}T08:00:00Z,{day}T09:00:00Z,12,qa,t1", f"{day}T08:00:00Z,{day}T09:00:00Z,24,,t1"]
+    (tmp_path / "landing/bill.csv").write_text("start,end,usd,workload,tenant\n" + "".join(f"{one}\n" for one in bill))
+
+    def published(by: str) -> pl.DataFrame:
+        (tmp_path / "goodput.toml").write_text(MONEY_ALONE.format(by=by))
+        asked = "SELECT * EXCLUDE (computed_at, revision) FROM goodput WHERE slice LIKE '%tenant' ORDER BY ALL"
+        return ask(run_at(tmp_path / "goodput.toml"), asked)
+
+    both, alone = published('"tenant", "workload_tenant"'), published('"tenant"')
+    assert both.filter(slice="tenant").equals(alone)
+    rows = both.filter(slice="workload_tenant")
+    assert published('"workload_tenant"').equals(rows)
+    assert rows["workload"].null_count() == 0
+    silent = (
+        rows.filter(window_s=300, offered=0).select("workload", "slice_value", "cost_usd").unique().sort("workload")
+    )
+    assert silent.rows() == [("qa", "t1", pytest.approx(1.0)), ("unknown", "t1", pytest.approx(2.0))]
+    keys = ["window_s", "window_start", "slice_value"]
+    added = rows.group_by(keys).agg(pl.sum("offered", "cost_usd")).sort(keys)
+    for column in ("offered", "cost_usd"):
+        whole = alone.select(*keys, column).sort(keys)[column].to_list()
+        assert added[column].to_list() == pytest.approx(whole)

@@ -605,6 +605,13 @@ def test_a_slice_without_values_and_a_score_that_none_reaches_are_named(tmp_path
     settings = f'[slices]\nby = ["attributes.taem"]\n[workloads.chat.quality]\nmin_score = 70\n{LABELS}'
     found = warned(tmp_path, settings, calls())
     assert counts(found["slice_unknown"]) == [("medium", "attributes.taem", 25, 25)]
+    both = settings.replace(
+        '"attributes.taem"', '"workload_attributes.taem", "attributes.taem", "workload_attributes.x"'
+    )
+    assert counts(warned(tmp_path, both)["slice_unknown"]) == [
+        ("medium", "attributes.taem", 25, 25),
+        ("medium", "workload_attributes.x", 25, 25),
+    ]
     assert counts(found["quality_never_passed"]) == [("high", "chat", 20, 20)]
     assert "quality_never_passed" not in warned(tmp_path, settings.replace("70", "0.7"))
 

@@ -48,7 +48,7 @@ def test_slices_add_up_whatever_windows_are_asked_for(fleet: Fleet, overheads: l
         row | {"attributes": names.choice([None, '{"team":"x"}', '{"team":"y"}'])}
         for row in requests_of([row for row in rows if row["verdict"]])
     ]
-    sliced = Slices(by=("tenant", "attributes.team"), max_values=2)
+    sliced = Slices(by=("tenant", "workload_tenant", "attributes.team", "workload_attributes.team"), max_values=2)
     rules = {"x": Workload(quality=Quality()), "y": Workload(quality=Quality(unlabelled="fail"))}
     frame = wasted(spent, *grains, ended=ended, sliced=sliced, workloads=rules)
     # every dollar of the ledger is in every slice of every length, in its window
@@ -59,10 +59,25 @@ def test_slices_add_up_whatever_windows_are_asked_for(fleet: Fleet, overheads: l
         expected = dict(money.group_by(start.alias("window_start")).agg(pl.col("usd").sum()).iter_rows())
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9), (window_s, name)
     keys = ["window_s", "window_start", "bucket"]
-    values = [pl.col(name).sum() for name in ("usd", "measured_usd", "direct_usd", "gpu_s", "tokens")]
-    overall = frame.filter(slice="overall").group_by(keys).agg(values).sort(keys)
+    # by bucket as the verdicts are: unlabelled cost is divided by the labels of each row, into buckets of its own
+    measured = [pl.col(name).sum() for name in ("measured_usd", "gpu_s", "tokens")]
+
+    def added(rows: pl.DataFrame) -> pl.DataFrame:
+        found = rows.group_by(keys).agg(measured).sort(keys)
+        return found.filter(pl.any_horizontal(pl.col("measured_usd", "gpu_s", "tokens") != 0))
+
+    overall = added(frame.filter(slice="overall"))
     for _, rows_of in frame.group_by("slice"):
-        assert_frame_equal(rows_of.group_by(keys).agg(values).sort(keys), overall, abs_tol=1e-9, rel_tol=1e-9)
+        assert_frame_equal(added(rows_of), overall, abs_tol=1e-9, rel_tol=1e-9)
+    # workloads of a value add up to it, and change nothing of it
+    of_value = [*keys, "slice_value"]
+    values = [*measured, *(pl.col(name).sum() for name in ("usd", "direct_usd"))]
+    for cut in ("tenant", "attributes.team"):
+        whole, parts = frame.filter(slice=cut), frame.filter(slice=f"workload_{cut}")
+        sums = [rows_of.group_by(of_value).agg(values).sort(of_value) for rows_of in (parts, whole)]
+        assert_frame_equal(*sums, abs_tol=1e-9, rel_tol=1e-9)
+        only = wasted(spent, *grains, ended=ended, sliced=Slices(by=(cut,), max_values=2), workloads=rules)
+        assert only.filter(slice=cut).sort(of_value).equals(whole.sort(of_value))
     # a window is the same whatever others are asked for
     alone = pl.concat([wasted(spent, grain, ended=ended, sliced=sliced, workloads=rules) for grain in grains])
     order = [*keys, "slice", "slice_value", "workload", "model", "pool", "route"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from oracle.divide import Share
 from oracle.fleet import Row
-from oracle.slices import DIMENSIONS, OTHER, SLICES, UNKNOWN, Key, Slices
+from oracle.slices import DIMENSIONS, SLICES, UNKNOWN, WITHIN, Key, Slices
 
 FREE = ("idle", "overhead", "unattributed")
 POOL = 1 + DIMENSIONS.index("pool")
@@ -90,11 +90,7 @@ class Doubts:
         return found
 
     def _group(self, row: Row, cut: str | None) -> Group:
-        value = None
-        if cut is not None:
-            value = self.slices.value(row, cut)
-            apart = self.slices.kept.get((*self.window, cut))
-            value = OTHER if value != UNKNOWN and apart is not None and value not in apart else value
+        value = None if cut is None else self.slices.kept_value(row, cut, *self.window)
         kept = DIMENSIONS if cut is None else ("workload", "pool")
         return value, *((row[name] or UNKNOWN) if name in kept else UNKNOWN for name in DIMENSIONS)
 
@@ -113,7 +109,7 @@ class Doubts:
 
     def _keys(self, group: Group, cut: str | None) -> Iterator[Key]:
         if cut is not None:
-            yield *self.window, cut, group[0], None, None, None, None
+            yield *self.window, cut, group[0], group[1] if cut.startswith(WITHIN) else None, None, None, None
             return
         for name, kept in SLICES.items():
             own = zip(DIMENSIONS, group[1:], strict=True)

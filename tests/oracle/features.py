@@ -23,7 +23,7 @@ ALL = {
         "session",
         "none",
     ),
-    *("by tenant", "by attribute", "crowded", "names crowded", "from the attempt"),
+    *("by tenant", "by attribute", "by value within workloads", "crowded", "names crowded", "from the attempt"),
     *("billing", "allocation", "rate_card", "overhead", "of a request", "rates", "token prices", "FOCUS"),
     *("parts of an export", "several exports", "currencies", "bills in several files", "cost by the gateway"),
     *(f"counts {kind}" for kind in COUNTERS),
@@ -87,7 +87,8 @@ def _of_labels(fleet: Fleet) -> Iterator[str]:
 
 def _of_settings(fleet: Fleet) -> Iterator[str]:
     slices = fleet.settings["slices"]
-    yield from ("by tenant" if name == "tenant" else "by attribute" for name in slices["by"])
+    yield from ("by tenant" if name.endswith("tenant") else "by attribute" for name in slices["by"])
+    yield from ("by value within workloads" for name in slices["by"] if name.startswith("workload_"))
     yield from ("crowded",) if slices["by"] and slices["max_values"] < 3 else ()
     yield from ("names crowded",) if slices["max_names"] < 3 else ()
     yield from ("from the attempt",) if fleet.settings["latency_origin"] == "attempt" else ()

@@ -15,6 +15,14 @@ from oracle.judge import EVALUATORS, labels_of
 from oracle.operate import operate
 from oracle.spend import spend
 
+SLICED_BY = (
+    [],
+    ["workload_tenant", "attributes.team"],
+    ["workload_tenant", "tenant"],
+    ["attributes.team", "workload_attributes.team"],
+    ["attributes.team", "tenant", "workload_attributes.team", "workload_tenant"],
+)
+
 
 def random_fleet(seed: int) -> Fleet:
     """The fleet of a seed."""
@@ -52,7 +60,7 @@ def _settings(chance: Random) -> Row:
         "long_context_tokens": chance.choice([8192, 500, 100]),
         "max_session_s": chance.choice([1800.0, 3600.0, 14400.0]),
         "slices": {
-            "by": chance.choice([[], [], ["tenant"], ["attributes.team"], ["attributes.team", "tenant"]]),
+            "by": chance.choice(SLICED_BY),
             "max_values": chance.choice([1000, 1000, 1, 2]),
             "max_names": chance.choice([1000, 1000, 1, 2]),
         },

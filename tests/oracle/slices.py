@@ -18,6 +18,7 @@ SLICES = {
 }
 DIMENSIONS = ("workload", "model", "pool", "route")
 UNKNOWN, OTHER = "unknown", "(other)"
+WITHIN = "workload_"  # in front of a slice by tenant or attribute that is cut by workload too
 
 Key = tuple[Any, ...]  # window in Unix seconds, its length, slice, slice_value, workload, model, pool, route
 
@@ -39,7 +40,8 @@ class Slices:
         asked = fleet.settings.get("slices", {})
         self.by: list[str] = asked.get("by", [])
         self.requests = {row["request_key"]: row for row in requests}
-        self.kept = self._kept(fleet.settings["windows_s"], self.by, asked.get("max_values", 1000))
+        cuts = sorted({name.removeprefix(WITHIN) for name in self.by})
+        self.kept = self._kept(fleet.settings["windows_s"], cuts, asked.get("max_values", 1000))
         self.names = self._kept(fleet.settings["windows_s"], ["model", "pool", "route"], asked.get("max_names", 1000))
 
     def keys(self, row: Row, start: int, window_s: int) -> Iterator[Key]:
@@ -48,19 +50,22 @@ class Slices:
             names = (self.name(row[d], d, start, window_s) if d in cut else None for d in DIMENSIONS)
             yield start, window_s, name, None, *names
         for name in self.by:
-            value = self.value(row, name)
-            kept = self.kept.get((start, window_s, name))
-            beyond = value != UNKNOWN and kept is not None and value not in kept
-            yield start, window_s, name, OTHER if beyond else value, None, None, None, None
+            workload = (row["workload"] or UNKNOWN) if name.startswith(WITHIN) else None
+            yield start, window_s, name, self.kept_value(row, name, start, window_s), workload, None, None, None
 
     def name(self, name: str | None, dimension: str, start: int, window_s: int) -> str:
         """What a name counts as in a window: OTHER, of a model, pool or route beyond those that are kept apart."""
         kept = self.names.get((start, window_s, dimension))
         return (name or UNKNOWN) if kept is None or name in (None, UNKNOWN) or name in kept else OTHER
 
+    def kept_value(self, row: Row, name: str, start: int, window_s: int) -> str:
+        """What a row counts as in a slice of a window: OTHER beyond the values that are kept apart."""
+        value, kept = self.value(row, name), self.kept.get((start, window_s, name.removeprefix(WITHIN)))
+        return OTHER if value != UNKNOWN and kept is not None and value not in kept else value
+
     def value(self, row: Row, name: str) -> str:
         """Value of a row: its request's, of what is no request's the tenant that it names."""
-        column = name.removeprefix("attributes.")
+        column = name.removeprefix(WITHIN).removeprefix("attributes.")
         return (self.requests.get(row.get("request_key") or "", row).get(column)) or UNKNOWN
 
     def _kept(self, windows_s: list[int], of: list[str], most: int) -> dict[tuple[int, int, str], set[str]]:

@@ -178,17 +178,47 @@ def test_an_address_that_asks_for_what_is_not_there_says_so(reader: Reader, page
     assert reader.text("#missing") == ""
 
 
-def test_a_tenant_that_a_chosen_workload_does_not_have_is_said_to_be_dropped(reader: Reader) -> None:
-    tenant = reader.tab.evaluate(
-        "[...document.querySelectorAll('#within option')].find((one) => one.textContent.startsWith('tenant')).value"
-    )
-    reader.tab.select_option("#within", tenant)
+def test_a_tenant_is_of_the_workload_that_is_chosen_beside_it(reader: Reader, config: Path) -> None:
+    reader.tab.select_option("#within", label="tenant globex")
+    reader.tab.select_option("#workload", "rag")
+    reader.tab.wait_for_function("document.body.dataset.shown && location.hash.includes('tenant=globex')")
+    assert reader.text("#shown").startswith("workload rag, tenant globex, ")
+    assert reader.text("#missing") == ""
+    assert reader.text("#slice_totals .note") == ""
+    with published(config, None) as connection:
+        (offered,), (tenants,) = connection.execute(
+            """
+            SELECT sum(offered) FILTER (WHERE slice_value = 'globex') FROM goodput
+            WHERE slice = 'workload_tenant' AND workload = 'rag' AND window_s = 86400
+            UNION ALL
+            SELECT count(*) FROM goodput WHERE slice = 'workload_tenant' AND workload = 'rag' AND window_s = 86400
+            """
+        ).fetchall()
+    assert f"of {offered:,}" in reader.text("#tiles")
+    assert reader.tab.locator("#slice_totals tbody tr").count() == tenants
+
+
+def test_tenants_of_all_requests_stand_in_the_picture_and_beside_them_in_the_numbers_those_of_workloads(
+    reader: Reader,
+) -> None:
+    rows = reader.tab.locator("#slice_totals tbody tr").count()
+    bars = reader.tab.locator("#slice_totals .picture [aria-roledescription=bar]").count()
+    assert 1 < bars < rows
+    heads = reader.tab.locator("#slice_totals thead th").all_text_contents()
+    assert heads[:2] == ["Slice", "Workload"]
+    workloads = reader.tab.locator("#slice_totals tbody td:nth-child(2)").all_text_contents()
+    assert (workloads.count(""), set(workloads)) == (bars, {"", "batch", "chat", "rag"})
+
+
+def test_a_model_that_a_chosen_workload_does_not_have_is_said_to_be_dropped(reader: Reader) -> None:
+    reader.tab.select_option("#within", label="model llama-3.1-8b")
+    assert reader.text("#slice_totals .note") == "Not divided by model: it shows all."
     reader.tab.select_option("#workload", "rag")
     reader.tab.wait_for_function("document.body.dataset.shown && location.hash.includes('workload=rag')")
-    assert re.fullmatch(
-        r"No longer chosen: tenant \S+, which is not published within workload rag\.", reader.text("#missing")
+    assert (
+        reader.text("#missing") == "No longer chosen: model llama-3.1-8b, which is not published within workload rag."
     )
-    assert "costs" in reader.text("#slice_totals-answer")
+    assert "within rag" in reader.text("#slice_totals-answer")
     reader.tab.click("#reset")
     assert reader.text("#missing") == ""
 

@@ -48,7 +48,7 @@ def window(
     }
 
 
-def total(*rows: dict, of: str = "workload", waste: Sequence[dict] = ()) -> dict[str, Any]:
+def total(*rows: dict, of: str = "workload", value: str | None = None, waste: Sequence[dict] = ()) -> dict[str, Any]:
     """The one row of the period that holds all of these windows."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
@@ -57,7 +57,12 @@ def total(*rows: dict, of: str = "workload", waste: Sequence[dict] = ()) -> dict
         end = DAY + timedelta(days=9)
         period = {"period": "all", "from_at": DAY, "until_at": end, "whole_s": DAY_S, "drawn_s": 3600}
         register(connection, "shown_periods", as_rows("shown_periods", period))
-        chosen = {"choice": 0, "slice": of, "workload": "chat" if of == "workload" else None}
+        chosen = {
+            "choice": 0,
+            "slice": of,
+            "slice_value": value,
+            "workload": "chat" if of.startswith("workload") else None,
+        }
         register(connection, "shown_slices", as_rows("shown_slices", chosen))
         for name in INNER[: INNER.index("period_totals") + 1]:
             connection.execute(f"CREATE TEMP TABLE {name} AS {sql_file(name).text}")
@@ -131,6 +136,18 @@ def test_windows_of_samples_are_worth_their_labels_together() -> None:
     assert found["low"] == pytest.approx(min(2000 * together[0], square[0]))
     assert found["high"] == pytest.approx(max(2000 * together[1], square[1]))
     assert 2000 * together[1] != pytest.approx(square[1])
+
+
+def test_windows_of_a_tenant_within_a_workload_are_samples_and_those_of_all_its_work_bounds() -> None:
+    """A tenant's row may be of a workload with labels and of one without: nobody can tell the bound from the sample."""
+    low, high = (1000 * end for end in wilson(0.9, 100))
+    of_workload = total(*(window(day, 900, low, high) for day in range(2)))
+    named = {"slice": "workload_tenant", "slice_value": "acme"}
+    within = total(*(window(day, 900, low, high, **named) for day in range(2)), of="workload_tenant", value="acme")
+    assert (within["low"], within["high"]) == (of_workload["low"], of_workload["high"])
+    named = {"slice": "tenant", "slice_value": "acme", "workload": None}
+    over_all = total(*(window(day, 900, low, high, **named) for day in range(2)), of="tenant", value="acme")
+    assert (over_all["low"], over_all["high"]) == pytest.approx((2 * low, 2 * high))
 
 
 def test_days_on_which_all_labels_passed_leave_doubt_together() -> None:

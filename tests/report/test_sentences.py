@@ -209,8 +209,9 @@ def test_a_summary_says_which_charts_are_of_all() -> None:
     served = Slice(**values | {"pools": ("a", "b")})
     assert _undivided(CHARTS["replica_hits"], served) == " *Of pools that serve it, whatever else they serve: a, b.*"
     assert _undivided(CHARTS["judged_answers"], served) == ""
-    tenant = Slice(**values | {"workload": None, "slice": "tenant", "slice_value": "acme"})
-    assert _undivided(CHARTS["slice_totals"], tenant) == ""
+    for workload, slice_ in ((None, "tenant"), ("batch", "workload_tenant")):
+        tenant = Slice(**values | {"workload": workload, "slice": slice_, "slice_value": "acme"})
+        assert _undivided(CHARTS["slice_totals"], tenant) == ""
 
 
 def test_names_of_telemetry_do_not_speak_to_a_terminal() -> None:
@@ -380,3 +381,103 @@ SHOWN = Period("all", HOUR, HOUR + timedelta(hours=2), 3600, 300)
 def test_a_period_that_whole_windows_narrow_is_said(since_min: int | None, until_min: int | None, said: str) -> None:
     since, until = (None if at is None else HOUR + timedelta(minutes=at) for at in (since_min, until_min))
     assert _narrowed(SHOWN, (since, until)) == said
+
+
+def priced(
+    name: str, within: str | None, usd: float | None, half: float | None = 0.0001, **more: Any
+) -> dict[str, Any]:
+    ends = (None, None) if usd is None or half is None else (usd - half, usd + half)
+    shares = {"ratio": 0.9, "low": None, "high": None, "wasted_usd": None, "unpriced": 0, "cost_usd": 1.0}
+    named = {"name": name, "within": within, "scope": "all", "divided_by": "tenant"}
+    return {**named, "price_usd": usd, "low_usd": ends[0], "high_usd": ends[1], **shares, **more}
+
+
+def test_whose_answers_cost_most_over_all_need_not_within_workloads() -> None:
+    """globex asks for hardly anything but rag, so that it is dearest; within each workload it is cheapest."""
+    found = [
+        *(priced(name, None, usd) for name, usd in (("globex", 0.0099), ("acme", 0.0060), ("initech", 0.0050))),
+        *(
+            priced(name, "rag", usd, cost_usd=9.0)
+            for name, usd in (("globex", 0.010), ("acme", 0.011), ("initech", 0.012))
+        ),
+        *(priced(name, "chat", usd) for name, usd in (("globex", 0.001), ("acme", 0.003), ("initech", 0.002))),
+        *(priced(name, "batch", usd, 0.001, cost_usd=0.1) for name, usd in (("globex", 0.0010), ("initech", 0.0011))),
+        priced("globex", "voice", 0.01),
+    ]
+    answer = CHARTS["slice_totals"].answer(found)
+    assert answer == (
+        "An accepted answer of globex costs most: $0.00990 ($0.00980 to $0.0100). Within workloads the order is "
+        "another: of rag initech's cost most, $0.0120 ($0.0119 to $0.0121); of chat acme's cost most, $0.00300 "
+        "($0.00290 to $0.00310); of batch initech's come out dearest, $0.00110 ($0.000100 to $0.00210), not for sure."
+    )
+
+
+def test_whose_answers_cost_most_within_each_workload_too() -> None:
+    over_all = [priced("a", None, 0.02), priced("b", None, 0.01)]
+    chat, rag = ([priced("a", name, usd), priced("b", name, usd / 2)] for name, usd in (("chat", 0.002), ("rag", 0.04)))
+    answer = CHARTS["slice_totals"].answer
+    too = "of chat $0.00200 ($0.00190 to $0.00210); of rag $0.0400 ($0.0399 to $0.0401)."
+    assert answer([*over_all, *chat, *rag]).endswith(f"Within each workload too: {too}")
+    more = answer([*over_all, *chat, *rag, priced("b", "batch", 0.5)])
+    assert more.endswith(f"Within each workload that several of them use too: {too}")
+    assert answer([*over_all, priced("a", "chat", 0.1), priced("b", "rag", 0.1)]).endswith(
+        "No workload has priced answers of two of them."
+    )
+
+
+def test_an_order_within_workloads_that_intervals_do_not_show_is_not_said_to_be_another() -> None:
+    found = [priced("a", None, 0.02), priced("b", None, 0.01), priced("a", "chat", 0.01), priced("b", "chat", 0.0101)]
+    assert CHARTS["slice_totals"].answer(found) == (
+        "An accepted answer of a costs most: $0.0200 ($0.0199 to $0.0201). Within workloads it is not sure that the "
+        "order is the same: of chat b's come out dearest, $0.0101 ($0.0100 to $0.0102), not for sure."
+    )
+
+
+@pytest.mark.parametrize(
+    ("half", "why"), [(0.0008, "their intervals overlap"), (None, "an end of their intervals is not known")]
+)
+def test_costs_most_is_said_only_where_intervals_show_it(half: float | None, why: str) -> None:
+    """Of three the first is surely above the second, and not above the third, of which less is known."""
+    found = [priced("a", None, 0.010), priced("b", None, 0.0095), priced("c", None, 0.0094, half)]
+    answer = CHARTS["slice_totals"].answer
+    assert answer(found[:2]).startswith("An accepted answer of a costs most: $0.0100 ")
+    said = answer(found)
+    assert "costs most" not in said
+    assert said.startswith(
+        "An accepted answer of a comes out dearest, at $0.0100 ($0.00990 to $0.0101); that it costs "
+    )
+    assert (
+        f"more than one of c, at $0.00940{'' if half is None else ' ($0.00860 to $0.0102)'}, is not sure: {why}."
+        in said
+    )
+
+
+def test_what_tells_tenants_apart_within_workloads_is_named_where_nothing_does() -> None:
+    answer = CHARTS["slice_totals"].answer
+    of_all = answer([priced("a", None, 0.02), priced("b", None, 0.01)])
+    assert of_all.endswith(
+        "What each asks for is in its price: `workload_tenant` in `slices.by` tells it within each workload, and "
+        "`goodput compare --by tenant A B --workload W` sets two side by side."
+    )
+    team = {"divided_by": "attributes.team"}
+    by_team = answer([priced("a", None, 0.02, **team), priced("b", None, 0.01, **team)])
+    assert by_team.endswith("price: `workload_attributes.team` in `slices.by` tells it within each workload.")
+    within = answer([priced("a", "rag", 0.02, scope="workload"), priced("b", "rag", 0.01, scope="workload")])
+    assert within == (
+        "An accepted answer of a costs most within rag: $0.0200 ($0.0199 to $0.0201). What each asks for is in its "
+        "price: `goodput compare --by tenant A B --workload rag` sets two side by side."
+    )
+    unpriced = answer([priced("a", None, 0.02), priced("b", None, None)])
+    assert unpriced.startswith(
+        "An accepted answer of a costs $0.0200 ($0.0199 to $0.0201). No other has a price. What "
+    )
+    routes = [priced(name, None, usd, divided_by="workload_route") for name, usd in (("a", 0.02), ("b", 0.01))]
+    assert answer(routes) == "An accepted answer of a costs most: $0.0200 ($0.0199 to $0.0201)."
+
+
+def test_one_tenant_has_its_prices_within_workloads() -> None:
+    found = [priced("a", None, 0.02), priced("a", "chat", 0.001), priced("a", "rag", 0.03, cost_usd=9.0)]
+    assert CHARTS["slice_totals"].answer(found) == (
+        "An accepted answer of a costs $0.0200 ($0.0199 to $0.0201). Within workloads: $0.0300 ($0.0299 to $0.0301) of "
+        "rag; $0.00100 ($0.000900 to $0.00110) of chat."
+    )

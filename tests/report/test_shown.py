@@ -30,6 +30,8 @@ def connection() -> duckdb.DuckDBPyConnection:
                 ('workload_pool', NULL, 'chat', NULL, 'a', NULL),
                 ('workload_pool', NULL, 'chat', NULL, 'b', NULL),
                 ('tenant', 'acme', NULL, NULL, NULL, NULL),
+                ('workload_tenant', 'acme', 'chat', NULL, NULL, NULL),
+                ('workload_attributes.team', 'x', 'rag', NULL, NULL, NULL),
                 ('finest', NULL, 'chat', 'm', 'a', 'r')
             ) AS s(slice, slice_value, workload, model, pool, route)
         """
@@ -80,15 +82,20 @@ def test_the_slice_that_is_asked_for_comes_first_and_others_only_within_it(
     shown = periods(connection, None, None)
     found, left_out = slices(connection, shown, {})
     assert found[0].slice == "overall"
-    assert (len(found), left_out) == (6, 0)  # every slice but the finest
+    assert (len(found), left_out) == (8, 0)  # every slice but the finest
     found, _ = slices(connection, shown, {"workload": "chat"})
     assert [one.named() for one in found] == [
         {"workload": "chat"},
         {"workload": "chat", "pool": "a"},
         {"workload": "chat", "pool": "b"},
+        {"workload": "chat", "tenant": "acme"},
     ]
-    ((one,), _) = slices(connection, shown, {"tenant": "acme"})
-    assert one.named() == {"tenant": "acme"}
+    found, _ = slices(connection, shown, {"tenant": "acme"})
+    assert [one.named() for one in found] == [{"tenant": "acme"}, {"workload": "chat", "tenant": "acme"}]
+    ((one,), _) = slices(connection, shown, {"workload": "chat", "tenant": "acme"})
+    assert (one.slice, one.slice_value) == ("workload_tenant", "acme")
+    found, _ = slices(connection, shown, {"workload": "rag"})
+    assert [one.named() for one in found] == [{"workload": "rag"}, {"workload": "rag", "attributes.team": "x"}]
 
 
 def pools_by_slice(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, ...] | None]:

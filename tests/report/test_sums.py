@@ -187,17 +187,12 @@ def trusted(final_day: int, **given: list[dict[str, Any]]) -> list[dict[str, Any
     return asked("trust_facts", **tables)
 
 
-def test_within_a_workload_its_routes_stand_side_by_side() -> None:
-    """Tenants are cut of all requests: chosen a workload, a reader sees its routes, as on a page of it alone."""
-    named = dict.fromkeys(Slice.__dataclass_fields__)
-    chat = {**named, "slice": "workload", "workload": "chat"}
-    chosen = [
-        {**named, "slice": "overall"},
-        {**named, "slice": "tenant", "slice_value": "acme"},
-        chat,
-        *({**chat, "slice": "workload_route", "route": route} for route in ("sticky", "random")),
-        {**chat, "slice": "workload_route", "workload": "rag", "route": "sticky"},
-    ]
+NAMED = dict.fromkeys(Slice.__dataclass_fields__)
+CHAT = {**NAMED, "slice": "workload", "workload": "chat"}
+
+
+def side_by_side(chosen: Sequence[dict[str, Any]]) -> list[set[tuple[str | None, str]]]:
+    """For each choice the rows that the chart of slices shows: of which workload, if within one, and what."""
     shown = [Slice(**{**one, "choice": number}) for number, one in enumerate(chosen)]
     ends = dict.fromkeys(("accepted", "ratio", "ratio_low", "ratio_high", "wasted_ratio", "price_usd", "price_low_usd"))
     totals = [
@@ -211,9 +206,53 @@ def test_within_a_workload_its_routes_stand_side_by_side() -> None:
         connection.register("period_totals", pl.DataFrame(totals, schema_overrides=dict.fromkeys(ends, pl.Float64)))
         found = pl.DataFrame(connection.sql(sql_file("slice_totals").text).to_arrow_table())
     chart = next(chart for chart in all_charts() if chart.name == "slice_totals")
-    beside = [set(of_choice(chart, found, period, one)["name"]) for one in shown]
-    tenants, routes = {"acme"}, {"chat sticky", "chat random"}
-    assert beside == [tenants, tenants, routes, {"chat sticky"}, {"chat random"}, {"rag sticky"}]
+    return [set(of_choice(chart, found, period, one).select("within", "name").iter_rows()) for one in shown]
+
+
+def test_within_a_workload_its_routes_stand_side_by_side() -> None:
+    """Tenants are cut of all requests: chosen a workload, a reader sees its routes, as on a page of it alone."""
+    chosen = [
+        {**NAMED, "slice": "overall"},
+        {**NAMED, "slice": "tenant", "slice_value": "acme"},
+        CHAT,
+        *({**CHAT, "slice": "workload_route", "route": route} for route in ("sticky", "random")),
+        {**CHAT, "slice": "workload_route", "workload": "rag", "route": "sticky"},
+    ]
+    sticky, random, other = {(None, "chat sticky")}, {(None, "chat random")}, {(None, "rag sticky")}
+    tenants = {(None, "acme")}
+    assert side_by_side(chosen) == [tenants, tenants, sticky | random, sticky, random, other]
+
+
+@pytest.mark.parametrize("by", ["tenant", "attributes.team"])
+def test_within_a_workload_stand_the_tenants_or_attributes_that_are_published_there(by: str) -> None:
+    """A pool of the workload is not divided by them, and shows the workload's; a route is shown as it is."""
+    chosen = [
+        {**NAMED, "slice": "overall"},
+        {**NAMED, "slice": by, "slice_value": "a"},
+        CHAT,
+        {**CHAT, "slice": "workload_pool", "pool": "p"},
+        *({**CHAT, "slice": f"workload_{by}", "slice_value": value} for value in "ab"),
+        {**CHAT, "slice": f"workload_{by}", "slice_value": "a", "workload": "rag"},
+        {**CHAT, "slice": "workload_attributes.zone", "slice_value": "z"},
+        {**CHAT, "slice": "workload_route", "route": "sticky"},
+    ]
+    of_chat, of_rag = {("chat", "a"), ("chat", "b")}, {("rag", "a")}
+    of_all = {(None, "a"), *of_chat, *of_rag}
+    route = {(None, "chat sticky")}
+    expected = [of_all, of_all, of_chat, of_chat, of_chat, of_chat, of_rag, of_chat, route]
+    assert side_by_side(chosen) == expected
+
+
+def test_within_workloads_alone_stands_what_is_published_within_them_alone() -> None:
+    """Over all there are workloads and routes, as no tenant is published there."""
+    chosen = [
+        {**NAMED, "slice": "overall"},
+        CHAT,
+        {**CHAT, "slice": "workload_tenant", "slice_value": "a"},
+        {**CHAT, "slice": "workload_route", "route": "sticky"},
+    ]
+    route, tenant = {(None, "chat sticky")}, {("chat", "a")}
+    assert side_by_side(chosen) == [route, tenant, tenant, route]
 
 
 def test_what_was_done_to_the_whole_fleet_was_done_to_each_pool() -> None:

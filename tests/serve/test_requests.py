@@ -32,7 +32,8 @@ def published_rows(lake: Path, sql: str) -> list[dict[str, Any]]:
 def asked_of(window: dict[str, Any], **more: str) -> Asked:
     start = window["window_start"]
     chosen = {name: window[name] for name in NAMES if window[name] is not None}
-    cut = {window["slice"]: window["slice_value"]} if window.get("slice_value") is not None else {}
+    value = window.get("slice_value")
+    cut = {window["slice"].removeprefix("workload_"): value} if value is not None else {}
     return Asked(start, start + timedelta(seconds=window["window_s"]), chosen | cut | more)
 
 
@@ -46,6 +47,7 @@ def test_a_window_leads_to_as_many_requests_of_each_verdict_as_it_counts(lake: P
         "model",
         "workload_route",
         "tenant",
+        "workload_tenant",
     }
     generations = Generations(lake)
     for window in windows:

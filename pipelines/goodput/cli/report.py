@@ -34,7 +34,10 @@ def report(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
         str | None, typer.Option("--route", help="Only this route, of the workload that is named.")
     ] = None,
     tenant: Annotated[
-        str | None, typer.Option("--tenant", help="Only this tenant; `slices.by` must list tenant.")
+        str | None,
+        typer.Option(
+            "--tenant", help="Only this tenant; `slices.by` must list tenant, or workload_tenant beside --workload."
+        ),
     ] = None,
     output: Annotated[
         Path | None,

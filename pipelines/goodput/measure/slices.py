@@ -1,7 +1,8 @@
 """The slices in which windows are published: by which dimensions each is cut, and those that the settings list.
 
-A slice by tenant or attribute is a *cut* of its own, counted within the workload alone: it costs what it asks for, and
-the finest dimensions stay as few as they are. Cut 0 is that of the finest dimensions, whose sums are all other slices.
+Each tenant or attribute that slices ask for is a *cut* of its own, counted within the workload alone: it costs what it
+asks for, and the finest dimensions stay as few as they are. The slice by its value and the one by workload and value
+are both sums of it. Cut 0 is that of the finest dimensions, whose sums are all other slices.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from goodput.plumbing.node import SettingsTable
 from goodput.plumbing.parameters import as_rows
 from goodput.settings.columns import ATTRIBUTE
 from goodput.settings.model import Settings
+from goodput.settings.slice_names import WITHIN_WORKLOAD, cut_by
 
 DIMENSIONS = ("workload", "model", "pool", "route")
 Cuts = tuple[bool, ...]  # of each of the dimensions, whether it cuts
@@ -31,8 +33,9 @@ SLICES = (
 
 def all_slices(settings: Settings) -> tuple[Slice, ...]:
     """Every slice: those of the dimensions, then those by tenant or attribute that the settings list."""
-    listed = tuple((name, cut, False, False, False, False) for cut, name in enumerate(settings.slices.by, 1))
-    return (*SLICES, *listed)
+    cuts = _cuts(settings)
+    listed = ((name, cuts[cut_by(name)], name.startswith(WITHIN_WORKLOAD)) for name in settings.slices.by)
+    return (*SLICES, *((name, cut, is_within, False, False, False) for name, cut, is_within in listed))
 
 
 def slices(settings: Settings) -> pa.Table:
@@ -42,14 +45,19 @@ def slices(settings: Settings) -> pa.Table:
 
 
 def slice_cuts(settings: Settings) -> pa.Table:
-    """The slices by tenant or attribute as rows: cut, path ($ stands for the tenant), max_values."""
+    """The tenant and attributes that slices are cut by as rows: cut, path ($ stands for the tenant), max_values."""
     return as_rows(
         "slice_cuts",
         *(
             {"cut": cut, "path": cut_path(name), "max_values": settings.slices.max_values}
-            for cut, name in enumerate(settings.slices.by, 1)
+            for name, cut in _cuts(settings).items()
         ),
     )
+
+
+def _cuts(settings: Settings) -> Mapping[str, int]:
+    """Numbers of the cuts by the tenant or attribute, in the order in which slices name them first."""
+    return {name: cut for cut, name in enumerate(dict.fromkeys(map(cut_by, settings.slices.by)), 1)}
 
 
 def slice_options(settings: Settings) -> pa.Table:

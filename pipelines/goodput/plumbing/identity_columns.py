@@ -11,6 +11,7 @@ from goodput.contracts import contract
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.pseudonyms import DROPPED
 from goodput.settings.columns import ATTRIBUTE
+from goodput.settings.slice_names import WITHIN_WORKLOAD
 
 _ALWAYS = ("tenant", "cell_tenant", "session_id")
 _BY_KIND = {"subject_id": "subject_kind", "slice_value": "slice"}  # an identity by what another column says
@@ -119,8 +120,9 @@ class IdentityColumns:
 
     def _is_identity(self, kinds: pl.Series) -> pl.Series:
         """Whether what a label judges, or by what a slice cuts, is an identity."""
-        cuts = [f"{ATTRIBUTE}{name}" for name in self.names]
-        return kinds.is_in(["session", "tenant", *cuts]).fill_null(value=False)
+        cuts = ["tenant", *(f"{ATTRIBUTE}{name}" for name in self.names)]
+        within = [f"{WITHIN_WORKLOAD}{cut}" for cut in cuts]
+        return kinds.is_in(["session", *cuts, *within]).fill_null(value=False)
 
     def _in_object(self, text: str) -> str:
         members = json.loads(text)

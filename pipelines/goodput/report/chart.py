@@ -38,8 +38,8 @@ class Chart:
 
     `name` is its SQL relation in sql/report/. `chosen_by` are the columns by which its rows follow the choice of a
     slice: `choice` where they are published for each slice; else dimensions, of which those that the choice names must
-    match, `divided_by` (pool, or route where one is chosen) and `scope` (all, or workload where one is chosen). `also`
-    are other charts whose rows it draws too, by their names. `leads_to` is what a row leads to where the
+    match, `divided_by` (pool, or route where one is chosen) and `scope` (all; workload or route where one is chosen).
+    `also` are other charts whose rows it draws too, by their names. `leads_to` is what a row leads to where the
     page is served: requests of a window, of a verdict or that failed a gate, or an alarm. `draws` are the columns of
     which a row needs one to be seen in the picture; without any such row there is none. `missing` is a relation of
     sql/report/ with one row, `is_missing`, and what is said instead of `empty` where it is so. Where `none_is_all`, a

@@ -103,7 +103,7 @@ def chosen(chart: Chart, one: Slice) -> dict[str, Any]:
         if column == "divided_by":
             wanted[column] = "route" if one.route is not None else "pool"
         elif column == "scope":
-            wanted[column] = "all" if one.workload is None else "workload"
+            wanted[column] = "all" if one.workload is None else "workload" if one.route is None else "route"
         elif getattr(one, column) is not None:
             wanted[column] = getattr(one, column)
         elif column == "pool" and one.pools is not None:

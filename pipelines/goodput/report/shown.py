@@ -12,6 +12,7 @@ import duckdb
 from goodput.ask.database import rows
 from goodput.ask.kept import kept_from
 from goodput.errors import NothingToReport, SliceNotPublished
+from goodput.settings.slice_names import cut_by
 
 DIMENSIONS = ("workload", "model", "pool", "route", "tenant")
 DEFAULT_DAYS = 28
@@ -68,7 +69,7 @@ class Slice:
         cut = {
             name: value for name in ("workload", "model", "pool", "route") if (value := getattr(self, name)) is not None
         }
-        return cut | ({self.slice: self.slice_value} if self.slice_value is not None else {})
+        return cut | ({cut_by(self.slice): self.slice_value} if self.slice_value is not None else {})
 
 
 def periods(

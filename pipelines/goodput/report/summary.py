@@ -6,6 +6,7 @@ from goodput.report.chart import Chart
 from goodput.report.gather import Gathered, observed
 from goodput.report.shown import Slice
 from goodput.report.tiles import tiles
+from goodput.settings.slice_names import cut_by
 
 
 def markdown(gathered: Gathered, charts: Sequence[Chart]) -> str:
@@ -43,7 +44,10 @@ def _undivided(chart: Chart, one: Slice) -> str:
     if "choice" in chart.chosen_by:
         return ""
     # where slices are set side by side, a tenant or another attribute that is chosen is one of them
-    followed = [*chart.chosen_by, *([one.slice] if "scope" in chart.chosen_by and one.slice_value is not None else [])]
+    followed = [
+        *chart.chosen_by,
+        *([cut_by(one.slice)] if "scope" in chart.chosen_by and one.slice_value is not None else []),
+    ]
     names = [name for name in one.named() if name not in followed]
     if names and one.pools is not None and "pool" in chart.chosen_by:
         return f" *Of pools that serve it, whatever else they serve: {_plain(', '.join(one.pools))}.*"

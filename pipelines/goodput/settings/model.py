@@ -24,6 +24,7 @@ from goodput.settings.presets import PRESETS
 from goodput.settings.privacy import Privacy, unusable_match
 from goodput.settings.retention import Retention
 from goodput.settings.settings_model import Count, Names, Seconds, SettingsModel, Unusable
+from goodput.settings.slice_names import WITHIN_WORKLOAD, cut_by
 from goodput.settings.sources import TableSource
 from goodput.settings.telemetry import Export, OwnTelemetry
 
@@ -241,8 +242,12 @@ class Slices(SettingsModel):
     @classmethod
     def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
-            if name != "tenant" and (not name.startswith(ATTRIBUTE) or name == ATTRIBUTE or '"' in name):
-                raise Unusable(f"{name!r} is no slice", f"tenant, or {ATTRIBUTE}NAME for an attribute")
+            cut = cut_by(name)
+            if cut != "tenant" and (not cut.startswith(ATTRIBUTE) or cut == ATTRIBUTE or '"' in cut):
+                right = (
+                    f"tenant, or {ATTRIBUTE}NAME for an attribute; {WITHIN_WORKLOAD} before it is within each workload"
+                )
+                raise Unusable(f"{name!r} is no slice", right)
             if value.count(name) > 1:
                 raise Unusable(f"{name!r} is listed twice", "each slice once")
         return value
@@ -400,7 +405,8 @@ class Settings(SettingsModel):
     def kept_attributes(self) -> tuple[str, ...]:
         """Names of attributes that records keep under these names."""
         matched = {name for workload in self.workloads.values() for name in workload.match.attributes}
-        sliced = {name.removeprefix(ATTRIBUTE) for name in self.slices.by if name.startswith(ATTRIBUTE)}
+        cuts = map(cut_by, self.slices.by)
+        sliced = {cut.removeprefix(ATTRIBUTE) for cut in cuts if cut.startswith(ATTRIBUTE)}
         return tuple(sorted({*self.attributes.keep, *matched, *sliced}))
 
     @property

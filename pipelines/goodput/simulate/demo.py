@@ -37,7 +37,7 @@ route = ["llm.route"]
 tenant = ["tenant.id"]
 
 [slices]
-by = ["tenant"]         # whose answers: goodput and cost of each tenant too
+by = ["tenant", "workload_tenant"]  # whose answers: goodput and cost of each tenant too, of all and by workload
 
 [workloads.batch]       # items in bulk at night, on the engines of chat
 match = { route = "batch" }

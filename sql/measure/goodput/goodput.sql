@@ -14,7 +14,9 @@ WITH strata AS (
         c.workload,
         sum(COLUMNS(c.* EXCLUDE (window_s, start_s, cut, slice_value, workload, model, pool, route)))::BIGINT
     FROM window_counts AS c
-    JOIN slices AS s USING (cut)
+    -- windows with costs alone are told apart as `waste` does it: by workload in slices by workload and value, not in those by value
+    JOIN slices AS s
+        ON s.cut = c.cut AND CASE WHEN s.by_workload THEN c.workload IS NOT NULL ELSE s.cut = 0 OR c.workload IS NULL OR c.seen > 0 END
     GROUP BY ALL
 ),
 ruled AS (

@@ -1,8 +1,12 @@
 -- description: Slices with more values, and columns with more names, than the settings keep in one of the longest windows of the last 7 measured days
 -- grain: subject
--- reads: recent_windows, slice_cuts, slice_options
-WITH counted AS (
-    SELECT slice, slice_value AS name, window_start, offered, false AS is_name FROM recent_windows WHERE slice_value IS NOT NULL
+-- reads: recent_windows, slice_cuts, slice_options, slices
+-- Of slices of the same values, within workloads and not, one has to say it.
+WITH valued AS (
+    SELECT slice FROM slices WHERE cut > 0 QUALIFY row_number() OVER (PARTITION BY cut ORDER BY by_workload) = 1
+),
+counted AS (
+    SELECT slice, slice_value AS name, window_start, offered, false AS is_name FROM recent_windows JOIN valued USING (slice)
     UNION ALL
     SELECT 'model', model, window_start, offered, true FROM recent_windows WHERE slice = 'model'
     UNION ALL

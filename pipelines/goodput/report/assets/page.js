@@ -86,7 +86,7 @@
   // What the rows of a chart must be for what is chosen: by column its value, or several of which it must be one.
   function wantedOf(chart) {
     const { choice, workload, route } = state.slice;
-    const special = { choice, divided_by: route == null ? "pool" : "route", scope: workload == null ? "all" : "workload" };
+    const special = { choice, divided_by: route == null ? "pool" : "route", scope: workload == null ? "all" : route == null ? "workload" : "route" };
     return chart.chosen_by.map((column) => [column, special[column] ?? state.slice[column] ?? (column === "pool" ? state.slice.pools : null)]).filter(([, value]) => value != null);
   }
 

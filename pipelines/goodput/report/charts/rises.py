@@ -36,7 +36,7 @@ def _answer(found: Rows) -> str:
 
 def _where(row: Row) -> str:
     """Whose p99 it is: the workload and its pool, or what else cuts the slice."""
-    name = row["slice"].removeprefix("attributes.")
+    name = row["slice"].removeprefix("workload_").removeprefix("attributes.")
     value = [f"{name} {row['slice_value']}"] if row["slice_value"] is not None else []
     named = [f"{name} {row[name]}" for name in ("workload", "model", "pool", "route") if row[name] is not None]
     return f" of {', '.join([*value, *named])}"
