@@ -110,6 +110,13 @@ def dollars(usd: float | None) -> str:
     return f"{'-' if usd < 0 else ''}${written:,f}"
 
 
+def dollars_within(low: float | None, high: float | None) -> str:
+    """The ends of the 95 % interval of an amount, in brackets; nothing where there is none, or both read alike."""
+    if low is None or high is None or dollars(low) == dollars(high):
+        return ""
+    return f" ({dollars(low)} to {dollars(high)})"
+
+
 def clock(epoch_ms: float) -> str:
     """An instant in words, UTC."""
     return f"{datetime.fromtimestamp(epoch_ms / 1000, UTC):%d %b %H:%M}"

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dollars, percent
+from goodput.report.chart import Chart, Column, Picture, Rows, counted, dollars, dollars_within, percent
 from goodput.report.looks import BLUE, GREEN, ORANGE, rows, with_room
 
 _KEPT = ("accepted", "unlabelled")  # buckets of what was accepted, or may be
@@ -20,18 +20,13 @@ def _leaks(found: Rows) -> str:
     leaks = sorted((row for row in found if row["bucket"] not in _KEPT and row["usd"] > 0), key=lambda row: -row["usd"])
     if not leaks:
         return f"All of {dollars(total)} went into answers that were accepted or are not judged yet."
-    parts = [f"{row['bucket'].replace('_', ' ')} {dollars(row['usd'])}{_ends(row)}" for row in leaks[:3]]
+    parts = [
+        f"{row['bucket'].replace('_', ' ')} {dollars(row['usd'])}{dollars_within(row['low_usd'], row['high_usd'])}"
+        for row in leaks[:3]
+    ]
     lost = sum(row["usd"] for row in leaks)
     share = percent(lost / total if total else None)
     return f"Of {dollars(total)}, {share} was not for accepted answers. Largest: {', '.join(parts)}."
-
-
-def _ends(row: Row) -> str:
-    """The ends of its 95 % interval, where it has some."""
-    low, high = row["low_usd"], row["high_usd"]
-    if low is None or high is None or dollars(low) == dollars(high):
-        return ""
-    return f" ({dollars(low)} to {dollars(high)})"
 
 
 def _spec() -> Picture:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dollars, percent, within
+from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dollars, dollars_within, percent, within
 from goodput.report.looks import ORANGE, PURPLE, rows
 from goodput.settings.slice_names import WITHIN_WORKLOAD
 
@@ -121,12 +121,7 @@ def _comparing(row: Row) -> list[str]:
 
 
 def _price(row: Row) -> str:
-    return f"{dollars(row['price_usd'])}{_ends(row)}"
-
-
-def _ends(row: Row) -> str:
-    low, high = row["low_usd"], row["high_usd"]
-    return f" ({dollars(low)} to {dollars(high)})" if low is not None and high is not None else ""
+    return f"{dollars(row['price_usd'])}{dollars_within(row['low_usd'], row['high_usd'])}"
 
 
 def _spec() -> Picture:
