@@ -102,24 +102,24 @@ CREATE OR REPLACE TEMP MACRO on_line(line, mean, products) AS mean + CASE WHEN l
 CREATE OR REPLACE TEMP MACRO line_half(line, about) AS CASE WHEN line.df > 0 THEN student(line.df)
     * sqrt(squares_about(about.squares, coalesce(about.products ** 2 / line.squares, 0)) / line.df * line.leverage) END;
 -- Lines through windows that lie `beyond` a load, an aggregate: `line` of all of them, `paid` of those whose cost is known and which have
--- a `paid_weight`; then what they show at that load, per window.
-CREATE OR REPLACE TEMP MACRO lines_through(beyond, weight, paid_weight, offered, accepted, cost_usd, nth) AS {
-    line: line_at(count(*), weighted_sums(beyond, weight, nth), regr_sxx(beyond, beyond ORDER BY nth), min(beyond) < max(beyond)),
-    paid: line_at(
-        count(cost_usd), weighted_sums(beyond, paid_weight, nth), regr_sxx(cost_usd, beyond ORDER BY nth),
-        min(beyond) FILTER (WHERE cost_usd IS NOT NULL) < max(beyond) FILTER (WHERE cost_usd IS NOT NULL)),
+-- a `paid_weight`; then what they show at that load, per window. Each sum is named once: a macro writes what it is given wherever it uses it.
+CREATE OR REPLACE TEMP MACRO lines_through(beyond, weight, paid_weight, offered, accepted, cost_usd, nth) AS list_transform([{
+    n: count(*), sums: weighted_sums(beyond, weight, nth), squares: regr_sxx(beyond, beyond ORDER BY nth), varies: min(beyond) < max(beyond),
+    n_paid: count(cost_usd), paid_sums: weighted_sums(beyond, paid_weight, nth), paid_squares: regr_sxx(cost_usd, beyond ORDER BY nth),
+    paid_varies: min(beyond) FILTER (WHERE cost_usd IS NOT NULL) < max(beyond) FILTER (WHERE cost_usd IS NOT NULL),
     offered: weighted_mean(offered, weight, nth), offered_products: weighted_products(offered, beyond, weight, nth),
     accepted: weighted_mean(accepted, weight, nth), accepted_products: weighted_products(accepted, beyond, weight, nth),
     paid_accepted: weighted_mean(accepted, paid_weight, nth), paid_accepted_products: weighted_products(accepted, beyond, paid_weight, nth),
     cost_usd: weighted_mean(cost_usd, paid_weight, nth), cost_products: weighted_products(cost_usd, beyond, paid_weight, nth)
-};
-CREATE OR REPLACE TEMP MACRO at_load(lines) AS {
-    line: lines.line, paid: lines.paid,
-    offered: on_line(lines.line, lines.offered, lines.offered_products),
-    accepted: on_line(lines.line, lines.accepted, lines.accepted_products),
-    paid_accepted: on_line(lines.paid, lines.paid_accepted, lines.paid_accepted_products),
-    cost_usd: on_line(lines.paid, lines.cost_usd, lines.cost_products)
-};
+}], lambda of: struct_insert(of,
+    line := line_at(of.n, of.sums, of.squares, of.varies), paid := line_at(of.n_paid, of.paid_sums, of.paid_squares, of.paid_varies)))[1];
+CREATE OR REPLACE TEMP MACRO at_load(lines) AS list_transform([lines], lambda seen: {
+    line: seen.line, paid: seen.paid,
+    offered: on_line(seen.line, seen.offered, seen.offered_products),
+    accepted: on_line(seen.line, seen.accepted, seen.accepted_products),
+    paid_accepted: on_line(seen.paid, seen.paid_accepted, seen.paid_accepted_products),
+    cost_usd: on_line(seen.paid, seen.cost_usd, seen.cost_products)
+})[1];
 -- How many times as much replicas cost that are charged for themselves, given that of those in both times (NULL: of none) and of all by
 -- GPU second; and those whose pool is charged, by GPU second and by second: the bill follows them, or is flat, or as many cost more.
 -- NULL: price and use changed together.

@@ -14,6 +14,7 @@ import yaml
 from goodput.project_files import project_folder
 
 if TYPE_CHECKING:
+    import duckdb
     import polars as pl
     import pyarrow as pa  # a sixth of a second that reading settings need not wait for
 
@@ -176,13 +177,24 @@ def _column_rules(column: Column) -> Iterator[RowRule]:
 @cache
 def arrow_schema(name: str) -> "pa.Schema":
     """Arrow schema of table `name`, as DuckDB itself maps the contract's physical types."""
+    import pyarrow as pa  # noqa: PLC0415  (a sixth of a second that reading settings need not wait for)
+
+    return pa.schema([pa.field(column.name, _arrow_type(column.duckdb_type)) for column in contract(name).columns])
+
+
+@cache
+def _arrow_type(duckdb_type: str) -> "pa.DataType":
+    return _type_database().cursor().sql(f"SELECT NULL::{duckdb_type} LIMIT 0").to_arrow_table().schema.types[0]
+
+
+@cache
+def _type_database() -> "duckdb.DuckDBPyConnection":
+    # one for all types: to open a database takes longer than to read ten contracts
     import duckdb  # noqa: PLC0415  (a fifth of a second that reading settings need not wait for)
 
-    columns = ", ".join(f'NULL::{c.duckdb_type} AS "{c.name}"' for c in contract(name).columns)
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        schema: pa.Schema = connection.sql(f"SELECT {columns} LIMIT 0").to_arrow_table().schema
-    return schema
+    connection = duckdb.connect()
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
 
 
 @cache

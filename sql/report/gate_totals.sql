@@ -12,4 +12,4 @@ JOIN shown_slices AS s
     AND s.model IS NOT DISTINCT FROM g.model AND s.pool IS NOT DISTINCT FROM g.pool AND s.route IS NOT DISTINCT FROM g.route
 GROUP BY p.period, s.choice, g.gate
 HAVING sum(g.failing) > 0
-ORDER BY ALL
+ORDER BY period, choice, failing DESC, gate

@@ -12,4 +12,4 @@ FROM cache_effect AS c
 JOIN shown_periods AS p ON c.window_s = p.whole_s AND c.window_start >= p.from_at AND c.window_start < p.until_at
 WHERE c.n_ttft > 0
 GROUP BY p.period, c.pool, c.model, c.band
-ORDER BY ALL
+ORDER BY period, pool, model, cached_up_to_ratio

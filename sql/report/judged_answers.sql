@@ -14,4 +14,4 @@ WHERE q.label IS NULL
 GROUP BY p.period, q.workload, q.model, q.evaluator
 -- of one evaluator the gate says the same again
 QUALIFY q.evaluator IS NOT NULL OR count(q.evaluator) OVER (PARTITION BY p.period, q.workload, q.model) <> 1
-ORDER BY ALL
+ORDER BY period, ratio, workload, evaluator, model

@@ -25,4 +25,4 @@ SELECT
 FROM summed
 WINDOW of_slice AS (PARTITION BY period, choice), in_order AS (PARTITION BY period, choice ORDER BY place, usd DESC NULLS LAST, bucket)
 QUALIFY usd <> 0
-ORDER BY ALL
+ORDER BY period, choice, place

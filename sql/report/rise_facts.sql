@@ -55,41 +55,42 @@ of_caches AS (
     GROUP BY ALL
 ),
 values_seen AS (
-    SELECT period, choice, is_now, 6 AS place, CASE WHEN n_queue > 0 THEN p99_queue_s END AS value FROM of_requests
+    SELECT period, choice, is_now, window_start, 6 AS place, CASE WHEN n_queue > 0 THEN p99_queue_s END AS value FROM of_requests
     UNION ALL
-    SELECT period, choice, is_now, 2, arrivals FROM of_requests
+    SELECT period, choice, is_now, window_start, 2, arrivals FROM of_requests
     UNION ALL
-    SELECT period, choice, is_now, 3, share FROM of_others
+    SELECT period, choice, is_now, window_start, 3, share FROM of_others
     UNION ALL
-    SELECT period, choice, is_now, 4, input_tokens FROM of_replicas
+    SELECT period, choice, is_now, window_start, 4, input_tokens FROM of_replicas
     UNION ALL
-    SELECT period, choice, is_now, 5, long_share FROM of_replicas
+    SELECT period, choice, is_now, window_start, 5, long_share FROM of_replicas
     UNION ALL
-    SELECT period, choice, is_now, 7, share FROM of_caches
+    SELECT period, choice, is_now, window_start, 7, share FROM of_caches
     UNION ALL
-    SELECT period, choice, is_now, 8, kv_share FROM of_replicas
+    SELECT period, choice, is_now, window_start, 8, kv_share FROM of_replicas
     UNION ALL
-    SELECT period, choice, is_now, 9, preemptions FROM of_replicas
+    SELECT period, choice, is_now, window_start, 9, preemptions FROM of_replicas
     UNION ALL
-    SELECT period, choice, is_now, 10, replicas FROM of_replicas
+    SELECT period, choice, is_now, window_start, 10, replicas FROM of_replicas
     UNION ALL
-    SELECT period, choice, is_now, 11, restarts FROM of_replicas
+    SELECT period, choice, is_now, window_start, 11, restarts FROM of_replicas
     UNION ALL
-    SELECT period, choice, is_now, 12, retry_ratio FROM of_requests
+    SELECT period, choice, is_now, window_start, 12, retry_ratio FROM of_requests
     UNION ALL
-    SELECT period, choice, is_now, 13, failed / nullif(offered, 0) FROM of_requests
+    SELECT period, choice, is_now, window_start, 13, failed / nullif(offered, 0) FROM of_requests
 ),
 compared AS (
     SELECT
         period, choice, place,
         median(value) FILTER (WHERE NOT is_now) AS before, any_value(value) FILTER (WHERE is_now) AS now,
+        arg_min(value, window_start) FILTER (WHERE NOT is_now) AS earliest,
         min(value) FILTER (WHERE NOT is_now) AS lowest, max(value) FILTER (WHERE NOT is_now) AS highest
     FROM values_seen
     GROUP BY ALL
     HAVING before IS NOT NULL AND now IS NOT NULL
 ),
 -- moved is what is 1.25 times as much or as little, by at least so much, and beyond all of the windows before: what one of them had
--- did not come with the rise
+-- did not come with the rise. What differs as much from the earliest of them was on its way before
 kinds(place, name, form, least_difference) AS (
     VALUES
         (2, 'requests that arrived', 'count', 10), (3, 'share of other workloads', 'share', 0.02),
@@ -101,13 +102,15 @@ kinds(place, name, form, least_difference) AS (
 facts AS (
     SELECT
         period, choice, 0 AS place, CASE metric WHEN 'ttft' THEN 'p99 of the first token' ELSE 'p99 of the whole answer' END AS name,
-        'seconds' AS form, before_s AS before, p99_s AS now, is_rise AS is_moved, NULL::VARCHAR AS done
+        'seconds' AS form, before_s AS before, p99_s AS now, is_rise AS is_moved, NULL AS earliest, NULL::VARCHAR AS done
     FROM rises
     UNION ALL
     SELECT
         c.period, c.choice, c.place, k.name, k.form, c.before, c.now,
         abs(c.now - c.before) >= k.least_difference AND greatest(c.now, c.before) >= 1.25 * least(c.now, c.before)
-            AND (c.now < c.lowest OR c.now > c.highest), NULL
+            AND (c.now < c.lowest OR c.now > c.highest),
+        CASE WHEN abs(c.now - c.earliest) >= k.least_difference AND greatest(c.now, c.earliest) >= 1.25 * least(c.now, c.earliest) THEN c.earliest END,
+        NULL
     FROM compared AS c
     JOIN kinds AS k USING (place)
     UNION ALL
@@ -115,7 +118,7 @@ facts AS (
     SELECT DISTINCT
         r.period, r.choice, 1, replace(d.kind, '_', ' ') || ' of ' || coalesce(d.pool, 'the fleet') || coalesce(' ' || d.replica, '')
             || strftime(d.occurred_at AT TIME ZONE 'UTC', ' at %H:%M'),
-        'none', NULL, NULL, true,
+        'none', NULL, NULL, true, NULL,
         CASE WHEN d.occurred_at >= r.peak_at THEN 'in the window'
             ELSE format('{} min before', ceil(date_diff('second', d.occurred_at, r.peak_at) / 60)::BIGINT) END
     FROM rises AS r
@@ -125,7 +128,7 @@ facts AS (
     WHERE r.is_rise
 ),
 worded AS (
-    SELECT *, list_transform([before, now], lambda value: CASE form
+    SELECT *, list_transform([before, now, earliest], lambda value: CASE form
             WHEN 'seconds' THEN format('{:.3g} s', value)
             WHEN 'share' THEN format('{:.1f} %', 100 * value)
             WHEN 'number' THEN format('{:.1f}', value)
@@ -136,14 +139,17 @@ worded AS (
 SELECT
     f.period, f.choice, r.peak_at AS at, r.began_at, r.over_at, r.slice, r.slice_value, r.workload, r.model, r.of_pool AS pool, r.route,
     r.metric, format('{:.3g} s', r.p99_s) AS p99_says, format('{:.3g} s', r.before_s) AS usual_says, r.is_rise, r.windows_before, r.n,
-    f.place, f.name, f.says[1] AS before_says, f.says[2] AS now_says, f.is_moved, f.done,
+    f.place, f.name, f.says[1] AS before_says, f.says[2] AS now_says, f.is_moved, CASE WHEN NOT f.is_moved THEN f.says[3] END AS earliest_says, f.done,
     CASE WHEN f.place BETWEEN 1 AND 5 THEN 'came' ELSE 'showed' END AS side,
-    -- no bar has room for more than a hundredfold, as something is beside nothing; an operation has no size
+    r.before_at[1] AS earliest_at, r.other_rises,
+    -- an operation has no size, and of nothing there is no multiple
     CASE
         WHEN NOT r.is_rise THEN NULL
-        WHEN f.now = f.before OR f.done IS NOT NULL THEN 1
-        ELSE greatest(0.01, least(100, coalesce(f.now / nullif(f.before, 0), 100)))
-    END AS times
+        WHEN f.now = f.before OR f.done IS NOT NULL OR f.now = 0 OR f.before = 0 THEN 1
+        -- no bar has room for more than a hundredfold
+        ELSE greatest(0.01, least(100, f.now / f.before))
+    END AS times,
+    r.is_rise AND f.now <> f.before AND (f.now = 0 OR f.before = 0) AS is_of_nothing
 FROM worded AS f
 JOIN rises AS r USING (period, choice)
 ORDER BY ALL

@@ -37,4 +37,4 @@ SELECT period, choice, verdict, sum(requests)::BIGINT AS requests,
 FROM told
 GROUP BY period, choice, verdict
 HAVING sum(offered) > 0
-ORDER BY ALL
+ORDER BY period, choice, list_position(['accepted', 'unlabelled', 'rejected', 'slow', 'over_budget', 'failed', 'ungated', 'unevaluable'], verdict)

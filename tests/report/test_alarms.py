@@ -15,6 +15,7 @@ from goodput.ask.database import published
 from goodput.report.catalog import all_charts
 from goodput.report.gather import Gathered, gather
 from goodput.report.shown import periods, slices
+from goodput.report.summary import markdown
 from goodput.report.write import write_page
 from notify.alarms import event, windows
 
@@ -117,3 +118,23 @@ def test_a_browser_draws_all_of_them(alarmed: Path, tmp_path: Path) -> None:
         assert HOSTILE in text
         assert reader.tab.locator("#alarm_windows svg .mark-rect path").count() == 4, "each with its own time only"
         assert reader.complaints == []
+
+
+def test_nothing_fired_is_not_said_where_nothing_is_watched(config: Path, tmp_path: Path) -> None:
+    shutil.copytree(config.parent / "lake", tmp_path / "lake")
+    shutil.copy(config, tmp_path / "goodput.toml")
+    database = tmp_path / "lake/goodput.duckdb"
+    put(database, "alarms", [{"alarm_id": "a", "rule": "r", "kind": "bound", "severity": "page", "state": "inactive"}])
+    assert emptiness(tmp_path / "goodput.toml").startswith("Nothing fired in this period, which does not say")
+    with duckdb.connect(database) as connection:
+        connection.execute("DELETE FROM alarms")
+    assert emptiness(tmp_path / "goodput.toml").startswith("Nothing is watched yet: ")
+
+
+def emptiness(settings: Path) -> str:
+    """What the page and the summary say where no alarm fired."""
+    with published(settings, None) as connection:
+        shown = periods(connection, None, None)
+        found = gather(connection, CHARTS, shown, *slices(connection, shown, {}))
+    assert f"**What is alarming, since when?** {found.empties['alarm_spans'][:20]}" in markdown(found, CHARTS)
+    return found.empties["alarm_spans"]

@@ -232,15 +232,40 @@ def test_what_moved_is_of_one_size_up_or_down(hit: float, is_moved: bool) -> Non
     assert not small.filter(name="requests tried again")["is_moved"].any()
 
 
+def test_what_fell_before_the_rise_was_on_its_way() -> None:
+    """Of 46, 36 and 25 % a rise at 28 % moved nothing, and yet hits are 1.25 times less than they were."""
+    found = facts(served(RISEN), cache_by_replica=caches([0.46, 0.46, 0.46, 0.36, 0.25, 0.27, 0.28]))
+    (row,) = found.filter(name="input found in cache").to_dicts()
+    assert (row["is_moved"], row["earliest_says"], row["earliest_at"]) == (False, "46.0 %", at(2))
+    assert "On its way since 09:10 already: input found in cache 46.0 % to 28.0 %." in answer(found)
+    assert "input found in cache" not in answer(found).split("Not moved: ")[1]
+    steady = facts(served(RISEN), cache_by_replica=caches([0.46, 0.46, 0.3, 0.36, 0.25, 0.27, 0.28]))
+    assert "On its way" not in answer(steady)
+
+
+def test_rises_at_other_times_and_places_are_named() -> None:
+    """Twice as high at 09:30 and at 10:00, most at 09:45, in which a rise of two windows ends."""
+    chat = [*LEVEL, 1.0, 2.0, 1.1, 2.5, 3.0, 1.0, 1.0, 1.0, 9.0]
+    found = facts([*served(chat), *served([1.0] * 12 + [2.0], "rag", "rag")])
+    assert answer(found).startswith("The p99 of the first token of workload chat, pool chat rose most, at 20 Nov 10:05")
+    assert answer(found).endswith(
+        "Other rises: first token of workload chat, pool chat at 20 Nov 09:45: 3 s beside 1.1 s; first token of "
+        "workload chat, pool chat at 20 Nov 09:30: 2 s beside 1 s; first token of workload rag, pool rag at "
+        "20 Nov 10:00: 2 s beside 1 s."
+    )
+    assert "Other rises" not in answer(facts(served(RISEN)))
+
+
 def test_every_fact_that_is_told_has_its_place_in_the_picture() -> None:
-    """From nothing to something there is no ratio: the bar goes as far as one can; an operation stands at its own."""
+    """From nothing to something there is no multiple: a mark stands where nothing changed, as of an operation."""
     found = facts(
         served(RISEN),
         replica_windows=replicas(9, preemptions=[0] * 6 + [16] + [0] * 2),
         disruptions=[operation("deployment", 5.0, "chat")],
     )
     times = dict(zip(found["name"], found["times"], strict=True))
-    assert times["preemptions"] == 100
+    assert times["preemptions"] == 1
+    assert found.filter("is_of_nothing")["name"].to_list() == ["preemptions"]
     assert times["deployment of chat at 09:25"] == 1
     assert found["times"].null_count() == 0
     assert "deployment of chat at 09:25 (5 min before)" in answer(found)

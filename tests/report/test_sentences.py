@@ -63,6 +63,17 @@ def test_loads_beyond_a_knee_that_kept_the_gates_are_counted_of_those_that_were_
     assert "though" not in answer([load(load_rps=0.05, is_sustained=True, **knee), *beyond[1:]])
 
 
+def test_a_knee_below_which_no_load_was_judged_is_no_promise() -> None:
+    answer = CHARTS["load_curves"].answer
+    knee = {"knee_rps": 0.07, "knee_censored": False}
+    thin, heavy = load(load_rps=0.05, is_sustained=None, **knee), load(load_rps=0.1, **knee)
+    said = answer([thin, heavy])
+    assert said.startswith("chat: its limit is about 0.07 requests/s a replica by the curve through all loads; none up")
+    assert "none up to it had the 100 requests with which a load is judged." in said
+    assert "none up to it that was judged kept the gates." in answer([thin, load(load_rps=0.06, **knee), heavy])
+    assert "well served up to 0.07" in answer([thin, load(load_rps=0.06, is_sustained=True, **knee), heavy])
+
+
 def test_of_many_pools_a_few_are_named() -> None:
     answer = CHARTS["load_curves"].answer([load(name=f"pool{n}") for n in range(24)])
     assert answer.count("pool") == 5
@@ -71,6 +82,7 @@ def test_of_many_pools_a_few_are_named() -> None:
 
 def operation(why: str | None = None, **given: Any) -> dict[str, Any]:
     named = {"kind": "deployment", "pool": "rag", "at": 0.0, "no_interval": why, "overlapping_events": 0}
+    named |= {"ended_by": "recovered", "duration_s": 600.0}
     known = {"lost_accepted": 7.0, "excess_cost_usd": 3.96, "low_usd": 2.74, "high_usd": 5.23}
     named |= dict.fromkeys(("lost_accepted_ci_low", "lost_accepted_ci_high"))
     return {**named, **(dict.fromkeys(known) if why else known), **given}
@@ -113,6 +125,9 @@ def test_a_price_that_is_of_several_operations_says_so() -> None:
     assert (
         "Not to be added up, since each overlaps another: deployment of rag at 01 Jan 00:00, deployment of rag" in found
     )
+    assert "not over" not in found
+    capped = answer([operation(ended_by="cap", duration_s=1200.0)])
+    assert "After 20 min, the longest that is looked at, it was not over: what came later is not in this." in capped
     lost = {"lost_accepted_ci_low": -3.0, "lost_accepted_ci_high": 17.2}
     assert "7 accepted answers (-3 to 17) lost." in answer([operation(**lost)])
 
@@ -129,7 +144,7 @@ def test_extremes_are_those_of_windows_that_were_wholly_observed(name: str) -> N
     assert "01 Jan 00:20" in answer
     assert "01 Jan 00:00" not in answer
     assert "01 Jan 00:30" not in answer
-    assert ", of windows observed whole (2 windows were not)." in answer
+    assert ", of windows observed whole (2 windows were not: ringed)." in answer
     in_part = CHARTS[name].answer([rows[0], window(18e5, 1.0, partial=True)])
     assert "01 Jan 00:00" in in_part
     assert ", of windows observed in part." in in_part
@@ -156,6 +171,9 @@ def test_extremes_are_those_of_windows_with_enough_requests(name: str) -> None:
     answer = CHARTS[name].answer([*thin, window(6e5, 0.2, 100), window(12e5, 0.3, 500)])
     assert all(at in answer for at in ("01 Jan 00:10", "01 Jan 00:20", ", of windows with at least 100 requests."))
     assert all(at not in answer for at in ("01 Jan 00:00", "01 Jan 00:30"))
+    one = CHARTS[name].answer([*thin, window(6e5, 0.2, 100)])
+    assert one.count("01 Jan") == one.count("01 Jan 00:10 UTC") == 1
+    assert ", of windows with at least 100 requests." in one
     answer = CHARTS[name].answer(thin)
     assert all(at in answer for at in ("01 Jan 00:00", "01 Jan 00:30", ", of windows with fewer than 100 requests."))
 
@@ -188,6 +206,9 @@ def test_a_summary_says_which_charts_are_of_all() -> None:
     pooled = Slice(**values | {"pool": "chat"})
     assert _undivided(CHARTS["operations_done"], pooled) == " *Not divided by workload: of all of pool chat.*"
     assert _undivided(CHARTS["slice_totals"], pooled) == " *Not divided by pool: of all of workload batch.*"
+    served = Slice(**values | {"pools": ("a", "b")})
+    assert _undivided(CHARTS["replica_hits"], served) == " *Of pools that serve it, whatever else they serve: a, b.*"
+    assert _undivided(CHARTS["judged_answers"], served) == ""
     for workload, slice_ in ((None, "tenant"), ("batch", "workload_tenant")):
         tenant = Slice(**values | {"workload": workload, "slice": slice_, "slice_value": "acme"})
         assert _undivided(CHARTS["slice_totals"], tenant) == ""
@@ -255,6 +276,8 @@ def test_the_slowest_p99_is_one_of_enough_answers() -> None:
     more["bound"] = 2.0
     said = "That p99 was above the gate of 2 s in 1 of 2 windows."
     assert answer([window(0, 1.0, 500), window(6e5, 3.0, 500)]).endswith(said)
+    apart = "1 of 2 windows with at least 100 answers and 2 of 2 windows with fewer, where it is the slowest of them."
+    assert answer([window(0, 1.0, 500), window(6e5, 3.0, 500), window(0, 4.0, 3), window(0, 5.0, 4)]).endswith(apart)
     assert "p99 40 s, median 0.2 s, of 34 answers, which is few for a p99." in answer([window(0, 40.0, 34)])
 
 

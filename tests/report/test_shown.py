@@ -98,6 +98,26 @@ def test_the_slice_that_is_asked_for_comes_first_and_others_only_within_it(
     assert [one.named() for one in found] == [{"workload": "rag"}, {"workload": "rag", "attributes.team": "x"}]
 
 
+def pools_by_slice(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, ...] | None]:
+    found, _ = slices(connection, periods(connection, None, None), {})
+    return {" ".join(one.named().values()): one.pools for one in found}
+
+
+def test_a_slice_knows_which_pools_serve_it(connection: duckdb.DuckDBPyConnection) -> None:
+    assert pools_by_slice(connection)["chat"] is None  # the fleet has no other pool
+    connection.execute(
+        "INSERT INTO goodput SELECT * REPLACE ('rag' AS workload, 'c' AS pool) FROM goodput WHERE slice = 'finest'"
+    )
+    known = pools_by_slice(connection)
+    assert (known["chat"], known["rag"]) == (("a",), ("c",))
+    # all requests have all pools; a pool has itself; of a tenant it is not known
+    assert (known[""], known["chat a"], known["acme"]) == (None, None, None)
+    connection.execute(
+        "INSERT INTO goodput SELECT * REPLACE (NULL AS pool) FROM goodput WHERE slice = 'finest' AND workload = 'rag'"
+    )
+    assert pools_by_slice(connection)["rag"] is None  # some of its requests may be anywhere
+
+
 @pytest.mark.parametrize("asked", [{"workload": "caht"}, {"pool": "a"}, {"workload": "rag", "route": "r"}])
 def test_what_is_not_published_is_refused(connection: duckdb.DuckDBPyConnection, asked: dict[str, str]) -> None:
     with pytest.raises(SliceNotPublished, match="no slice is published of"):

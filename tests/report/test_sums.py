@@ -142,6 +142,25 @@ def test_what_limits_the_numbers_is_said() -> None:
     assert answer(facts).startswith("Nothing speaks against these numbers")
 
 
+def test_a_replica_whose_telemetry_is_thin_limits_the_numbers() -> None:
+    def hour(replica: str, nth: int, ratio: float) -> dict[str, Any]:
+        row = dict.fromkeys(field.name for field in arrow_schema("coverage"))
+        counts = {"attempts_compared": int(1000 * ratio), "requests_counted": 1000, "requests_unobserved": 0}
+        named = {"replica": replica, "window_start": DAY + timedelta(hours=nth), "window_s": 3600}
+        return {**row, **named, **counts, "coverage_ratio": ratio, "low_coverage": ratio < 0.95}
+
+    def limits(*hours: dict[str, Any]) -> str | None:
+        (found,) = [row for row in trusted(0, coverage=list(hours)) if row["name"] == "Seen of what engines counted"]
+        limit: str | None = found["limits"]
+        return limit
+
+    assert limits(hour("a", 1, 1.0), hour("b", 1, 0.95)) is None
+    said = "b has records of 90.9 % of what its engine counted in the hour from 20 Nov 02:00 UTC"
+    assert limits(hour("a", 1, 1.0), hour("b", 2, 0.909)) == said
+    more = [hour("b", 1, 0.94), hour("a", 3, 0.93)]
+    assert limits(*more, hour("b", 2, 0.909)) == f"{said}, the least of 3 hours of replicas below 95 %"
+
+
 def trusted(final_day: int, **given: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The facts of trust where nothing but these rows is published."""
     final_at, observed_at = DAY + timedelta(days=final_day), DAY + timedelta(days=2)
@@ -234,6 +253,23 @@ def test_within_workloads_alone_stands_what_is_published_within_them_alone() -> 
     ]
     route, tenant = {(None, "chat sticky")}, {("chat", "a")}
     assert side_by_side(chosen) == [route, tenant, tenant, route]
+
+
+def test_what_was_done_to_the_whole_fleet_was_done_to_each_pool() -> None:
+    """Of a workload those of the pools that serve it; of a cache that names no pool nobody knows whose it is."""
+    rows = pl.DataFrame({"period": ["all"] * 4, "pool": ["a", "b", "c", None], "model": ["m"] * 4})
+    period = Period("all", DAY, DAY + timedelta(days=9), 86400, 3600)
+    charts = {chart.name: chart for chart in all_charts()}
+
+    def shown(chart: str, **of: Any) -> list[str | None]:
+        one = Slice(**{**dict.fromkeys(Slice.__dataclass_fields__), "slice": "workload", **of})
+        pools: list[str | None] = of_choice(charts[chart], rows, period, one)["pool"].to_list()
+        return pools
+
+    assert shown("operations_done") == ["a", "b", "c", None]
+    assert shown("operations_done", pool="a") == ["a", None]
+    assert shown("operations_done", workload="chat", pools=("a", "b")) == ["a", "b", None]
+    assert shown("replica_hits", workload="chat", pools=("a", "b")) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -395,4 +431,4 @@ def test_of_several_pools_each_has_its_own_spare_share() -> None:
 def test_the_head_names_the_time_with_telemetry_where_it_is_not_all(limits: str | None, said: str) -> None:
     row = {"name": "Telemetry", "says": "2 of 24 h, from 09:00 to 11:00 UTC", "limits": limits}
     facts = pl.DataFrame([row], schema_overrides={"limits": pl.String})
-    assert observed(Gathered((), (), 0, pl.DataFrame(), {"trust_facts": facts}, {})) == said
+    assert observed(Gathered((), (), 0, pl.DataFrame(), {"trust_facts": facts}, {}, {})) == said

@@ -4,7 +4,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -50,13 +50,7 @@ def test_each_answer_is_of_one_generation_while_others_are_published(tmp_path: P
     threads = [threading.Thread(target=reader) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for number in range(1, 21):
-        newer = database(tmp_path, number)
-        os.replace(newer, tmp_path / "goodput.duckdb")
-        before = len(answers)
-        end_s = time.monotonic() + 20
-        while len(answers) < before + 20 and time.monotonic() < end_s:
-            time.sleep(0.01)
+    publish(tmp_path, answers)
     over.set()
     for thread in threads:
         thread.join()
@@ -69,6 +63,17 @@ def test_each_answer_is_of_one_generation_while_others_are_published(tmp_path: P
     assert all(len(found) == 1 for found in numbers.values())
     assert len(numbers) == 21
     assert generations.ask(question)[1][0][0] == 20
+
+
+def publish(folder: Path, answers: Sequence[object]) -> None:
+    """Twenty generations after that which is there, each once twenty more questions were answered."""
+    for number in range(21):
+        if number:
+            os.replace(database(folder, number), folder / "goodput.duckdb")
+        before = len(answers)
+        end_s = time.monotonic() + 20
+        while len(answers) < before + 20 and time.monotonic() < end_s:
+            time.sleep(0.01)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ class Column:
 
     name: str
     title: str
-    form: str = "text"  # text, time, count, share, usd, seconds, number
+    form: str = "text"  # text, time, count, share, usd, seconds, number, flag
 
 
 FEWEST = 100  # answers or requests of a window: of fewer a p99 is the slowest of them, and an extreme share chance
@@ -41,7 +41,9 @@ class Chart:
     match, `divided_by` (pool, or route where one is chosen) and `scope` (all; workload or route where one is chosen).
     `also` are other charts whose rows it draws too, by their names. `leads_to` is what a row leads to where the
     page is served: requests of a window, of a verdict or that failed a gate, or an alarm. `draws` are the columns of
-    which a row needs one to be seen in the picture; without any such row there is none.
+    which a row needs one to be seen in the picture; without any such row there is none. `missing` is a relation of
+    sql/report/ with one row, `is_missing`, and what is said instead of `empty` where it is so. Where `none_is_all`, a
+    row without a workload or pool is of all of them, and so of one that is chosen.
     """
 
     name: str
@@ -55,6 +57,8 @@ class Chart:
     also: Sequence[str] = field(default=())
     leads_to: Literal["", "window", "verdict", "gate", "alarm"] = ""
     draws: Sequence[str] = ()
+    missing: tuple[str, str] | None = None
+    none_is_all: bool = False
     is_wide: bool = False
     is_tall: bool = False
 
@@ -78,7 +82,9 @@ def of_whole(found: Rows) -> str:
     if not partly:
         return ""
     named = f"{counted(partly, 'window')} {'was' if partly == 1 else 'were'}"
-    return f", of windows observed whole ({named} not)" if partly < len(found) else ", of windows observed in part"
+    return (
+        f", of windows observed whole ({named} not: ringed)" if partly < len(found) else ", of windows observed in part"
+    )
 
 
 def percent(share: float | None, digits: int = 1) -> str:

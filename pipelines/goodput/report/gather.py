@@ -24,7 +24,7 @@ class Gathered:
     """What a report is made of.
 
     `rows` are those of each chart by its name, instants in milliseconds since the Unix epoch. `answers` has a chart's
-    sentence for every period and choice, None where it has no rows.
+    sentence for every period and choice, None where it has no rows; `empties` what each says then.
     """
 
     periods: Sequence[Period]
@@ -33,6 +33,7 @@ class Gathered:
     totals: pl.DataFrame
     rows: Mapping[str, pl.DataFrame]
     answers: Mapping[str, Mapping[tuple[str, int], str | None]]
+    empties: Mapping[str, str]
 
 
 def gather(
@@ -50,12 +51,21 @@ def gather(
     totals = _asked(connection, "SELECT * FROM period_totals ORDER BY ALL")
     found = {chart.name: _asked(connection, _rows_of(chart.name)) for chart in charts}
     answers = {chart.name: _answers(chart, found[chart.name], periods, slices) for chart in charts}
-    return Gathered(periods, slices, left_out, totals, found, answers)
+    empties = {chart.name: _empty(connection, chart) for chart in charts}
+    return Gathered(periods, slices, left_out, totals, found, answers, empties)
 
 
 def _rows_of(chart: str) -> str:
     """What asks for the rows of a chart; of one that others read too they are there."""
     return f'SELECT * FROM "{chart}" ORDER BY ALL' if chart in INNER else sql_file(chart).text  # noqa: S608
+
+
+def _empty(connection: duckdb.DuckDBPyConnection, chart: Chart) -> str:
+    """What a chart says that has no rows."""
+    if chart.missing is None:
+        return chart.empty
+    relation, instead = chart.missing
+    return instead if _asked(connection, sql_file(relation).text)["is_missing"].item() else chart.empty
 
 
 def observed(gathered: Gathered) -> str:
@@ -87,7 +97,7 @@ def _answers(
 
 
 def chosen(chart: Chart, one: Slice) -> dict[str, Any]:
-    """What the rows of a chart must be for a choice: by column its value."""
+    """What the rows of a chart must be for a choice: by column its value, or several of which it must be one."""
     wanted: dict[str, Any] = {}
     for column in chart.chosen_by:
         if column == "divided_by":
@@ -96,15 +106,22 @@ def chosen(chart: Chart, one: Slice) -> dict[str, Any]:
             wanted[column] = "all" if one.workload is None else "workload" if one.route is None else "route"
         elif getattr(one, column) is not None:
             wanted[column] = getattr(one, column)
+        elif column == "pool" and one.pools is not None:
+            wanted[column] = one.pools
     return wanted
 
 
 def of_choice(chart: Chart, found: pl.DataFrame, period: Period, one: Slice) -> pl.DataFrame:
     """The rows of a chart that a choice of period and slice shows."""
-    conditions = [pl.col(column) == value for column, value in chosen(chart, one).items()]
+    conditions = [_is(chart, column, value) for column, value in chosen(chart, one).items()]
     if "period" in found.columns:
         conditions.append(pl.col("period") == period.period)
     return found.filter(*conditions) if conditions else found
+
+
+def _is(chart: Chart, column: str, value: Any) -> pl.Expr:
+    matches = pl.col(column).is_in(value) if isinstance(value, tuple) else pl.col(column) == value
+    return matches | pl.col(column).is_null() if chart.none_is_all else matches
 
 
 def instant_ms(at: datetime) -> int:

@@ -52,6 +52,16 @@ def in_the_middle(chart: alt.Chart) -> alt.Chart:
     return made
 
 
+def rings(chart: alt.Chart, value: str) -> alt.Chart:
+    """A ring around the point of each window that was observed in part."""
+    made: alt.Chart = (
+        chart.transform_filter("datum.partial")
+        .mark_point(filled=False, color=MUTED, size=90, strokeWidth=1.5, opacity=1)
+        .encode(time(of="middle"), alt.Y(f"{value}:Q"), tooltip=alt.value("observed in part"))
+    )
+    return made
+
+
 def with_room(base: alt.Chart, end: str, field: str) -> alt.Chart:
     """Points that nobody sees, a little beyond the longest bar, so that the text at its end has room.
 

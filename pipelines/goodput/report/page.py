@@ -103,10 +103,11 @@ def _chart(chart: Chart, gathered: Gathered) -> dict[str, Any]:
     return {
         "name": chart.name,
         "chosen_by": list(chart.chosen_by),
+        "none_is_all": chart.none_is_all,
         "also": list(chart.also),
         "leads_to": chart.leads_to,
         "draws": list(chart.draws),
-        "empty": chart.empty,
+        "empty": gathered.empties[chart.name],
         "columns": [asdict(column) for column in chart.columns],
         "sql": _sql(chart.name),
         "reads": _reads(chart.name),

@@ -4,7 +4,7 @@ Only what is published can be chosen, so that every number of a page is a row of
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import duckdb
@@ -17,6 +17,7 @@ from goodput.settings.slice_names import cut_by
 DIMENSIONS = ("workload", "model", "pool", "route", "tenant")
 DEFAULT_DAYS = 28
 MAX_SLICES = 200  # a page with more is slow to open; those with most requests stay
+UNKNOWN = "unknown"  # the pool of requests that nothing places in one
 MAX_POINTS = 320  # of a line, in the finest windows that give no more
 
 _SLICES = """
@@ -26,6 +27,13 @@ _SLICES = """
     GROUP BY slice, slice_value, workload, model, pool, route
     HAVING sum(offered) > 0 OR sum(cost_usd) > 0
     ORDER BY slice = 'overall' DESC, offered DESC, slice, slice_value, workload, model, pool, route
+"""
+
+_SERVING = """
+    SELECT DISTINCT workload, model, coalesce(pool, 'unknown') AS pool, route
+    FROM goodput
+    WHERE slice = 'finest' AND offered > 0
+        AND window_s = $whole_s AND window_start >= $from_at AND window_start < $until_at
 """
 
 
@@ -42,7 +50,10 @@ class Period:
 
 @dataclass(frozen=True)
 class Slice:
-    """A slice that can be chosen, as relation `goodput` names it."""
+    """A slice that can be chosen, as relation `goodput` names it.
+
+    `pools` are those that serve it where these are known, and not all of the fleet's or the one that it is cut by.
+    """
 
     choice: int
     slice: str
@@ -51,6 +62,7 @@ class Slice:
     model: str | None
     pool: str | None
     route: str | None
+    pools: tuple[str, ...] | None = None
 
     def named(self) -> dict[str, str]:
         """What it is cut by: each dimension with its value."""
@@ -119,8 +131,9 @@ def slices(
     longest = max(shown, key=lambda one: one.until_at - one.from_at)
     bounds = {"whole_s": longest.whole_s, "from_at": longest.from_at, "until_at": longest.until_at}
     wanted = {name: value for name, value in asked.items() if value is not None}
+    serving = rows(connection, _SERVING, bounds)
     found = [
-        one
+        replace(one, pools=_pools(one, serving))
         for number, row in enumerate(rows(connection, _SLICES, bounds))
         if wanted.items() <= (one := _slice(number, row)).named().items()
     ]
@@ -129,6 +142,17 @@ def slices(
         raise SliceNotPublished(wanted)
     others = [one for one in found if one is not first]
     return (first, *others[: MAX_SLICES - 1]), max(0, len(others) - MAX_SLICES + 1)
+
+
+def _pools(one: Slice, serving: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
+    """The pools that serve a slice; not known of a tenant, nor where nothing places some requests in one."""
+    if one.pool is not None or one.slice_value is not None:
+        return None
+    cut = {name: value for name in ("workload", "model", "route") if (value := getattr(one, name)) is not None}
+    found = {row["pool"] for row in serving if all(row[name] == value for name, value in cut.items())}
+    if UNKNOWN in found or found == {row["pool"] for row in serving}:
+        return None
+    return tuple(sorted(map(str, found))) or None
 
 
 def _slice(number: int, row: Mapping[str, object]) -> Slice:

@@ -34,11 +34,13 @@ def markdown(gathered: Gathered, charts: Sequence[Chart]) -> str:
         answer = gathered.answers[chart.name][period.period, one.choice]
         if answer is not None:
             lines.append(f"- **{chart.question}** {_plain(answer)}{_undivided(chart, one)}")
+        elif chart.missing is not None:
+            lines.append(f"- **{chart.question}** {_plain(gathered.empties[chart.name])}")
     return "\n".join(lines)
 
 
 def _undivided(chart: Chart, one: Slice) -> str:
-    """Says of which names of a slice the rows of a chart are not; the page says so below the chart."""
+    """Says of which names of a slice the rows of a chart are not; the page says so above the chart."""
     if "choice" in chart.chosen_by:
         return ""
     # where slices are set side by side, a tenant or another attribute that is chosen is one of them
@@ -47,6 +49,8 @@ def _undivided(chart: Chart, one: Slice) -> str:
         *([cut_by(one.slice)] if "scope" in chart.chosen_by and one.slice_value is not None else []),
     ]
     names = [name for name in one.named() if name not in followed]
+    if names and one.pools is not None and "pool" in chart.chosen_by:
+        return f" *Of pools that serve it, whatever else they serve: {_plain(', '.join(one.pools))}.*"
     kept = ", ".join(f"{name} {value}" for name, value in one.named().items() if name in chart.chosen_by)
     of = f" of {_plain(kept)}" if kept else ""
     return f" *Not divided by {_plain(', '.join(names))}: of all{of}.*" if names else ""

@@ -27,6 +27,7 @@
       : digits(Math.abs(value), 4)),
     seconds: (value) => `${digits(value, 4)} s`,
     number: (value) => digits(value, 4),
+    flag: (value) => (value ? "yes" : "no"),
   };
 
   // What is chosen, kept in the address so that it can be sent to somebody.
@@ -82,11 +83,11 @@
     }), String(state.slice.choice));
   }
 
-  // What the rows of a chart must be for what is chosen: by column its value.
+  // What the rows of a chart must be for what is chosen: by column its value, or several of which it must be one.
   function wantedOf(chart) {
     const { choice, workload, route } = state.slice;
     const special = { choice, divided_by: route == null ? "pool" : "route", scope: workload == null ? "all" : route == null ? "workload" : "route" };
-    return chart.chosen_by.map((column) => [column, special[column] ?? state.slice[column]]).filter(([, value]) => value != null);
+    return chart.chosen_by.map((column) => [column, special[column] ?? state.slice[column] ?? (column === "pool" ? state.slice.pools : null)]).filter(([, value]) => value != null);
   }
 
   function rowsOf(chart) {
@@ -97,7 +98,7 @@
     const found = [];
     const length = names.length ? rows[names[0]].length : 0;
     for (let i = 0; i < length; i += 1) {
-      if (wanted.every(([column, value]) => column[i] === value)) {
+      if (wanted.every(([column, value]) => [value].flat().includes(column[i]) || (chart.none_is_all && column[i] == null))) {
         found.push(Object.fromEntries(names.map((name) => [name, rows[name][i]])));
       }
     }
@@ -110,6 +111,7 @@
     const named = Object.entries(state.slice.named);
     const isSetBeside = (name) => found.some((row) => row.divided_by === name);
     const left = named.filter(([name]) => !chart.chosen_by.includes(name) && !isSetBeside(name));
+    if (left.length && state.slice.pools && chart.chosen_by.includes("pool")) return `Of pools that serve it, whatever else they serve: ${state.slice.pools.join(", ")}.`;
     const kept = sliceName(Object.fromEntries(named.filter(([name]) => chart.chosen_by.includes(name))));
     return left.length ? `Not divided by ${left.map(([name]) => name.replace("attributes.", "")).join(" or ")}: it shows all${kept ? ` of ${kept}` : ""}.` : "";
   }
@@ -173,7 +175,10 @@
       parts.push(`shown_slices(choice, slice, slice_value, workload, model, pool, route) AS (VALUES ${rows.join(", ")})`);
     }
     for (const one of page.inner) if (isRead(one.name)) parts.push(`${one.name} AS (\n${one.sql.trim()}\n)`);
-    const conditions = wantedOf(chart).filter(([column]) => column !== "choice").map(([column, value]) => `${column} = ${literal(value)}`);
+    const conditions = wantedOf(chart).filter(([column]) => column !== "choice").map(([column, value]) => {
+      const is = Array.isArray(value) ? `${column} IN (${value.map(literal).join(", ")})` : `${column} = ${literal(value)}`;
+      return chart.none_is_all ? `(${is} OR ${column} IS NULL)` : is;
+    });
     const where = conditions.length ? `\nWHERE ${conditions.join(" AND ")}` : "";
     return `${parts.length ? `WITH ${parts.join(",\n")}\n` : ""}SELECT * FROM (\n${chart.sql.trim()}\n)${where}`;
   }

@@ -14,7 +14,7 @@ from goodput.report.chart import (
     percent,
     within,
 )
-from goodput.report.looks import BLUE, MUTED, in_the_middle, rows, share_axis, time
+from goodput.report.looks import BLUE, MUTED, in_the_middle, rings, rows, share_axis, time
 
 _HEIGHT = 220
 _NAMED = 20  # operations: of more, names would cover each other, and the next chart has them
@@ -28,9 +28,9 @@ def _answer(found: Rows) -> str:
         return f"Nobody drew the labels at random, so there is no estimate: between {percent(low)} and {percent(high)}."
     many, beside = of_many(known, "offered")
     worst, best = min(many, key=lambda row: row["ratio"]), max(many, key=lambda row: row["ratio"])
-    if len(known) == 1:
-        ends = within(worst["low"], worst["high"])
-        return f"{percent(worst['ratio'])}{ends} were accepted{of}. The band is the 95 % interval."
+    if len(many) == 1:
+        ends, when = within(worst["low"], worst["high"]), f" at {clock(worst['at'])} UTC" if len(known) > 1 else ""
+        return f"{percent(worst['ratio'])}{ends} were accepted{when}{of}{beside}. The band is the 95 % interval."
     low, high = (
         f"{percent(row['ratio'])}{within(row['low'], row['high'])} at {clock(row['at'])}" for row in (worst, best)
     )
@@ -72,7 +72,7 @@ def _spec() -> Picture:
         .mark_text(angle=270, align="left", baseline="middle", dx=4, limit=110, color=MUTED, fill=MUTED)
         .encode(time(), y=alt.value(0), text="name:N")
     )
-    return alt.layer(band, done, line, names).properties(height=_HEIGHT)
+    return alt.layer(band, done, line, rings(chart, "ratio"), names).properties(height=_HEIGHT)
 
 
 CHART = Chart(

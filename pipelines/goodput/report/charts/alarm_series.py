@@ -57,6 +57,7 @@ CHART = Chart(
     empty="No alarm fired in this period whose series is kept: alarm_series has it for 28 days.",
     spec=_spec,
     chosen_by=("workload", "pool"),
+    none_is_all=True,
     is_tall=True,
     columns=(
         Column("alarm", "Alarm"),

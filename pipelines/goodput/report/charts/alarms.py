@@ -2,6 +2,7 @@
 
 import altair as alt
 
+from goodput.ask.alarm_evidence import NONE_YET
 from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted
 from goodput.report.looks import ORANGE, RED, rows, time
 
@@ -47,9 +48,11 @@ CHART = Chart(
     answer=_answer,
     empty="Nothing fired in this period, which does not say that all is well: a bound is watched from the first hour "
     "that telemetry has from end to end, a trend from a week of such hours. `goodput alarms` says what was watched.",
+    missing=("alarms_unwatched", NONE_YET),
     spec=_spec,
     leads_to="alarm",
     chosen_by=("workload", "pool"),
+    none_is_all=True,
     columns=(
         Column("at", "From", "time"),
         Column("until_at", "To", "time"),

@@ -22,7 +22,9 @@ def _spec() -> Picture:
     base = (
         alt.Chart(rows())
         .transform_calculate(name="datum.workload + ' ' + datum.evaluator")
-        .encode(alt.Y("name:N", title=None, sort="x", axis=alt.Axis(labelLimit=220)))
+        .encode(
+            alt.Y("name:N", title=None, sort=alt.EncodingSortField("ratio", op="min"), axis=alt.Axis(labelLimit=220))
+        )
     )
     share = alt.X(
         "ratio:Q",

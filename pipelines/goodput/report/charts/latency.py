@@ -27,8 +27,24 @@ def _answer(found: Rows) -> str:
             if worst["workload"] is None
             else f" Workload {worst['workload']} has no gate on it."
         )
-    over = sum(row["p99"] > bound for row in first)
-    return f"{text} That p99 was above the gate of {bound:g} s in {over} of {counted(len(first), 'window')}."
+    return f"{text} That p99 was above the gate of {bound:g} s in {_over(first, bound)}."
+
+
+def _over(found: Rows, bound: float) -> str:
+    """In how many windows a p99 was above its gate; of few answers it is the slowest of them, which is told apart."""
+    sure = [row for row in found if row["n"] >= FEWEST]
+    thin = [row for row in found if row["n"] < FEWEST]
+    parts = [
+        f"{sum(row['p99'] > bound for row in some)} of {counted(len(some), 'window')} {of}"
+        for some, of in (
+            (sure, f"with at least {FEWEST} answers"),
+            (thin, "with fewer, where it is the slowest of them"),
+        )
+        if some
+    ]
+    return (
+        " and ".join(parts) if thin else f"{sum(row['p99'] > bound for row in sure)} of {counted(len(sure), 'window')}"
+    )
 
 
 def _spec() -> Picture:

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, counted
+from goodput.report.chart import FEWEST, Chart, Column, Picture, Rows, counted
 from goodput.report.looks import SERIES, rows, share_axis
 
 _NAMED = 5  # in the sentence; the chart has all
@@ -38,11 +38,21 @@ def _of_one(found: Rows) -> str:
         if needed is not None
         else ""
     )
-    # a load of too few requests is not judged
-    beyond = [one["is_sustained"] for one in found if one["load_rps"] > row["knee_rps"]]
+    limit = f"{row['knee_rps']:.2g} requests/s a replica{ends}"
+    judged = [one["is_sustained"] for one in found if one["load_rps"] <= row["knee_rps"]]
+    if not any(judged):
+        few = f"none up to it had the {FEWEST} requests with which a load is judged"
+        shown = few if all(kept is None for kept in judged) else "none up to it that was judged kept the gates"
+        words = f"its limit is about {limit} by the curve through all loads; {shown}"
+        return f"{row['name']}: {words}{_heavier(found)}{advice}"
+    return f"{row['name']}: well served up to {limit}{_heavier(found)}{advice}"
+
+
+def _heavier(found: Rows) -> str:
+    """How many heavier loads kept the gates, where some did: a load of too few requests is not judged."""
+    beyond = [one["is_sustained"] for one in found if one["load_rps"] > one["knee_rps"]]
     judged = [kept for kept in beyond if kept is not None]
-    though = f", though {sum(judged)} of {counted(len(judged), 'heavier load')} kept the gates" if any(judged) else ""
-    return f"{row['name']}: well served up to {row['knee_rps']:.2g} requests/s a replica{ends}{though}{advice}"
+    return f", though {sum(judged)} of {counted(len(judged), 'heavier load')} kept the gates" if any(judged) else ""
 
 
 def _spec() -> Picture:
@@ -90,5 +100,9 @@ CHART = Chart(
         Column("ratio", "Accepted", "share"),
         Column("low", "95 % from", "share"),
         Column("high", "to", "share"),
+        Column("is_sustained", "Kept its gates", "flag"),
+        Column("knee_rps", "Limit", "number"),
+        Column("knee_ci_low_rps", "95 % from", "number"),
+        Column("knee_ci_high_rps", "to", "number"),
     ),
 )

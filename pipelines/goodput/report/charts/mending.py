@@ -27,6 +27,7 @@ _SPARE = {
     "quiet": f"while its pools {_QUIET}, what fewer replicas would bear being unknown",
     "both": f"{_BORNE}, or in which pools without a knee {_QUIET}",
 }
+_DOLLARS = "US dollars; pale: idle, and not spare"
 _NAMED = 3  # in the sentence; the chart has all
 _NOTHING = 0.005  # of the dollars of idle replicas: less than this nobody would mend
 
@@ -72,8 +73,8 @@ def _spec() -> Picture:
             name="(datum.part === null ? '' : datum.part + ': ') + replace(datum.bucket, '_', ' ')",
             written="format(datum.usd, datum.usd >= 1 ? '$,.2f' : '$.3r')",
             rest="datum.usd - datum.mendable_usd > 0.005 * datum.usd ? datum.usd : null",
-            says="datum.rest === null ? datum.written : datum.written + ', ' "
-            "+ format(datum.mendable_usd, datum.mendable_usd >= 1 ? '$,.2f' : '$.3r') + ' of it spare'",
+            says="datum.rest === null ? datum.written "
+            ": format(datum.mendable_usd, datum.mendable_usd >= 1 ? '$,.2f' : '$.3r') + ' of ' + datum.written",
         )
         .encode(alt.Y("name:N", sort=order, title=None))
     )
@@ -85,13 +86,20 @@ def _spec() -> Picture:
         alt.Tooltip("share:Q", format=".1%"),
         alt.Tooltip("spare_usd:Q", title="of which spare", format="$,.4f"),
     ]
-    axis = alt.Axis(title="US dollars; pale: replicas in use for room, not spare", format="$,~f", tickCount=5)
+    axis = alt.Axis(title=_DOLLARS, format="$,~f", tickCount=5)
     whole = base.mark_bar(height={"band": 0.7}, color=ORANGE, opacity=0.3).encode(
         alt.X("usd:Q", axis=axis), tooltip=tooltip
     )
-    bars = base.mark_bar(height={"band": 0.7}, color=ORANGE).encode(alt.X("mendable_usd:Q"), tooltip=tooltip)
-    text = base.mark_text(align="left", dx=4).encode(alt.X("usd:Q"), alt.Text("says:N"))
-    return alt.layer(whole, bars, text, with_room(base, "datum.usd", "US dollars")).properties(height=alt.Step(22))
+    bars = base.mark_bar(height={"band": 0.7}, color=ORANGE).encode(
+        alt.X("mendable_usd:Q", title=_DOLLARS), tooltip=tooltip
+    )
+    # both figures need more room than there is beyond a long bar, and its pale end has it
+    is_within = "datum.rest !== null && datum.usd > 0.5 * datum.most"
+    value = base.transform_joinaggregate(most="max(usd)").encode(alt.X("usd:Q", title=_DOLLARS), alt.Text("says:N"))
+    beyond = value.transform_filter(f"!({is_within})").mark_text(align="left", dx=4)
+    within = value.transform_filter(is_within).mark_text(align="right", dx=-4)
+    layers = alt.layer(whole, bars, beyond, within, with_room(base, "datum.usd", _DOLLARS))
+    return layers.properties(height=alt.Step(22))
 
 
 CHART = Chart(
@@ -112,6 +120,6 @@ CHART = Chart(
         Column("spare_usd", "of which spare", "usd"),
         Column("spare_by", "Spare by"),
         Column("at_peak", "At the peak"),
-        Column("estimated", "In part estimated"),
+        Column("estimated", "In part estimated", "flag"),
     ),
 )

@@ -82,6 +82,6 @@ CHART = Chart(
         Column("low_usd", "95 % from", "usd"),
         Column("high_usd", "to", "usd"),
         Column("share", "Share", "share"),
-        Column("estimated", "In part estimated"),
+        Column("estimated", "In part estimated", "flag"),
     ),
 )

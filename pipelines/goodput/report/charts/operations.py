@@ -40,6 +40,7 @@ def _answer(found: Rows) -> str:
     return (
         f"Dearest of {counted(len(priced), 'priced operation')}: {_named(dearest)} UTC, {_beside_steady(dearest)}"
         + (f", {counted(lost, 'accepted answer')}{_answers(dearest)} lost." if lost and lost > 0.5 else ".")
+        + _at_its_cap(dearest)
         + _beside(dearest)
         + _not_added([row for row in priced if row["overlapping_events"]])
         + (f" Not priced: {causes}." if causes else "")
@@ -72,6 +73,14 @@ def _beside_steady(row: Row) -> str:
 
 def _signed(usd: float) -> str:
     return f"{dollars(abs(usd))} {'less' if usd < 0 else 'more'}"
+
+
+def _at_its_cap(row: Row) -> str:
+    """What was not over at the end of the time that is looked at may have cost more."""
+    if row["ended_by"] != "cap":
+        return ""
+    minutes = f"{row['duration_s'] / 60:,.0f} min"
+    return f" After {minutes}, the longest that is looked at, it was not over: what came later is not in this."
 
 
 def _beside(row: Row) -> str:
@@ -137,6 +146,7 @@ CHART = Chart(
     "what is read; one at another time is in a longer period, or in relation disruptions.",
     spec=_spec,
     chosen_by=("pool",),
+    none_is_all=True,
     draws=("excess_cost_usd",),
     columns=(
         Column("at", "At", "time"),

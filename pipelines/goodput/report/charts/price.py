@@ -14,7 +14,7 @@ from goodput.report.chart import (
     of_many,
     of_whole,
 )
-from goodput.report.looks import PURPLE, in_the_middle, rows, time
+from goodput.report.looks import PURPLE, in_the_middle, rings, rows, time
 
 _UNPRICED = {
     "cost_unknown": "no bill or price covers them",
@@ -38,8 +38,10 @@ def _range(priced: Rows) -> str:
     known, of = observed_whole(priced), of_whole(priced)
     many, beside = of_many(known, "offered")
     dearest, cheapest = max(many, key=lambda row: row["price_usd"]), min(many, key=lambda row: row["price_usd"])
-    if len(known) == 1:
-        return f"An accepted answer cost {dollars(dearest['price_usd'])}, idle time and shared cost included{of}."
+    if len(many) == 1:
+        when = f" at {clock(dearest['at'])} UTC" if len(known) > 1 else ""
+        price = dollars(dearest["price_usd"])
+        return f"An accepted answer cost {price}{when}, idle time and shared cost included{of}{beside}."
     return (
         f"From {dollars(cheapest['price_usd'])} at {clock(cheapest['at'])} to {dollars(dearest['price_usd'])} at "
         f"{clock(dearest['at'])} UTC an accepted answer, idle time and shared cost included{of}{beside}."
@@ -66,7 +68,7 @@ def _spec() -> Picture:
             alt.Tooltip("cost_usd:Q", title="spent", format="$,.2f"),
         ],
     )
-    return alt.layer(band, line).properties(height=200)
+    return alt.layer(band, line, rings(chart, "price_usd")).properties(height=200)
 
 
 CHART = Chart(

@@ -5,7 +5,7 @@ from itertools import groupby
 import altair as alt
 
 from goodput.report.chart import FEWEST, Chart, Column, Picture, Row, Rows, clock, counted
-from goodput.report.looks import BLUE, GRID, INK, MUTED, ORANGE, rows
+from goodput.report.looks import BLUE, GRID, INK, MUTED, ORANGE, PURPLE, rows
 
 _NAMES = {"ttft": "first token", "e2e": "whole answer"}
 _WHERE_WIDE = alt.ExprRef("width > 450 ? 1 : 0")  # where there is no room, the numbers have them
@@ -29,7 +29,9 @@ def _answer(found: Rows) -> str:
             f"Nearest came that of the {name}{where} at {clock(first['at'])} UTC: {figures}."
         )
     text = f"The p99 of the {name}{where} rose most, at {clock(first['at'])} UTC: {figures}{_lasted(first)}."
-    return f"{text}{_beside(found)}{_unmoved(found)} What moves together need not be cause and effect."
+    others = f" Other rises: {first['other_rises']}." if first["other_rises"] is not None else ""
+    told = f"{text}{_beside(found)}{_before(found)}{_unmoved(found)}"
+    return f"{told} What moves together need not be cause and effect.{others}"
 
 
 def _where(row: Row) -> str:
@@ -62,8 +64,18 @@ def _facts(moved: Rows) -> list[str]:
     return [*done[:_NAMED], *more, *sized]
 
 
+def _before(found: Rows) -> str:
+    """What was on its way before the rise: as far from the earliest of the windows before as what moved with it."""
+    early = [row for row in found if row["earliest_says"] is not None]
+    if not early:
+        return ""
+    since = clock(early[0]["earliest_at"]).split()[-1]
+    said = "; ".join(f"{row['name']} {row['earliest_says']} to {row['now_says']}" for row in early)
+    return f" On its way since {since} already: {said}."
+
+
 def _unmoved(found: Rows) -> str:
-    still = [str(row["name"]) for row in found if not row["is_moved"]]
+    still = [str(row["name"]) for row in found if not row["is_moved"] and row["earliest_says"] is None]
     return f" {_RULE}. Not moved: {', '.join(still)}." if still else f" {_RULE}."
 
 
@@ -72,8 +84,10 @@ def _spec() -> Picture:
         alt.Chart(rows())
         .transform_filter("isValid(datum.times)")
         .transform_calculate(
-            what="!datum.is_moved ? 'not moved' : datum.side == 'came' ? 'what came' : 'what the fleet showed'",
-            shade=f"!datum.is_moved ? '{MUTED}' : datum.side == 'came' ? '{BLUE}' : '{ORANGE}'",
+            what="datum.earliest_says !== null ? 'on its way before' : !datum.is_moved ? 'not moved' "
+            ": datum.side == 'came' ? 'what came' : 'what the fleet showed'",
+            shade=f"datum.earliest_says !== null ? '{PURPLE}' : !datum.is_moved ? '{MUTED}' "
+            f": datum.side == 'came' ? '{BLUE}' : '{ORANGE}'",
         )
         .encode(
             alt.Y(
@@ -107,6 +121,20 @@ def _spec() -> Picture:
         .mark_point(shape="diamond", filled=True, opacity=1, size=60)
         .encode(alt.X(datum=1), color=shade, tooltip=[alt.Tooltip("name:N", title="what"), "done:N"])
     )
+    # from nothing, or to nothing: how many times as much has no answer
+    nothing = (
+        base.transform_filter("datum.is_of_nothing")
+        .mark_point(shape="triangle-right", filled=True, opacity=1, size=60)
+        .encode(
+            alt.X(datum=1),
+            color=shade,
+            tooltip=[
+                alt.Tooltip("name:N", title="what"),
+                alt.Tooltip("before_says:N", title="before"),
+                alt.Tooltip("now_says:N", title="in the window"),
+            ],
+        )
+    )
     # at the end of a bar, on the side to which it goes
     said = base.transform_calculate(said="datum.done || datum.before_says + ' → ' + datum.now_says")
     more = (
@@ -119,7 +147,7 @@ def _spec() -> Picture:
         .mark_text(align="left", dx=4, color=INK, opacity=_WHERE_WIDE)
         .encode(alt.X(datum=1), text="said:N")
     )
-    return alt.layer(same, bars, done, more, less).properties(height=alt.Step(22))
+    return alt.layer(same, bars, done, nothing, more, less).properties(height=alt.Step(22))
 
 
 CHART = Chart(
@@ -137,7 +165,8 @@ CHART = Chart(
         Column("now_says", "In the window"),
         Column("times", "Times as much", "number"),
         Column("done", "Done"),
-        Column("is_moved", "Moved"),
+        Column("is_moved", "Moved", "flag"),
+        Column("earliest_says", "On its way from"),
         Column("at", "Window from", "time"),
         Column("began_at", "High from", "time"),
         Column("over_at", "to", "time"),
