@@ -278,7 +278,7 @@ def test_settings_name_the_demos_folders_workloads_and_attributes() -> None:
             "route": ["llm.route"],
             "tenant": ["tenant.id"],
         },
-        "slices": {"by": ["tenant"]},
+        "slices": {"by": ["tenant", "workload_tenant"]},
         "workloads": {
             "batch": {
                 "match": {"route": "batch"},
