@@ -178,6 +178,22 @@ def test_one_label_of_answers_that_are_all_alike_is_a_draw_of_them() -> None:
         assert row["pass_ci_high_ratio"] == pytest.approx(within(0.0, 1.0)[1])
 
 
+def test_sessions_of_which_nothing_was_judged_are_drawn_as_a_whole_too() -> None:
+    """One of five was judged, and is bad; two others are of one session. By sessions a draw labels 1 + 2/5 requests.
+
+    By hand: of routes with 1 of 1, 0 of 3 and 0 of 1 chi-square is 4 + 3/4 + 1/4 = 5, of draws 5/1.4 = 3.57, and
+    2 + sqrt(4) is as much as chance leaves: no route has a rate of its own, and one label is a draw of all five.
+    """
+    told = {"x": [(None, False)], "y": [(None, None), ("s", None), ("s", None)], "z": [(None, None)]}
+    spans = [(route, f"{route}{n}", session) for route, of in told.items() for n, (session, _) in enumerate(of)]
+    rows = [record(span, 10.0, 11.0, route=route, session_id=session) for route, span, session in spans]
+    by_session = Settings(workloads={"qa": Workload(quality=Quality(evaluators=("judge",), sampling="session"))})
+    for row in quality(
+        join(rows, [label("span", key("x0"), passed=False)], settings=SETTINGS), settings=by_session
+    ).to_dicts():
+        assert row["pass_ci_high_ratio"] == pytest.approx(within(0.0, 1.0)[1])
+
+
 def test_answers_of_a_route_that_nobody_judged_are_answers_too() -> None:
     """Judged are 4 of 14: two good of 3 on a route, two bad of 6, none of 5; two of them are of one session's four.
 

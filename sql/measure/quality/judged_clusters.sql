@@ -21,17 +21,17 @@ counted AS (
     FROM judgements
     CROSS JOIN grains AS g
     LEFT JOIN kept_names AS n ON n.window_s = g.window_s AND n.start_s = ended_s // g.window_s * g.window_s
-    WHERE session_hash IS NOT NULL
     GROUP BY ALL
 ),
+-- answers of a session are pairs also where all that was judged is of none
 paired AS (
     SELECT
         c.window_s, c.start_s, c.workload, c.model, evaluator, label,
-        sum(judged * (judged - 1))::BIGINT AS labelled_pairs,
-        sum(2 * judged * (coalesce(a.answered, 1) - judged))::BIGINT AS half_labelled_pairs,
-        sum(passed * (judged - 1))::BIGINT AS passed_pairs,
-        sum(passed * (passed - 1))::BIGINT AS both_passed_pairs,
-        sum(judged - 1)::BIGINT AS followers
+        coalesce(sum(judged * (judged - 1)) FILTER (WHERE session_hash IS NOT NULL), 0)::BIGINT AS labelled_pairs,
+        coalesce(sum(2 * judged * (coalesce(a.answered, 1) - judged)) FILTER (WHERE session_hash IS NOT NULL), 0)::BIGINT AS half_labelled_pairs,
+        coalesce(sum(passed * (judged - 1)) FILTER (WHERE session_hash IS NOT NULL), 0)::BIGINT AS passed_pairs,
+        coalesce(sum(passed * (passed - 1)) FILTER (WHERE session_hash IS NOT NULL), 0)::BIGINT AS both_passed_pairs,
+        coalesce(sum(judged - 1) FILTER (WHERE session_hash IS NOT NULL), 0)::BIGINT AS followers
     FROM counted AS c
     LEFT JOIN answers AS a USING (window_s, start_s, workload, model, session_hash)
     GROUP BY ALL
