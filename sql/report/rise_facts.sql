@@ -128,7 +128,8 @@ facts AS (
     WHERE r.is_rise
 ),
 worded AS (
-    SELECT *, list_transform([before, now, earliest], lambda value: CASE form
+    -- what was on its way is beside the earliest, all else beside the median
+    SELECT *, CASE WHEN NOT is_moved AND earliest IS NOT NULL THEN earliest ELSE before END AS base, list_transform([before, now, earliest], lambda value: CASE form
             WHEN 'seconds' THEN format('{:.3g} s', value)
             WHEN 'share' THEN format('{:.1f} %', 100 * value)
             WHEN 'number' THEN format('{:.1f}', value)
@@ -145,11 +146,11 @@ SELECT
     -- an operation has no size, and of nothing there is no multiple
     CASE
         WHEN NOT r.is_rise THEN NULL
-        WHEN f.now = f.before OR f.done IS NOT NULL OR f.now = 0 OR f.before = 0 THEN 1
+        WHEN f.now = f.base OR f.done IS NOT NULL OR f.now = 0 OR f.base = 0 THEN 1
         -- no bar has room for more than a hundredfold
-        ELSE greatest(0.01, least(100, f.now / f.before))
+        ELSE greatest(0.01, least(100, f.now / f.base))
     END AS times,
-    r.is_rise AND f.now <> f.before AND (f.now = 0 OR f.before = 0) AS is_of_nothing
+    r.is_rise AND f.now <> f.base AND (f.now = 0 OR f.base = 0) AS is_of_nothing
 FROM worded AS f
 JOIN rises AS r USING (period, choice)
 ORDER BY ALL

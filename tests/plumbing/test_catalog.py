@@ -74,6 +74,17 @@ def test_a_part_counts_once_it_is_committed(lake: Lake) -> None:
     assert (table.version, part.rows, keys(lake)) == (0, 2, ["a", "b"])
 
 
+def test_partitions_that_hold_rows_follow_each_commit(lake: Lake) -> None:
+    table = lake.catalog["requests"]
+    assert table.filled == ()
+    table.replace({TEN: (requests(lake, TEN, "b"),), NINE: (requests(lake, NINE),)})
+    assert table.filled == (TEN,)
+    table.replace({NINE: (requests(lake, NINE, "a"),)})
+    assert table.filled == (NINE, TEN)
+    table.replace({TEN: ()})
+    assert table.filled == Lake(lake.root).catalog["requests"].filled == (NINE,)
+
+
 def test_partitions_and_parts_are_in_order(lake: Lake) -> None:
     parts = [of_sources(lake, hour, source) for hour, source in ((TEN, "b"), (NINE, "z"), (TEN, "a"))]
     lake.catalog["label_records"].change(parts)

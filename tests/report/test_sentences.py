@@ -47,6 +47,13 @@ def test_a_peak_is_set_beside_the_replicas_that_bore_it() -> None:
     assert f"its peak of 0.5 requests/s needs 9 such replicas, {beside}" in answer
 
 
+def test_how_many_replicas_a_peak_needs_is_as_sure_as_the_limit() -> None:
+    """0.48 / 0.068 x 1.2 is 8.5; at 0.0887 it is 6.5, and at 0.0475 12.1."""
+    limit = {"knee_rps": 0.068, "knee_ci_low_rps": 0.0475, "knee_ci_high_rps": 0.0887, "peak_rps": 0.48}
+    answer = CHARTS["load_curves"].answer([load(recommended_replicas=9, most_replicas=3, **limit)])
+    assert "its peak of 0.48 requests/s needs 9 such replicas (7 to 13), where it had 3, 20 %" in answer
+
+
 def test_loads_beyond_a_knee_that_kept_the_gates_are_counted_of_those_that_were_judged() -> None:
     answer, knee = (
         CHARTS["load_curves"].answer,
@@ -127,7 +134,10 @@ def test_a_price_that_is_of_several_operations_says_so() -> None:
     )
     assert "not over" not in found
     capped = answer([operation(ended_by="cap", duration_s=1200.0)])
-    assert "After 20 min, the longest that is looked at, it was not over: what came later is not in this." in capped
+    assert (
+        "After 20 min, the longest that is looked at, its cache hits and first tokens were not both back: what came"
+        in capped
+    )
     lost = {"lost_accepted_ci_low": -3.0, "lost_accepted_ci_high": 17.2}
     assert "7 accepted answers (-3 to 17) lost." in answer([operation(**lost)])
 
@@ -268,7 +278,7 @@ def test_the_slowest_p99_is_one_of_enough_answers() -> None:
     answer = CHARTS["latency_over_time"].answer
     assert answer([window(0, 40.0, 34), window(6e5, 3.0, 500)]) == (
         "The first token was slowest at 01 Jan 00:10 UTC: p99 3 s, median 0.2 s, of windows with at least 100 answers."
-        " The slowest of 34 answers took longer at 01 Jan 00:00: 40 s. Choose a workload to see its gates."
+        " Of 34 answers at 01 Jan 00:00 it was 40 s, which says little. Choose a workload to see its gates."
     )
     assert "at least" not in answer([window(0, 40.0, 340), window(6e5, 3.0, 500)])
     more["workload"] = "batch"
@@ -276,7 +286,7 @@ def test_the_slowest_p99_is_one_of_enough_answers() -> None:
     more["bound"] = 2.0
     said = "That p99 was above the gate of 2 s in 1 of 2 windows."
     assert answer([window(0, 1.0, 500), window(6e5, 3.0, 500)]).endswith(said)
-    apart = "1 of 2 windows with at least 100 answers and 2 of 2 windows with fewer, where it is the slowest of them."
+    apart = "1 of 2 windows with at least 100 answers and 2 of 2 windows with fewer, of which a p99 says little."
     assert answer([window(0, 1.0, 500), window(6e5, 3.0, 500), window(0, 4.0, 3), window(0, 5.0, 4)]).endswith(apart)
     assert "p99 40 s, median 0.2 s, of 34 answers, which is few for a p99." in answer([window(0, 40.0, 34)])
 
@@ -301,8 +311,9 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
     answer = CHARTS["worth_mending"].answer
     assert answer([idle, slow, loss("over_budget", 1.0, 0.02), loss("failed", 0.5, 0.01)]) == (
         "First idle replicas of workload rag, $28.36 (49.4 % of all spent): fewer of them at hours below the peak "
-        "would save at most this. Then slow answers of workload chat, $2.41 (4.2 % of all spent): more room at the "
-        "peak, or a looser gate, would have them count. Then requests with too many tries, $1.00 (2.0 % of all spent): "
+        "would save at most this. Then slow answers of workload chat, $2.41 (4.2 % of all spent): shorter queues, less "
+        "work before the answer, or a looser gate, would have them count; `queue_s` of `requests` says which. "
+        "Then requests with too many tries, $1.00 (2.0 % of all spent): "
         "to mend what makes callers try again would save it. By dollars alone: what it takes to mend is not in "
         "telemetry."
     )
@@ -407,7 +418,8 @@ def test_whose_answers_cost_most_over_all_need_not_within_workloads() -> None:
     answer = CHARTS["slice_totals"].answer(found)
     assert answer == (
         "An accepted answer of globex costs most: $0.00990 ($0.00980 to $0.0100). Within workloads the order is "
-        "another: of rag initech's cost most, $0.0120 ($0.0119 to $0.0121); of chat acme's cost most, $0.00300 "
+        "another, so that its mix of workloads makes it dear: of rag initech's cost most, "
+        "$0.0120 ($0.0119 to $0.0121); of chat acme's cost most, $0.00300 "
         "($0.00290 to $0.00310); of batch initech's come out dearest, $0.00110 ($0.000100 to $0.00210), not for sure."
     )
 

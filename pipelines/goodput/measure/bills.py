@@ -6,6 +6,7 @@ The arithmetic is sql/measure/cost_ledger/.
 import math
 from collections.abc import Collection, Mapping
 from functools import lru_cache
+from itertools import islice
 
 import pyarrow as pa
 
@@ -25,8 +26,10 @@ def billed_range(context: Context) -> tuple[int, int]:
     dated ahead makes no last day.
     """
     last_ns = max(context.observed_ns[1], context.now_ns)
-    sampled = context.lake.catalog["replica_samples"].parts
-    hours = [epoch_hour(hour) for hour, parts in sampled.items() if any(part.rows for part in parts)]
+    # this is asked for each hour: of all that were sampled the first and the last tell
+    sampled = context.lake.catalog["replica_samples"].filled
+    hours = [epoch_hour(hour) for hour in sampled[:1]]
+    hours += islice((hour for hour in map(epoch_hour, reversed(sampled)) if hour * HOUR_NS <= last_ns), 1)
     hours = [hour for hour in hours if hour * HOUR_NS <= last_ns]
     if context.observed_ns[1]:
         hours += [instant // HOUR_NS for instant in context.observed_ns]

@@ -27,18 +27,19 @@ _FITS = "knee_fits"
 
 def last_busy_week(context: Context, _partition: str) -> Collection[str]:
     """Partitions of windows of the days around the last week before the newest load window."""
-    return [name for name in context.lake.catalog["goodput"].parts if day_of(name) >= _first_day(context)]
+    first = _first_day(context)
+    return [name for name in context.lake.catalog["goodput"].parts if day_of(name) >= first]
 
 
 def last_busy_days(context: Context, _partition: str) -> Collection[str]:
     """Days of disruptions in the same time."""
-    return [day for day in context.lake.catalog["disruptions"].parts if day >= _first_day(context)]
+    first = _first_day(context)
+    return [day for day in context.lake.catalog["disruptions"].parts if day >= first]
 
 
 def _first_day(context: Context) -> str:
-    load_windows = context.lake.catalog["load_windows"].parts
-    busy = [day_of(name) for name, parts in load_windows.items() if any(part.rows for part in parts)]
-    return shifted_day(max(busy), -_DAYS) if busy else "9999"
+    busy = context.lake.catalog["load_windows"].filled
+    return shifted_day(day_of(busy[-1]), -_DAYS) if busy else "9999"
 
 
 def options(settings: Settings) -> pa.Table:

@@ -115,6 +115,11 @@ class Table:
         return {partition: tuple(parts) for partition, parts in found.items()}
 
     @cached_property
+    def filled(self) -> tuple[str, ...]:
+        """Partitions that hold rows, in order."""
+        return tuple(partition for partition, parts in self.parts.items() if any(part.rows for part in parts))
+
+    @cached_property
     def contents(self) -> Mapping[str, str]:
         """What each partition holds, as a digest: equal digests, equal rows.
 
@@ -202,6 +207,7 @@ class Table:
         """Bring what was read of the parts up to the newest commit: reading all of them again after each of many
         commits takes the square of their number. `is_next`: nobody else's commit came between."""
         self.__dict__.pop("_listed_version", None)
+        self.__dict__.pop("filled", None)
         read = [name for name in ("parts", "contents") if name in self.__dict__]
         if not is_next or "parts" not in read:
             for name in read:

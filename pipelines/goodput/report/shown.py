@@ -145,10 +145,10 @@ def slices(
 
 
 def _pools(one: Slice, serving: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
-    """The pools that serve a slice; not known of a tenant, nor where nothing places some requests in one."""
-    if one.pool is not None or one.slice_value is not None:
-        return None
+    """The pools that serve a slice (of a tenant its workload); None where some requests are placed in none."""
     cut = {name: value for name in ("workload", "model", "route") if (value := getattr(one, name)) is not None}
+    if one.pool is not None or (one.slice_value is not None and not cut):
+        return None
     found = {row["pool"] for row in serving if all(row[name] == value for name, value in cut.items())}
     if UNKNOWN in found or found == {row["pool"] for row in serving}:
         return None

@@ -20,7 +20,7 @@ def _answer(found: Rows) -> str:
     highest = max(first, key=lambda row: row["p99"])
     if highest is not worst:
         thin = counted(highest["n"], "answer")
-        text += f" The slowest of {thin} took longer at {clock(highest['at'])}: {highest['p99']:.3g} s."
+        text += f" Of {thin} at {clock(highest['at'])} it was {highest['p99']:.3g} s, which says little."
     if bound is None:
         return text + (
             " Choose a workload to see its gates."
@@ -31,14 +31,14 @@ def _answer(found: Rows) -> str:
 
 
 def _over(found: Rows, bound: float) -> str:
-    """In how many windows a p99 was above its gate; of few answers it is the slowest of them, which is told apart."""
+    """In how many windows a p99 was above its gate; of few answers it says little, and is told apart."""
     sure = [row for row in found if row["n"] >= FEWEST]
     thin = [row for row in found if row["n"] < FEWEST]
     parts = [
         f"{sum(row['p99'] > bound for row in some)} of {counted(len(some), 'window')} {of}"
         for some, of in (
             (sure, f"with at least {FEWEST} answers"),
-            (thin, "with fewer, where it is the slowest of them"),
+            (thin, "with fewer, of which a p99 says little"),
         )
         if some
     ]

@@ -1,10 +1,13 @@
 """The chart of load: how much a replica can bear before answers fail their gates."""
 
+import math
+
 import altair as alt
 
-from goodput.report.chart import FEWEST, Chart, Column, Picture, Rows, counted
+from goodput.report.chart import FEWEST, Chart, Column, Picture, Row, Rows, counted
 from goodput.report.looks import SERIES, rows, share_axis
 
+HEADROOM = 1.2  # as in recommended_replicas (docs/semantics.md#frontier)
 _NAMED = 5  # in the sentence; the chart has all
 
 
@@ -31,10 +34,11 @@ def _of_one(found: Rows) -> str:
     low, high = row["knee_ci_low_rps"], row["knee_ci_high_rps"]
     ends = f" ({low:.2g} to {high:.2g})" if low is not None and high is not None else ""
     needed, had = row["recommended_replicas"], row["most_replicas"]
+    range_of = _range_of(row)
     beside = f", where it had {had}" if had is not None else ""
     advice = (
-        f"; its peak of {row['peak_rps']:.2g} requests/s needs {needed} such replicas{beside}, 20 % headroom included; "
-        "below the peak fewer do"
+        f"; its peak of {row['peak_rps']:.2g} requests/s needs {needed} such replicas{range_of}{beside}, 20 % headroom "
+        "included; below the peak fewer do"
         if needed is not None
         else ""
     )
@@ -46,6 +50,15 @@ def _of_one(found: Rows) -> str:
         words = f"its limit is about {limit} by the curve through all loads; {shown}"
         return f"{row['name']}: {words}{_heavier(found)}{advice}"
     return f"{row['name']}: well served up to {limit}{_heavier(found)}{advice}"
+
+
+def _range_of(row: Row) -> str:
+    """How many replicas the ends of the limit's interval ask for."""
+    low, high, peak = row["knee_ci_low_rps"], row["knee_ci_high_rps"], row["peak_rps"]
+    if low is None or high is None or row["recommended_replicas"] is None:
+        return ""
+    fewest, most = (math.ceil(peak / end * HEADROOM - 1e-9) for end in (high, low))
+    return f" ({fewest} to {most})" if fewest < most else ""
 
 
 def _heavier(found: Rows) -> str:
@@ -93,6 +106,7 @@ CHART = Chart(
     empty="Too few windows to say what load a replica bears: names of replicas and some days are needed.",
     spec=_spec,
     chosen_by=("divided_by", "pool", "route"),
+    none_is_all=True,
     columns=(
         Column("name", "Pool or route"),
         Column("load_rps", "Load, requests/s a replica", "number"),

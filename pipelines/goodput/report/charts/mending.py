@@ -7,7 +7,11 @@ from goodput.report.looks import ORANGE, rows, with_room
 
 _LOSSES = {  # each bucket in words, and what would mend it
     "idle": ("idle replicas", "fewer of them at hours below the peak would save at most this"),
-    "slow": ("slow answers", "more room at the peak, or a looser gate, would have them count"),
+    "slow": (
+        "slow answers",
+        "shorter queues, less work before the answer, or a looser gate, would have them count; `queue_s` of `requests` "
+        "says which",
+    ),
     "rejected": ("rejected answers", "better ones would count, more machines would not help"),
     "failed": ("failed requests", "to mend what fails would save it"),
     "over_budget": ("requests with too many tries", "to mend what makes callers try again would save it"),

@@ -80,7 +80,8 @@ def _at_its_cap(row: Row) -> str:
     if row["ended_by"] != "cap":
         return ""
     minutes = f"{row['duration_s'] / 60:,.0f} min"
-    return f" After {minutes}, the longest that is looked at, it was not over: what came later is not in this."
+    back = "its cache hits and first tokens were not both back"
+    return f" After {minutes}, the longest that is looked at, {back}: what came later is not in this."
 
 
 def _beside(row: Row) -> str:

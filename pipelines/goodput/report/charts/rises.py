@@ -136,7 +136,9 @@ def _spec() -> Picture:
         )
     )
     # at the end of a bar, on the side to which it goes
-    said = base.transform_calculate(said="datum.done || datum.before_says + ' → ' + datum.now_says")
+    said = base.transform_calculate(
+        said="datum.done || (datum.earliest_says || datum.before_says) + ' → ' + datum.now_says"
+    )
     more = (
         said.transform_filter("datum.times >= 1")
         .mark_text(align="left", dx=8, color=INK, opacity=_WHERE_WIDE)

@@ -82,7 +82,11 @@ def _by_workload(dearest: Row, found: Rows) -> str:
         said = [f"of {of[0]['within']} {_price(of[0])}{_doubt(of)}" for of in several]
         return f" Within {each} too: {_listed(said)}."
     is_another = any(_is_dearer(of[0], row) for of in several for row in of[1:] if row["name"] == dearest["name"])
-    lead = "the order is another" if is_another else "it is not sure that the order is the same"
+    lead = (
+        "the order is another, so that its mix of workloads makes it dear"
+        if is_another
+        else "it is not sure that the order is the same"
+    )
     return f" Within workloads {lead}: {_listed([_top(of) for of in several])}."
 
 
