@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from oracle.events import cap_ns, concerned, operations
-from oracle.fleet import DAY, Fleet, Row, exact
+from oracle.fleet import DAY, Fleet, Row, S, exact
 from oracle.like import ENOUGH, alike, around
 from oracle.points import Point, hit_ratio
 from oracle.prices import at_prices_of
@@ -29,6 +29,7 @@ class Disruption:
     undisturbed: list[Point]  # before it, within the cap of no operation
     tolerance: Fraction
     observed: Span
+    base_ns: int
 
     @property
     def at(self) -> int:
@@ -98,8 +99,13 @@ class Disruption:
         return self.pool is None or pool is None or self.pool == pool
 
     def overlaps(self, other: "Disruption") -> bool:
-        """Whether both disrupted a pool at one time."""
-        return self.concerns(other.pool) and self.at < other.end[1] and other.at < self.end[1]
+        """Whether both disrupted a pool within one base window, so that the numbers of both are of it."""
+        return self.concerns(other.pool) and not self._lies_in.isdisjoint(other._lies_in)
+
+    @cached_property
+    def _lies_in(self) -> set[int]:
+        first = self.at // self.base_ns * self.base_ns
+        return {first, *range(first, self.end[1], self.base_ns)}
 
 
 def disruptions(fleet: Fleet, points: list[Point], states: States, observed: Span) -> list[Disruption]:
@@ -113,7 +119,8 @@ def disruptions(fleet: Fleet, points: list[Point], states: States, observed: Spa
             before = [p for p in mine if p.at >= cap[0] - 7 * DAY and p.span[1] <= cap[0] and p.is_whole and p.offered]
             calm = [p for p in before if not any(overlap(p.span, own) for own in near)]
             tolerance = exact(fleet.settings.get("disruptions", {}).get("recovery_tolerance_ratio", 0.1))
-            found.append(Disruption(event, pool, cap, mine, calm, tolerance, observed))  # type: ignore[arg-type]
+            base_ns = min(fleet.settings["windows_s"]) * S
+            found.append(Disruption(event, pool, cap, mine, calm, tolerance, observed, base_ns))  # type: ignore[arg-type]
     return sorted(found, key=lambda one: (one.at, one.event["event_id"]))
 
 

@@ -1,6 +1,6 @@
 -- description: What each ops event did to its pool compared with undisturbed windows: for how long, how bad, at what cost (docs/semantics.md#disruptions)
 -- grain: event_id
--- reads: baseline_draws, baseline_rates, disrupting_events, disruption_baselines, disruption_ends, disruption_facts, priced_baselines, undisturbed_windows
+-- reads: baseline_draws, baseline_rates, disrupting_events, disruption_baselines, disruption_ends, disruption_facts, disruption_options, priced_baselines, undisturbed_windows
 -- unit: what happened is known but for its labels; intervals of hits, latency and recovery are the middle 95 % of bootstrap samples
 WITH measured AS (
     SELECT * FROM disruption_ends WHERE draw = 0
@@ -22,12 +22,19 @@ intervals AS (
 based AS (
     SELECT event_id, any_value(baseline) AS baseline, any_value(windows) AS windows FROM disruption_baselines GROUP BY event_id
 ),
+-- its numbers are those of the base windows that it lies in (`disrupted_windows`): what shares one of them is in both
+lying AS (
+    SELECT event_id, pool, floor(occurred_s / base_s) AS first_window, greatest(first_window, ceil(measured.until_s / base_s) - 1) AS last_window
+    FROM measured
+    JOIN disrupting_events USING (event_id)
+    CROSS JOIN disruption_options
+),
 crossed AS (
     SELECT a.event_id, count(*) AS others
-    FROM (SELECT * FROM measured JOIN disrupting_events USING (event_id)) AS a
-    JOIN (SELECT * FROM measured JOIN disrupting_events USING (event_id)) AS b
+    FROM lying AS a
+    JOIN lying AS b
         ON a.event_id <> b.event_id AND (a.pool IS NULL OR b.pool IS NULL OR a.pool = b.pool)
-        AND a.occurred_s < b.until_s AND b.occurred_s < a.until_s
+        AND a.first_window <= b.last_window AND b.first_window <= a.last_window
     GROUP BY a.event_id
 )
 SELECT
