@@ -88,7 +88,7 @@ def test_how_many_were_accepted_is_as_sure_as_the_share() -> None:
     sure, drawn = window(0, 600, 600, 600), window(0, 600, 550, 640)
     assert tiles(total(sure | {"output_token_goodput_tps": 2.0}), None)[1].note == "with 172,800 output tokens"
     tile = tiles(total(drawn | {"output_token_goodput_tps": 2.0}), None)[1]
-    assert (tile.value, tile.note) == ("600", "550 to 640; with about 172,800 output tokens")
+    assert (tile.value, tile.note) == ("600", "550 to 640; with about 173,000 output tokens")
     assert tiles(total(sure), None)[1].note == "their output tokens are not known"
 
 

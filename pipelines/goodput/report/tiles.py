@@ -13,6 +13,7 @@ _HOW_SURE = {
 }
 
 _LEAKS = 3  # that the last tile names
+_UNKNOWN_TOKENS = "their output tokens are not known"
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,13 @@ def _rate(total: Row) -> Tile:
     )
     ends = f"{low:,} to {high:,}; " if low is not None and high is not None and low < high else ""
     tokens = total["accepted_tokens"]
-    about = "about " if ends else ""
-    note = f"with {about}{tokens:,.0f} output tokens" if tokens is not None else "their output tokens are not known"
+    note = f"with {_written(tokens, is_sure=not ends)} output tokens" if tokens is not None else _UNKNOWN_TOKENS
     return Tile("Accepted answers", f"{accepted:,.0f}", ends + note)
+
+
+def _written(tokens: float, *, is_sure: bool) -> str:
+    """A number of tokens; of an estimate no more digits than mean something."""
+    return f"{tokens:,.0f}" if is_sure else f"about {float(f'{tokens:.3g}'):,.0f}"
 
 
 def _price(total: Row, longer: Row | None) -> Tile:

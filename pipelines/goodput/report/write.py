@@ -43,7 +43,8 @@ def write_report(
         f"{_without_pruned(connection, longest, bounds[0])} {observed(gathered)} "
         f"Written {_day(now)} UTC.",
         "foot": "Intervals are 95 %, of what these requests were, as far as labels are a sample; whether two sides "
-        "differ beyond chance is for `goodput compare` to say. What each number means: docs/semantics.md."
+        "differ beyond chance is for `goodput compare` to say. One that ends at its number cannot lie beyond it: no "
+        "answer that was judged failed, say. What each number means: docs/semantics.md."
         + (
             f" {left_out} slices with fewest requests are not in this page: name one on the command line."
             if left_out
