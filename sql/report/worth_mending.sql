@@ -124,8 +124,8 @@ SELECT
     period, choice, part, divided_by, bucket, usd, low_usd, high_usd, estimated,
     usd / nullif(sum(usd) OVER (PARTITION BY period, choice), 0) AS share,
     CASE WHEN spare_share BETWEEN 0 AND 1 THEN spare_share * usd END AS spare_usd,  -- credits leave no share
-    CASE WHEN spare_share BETWEEN 0 AND 1 THEN spare_by END AS spare_by, at_peak,
-    coalesce(CASE WHEN spare_share BETWEEN 0 AND 1 THEN spare_share * usd END, usd) AS mendable_usd
+    CASE WHEN spare_usd IS NOT NULL THEN spare_by END AS spare_by, at_peak,
+    coalesce(spare_usd, usd) AS mendable_usd
 FROM summed
 QUALIFY bucket NOT IN ('accepted', 'unlabelled') AND usd > 0
     AND row_number() OVER (PARTITION BY period, choice, bucket IN ('accepted', 'unlabelled') ORDER BY usd DESC, bucket, part) <= 12

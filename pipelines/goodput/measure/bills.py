@@ -4,9 +4,9 @@ The arithmetic is sql/measure/cost_ledger/.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from itertools import islice
 
 import pyarrow as pa
 
@@ -26,11 +26,10 @@ def billed_range(context: Context) -> tuple[int, int]:
     dated ahead makes no last day.
     """
     last_ns = max(context.observed_ns[1], context.now_ns)
-    # this is asked for each hour: of all that were sampled the first and the last tell
     sampled = context.lake.catalog["replica_samples"].filled
-    hours = [epoch_hour(hour) for hour in sampled[:1]]
-    hours += islice((hour for hour in map(epoch_hour, reversed(sampled)) if hour * HOUR_NS <= last_ns), 1)
-    hours = [hour for hour in hours if hour * HOUR_NS <= last_ns]
+    # this is asked for each hour: of those that are not ahead the first and the last tell
+    ahead = bisect_right(sampled, last_ns // HOUR_NS, key=epoch_hour)
+    hours = [epoch_hour(sampled[place]) for place in (0, ahead - 1) if ahead]
     if context.observed_ns[1]:
         hours += [instant // HOUR_NS for instant in context.observed_ns]
     if not hours:

@@ -131,9 +131,8 @@ def slices(
     longest = max(shown, key=lambda one: one.until_at - one.from_at)
     bounds = {"whole_s": longest.whole_s, "from_at": longest.from_at, "until_at": longest.until_at}
     wanted = {name: value for name, value in asked.items() if value is not None}
-    serving = rows(connection, _SERVING, bounds)
     found = [
-        replace(one, pools=_pools(one, serving))
+        one
         for number, row in enumerate(rows(connection, _SLICES, bounds))
         if wanted.items() <= (one := _slice(number, row)).named().items()
     ]
@@ -141,7 +140,8 @@ def slices(
     if first is None:
         raise SliceNotPublished(wanted)
     others = [one for one in found if one is not first]
-    return (first, *others[: MAX_SLICES - 1]), max(0, len(others) - MAX_SLICES + 1)
+    kept, serving = (first, *others[: MAX_SLICES - 1]), rows(connection, _SERVING, bounds)
+    return tuple(replace(one, pools=_pools(one, serving)) for one in kept), max(0, len(others) - MAX_SLICES + 1)
 
 
 def _pools(one: Slice, serving: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:

@@ -6,6 +6,7 @@ import altair as alt
 
 from goodput.report.chart import FEWEST, Chart, Column, Picture, Row, Rows, clock, counted
 from goodput.report.looks import BLUE, GRID, INK, MUTED, ORANGE, PURPLE, rows
+from goodput.settings.slice_names import cut_by
 
 _NAMES = {"ttft": "first token", "e2e": "whole answer"}
 _WHERE_WIDE = alt.ExprRef("width > 450 ? 1 : 0")  # where there is no room, the numbers have them
@@ -36,7 +37,7 @@ def _answer(found: Rows) -> str:
 
 def _where(row: Row) -> str:
     """Whose p99 it is: the workload and its pool, or what else cuts the slice."""
-    name = row["slice"].removeprefix("workload_").removeprefix("attributes.")
+    name = cut_by(row["slice"]).removeprefix("attributes.")
     value = [f"{name} {row['slice_value']}"] if row["slice_value"] is not None else []
     named = [f"{name} {row[name]}" for name in ("workload", "model", "pool", "route") if row[name] is not None]
     return f" of {', '.join([*value, *named])}"
@@ -79,8 +80,9 @@ def _unmoved(found: Rows) -> str:
     return f" {_RULE}. Not moved: {', '.join(still)}." if still else f" {_RULE}."
 
 
-def _spec() -> Picture:
-    base = (
+def _base() -> alt.Chart:
+    """A line for each fact that has a place in the picture."""
+    made: alt.Chart = (
         alt.Chart(rows())
         .transform_filter("isValid(datum.times)")
         .transform_calculate(
@@ -98,6 +100,13 @@ def _spec() -> Picture:
             )
         )
     )
+    return made
+
+
+def _spec() -> Picture:
+    base = _base()
+    named = [alt.Tooltip("name:N", title="what")]
+    change = [*named, alt.Tooltip("before_says:N", title="before"), alt.Tooltip("now_says:N", title="in the window")]
     times = alt.X(
         "times:Q",
         scale=alt.Scale(type="log", padding=30),
@@ -110,30 +119,18 @@ def _spec() -> Picture:
         times,
         alt.X2(datum=1),
         color=shade,
-        tooltip=[
-            alt.Tooltip("name:N", title="what"),
-            alt.Tooltip("before_says:N", title="before"),
-            alt.Tooltip("now_says:N", title="in the window"),
-        ],
+        tooltip=change,
     )
     done = (
         base.transform_filter("isValid(datum.done)")
         .mark_point(shape="diamond", filled=True, opacity=1, size=60)
-        .encode(alt.X(datum=1), color=shade, tooltip=[alt.Tooltip("name:N", title="what"), "done:N"])
+        .encode(alt.X(datum=1), color=shade, tooltip=[*named, "done:N"])
     )
     # from nothing, or to nothing: how many times as much has no answer
     nothing = (
         base.transform_filter("datum.is_of_nothing")
         .mark_point(shape="triangle-right", filled=True, opacity=1, size=60)
-        .encode(
-            alt.X(datum=1),
-            color=shade,
-            tooltip=[
-                alt.Tooltip("name:N", title="what"),
-                alt.Tooltip("before_says:N", title="before"),
-                alt.Tooltip("now_says:N", title="in the window"),
-            ],
-        )
+        .encode(alt.X(datum=1), color=shade, tooltip=change)
     )
     # at the end of a bar, on the side to which it goes
     said = base.transform_calculate(
