@@ -4,6 +4,7 @@
 -- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them
 -- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, 20 % headroom included; of a pool without a knee, all of windows in which it had at most half as many requests as in its busiest. spare_by says which: knee, quiet, both
 -- unit: mendable_usd: spare_usd of idle dollars, all of others
+-- unit: queue_late_usd, work_late_usd: of slow answers, as `waste` has them; wait_unknown_usd: those of which no source reported the wait in a queue
 -- unit: at_peak: of the pools that serve the part, what those need at their peak that never had more
 WITH divided AS (
     SELECT
@@ -21,6 +22,8 @@ parts AS (
             WHEN d.slice = 'workload' THEN coalesce(w.route, 'no route') END) AS part,
         any_value(CASE WHEN d.slice IN ('overall', 'model', 'pool') THEN 'workload' WHEN d.slice = 'workload' THEN 'route' END) AS divided_by,
         w.window_s, w.window_start, p.whole_s, p.drawn_s,
+        sum(w.queue_late_usd) AS queue_late_usd, sum(w.work_late_usd) AS work_late_usd,
+        sum(w.direct_usd) FILTER (WHERE w.bucket = 'slow') AS late_usd,
         sum(w.usd) AS usd, sum(w.ci_low_usd) AS low_usd, sum(w.ci_high_usd) AS high_usd,
         count(w.ci_low_usd) = count(*) AS has_low, count(w.ci_high_usd) = count(*) AS has_high, bool_or(w.estimated) AS estimated
     FROM waste AS w
@@ -108,6 +111,9 @@ summed AS (
         CASE WHEN bool_and(s.has_low) FILTER (WHERE s.window_s = s.whole_s) THEN sum(s.low_usd) FILTER (WHERE s.window_s = s.whole_s) END AS low_usd,
         CASE WHEN bool_and(s.has_high) FILTER (WHERE s.window_s = s.whole_s) THEN sum(s.high_usd) FILTER (WHERE s.window_s = s.whole_s) END AS high_usd,
         bool_or(s.estimated) AS estimated,
+        sum(s.queue_late_usd) FILTER (WHERE s.window_s = s.whole_s) AS queue_late_usd,
+        sum(s.work_late_usd) FILTER (WHERE s.window_s = s.whole_s) AS work_late_usd,
+        sum(s.late_usd) FILTER (WHERE s.window_s = s.whole_s) AS late_usd,
         -- of a part without any request nothing is said
         CASE WHEN s.bucket = 'idle' THEN sum(s.usd * h.share) / nullif(sum(s.usd) FILTER (WHERE h.share IS NOT NULL), 0) END AS spare_share,
         CASE WHEN bool_or(h.by_knee) AND bool_or(h.by_quiet) THEN 'both' WHEN bool_or(h.by_knee) THEN 'knee' WHEN bool_or(h.by_quiet) THEN 'quiet' END AS spare_by,
@@ -125,6 +131,7 @@ SELECT
     usd / nullif(sum(usd) OVER (PARTITION BY period, choice), 0) AS share,
     CASE WHEN spare_share BETWEEN 0 AND 1 THEN spare_share * usd END AS spare_usd,  -- credits leave no share
     CASE WHEN spare_usd IS NOT NULL THEN spare_by END AS spare_by, at_peak,
+    queue_late_usd, work_late_usd, CASE WHEN late_usd IS NOT NULL THEN greatest(0, late_usd - queue_late_usd - work_late_usd) END AS wait_unknown_usd,
     coalesce(spare_usd, usd) AS mendable_usd
 FROM summed
 QUALIFY bucket NOT IN ('accepted', 'unlabelled') AND usd > 0

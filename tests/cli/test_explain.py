@@ -121,3 +121,25 @@ def test_a_gate_that_passes_unmeasured_decides_nothing() -> None:
     assert (found["ttft"].result, found["ttft"].decided) == ("not measured, passes", False)
     assert (found["jitter"].result, found["jitter"].decided) == ("not measured", True)
     assert "ttft" not in headline(record, gates(record))
+
+
+@pytest.mark.parametrize(
+    ("is_late", "queue_s", "said"),
+    [
+        (False, 0.8, "; in time but for its 0.8 s in the engine's queue"),
+        (True, 0.8, "; late without its 0.8 s in the engine's queue too"),
+        (True, None, ""),  # late between tokens, and nobody reports the queue
+        (True, 0.0, ""),
+        (None, None, ""),
+    ],
+)
+def test_a_slow_request_is_said_to_be_late_for_its_queue_or_without_it(
+    is_late: bool | None, queue_s: float | None, said: str
+) -> None:
+    request = dict.fromkeys([f"pass_{gate}" for gate in GATES]) | {
+        **{"verdict": "slow", "outcome": "ok", "pass_success": True, "retry_count": 0, "tpot_na": False},
+        **{**dict.fromkeys(LATENCIES.values()), "pass_ttft": False, "ttft_s": 1.5},
+        **{"late_without_queue": is_late, "queue_s": queue_s},
+    }
+    record = RequestRecord(request, {"ttft": 1.0}, frozenset(), [], {}, [])
+    assert headline(record, gates(record)) == f"slow: ttft 1.5 s is over its bound of 1 s{said}"

@@ -124,6 +124,27 @@ def test_an_answer_that_failed_has_no_first_token_unless_it_was_seen(outcome: st
     assert {row["verdict"] for row in rows} == {"failed"}
 
 
+def test_of_a_slow_request_it_is_known_whether_its_queue_alone_made_it_late() -> None:
+    late: Row = {"first_token": 0.6, "output_tokens": 9}
+    whole: Row = {"first_token": 0.2, "output_tokens": 9, "end": 2.1}
+    cases: list[tuple[Row, bool | None]] = [
+        ({**late, "queue_s": 0.1}, False),  # without it on the bound, and that is in time
+        ({**late, "queue_s": 0.099999999}, True),
+        ({**late, "queue_s": 9.0}, False),  # of another clock: longer than the wait that it is part of
+        (late, None),
+        ({**whole, "queue_s": 0.1}, False),
+        ({**late, "end": 2.15, "queue_s": 0.1}, True),  # the first token would be in time, and the answer not
+        ({**late, "output_tokens": 2, "queue_s": 0.1}, True),  # a queue is before the first token
+        ({"first_token": 0.4, "output_tokens": 2}, True),  # and nobody has to know it
+        ({"first_token": 0.4, "output_tokens": 9, "queue_s": 0.3}, None),  # in time
+        ({**late, "queue_s": 0.1, "outcome": "error"}, None),
+    ]
+    rows = judge(one_workload(ttft_s=0.5, tpot_s=0.25, e2e_s=2.0), *(facts for facts, _ in cases))
+    assert [row["late_without_queue"] for row in rows] == [known for _, known in cases]
+    (row,) = judge(one_workload(completion_window_s=60.0), {"end": 60.5, "queue_s": 0.5})
+    assert (row["verdict"], row["late_without_queue"]) == ("slow", False)
+
+
 def test_the_deadline_counts_from_submission() -> None:
     rows = [record("a", 0, 50, request_key="K", outcome="error"), record("b", 60, 100, request_key="K")]
     for origin in ("request", "attempt"):

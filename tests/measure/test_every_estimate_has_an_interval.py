@@ -47,6 +47,8 @@ BOUNDS = {"goodput": "goodput_lower_rps goodput_upper_rps goodput_ratio_low good
 # The same number in another unit or times a known one: the ends of the other column of its row are its ends, too.
 FOLLOWS = {
     "waste.direct_usd": "usd",  # without idle time and overhead, divided by the same share
+    "waste.queue_late_usd": "usd",  # of slow answers: nothing of them is divided
+    "waste.work_late_usd": "usd",
     "goodput.goodput_observed_rps": "goodput_rps",
     "frontier.goodput_rps": "goodput_ratio",
     "frontier.unloaded_goodput_ratio": "goodput_ratio",  # of the lowest load: that of its row

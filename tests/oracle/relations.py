@@ -44,6 +44,7 @@ REQUEST = (
         "error_type",
         "needs_label",
         "sole_failing_gate",
+        "late_without_queue",
         *(f"pass_{gate}" for gate in LATENCIES),
     ),
 )

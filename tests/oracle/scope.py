@@ -22,7 +22,10 @@ COLUMNS = {
         "first_token_at": "first_token_ns, which is compared, in microseconds",
         "attributes": "as an object; its values are compared by slice",
     },
-    "cost_ledger": {"window_s request_key": "follow from the key"},
+    "cost_ledger": {
+        "window_s request_key": "follow from the key",
+        "late_without_queue": "compared in requests, and what it adds up to in waste",
+    },
     "cost_records": {
         "cost_id route request_key session_id": "follow from what is compared in cost_ledger",
         "billed_usd currency currency_usd billing_account sub_account service resource_id": "as the bill has it",

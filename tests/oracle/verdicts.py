@@ -139,9 +139,18 @@ def _verdict(workload: Row, row: Row, *, in_flight: bool) -> Row:
     needs_label = gated and not in_the_way and not in_flight
     in_the_way += ["quality"] if applies["rejected"] else []
     judged = not in_flight and not applies["ungated"]
+    first = next(name for name, holds in applies.items() if holds)
     return {
-        "verdict": next(name for name, holds in applies.items() if holds),
+        "verdict": first,
         "needs_label": needs_label,
         "sole_failing_gate": in_the_way[0] if judged and len(in_the_way) == 1 else None,
         "tpot_na": row["tpot_na"] and not in_flight,
-    }
+    } | {"late_without_queue": _late_without_queue(workload, row, slow) if first == "slow" else None}
+
+
+def _late_without_queue(workload: Row, row: Row, slow: list[str]) -> bool | None:
+    """Whether one of the gates that failed would fail without the wait in the queue, too."""
+    if set(slow) - {"ttft", "e2e", "deadline"}:
+        return True
+    queue = exact(row["queue_s"])
+    return None if queue is None else any(row[f"{gate}_s"] - queue > bound_of(workload, gate) for gate in slow)

@@ -14,6 +14,7 @@ from oracle.slices import DIMENSIONS, Key, Slices, window_of
 
 Amount = dict[str, Any]
 USD = ("usd", "measured_usd", "direct_usd")
+LATE = ("queue_late_usd", "work_late_usd")  # of bucket slow
 
 
 def loaded(ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, tuple[list[Row], list[Row], list[Row]]]:
@@ -86,7 +87,7 @@ class Waste:
                 self.doubts |= Doubts(facts, slices, (start, window_s), shares).found
         for key, buckets in self.amounts.items():
             for bucket, amount in buckets.items():
-                _settle(amount, self.doubts.get((key, bucket), Pair()))
+                _settle(bucket, amount, self.doubts.get((key, bucket), Pair()))
             _shares(buckets)
             _open_ended(buckets)
 
@@ -125,12 +126,16 @@ class Waste:
         return found | {"wasted_ratio": ratio, "no_wasted_interval": reason, **ends}
 
     def _add(self, key: Key, row: Row) -> None:
-        nothing = {**dict.fromkeys(USD), "gpu_s": Fraction(0), "tokens": Fraction(0), "open": {}, "estimated": False}
+        nothing = {**dict.fromkeys((*USD, *LATE)), "gpu_s": Fraction(0), "tokens": Fraction(0)}
+        nothing |= {"open": {}, "estimated": False}
         amount = self.amounts[key].setdefault(row["bucket"], nothing)
         for name in ("gpu_s", "tokens"):
             amount[name] += row[name]
         for name in USD:
             amount[name] = plus(amount[name], row.get(name))
+        if row["bucket"] == "slow" and (is_late := row.get("late_without_queue")) is not None:
+            name = "work_late_usd" if is_late else "queue_late_usd"
+            amount[name] = plus(amount[name], row.get("direct_usd"))
         if "open" in row:
             amount["estimated"] = True
             of_workload = amount["open"].setdefault((row["workload"], row["is_bound"]), Open())
@@ -141,7 +146,7 @@ class Waste:
             self.spent.add(key)
 
 
-def _settle(amount: Amount, doubt: Pair) -> None:
+def _settle(bucket: str, amount: Amount, doubt: Pair) -> None:
     """The interval: what labels leave open adds up within a workload and in quadrature over them; bounds linearly."""
     amount["estimated"] |= doubt.measured.estimated
     amount["unpriced"] = doubt.measured.unpriced
@@ -152,6 +157,8 @@ def _settle(amount: Amount, doubt: Pair) -> None:
     below, above = ((hypot(error or 0.0, drawn[side]), float(sum(sides[side] for sides in bounds))) for side in (0, 1))
     if usd is not None:
         amount["direct_usd"] = amount["direct_usd"] or Fraction(0)
+        if bucket == "slow":
+            amount |= {name: amount[name] or Fraction(0) for name in LATE}
     is_known = usd is not None and error is not None
     amount["ci_low_usd"] = max(float(usd) - sum(below), min(float(usd), 0.0)) if is_known else None
     amount["ci_high_usd"] = float(usd) + sum(above) if is_known else None

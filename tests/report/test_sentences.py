@@ -301,6 +301,8 @@ def loss(name: str, usd: float, share: float, **more: Any) -> dict[str, Any]:
         "spare_usd": None,
         "spare_by": None,
         "at_peak": None,
+        "mendable_usd": usd,
+        **dict.fromkeys(("queue_late_usd", "work_late_usd", "wait_unknown_usd")),
         **more,
     }
 
@@ -312,9 +314,10 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
     assert answer([idle, slow, loss("over_budget", 1.0, 0.02), loss("failed", 0.5, 0.01)]) == (
         "First idle replicas of workload rag, $28.36 (49.4 % of all spent): fewer of them at hours below the peak "
         "would save at most this. Then slow answers of workload chat, $2.41 (4.2 % of all spent): shorter queues, less "
-        "work before the answer, or a looser gate, would have them count; `queue_s` of `requests` says which. "
-        "Then requests with too many tries, $1.00 (2.0 % of all spent): "
-        "to mend what makes callers try again would save it. By dollars alone: what it takes to mend is not in "
+        "work before the answer, or a looser gate, would have them count, and no source reports `queue_s`, which would "
+        "say which. Then requests with too many tries, $1.00 (2.0 % of all spent): "
+        "to mend what makes callers try again would save it. All 4 losses of the chart come to at most $32.27 that can "
+        "be mended. By dollars alone: what it takes to mend is not in "
         "telemetry."
     )
 
@@ -334,6 +337,21 @@ def test_of_idle_replicas_it_is_said_what_fewer_would_save() -> None:
     assert "or in which pools without a knee had at most half" in answer(
         [idle | {"spare_usd": 9.0, "spare_by": "both"}]
     )
+
+
+def test_of_slow_answers_it_is_said_which_remedy_they_need() -> None:
+    answer = CHARTS["worth_mending"].answer
+    late = loss("slow", 4.0, 0.1, queue_late_usd=1.0, work_late_usd=2.5, wait_unknown_usd=0.5)
+    assert answer([late]) == (
+        "First slow answers, $4.00 (10.0 % of all spent), $1.00 of it late only for its wait in a queue: without "
+        "queues at most that would count; $2.50 of it late without any wait too: less work before the answer, smaller "
+        "batches, or a looser gate, would have it count; no source reports the wait of $0.500 of it. By dollars alone: "
+        "what it takes to mend is not in telemetry."
+    )
+    assert "queue" not in answer([late | {"queue_late_usd": 0.0, "work_late_usd": 4.0, "wait_unknown_usd": 0.0}])
+    assert "no source reports `queue_s`" in answer([late | {"queue_late_usd": 0.0, "work_late_usd": 0.0}])
+    idle = loss("idle", 9.0, 0.2, spare_usd=2.0, spare_by="knee", mendable_usd=2.0)
+    assert "All 2 losses of the chart come to at most $6.00 that can be mended." in answer([late, idle])
 
 
 def test_the_largest_loss_is_named_though_little_of_it_is_spare() -> None:

@@ -339,6 +339,19 @@ def test_what_is_worth_mending_is_told_by_workload_what_can_be_mended_most_first
     ]
 
 
+def test_of_slow_answers_it_is_told_what_a_queue_alone_made_late_and_what_nobody_knows() -> None:
+    known = {"slice": "workload", "workload": "chat", "window_s": 86400}
+    waste = [
+        lost(7.0, "slow", direct_usd=5.0, queue_late_usd=1.0, work_late_usd=3.5, **known),
+        lost(2.0, "slow", DAY + timedelta(days=1), direct_usd=2.0, queue_late_usd=0.5, work_late_usd=1.5, **known),
+        lost(3.0, "idle", **known),
+    ]
+    slow, idle = mending(waste, [], slice="overall")
+    names = ("queue_late_usd", "work_late_usd", "wait_unknown_usd")
+    assert [slow[name] for name in names] == [1.5, 5.0, 0.5]
+    assert [idle[name] for name in names] == [None, None, None]
+
+
 def test_of_one_workload_it_is_told_by_route_and_of_one_route_as_a_whole() -> None:
     routes = [{"slice": "workload_route", "workload": "chat", "route": name} for name in ("sticky", "random")]
     other = {"slice": "workload_route", "workload": "rag", "route": "sticky"}

@@ -117,8 +117,16 @@ def _over_budget(record: RequestRecord, _: list[GateResult]) -> str:
     return f"{made}, more than the budget allows" if budget is None else f"{made}, and the budget is {budget:g}"
 
 
-def _too_slow(_: RequestRecord, found: list[GateResult]) -> str:
-    return "; ".join(_excesses(found))
+def _too_slow(record: RequestRecord, found: list[GateResult]) -> str:
+    return "; ".join([*_excesses(found), *_by_queue(record)])
+
+
+def _by_queue(record: RequestRecord) -> Iterator[str]:
+    """Whether a shorter queue would have had it in time; nothing where it did not wait, or nobody reported it."""
+    is_late, queue_s = record.request["late_without_queue"], record.request["queue_s"]
+    if is_late is not None and queue_s:
+        waited = f"its {significant(queue_s)} s in the engine's queue"
+        yield f"late without {waited} too" if is_late else f"in time but for {waited}"
 
 
 def _excesses(found: list[GateResult]) -> Iterator[str]:

@@ -119,5 +119,13 @@ SELECT
         WHEN quality_blocks THEN 'unlabelled'
         ELSE 'accepted'
     END AS verdict,
+    CASE
+        WHEN verdict <> 'slow' THEN NULL
+        -- the queue of the engine that answered is before the first token: what lies between tokens has nothing of it
+        WHEN pass_tpot = false OR pass_itl_p95 = false OR pass_jitter = false THEN true
+        ELSE (pass_ttft IS NOT DISTINCT FROM false AND ttft_ns - round(queue_s * 1e9) > ttft_bound_ns)
+            OR (pass_e2e IS NOT DISTINCT FROM false AND e2e_ns - round(queue_s * 1e9) > e2e_bound_ns)
+            OR (pass_deadline IS NOT DISTINCT FROM false AND since_submission_ns - round(queue_s * 1e9) > deadline_bound_ns)
+    END AS late_without_queue,
     NULL::DOUBLE AS cost_usd
 FROM blocked

@@ -31,12 +31,12 @@ left_over AS (
 -- what names a request, a model, or nothing that telemetry knows, may be for the same
 billed_alike AS (
     SELECT
-        attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant, basis,
+        attempt_id, request_key, step_s, bucket, late_without_queue, pool, replica, model, workload, route, tenant, basis,
         usd, gpu_s, tokens, estimated, abs(usd) * error_ratio AS error_usd, abs(usd) * common_ratio AS common_error_usd
     FROM charged_pieces
     WHERE replica IS NULL AND basis NOT IN ('token_price', 'reported')
     UNION ALL BY NAME
-    SELECT attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant, basis, usd FROM named_costs
+    SELECT attempt_id, request_key, step_s, bucket, late_without_queue, pool, replica, model, workload, route, tenant, basis, usd FROM named_costs
     UNION ALL BY NAME
     SELECT 'unattributed' AS bucket, step_s, pool, replica, model, workload, route, tenant, basis, usd, gpu_s FROM left_over
 ),
@@ -47,21 +47,21 @@ entries AS (
         -- credits may exceed what a replica costs
         abs(usd) * (1 - recomputing - speculating) * error_ratio AS error_usd,
         abs(usd) * (1 - recomputing - speculating) * common_ratio AS common_error_usd,
-        input_usd, cached_input_usd, output_usd
+        input_usd, cached_input_usd, output_usd, late_without_queue
     FROM charged_pieces
     WHERE replica IS NOT NULL OR basis IS NULL OR basis IN ('token_price', 'reported')
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'preemption', pool, replica, model, workload, route, tenant,
         usd * recomputing, gpu_s * recomputing, redone_tokens, basis, recomputing_estimated,
-        abs(usd) * recomputing * recomputing_error_ratio, abs(usd) * recomputing * recomputing_common_ratio, NULL, NULL, NULL
+        abs(usd) * recomputing * recomputing_error_ratio, abs(usd) * recomputing * recomputing_common_ratio, NULL, NULL, NULL, NULL
     FROM charged_pieces
     WHERE redone_tokens > 0
     UNION ALL
     SELECT
         attempt_id, request_key, step_s, 'speculation', pool, replica, model, workload, route, tenant,
         usd * speculating, gpu_s * speculating, rejected_draft_tokens, basis, speculating_estimated,
-        abs(usd) * speculating * speculating_error_ratio, abs(usd) * speculating * speculating_common_ratio, NULL, NULL, NULL
+        abs(usd) * speculating * speculating_error_ratio, abs(usd) * speculating * speculating_common_ratio, NULL, NULL, NULL, NULL
     FROM charged_pieces
     WHERE rejected_draft_tokens > 0
     UNION ALL
@@ -69,26 +69,26 @@ entries AS (
         NULL, NULL, step_s, 'idle', pool, replica, NULL, NULL, NULL, NULL,
         idle_usd, idle_gpu_s, 0, basis, NOT sampled OR unplaced_ratio > 0 OR error_ratio > 0,
         CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END,
-        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END, NULL, NULL, NULL
+        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END, NULL, NULL, NULL, NULL
     FROM idle
     -- whether a replica without samples and cost was idle, and whose it is, is unknown
     WHERE (usd IS NOT NULL OR sampled) AND (idle_gpu_s > 0 OR idle_usd <> 0)
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'idle', pool, NULL, NULL, NULL, NULL, NULL,
-        usd, NULL, 0, ['billing', 'allocation', 'rate_card'][rank], error_usd > 0, error_usd, error_usd, NULL, NULL, NULL
+        usd, NULL, 0, ['billing', 'allocation', 'rate_card'][rank], error_usd > 0, error_usd, error_usd, NULL, NULL, NULL, NULL
     FROM pool_idle
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'overhead', pool, NULL, model, workload, route, tenant,
-        sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL
+        sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL, NULL
     FROM cost_pieces
     WHERE level = 'request' AND coalesce(request_key, session_id) IS NULL
     GROUP BY ALL
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'overhead', NULL, NULL, model, NULL, NULL, NULL,
-        sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL
+        sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL, NULL
     FROM cost_pieces
     ANTI JOIN model_bills USING (model, step_s)
     WHERE level = 'model' AND is_best
@@ -97,7 +97,7 @@ entries AS (
     SELECT
         attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
         sum_usd(usd), sum_steady(gpu_s), coalesce(sum_steady(tokens), 0), basis, coalesce(bool_or(estimated), false),
-        coalesce(sum_usd(error_usd), 0), coalesce(sum_usd(common_error_usd), 0), NULL, NULL, NULL
+        coalesce(sum_usd(error_usd), 0), coalesce(sum_usd(common_error_usd), 0), NULL, NULL, NULL, late_without_queue
     FROM billed_alike
     GROUP BY ALL
 )

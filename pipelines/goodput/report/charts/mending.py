@@ -7,11 +7,7 @@ from goodput.report.looks import ORANGE, rows, with_room
 
 _LOSSES = {  # each bucket in words, and what would mend it
     "idle": ("idle replicas", "fewer of them at hours below the peak would save at most this"),
-    "slow": (
-        "slow answers",
-        "shorter queues, less work before the answer, or a looser gate, would have them count; `queue_s` of `requests` "
-        "says which",
-    ),
+    "slow": ("slow answers", "shorter queues, less work before the answer, or a looser gate, would have them count"),
     "rejected": ("rejected answers", "better ones would count, more machines would not help"),
     "failed": ("failed requests", "to mend what fails would save it"),
     "over_budget": ("requests with too many tries", "to mend what makes callers try again would save it"),
@@ -41,15 +37,25 @@ def _answer(found: Rows) -> str:
     largest = max(found, key=lambda row: row["usd"])
     if not any(row is largest for row in found[:_NAMED]):
         parts.append(_one(largest, "The largest loss is"))
-    return f"{'. '.join(parts)}. By dollars alone: what it takes to mend is not in telemetry."
+    return f"{'. '.join(parts)}. {_in_all(found)}By dollars alone: what it takes to mend is not in telemetry."
 
 
 def _one(row: Row, nth: str) -> str:
     words, remedy = _LOSSES.get(row["bucket"], (row["bucket"], "it bought nothing that was accepted"))
     of = f" of {row['divided_by']} {row['part']}" if row["part"] is not None else ""
     said = f"{nth} {words}{of}, {dollars(row['usd'])} ({percent(row['share'])} of all spent)"
-    idle = _idle(row)
-    return f"{said}, {idle}{_at_peak(row)}" if idle is not None else f"{said}: {remedy}"
+    if (idle := _idle(row)) is not None:
+        return f"{said}, {idle}{_at_peak(row)}"
+    late = _late(row)
+    return f"{said}, {late}" if late is not None else f"{said}: {remedy}{_unreported(row)}"
+
+
+def _in_all(found: Rows) -> str:
+    """The most that there is to win: whoever adds up the losses would add what nobody can mend."""
+    if len(found) == 1:
+        return ""
+    most = sum(row["mendable_usd"] for row in found)
+    return f"All {len(found)} losses of the chart come to at most {dollars(most)} that can be mended. "
 
 
 def _idle(row: Row) -> str | None:
@@ -60,6 +66,25 @@ def _idle(row: Row) -> str | None:
     saved = ": fewer then would save at most that" if some != "none" else ""
     kept = "; the rest is room that the gates need" if row["spare_by"] == "knee" else ""
     return f"{some} of it {_SPARE[row['spare_by']]}{saved}{kept}"
+
+
+def _late(row: Row) -> str | None:
+    """Which remedy slow answers need: shorter queues mend what waited, and nothing that is late without any wait."""
+    queue, work, unknown = (row[f"{name}_usd"] for name in ("queue_late", "work_late", "wait_unknown"))
+    if queue is None or queue + work < _NOTHING * row["usd"]:
+        return None
+    is_some = [usd >= _NOTHING * row["usd"] for usd in (queue, work, unknown)]
+    parts = [
+        f"{dollars(queue)} of it late only for its wait in a queue: without queues at most that would count",
+        f"{dollars(work)} of it late without any wait too: less work before the answer, smaller batches, or a looser "
+        "gate, would have it count",
+        f"no source reports the wait of {dollars(unknown)} of it",
+    ]
+    return "; ".join(part for part, is_there in zip(parts, is_some, strict=True) if is_there)
+
+
+def _unreported(row: Row) -> str:
+    return ", and no source reports `queue_s`, which would say which" if row["bucket"] == "slow" else ""
 
 
 def _at_peak(row: Row) -> str:
@@ -89,6 +114,8 @@ def _spec() -> Picture:
         alt.Tooltip("high_usd:Q", title="to", format="$,.4f"),
         alt.Tooltip("share:Q", format=".1%"),
         alt.Tooltip("spare_usd:Q", title="of which spare", format="$,.4f"),
+        alt.Tooltip("queue_late_usd:Q", title="late only for its queue", format="$,.4f"),
+        alt.Tooltip("work_late_usd:Q", title="late without it too", format="$,.4f"),
     ]
     axis = alt.Axis(title=_DOLLARS, format="$,~f", tickCount=5)
     whole = base.mark_bar(height={"band": 0.7}, color=ORANGE, opacity=0.3).encode(
@@ -123,6 +150,8 @@ CHART = Chart(
         Column("share", "Share of all spent", "share"),
         Column("spare_usd", "of which spare", "usd"),
         Column("spare_by", "Spare by"),
+        Column("queue_late_usd", "Late only for its queue", "usd"),
+        Column("work_late_usd", "Late without it too", "usd"),
         Column("at_peak", "At the peak"),
         Column("estimated", "In part estimated", "flag"),
     ),
