@@ -36,7 +36,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return lake_of(tmp_path_factory.mktemp("before") / "lake").config or Path()
 
 
-def erased_at(config: Path, *identities: str) -> list[Path]:
+def erased_at(config: Path, *identities: str) -> list[Path | str]:
     """Erase identities; the landing files that hold them."""
     workspace = Workspace(config)
     with workspace.lake.lock():

@@ -11,8 +11,7 @@ from uuid import UUID
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition  # no public name
 
-from goodput.collect.listing import list_landing
-from goodput.collect.scan import unseen
+from goodput.collect.scan import listed, unseen
 from goodput.errors import GoodputError, SourcesFailed
 from goodput.lineage import ALARMS, ASSETS, DELIVER, INGEST, LANDING, PUBLISH
 from goodput.nodes import NODES
@@ -155,7 +154,7 @@ def landing_changed(
     now = replace(workspace)  # settings and lake as they are at this moment
     try:
         now.lake.pull()
-        files = list_landing(now.settings).files
+        files = listed(now.lake, now.settings).files
         seen = fingerprint(files.sort("path", "landing").rows())
         if seen == context.cursor or unseen(now.lake, now.settings, files).is_empty():
             return dg.SkipReason("nothing new in the landing zone")

@@ -26,7 +26,9 @@ from goodput.plumbing.pseudonyms import Pseudonyms
 from goodput.plumbing.rewritten import parts_with_rows, rewritten, rows_of
 from goodput.plumbing.row_table import read_rows
 from goodput.plumbing.sql_files import connect, parquet
+from goodput.plumbing.store import bucket_of
 from goodput.plumbing.workspace import Workspace
+from goodput.settings.lake_cache import url_of
 from goodput.settings.model import Settings
 
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
@@ -39,7 +41,7 @@ class Found:
 
     rows: Mapping[str, int]
     parts: Mapping[str, list[Part]]
-    files: list[Path]
+    files: list[Path | str]
 
 
 def find(workspace: Workspace, identities: Collection[str]) -> Found:
@@ -125,8 +127,8 @@ def _columns(workspace: Workspace, table: str, called: Mapping[str, str]) -> Ide
     return IdentityColumns(table, Pseudonyms(workspace.settings).names, called)
 
 
-def _files(workspace: Workspace, parts: Mapping[str, list[Part]], called: Mapping[str, str]) -> list[Path]:
-    """The landing files that rows of conformed tables with the identities were read from, and that still lie there."""
+def _files(workspace: Workspace, parts: Mapping[str, list[Part]], called: Mapping[str, str]) -> list[Path | str]:
+    """The landing files and objects that rows with the identities were read from, and that are still there."""
     ids: set[str] = set()
     for table in parts:
         if contract(table).layer == "conformed":
@@ -136,12 +138,16 @@ def _files(workspace: Workspace, parts: Mapping[str, list[Part]], called: Mappin
                 ids.update(rows.column("source_id").to_pylist())
     columns_of_place = ["source_id", "landing", "path"]  # where it was read, where copies lay, where all lay at last
     known = [read_rows(workspace.lake, table, columns_of_place) for table in _PLACES]
-    places = {_place(Path(landing), path) for rows in known for one, landing, path in rows.iter_rows() if one in ids}
-    return sorted(place for place in places if place.exists())
+    places = {(landing, path) for rows in known for one, landing, path in rows.iter_rows() if one in ids}
+    return sorted({place for landing, path in places if (place := _lying(landing, path))}, key=str)
 
 
-def _place(landing: Path, path: str) -> Path:
-    return landing / path if landing.is_dir() else landing
+def _lying(landing: str, path: str) -> Path | str | None:
+    """Where a file or an object still lies, None where it does not."""
+    if url_of(landing):
+        return f"{landing}/{path}" if bucket_of(landing).has(path) else None
+    place = Path(landing) / path if Path(landing).is_dir() else Path(landing)
+    return place if place.exists() else None
 
 
 def mentions(lake: Lake, identities: Iterable[str]) -> dict[str, int]:

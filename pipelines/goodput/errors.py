@@ -375,9 +375,9 @@ class IdentityInSettings(UsageError):
 
 
 class ErasedFilesLie(GoodputError):
-    """Identities are erased from the lake, and landing files hold them still."""
+    """Identities are erased from the lake, and landing files or objects hold them still."""
 
-    def __init__(self, files: Sequence[Path]) -> None:
+    def __init__(self, files: Sequence[Path | str]) -> None:
         lines = [f"  {file}" for file in files]
         super().__init__(
             "\n".join(["The lake has forgotten them; these landing files have not, clean them too:", *lines])

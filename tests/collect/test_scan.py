@@ -369,8 +369,8 @@ def test_a_file_that_vanishes_while_looking_is_no_source_and_the_rest_goes_on(
     gone = zone.put("a.jsonl", "a")
     zone.put("b.jsonl", "b")
 
-    def list_and_lose(settings: Settings) -> Listing:
-        found = list_landing(settings)
+    def list_and_lose(settings: Settings, known: pl.DataFrame) -> Listing:
+        found = list_landing(settings, known)
         gone.unlink()
         return found
 

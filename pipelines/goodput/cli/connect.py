@@ -15,6 +15,7 @@ from goodput.ask.formats import destination, encoder
 from goodput.cli.options import Config
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import NothingReadable, TargetUnreadable
+from goodput.settings.lake_cache import url_of
 from goodput.settings.load import load_settings
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ class ReportFormat(StrEnum):
 
 def connect(
     target: Annotated[
-        str, typer.Argument(metavar="FILE|FOLDER|URL", help="What to look at; a URL is read once: a file, or /metrics.")
+        str,
+        typer.Argument(
+            metavar="FILE|FOLDER|URL",
+            help="What to look at; a URL is read once: a file, or /metrics; or s3://, gs://, az://.",
+        ),
     ],
     config: Config = None,
     format: Annotated[ReportFormat, typer.Option("--format", help="json holds every finding.")] = ReportFormat.table,
@@ -68,7 +73,7 @@ def connect(
 
 def _path(text: str) -> Path:
     path = Path(text)
-    if not path.exists():
+    if url_of(text) is None and not path.exists():
         raise TargetUnreadable(text, "is not there")
     return path
 

@@ -90,7 +90,7 @@ def _print_remedy(console: Console, workspace: Workspace, ran: "Ran") -> None:
     if found.moved:
         console.print(f"{found.moved} file(s) changed while they were read: the next run reads them.")
     elif not (found.read or found.unchanged or found.refused):
-        looked = ", ".join(map(str, workspace.settings.landing_paths))
+        looked = ", ".join(workspace.settings.landing_names)
         remedy = "let telemetry be written there, or name the right folder under `landing` in goodput.toml or --landing"
         console.print(f"No file lies in {looked}: {remedy}.")
     if found.refused or found.rows_quarantined:

@@ -133,10 +133,10 @@ def _print(connection: duckdb.DuckDBPyConnection, problems: bool, by: Grouped | 
 
 
 def _print_left_alone(out: Console, settings: "Settings") -> None:
-    from goodput.collect.listing import list_landing  # noqa: PLC0415  (slow to import)
+    from goodput.collect.listing import list_folders  # noqa: PLC0415  (slow to import)
 
     with suppress(LandingMissing):  # the lake may be looked at where no telemetry lies
-        if left_alone := list_landing(settings).about_left_alone():
+        if left_alone := list_folders(settings).about_left_alone():
             out.print(left_alone, markup=False)
 
 

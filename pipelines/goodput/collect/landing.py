@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import IO
 
@@ -176,7 +176,7 @@ def claimed(file: LandedFile, settings: Settings) -> tuple[LandedFile, str | Non
     names = [name for name, source in settings.sources.items() if _matches(path, source.path)]
     if not names:
         return as_scrape(file) or file, None
-    read_by = LandedFile(file.path, file.landing, names[0])
+    read_by = replace(file, reader=names[0])
     if len(names) > 1:
         return read_by, f"is claimed by several sources: {', '.join(sorted(names))}; narrow their `path`"
     source = settings.sources[names[0]]
@@ -187,7 +187,7 @@ def claimed(file: LandedFile, settings: Settings) -> tuple[LandedFile, str | Non
         claim = f"matches path {source.path!r} of source {names[0]}"
         return read_by, f"{claim}, but {path!r} does not match its path_pattern {source.path_pattern!r}"
     captures = {key: value for key, value in match.groupdict().items() if value is not None}
-    return LandedFile(file.path, file.landing, names[0], captures), None
+    return replace(read_by, captures=captures), None
 
 
 def _searched(pattern: str, path: str) -> re.Match[str] | None:

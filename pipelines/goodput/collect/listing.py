@@ -14,12 +14,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from goodput.collect.bucket_listing import list_objects
+from goodput.collect.names import UNFINISHED
 from goodput.collect.received import UNCLAIMED, LandedFile
 from goodput.errors import LandingMissing
 from goodput.settings.model import Settings
 
 RECEIVER_LOCK = ".receive.lock"  # the only hidden file that lies there by Goodput's own doing
-_UNFINISHED = (".tmp", ".partial", "~")
 STAMP = ("size_bytes", "modified_ns", "changed_ns", "inode")  # differs where a file is another or was written to
 _SCHEMA = {"landing": pl.String, "path": pl.String, **dict.fromkeys(STAMP, pl.Int64)}
 # Folder below the landing path, name, and status, reason for refusal, or None of what is left alone.
@@ -48,7 +49,22 @@ class Listing:
         )
 
 
-def list_landing(settings: Settings) -> Listing:
+def list_landing(settings: Settings, known: pl.DataFrame | None = None) -> Listing:
+    """Every file below the landing paths and every object in a bucket; hidden and unfinished ones are only counted.
+
+    `known` is the landing index, for objects that need not be listed again. Raises LandingMissing with all paths that
+    are not there; ExtraMissing, StoreFailed.
+    """
+    listing = list_folders(settings)
+    before = pl.DataFrame(schema=_SCHEMA) if known is None else known
+    for zone in settings.bucket_zones:
+        files, left_alone = list_objects(zone, before, _SCHEMA)
+        listing.files.extend(files)
+        listing.left_alone += left_alone
+    return listing
+
+
+def list_folders(settings: Settings) -> Listing:
     """Every file below the landing paths, each once; hidden and unfinished files are only counted.
 
     Raises LandingMissing with all paths that are not there.
@@ -121,7 +137,7 @@ def _walk(landing: Path, lake: str) -> Iterator[_Found]:
             is_lake = (is_folder or entry.is_symlink()) and os.path.realpath(entry.path) == lake
             if entry.name == RECEIVER_LOCK or is_lake:
                 continue
-            if entry.name.startswith(".") or (not is_folder and entry.name.endswith(_UNFINISHED)):
+            if entry.name.startswith(".") or (not is_folder and entry.name.endswith(UNFINISHED)):
                 yield folder, entry.name, None
             elif is_folder:
                 pending.append(f"{folder}{entry.name}/")

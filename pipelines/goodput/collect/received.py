@@ -26,6 +26,7 @@ class LandedFile:
     reader: str  # "otlp" or "objects", or the name of a source in the settings; UNCLAIMED until it is opened
     captures: dict[str, str] = field(default_factory=dict)  # columns that the path itself gives
     held: Held | None = None  # where it is held at what it was, whatever lies at its path by now
+    place: tuple[str, str] | None = None  # of an object: its landing zone, and its key there; `path` is a copy of it
 
     @property
     def content(self) -> Readable:
@@ -35,9 +36,21 @@ class LandedFile:
     @property
     def relative_path(self) -> str:
         """Path below the landing folder, with forward slashes; the name alone where the landing path is the file."""
+        if self.place:
+            return self.place[1]
         if self.path == self.landing:
             return self.path.name
         return self.path.relative_to(self.landing).as_posix()
+
+    @property
+    def landing_name(self) -> str:
+        """The landing path, or the address of the landing zone of an object."""
+        return self.place[0] if self.place else str(self.landing)
+
+    @property
+    def named(self) -> Path:
+        """A path with the names that it has where it landed."""
+        return Path("/".join(self.place)) if self.place else self.path
 
 
 @dataclass(frozen=True)

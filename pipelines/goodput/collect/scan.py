@@ -13,21 +13,24 @@ from typing import NamedTuple
 
 import polars as pl
 
+from goodput.collect.copies import MOST_BYTES, Copies
 from goodput.collect.held import settled_ns
 from goodput.collect.landing import Beginnings, FileIdentity, claimed, identify, reading_of_all, source_id_of
-from goodput.collect.listing import STAMP, landed_file, list_landing
+from goodput.collect.listing import STAMP, Listing, list_landing
 from goodput.collect.received import LandedFile
 from goodput.contracts import polars_schema
 from goodput.errors import SourceRefused
 from goodput.plumbing import source_ledger, source_places
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
+from goodput.settings.lake_cache import SCHEMES
 from goodput.settings.model import Settings
 
 _TABLE = "landed_files"
 _KEY = ["landing", "path"]
 _AS_BEFORE = [*_KEY, *STAMP]  # of rows of an older version, which kept fewer, none is: NULL equals nothing
 _HASHERS = 2  # hashing keeps no more than one core busy
+_FETCHERS = 8  # waiting for a store keeps none
 _Row = tuple[str, str, int, int, int, int]  # landing, path and STAMP
 _Key = tuple[str, str]
 
@@ -38,7 +41,8 @@ class Scan:
 
     `superseded_by` has what each new source supersedes; `returned` are known ones that lie at the path of one that was
     read after them; `mended` are sources that were refused and lie nowhere as they were read then; `removed`
-    are parts that the landing index no longer has.
+    are parts that the landing index no longer has. `looked`: how many files it looked into; `left`: how many objects
+    another look has to, as no more are on this machine at once; `copies` are those that are.
     """
 
     new: list[tuple[LandedFile, FileIdentity]] = field(default_factory=list)
@@ -48,6 +52,9 @@ class Scan:
     mended: set[str] = field(default_factory=set)
     unchanged: int = 0
     removed: list[Path] = field(default_factory=list)
+    looked: int = 0
+    left: int = 0
+    copies: Copies = field(default_factory=Copies)
 
     @property
     def superseded(self) -> set[str]:
@@ -82,8 +89,8 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     content at another place, or read by other settings (docs/semantics.md#sources).
     """
     listed_ns = time.time_ns()
-    listing = list_landing(settings)
     index = read_rows(lake, _TABLE).with_row_index("row")
+    listing = list_landing(settings, index)
     ids = _sources(lake, ["source_id"])
     reading = reading_of_all(settings)
     lying = index.join(listing.files, on=_AS_BEFORE, how="semi").join(ids, on="source_id", how="semi")
@@ -94,27 +101,30 @@ def scan(lake: Lake, settings: Settings) -> Scan:
 
     sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes", "status", "ingested_ns"])
     reread = {(landing, path): rest for landing, path, *rest in _of_other_readings(lying, reading)}
-    fresh = listing.files.join(known, on=_KEY, how="anti").sort("path", "landing")
+    fresh, found.left = _at_once(listing.files.join(known, on=_KEY, how="anti").sort("path", "landing"))
     looks: list[_Look] = []
     kept_rows: list[_Row] = []
-    look_at = partial(_look_at, settings=settings, reread=reread, beginnings=_beginnings(sources, lying))
-    with ThreadPoolExecutor(_HASHERS, thread_name_prefix="hash") as pool:
+    beginnings = _beginnings(sources, lying)
+    look_at = partial(_look_at, settings=settings, reread=reread, beginnings=beginnings, copies=found.copies)
+    hashers = _FETCHERS if settings.bucket_zones else _HASHERS
+    with ThreadPoolExecutor(hashers, thread_name_prefix="hash") as pool:
         for row, look in zip(fresh.iter_rows(), pool.map(look_at, fresh.iter_rows()), strict=True):
             if isinstance(look, _Look):
                 looks.append(look)
                 kept_rows.append(row)
             elif look:
                 found.refused.append(look)
-    found.refused.sort(key=lambda item: (item[0].relative_path, str(item[0].landing)))
+    found.refused.sort(key=lambda item: (item[0].relative_path, item[0].landing_name))
 
     looked = _index_rows(kept_rows, looks, reading, listed_ns)
+    found.looked = looked.height
     _take_new(found, looks, set(looked.join(ids, on="source_id", how="semi")["source_id"]))
     found.returned = _returned(sources, source_places.read(lake), looked)
     present = pl.concat([known.select("source_id"), looked.select("source_id")])
     absent = sources.join(present, on="source_id", how="anti")
     found.mended = set(absent.filter(pl.col("status") == "refused")["source_id"])
     found.superseded_by = _superseded(found.new, absent.filter(pl.col("status") == "read"), reread)
-    homes = [(identity.source_id, str(file.landing), file.relative_path) for file, identity in found.new]
+    homes = [(identity.source_id, file.landing_name, file.relative_path) for file, identity in found.new]
     home = pl.concat(
         [sources.select(source_places.KEY), pl.DataFrame(homes, schema=source_places.SCHEMA, orient="row")]
     )
@@ -123,6 +133,22 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     others = index.filter(~pl.col("row").is_in(known["row"].implode())).drop("row")
     found.removed += _remember(lake, others, looked)
     return found
+
+
+def listed(lake: Lake, settings: Settings) -> Listing:
+    """The landing zone, without listing again the objects that the lake knows from folders of the past.
+
+    Raises LandingMissing, ExtraMissing, StoreFailed, LakeUnreadable.
+    """
+    return list_landing(settings, read_rows(lake, _TABLE))
+
+
+def _at_once(files: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The files that one look takes, and how many objects it leaves: their copies have to have room."""
+    is_object = pl.any_horizontal(pl.col("landing").str.starts_with(f"{scheme}://") for scheme in SCHEMES)
+    copied = pl.when(is_object).then(pl.col("size_bytes")).otherwise(0)
+    taken = files.filter((copied.cum_sum() <= MOST_BYTES) | (copied.cum_sum() == copied) | ~is_object)
+    return taken, files.height - taken.height
 
 
 def _sources(lake: Lake, columns: list[str]) -> pl.DataFrame:
@@ -137,20 +163,22 @@ def _of_other_readings(lying: pl.DataFrame, reading: str) -> Iterable[tuple[str,
 
 
 def _look_at(
-    row: _Row, settings: Settings, reread: dict[_Key, list[str]], beginnings: Beginnings
+    row: _Row, settings: Settings, reread: dict[_Key, list[str]], beginnings: Beginnings, copies: Copies
 ) -> _Look | tuple[LandedFile, str] | None:
     """Which source a file is, or why it is refused; None where it is gone since it was listed.
 
     Settings that read it as before leave it unopened.
     """
     landing, path, *_ = row
-    file, reason = claimed(landed_file(Path(landing), path), settings)
+    file, reason = claimed(copies.landed(landing, path), settings)
     if reason:
         return file, reason
     if (landing, path) in reread:
         source_id, content_hash = reread[landing, path]
         if source_id == source_id_of(content_hash, file, settings):
             return _Look(file, source_id, content_hash, None)
+    if not copies.fetch(file):
+        return None
     try:
         identity = identify(file, settings, beginnings)
     except SourceRefused as error:
@@ -199,7 +227,7 @@ def _superseded(
     found: dict[str, set[str]] = {}
     same = beginnings.join(absent, on=["size_bytes", "content_hash"], how="inner")
     before = (
-        (identity.source_id, *reread.get((str(file.landing), file.relative_path), ())[:1]) for file, identity in new
+        (identity.source_id, *reread.get((file.landing_name, file.relative_path), ())[:1]) for file, identity in new
     )
     known = set(absent["source_id"])
     pairs = [*same.select("successor", "source_id").iter_rows(), *(pair for pair in before if known & {*pair[1:]})]

@@ -70,14 +70,18 @@ def ingest(workspace: Workspace) -> Ingested:
     lake = workspace.lake
     undone = undo_unfinished(lake)
     done = Ingested(changed=bool(undone), removed=undone)
-    for look in range(_LOOKS):
+    looks, is_first = _LOOKS, True
+    while looks:
         done.moved = 0
         found = scan(lake, workspace.settings)
-        if look == 0:
-            done.unchanged = found.unchanged
-        _take(workspace, found, done)
-        if not done.moved:
-            break
+        if is_first:
+            done.unchanged, is_first = found.unchanged, False
+        try:
+            _take(workspace, found, done)
+        finally:
+            found.copies.clear()
+        if not (found.left and found.looked):  # more than one look's worth of objects is no look too many
+            looks = looks - 1 if done.moved else 0
     done.rows_quarantined = source_ledger.rows_quarantined(lake)
     done.failed = source_ledger.failed(lake, workspace.settings.limits.quarantined_ratio)
     done.removed = _in_no_table(lake, done.removed)
@@ -143,11 +147,11 @@ def _never_read(lake: Lake, refused: list[tuple[LandedFile, str]]) -> tuple[list
 
 def _refused(file: LandedFile, reason: str) -> SourceEntry:
     return SourceEntry(
-        source_id=fingerprint(str(file.landing), file.relative_path, reason),
+        source_id=fingerprint(file.landing_name, file.relative_path, reason),
         content_hash="",
         head_hash="",
         path=file.relative_path,
-        landing=str(file.landing),
+        landing=file.landing_name,
         reader=file.reader,
         status="refused",
         reason=reason,

@@ -36,7 +36,7 @@ def ingest_file(
             content_hash=identity.content_hash,
             head_hash=identity.head_hash,
             path=file.relative_path,
-            landing=str(file.landing),
+            landing=file.landing_name,
             reader=file.reader,
             status="read",
             reason=None,

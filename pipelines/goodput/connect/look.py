@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from pathlib import Path
 
 import duckdb
 import polars as pl
 
+from goodput.collect.copies import Copies
 from goodput.collect.landing import claimed
-from goodput.collect.listing import landed_file, list_landing
+from goodput.collect.listing import list_landing
 from goodput.collect.read import open_file
 from goodput.collect.received import LandedFile, Received
 from goodput.conform.derive import derive
@@ -96,14 +96,17 @@ def look(settings: Settings, bounds: Bounds | None = None) -> Looked:
     """Look at the landing paths of the settings. Raises LandingMissing."""
     limits = bounds or USUAL
     listing = list_landing(settings)
-    there = [(Path(landing), path) for landing, path in listing.files.select("landing", "path").iter_rows()]
-    looking = _Looking(settings, limits)
+    there = [*listing.files.select("landing", "path").iter_rows()]
+    looking, copies = _Looking(settings, limits), Copies()
     for file, reason in listing.refused:
         looking.files.append(LookedFile(file.relative_path, file.reader, remark=reason))
     for landing, path in _spread(there)[: limits.files]:
         if looking.is_over:
             break
-        looking.take(landed_file(landing, path))
+        file = copies.landed(landing, path)
+        if copies.fetch(file):
+            looking.take(file)
+        copies.clear()
     records = pl.concat(looking.records, how="vertical_relaxed") if looking.records else _no_records()
     unique = records.unique("record_id", keep="first", maintain_order=True)
     return Looked(
@@ -116,7 +119,7 @@ def look(settings: Settings, bounds: Bounds | None = None) -> Looked:
     )
 
 
-def _spread(files: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
+def _spread(files: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """The files so that every folder has its turn: a target with a thousand scrapes must not hide the others."""
     turns = []
     for _, of_folder in groupby(sorted(files), key=lambda file: (file[0], file[1].rpartition("/")[0])):

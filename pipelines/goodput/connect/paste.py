@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import polars as pl
 
@@ -24,10 +23,10 @@ _GUESSES = (  # columns by what attributes of their meaning are called
 _ASKED = re.compile(r"(?i)(^|[._])(max|min|limit)|settings")  # what was allowed, not what came
 
 
-def settings_text(looked: Looked, found: Iterable[Emitter], target: Path, attributes: Attributes) -> str:
+def settings_text(looked: Looked, found: Iterable[Emitter], landing: str, attributes: Attributes) -> str:
     """TOML with landing, lake, a workload per model, attributes that carry sessions, a dialect for unread calls."""
     found = list(found)
-    lines = [f"landing = [{quoted(str(target))}]", 'lake = "lake"', *_attributes(found, attributes)]
+    lines = [f"landing = [{quoted(landing)}]", 'lake = "lake"', *_attributes(found, attributes)]
     lines += _workloads(looked.records)
     unread = [group for group, beside in looked.unread.calls() if group.looks and not beside]
     if unread:

@@ -10,6 +10,7 @@ from goodput.connect.look import Looked, look
 from goodput.connect.paste import settings_text
 from goodput.connect.unread import Attribute, SpanGroup
 from goodput.join.doubles import Double, doubles
+from goodput.settings.lake_cache import named
 from goodput.settings.model import Settings
 
 LAYERS = ("client", "gateway", "engine")
@@ -106,8 +107,9 @@ class Report:
 
 
 def report(settings: Settings, target: Path) -> Report:
-    """Look at a file or folder with these settings. Raises LandingMissing."""
-    looked = look(settings.model_copy(update={"landing": (str(target.absolute()),)}))
+    """Look at a file, a folder or objects with these settings. Raises LandingMissing, ExtraMissing, StoreFailed."""
+    landing = named(target)
+    looked = look(settings.model_copy(update={"landing": (landing,)}))
     found = emitters(looked, settings.attributes)
     counts = Counter({str(layer): count for layer, count in looked.records.group_by("layer").len().iter_rows()})
     return Report(
@@ -117,7 +119,7 @@ def report(settings: Settings, target: Path) -> Report:
         beside={name: _beside(looked, table, without) for table, (name, without) in _BESIDE.items()},
         doubles=doubles(looked.records),
         calls=looked.unread.calls(),
-        settings=settings_text(looked, found, target.absolute(), settings.attributes),
+        settings=settings_text(looked, found, landing, settings.attributes),
     )
 
 

@@ -4,15 +4,18 @@ import os
 import platform
 import shutil
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 
 import polars as pl
 
-from goodput.collect.listing import list_landing
+from goodput.collect.listing import Listing, list_landing
 from goodput.doctor.finding import Finding, attention, broken, ok
-from goodput.errors import LandingMissing
+from goodput.errors import ExtraMissing, GoodputError, LandingMissing, StoreFailed
+from goodput.plumbing.row_table import read_rows
+from goodput.plumbing.workspace import lake_of
 from goodput.settings.model import Settings
 
 CLOCK_MARGIN = timedelta(seconds=300)  # clocks of machines that write and read may differ by so much
@@ -29,9 +32,12 @@ def installation() -> Iterator[Finding]:
 def landing(settings: Settings, now: datetime) -> Generator[Finding, None, pl.DataFrame | None]:
     """Whether the landing zone is there and can be read, and whether its files are of the future; returns them."""
     try:
-        listing = list_landing(settings)
+        listing = _listing(settings)
     except LandingMissing as error:
         yield broken("landing", str(error), "create the folder, or name the right one under `landing`")
+        return None
+    except (ExtraMissing, StoreFailed) as error:
+        yield broken("landing", str(error), "see docs/connect.md")
         return None
     files, left_alone = listing.files, listing.about_left_alone()
     also = f"; {left_alone}" if left_alone else ""
@@ -40,7 +46,7 @@ def landing(settings: Settings, now: datetime) -> Generator[Finding, None, pl.Da
         named = ", ".join(map(str, unreadable))
         yield broken("landing", f"{named} cannot be read", "let the user that runs goodput read it")
     elif files.is_empty():
-        looked = ", ".join(map(str, settings.landing_paths))
+        looked = ", ".join(settings.landing_names)
         yield attention(
             "landing", f"no file lies in {looked}{also}", "let telemetry be written there; see docs/connect.md"
         )
@@ -49,6 +55,14 @@ def landing(settings: Settings, now: datetime) -> Generator[Finding, None, pl.Da
         latest = datetime.fromtimestamp(max(files["modified_ns"].to_list()) / 1e9, UTC)
         yield from _clock(latest, now)
     return files
+
+
+def _listing(settings: Settings) -> Listing:
+    """The landing zone; objects that the lake knows are not listed again, where it can be read."""
+    known = None
+    with suppress(GoodputError):  # what is wrong with the lake is another finding
+        known = read_rows(lake_of(settings), "landed_files")
+    return list_landing(settings, known)
 
 
 def _clock(latest: datetime, now: datetime) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from goodput.errors import ExtraMissing, LakeUnwritable
 from goodput.plumbing.part_check import wrong_with
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from goodput.plumbing.catalog import Part
+    from goodput.plumbing.object_store.bucket import Listed
     from goodput.settings.model import Settings
 
 # Files that a lake has beside its parts. Whatever else lies in its folder is of that machine alone: locks, notes of
@@ -106,6 +107,31 @@ class Store:
 
 
 IN_FOLDER = Store()
+
+
+class Objects(Protocol):
+    """The objects below an address, as who reads them needs them. All raise StoreFailed."""
+
+    def listed(self, prefixes: Iterable[str]) -> "list[Listed]":
+        """The objects in each of some folders."""
+        ...
+
+    def download(self, key: str, to: Path) -> bool:
+        """Write an object to a file; False where there is none. Raises OSError of the file."""
+        ...
+
+    def has(self, key: str) -> bool:
+        """Whether an object is there."""
+        ...
+
+
+def bucket_of(url: str) -> Objects:
+    """The objects below an address. Raises ExtraMissing, StoreFailed."""
+    try:
+        from goodput.plumbing.object_store.bucket import Bucket  # noqa: PLC0415  (not installed by default)
+    except ImportError as error:
+        raise ExtraMissing(f"A landing zone in an object store ({url})", "cluster") from error
+    return Bucket(url)
 
 
 def store_of(settings: "Settings") -> Store:

@@ -134,6 +134,11 @@ def folder_for(settings: Settings) -> Iterator[Path]:
 
 
 def _landing(settings: Settings) -> Path:
-    """The first landing path that is a folder; where there is none, the first that can become one."""
+    """The first landing path that is a folder; where there is none, the first that can become one.
+
+    Raises LandingUnwritable where all of `landing` lies in object stores.
+    """
     paths = settings.landing_paths
+    if not paths:  # objects are only read
+        raise LandingUnwritable(Path(settings.landing_names[0]), OSError("it is no folder"))
     return next((path for path in paths if path.is_dir()), next((p for p in paths if not p.exists()), paths[0]))

@@ -24,11 +24,11 @@ def url_of(lake: str) -> str | None:
     return lake.rstrip("/") if lake.startswith(tuple(f"{scheme}://" for scheme in SCHEMES)) else None
 
 
-def named(lake: Path) -> str:
-    """What the command line means by a lake: an address, of which a path has lost a slash, or a folder."""
-    first, *rest = lake.parts
+def named(path: Path) -> str:
+    """What the command line means by a path: an address, of which it has lost a slash, or a folder."""
+    first, *rest = path.parts
     return (
-        f"{first}//{'/'.join(rest)}" if first.rstrip(":") in SCHEMES and first.endswith(":") else str(lake.absolute())
+        f"{first}//{'/'.join(rest)}" if first.rstrip(":") in SCHEMES and first.endswith(":") else str(path.absolute())
     )
 
 

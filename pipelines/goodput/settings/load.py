@@ -48,7 +48,7 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
         raise SettingsError(file, wrong)
     overrides: dict[str, Any] = {"base": file.absolute().parent}
     if landing:
-        overrides["landing"] = tuple(str(item.absolute()) for item in landing)
+        overrides["landing"] = tuple(map(named, landing))
     if lake is not None:
         overrides["lake"] = named(lake)
     settings = settings.model_copy(update=overrides)

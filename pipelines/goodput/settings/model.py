@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator, mod
 from pydantic_core import PydanticCustomError
 
 from goodput.settings.alarms import Alarms, Slo
+from goodput.settings.bucket_zones import BucketZone, bucket_zone
 from goodput.settings.channels import Channel, Notify, usable_fallbacks
 from goodput.settings.cluster import Cluster
 from goodput.settings.columns import ATTRIBUTE
@@ -339,6 +340,13 @@ class Settings(SettingsModel):
             raise Unusable("is empty", "at least one; without this key the default holds")
         return value
 
+    @field_validator("landing")
+    @classmethod
+    def _of_known_times(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for landing in value:
+            bucket_zone(landing)
+        return value
+
     @field_validator("windows_s")
     @classmethod
     def _windows_nest(cls, value: tuple[int, ...]) -> tuple[int, ...]:
@@ -412,7 +420,17 @@ class Settings(SettingsModel):
     @property
     def landing_paths(self) -> tuple[Path, ...]:
         """Landing files and folders, relative ones below the folder of the settings file."""
-        return tuple(self.base / path for path in self.landing)
+        return tuple(self.base / path for path in self.landing if bucket_zone(path) is None)
+
+    @property
+    def bucket_zones(self) -> tuple[BucketZone, ...]:
+        """Landing zones in object stores."""
+        return tuple(zone for landing in self.landing if (zone := bucket_zone(landing)) is not None)
+
+    @property
+    def landing_names(self) -> tuple[str, ...]:
+        """Where telemetry is looked for, in the user's words."""
+        return tuple(path if bucket_zone(path) else str(self.base / path) for path in self.landing)
 
     @property
     def plots_path(self) -> Path:

@@ -15,10 +15,10 @@ _TIME = re.compile(r"(?:^|\D)(?P<whole>\d{10}|\d{13}|\d{16}|\d{19})(?:\.(?P<frac
 
 def as_scrape(file: LandedFile) -> LandedFile | None:
     """The file with the captures `target` and, where its name ends in a Unix time, `scraped_ns`; None: no scrape."""
-    match = _SCRAPE.fullmatch(file.path.name)
+    match = _SCRAPE.fullmatch(file.named.name)
     if match is None:
         return None
-    captures = {"target": file.path.absolute().parent.name}
+    captures = {"target": file.named.absolute().parent.name}
     time = _TIME.search(match["stem"])
     if time:
         seconds = time["whole"][:10]

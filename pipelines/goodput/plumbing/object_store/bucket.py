@@ -42,6 +42,15 @@ class Object(NamedTuple):
     modified: datetime
 
 
+class Listed(NamedTuple):
+    """An object as a listing has it: `modified_ns` in Unix nanoseconds, as far as the store tells."""
+
+    key: str
+    size_bytes: int
+    modified_ns: int
+    tag: str
+
+
 _NO_VERSION = Version('"00000000000000000000000000000000"', "1")
 
 
@@ -125,8 +134,29 @@ class Bucket:
 
     def tags(self, prefix: str) -> Mapping[str, str]:
         """Keys below a prefix, with the tags of the versions that are there. Raises StoreFailed."""
+        return {one.key: one.tag for one in self.listed([prefix])}
+
+    def has(self, key: str) -> bool:
+        """Whether an object is there. Raises StoreFailed."""
         try:
-            return {meta["path"]: meta["e_tag"] or "" for chunk in obstore.list(self._store, prefix) for meta in chunk}
+            obstore.head(self._store, key)
+        except FileNotFoundError:
+            return False
+        except (BaseError, OSError) as error:
+            raise self._failed(key, error) from error
+        return True
+
+    def listed(self, prefixes: Iterable[str]) -> list[Listed]:
+        """The objects in each of some folders, some of which are listed at once. Raises StoreFailed."""
+        return [one for found in each(self._listed, prefixes) for one in found]
+
+    def _listed(self, prefix: str) -> list[Listed]:
+        try:
+            return [
+                Listed(meta["path"], meta["size"], round(meta["last_modified"].timestamp() * 1e9), meta["e_tag"] or "")
+                for chunk in obstore.list(self._store, prefix)
+                for meta in chunk
+            ]
         except (BaseError, OSError) as error:
             raise self._failed(prefix, error) from error
 
