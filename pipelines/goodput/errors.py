@@ -132,6 +132,27 @@ class NotPublished(UsageError):
         super().__init__(f"nothing is published yet: {database} does not exist.\nRun `goodput run` first.")
 
 
+class FederationUnlike(UsageError):
+    """Lakes whose workloads of one name have other gates: what they accepted does not add up."""
+
+    def __init__(self, unlike: Sequence[tuple[str, str | None, str]]) -> None:
+        lines = [f"  {workload}: {gate or 'no gate'} is so only in {lakes}" for workload, gate, lakes in unlike]
+        super().__init__(
+            "\n".join(["The lakes accept by different gates:", *lines])
+            + "\nGive workloads of one name the same gates, or others another name, run, and federate again."
+        )
+
+
+class LakesUnnamed(UsageError):
+    """Lakes that would have the same name, or none that fits a row."""
+
+    def __init__(self, lakes: Sequence[str], most: int) -> None:
+        super().__init__(
+            f"no name of its own: {', '.join(lakes)}.\n"
+            f"Give each lake one of up to {most} characters: goodput federate eu=/srv/eu/lake us=/srv/us/lake"
+        )
+
+
 class PublishedByOlder(UsageError):
     """A question needs a relation that the version of Goodput which published the database did not have."""
 

@@ -102,6 +102,10 @@ COMMANDS = {
         "goodput.cli.alarms:app",
         "List alarms, explain one, replay what they can see; silence one, or accept a shift as the new normal.",
     ),
+    "federate": (
+        "goodput.cli.federate:federate_command",
+        "Put what several lakes have published into one database: the rows of each, and the windows of all.",
+    ),
     "notify": ("goodput.cli.notify:notify", "Deliver alarms to the channels of the settings."),
 }
 

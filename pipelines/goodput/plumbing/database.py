@@ -44,7 +44,7 @@ DERIVED = (
     "unknown_metrics",
 )  # views whose arithmetic is sql/
 _INSIDE = tuple(name for name in contract_names() if contract(name).published in ("table", "inside"))
-_PUBLIC_INSIDE = tuple(name for name in _INSIDE if contract(name).published == "table")
+PUBLIC_INSIDE = tuple(name for name in _INSIDE if contract(name).published == "table")
 _ADDED = {contract(name).published: name for name in contract_names() if contract(name).published in contract_names()}
 _VIEWS = tuple(name for name in contract_names() if contract(name).published == "view")
 _OVER_PARTS = (*_VIEWS, "session_hours", "id_hours", "label_records")
@@ -271,14 +271,14 @@ def _lay_out(connection: duckdb.DuckDBPyConnection, lake: Lake, unreadable: Mapp
         connection.execute(f'CREATE TABLE stored."{name}" ({columns}, period VARCHAR)')
     for name in _OVER_PARTS:
         connection.execute(_view_over_parts(lake, name, unreadable))
-    for name in (*_PUBLIC_INSIDE, *_VIEWS):
+    for name in (*PUBLIC_INSIDE, *_VIEWS):
         connection.execute(f'CREATE VIEW "{name}" AS SELECT {_columns(name)} FROM stored."{name}"')  # noqa: S608
     deliveries = f"{_lake_folder(lake)} || '/notified/deliveries.parquet'"
     connection.execute(f"CREATE VIEW deliveries AS SELECT {_columns('deliveries')} FROM read_parquet({deliveries})")  # noqa: S608
     _lay_out_beside(connection)
     for name in DERIVED:
         connection.execute(f'CREATE VIEW "{name}" AS {_derived(name)}')
-    for name in (*_PUBLIC_INSIDE, *_VIEWS, *DERIVED, "deliveries"):
+    for name in (*PUBLIC_INSIDE, *_VIEWS, *DERIVED, "deliveries"):
         _comment(connection, name)
     create_macros(connection, {*_INSIDE})
 
@@ -446,7 +446,7 @@ def _cost_requests(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
 
 
 def _derived(name: str) -> str:
-    inner = sorted(relation(name).reads & {*_INSIDE, *_OVER_PARTS} - {*_PUBLIC_INSIDE, *_VIEWS})
+    inner = sorted(relation(name).reads & {*_INSIDE, *_OVER_PARTS} - {*PUBLIC_INSIDE, *_VIEWS})
     reads = ", ".join(f'"{table}" AS (SELECT * FROM stored."{table}")' for table in inner)  # noqa: S608
     return f"{f'WITH {reads} ' if reads else ''}SELECT {_columns(name)} FROM ({sql_file(name).text})"  # noqa: S608
 
@@ -478,7 +478,7 @@ def ensure_deliveries(lake: Lake) -> None:
 def row_counts(lake: Lake) -> dict[str, int]:
     """Rows of the public tables inside, from the catalog."""
     return {
-        name: sum(part.rows for parts in lake.catalog[name].parts.values() for part in parts) for name in _PUBLIC_INSIDE
+        name: sum(part.rows for parts in lake.catalog[name].parts.values() for part in parts) for name in PUBLIC_INSIDE
     }
 
 

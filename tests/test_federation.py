@@ -1,0 +1,213 @@
+"""One database over several lakes: what each published, and windows that add up to those of one lake with all."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from goodput.cli.main import app
+from goodput.errors import FederationUnlike, GoodputError, LakesUnnamed, NotPublished
+from goodput.federation import TOTALS, federate
+from goodput.plumbing.workspace import Workspace
+from goodput.run import run
+
+SETTINGS = """
+landing = ["landing"]
+lake = "lake"
+windows_s = [300, 3600]
+[alarms]
+enabled = false
+[rates.all]
+pool = ["*"]
+usd_per_gpu_hour = 2.0
+[workloads.qa]
+ttft_s = 1.0
+[workloads.qa.quality]
+evaluators = ["judge"]
+min_score = 0.5
+sampling = "random"
+unlabelled = "estimate"
+[sources.rows]
+format = "csv"
+path = "*.csv"
+[sources.rows.columns]
+attempt_id = "id"
+started_at = { column = "start", unit = "epoch_s" }
+ended_at = { column = "end", unit = "epoch_s" }
+ttft_s = { column = "ttft", unit = "s" }
+pool = "pool"
+replica = "replica"
+model = "model"
+outcome = "outcome"
+[sources.labels]
+format = "jsonl"
+path = "*.jsonl"
+table = "quality_labels"
+[sources.labels.columns]
+request_key = "id"
+evaluator = "by"
+score = "score"
+labelled_at = { column = "at", unit = "epoch_s" }
+"""
+BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
+COUNTS = ("offered", "arrivals", "succeeded", "slow", "rejected", "unlabelled", "accepted", "need_label", "labelled")
+
+
+def csv(pool: str, ttfts: list[float], hour: int = 0) -> str:
+    """A request every ten seconds, each of two."""
+    begun = [BEGIN_S + 3600 * hour + 10 * n for n in range(len(ttfts))]
+    lines = [
+        f"{pool}-{hour}-{n},{at},{at + 2},{ttft},{pool},{pool}-0,m,ok"
+        for n, (at, ttft) in enumerate(zip(begun, ttfts, strict=True))
+    ]
+    return "\n".join(["id,start,end,ttft,pool,replica,model,outcome", *lines, ""])
+
+
+def labels(pool: str, passed: Mapping[int, bool]) -> str:
+    lines = (
+        f'{{"id": "{pool}-0-{n}", "by": "judge", "score": {float(good)}, "at": {BEGIN_S + 3000}}}'
+        for n, good in passed.items()
+    )
+    return "\n".join([*lines, ""])
+
+
+EU = {"eu.csv": csv("eu", [0.5] * 20 + [1.5] * 5), "eu.jsonl": labels("eu", {0: True, 1: True, 2: False, 5: True})}
+US = {"us.csv": csv("us", [0.5] * 12 + [1.5] * 8), "us.jsonl": labels("us", {0: True, 3: False, 4: True})}
+
+
+def lake(folder: Path, files: Mapping[str, str], settings: str = SETTINGS) -> str:
+    (folder / "landing").mkdir(parents=True)
+    (folder / "goodput.toml").write_text(settings)
+    for name, text in files.items():
+        (folder / "landing" / name).write_text(text)
+    run(Workspace(folder / "goodput.toml"))
+    return str(folder / "lake")
+
+
+def asked(database: Path, sql: str) -> pl.DataFrame:
+    with duckdb.connect(str(database), read_only=True) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        return pl.DataFrame(connection.sql(sql).to_arrow_table())
+
+
+@pytest.fixture(scope="module")
+def lakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("lakes")
+    return {"eu": lake(folder / "eu", EU), "us": lake(folder / "us", US), "whole": lake(folder / "whole", EU | US)}
+
+
+def of_two(lakes: Mapping[str, str]) -> dict[str, str]:
+    return {name: lakes[name] for name in ("eu", "us")}
+
+
+def test_windows_of_all_add_up_to_those_of_one_lake_with_all(lakes: dict[str, str], tmp_path: Path) -> None:
+    found = federate(of_two(lakes), tmp_path)
+    names = ", ".join(("window_start", "window_s", "slice", "workload", "model", "pool", *COUNTS, "round(cost_usd, 9)"))
+    all_of = f"SELECT {names} FROM {{}} WHERE slice <> 'finest' ORDER BY ALL"
+    wanted = asked(Path(lakes["whole"]) / "goodput.duckdb", all_of.format("goodput"))
+    assert wanted["offered"].max() == 45
+    assert wanted["round(cost_usd, 9)"].null_count() == 0
+    assert asked(found.database, all_of.format(TOTALS)).equals(wanted)
+    # by hand: 20 of 25 and 12 of 20 are in time, of which 3/4 and 2/3 of those judged pass; accepted 15 and 8 of 45
+    (ratio,) = asked(
+        found.database, f"SELECT goodput_ratio FROM {TOTALS} WHERE slice = 'overall' AND window_s = 3600"
+    ).row(0)
+    assert ratio == pytest.approx((20 * 3 / 4 + 12 * 2 / 3) / 45)
+    assert found.warnings == []
+
+
+def test_of_one_lake_each_window_is_its_own_with_its_interval(lakes: dict[str, str], tmp_path: Path) -> None:
+    names = ", ".join(
+        (
+            *("window_start", "window_s", "slice", "workload", "model", "pool", "goodput_rps", "goodput_ci_low_rps"),
+            *("goodput_ci_high_rps", "cost_usd", "cost_error_usd", "partial", *COUNTS),
+        )
+    )
+    all_of = f"SELECT {names} FROM {{}} WHERE slice <> 'finest' ORDER BY ALL"
+    found = federate({"eu": lakes["eu"]}, tmp_path)
+    wanted = asked(Path(lakes["eu"]) / "goodput.duckdb", all_of.format("goodput"))
+    assert wanted.height > 10
+    assert asked(found.database, all_of.format(TOTALS)).equals(wanted)
+
+
+def test_the_interval_of_independent_lakes_is_narrower_than_their_sum_and_holds_each(
+    lakes: dict[str, str], tmp_path: Path
+) -> None:
+    found = federate(of_two(lakes), tmp_path)
+    where = "WHERE slice = 'overall' AND window_s = 3600"
+    ends = "goodput_ci_low_rps, goodput_rps, goodput_ci_high_rps"
+    low, point, high = asked(found.database, f"SELECT {ends} FROM {TOTALS} {where}").row(0)
+    parts = asked(found.database, f"SELECT {ends} FROM goodput {where}")
+    lows, points, highs = (parts[:, n].sum() for n in range(3))
+    assert point == pytest.approx(points)
+    assert lows < low < point < high < highs
+
+
+def test_each_row_says_of_which_lake_it_is_and_commands_answer(lakes: dict[str, str], tmp_path: Path) -> None:
+    given = [f"{name}={path}" for name, path in of_two(lakes).items()]
+    runner = CliRunner()
+    told = runner.invoke(app, ["federate", *given, "--into", str(tmp_path / "fleet")])
+    assert told.exit_code == 0, told.output
+    sql = "select lake, offered from goodput where slice = 'overall' and window_s = 3600 order by lake"
+    answer = runner.invoke(app, ["query", "--lake", str(tmp_path / "fleet"), "--format", "csv", sql])
+    assert answer.output.splitlines() == ["lake,offered", "eu,25", "us,20"]
+    assert "federated_goodput" in runner.invoke(app, ["tables", "--lake", str(tmp_path / "fleet")]).output
+
+
+def test_a_lake_that_has_not_come_so_far_is_counted(lakes: dict[str, str], tmp_path: Path) -> None:
+    later = lake(tmp_path / "ap", {"one.csv": csv("ap", [0.5]), "two.csv": csv("ap", [0.5, 0.5], hour=1)})
+    found = federate({"ap": later, **of_two(lakes)}, tmp_path / "all")
+    where = "WHERE slice = 'overall' AND window_s = 3600 ORDER BY window_start"
+    sql = f"SELECT offered, lakes, lakes_behind FROM {TOTALS} {where}"
+    assert asked(found.database, sql).rows() == [(46, 3, 0), (2, 1, 2)]
+
+
+def test_what_was_accepted_by_other_gates_is_not_added_up(lakes: dict[str, str], tmp_path: Path) -> None:
+    other = lake(tmp_path / "other", {"one.csv": csv("x", [0.5])}, SETTINGS.replace("ttft_s = 1.0", "ttft_s = 2.0"))
+    with pytest.raises(FederationUnlike, match="qa: ttft is so only in eu; other"):
+        federate({"eu": lakes["eu"], "other": other}, tmp_path / "all")
+    assert not (tmp_path / "all/goodput.duckdb").exists()
+    # another workload of another lake is no contradiction
+    apart = lake(tmp_path / "apart", {"one.csv": csv("x", [0.5])}, SETTINGS.replace("workloads.qa", "workloads.chat"))
+    federate({"eu": lakes["eu"], "apart": apart}, tmp_path / "all")
+
+
+def test_a_file_that_two_lakes_have_read_is_warned_of(lakes: dict[str, str], tmp_path: Path) -> None:
+    found = federate({"eu": lakes["eu"], "whole": lakes["whole"]}, tmp_path)
+    (warning,) = found.warnings
+    assert warning.startswith("2 file(s) were read by several of the lakes, such as eu.csv: ")
+    kinds = asked(found.database, "SELECT kind, affected FROM warnings WHERE lake IS NULL")
+    assert kinds.rows() == [("source_in_several_lakes", 2)]
+
+
+def test_a_lake_of_an_older_version_has_null_where_a_column_came_since(lakes: dict[str, str], tmp_path: Path) -> None:
+    older = tmp_path / "older"
+    older.mkdir()
+    with duckdb.connect(str(older / "goodput.duckdb")) as connection:
+        connection.execute(f"ATTACH '{lakes['us']}/goodput.duckdb' AS us (READ_ONLY)")
+        connection.execute("CREATE SCHEMA stored; CREATE TABLE stored.source_ledger AS FROM us.stored.source_ledger")
+        connection.execute("CREATE TABLE goodput AS SELECT * EXCLUDE (arrivals) FROM us.main.goodput")
+        connection.execute("CREATE TABLE workloads AS FROM us.main.workloads")
+    found = federate({"eu": lakes["eu"], "older": str(older)}, tmp_path / "all")
+    sql = f"SELECT offered, arrivals, lakes FROM {TOTALS} WHERE slice = 'overall' AND window_s = 3600"
+    assert asked(found.database, sql).rows() == [(45, None, 2)]
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (["{eu}", "eu={us}"], LakesUnnamed),
+        (["=lake"], LakesUnnamed),
+        (["a-name-that-is-far-too-long={eu}"], LakesUnnamed),
+        (["nowhere=/nowhere/at/all"], NotPublished),
+    ],
+)
+def test_what_cannot_be_put_together_is_refused(
+    given: list[str], error: type[GoodputError], lakes: dict[str, str], tmp_path: Path
+) -> None:
+    named = [one.format(**lakes) for one in given]
+    failed = CliRunner().invoke(app, ["federate", *named, "--into", str(tmp_path / "all")])
+    assert isinstance(failed.exception, error)
