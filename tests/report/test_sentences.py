@@ -119,7 +119,7 @@ def test_of_many_pools_a_few_are_named() -> None:
 
 def operation(why: str | None = None, **given: Any) -> dict[str, Any]:
     named = {"kind": "deployment", "pool": "rag", "at": 0.0, "no_interval": why, "overlapping_events": 0}
-    named |= {"ended_by": "recovered", "duration_s": 600.0}
+    named |= {"ended_by": "recovered", "duration_s": 600.0, "judge": None}
     known = {"lost_accepted": 7.0, "excess_cost_usd": 3.96, "low_usd": 2.74, "high_usd": 5.23}
     named |= dict.fromkeys(("lost_accepted_ci_low", "lost_accepted_ci_high"))
     return {**named, **(dict.fromkeys(known) if why else known), **given}
