@@ -10,4 +10,4 @@ SELECT
 FROM disruptions AS d
 JOIN shown_periods AS p ON d.occurred_at >= p.from_at AND d.occurred_at < p.until_at
 LEFT JOIN operation_quality AS q USING (event_id)
-ORDER BY ALL
+ORDER BY p.period, d.occurred_at, d.event_id

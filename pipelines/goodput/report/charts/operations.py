@@ -3,7 +3,7 @@
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars
-from goodput.report.looks import INK, ORANGE, rows, with_room
+from goodput.report.looks import INK, ORANGE, rows, ticks, with_room
 from goodput.report.quality_change import quality_changes
 
 # Why an operation has no price, in words, and what would give it one.
@@ -119,7 +119,7 @@ def _spec() -> Picture:
         )
     )
     bars = base.mark_bar(height={"band": 0.6}, color=ORANGE).encode(
-        alt.X("excess_cost_usd:Q", axis=alt.Axis(title="US dollars more than steady", format="$~f", tickCount=5)),
+        alt.X("excess_cost_usd:Q", axis=alt.Axis(title="US dollars more than steady", format="$~f", tickCount=ticks())),
         tooltip=[
             alt.Tooltip("name:N", title="operation"),
             alt.Tooltip("excess_cost_usd:Q", title="cost", format="$.4~g"),
