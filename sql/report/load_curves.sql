@@ -1,4 +1,4 @@
--- description: Share of requests accepted at each load that replicas of a pool bore, over the last 7 days, with knee and peak
+-- description: What became of requests at each load that replicas of a pool bore, over the last 7 days: what is accepted, and what fails the gate that judges the knee
 -- grain: slice, pool, route, load_rps
 -- reads: frontier, replica_windows
 -- unit: requests per second and replica; most_replicas: of the pool at one time in these days
@@ -12,8 +12,8 @@ WITH at_once AS (
 SELECT
     slice AS divided_by, pool, route, concat_ws(' ', pool, CASE WHEN slice = 'route' THEN route END) AS name,
     load_rps, goodput_ratio AS ratio, goodput_ratio_ci_low AS low, goodput_ratio_ci_high AS high,
-    windows, is_sustained, knee_rps, knee_ci_low_rps, knee_ci_high_rps, knee_censored, peak_rps,
-    recommended_replicas, no_recommendation, (SELECT max(replicas) FROM at_once AS o WHERE o.pool = frontier.pool) AS most_replicas
+    windows, arrivals, is_sustained, knee_gate, knee_bound_ratio AS bound, fail_ratio, pooled_fail_ratio AS pooled, knee_rps, knee_ci_low_rps, knee_ci_high_rps, knee_censored, peak_rps,
+    headroom, recommended_replicas, no_recommendation, (SELECT max(replicas) FROM at_once AS o WHERE o.pool = frontier.pool) AS most_replicas
 FROM frontier
 WHERE load_rps IS NOT NULL
 ORDER BY ALL

@@ -12,11 +12,26 @@ seen AS (
             AND (g.offered > 0 OR NOT g.partial)
     GROUP BY ALL
 ),
+left_out AS (
+    SELECT rule, sum(rows)::BIGINT AS rows, row_number() OVER (ORDER BY sum(rows) DESC, rule) AS nth
+    FROM (
+        SELECT unnest(map_keys(rules)) AS rule, unnest(map_values(rules)) AS rows
+        FROM (SELECT json_transform(ignored, '"MAP(VARCHAR, BIGINT)"') AS rules FROM sources)
+    )
+    GROUP BY rule
+),
 told AS (
     SELECT 1 AS place, 'rows' AS fact, 'Rows read' AS name,
         format('{:,} read, {:,} kept, {:,} duplicates, {:,} quarantined, {:,} ignored',
             coalesce(sum(rows_read), 0)::BIGINT, coalesce(sum(rows_kept), 0)::BIGINT, coalesce(sum(rows_duplicate), 0)::BIGINT,
-            coalesce(sum(rows_quarantined), 0)::BIGINT, coalesce(sum(rows_ignored), 0)::BIGINT) AS says,
+            coalesce(sum(rows_quarantined), 0)::BIGINT, coalesce(sum(rows_ignored), 0)::BIGINT)
+            -- by which rules: the three of most rows
+            || coalesce((
+                SELECT ': ' || string_agg(format('{:,} {}', rows, rule), ', ' ORDER BY nth) FILTER (WHERE nth <= 3)
+                    || CASE WHEN count(*) > 3 THEN format(' and {:,} by {:,} more', sum(rows) FILTER (WHERE nth > 3)::BIGINT, count(*) - 3) ELSE '' END
+                    || ' (`goodput sources` has their files)'
+                FROM left_out
+            ), '') AS says,
         coalesce(sum(rows_quarantined), 0) > 0 AS is_doubtful, NULL::VARCHAR AS limits
     FROM sources
     UNION ALL

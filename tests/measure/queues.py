@@ -84,7 +84,7 @@ class Observed:
         """A gate that the slow ones fail, and that goodput is what is not slow."""
         none = np.zeros(len(self.slow))
         good = Stratum("estimate", self.arrivals - self.slow, none, none)
-        return [Gate(self.slow, self.arrivals), Goodput(self.arrivals, [good])]
+        return [Gate("e2e", self.slow, self.arrivals), Goodput(self.arrivals, [good])]
 
 
 def observe(rng: np.random.Generator, queue: Queue, offered: Sequence[float], window_s: float) -> Observed:

@@ -34,7 +34,7 @@ MEASURED = {
     "accepted_units": "cost_usd direct_cost_usd",
     "waste": "measured_usd gpu_s tokens error_usd",
     "frontier": "from_rps to_rps load_rps replicas throughput_rps observed_min_rps observed_max_rps peak_rps"
-    " shared_ratio",
+    " shared_ratio knee_bound_ratio headroom",
     "disruptions": "duration_s cost_usd hit_ratio p95_ttft_s",
     "disruption_cost": "events_per_day disrupted_s disrupted_per_event_s steady_s steady_cost_usd disrupted_cost_usd",
     "disruption_frequency": "events_per_day disrupted_ratio",
@@ -51,6 +51,8 @@ FOLLOWS = {
     "waste.work_late_usd": "usd",
     "goodput.goodput_observed_rps": "goodput_rps",
     "frontier.goodput_rps": "goodput_ratio",
+    "frontier.fail_ratio": "goodput_ratio",  # of a gate as measured; of goodput what is left of 1
+    "frontier.pooled_fail_ratio": "knee_rps",  # which says where it passes its bound
     "frontier.unloaded_goodput_ratio": "goodput_ratio",  # of the lowest load: that of its row
     "disruption_cost.steady_accepted": "steady_cost_per_accepted_usd",
     "disruption_cost.disrupted_accepted": "disrupted_cost_per_accepted_usd",

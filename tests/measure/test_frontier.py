@@ -153,6 +153,40 @@ def test_a_p99_that_misses_its_gate_is_beyond_the_knee(tmp_path: Any) -> None:
     )  # of one window each, no spread is known
 
 
+def test_it_is_published_what_a_knee_is_judged_by(tmp_path: Any) -> None:
+    found = frontier(tmp_path, load(0, 600) + load(2, 900, slow=18)).to_dicts()
+    # 2 % slow is beyond the 1 % of the gate, and within the 5 % of goodput
+    assert {(row["knee_gate"], row["knee_bound_ratio"]) for row in found} == {("ttft", 0.01)}
+    assert [row["fail_ratio"] for row in found if row["windows"]] == [0.0, 0.02]
+    assert {row["headroom"] for row in found} == {1.2}
+    # of failed requests no latency is judged: what is not accepted reaches 5 % first
+    begin = 2 * WINDOW_S + 1.0
+    tenth = [
+        judged(f"f/{n}", "failed" if n < 90 else "accepted", begin + 1, start=begin, ttft_s=0.5) for n in range(900)
+    ]
+    found = frontier(tmp_path, load(0, 600) + tenth).to_dicts()
+    assert found[0]["knee_gate"] == "goodput"
+    assert found[0]["knee_bound_ratio"] == pytest.approx(0.05)
+    assert [row["fail_ratio"] for row in found if row["windows"]] == [0.0, pytest.approx(0.1)]
+    # fewer than 100 requests judge nothing
+    assert frontier(tmp_path, load(0, 60)).to_dicts()[0]["knee_gate"] is None
+
+
+def test_what_fails_is_pooled_until_it_never_falls(tmp_path: Any) -> None:
+    found = frontier(tmp_path, load(0, 600, slow=12) + load(2, 900) + load(4, 1200, slow=600)).to_dicts()
+    # 12 of 600 and 0 of 900 are 12 of 1500
+    loads = [row for row in found if row["windows"]]
+    assert [row["fail_ratio"] for row in loads] == [0.02, 0.0, 0.5]
+    assert [row["pooled_fail_ratio"] for row in loads] == pytest.approx([0.008, 0.008, 0.5])
+    assert [row["pooled_fail_ratio"] for row in found if not row["windows"]] == [None] * (len(found) - 3)
+
+
+def test_where_no_load_holds_the_knee_is_judged_by_what_fails_most(tmp_path: Any) -> None:
+    # half of all are slow: 50 times the bound of the gate, and all that goodput may lose and more
+    row = frontier(tmp_path, load(0, 600, slow=300) + load(2, 900, slow=600)).to_dicts()[0]
+    assert (row["knee_rps"], row["knee_gate"], row["fail_ratio"]) == (None, "ttft", 0.5)
+
+
 def test_a_load_that_fares_better_than_a_lower_one_is_pooled_with_it(tmp_path: Any) -> None:
     # 12 of 600 slow, then 0 of 900: by itself the first would be beyond the knee, pooled 12 of 1500 hold.
     found = frontier(tmp_path, load(0, 600, slow=12) + load(2, 900) + load(4, 1200, slow=600)).to_dicts()[0]

@@ -74,6 +74,7 @@ class Frontier:
             "observed_max_rps": max(rates),
             "peak_rps": max(Fraction(len(load.requests), load.lasts_s) for load in every),
             "shared_ratio": shared,
+            "headroom": Fraction(6, 5),
             "no_recommendation": None if is_known and shared <= Fraction(1, 100) else _why(is_known),
         }
 

@@ -33,7 +33,10 @@ COLUMNS = {
         "gpu_s tokens placeholder_rate source line": "as the bill has it",
     },
     "coverage": {"window_s": "always an hour"},
-    "frontier": {"knee_rps knee_ci_low_rps knee_ci_high_rps knee_censored": "make drill-knee"},
+    "frontier": {
+        "knee_rps knee_ci_low_rps knee_ci_high_rps knee_censored": "make drill-knee",
+        "knee_gate knee_bound_ratio fail_ratio pooled_fail_ratio": "judges that fit; tests/measure/test_frontier",
+    },
     "goodput": {
         "computed_at revision": "about runs; compared where there are two",
     },

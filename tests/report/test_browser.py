@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,64 @@ def test_every_chart_is_drawn_and_nothing_is_wider_than_the_screen(
             assert pictures.locator("path, rect, text").count() > 5, chart.name
     assert reader.tab.evaluate("document.documentElement.scrollWidth") <= width
     reader.tab.context.close()
+
+
+@pytest.mark.parametrize("workload", ["", "rag"])
+def test_a_tall_card_is_filled_by_its_picture(reader: Reader, workload: str) -> None:
+    """Cards beside it may be higher; once chosen anew it is filled anew, neither short nor beyond them."""
+    if workload:
+        reader.tab.select_option("#workload", workload)
+        reader.tab.wait_for_function("document.body.dataset.shown && location.hash.includes('workload=rag')")
+        reader.tab.wait_for_timeout(400)
+    left = reader.tab.evaluate(
+        """Array.from(document.querySelectorAll(".tall"), (card) =>
+            card.getBoundingClientRect().bottom - card.lastElementChild.getBoundingClientRect().bottom)"""
+    )
+    tall = [chart.name for chart in all_charts() if chart.is_tall]
+    assert len(left) == len(tall) > 0
+    assert max(left) < 40  # with the padding of the card, 13
+    drawn, card = (reader.tab.locator(f"#latency_over_time{part}").bounding_box() for part in (" .picture svg", ""))
+    assert drawn["y"] + drawn["height"] < card["y"] + card["height"]
+
+
+@pytest.mark.parametrize("width", [350, 390])
+def test_a_phone_shows_values_and_whole_tables(chromium: "playwright.Browser", page_file: Path, width: int) -> None:
+    reader = Reader(chromium, offline=True, viewport={"width": width, "height": 800})
+    reader.open(page_file.as_uri())
+    # each bar of the rise has the value in its window; a table without a picture is there to be read whole
+    values = reader.tab.locator("#rise_facts tbody td:nth-child(3)").all_text_contents()
+    said = reader.tab.locator("#rise_facts svg .mark-text.role-mark text").all_text_contents()
+    assert len([value for value in values if value]) > 5
+    assert {value for value in values if value} <= set(said)
+    trust = reader.tab.locator("#trust_facts .numbers")
+    assert trust.evaluate("(one) => one.scrollHeight - one.clientHeight") == 0
+    for name in ("money_totals", "slice_totals"):
+        boxes = sorted(
+            (box["x"], box["x"] + box["width"])
+            for one in reader.tab.locator(f"#{name} svg .role-axis-label text").all()
+            if one.text_content().startswith("$") and (box := one.bounding_box())
+        )
+        assert len(boxes) > 1, name
+        assert all(after - end > 3 for (_, end), (after, _) in pairwise(boxes)), name
+    # what is beyond the edge of a table is scrolled to within the card, beside what a row is of
+    reader.tab.locator("#operations_done summary").first.click()
+    numbers = reader.tab.locator("#operations_done .numbers")
+    assert numbers.evaluate("(one) => { one.scrollLeft = 400; return one.scrollLeft; }") == 400
+    first = reader.tab.locator("#operations_done tbody tr td:first-child").first
+    assert abs(first.bounding_box()["x"] - numbers.bounding_box()["x"]) < 2
+    assert reader.tab.evaluate("document.documentElement.scrollWidth") <= width
+    reader.tab.context.close()
+
+
+def test_a_bucket_of_hardly_any_money_is_seen(reader: Reader, config: Path) -> None:
+    bars = reader.tab.locator("#money_totals svg .mark-rect path")
+    assert bars.count() > 5
+    widths = [bars.nth(n).evaluate("(one) => one.getBBox({stroke: true}).width") for n in range(bars.count())]
+    strokes = {bars.nth(n).get_attribute("stroke-width") for n in range(bars.count())}
+    assert min(widths) < 1  # by dollars alone nothing of it would be seen
+    assert strokes == {"2"}
+    fills = [(bars.nth(n).get_attribute("fill"), bars.nth(n).get_attribute("stroke")) for n in range(bars.count())]
+    assert all(fill == stroke for fill, stroke in fills)
 
 
 def test_the_numbers_of_each_choice_are_what_its_query_gives(reader: Reader, page_file: Path, config: Path) -> None:

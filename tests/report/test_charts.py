@@ -92,6 +92,35 @@ def test_a_window_is_drawn_at_its_middle(name: str) -> None:
     assert {layer["encoding"]["x"]["field"] for layer in lines} == {"middle"}
 
 
+def test_the_tooltip_of_what_was_on_its_way_has_the_base_of_its_bar() -> None:
+    (chart,) = (chart for chart in CHARTS if chart.name == "rise_facts")
+    assert chart.spec is not None
+    described = str(chart.spec().to_dict())
+    assert "'field': 'base_says', 'title': 'before'" in described
+    assert "'field': 'before_says'" not in described
+    (base,) = set(re.findall(r"'calculate': \"([^\"]*)\", 'as': 'base_says'", described))
+    is_usual, says = base.split(" ? ")
+    assert is_usual == "datum.earliest_says === null"  # as its bar and its words are asked for
+    assert says.split(" : ") == [
+        "datum.before_says + ', the median'",
+        "datum.earliest_says + ', at ' + utcFormat(datum.earliest_at, '%H:%M')",
+    ]
+
+
 def _layers(described: dict[str, Any]) -> list[dict[str, Any]]:
     inner = [*described.get("layer", []), *([described["spec"]] if "spec" in described else [])]
     return [described] if not inner else [one for layer in inner for one in _layers(layer)]
+
+
+def test_a_limit_is_drawn_where_what_it_is_judged_by_meets_its_bound() -> None:
+    (chart,) = (chart for chart in CHARTS if chart.name == "load_curves")
+    assert chart.spec is not None
+    layers = _layers(chart.spec().to_dict())
+    drawn_at = [
+        (layer["mark"]["type"], *(layer["encoding"].get(axis, {}).get("field") for axis in ("x", "x2", "y")))
+        for layer in layers
+    ]
+    assert ("point", "load_rps", None, "fail_ratio") in drawn_at
+    assert ("rule", None, None, "bound") in drawn_at
+    assert ("point", "knee_rps", None, "bound") in drawn_at
+    assert ("rule", "knee_ci_low_rps", "knee_ci_high_rps", "bound") in drawn_at

@@ -1,5 +1,6 @@
 """What the page adds up of several windows, and says of how final they are, by rows of which the truth is plain."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -161,6 +162,27 @@ def test_a_replica_whose_telemetry_is_thin_limits_the_numbers() -> None:
     assert limits(*more, hour("b", 2, 0.909)) == f"{said}, the least of 3 hours of replicas below 95 %"
 
 
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ([{}], "0 ignored"),
+        ([{"a": 4}, {"b": 3, "a": 2}], "9 ignored: 6 a, 3 b (`goodput sources` has their files)"),
+        (
+            [{"a": 1, "b": 9, "c": 2}, {"d": 7, "e": 1, "c": 3}],
+            "23 ignored: 9 b, 7 d, 5 c and 2 by 2 more (`goodput sources` has their files)",
+        ),
+    ],
+)
+def test_rows_that_are_ignored_are_so_by_rules_that_are_named(rules: list[dict[str, int]], said: str) -> None:
+    rows = [
+        {**dict.fromkeys(field.name for field in arrow_schema("sources")), "ignored": json.dumps(of), "rows_read": 30}
+        | {"rows_ignored": sum(of.values())}
+        for of in rules
+    ]
+    (found,) = [row["says"] for row in trusted(0, sources=rows) if row["name"] == "Rows read"]
+    assert found.endswith(f"0 quarantined, {said}")
+
+
 def trusted(final_day: int, **given: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The facts of trust where nothing but these rows is published."""
     final_at, observed_at = DAY + timedelta(days=final_day), DAY + timedelta(days=2)
@@ -177,6 +199,7 @@ def trusted(final_day: int, **given: list[dict[str, Any]]) -> list[dict[str, Any
     for name, columns in others.items():
         kind = pa.int64() if name == "sources" else pa.string()
         tables[name] = pa.table({column: pa.array([], kind) for column in columns.split()})
+    tables["sources"] = tables["sources"].append_column("ignored", pa.array([], pa.string()))
     instant = pa.timestamp("us", "UTC")
     tables["pruned"] = pa.schema(
         [("relation", pa.string()), ("holds", pa.string()), ("kept_from", instant)]

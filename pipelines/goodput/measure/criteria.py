@@ -20,6 +20,7 @@ _KEPT_RATIO = 0.95  # of the unloaded goodput ratio
 class Gate:
     """At most 1 % of the requests fail it: counts of each window."""
 
+    name: str
     failing: Array
     judged: Array
 
@@ -54,6 +55,7 @@ class Goodput:
 
     judged: Array
     strata: Sequence[Stratum]
+    name = "goodput"
 
     @cached_property
     def failing(self) -> Array:

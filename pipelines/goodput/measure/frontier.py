@@ -3,16 +3,17 @@
 The arithmetic is sql/measure/frontier/ and `knee`.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from goodput.measure.criteria import Gate, Goodput, Stratum
 from goodput.measure.crossing import Array
-from goodput.measure.knee import Criterion, Knee, Windows, knee
+from goodput.measure.knee import Criterion, Knee, Windows, failing_shares, knee
 from goodput.plumbing.compute import load, write_table
 from goodput.plumbing.hours import day_of, shifted_day
 from goodput.plumbing.node import Batch, Context, Parts, SettingsTable
@@ -22,7 +23,7 @@ from goodput.settings.model import Settings
 
 _DAYS = 7
 _INPUTS = ("knee_windows", "knee_gates", "knee_strata")
-_FITS = "knee_fits"
+_FITS, _CURVES = "knee_fits", "knee_curves"
 
 
 def last_busy_week(context: Context, _partition: str) -> Collection[str]:
@@ -65,15 +66,16 @@ def fit_between(connection: duckdb.DuckDBPyConnection, relations: Collection[str
         compute(connection, relation)
         left.discard(relation)
         if not left and relation in _INPUTS:
-            register(connection, _FITS, _fits(connection))
+            for name, rows in _fits(connection).items():
+                register(connection, name, as_rows(name, *rows))
 
 
-def _fits(connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """The knee of each route and pool."""
+def _fits(connection: duckdb.DuckDBPyConnection) -> Mapping[str, Sequence[Mapping[str, object]]]:
+    """The knee of each route and pool, and what fails at each load of what it is judged by."""
     windows, gates, strata = (
         pl.DataFrame(connection.sql(f"FROM {name} ORDER BY ALL").to_arrow_table()) for name in _INPUTS
     )
-    rows = []
+    fits, curves = [], []
     for (of_slice, name), own in windows.group_by("slice", "name", maintain_order=True):
         mine = own.select("window_start", pl.int_range(pl.len()).alias("place"))
         both = {"slice": of_slice, "name": name}
@@ -82,13 +84,26 @@ def _fits(connection: duckdb.DuckDBPyConnection) -> pa.Table:
             *_gates(gates.filter(**both).join(mine, on="window_start"), own.height),
             _goodput(strata.filter(**both).join(mine, on="window_start"), fitted.ended),
         ]
-        rows.append(both | _columns(knee(fitted, criteria)))
-    return as_rows(_FITS, *rows)
+        found = knee(fitted, criteria)
+        fits.append(both | _columns(found))
+        curves += [both | one for one in _curve(found, own["load_bin"].to_numpy())]
+    return {_FITS: fits, _CURVES: curves}
 
 
 def _columns(found: Knee) -> dict[str, object]:
     ends = {"knee_ci_low_rps": found.low_rps, "knee_ci_high_rps": found.high_rps}
-    return {"knee_rps": found.rps, **ends, "knee_censored": found.censored}
+    by = {"knee_gate": found.judged_by and found.judged_by.name, "knee_bound_ratio": found.bound_ratio}
+    return {"knee_rps": found.rps, **ends, "knee_censored": found.censored, **by}
+
+
+def _curve(found: Knee, load_bin: NDArray[np.int64]) -> Iterator[dict[str, object]]:
+    """What fails in each load bin of what the knee is judged by."""
+    if found.judged_by is None:
+        return
+    bins, group = np.unique(load_bin, return_inverse=True)
+    for number, share, pooled in zip(bins, *failing_shares(found.judged_by, group), strict=True):
+        known = None if np.isnan(share) else float(share)
+        yield {"load_bin": int(number), "fail_ratio": known, "pooled_fail_ratio": float(pooled)}
 
 
 def _windows(rows: pl.DataFrame) -> Windows:
@@ -109,8 +124,8 @@ def _spread(rows: pl.DataFrame, name: str, count: int) -> Array:
 
 
 def _gates(rows: pl.DataFrame, count: int) -> Iterator[Gate]:
-    for _, own in rows.group_by("gate", maintain_order=True):
-        yield Gate(_spread(own, "failing", count), _spread(own, "gated", count))
+    for (gate,), own in rows.group_by("gate", maintain_order=True):
+        yield Gate(str(gate), _spread(own, "failing", count), _spread(own, "gated", count))
 
 
 def _goodput(rows: pl.DataFrame, ended: Array) -> Goodput:

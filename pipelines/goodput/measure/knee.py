@@ -26,6 +26,10 @@ class Criterion(Protocol):
     """What must not fail too often at a load: how many requests of each window do, of how many judged."""
 
     @property
+    def name(self) -> str:
+        """The gate, or goodput."""
+
+    @property
     def failing(self) -> Array:
         """Requests that fail it, by window."""
 
@@ -54,13 +58,17 @@ class Windows:
 class Knee:
     """The knee in requests per second and replica; None: no load holds, or nothing shows that end of the interval.
 
-    `censored`: no load was seen that does not hold, so the knee is the highest load or beyond it.
+    `censored`: no load was seen that does not hold, so the knee is the highest load or beyond it. `judged_by` is the
+    criterion that crosses its bound, `bound_ratio`, at the least load, and where no load tells criteria apart the one
+    that fails most times its bound; None: too few requests ended to judge any load.
     """
 
     rps: float | None
     low_rps: float | None
     high_rps: float | None
     censored: bool | None
+    judged_by: Criterion | None = None
+    bound_ratio: float | None = None
 
 
 def levels(windows: Windows) -> NDArray[np.int64]:
@@ -91,22 +99,36 @@ def knee(windows: Windows, criteria: Sequence[Criterion]) -> Knee:
     if np.bincount(level, windows.ended)[0] < _ENDED:
         return Knee(None, None, None, None)
     once = np.ones((1, len(level)))
+    sums = _summed(level, once)
     found = _crossings(windows, level, criteria, once)[:, 0]
     at = float(found.min())
-    highest = float(_loads(windows, _summed(level, once))[0, -1])
+    highest = float(_loads(windows, sums)[0, -1])
+    binding = min(zip(found, criteria, strict=True), key=lambda one: (one[0], -_times_bound(one[1], sums)))[1]
+    bound_ratio = float(binding.counts(sums)[2][0])
     if at == -np.inf:
-        return Knee(None, None, None, None)
+        return Knee(None, None, None, None, binding, bound_ratio)
     censored = at == np.inf
     at = min(at, highest) if censored else at
     drawn = np.sort(_crossings(windows, level, criteria, _weights(level, sizes)).min(axis=0))
     low, high = (float(np.quantile(drawn, p, method="inverted_cdf")) for p in (0.025, 0.975))
-    binding = criteria[int(found.argmin())]
     wider = _widening(windows, level, binding)
     low = at - wider * (at - min(low, highest))
     high = at + wider * (high - at)
     alone = sizes[_bracket(level, binding)].min() < 2  # a level of one window has no spread to draw from
     is_low, is_high = np.isfinite(low) and not alone, np.isfinite(high) and not alone and not censored
-    return Knee(at, max(low, 0.0) if is_low else None, high if is_high else None, bool(censored))
+    return Knee(at, max(low, 0.0) if is_low else None, high if is_high else None, censored, binding, bound_ratio)
+
+
+def failing_shares(criterion: Criterion, group: NDArray[np.int64]) -> tuple[Array, Array]:
+    """The share of requests that fail it by group of windows, from 0 on by increasing load, and that made monotone."""
+    failing, judged, _ = criterion.counts(_summed(group, np.ones((1, len(group)))))
+    return np.where(judged > 0, failing / np.maximum(judged, 1e-12), np.nan)[0], monotone(failing, judged)[0]
+
+
+def _times_bound(criterion: Criterion, once: Sums) -> float:
+    """How many times its bound fails over all loads."""
+    failing, judged, (bound,) = criterion.counts(once)
+    return float(failing.sum() / max(judged.sum(), 1e-12) / max(bound, 1e-12))
 
 
 def _weights(level: NDArray[np.int64], sizes: NDArray[Any]) -> Array:

@@ -102,6 +102,16 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("slice", "name"), _TEXT),
             *_columns(("knee_rps", "knee_ci_low_rps", "knee_ci_high_rps"), _FLOAT),
             ("knee_censored", _FLAG),
+            ("knee_gate", _TEXT),
+            ("knee_bound_ratio", _FLOAT),
+        ],
+    ),
+    "knee_curves": _parameter(
+        "The share of requests at each load that fail what a knee is judged by, and the same made monotone.",
+        [
+            *_columns(("slice", "name"), _TEXT),
+            ("load_bin", pa.int32()),
+            *_columns(("fail_ratio", "pooled_fail_ratio"), _FLOAT),
         ],
     ),
     "disruption_caps": _parameter(

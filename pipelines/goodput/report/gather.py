@@ -16,7 +16,13 @@ from goodput.plumbing.sql_files import sql_file
 from goodput.report.chart import Chart
 from goodput.report.shown import Period, Slice
 
-INNER = ("period_accepted", "period_totals", "p99_rises", "load_curves")  # relations that charts read, in their order
+INNER = (
+    "period_accepted",
+    "period_totals",
+    "p99_rises",
+    "load_curves",
+    "operation_quality",
+)  # relations that charts read, in their order
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,11 @@ def with_room(base: alt.Chart, end: str, field: str) -> alt.Chart:
     return made
 
 
+def ticks() -> alt.ExprRef:
+    """How many ticks an axis has room for whose labels are as wide as dollars; on a phone few."""
+    return alt.ExprRef("clamp(round(width / 75), 2, 5)")
+
+
 def share_axis() -> alt.Axis:
     """An axis of shares, without a title: the question says of what."""
     return alt.Axis(title=None, format="~%", tickCount=5)

@@ -1,6 +1,6 @@
 -- description: Goodput by offered load per replica, by route and by pool, with the highest load that is still served well (docs/semantics.md#frontier)
 -- grain: slice, pool, route, load_bin
--- reads: frontier_bins, frontier_knees, frontier_sustained, frontier_tails
+-- reads: frontier_bins, frontier_knees, frontier_sustained, frontier_tails, knee_curves
 -- Loads between the least and the most observed that never occurred are rows with no windows, one for each gap.
 WITH ranges AS (
     SELECT slice, name, load_bin, load_bin + 1 AS end_bin FROM frontier_bins
@@ -38,11 +38,16 @@ SELECT
     k.knee_ci_high_rps,
     k.knee_censored,
     k.knee_windows,
+    k.knee_gate,
+    k.knee_bound_ratio,
+    c.fail_ratio,
+    c.pooled_fail_ratio,
     k.disrupted_windows,
     k.observed_min_rps,
     k.observed_max_rps,
     k.peak_rps,
     k.shared_ratio,
+    k.headroom,
     k.recommended_replicas,
     k.no_recommendation
 FROM ranges AS r
@@ -50,3 +55,4 @@ JOIN frontier_knees AS k USING (slice, name)
 LEFT JOIN frontier_bins AS b USING (slice, name, load_bin)
 LEFT JOIN frontier_sustained AS s USING (slice, name, load_bin)
 LEFT JOIN frontier_tails AS t USING (slice, name, load_bin)
+LEFT JOIN knee_curves AS c USING (slice, name, load_bin)

@@ -31,12 +31,13 @@ disrupted AS (
 SELECT
     * EXCLUDE (replicas_known, disrupted_windows),
     coalesce(disrupted_windows, 0) AS disrupted_windows,
+    1.2e0 AS headroom,
     CASE
         WHEN NOT replicas_known THEN 'replicas_unknown'
         WHEN shared_ratio > 0.01 THEN 'shared_replicas'
         WHEN knee_rps IS NULL THEN 'no_knee'
     END AS no_recommendation,
-    CASE WHEN no_recommendation IS NULL THEN replicas_needed(peak_rps, knee_rps, 1.2) END AS recommended_replicas
+    CASE WHEN no_recommendation IS NULL THEN replicas_needed(peak_rps, knee_rps, headroom) END AS recommended_replicas
 FROM knee_fits
 JOIN fitted USING (slice, name)
 JOIN unloaded USING (slice, name)

@@ -2,7 +2,7 @@
 -- grain: slice, name, window_start
 -- reads: frontier_loads, frontier_points
 SELECT
-    slice, name, window_start, l.window_s,
+    slice, name, window_start, l.window_s, l.load_bin,
     l.carried, l.replica_time_s, l.load_rps, l.declared_rps,
     p.ended
 FROM frontier_loads AS l

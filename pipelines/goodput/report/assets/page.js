@@ -228,10 +228,26 @@
       view.initialize(picture);
       views.set(chart.name, view);
     }
+    const height = chart.spec.signals?.find((signal) => signal.name === "child_height");
+    if (height) view.signal("child_height", height.value).resize();
     view.data("rows", found);
     for (const name of chart.also) view.data(name, rowsOf(charts.get(name)));
     await view.runAsync();
     picture.querySelector("svg")?.setAttribute("aria-hidden", "true");
+  }
+
+  // A tall card is as high as the cards beside it: the parts of its picture share what is left.
+  async function fill() {
+    for (const place of document.querySelectorAll(".tall")) {
+      const parts = place.querySelectorAll(".picture:not([hidden]) .cell > g").length;
+      const room = parseFloat(getComputedStyle(place).paddingBottom);
+      const left = place.getBoundingClientRect().bottom - place.lastElementChild.getBoundingClientRect().bottom - room;
+      const view = views.get(place.id);
+      if (parts && left > parts) {
+        await view.signal("child_height", Math.min(view.signal("child_height") + Math.floor(left / parts), 300)).resize().runAsync();
+        place.querySelector("svg").setAttribute("aria-hidden", "true");
+      }
+    }
   }
 
   async function show() {
@@ -255,6 +271,7 @@
       place.querySelector("pre").textContent = query(chart);
       await draw(chart, place, found);
     }
+    await fill();
     document.body.dataset.shown = key();
   }
 

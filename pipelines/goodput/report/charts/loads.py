@@ -1,21 +1,22 @@
-"""The chart of load: how much a replica can bear before answers fail their gates."""
+"""The chart of load: how much a replica can bear before answers fail their gates, by the gate that fails first."""
 
 import math
 
-import altair as alt
+from goodput.report.chart import FEWEST, Chart, Column, Row, Rows, counted, percent
+from goodput.report.load_picture import loads
 
-from goodput.report.chart import FEWEST, Chart, Column, Picture, Row, Rows, counted
-from goodput.report.looks import SERIES, rows, share_axis
-
-HEADROOM = 1.2  # as in recommended_replicas (docs/semantics.md#frontier)
 _NAMED = 5  # in the sentence; the chart has all
+_JUDGED = (
+    "Judged by each gate on a latency and by the share accepted, over the last 7 days; drawn is what gives way first, "
+    "its line with loads pooled so that it never falls."
+)
 
 
 def _answer(found: Rows) -> str:
     names = sorted({row["name"] for row in found})
     parts = [_of_one([row for row in found if row["name"] == name]) for name in names[:_NAMED]]
     more = [f"{len(names) - _NAMED} more are in the numbers"] if len(names) > _NAMED else []
-    return ". ".join([*parts, *more]) + ". By the gates on p99 and the promised share, over the last 7 days."
+    return ". ".join([*parts, *more]) + f". {_JUDGED}"
 
 
 def _of_one(found: Rows) -> str:
@@ -28,7 +29,9 @@ def _of_one(found: Rows) -> str:
         if not sustained:
             least = min(one["load_rps"] for one in found)
             loads = f"from {least:.2g} to {heaviest:.2g} requests/s a replica"
-            return f"{row['name']}: its gates held at no load seen, {loads}, so that its limit is not known"
+            return (
+                f"{row['name']}: its gates held at no load seen, {loads}, so that its limit is not known{_least(found)}"
+            )
         kept = f"{counted(sustained, 'load')} of {len(found)} seen, up to {heaviest:.2g}"
         return f"{row['name']}: its limit is not known; {kept}, kept its gates"
     low, high = row["knee_ci_low_rps"], row["knee_ci_high_rps"]
@@ -37,8 +40,8 @@ def _of_one(found: Rows) -> str:
     range_of = _range_of(row)
     beside = f", where it had {had}" if had is not None else ""
     advice = (
-        f"; its peak of {row['peak_rps']:.2g} requests/s needs {needed} such replicas{range_of}{beside}, 20 % headroom "
-        "included; below the peak fewer do"
+        f"; its peak of {row['peak_rps']:.2g} requests/s needs {needed} such replicas{range_of}{beside}, "
+        f"{_headroom(row)} included; below the peak fewer do"
         if needed is not None
         else ""
     )
@@ -48,8 +51,35 @@ def _of_one(found: Rows) -> str:
         few = f"none up to it had the {FEWEST} requests with which a load is judged"
         shown = few if all(kept is None for kept in judged) else "none up to it that was judged kept the gates"
         words = f"its limit is about {limit} by the curve through all loads; {shown}"
-        return f"{row['name']}: {words}{_heavier(found)}{advice}"
-    return f"{row['name']}: well served up to {limit}{_heavier(found)}{advice}"
+        return f"{row['name']}: {words}{_heavier(found)}{_by(row)}{advice}"
+    return f"{row['name']}: well served up to {limit}{_heavier(found)}{_by(row)}{advice}"
+
+
+def _headroom(row: Row) -> str:
+    return f"{percent(row['headroom'] - 1, 0)} headroom"
+
+
+def _by(row: Row) -> str:
+    """By what the limit is judged."""
+    if row["knee_gate"] is None:
+        return ""
+    fails = "are not accepted" if row["knee_gate"] == "goodput" else f"of the answers fail the gate {row['knee_gate']}"
+    return f"; from about there on more than {_share(row['bound'])} {fails}"
+
+
+def _share(ratio: float) -> str:
+    return f"{100 * ratio:.2g} %"
+
+
+def _least(found: Rows) -> str:
+    """How far from its bound the share is that fails what the limit would be judged by."""
+    failing = [one["fail_ratio"] for one in found if one["fail_ratio"] is not None and one["arrivals"] >= FEWEST]
+    if not failing:
+        return ""
+    row = found[0]
+    fails = "were not accepted" if row["knee_gate"] == "goodput" else f"failed the gate {row['knee_gate']}"
+    many = f"{_share(min(failing))} to {_share(max(failing))}" if min(failing) < max(failing) else _share(min(failing))
+    return f": {many} {fails}, where {_share(row['bound'])} may"
 
 
 def _range_of(row: Row) -> str:
@@ -57,7 +87,7 @@ def _range_of(row: Row) -> str:
     low, high, peak = row["knee_ci_low_rps"], row["knee_ci_high_rps"], row["peak_rps"]
     if low is None or high is None or row["recommended_replicas"] is None:
         return ""
-    fewest, most = (math.ceil(peak / end * HEADROOM - 1e-9) for end in (high, low))
+    fewest, most = (math.ceil(peak / end * row["headroom"] - 1e-9) for end in (high, low))
     return f" ({fewest} to {most})" if fewest < most else ""
 
 
@@ -68,49 +98,25 @@ def _heavier(found: Rows) -> str:
     return f", though {sum(judged)} of {counted(len(judged), 'heavier load')} kept the gates" if any(judged) else ""
 
 
-def _spec() -> Picture:
-    chart = alt.Chart(rows())
-    load = alt.X("load_rps:Q", axis=alt.Axis(title="arrivals per second and replica", format="~f", tickCount=6))
-    share = alt.Y("ratio:Q", axis=share_axis(), scale=alt.Scale(domain=[0, 1]))
-    shade = alt.Color("name:N", scale=alt.Scale(range=SERIES))
-    ends = chart.mark_rule(opacity=0.5).encode(load, alt.Y("low:Q"), alt.Y2("high:Q"), color=shade)
-    points = chart.mark_line(point={"size": 30}).encode(
-        load,
-        share,
-        shade,
-        alt.StrokeDash("name:N", legend=None),
-        tooltip=[
-            "name:N",
-            alt.Tooltip("load_rps:Q", title="load", format=".3~g"),
-            alt.Tooltip("ratio:Q", title="accepted", format=".1%"),
-            alt.Tooltip("windows:Q", title="windows"),
-        ],
-    )
-    knee = (
-        chart.transform_filter("isValid(datum.knee_rps)")
-        .transform_aggregate(knee="max(knee_rps)", groupby=["name"])
-        .encode(alt.X("knee:Q"), tooltip=["name:N", alt.Tooltip("knee:Q", format=".3~g")])
-    )
-    lines = knee.mark_rule(strokeDash=[4, 3]).encode(color=shade)
-    names = knee.mark_text(align="left", baseline="bottom", dx=4).encode(
-        alt.Y(value=196), alt.Text("knee:N", format=".2~g"), shade
-    )
-    return alt.layer(ends, points, lines, names).properties(height=200)
-
-
 CHART = Chart(
     name="load_curves",
     place=12,
     question="How much can a replica bear?",
     answer=_answer,
     empty="Too few windows to say what load a replica bears: names of replicas and some days are needed.",
-    spec=_spec,
+    spec=loads,
+    draws=("fail_ratio",),
     chosen_by=("divided_by", "pool", "route"),
     none_is_all=True,
     columns=(
         Column("name", "Pool or route"),
         Column("load_rps", "Load, requests/s a replica", "number"),
         Column("windows", "Windows", "count"),
+        Column("arrivals", "Requests", "count"),
+        Column("knee_gate", "Judged by"),
+        Column("fail_ratio", "Fails it", "share"),
+        Column("pooled", "pooled", "share"),
+        Column("bound", "of which may", "share"),
         Column("ratio", "Accepted", "share"),
         Column("low", "95 % from", "share"),
         Column("high", "to", "share"),

@@ -3,7 +3,7 @@
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Rows, counted, dollars, dollars_within, percent
-from goodput.report.looks import BLUE, GREEN, ORANGE, rows, with_room
+from goodput.report.looks import BLUE, GREEN, ORANGE, rows, ticks, with_room
 
 _KEPT = ("accepted", "unlabelled")  # buckets of what was accepted, or may be
 
@@ -32,13 +32,15 @@ def _leaks(found: Rows) -> str:
 def _spec() -> Picture:
     order = alt.EncodingSortField("place", order="ascending")
     base = alt.Chart(rows()).encode(alt.Y("bucket:N", sort=order, title=None))
-    bars = base.mark_bar(height={"band": 0.7}).encode(
-        alt.X("from_usd:Q", axis=alt.Axis(title="US dollars, laid end to end", format="$,~f", tickCount=5)),
+    # its edge keeps a bar of less than a pixel in sight
+    bars = base.mark_bar(height={"band": 0.7}, strokeWidth=2).encode(
+        alt.X("from_usd:Q", axis=alt.Axis(title="US dollars, laid end to end", format="$,~f", tickCount=ticks())),
         alt.X2("until_usd:Q"),
         alt.Color(
             "kind:N",
             scale=alt.Scale(range=alt.FieldRange(field="shade")),  # of kinds that have a bar alone
         ),
+        alt.Stroke("shade:N", scale=None),
         tooltip=[
             "bucket:N",
             alt.Tooltip("usd:Q", format="$,.4f"),

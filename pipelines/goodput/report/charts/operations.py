@@ -3,7 +3,8 @@
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars
-from goodput.report.looks import INK, ORANGE, rows, with_room
+from goodput.report.looks import INK, ORANGE, rows, ticks, with_room
+from goodput.report.quality_change import quality_changes
 
 # Why an operation has no price, in words, and what would give it one.
 _UNPRICED = {
@@ -34,7 +35,7 @@ def _answer(found: Rows) -> str:
     priced = [row for row in found if row["excess_cost_usd"] is not None]
     causes = _unpriced([row for row in found if row["excess_cost_usd"] is None])
     if not priced:
-        return f"{counted(len(found), 'operation')}; none can be priced: {causes}."
+        return f"{counted(len(found), 'operation')}; none can be priced: {causes}.{quality_changes(found, _named)}"
     dearest = max(priced, key=lambda row: row["excess_cost_usd"])
     lost = dearest["lost_accepted"]
     return (
@@ -44,6 +45,7 @@ def _answer(found: Rows) -> str:
         + _beside(dearest)
         + _not_added([row for row in priced if row["overlapping_events"]])
         + (f" Not priced: {causes}." if causes else "")
+        + quality_changes(found, _named)
     )
 
 
@@ -117,7 +119,7 @@ def _spec() -> Picture:
         )
     )
     bars = base.mark_bar(height={"band": 0.6}, color=ORANGE).encode(
-        alt.X("excess_cost_usd:Q", axis=alt.Axis(title="US dollars more than steady", format="$~f", tickCount=5)),
+        alt.X("excess_cost_usd:Q", axis=alt.Axis(title="US dollars more than steady", format="$~f", tickCount=ticks())),
         tooltip=[
             alt.Tooltip("name:N", title="operation"),
             alt.Tooltip("excess_cost_usd:Q", title="cost", format="$.4~g"),
@@ -165,5 +167,13 @@ CHART = Chart(
         Column("priced_windows", "Windows of its load", "count"),
         Column("overlapping_events", "Overlap with others", "count"),
         Column("no_interval", "Not priced because"),
+        Column("judge", "Judged by"),
+        Column("before_ratio", "Passed before", "share"),
+        Column("before_low", "95 % from", "share"),
+        Column("before_high", "to", "share"),
+        Column("after_ratio", "after", "share"),
+        Column("after_low", "95 % from", "share"),
+        Column("after_high", "to", "share"),
+        Column("is_apart", "Surely another", "flag"),
     ),
 )

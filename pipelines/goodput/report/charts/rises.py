@@ -9,7 +9,7 @@ from goodput.report.looks import BLUE, GRID, INK, MUTED, ORANGE, PURPLE, rows
 from goodput.settings.slice_names import cut_by
 
 _NAMES = {"ttft": "first token", "e2e": "whole answer"}
-_WHERE_WIDE = alt.ExprRef("width > 450 ? 1 : 0")  # where there is no room, the numbers have them
+_IS_WIDE = "width > 450"  # the picture has room for both values
 _NAMED = 3  # of the operations
 _SIDES = {"came": "What came", "showed": "What the fleet showed"}
 _RULE = (
@@ -88,6 +88,8 @@ def _base() -> alt.Chart:
         .transform_calculate(
             what="datum.earliest_says !== null ? 'on its way before' : !datum.is_moved ? 'not moved' "
             ": datum.side == 'came' ? 'what came' : 'what the fleet showed'",
+            base_says="datum.earliest_says === null ? datum.before_says + ', the median' "
+            ": datum.earliest_says + ', at ' + utcFormat(datum.earliest_at, '%H:%M')",
             shade=f"datum.earliest_says !== null ? '{PURPLE}' : !datum.is_moved ? '{MUTED}' "
             f": datum.side == 'came' ? '{BLUE}' : '{ORANGE}'",
         )
@@ -106,7 +108,7 @@ def _base() -> alt.Chart:
 def _spec() -> Picture:
     base = _base()
     named = [alt.Tooltip("name:N", title="what")]
-    change = [*named, alt.Tooltip("before_says:N", title="before"), alt.Tooltip("now_says:N", title="in the window")]
+    change = [*named, alt.Tooltip("base_says:N", title="before"), alt.Tooltip("now_says:N", title="in the window")]
     times = alt.X(
         "times:Q",
         scale=alt.Scale(type="log", padding=30),
@@ -132,21 +134,22 @@ def _spec() -> Picture:
         .mark_point(shape="triangle-right", filled=True, opacity=1, size=60)
         .encode(alt.X(datum=1), color=shade, tooltip=change)
     )
-    # at the end of a bar, on the side to which it goes
+    # at the end of a bar, on the side to which it goes; on a phone the value in the window alone, where it is free
+    both = "(datum.earliest_says || datum.before_says) + ' → ' + datum.now_says"
     said = base.transform_calculate(
-        said="datum.done || (datum.earliest_says || datum.before_says) + ' → ' + datum.now_says"
+        said=f"datum.done || ({_IS_WIDE} ? {both} : datum.times < 1 ? datum.now_says : '')",
+        beside=f"datum.done || {_IS_WIDE} || datum.times < 1 ? '' : datum.now_says",
     )
     more = (
-        said.transform_filter("datum.times >= 1")
-        .mark_text(align="left", dx=8, color=INK, opacity=_WHERE_WIDE)
-        .encode(times, text="said:N")
+        said.transform_filter("datum.times >= 1").mark_text(align="left", dx=8, color=INK).encode(times, text="said:N")
     )
     less = (
         said.transform_filter("datum.times < 1")
-        .mark_text(align="left", dx=4, color=INK, opacity=_WHERE_WIDE)
+        .mark_text(align="left", dx=4, color=INK)
         .encode(alt.X(datum=1), text="said:N")
     )
-    return alt.layer(same, bars, done, nothing, more, less).properties(height=alt.Step(22))
+    beside = said.mark_text(align="right", dx=-6, color=INK).encode(alt.X(datum=1), text="beside:N")
+    return alt.layer(same, bars, done, nothing, more, less, beside).properties(height=alt.Step(22))
 
 
 CHART = Chart(

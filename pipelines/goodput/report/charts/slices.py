@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dollars, dollars_within, percent, within
-from goodput.report.looks import ORANGE, PURPLE, rows
+from goodput.report.looks import ORANGE, PURPLE, rows, ticks
 from goodput.settings.slice_names import WITHIN_WORKLOAD
 
 _WORKLOADS = 4  # that a sentence names
@@ -132,7 +132,7 @@ def _spec() -> Picture:
     # those within workloads are what the others are made of: the numbers have them
     shown = "isValid(datum.price_usd) && (datum.scope !== 'all' || !isValid(datum.within))"
     base = alt.Chart(rows()).transform_filter(shown).encode(alt.Y("name:N", sort="-x", title=None))
-    price = alt.X("price_usd:Q", axis=alt.Axis(title="US dollars per accepted answer", format="$~f", tickCount=5))
+    price = alt.X("price_usd:Q", axis=alt.Axis(title="US dollars per accepted answer", format="$~f", tickCount=ticks()))
     bars = base.mark_bar(height={"band": 0.6}, color=PURPLE).encode(
         price,
         tooltip=[
