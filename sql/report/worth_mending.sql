@@ -2,7 +2,7 @@
 -- grain: period, choice, part, bucket
 -- reads: goodput, load_curves, replica_windows, shown_periods, shown_slices, waste
 -- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them
--- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, 20 % headroom included; of a pool without a knee, all of windows in which it had at most half as many requests as in its busiest. spare_by says which: knee, quiet, both
+-- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, `headroom` times as many; of a pool without a knee, all of windows in which it had at most half as many requests as in its busiest. spare_by says which: knee, quiet, both
 -- unit: mendable_usd: spare_usd of idle dollars, all of others
 -- unit: queue_late_usd, work_late_usd: of slow answers, as `waste` has them; wait_unknown_usd: those of which no source reported the wait in a queue
 -- unit: at_peak: of the pools that serve the part, what those need at their peak that never had more
@@ -46,7 +46,7 @@ serving AS (
         AND coalesce(g.model = d.model, d.model IS NULL) AND coalesce(g.pool = d.pool, d.pool IS NULL)
 ),
 knees AS (
-    SELECT pool, any_value(knee_rps) AS knee_rps, any_value(recommended_replicas) AS needed, any_value(most_replicas) AS most
+    SELECT pool, any_value(knee_rps) AS knee_rps, any_value(headroom) AS headroom, any_value(recommended_replicas) AS needed, any_value(most_replicas) AS most
     FROM load_curves
     WHERE divided_by = 'pool'
     GROUP BY pool
@@ -74,10 +74,10 @@ loads AS (
 -- one replica stays: somebody has to take the next request
 spares AS (
     SELECT
-        d.period, d.pool, d.window_start, d.idle_usd,
+        d.period, d.pool, d.window_start, d.idle_usd, k.headroom,
         k.knee_rps > 0 AND u.replicas > 0 AS is_by_knee,
         CASE
-            WHEN is_by_knee THEN least(d.idle_usd, d.usd * greatest(0, 1 - greatest(1, ceil(coalesce(l.load_rps, 0) / k.knee_rps * 1.2 - 1e-9)) / u.replicas))
+            WHEN is_by_knee THEN least(d.idle_usd, d.usd * greatest(0, 1 - greatest(1, ceil(coalesce(l.load_rps, 0) / k.knee_rps * k.headroom - 1e-9)) / u.replicas))
             WHEN 2 * coalesce(l.offered, 0) <= coalesce(l.most, 1) THEN d.idle_usd
             ELSE 0
         END AS spare_usd
@@ -91,7 +91,7 @@ spares AS (
 shares AS (
     SELECT
         v.period, v.choice, v.workload, v.route, s.window_start, sum(s.spare_usd) / sum(s.idle_usd) AS share,
-        bool_or(s.is_by_knee IS true) AS by_knee, bool_or(s.is_by_knee IS NOT true) AS by_quiet
+        max(s.headroom) AS headroom, bool_or(s.is_by_knee IS true) AS by_knee, bool_or(s.is_by_knee IS NOT true) AS by_quiet
     FROM serving AS v
     JOIN spares AS s USING (period, pool)
     GROUP BY ALL
@@ -117,7 +117,7 @@ summed AS (
         -- of a part without any request nothing is said
         CASE WHEN s.bucket = 'idle' THEN sum(s.usd * h.share) / nullif(sum(s.usd) FILTER (WHERE h.share IS NOT NULL), 0) END AS spare_share,
         CASE WHEN bool_or(h.by_knee) AND bool_or(h.by_quiet) THEN 'both' WHEN bool_or(h.by_knee) THEN 'knee' WHEN bool_or(h.by_quiet) THEN 'quiet' END AS spare_by,
-        any_value(n.at_peak) AS at_peak
+        any_value(n.at_peak) AS at_peak, max(h.headroom) AS headroom
     FROM parts AS s
     LEFT JOIN shares AS h
         ON h.period = s.period AND h.choice = s.choice AND h.workload IS NOT DISTINCT FROM s.workload
@@ -130,7 +130,7 @@ SELECT
     period, choice, part, divided_by, bucket, usd, low_usd, high_usd, estimated,
     usd / nullif(sum(usd) OVER (PARTITION BY period, choice), 0) AS share,
     CASE WHEN spare_share BETWEEN 0 AND 1 THEN spare_share * usd END AS spare_usd,  -- credits leave no share
-    CASE WHEN spare_usd IS NOT NULL THEN spare_by END AS spare_by, at_peak,
+    CASE WHEN spare_usd IS NOT NULL THEN spare_by END AS spare_by, headroom, at_peak,
     queue_late_usd, work_late_usd, CASE WHEN late_usd IS NOT NULL THEN greatest(0, late_usd - queue_late_usd - work_late_usd) END AS wait_unknown_usd,
     coalesce(spare_usd, usd) AS mendable_usd
 FROM summed

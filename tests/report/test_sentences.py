@@ -332,6 +332,7 @@ def loss(name: str, usd: float, share: float, **more: Any) -> dict[str, Any]:
         "spare_by": None,
         "at_peak": None,
         "mendable_usd": usd,
+        "headroom": 1.2,
         **dict.fromkeys(("queue_late_usd", "work_late_usd", "wait_unknown_usd")),
         **more,
     }

@@ -337,7 +337,7 @@ def mending(
     tables = {"waste": waste, "goodput": goodput, "replica_windows": seen}
     shown = {name: pa.Table.from_pylist(rows, schema=arrow_schema(name)) for name, rows in tables.items()}
     needs = {"divided_by": ["pool", "pool", "route"], "pool": ["a", "b", "a"], "knee_rps": [0.1, None, 0.2]}
-    needs |= {"recommended_replicas": [9, None, 7], "most_replicas": [4, 4, 3]}
+    needs |= {"headroom": [1.2, 1.2, 1.2], "recommended_replicas": [9, None, 7], "most_replicas": [4, 4, 3]}
     return asked("worth_mending", chosen, load_curves=pa.table(needs), **shown)
 
 

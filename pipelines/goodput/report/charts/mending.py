@@ -20,7 +20,7 @@ _LOSSES = {  # each bucket in words, and what would mend it
     "ungated": ("requests of no workload", "a workload of the settings has to match them"),
     "unevaluable": ("requests that no gate could judge", "telemetry has to measure what the gate judges"),
 }
-_BORNE = "in windows that fewer replicas would bear at the knee, 20 % headroom included"
+_BORNE = "in windows that fewer replicas would bear at the knee, {headroom} headroom included"
 _QUIET = "had at most half of the requests of their peak"
 _SPARE = {
     "knee": _BORNE,
@@ -65,7 +65,11 @@ def _idle(row: Row) -> str | None:
     some = dollars(spare) if spare >= _NOTHING * row["usd"] else "none"
     saved = ": fewer then would save at most that" if some != "none" else ""
     kept = "; the rest is room that the gates need" if row["spare_by"] == "knee" else ""
-    return f"{some} of it {_SPARE[row['spare_by']]}{saved}{kept}"
+    return f"{some} of it {_SPARE[row['spare_by']].format(headroom=_headroom(row))}{saved}{kept}"
+
+
+def _headroom(row: Row) -> str:
+    return percent((row["headroom"] or 1) - 1, 0)
 
 
 def _late(row: Row) -> str | None:
