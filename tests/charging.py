@@ -65,7 +65,7 @@ def request_row(row: Row) -> Row:
     return {
         **{name: row[name] for name in ("request_key", "workload", "model", "pool", "route", "replica", "outcome")},
         "verdict": row["verdict"],
-        "late_without_queue": row.get("late_without_queue"),
+        "late_by": row.get("late_by"),
         "ended_at": row["ended_ns"] // 1000,
         "delivering_attempt_id": row["attempt_id"],
     }

@@ -3,8 +3,9 @@
 -- reads: goodput, load_curves, replica_windows, shown_periods, shown_slices, waste
 -- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them
 -- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, `headroom` times as many; of a pool without a knee, all of windows in which it had at most half as many requests as in its busiest. spare_by says which: knee, quiet, both
+-- unit: spare_low_usd, spare_high_usd: the same at the ends of the interval of the knee; without a knee from nothing on
 -- unit: mendable_usd: spare_usd of idle dollars, all of others
--- unit: queue_late_usd, work_late_usd: of slow answers, as `waste` has them; wait_unknown_usd: those of which no source reported the wait in a queue
+-- unit: queue_late_usd, retries_late_usd, work_late_usd: of slow answers, as `waste` has them; wait_unknown_usd: those of which no source reported the wait in a queue
 -- unit: at_peak: of the pools that serve the part, what those need at their peak that never had more
 WITH divided AS (
     SELECT
@@ -22,7 +23,7 @@ parts AS (
             WHEN d.slice = 'workload' THEN coalesce(w.route, 'no route') END) AS part,
         any_value(CASE WHEN d.slice IN ('overall', 'model', 'pool') THEN 'workload' WHEN d.slice = 'workload' THEN 'route' END) AS divided_by,
         w.window_s, w.window_start, p.whole_s, p.drawn_s,
-        sum(w.queue_late_usd) AS queue_late_usd, sum(w.work_late_usd) AS work_late_usd,
+        sum(w.queue_late_usd) AS queue_late_usd, sum(w.retries_late_usd) AS retries_late_usd, sum(w.work_late_usd) AS work_late_usd,
         sum(w.direct_usd) FILTER (WHERE w.bucket = 'slow') AS late_usd,
         sum(w.usd) AS usd, sum(w.ci_low_usd) AS low_usd, sum(w.ci_high_usd) AS high_usd,
         count(w.ci_low_usd) = count(*) AS has_low, count(w.ci_high_usd) = count(*) AS has_high, bool_or(w.estimated) AS estimated
@@ -46,7 +47,7 @@ serving AS (
         AND coalesce(g.model = d.model, d.model IS NULL) AND coalesce(g.pool = d.pool, d.pool IS NULL)
 ),
 knees AS (
-    SELECT pool, any_value(knee_rps) AS knee_rps, any_value(headroom) AS headroom, any_value(recommended_replicas) AS needed, any_value(most_replicas) AS most
+    SELECT pool, any_value(knee_rps) AS knee_rps, any_value(knee_ci_low_rps) AS low_rps, any_value(knee_ci_high_rps) AS high_rps, any_value(headroom) AS headroom, any_value(recommended_replicas) AS needed, any_value(most_replicas) AS most
     FROM load_curves
     WHERE divided_by = 'pool'
     GROUP BY pool
@@ -76,11 +77,15 @@ spares AS (
     SELECT
         d.period, d.pool, d.window_start, d.idle_usd, k.headroom,
         k.knee_rps > 0 AND u.replicas > 0 AS is_by_knee,
-        CASE
-            WHEN is_by_knee THEN least(d.idle_usd, d.usd * greatest(0, 1 - greatest(1, ceil(coalesce(l.load_rps, 0) / k.knee_rps * k.headroom - 1e-9)) / u.replicas))
-            WHEN 2 * coalesce(l.offered, 0) <= coalesce(l.most, 1) THEN d.idle_usd
+        -- where the interval of the knee has no such end, none of it may be spare, or all
+        list_transform([k.knee_rps, coalesce(k.low_rps, 0), coalesce(k.high_rps, 'Infinity'::DOUBLE)], lambda knee: CASE
+            WHEN is_by_knee AND knee > 0
+                THEN least(d.idle_usd, d.usd * greatest(0, 1 - greatest(1, ceil(coalesce(l.load_rps, 0) / knee * k.headroom - 1e-9)) / u.replicas))
+            WHEN is_by_knee IS NOT true AND 2 * coalesce(l.offered, 0) <= coalesce(l.most, 1) THEN d.idle_usd
             ELSE 0
-        END AS spare_usd
+        END) AS spares,
+        spares[1] AS spare_usd,
+        CASE WHEN is_by_knee THEN spares[2] ELSE 0 END AS spare_low_usd, spares[3] AS spare_high_usd
     FROM paid AS d
     LEFT JOIN knees AS k USING (pool)
     LEFT JOIN up AS u ON u.period = d.period AND u.pool = d.pool AND u.window_start = d.window_start
@@ -91,6 +96,7 @@ spares AS (
 shares AS (
     SELECT
         v.period, v.choice, v.workload, v.route, s.window_start, sum(s.spare_usd) / sum(s.idle_usd) AS share,
+        sum(s.spare_low_usd) / sum(s.idle_usd) AS low_share, sum(s.spare_high_usd) / sum(s.idle_usd) AS high_share,
         max(s.headroom) AS headroom, bool_or(s.is_by_knee IS true) AS by_knee, bool_or(s.is_by_knee IS NOT true) AS by_quiet
     FROM serving AS v
     JOIN spares AS s USING (period, pool)
@@ -99,7 +105,7 @@ shares AS (
 needs AS (
     SELECT
         v.period, v.choice, v.workload, v.route,
-        string_agg(format('{} needs {:,} where there were {:,}', v.pool, k.needed, k.most), ', ' ORDER BY v.pool) FILTER (WHERE k.needed >= k.most) AS at_peak
+        string_agg(format('pool {} needs {:,} where there were {:,}', v.pool, k.needed, k.most), ', ' ORDER BY v.pool) FILTER (WHERE k.needed >= k.most) AS at_peak
     FROM serving AS v
     LEFT JOIN knees AS k USING (pool)
     GROUP BY v.period, v.choice, v.workload, v.route
@@ -112,12 +118,15 @@ summed AS (
         CASE WHEN bool_and(s.has_high) FILTER (WHERE s.window_s = s.whole_s) THEN sum(s.high_usd) FILTER (WHERE s.window_s = s.whole_s) END AS high_usd,
         bool_or(s.estimated) AS estimated,
         sum(s.queue_late_usd) FILTER (WHERE s.window_s = s.whole_s) AS queue_late_usd,
+        sum(s.retries_late_usd) FILTER (WHERE s.window_s = s.whole_s) AS retries_late_usd,
         sum(s.work_late_usd) FILTER (WHERE s.window_s = s.whole_s) AS work_late_usd,
         sum(s.late_usd) FILTER (WHERE s.window_s = s.whole_s) AS late_usd,
         -- of a part without any request nothing is said
         CASE WHEN s.bucket = 'idle' THEN sum(s.usd * h.share) / nullif(sum(s.usd) FILTER (WHERE h.share IS NOT NULL), 0) END AS spare_share,
+        CASE WHEN s.bucket = 'idle' THEN sum(s.usd * h.low_share) / nullif(sum(s.usd) FILTER (WHERE h.share IS NOT NULL), 0) END AS low_share,
+        CASE WHEN s.bucket = 'idle' THEN sum(s.usd * h.high_share) / nullif(sum(s.usd) FILTER (WHERE h.share IS NOT NULL), 0) END AS high_share,
         CASE WHEN bool_or(h.by_knee) AND bool_or(h.by_quiet) THEN 'both' WHEN bool_or(h.by_knee) THEN 'knee' WHEN bool_or(h.by_quiet) THEN 'quiet' END AS spare_by,
-        any_value(n.at_peak) AS at_peak, max(h.headroom) AS headroom
+        CASE WHEN s.bucket = 'idle' THEN any_value(n.at_peak) END AS at_peak, max(h.headroom) AS headroom
     FROM parts AS s
     LEFT JOIN shares AS h
         ON h.period = s.period AND h.choice = s.choice AND h.workload IS NOT DISTINCT FROM s.workload
@@ -130,8 +139,10 @@ SELECT
     period, choice, part, divided_by, bucket, usd, low_usd, high_usd, estimated,
     usd / nullif(sum(usd) OVER (PARTITION BY period, choice), 0) AS share,
     CASE WHEN spare_share BETWEEN 0 AND 1 THEN spare_share * usd END AS spare_usd,  -- credits leave no share
+    CASE WHEN spare_usd IS NOT NULL THEN low_share * usd END AS spare_low_usd, CASE WHEN spare_usd IS NOT NULL THEN high_share * usd END AS spare_high_usd,
     CASE WHEN spare_usd IS NOT NULL THEN spare_by END AS spare_by, headroom, at_peak,
-    queue_late_usd, work_late_usd, CASE WHEN late_usd IS NOT NULL THEN greatest(0, late_usd - queue_late_usd - work_late_usd) END AS wait_unknown_usd,
+    queue_late_usd, retries_late_usd, work_late_usd,
+    CASE WHEN late_usd IS NOT NULL THEN greatest(0, late_usd - queue_late_usd - retries_late_usd - work_late_usd) END AS wait_unknown_usd,
     coalesce(spare_usd, usd) AS mendable_usd
 FROM summed
 QUALIFY bucket NOT IN ('accepted', 'unlabelled') AND usd > 0

@@ -124,22 +124,22 @@ def test_a_gate_that_passes_unmeasured_decides_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("is_late", "queue_s", "said"),
+    ("by", "queue_s", "said"),
     [
-        (False, 0.8, "; in time but for its 0.8 s in the engine's queue"),
-        (True, 0.8, "; late without its 0.8 s in the engine's queue too"),
-        (True, None, ""),  # late between tokens, and nobody reports the queue
-        (True, 0.0, ""),
+        ("queue", 0.8, "; in time but for its 0.8 s in the engine's queue"),
+        ("retries", 0.8, "; in time but for earlier tries and its 0.8 s in the engine's queue"),
+        ("retries", None, "; in time but for earlier tries"),
+        ("work", 0.8, "; late without its 0.8 s in the engine's queue too"),
+        ("work", None, ""),  # late between tokens, and nobody reports the queue
+        ("work", 0.0, ""),
         (None, None, ""),
     ],
 )
-def test_a_slow_request_is_said_to_be_late_for_its_queue_or_without_it(
-    is_late: bool | None, queue_s: float | None, said: str
-) -> None:
+def test_of_a_slow_request_it_is_said_what_alone_made_it_late(by: str | None, queue_s: float | None, said: str) -> None:
     request = dict.fromkeys([f"pass_{gate}" for gate in GATES]) | {
         **{"verdict": "slow", "outcome": "ok", "pass_success": True, "retry_count": 0, "tpot_na": False},
         **{**dict.fromkeys(LATENCIES.values()), "pass_ttft": False, "ttft_s": 1.5},
-        **{"late_without_queue": is_late, "queue_s": queue_s},
+        **{"late_by": by, "queue_s": queue_s},
     }
     record = RequestRecord(request, {"ttft": 1.0}, frozenset(), [], {}, [])
     assert headline(record, gates(record)) == f"slow: ttft 1.5 s is over its bound of 1 s{said}"

@@ -124,25 +124,49 @@ def test_an_answer_that_failed_has_no_first_token_unless_it_was_seen(outcome: st
     assert {row["verdict"] for row in rows} == {"failed"}
 
 
-def test_of_a_slow_request_it_is_known_whether_its_queue_alone_made_it_late() -> None:
+def test_of_a_slow_request_it_is_known_what_alone_made_it_late() -> None:
     late: Row = {"first_token": 0.6, "output_tokens": 9}
     whole: Row = {"first_token": 0.2, "output_tokens": 9, "end": 2.1}
-    cases: list[tuple[Row, bool | None]] = [
-        ({**late, "queue_s": 0.1}, False),  # without it on the bound, and that is in time
-        ({**late, "queue_s": 0.099999999}, True),
-        ({**late, "queue_s": 9.0}, False),  # of another clock: longer than the wait that it is part of
+    cases: list[tuple[Row, str | None]] = [
+        ({**late, "queue_s": 0.1}, "queue"),  # without it on the bound, and that is in time
+        ({**late, "queue_s": 0.099999999}, "work"),
+        ({**late, "queue_s": 9.0}, "queue"),  # of another clock: longer than the wait that it is part of
         (late, None),
-        ({**whole, "queue_s": 0.1}, False),
-        ({**late, "end": 2.15, "queue_s": 0.1}, True),  # the first token would be in time, and the answer not
-        ({**late, "output_tokens": 2, "queue_s": 0.1}, True),  # a queue is before the first token
-        ({"first_token": 0.4, "output_tokens": 2}, True),  # and nobody has to know it
+        ({**whole, "queue_s": 0.1}, "queue"),
+        ({**late, "end": 2.15, "queue_s": 0.1}, "work"),  # the first token would be in time, and the answer not
+        ({**late, "output_tokens": 2, "queue_s": 0.1}, "work"),  # a queue is before the first token
+        ({"first_token": 0.4, "output_tokens": 2}, "work"),  # and nobody has to know it
         ({"first_token": 0.4, "output_tokens": 9, "queue_s": 0.3}, None),  # in time
         ({**late, "queue_s": 0.1, "outcome": "error"}, None),
     ]
     rows = judge(one_workload(ttft_s=0.5, tpot_s=0.25, e2e_s=2.0), *(facts for facts, _ in cases))
-    assert [row["late_without_queue"] for row in rows] == [known for _, known in cases]
+    assert [row["late_by"] for row in rows] == [by for _, by in cases]
     (row,) = judge(one_workload(completion_window_s=60.0), {"end": 60.5, "queue_s": 0.5})
-    assert (row["verdict"], row["late_without_queue"]) == ("slow", False)
+    assert (row["verdict"], row["late_by"]) == ("slow", "queue")
+
+
+@pytest.mark.parametrize(
+    ("first_token", "queue_s", "by"),
+    [
+        (6.4, None, "retries"),  # 0.4 s from the second try on, which began at 6 s
+        (6.4, 0.3, "retries"),  # without its queue alone it would still be late
+        (6.4, 6.0, "queue"),
+        (6.8, 0.3, "retries"),  # without both it is in time
+        (6.8, 0.2, "work"),
+        (6.8, None, None),
+    ],
+)
+def test_what_earlier_tries_took_is_not_the_work_of_the_one_that_answered(
+    first_token: float, queue_s: float | None, by: str | None
+) -> None:
+    tries = [
+        record("a", 0, 6, request_key="K", outcome="timeout"),
+        record("b", 6, 9, request_key="K", first_token=first_token, queue_s=queue_s),
+    ]
+    assert join(tries, settings=one_workload(ttft_s=0.55)).request["late_by"] == by
+    # where latency is that of the try alone, earlier ones never make it late
+    alone = join(tries, settings=one_workload(ttft_s=0.35, latency_origin="attempt")).request
+    assert alone["late_by"] != "retries"
 
 
 def test_the_deadline_counts_from_submission() -> None:

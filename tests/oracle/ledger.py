@@ -48,8 +48,8 @@ class Ledger:
         self.paid: list[Payment] = []
         self.time: list[Row] = []  # what replica time cost, step by step
         self.bought = Bought(fleet, self.records, self.buckets)
-        late = {row["delivering_attempt_id"]: row["late_without_queue"] for row in requests}
-        self.rows = [row | {"late_without_queue": late.get(row["attempt_id"])} for row in self._rows()]
+        late = {row["delivering_attempt_id"]: row["late_by"] for row in requests}
+        self.rows = [row | {"late_by": late.get(row["attempt_id"])} for row in self._rows()]
         self.paid += self.bought.paid
 
     def _rows(self) -> Iterator[Row]:

@@ -44,7 +44,7 @@ REQUEST = (
         "error_type",
         "needs_label",
         "sole_failing_gate",
-        "late_without_queue",
+        "late_by",
         *(f"pass_{gate}" for gate in LATENCIES),
     ),
 )

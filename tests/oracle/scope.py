@@ -24,7 +24,7 @@ COLUMNS = {
     },
     "cost_ledger": {
         "window_s request_key": "follow from the key",
-        "late_without_queue": "compared in requests, and what it adds up to in waste",
+        "late_by": "compared in requests, and what it adds up to in waste",
     },
     "cost_records": {
         "cost_id route request_key session_id": "follow from what is compared in cost_ledger",

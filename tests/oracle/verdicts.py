@@ -88,6 +88,10 @@ def _latencies(fleet: Fleet, attempt: Row, request: Row) -> Row:
     return {
         **latencies(attempt, origin),
         "deadline_s": None if ended is None else seconds(ended - request["arrived_at"]),
+        "before_s": {
+            **dict.fromkeys(("ttft", "e2e"), seconds(attempt["arrived_at"] - origin)),
+            "deadline": seconds(attempt["arrived_at"] - request["arrived_at"]),
+        },
         "at_most_one_token": is_whole or (tokens is not None and tokens <= 1),
     }
 
@@ -145,12 +149,17 @@ def _verdict(workload: Row, row: Row, *, in_flight: bool) -> Row:
         "needs_label": needs_label,
         "sole_failing_gate": in_the_way[0] if judged and len(in_the_way) == 1 else None,
         "tpot_na": row["tpot_na"] and not in_flight,
-    } | {"late_without_queue": _late_without_queue(workload, row, slow) if first == "slow" else None}
+    } | {"late_by": _late_by(workload, row, slow) if first == "slow" else None}
 
 
-def _late_without_queue(workload: Row, row: Row, slow: list[str]) -> bool | None:
-    """Whether one of the gates that failed would fail without the wait in the queue, too."""
+def _late_by(workload: Row, row: Row, slow: list[str]) -> str | None:
+    """What alone made it late: the wait in the queue, or what passed before the try that answered."""
     if set(slow) - {"ttft", "e2e", "deadline"}:
-        return True
+        return "work"
     queue = exact(row["queue_s"])
-    return None if queue is None else any(row[f"{gate}_s"] - queue > bound_of(workload, gate) for gate in slow)
+    over = {gate: row[f"{gate}_s"] - bound_of(workload, gate) for gate in slow}
+    if queue is not None and all(late <= queue for late in over.values()):
+        return "queue"
+    if all(late <= row["before_s"][gate] + (queue or 0) for gate, late in over.items()):
+        return "retries"
+    return None if queue is None else "work"

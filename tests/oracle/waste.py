@@ -14,7 +14,7 @@ from oracle.slices import DIMENSIONS, Key, Slices, window_of
 
 Amount = dict[str, Any]
 USD = ("usd", "measured_usd", "direct_usd")
-LATE = ("queue_late_usd", "work_late_usd")  # of bucket slow
+LATE = ("queue_late_usd", "retries_late_usd", "work_late_usd")  # of bucket slow
 
 
 def loaded(ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, tuple[list[Row], list[Row], list[Row]]]:
@@ -133,8 +133,8 @@ class Waste:
             amount[name] += row[name]
         for name in USD:
             amount[name] = plus(amount[name], row.get(name))
-        if row["bucket"] == "slow" and (is_late := row.get("late_without_queue")) is not None:
-            name = "work_late_usd" if is_late else "queue_late_usd"
+        if row["bucket"] == "slow" and row.get("late_by") is not None:
+            name = f"{row['late_by']}_late_usd"
             amount[name] = plus(amount[name], row.get("direct_usd"))
         if "open" in row:
             amount["estimated"] = True

@@ -110,10 +110,10 @@ def test_a_rise_is_told_with_what_moved_in_its_window() -> None:
     )
     assert answer(found) == (
         "The p99 of the first token of workload chat, pool chat rose most, at 20 Nov 09:30 UTC: 3 s, beside 1 s as the "
-        "median of the 3 windows before (half above usual or more from 20 Nov 09:25 to 20 Nov 09:40). What "
-        "came: deployment of chat at 09:26 (4 min before); scale out of the fleet at 09:34 (in the window); input "
-        "tokens an attempt 500 to 800. What the fleet showed: p99 of the queue 0.1 s to 1.5 s; input found in "
-        "cache 50.0 % to 20.0 %; requests that failed 1.0 % to 10.0 %. Moved: beyond each of the windows before "
+        "median of the 3 windows before (half above usual or more from 20 Nov 09:25 to 20 Nov 09:40).\n"
+        "What came: deployment of chat at 09:26 (4 min before); scale out of the fleet at 09:34 (in the window); input "
+        "tokens an attempt 500 to 800.\nWhat the fleet showed: p99 of the queue 0.1 s to 1.5 s; input found in "
+        "cache 50.0 % to 20.0 %; requests that failed 1.0 % to 10.0 %.\nMoved: beyond each of the windows before "
         "and 1.25 times their median up or down, by 2 points of a share, 10 of a count, 0.05 s, half a replica or "
         "a restart. Not moved: requests that arrived, share of other workloads, share of long contexts, KV cache "
         "in use, preemptions, replicas up, restarts of replicas, requests tried again. What moves together need "

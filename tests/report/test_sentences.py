@@ -56,7 +56,7 @@ def test_without_a_limit_it_is_said_how_far_from_it_all_loads_are() -> None:
     answer = CHARTS["load_curves"].answer
     assert "its limit is not known: 5.8 % to 21 % failed the gate ttft, where 1 % may." in answer(found)
     assert "not known: 5.8 % failed the gate ttft, where 1 % may." in answer(found[1:])
-    assert "its limit is not known. " in answer(found[2:])
+    assert "its limit is not known.\n" in answer(found[2:])
 
 
 def test_headroom_is_what_the_replicas_were_counted_with() -> None:
@@ -333,7 +333,8 @@ def loss(name: str, usd: float, share: float, **more: Any) -> dict[str, Any]:
         "at_peak": None,
         "mendable_usd": usd,
         "headroom": 1.2,
-        **dict.fromkeys(("queue_late_usd", "work_late_usd", "wait_unknown_usd")),
+        **dict.fromkeys(("queue_late_usd", "retries_late_usd", "work_late_usd", "wait_unknown_usd")),
+        **dict.fromkeys(("spare_low_usd", "spare_high_usd"), 0.0),
         **more,
     }
 
@@ -342,55 +343,84 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
     of_rag, of_chat = ({"divided_by": "workload", "part": name} for name in ("rag", "chat"))
     idle, slow = loss("idle", 28.36, 0.494, **of_rag), loss("slow", 2.41, 0.042, **of_chat)
     answer = CHARTS["worth_mending"].answer
-    assert answer([idle, slow, loss("over_budget", 1.0, 0.02), loss("failed", 0.5, 0.01)]) == (
+    assert answer([idle, slow, loss("over_budget", 1.0, 0.02), loss("failed", 0.5, 0.01)]).splitlines() == [
         "First idle replicas of workload rag, $28.36 (49.4 % of all spent): fewer of them at hours below the peak "
-        "would save at most this. Then slow answers of workload chat, $2.41 (4.2 % of all spent): shorter queues, less "
-        "work before the answer, or a looser gate, would have them count, and no source reports `queue_s`, which would "
-        "say which. Then requests with too many tries, $1.00 (2.0 % of all spent): "
-        "to mend what makes callers try again would save it. All 4 losses of the chart come to at most $32.27 that can "
-        "be mended. By dollars alone: what it takes to mend is not in "
-        "telemetry."
-    )
+        "would save at most this.",
+        "Then slow answers of workload chat, $2.41 (4.2 %): shorter queues would mend the wait, fewer timeouts the "
+        "tries; less work before the answer, smaller batches or a looser gate the rest; no source reports `queue_s`, "
+        "which would say how much is which.",
+        "Then requests with too many tries, $1.00 (2.0 %): to mend what makes callers try again would save it.",
+        "All 4 of the chart come to about $32.27 that can be mended: $28.36 off the bill, the rest spent on what could "
+        "count. What it takes to mend is not in telemetry.",
+    ]
 
 
 def test_of_idle_replicas_it_is_said_what_fewer_would_save() -> None:
     answer = CHARTS["worth_mending"].answer
     idle = loss("idle", 28.36, 0.494)
-    knee = answer([idle | {"spare_usd": 1.27, "spare_by": "knee", "at_peak": "rag needs 9 where there were 3"}])
-    assert "$1.27 of it in windows that fewer replicas would bear at the knee, 20 % headroom included: fewer" in knee
-    assert "the rest is room that the gates need; none can go at the peak: rag needs 9 where there were 3." in knee
+    by_knee = {"spare_usd": 1.27, "spare_low_usd": 0.0, "spare_high_usd": 3.8, "spare_by": "knee"}
+    knee = answer([idle | by_knee | {"at_peak": "pool rag needs 9 where there were 3"}])
+    borne = "of it in windows that fewer replicas would bear at the knee, 20 % headroom included"
+    assert f"$1.27 ($0.00 to $3.80) {borne}; the rest is room" in knee
+    assert "the rest is room that the gates need; none can go at the peak: pool rag needs 9 where there were 3." in knee
     none = answer([idle | {"spare_usd": 0.1, "spare_by": "knee"}])
-    assert "none of it in windows that fewer replicas would bear" in none
+    assert "none ($0.00 to $0.00) of it in windows that fewer replicas would bear" in none
     assert "save" not in none
     quiet = answer([idle | {"spare_usd": 9.0, "spare_by": "quiet"}])
     assert "$9.00 of it while its pools had at most half of the requests of their peak, what fewer" in quiet
+    assert "being unknown, the most that fewer then would save" in quiet
     assert "room that the gates need" not in quiet
     assert "or in which pools without a knee had at most half" in answer(
         [idle | {"spare_usd": 9.0, "spare_by": "both"}]
     )
 
 
-def test_of_slow_answers_it_is_said_which_remedy_they_need() -> None:
+def test_of_slow_answers_it_is_said_how_much_each_remedy_would_mend_and_the_remedies_once() -> None:
     answer = CHARTS["worth_mending"].answer
-    late = loss("slow", 4.0, 0.1, queue_late_usd=1.0, work_late_usd=2.5, wait_unknown_usd=0.5)
-    assert answer([late]) == (
-        "First slow answers, $4.00 (10.0 % of all spent), $1.00 of it late only for its wait in a queue: without "
-        "queues at most that would count; $2.50 of it late without any wait too: less work before the answer, smaller "
-        "batches, or a looser gate, would have it count; no source reports the wait of $0.500 of it. By dollars alone: "
-        "what it takes to mend is not in telemetry."
+    late = loss("slow", 4.0, 0.1, queue_late_usd=1.0, retries_late_usd=0.25, work_late_usd=2.25, wait_unknown_usd=0.5)
+    remedy = (
+        "shorter queues would mend the wait, fewer timeouts the tries; less work before the answer, smaller batches or "
+        "a looser gate the rest"
     )
-    assert "queue" not in answer([late | {"queue_late_usd": 0.0, "work_late_usd": 4.0, "wait_unknown_usd": 0.0}])
-    assert "no source reports `queue_s`" in answer([late | {"queue_late_usd": 0.0, "work_late_usd": 0.0}])
+    split = (
+        "$1.00 of it for their wait in a queue alone, $0.250 for tries that came before, $2.25 late without either, no "
+        "source reports the wait"
+    )
+    assert answer([late]).splitlines()[0] == (
+        f"First slow answers, $4.00 (10.0 % of all spent): {split} of $0.500: {remedy}."
+    )
+    assert answer([late, late]).splitlines()[1] == f"Then slow answers, $4.00 (10.0 %): {split} of $0.500."
+    known = answer(
+        [late | {"queue_late_usd": 0.0, "retries_late_usd": 0.0, "work_late_usd": 4.0, "wait_unknown_usd": 0.0}]
+    )
+    assert "$4.00 late without either: shorter" in known
+    assert "in a queue alone" not in known
+    assert "no source reports `queue_s`" in answer(
+        [late | dict.fromkeys(("queue_late_usd", "retries_late_usd", "work_late_usd"), 0.0)]
+    )
     idle = loss("idle", 9.0, 0.2, spare_usd=2.0, spare_by="knee", mendable_usd=2.0)
-    assert "All 2 losses of the chart come to at most $6.00 that can be mended." in answer([late, idle])
+    all_of = "All 2 of the chart come to about $6.00 that can be mended: $2.00 off the bill, the rest"
+    assert all_of in answer([late, idle])
+    assert "All 2 of the chart come to about $8.00 that can be mended. What" in answer([late, late])
+
+
+def test_replicas_are_no_remedy_for_what_is_late_in_an_empty_pool() -> None:
+    answer = CHARTS["worth_mending"].answer
+    late = loss("slow", 4.0, 0.1, queue_late_usd=1.0, retries_late_usd=0.5, work_late_usd=2.5, wait_unknown_usd=0.0)
+    idle = loss("idle", 9.0, 0.2, spare_usd=2.0, spare_by="knee", at_peak="pool a needs 9 where there were 3")
+    vain = "yet most slow answers here are late without any wait, which more replicas alone need not mend"
+    assert vain in answer([idle, late])
+    assert vain not in answer([idle, late | {"work_late_usd": 1.5}])
+    assert vain not in answer([idle | {"part": "other"}, late])
+    assert vain not in answer([idle | {"at_peak": None}, late])
 
 
 def test_the_largest_loss_is_named_though_little_of_it_is_spare() -> None:
     answer = CHARTS["worth_mending"].answer
     small = [loss("slow", 3.0, 0.1), loss("failed", 2.0, 0.1), loss("retry", 1.5, 0.1)]
     idle = loss("idle", 30.0, 0.6, spare_usd=1.0, spare_by="knee")
-    assert "Then retries, $1.50 (10.0 % of all spent)" in answer([*small, idle])
-    assert "The largest loss is idle replicas, $30.00 (60.0 % of all spent), $1.00 of it" in answer([*small, idle])
+    assert "Then retries, $1.50 (10.0 %)" in answer([*small, idle])
+    assert "The largest loss is idle replicas, $30.00 (60.0 %): $1.00 ($0.00 to $0.00) of it" in answer([*small, idle])
     assert "largest loss" not in answer([small[0], idle])
 
 

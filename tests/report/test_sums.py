@@ -337,6 +337,7 @@ def mending(
     tables = {"waste": waste, "goodput": goodput, "replica_windows": seen}
     shown = {name: pa.Table.from_pylist(rows, schema=arrow_schema(name)) for name, rows in tables.items()}
     needs = {"divided_by": ["pool", "pool", "route"], "pool": ["a", "b", "a"], "knee_rps": [0.1, None, 0.2]}
+    needs |= {"knee_ci_low_rps": [0.05, None, 0.1], "knee_ci_high_rps": [None, None, 0.3]}
     needs |= {"headroom": [1.2, 1.2, 1.2], "recommended_replicas": [9, None, 7], "most_replicas": [4, 4, 3]}
     return asked("worth_mending", chosen, load_curves=pa.table(needs), **shown)
 
@@ -365,14 +366,17 @@ def test_what_is_worth_mending_is_told_by_workload_what_can_be_mended_most_first
 def test_of_slow_answers_it_is_told_what_a_queue_alone_made_late_and_what_nobody_knows() -> None:
     known = {"slice": "workload", "workload": "chat", "window_s": 86400}
     waste = [
-        lost(7.0, "slow", direct_usd=5.0, queue_late_usd=1.0, work_late_usd=3.5, **known),
-        lost(2.0, "slow", DAY + timedelta(days=1), direct_usd=2.0, queue_late_usd=0.5, work_late_usd=1.5, **known),
+        lost(7.0, "slow", direct_usd=5.0, queue_late_usd=1.0, retries_late_usd=0.25, work_late_usd=3.25, **known),
+        *(
+            lost(2.0, "slow", DAY + timedelta(days=1), direct_usd=2.0, **late, **known)
+            for late in [{"queue_late_usd": 0.5, "retries_late_usd": 0.0, "work_late_usd": 1.5}]
+        ),
         lost(3.0, "idle", **known),
     ]
     slow, idle = mending(waste, [], slice="overall")
-    names = ("queue_late_usd", "work_late_usd", "wait_unknown_usd")
-    assert [slow[name] for name in names] == [1.5, 5.0, 0.5]
-    assert [idle[name] for name in names] == [None, None, None]
+    names = ("queue_late_usd", "retries_late_usd", "work_late_usd", "wait_unknown_usd")
+    assert [slow[name] for name in names] == [1.5, 0.25, 4.75, 0.5]
+    assert [idle[name] for name in names] == [None] * 4
 
 
 def test_of_one_workload_it_is_told_by_route_and_of_one_route_as_a_whole() -> None:
@@ -427,13 +431,17 @@ def test_idle_dollars_beyond_what_the_knee_needs_are_spare() -> None:
     # a quarter of 8, nothing twice, and of the hour without a request 3 of 4
     assert (row["usd"], row["spare_usd"], row["spare_by"]) == (10.0, pytest.approx(2.0 + 3.0), "knee")
     assert row["mendable_usd"] == row["spare_usd"]
-    assert row["at_peak"] == "a needs 9 where there were 4"
+    # at 0.05 a replica 0.2 requests/s need 5, more than there are; an end that is not known leaves but one replica
+    assert row["spare_low_usd"] == pytest.approx(3.0)
+    assert row["spare_high_usd"] == pytest.approx(3.0 + 1.0 + 2.0 + 3.0)
+    assert row["at_peak"] == "pool a needs 9 where there were 4"
     # what would go is idle: of a window with a dollar idle not more, whatever its replicas cost
     (row,) = mending([*waste, lost(90.0, "slow", HOURS[0], 3600, slice="pool", pool="a")], goodput, up, slice="overall")
     assert row["spare_usd"] == pytest.approx(3.0 + 3.0)
     # nobody sampled replicas: what is known are its quiet hours, here that without a request
     (row,) = mending(waste, goodput, [], slice="overall")
     assert (row["spare_usd"], row["spare_by"]) == (pytest.approx(4.0), "quiet")
+    assert (row["spare_low_usd"], row["spare_high_usd"]) == (0.0, pytest.approx(4.0))
 
 
 def test_of_a_pool_without_a_knee_the_dollars_of_its_quiet_windows_are_spare() -> None:

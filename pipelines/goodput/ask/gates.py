@@ -118,15 +118,19 @@ def _over_budget(record: RequestRecord, _: list[GateResult]) -> str:
 
 
 def _too_slow(record: RequestRecord, found: list[GateResult]) -> str:
-    return "; ".join([*_excesses(found), *_by_queue(record)])
+    return "; ".join([*_excesses(found), *_by_what(record)])
 
 
-def _by_queue(record: RequestRecord) -> Iterator[str]:
-    """Whether a shorter queue would have had it in time; nothing where it did not wait, or nobody reported it."""
-    is_late, queue_s = record.request["late_without_queue"], record.request["queue_s"]
-    if is_late is not None and queue_s:
-        waited = f"its {significant(queue_s)} s in the engine's queue"
-        yield f"late without {waited} too" if is_late else f"in time but for {waited}"
+def _by_what(record: RequestRecord) -> Iterator[str]:
+    """What alone made it late; nothing where it did not wait, or nobody reported how long."""
+    by, queue_s = record.request["late_by"], record.request["queue_s"]
+    waited = f"its {significant(queue_s)} s in the engine's queue" if queue_s else None
+    if by == "queue":
+        yield f"in time but for {waited}"
+    elif by == "retries":
+        yield "in time but for earlier tries" + (f" and {waited}" if waited else "")
+    elif by == "work" and waited:
+        yield f"late without {waited} too"
 
 
 def _excesses(found: list[GateResult]) -> Iterator[str]:

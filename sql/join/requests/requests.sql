@@ -29,6 +29,9 @@ measured AS (
         CASE WHEN NOT d.unended AND d.first_token_ns >= origin_ns THEN d.first_token_ns - origin_ns END AS ttft_ns,
         CASE WHEN NOT d.unended AND d.e2e_s IS NOT NULL THEN d.ended_ns - origin_ns END AS e2e_ns,
         CASE WHEN NOT d.unended THEN d.ended_ns - d.request_arrived_ns END AS since_submission_ns,
+        d.arrived_ns - origin_ns AS tries_ns,
+        d.arrived_ns - d.request_arrived_ns AS asked_ns,
+        round(d.queue_s * 1e9) AS queue_ns,
         d.queue_s, d.itl_p95_s, d.jitter_s,
         d.input_tokens, d.cached_input_tokens, d.cache_write_tokens, d.output_tokens, d.paced_tokens, d.reasoning_tokens,
         CASE WHEN d.unended AND d.request_ended_ns IS NOT NULL THEN 'timeout' ELSE d.outcome END AS outcome,
@@ -82,6 +85,9 @@ blocked AS (
     SELECT
         *,
         CASE WHEN has_quality THEN quality_known END AS pass_quality,
+        CASE WHEN NOT pass_ttft THEN ttft_ns - ttft_bound_ns END AS ttft_over_ns,
+        CASE WHEN NOT pass_e2e THEN e2e_ns - e2e_bound_ns END AS e2e_over_ns,
+        CASE WHEN NOT pass_deadline THEN since_submission_ns - deadline_bound_ns END AS deadline_over_ns,
         coalesce(has_quality AND quality_known IS DISTINCT FROM true, false) AS quality_blocks,
         list_filter([
             CASE WHEN NOT pass_success THEN 'success' END,
@@ -121,11 +127,13 @@ SELECT
     END AS verdict,
     CASE
         WHEN verdict <> 'slow' THEN NULL
-        -- the queue of the engine that answered is before the first token: what lies between tokens has nothing of it
-        WHEN pass_tpot = false OR pass_itl_p95 = false OR pass_jitter = false THEN true
-        ELSE (pass_ttft IS NOT DISTINCT FROM false AND ttft_ns - round(queue_s * 1e9) > ttft_bound_ns)
-            OR (pass_e2e IS NOT DISTINCT FROM false AND e2e_ns - round(queue_s * 1e9) > e2e_bound_ns)
-            OR (pass_deadline IS NOT DISTINCT FROM false AND since_submission_ns - round(queue_s * 1e9) > deadline_bound_ns)
-    END AS late_without_queue,
+        -- what waits is before the first token: what lies between tokens has nothing of it
+        WHEN pass_tpot = false OR pass_itl_p95 = false OR pass_jitter = false THEN 'work'
+        WHEN greatest(ttft_over_ns - queue_ns, e2e_over_ns - queue_ns, deadline_over_ns - queue_ns) <= 0 THEN 'queue'
+        WHEN greatest(
+            ttft_over_ns - tries_ns - coalesce(queue_ns, 0), e2e_over_ns - tries_ns - coalesce(queue_ns, 0),
+            deadline_over_ns - asked_ns - coalesce(queue_ns, 0)) <= 0 THEN 'retries'
+        WHEN queue_ns IS NOT NULL THEN 'work'
+    END AS late_by,
     NULL::DOUBLE AS cost_usd
 FROM blocked

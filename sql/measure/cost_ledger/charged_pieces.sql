@@ -63,7 +63,7 @@ shared AS (
     FROM priced
 )
 SELECT
-    attempt_id, request_key, step_s, bucket, late_without_queue, charged_pool AS pool, replica, model, workload, route, tenant,
+    attempt_id, request_key, step_s, bucket, late_by, charged_pool AS pool, replica, model, workload, route, tenant,
     CASE WHEN is_bought THEN coalesce(billed_usd, listed_usd, reported_usd) ELSE busy_usd * part END AS usd,
     CASE WHEN NOT is_bought THEN busy_gpu_s * part END AS gpu_s,
     tokens * share AS tokens,

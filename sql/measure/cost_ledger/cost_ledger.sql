@@ -31,12 +31,12 @@ left_over AS (
 -- what names a request, a model, or nothing that telemetry knows, may be for the same
 billed_alike AS (
     SELECT
-        attempt_id, request_key, step_s, bucket, late_without_queue, pool, replica, model, workload, route, tenant, basis,
+        attempt_id, request_key, step_s, bucket, late_by, pool, replica, model, workload, route, tenant, basis,
         usd, gpu_s, tokens, estimated, abs(usd) * error_ratio AS error_usd, abs(usd) * common_ratio AS common_error_usd
     FROM charged_pieces
     WHERE replica IS NULL AND basis NOT IN ('token_price', 'reported')
     UNION ALL BY NAME
-    SELECT attempt_id, request_key, step_s, bucket, late_without_queue, pool, replica, model, workload, route, tenant, basis, usd FROM named_costs
+    SELECT attempt_id, request_key, step_s, bucket, late_by, pool, replica, model, workload, route, tenant, basis, usd FROM named_costs
     UNION ALL BY NAME
     SELECT 'unattributed' AS bucket, step_s, pool, replica, model, workload, route, tenant, basis, usd, gpu_s FROM left_over
 ),
@@ -47,7 +47,7 @@ entries AS (
         -- credits may exceed what a replica costs
         abs(usd) * (1 - recomputing - speculating) * error_ratio AS error_usd,
         abs(usd) * (1 - recomputing - speculating) * common_ratio AS common_error_usd,
-        input_usd, cached_input_usd, output_usd, late_without_queue
+        input_usd, cached_input_usd, output_usd, late_by
     FROM charged_pieces
     WHERE replica IS NOT NULL OR basis IS NULL OR basis IN ('token_price', 'reported')
     UNION ALL
@@ -97,7 +97,7 @@ entries AS (
     SELECT
         attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
         sum_usd(usd), sum_steady(gpu_s), coalesce(sum_steady(tokens), 0), basis, coalesce(bool_or(estimated), false),
-        coalesce(sum_usd(error_usd), 0), coalesce(sum_usd(common_error_usd), 0), NULL, NULL, NULL, late_without_queue
+        coalesce(sum_usd(error_usd), 0), coalesce(sum_usd(common_error_usd), 0), NULL, NULL, NULL, late_by
     FROM billed_alike
     GROUP BY ALL
 )

@@ -5,7 +5,7 @@
 -- An attempt that was never seen to end takes no time, as how long it was served is unknown. Its tokens count where it began.
 WITH weighed AS (
     SELECT
-        a.*, w.prefill_weight, w.cached_weight, w.decode_weight, w.draft_weight, q.verdict, q.late_without_queue,
+        a.*, w.prefill_weight, w.cached_weight, w.decode_weight, w.draft_weight, q.verdict, q.late_by,
         -- not all of its tokens were reported; an answer that reports no output tokens generated none
         a.input_tokens IS NULL OR (a.output_tokens IS NULL AND a.outcome <> 'ok') AS is_unreported,
         -- streamed, and not one token came: it waited
@@ -26,7 +26,7 @@ judged AS (
             WHEN verdict IS NULL OR verdict = 'in_flight' THEN 'unevaluable'
             ELSE verdict
         END AS bucket,
-        CASE WHEN bucket = 'slow' THEN late_without_queue END AS late_without_queue,
+        CASE WHEN bucket = 'slow' THEN late_by END AS late_by,
         prefill_weight, cached_weight, draft_weight,
         prefill_weight * at_least(input_tokens - cached_input_tokens, 0) + cached_weight * cached_input_tokens AS prompt_work,
         decode_weight * CASE WHEN outcome = 'ok' THEN coalesce(output_tokens, 0) ELSE output_tokens END AS decode_work,

@@ -11,7 +11,7 @@ looked_for AS (
 found AS (
     SELECT
         n.dialect, n.cost_id, q.request_key, q.delivering_attempt_id, q.pool, q.model, q.workload, q.route, q.tenant,
-        CASE WHEN q.outcome = 'cancelled' THEN 'abandoned' ELSE q.verdict END AS bucket, q.late_without_queue,
+        CASE WHEN q.outcome = 'cancelled' THEN 'abandoned' ELSE q.verdict END AS bucket, q.late_by,
         1 / count(*) OVER (PARTITION BY n.dialect, n.cost_id) AS part
     FROM requests AS q
     JOIN looked_for AS n
@@ -21,7 +21,7 @@ found AS (
 )
 SELECT
     n.dialect, n.cost_id, n.step_s, n.basis, f.request_key, f.delivering_attempt_id AS attempt_id,
-    coalesce(f.bucket, 'unattributed') AS bucket, f.late_without_queue,
+    coalesce(f.bucket, 'unattributed') AS bucket, f.late_by,
     CASE WHEN f.request_key IS NULL THEN n.pool ELSE f.pool END AS pool,
     CASE WHEN f.request_key IS NULL THEN n.replica END AS replica,
     CASE WHEN f.request_key IS NULL THEN n.model ELSE f.model END AS model,

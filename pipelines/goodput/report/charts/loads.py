@@ -16,7 +16,7 @@ def _answer(found: Rows) -> str:
     names = sorted({row["name"] for row in found})
     parts = [_of_one([row for row in found if row["name"] == name]) for name in names[:_NAMED]]
     more = [f"{len(names) - _NAMED} more are in the numbers"] if len(names) > _NAMED else []
-    return ". ".join([*parts, *more]) + f". {_JUDGED}"
+    return "\n".join([*(f"{part}." for part in (*parts, *more)), _JUDGED])
 
 
 def _of_one(found: Rows) -> str:

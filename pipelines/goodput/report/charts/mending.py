@@ -7,7 +7,11 @@ from goodput.report.looks import ORANGE, rows, with_room
 
 _LOSSES = {  # each bucket in words, and what would mend it
     "idle": ("idle replicas", "fewer of them at hours below the peak would save at most this"),
-    "slow": ("slow answers", "shorter queues, less work before the answer, or a looser gate, would have them count"),
+    "slow": (
+        "slow answers",
+        "shorter queues would mend the wait, fewer timeouts the tries; less work before the answer, smaller batches "
+        "or a looser gate the rest",
+    ),
     "rejected": ("rejected answers", "better ones would count, more machines would not help"),
     "failed": ("failed requests", "to mend what fails would save it"),
     "over_budget": ("requests with too many tries", "to mend what makes callers try again would save it"),
@@ -33,29 +37,37 @@ _NOTHING = 0.005  # of the dollars of idle replicas: less than this nobody would
 
 
 def _answer(found: Rows) -> str:
-    parts = [_one(row, "Then" if place else "First") for place, row in enumerate(found[:_NAMED])]
+    named, late = found[:_NAMED], {row["part"] for row in found if _is_late_anyway(row)}
+    said = {str(row["bucket"]): place for place, row in reversed(list(enumerate(named)))}  # a remedy once
+    parts = [
+        _one(row, "Then" if place else "First", is_again=said[row["bucket"]] < place) + _vain(row, late)
+        for place, row in enumerate(named)
+    ]
     largest = max(found, key=lambda row: row["usd"])
-    if not any(row is largest for row in found[:_NAMED]):
-        parts.append(_one(largest, "The largest loss is"))
-    return f"{'. '.join(parts)}. {_in_all(found)}By dollars alone: what it takes to mend is not in telemetry."
+    if not any(row is largest for row in named):
+        parts.append(_one(largest, "The largest loss is", is_again=False) + _vain(largest, late))
+    return "\n".join([f"{part}." for part in parts] + [f"{_in_all(found)}What it takes to mend is not in telemetry."])
 
 
-def _one(row: Row, nth: str) -> str:
+def _one(row: Row, nth: str, *, is_again: bool) -> str:
     words, remedy = _LOSSES.get(row["bucket"], (row["bucket"], "it bought nothing that was accepted"))
     of = f" of {row['divided_by']} {row['part']}" if row["part"] is not None else ""
-    said = f"{nth} {words}{of}, {dollars(row['usd'])} ({percent(row['share'])} of all spent)"
+    whole = " of all spent" if nth == "First" else ""
+    said = f"{nth} {words}{of}, {dollars(row['usd'])} ({percent(row['share'])}{whole})"
     if (idle := _idle(row)) is not None:
-        return f"{said}, {idle}{_at_peak(row)}"
-    late = _late(row)
-    return f"{said}, {late}" if late is not None else f"{said}: {remedy}{_unreported(row)}"
+        return f"{said}: {idle}{_at_peak(row)}"
+    parts = [_late(row), None if is_again else f"{remedy}{_unreported(row)}"]
+    return ": ".join([said, *(part for part in parts if part is not None)])
 
 
 def _in_all(found: Rows) -> str:
-    """The most that there is to win: whoever adds up the losses would add what nobody can mend."""
+    """What there is to win: whoever adds up the losses adds what nobody can mend, and what is no money."""
     if len(found) == 1:
         return ""
-    most = sum(row["mendable_usd"] for row in found)
-    return f"All {len(found)} losses of the chart come to at most {dollars(most)} that can be mended. "
+    mendable = sum(row["mendable_usd"] for row in found)
+    off_the_bill = sum(row["mendable_usd"] for row in found if row["bucket"] == "idle")
+    of = f": {dollars(off_the_bill)} off the bill, the rest spent on what could count" if off_the_bill else ""
+    return f"All {len(found)} of the chart come to about {dollars(mendable)} that can be mended{of}. "
 
 
 def _idle(row: Row) -> str | None:
@@ -63,9 +75,12 @@ def _idle(row: Row) -> str | None:
     if (spare := row["spare_usd"]) is None:
         return None
     some = dollars(spare) if spare >= _NOTHING * row["usd"] else "none"
-    saved = ": fewer then would save at most that" if some != "none" else ""
+    ends = (
+        f" ({dollars(row['spare_low_usd'])} to {dollars(row['spare_high_usd'])})" if row["spare_by"] != "quiet" else ""
+    )
+    saved = ", the most that fewer then would save" if row["spare_by"] == "quiet" and some != "none" else ""
     kept = "; the rest is room that the gates need" if row["spare_by"] == "knee" else ""
-    return f"{some} of it {_SPARE[row['spare_by']].format(headroom=_headroom(row))}{saved}{kept}"
+    return f"{some}{ends} of it {_SPARE[row['spare_by']].format(headroom=_headroom(row))}{saved}{kept}"
 
 
 def _headroom(row: Row) -> str:
@@ -74,21 +89,44 @@ def _headroom(row: Row) -> str:
 
 def _late(row: Row) -> str | None:
     """Which remedy slow answers need: shorter queues mend what waited, and nothing that is late without any wait."""
-    queue, work, unknown = (row[f"{name}_usd"] for name in ("queue_late", "work_late", "wait_unknown"))
-    if queue is None or queue + work < _NOTHING * row["usd"]:
+    names = ("queue_late", "retries_late", "work_late", "wait_unknown")
+    queue, retries, work, unknown = (row[f"{name}_usd"] for name in names)
+    if not _is_wait_known(row):
         return None
-    is_some = [usd >= _NOTHING * row["usd"] for usd in (queue, work, unknown)]
+    is_some = [usd >= _NOTHING * row["usd"] for usd in (queue, retries, work, unknown)]
     parts = [
-        f"{dollars(queue)} of it late only for its wait in a queue: without queues at most that would count",
-        f"{dollars(work)} of it late without any wait too: less work before the answer, smaller batches, or a looser "
-        "gate, would have it count",
-        f"no source reports the wait of {dollars(unknown)} of it",
+        f"{dollars(queue)} of it for their wait in a queue alone",
+        f"{dollars(retries)} for tries that came before",
+        f"{dollars(work)} late without either",
+        f"no source reports the wait of {dollars(unknown)}",
     ]
-    return "; ".join(part for part, is_there in zip(parts, is_some, strict=True) if is_there)
+    return ", ".join(part for part, is_there in zip(parts, is_some, strict=True) if is_there)
+
+
+def _is_wait_known(row: Row) -> bool:
+    """Whether of anything it is known what made it late."""
+    known = [row[f"{name}_late_usd"] for name in ("queue", "retries", "work")]
+    return None not in known and sum(known) >= _NOTHING * row["usd"]
+
+
+def _is_late_anyway(row: Row) -> bool:
+    """Whether most of a part's slow answers would be late in an empty pool, as far as that is known."""
+    return _is_wait_known(row) and row["work_late_usd"] > row["queue_late_usd"] + row["retries_late_usd"]
+
+
+def _vain(row: Row, late: set[str | None]) -> str:
+    """More replicas are no remedy for what they do not mend, whatever the knee says."""
+    is_vain = row["bucket"] == "idle" and row["at_peak"] is not None and row["part"] in late
+    return (
+        "; yet most slow answers here are late without any wait, which more replicas alone need not mend"
+        if is_vain
+        else ""
+    )
 
 
 def _unreported(row: Row) -> str:
-    return ", and no source reports `queue_s`, which would say which" if row["bucket"] == "slow" else ""
+    is_asked = row["bucket"] == "slow" and not _is_wait_known(row)
+    return "; no source reports `queue_s`, which would say how much is which" if is_asked else ""
 
 
 def _at_peak(row: Row) -> str:
@@ -119,7 +157,8 @@ def _spec() -> Picture:
         alt.Tooltip("share:Q", format=".1%"),
         alt.Tooltip("spare_usd:Q", title="of which spare", format="$,.4f"),
         alt.Tooltip("queue_late_usd:Q", title="late only for its queue", format="$,.4f"),
-        alt.Tooltip("work_late_usd:Q", title="late without it too", format="$,.4f"),
+        alt.Tooltip("retries_late_usd:Q", title="late for earlier tries", format="$,.4f"),
+        alt.Tooltip("work_late_usd:Q", title="late without either", format="$,.4f"),
     ]
     axis = alt.Axis(title=_DOLLARS, format="$,~f", tickCount=5)
     whole = base.mark_bar(height={"band": 0.7}, color=ORANGE, opacity=0.3).encode(
@@ -153,9 +192,12 @@ CHART = Chart(
         Column("high_usd", "to", "usd"),
         Column("share", "Share of all spent", "share"),
         Column("spare_usd", "of which spare", "usd"),
+        Column("spare_low_usd", "spare from", "usd"),
+        Column("spare_high_usd", "spare to", "usd"),
         Column("spare_by", "Spare by"),
         Column("queue_late_usd", "Late only for its queue", "usd"),
-        Column("work_late_usd", "Late without it too", "usd"),
+        Column("retries_late_usd", "Late for earlier tries", "usd"),
+        Column("work_late_usd", "Late without either", "usd"),
         Column("at_peak", "At the peak"),
         Column("estimated", "In part estimated", "flag"),
     ),

@@ -44,7 +44,7 @@ def _answer(found: Rows) -> str:
         + _at_its_cap(dearest)
         + _beside(dearest)
         + _not_added([row for row in priced if row["overlapping_events"]])
-        + (f" Not priced: {causes}." if causes else "")
+        + (f"\nNot priced: {causes}." if causes else "")
         + quality_changes(found, _named)
     )
 
@@ -101,7 +101,7 @@ def _not_added(overlapping: Rows) -> str:
     """Each of these shares its time with another; the same dollars may be in both."""
     if len(overlapping) < 2:
         return ""
-    return f" Not to be added up, since each overlaps another: {_some([_named(row) for row in overlapping])}."
+    return f"\nNot to be added up, since each overlaps another: {_some([_named(row) for row in overlapping])}."
 
 
 def _spec() -> Picture:

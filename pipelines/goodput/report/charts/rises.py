@@ -30,8 +30,8 @@ def _answer(found: Rows) -> str:
             f"Nearest came that of the {name}{where} at {clock(first['at'])} UTC: {figures}."
         )
     text = f"The p99 of the {name}{where} rose most, at {clock(first['at'])} UTC: {figures}{_lasted(first)}."
-    others = f" Other rises: {first['other_rises']}." if first["other_rises"] is not None else ""
-    told = f"{text}{_beside(found)}{_before(found)}{_unmoved(found)}"
+    others = f"\nOther rises: {first['other_rises']}." if first["other_rises"] is not None else ""
+    told = f"{text}{_beside(found)}{_before(found)}\n{_unmoved(found)}"
     return f"{told} What moves together need not be cause and effect.{others}"
 
 
@@ -54,7 +54,7 @@ def _beside(found: Rows) -> str:
     """What moved, first what came to the fleet and then what it showed: rows are in this order."""
     moved = [row for row in found if row["is_moved"] and row["place"] > 0]
     sides = [(_SIDES[side], _facts(list(rows))) for side, rows in groupby(moved, key=lambda row: str(row["side"]))]
-    said = "".join(f" {side}: {'; '.join(facts)}." for side, facts in sides)
+    said = "".join(f"\n{side}: {'; '.join(facts)}." for side, facts in sides)
     return said or " Nothing else that is measured moved."
 
 
@@ -72,12 +72,12 @@ def _before(found: Rows) -> str:
         return ""
     since = clock(early[0]["earliest_at"]).split()[-1]
     said = "; ".join(f"{row['name']} {row['earliest_says']} to {row['now_says']}" for row in early)
-    return f" On its way since {since} already: {said}."
+    return f"\nOn its way since {since} already: {said}."
 
 
 def _unmoved(found: Rows) -> str:
     still = [str(row["name"]) for row in found if not row["is_moved"] and row["earliest_says"] is None]
-    return f" {_RULE}. Not moved: {', '.join(still)}." if still else f" {_RULE}."
+    return f"{_RULE}. Not moved: {', '.join(still)}." if still else f"{_RULE}."
 
 
 def _base() -> alt.Chart:
