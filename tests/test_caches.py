@@ -26,7 +26,9 @@ CACHES = (
     "published.json",
     "published_head.json",
     "replaced.json",
+    "scanned.json",
     "judged.npz",
+    "known_replicas.parquet",
     "exported.json",
 )
 OFFERED = "SELECT offered FROM goodput WHERE slice = 'overall' AND window_s = 3600 AND offered > 0"

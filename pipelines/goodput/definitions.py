@@ -11,7 +11,7 @@ from uuid import UUID
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition  # no public name
 
-from goodput.collect.scan import listed, unseen
+from goodput.collect.scan import listing_of, unseen
 from goodput.errors import GoodputError, SourcesFailed
 from goodput.lineage import ALARMS, ASSETS, DELIVER, INGEST, LANDING, PUBLISH
 from goodput.nodes import NODES
@@ -154,7 +154,7 @@ def landing_changed(
     now = replace(workspace)  # settings and lake as they are at this moment
     try:
         now.lake.pull()
-        files = listed(now.lake, now.settings).files
+        files = listing_of(now.lake, now.settings).files
         seen = fingerprint(files.sort("path", "landing").rows())
         if seen == context.cursor or unseen(now.lake, now.settings, files).is_empty():
             return dg.SkipReason("nothing new in the landing zone")

@@ -5,6 +5,8 @@ import time
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import pyarrow as pa
+
 from goodput.conform.ingest import Ingested
 from goodput.conform.remake import remake
 from goodput.errors import LakeUnreadable, PartitionsBlocked
@@ -75,17 +77,24 @@ def _run(workspace: Workspace, ran: Ran, forced: frozenset[str], *, deliver: boo
     with lake.lock():
         with running(workspace):
             _bring_up_to_date(workspace, ran, forced)
+        _give_back_memory()
         measured = publish_database(workspace)
         judge_alarms(workspace)
         ran.changed = publish_database(workspace) or measured
         facts.of_published(workspace.telemetry, lake)
         blocked = Blocked(lake).all()
+    _give_back_memory()
     if deliver:
         ran.undelivered = deliver_alarms(workspace)
         ran.unexported = export_metrics(workspace)
     _report(workspace, ran)
     if blocked:
         raise PartitionsBlocked(blocked)
+
+
+def _give_back_memory() -> None:
+    """Arrow keeps what it has freed for itself, and DuckDB, which comes next, has memory of its own."""
+    pa.default_memory_pool().release_unused()
 
 
 def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import polars as pl
 import pytest
 
 from goodput.collect import scan as scan_module
+from goodput.collect import scanned
 from goodput.collect.landing import FileIdentity
 from goodput.collect.listing import Listing, list_landing
 from goodput.collect.received import LandedFile
 from goodput.collect.scan import Scan, scan, unseen
-from goodput.errors import LandingMissing
+from goodput.errors import LakeUnreadable, LandingMissing
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
 from goodput.plumbing.source_ledger import SourceEntry, change, read
@@ -51,6 +53,8 @@ class Zone:
         """Look, read everything new, and return the names of what is then in the ledger."""
         found = self.look()
         change(self.lake, [entry(file, identity) for file, identity in found.new], found.superseded)
+        if found.settled:
+            scanned.note(self.lake, found.settled, found.present)
         return sorted(f"{known['path']} {known['size_bytes']}" for known in read(self.lake).to_pylist())
 
 
@@ -102,12 +106,60 @@ def test_what_is_in_the_ledger_is_not_new_again(zone: Zone) -> None:
     assert (new(again), again.unchanged, again.superseded) == ([], 2, set())
 
 
+def test_a_look_reads_nothing_of_what_is_known_where_the_last_one_had_nothing_to_do(zone: Zone) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        os.utime(zone.put(name, name), ns=(1, 1))  # a while ago: what was only just written is looked at once more
+    zone.take()
+    for table in ("landed_files", "source_ledger"):
+        for file in zone.lake.catalog[table].all_files():
+            os.truncate(file, 0)
+    again = scan(Lake(zone.lake.root), zone.settings)
+    assert (again.new, again.unchanged) == ([], 2)
+    zone.put("c.jsonl", "c")
+    with pytest.raises(LakeUnreadable):
+        scan(Lake(zone.lake.root), zone.settings)
+
+
+def test_a_source_that_is_not_in_the_ledger_is_looked_for_again(zone: Zone) -> None:
+    os.utime(zone.put("a.jsonl", "aaa"), ns=(1, 1))
+    found = zone.look()
+    assert found.settled
+    scanned.note(zone.lake, found.settled, found.present)  # as after a run that could not read it
+    assert new(zone.look()) == ["a.jsonl"]
+
+
+def test_a_file_that_was_only_just_written_is_looked_at_once_more(zone: Zone) -> None:
+    path = zone.put("a.jsonl", "aaa")
+    os.utime(path, ns=(time.time_ns() + 10**12,) * 2)
+    assert not zone.look().settled
+
+
+@pytest.mark.parametrize("changed", ["file", "reading", "index", "ledger"])
+def test_what_a_look_goes_by_may_each_be_another(zone: Zone, changed: str) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        os.utime(zone.put(name, name), ns=(1, 1))
+    zone.take()
+    assert new(zone.look()) == []
+    if changed == "file":
+        zone.put("a.jsonl", "other")
+    elif changed == "reading":
+        zone.given = {"attributes": {"model": ["mine"]}}
+    elif changed == "index":
+        zone.forget()
+    else:
+        (known, *_) = read(zone.lake).to_pylist()
+        change(zone.lake, [], {known["source_id"]})
+    found = zone.look()
+    assert len(found.new) == {"file": 1, "reading": 2, "index": 0, "ledger": 1}[changed]
+    assert found.unchanged == 2 - len(found.new)
+
+
 def test_a_change_that_leaves_size_and_time_is_found_where_the_file_was_listed_as_it_was_written(zone: Zone) -> None:
     path = zone.put("a.jsonl", "aaa")
-    time = os.stat(path).st_mtime_ns
+    modified_ns = os.stat(path).st_mtime_ns
     zone.take()
     path.write_text("bbb")
-    os.utime(path, ns=(time, time))  # as a file system does whose clock has not moved on
+    os.utime(path, ns=(modified_ns, modified_ns))  # as a file system does whose clock has not moved on
     assert new(zone.look()) == ["a.jsonl"]
 
 

@@ -85,7 +85,7 @@ def test_pages_of_what_a_lake_holds(lake: Path, tmp_path: Path) -> None:
 
 def test_what_breaks_its_contract_is_named_once_its_page_is_written(tmp_path: Path) -> None:
     broken = write(tmp_path, "requests", {"attempts": 0})
-    part = Part("2026-11-20T09", broken, "inputs", "content", 1, 1)
+    part = Part("2026-11-20T09", str(broken), "inputs", "content", 1, 1)
     with pytest.raises(ContractsBroken) as raised:
         write_contract_pages(tmp_path / "docs", Lake(tmp_path / "lake"), [("requests", part)], Silence())
     assert "requests: attempts_out_of_range\n" in str(raised.value)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from full_disk import largest_file
-from goodput.contracts import arrow_schema
+from goodput.contracts import arrow_schema, stored_tables
 from goodput.errors import LakeUnwritable
 from goodput.plumbing import database, source_ledger
 from goodput.plumbing.database import publish
@@ -54,6 +54,7 @@ FILES = [
     "goodput.duckdb",
     "lake.json",
     "notified",
+    "published.json",
     "published_head.json",
 ]  # of a lake in which nothing but the database was made
 UNITS = {
@@ -596,6 +597,18 @@ def test_the_same_rows_of_other_inputs_are_compared_once(lake: Lake, monkeypatch
     put(lake, "goodput", HOUR, [window(accepted=2)], inputs="e" * 32)
     assert publish(lake, NO_GATES).changed
     assert compared
+
+
+def test_no_parts_are_listed_of_tables_that_have_not_changed_since(lake: Lake) -> None:
+    put(lake, "goodput", HOUR, [window(accepted=1)])
+    put(lake, "requests", HOUR, [{"request_key": "r"}])
+    publish(lake, NO_GATES)
+    put(lake, "goodput", HOUR, [window(accepted=2)])
+    found = Lake(lake.root)
+    assert publish(found, NO_GATES).changed
+    assert {name for name in stored_tables() if "parts" in vars(found.catalog[name])} == {"goodput"}
+    assert ask(lake, "SELECT accepted FROM goodput") == [(2,)]
+    assert ask(lake, "SELECT request_key FROM requests") == [("r",)]
 
 
 def test_views_open_the_parts_of_some_hours_alone_where_a_reader_asks_for_these(lake: Lake) -> None:

@@ -189,7 +189,7 @@ def test_the_lock_of_another_process_holds_and_goes_with_it(tmp_path: Path) -> N
 def test_a_part_is_named_by_what_it_was_made_from_and_by_its_bytes(tmp_path: Path) -> None:
     part = Lake(tmp_path).write_part("requests", NINE, ROWS, INPUTS)
     content = hashlib.sha256(part.path.read_bytes()).hexdigest()[:32]
-    assert part == (NINE, part.path, INPUTS, content, 3, part.path.stat().st_size)
+    assert part == (NINE, str(part.path), INPUTS, content, 3, part.path.stat().st_size)
     assert everything_below(tmp_path) == [f"joined/requests/period={NINE}/{INPUTS}-{content}.parquet"]
     assert pq.ParquetFile(part.path).read().equals(ROWS)
 

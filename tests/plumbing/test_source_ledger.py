@@ -12,7 +12,16 @@ from goodput.contracts import arrow_schema
 from goodput.errors import LakeUnreadable
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.source_ledger import SourceEntry, change, observed, partitions_of, read, rows_quarantined
+from goodput.plumbing.source_ledger import (
+    SourceEntry,
+    change,
+    ids,
+    observed,
+    partitions_of,
+    quarantined_and_failed,
+    read,
+    refused_unread,
+)
 
 ENTRY = SourceEntry(
     source_id="s1",
@@ -173,11 +182,24 @@ def _holding(root: Path, records: Sequence[tuple[int, int | None]]) -> Lake:
     return lake
 
 
-def test_rows_in_quarantine_are_those_of_all_sources(tmp_path: Path) -> None:
+def test_rows_in_quarantine_and_the_sources_that_failed(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    assert rows_quarantined(lake) == 0
-    change(lake, [ENTRY, REFUSED, replace(ENTRY, source_id="s3", rows_quarantined=40)], ())
-    assert rows_quarantined(lake) == 42
+    assert quarantined_and_failed(lake, 0.5) == (0, [])
+    change(lake, [ENTRY, replace(ENTRY, source_id="s4", path="z.jsonl", rows_quarantined=0)], ())
+    assert quarantined_and_failed(lake, 0.4) == (2, [])  # 2 of 5: not more than that share
+    change(lake, [REFUSED, replace(ENTRY, source_id="s3", path="y.jsonl", rows_read=80, rows_quarantined=40)], ())
+    failed = [("b.bin", "refused, no OTLP"), ("y.jsonl", "40 of 80 rows in quarantine")]
+    assert quarantined_and_failed(lake, 0.4) == (42, failed)
+
+
+def test_sources_that_were_read_and_those_that_were_refused_before(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    assert (ids(lake), refused_unread(lake)) == (set(), set())
+    refused_when_read = replace(REFUSED, source_id="s3", content_hash="c3")
+    change(lake, [ENTRY, refused_when_read], ())
+    assert (ids(lake), refused_unread(lake)) == ({"s1", "s3"}, set())
+    change(lake, [REFUSED], ())
+    assert (ids(lake), refused_unread(lake)) == ({"s1", "s3"}, {"s2"})
 
 
 def test_where_the_rows_of_some_sources_lie(tmp_path: Path) -> None:

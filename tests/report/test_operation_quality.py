@@ -146,7 +146,7 @@ def test_a_sentence_tells_of_quality_that_surely_differs_and_calls_nothing_its_c
         "e of rag, from 92.0 % (90.0 to 94.0 %) to 80.0 % (78.0 to 82.0 %) at the deployment of rag at 01 Jan 00:00"
     )
     assert ANSWER([unsure, sure]).endswith(
-        f" Judged quality was another before and after, whatever the cause: {shares}."
+        f"\nJudged quality was another before and after, whatever the cause: {shares}."
     )
     assert ANSWER([sure | {"is_final": False}]).endswith(f"{shares} (labels may still come).")
     four = [told(name, 0.8, apart=True, reach=reach) for name, reach in zip("abcd", (5.0, 2.0, 4.0, 3.0), strict=True)]

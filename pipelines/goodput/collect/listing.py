@@ -128,11 +128,12 @@ def _walk(landing: Path, lake: str) -> Iterator[_Found]:
         folder = pending.pop()
         try:
             with os.scandir(landing / folder) as entries:
-                found = list(entries)
+                found = list(entries)[::-1]
         except OSError as error:
             yield "", folder.rstrip("/"), f"cannot be listed: {error.strerror}"
             continue
-        for entry in found:
+        while found:
+            entry = found.pop()  # it keeps its status, and a folder may have them by the ten thousand
             is_folder = entry.is_dir(follow_symlinks=False)
             is_lake = (is_folder or entry.is_symlink()) and os.path.realpath(entry.path) == lake
             if entry.name == RECEIVER_LOCK or is_lake:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from goodput.collect import scanned
 from goodput.collect.copies import MOST_BYTES, Copies
 from goodput.collect.held import settled_ns
 from goodput.collect.landing import Beginnings, FileIdentity, claimed, identify, reading_of_all, source_id_of
@@ -26,7 +27,6 @@ from goodput.plumbing.row_table import change_rows, read_rows
 from goodput.settings.lake_cache import SCHEMES
 from goodput.settings.model import Settings
 
-_TABLE = "landed_files"
 _KEY = ["landing", "path"]
 _AS_BEFORE = [*_KEY, *STAMP]  # of rows of an older version, which kept fewer, none is: NULL equals nothing
 _HASHERS = 2  # hashing keeps no more than one core busy
@@ -42,7 +42,9 @@ class Scan:
     `superseded_by` has what each new source supersedes; `returned` are known ones that lie at the path of one that was
     read after them; `mended` are sources that were refused and lie nowhere as they were read then; `removed`
     are parts that the landing index no longer has. `looked`: how many files it looked into; `left`: how many objects
-    another look has to, as no more are on this machine at once; `copies` are those that are.
+    another look has to, as no more are on this machine at once; `copies` are those that are. `settled` names the files
+    where a look that finds the same has nothing to do once the ledger has all sources that are `present`; empty where
+    files have to be looked at once more.
     """
 
     new: list[tuple[LandedFile, FileIdentity]] = field(default_factory=list)
@@ -55,6 +57,8 @@ class Scan:
     looked: int = 0
     left: int = 0
     copies: Copies = field(default_factory=Copies)
+    settled: str = ""
+    present: set[str] = field(default_factory=set)
 
     @property
     def superseded(self) -> set[str]:
@@ -67,7 +71,7 @@ def unseen(lake: Lake, settings: Settings, files: pl.DataFrame) -> pl.DataFrame:
 
     What was listed as it was written the next scan looks at for certainty alone: no reason for one.
     """
-    index = read_rows(lake, _TABLE).filter(pl.col("reading") == reading_of_all(settings))
+    index = read_rows(lake, scanned.INDEX).filter(pl.col("reading") == reading_of_all(settings))
     as_before = [name for name in _AS_BEFORE if name != "modified_ns"]
     unsettled = index.filter(pl.col("modified_ns") == 0).select(as_before)
     return files.join(index, on=_AS_BEFORE, how="anti").join(unsettled, on=as_before, how="anti")
@@ -89,14 +93,17 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     content at another place, or read by other settings (docs/semantics.md#sources).
     """
     listed_ns = time.time_ns()
-    index = read_rows(lake, _TABLE).with_row_index("row")
-    listing = list_landing(settings, index)
+    listing, reading = listing_of(lake, settings), reading_of_all(settings)
+    listed = scanned.listed(listing.files, reading)
+    if scanned.is_noted(lake, listed):
+        return Scan(refused=listing.refused, unchanged=listing.files.height)
+    index = read_rows(lake, scanned.INDEX).with_row_index("row")
     ids = _sources(lake, ["source_id"])
-    reading = reading_of_all(settings)
     lying = index.join(listing.files, on=_AS_BEFORE, how="semi").join(ids, on="source_id", how="semi")
     known = lying.filter(pl.col("reading") == reading)
     found = Scan(refused=listing.refused, unchanged=known.height)
     if known.height == index.height == listing.files.height:
+        found.settled = listed
         return found
 
     sources = _sources(lake, ["source_id", "content_hash", "head_hash", *_KEY, "size_bytes", "status", "ingested_ns"])
@@ -121,6 +128,8 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     _take_new(found, looks, set(looked.join(ids, on="source_id", how="semi")["source_id"]))
     found.returned = _returned(sources, source_places.read(lake), looked)
     present = pl.concat([known.select("source_id"), looked.select("source_id")])
+    if present.height == listing.files.height and looked.filter(modified_ns=0).is_empty():
+        found.settled, found.present = listed, set(present["source_id"])
     absent = sources.join(present, on="source_id", how="anti")
     found.mended = set(absent.filter(pl.col("status") == "refused")["source_id"])
     found.superseded_by = _superseded(found.new, absent.filter(pl.col("status") == "read"), reread)
@@ -135,12 +144,13 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     return found
 
 
-def listed(lake: Lake, settings: Settings) -> Listing:
+def listing_of(lake: Lake, settings: Settings) -> Listing:
     """The landing zone, without listing again the objects that the lake knows from folders of the past.
 
     Raises LandingMissing, ExtraMissing, StoreFailed, LakeUnreadable.
     """
-    return list_landing(settings, read_rows(lake, _TABLE))
+    is_by_time = any(zone.partition for zone in settings.bucket_zones)
+    return list_landing(settings, read_rows(lake, scanned.INDEX) if is_by_time else None)
 
 
 def _at_once(files: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -154,7 +164,7 @@ def _at_once(files: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 def _sources(lake: Lake, columns: list[str]) -> pl.DataFrame:
     """The sources of the ledger; a file that was never read is none."""
     known = source_ledger.read_frame(lake, [*dict.fromkeys([*columns, "content_hash"])])
-    return known.filter(pl.col("content_hash") != "").select(columns)
+    return known.filter(source_ledger.WAS_READ).select(columns)
 
 
 def _of_other_readings(lying: pl.DataFrame, reading: str) -> Iterable[tuple[str, ...]]:
@@ -242,11 +252,11 @@ def _index_rows(rows: list[_Row], looks: list[_Look], reading: str, listed_ns: i
         (landing, path, reading, look.source_id, look.content_hash, size, settled_ns(modified_ns, listed_ns), *rest)
         for (landing, path, size, modified_ns, *rest), look in zip(rows, looks, strict=True)
     ]
-    return pl.DataFrame(found, schema=polars_schema(_TABLE), orient="row")
+    return pl.DataFrame(found, schema=polars_schema(scanned.INDEX), orient="row")
 
 
 def _remember(lake: Lake, before: pl.DataFrame, now: pl.DataFrame) -> list[Path]:
     """Bring the landing index up to date, where anything differs."""
     add = now.join(before, on=now.columns, how="anti")
     remove = before.join(now, on=now.columns, how="anti")
-    return change_rows(lake, _TABLE, add, remove.select(_KEY))
+    return change_rows(lake, scanned.INDEX, add, remove.select(_KEY))

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import polars as pl
-
+from goodput.collect import scanned
 from goodput.collect.received import LandedFile
 from goodput.collect.scan import Scan, scan
 from goodput.conform.journal import commit_sources, journaled, undo_unfinished
@@ -82,8 +81,10 @@ def ingest(workspace: Workspace) -> Ingested:
             found.copies.clear()
         if not (found.left and found.looked):  # more than one look's worth of objects is no look too many
             looks = looks - 1 if done.moved else 0
-    done.rows_quarantined = source_ledger.rows_quarantined(lake)
-    done.failed = source_ledger.failed(lake, workspace.settings.limits.quarantined_ratio)
+    if found.settled and not done.moved:
+        scanned.note(lake, found.settled, found.present)
+    ratio = workspace.settings.limits.quarantined_ratio
+    done.rows_quarantined, done.failed = source_ledger.quarantined_and_failed(lake, ratio)
     done.removed = _in_no_table(lake, done.removed)
     return done
 
@@ -139,8 +140,7 @@ def _count(done: Ingested, entries: Iterable[SourceEntry]) -> None:
 
 def _never_read(lake: Lake, refused: list[tuple[LandedFile, str]]) -> tuple[list[SourceEntry], set[str]]:
     """Entries of files refused unread that the ledger does not have yet, and ids of those that are no longer so."""
-    ledger = source_ledger.read_frame(lake, ["source_id", "content_hash"])
-    before = set(ledger.filter(pl.col("content_hash") == "")["source_id"])
+    before = source_ledger.refused_unread(lake)
     entries = {entry.source_id: entry for entry in (_refused(file, reason) for file, reason in refused)}
     return [entry for source_id, entry in entries.items() if source_id not in before], before - entries.keys()
 

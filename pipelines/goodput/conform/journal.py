@@ -98,6 +98,6 @@ def _noted(lake: Lake, parts: Sequence[Part]) -> list[_Noted]:
 
 def _parts(lake: Lake, noted: Sequence[_Noted]) -> list[Part]:
     return [
-        Part(partition, lake.root / path, inputs, content, rows, size_bytes)
+        Part(partition, str(lake.root / path), inputs, content, rows, size_bytes)
         for partition, path, inputs, content, rows, size_bytes in noted
     ]

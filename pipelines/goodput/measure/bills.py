@@ -11,6 +11,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from goodput.contracts import arrow_schema
+from goodput.plumbing.catalog import ALL
 from goodput.plumbing.hours import HOUR_NS, HOUR_S, epoch_hour, hour_label
 from goodput.plumbing.node import Batch, Context, hours_in
 from goodput.plumbing.parameters import as_rows
@@ -119,4 +120,4 @@ def _named_ends(file: str | None) -> Mapping[int, tuple[int, int]]:
 
 def only_file(context: Context, table: str) -> str | None:
     """The file of a table without partitions."""
-    return next(iter(context.lake.catalog[table].all_files()), None)
+    return next(iter(context.lake.catalog[table].files([ALL])), None)

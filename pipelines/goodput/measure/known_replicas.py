@@ -15,7 +15,9 @@ import pyarrow as pa
 from goodput.contracts import arrow_schema
 from goodput.measure.bills import only_file
 from goodput.plumbing.catalog import Table
+from goodput.plumbing.gathered import gathered
 from goodput.plumbing.hours import epoch_hour
+from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Batch, Context, Lookaround
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect, read_parts
@@ -48,17 +50,15 @@ def absent_in(context: Context, hour: str) -> object:
 def _absent_of(context: Context) -> Absent:
     file = only_file(context, "cost_records")
     known = context.lake.catalog["known_replicas"]
-    return _absent(file, known, known.version) if file else {}
+    return _absent(file, context.lake, known, known.version) if file else {}
 
 
 @lru_cache(maxsize=2)
-def _absent(bills: str, known: Table, _version: int) -> Absent:
-    """By hour, of one version of the table: it is asked for each hour, and files are as many as hours."""
+def _absent(bills: str, lake: Lake, _known: Table, _version: int) -> Absent:
+    """By hour, of one version of the table: it is asked for each hour."""
     with connect() as connection:
         read_parts(connection, "cost_records", [bills], arrow_schema("cost_records"))
-        read_parts(
-            connection, "known_replicas", known.all_files(), arrow_schema("known_replicas"), alike=known.is_uniform
-        )
+        connection.register("known_replicas", gathered(lake, "known_replicas"))  # it has a part for each hour
         rows = absent(connection)
     found = defaultdict(list)
     for row in rows:

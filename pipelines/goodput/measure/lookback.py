@@ -21,8 +21,7 @@ def observed_hour(context: Context) -> int:
 def measured_days(context: Context, most: int = DAYS) -> list[str]:
     """The last days with measured windows, newest first."""
     last = day_of(hour_label(observed_hour(context))) if context.observed_ns[1] else _NEVER
-    windows = context.lake.catalog["goodput"].parts.items()
-    found = {day_of(partition) for partition, parts in windows if any(part.rows for part in parts)}
+    found = {day_of(partition) for partition in context.lake.catalog["goodput"].filled}
     return sorted((day for day in found if day <= last), reverse=True)[:most]
 
 
@@ -44,8 +43,7 @@ def hours_with_rows(table: str, days: int) -> Span:
 
     def span(context: Context, _partition: str) -> Collection[str]:
         wanted = measured_days(context, days)
-        found = context.lake.catalog[table].parts.items()
-        return [hour for hour, parts in found if day_of(hour) in wanted and any(part.rows for part in parts)]
+        return [hour for hour in context.lake.catalog[table].filled if day_of(hour) in wanted]
 
     return span
 

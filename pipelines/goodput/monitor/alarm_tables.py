@@ -3,11 +3,9 @@
 All that this stage reads is read here. How evidence becomes verdicts is `evaluate`'s work.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from io import BytesIO
 from typing import Any
 
 import duckdb
@@ -24,7 +22,7 @@ from goodput.monitor.observe import RESTARTS
 from goodput.monitor.silent_telemetry import SILENT
 from goodput.monitor.windows import longer_windows_s, needs_requests
 from goodput.plumbing.alarm_actions import Action, of_kind
-from goodput.plumbing.fingerprint import fingerprint
+from goodput.plumbing.fingerprint import fingerprint, fingerprint_of_frame
 from goodput.settings.alarms import metrics_of, rules_of
 from goodput.settings.model import Settings
 from goodput.settings.watched import metric_of, watched_relations
@@ -152,7 +150,7 @@ def _evidence_fingerprint(evidence: Evidence, now: datetime) -> str:
     """What verdicts depend on beside the clock, and which silences it has begun and not ended."""
     silences = of_kind(evidence.actions, "silence")
     silent = [one.action_id for one in silences if one.begins <= now < (one.ends or one.begins)]
-    rows = {name: _digest(frame) for name, frame in sorted(evidence.rows.items())}
+    rows = {name: fingerprint_of_frame(frame) for name, frame in sorted(evidence.rows.items())}
     actions = [vars(action) for action in evidence.actions]
     more = (
         silent,
@@ -163,12 +161,6 @@ def _evidence_fingerprint(evidence: Evidence, now: datetime) -> str:
         str(arrow_schema("alarm_series")),
     )
     return fingerprint(rows, evidence.settings.model_dump(), actions, *more)
-
-
-def _digest(frame: pl.DataFrame) -> str:
-    written = BytesIO()
-    frame.rechunk().write_ipc(written)
-    return hashlib.blake2b(written.getbuffer(), digest_size=16).hexdigest()
 
 
 def _power_inputs(evidence: Evidence, now: datetime) -> str:

@@ -88,15 +88,18 @@ def publish(lake: Lake, workloads: pa.Table, *, anew: bool = False) -> Published
     beside it or into it is dropped. Raises LakeUnwritable.
     """
     _drop_foreign_logs(lake)
-    versions, state = _versions(lake), _state(lake, workloads)
+    versions, rest = _versions(lake), _rest(lake, workloads)
+    state = fingerprint(versions, rest)  # equal ones need no look at any partition
     found = None if anew else _published_state(lake)
     if found is not None and is_written_to(lake.database, found):
         found, anew = None, True
-    if found == state or (found is not None and _is_as_noted(lake, workloads, found, versions)):
+    others = _tables_since_noted(lake, found, rest, versions)
+    if found == state or others == set():
         return Published(lake, changed=False)
-    wanted, held = _wanted(lake, workloads), {} if anew else published_digests(lake)
+    held = {} if anew else published_digests(lake)
+    wanted = _wanted(lake, workloads, held, others)
     if held == wanted:
-        _note(lake, workloads, found, versions)
+        _note(lake, found, rest, versions)
         return Published(lake, changed=False)
     is_same_layout = held.get("layout") == wanted["layout"]
     changed = {key: digest for key, digest in wanted.items() if held.get(key) != digest or not is_same_layout}
@@ -134,7 +137,9 @@ def publish(lake: Lake, workloads: pa.Table, *, anew: bool = False) -> Published
         if not unreadable:
             raise
         lake.keep(lake.database, build)
-    note_head(lake.database, _published_state(lake) or state)
+    made = _published_state(lake)
+    note_head(lake.database, made or state)
+    _note(lake, made, rest, versions)
     return Published(lake, changed=True)
 
 
@@ -163,12 +168,8 @@ def _versions(lake: Lake) -> dict[str, int]:
     return {name: lake.catalog[name].version for name in (*_INSIDE, *_OVER_PARTS, *_ADDED.values())}
 
 
-def _state(lake: Lake, workloads: pa.Table) -> str:
-    """A digest of all that is published: equal ones need no look at any partition."""
-    return fingerprint(_versions(lake), _rest(lake, workloads))
-
-
 def _rest(lake: Lake, workloads: pa.Table) -> str:
+    """A digest of all that is published beside the tables of the lake."""
     return fingerprint(workloads.to_pylist(), _pruned(lake), _layout(lake))
 
 
@@ -191,28 +192,22 @@ def _published_state(lake: Lake) -> str | None:
     return None if found is None else str(found[0])
 
 
-def _is_as_noted(lake: Lake, workloads: pa.Table, published: str, versions: Mapping[str, int]) -> bool:
-    """Whether a run before found the rows of this very database in the lake, and tables changed since have the same."""
+def _tables_since_noted(
+    lake: Lake, published: str | None, rest: str, versions: Mapping[str, int]
+) -> Collection[str] | None:
+    """The tables that have changed since this very database was made, or found, to hold all rows of the lake.
+
+    None where nobody knows, or anything beside tables has changed.
+    """
     noted = read_cache(lake.root / _NOTED, tuple[str | None, str, dict[str, int]])
-    if noted is None:
-        return False
-    database, rest, known = noted
-    if (database, rest) != (published, _rest(lake, workloads)):
-        return False
-    changed = {name for name, version in versions.items() if version != known.get(name)}
-    if not changed:
-        return True
-    shown = changed | {name for name in _OVER_PARTS if _ADDED.get(name) in changed}
-    held = {key: digest for key, digest in published_digests(lake).items() if key.partition("/")[0] in shown}
-    if held != _of_tables(lake, changed):
-        return False
-    _note(lake, workloads, published, versions)
-    return True
+    if published is None or noted is None or noted[:2] != (published, rest):
+        return None
+    return {name for name, version in versions.items() if version != noted[2].get(name)}
 
 
-def _note(lake: Lake, workloads: pa.Table, published: str | None, versions: Mapping[str, int]) -> None:
+def _note(lake: Lake, published: str | None, rest: str, versions: Mapping[str, int]) -> None:
     """Spare the next run the comparison of every partition; readers have the database open, which is left alone."""
-    text = json.dumps([published, _rest(lake, workloads), versions])
+    text = json.dumps([published, rest, versions])
     write_atomically(lake.root / _NOTED, lambda path: path.write_text(text))
 
 
@@ -225,8 +220,15 @@ def _layout(lake: Lake) -> str:
     )
 
 
-def _wanted(lake: Lake, workloads: pa.Table) -> dict[str, str]:
-    """What the database must hold, as digests: `table/partition` of tables inside, `table` of views, and the layout."""
+def _wanted(lake: Lake, workloads: pa.Table, held: Mapping[str, str], others: Collection[str] | None) -> dict[str, str]:
+    """What the database must hold, as digests: `table/partition` of tables inside, `table` of views, and the layout.
+
+    Where it `held` all but what changed in `others`, no part of another table is listed.
+    """
+    if held and others:
+        shown = {*others, *(name for name in _OVER_PARTS if _ADDED.get(name) in others)}
+        kept = {key: digest for key, digest in held.items() if key.partition("/")[0] not in shown}
+        return kept | _of_tables(lake, others)
     beside = {"workloads": fingerprint(workloads.to_pylist()), "pruned": fingerprint(_pruned(lake))}
     return {**_of_tables(lake, {*_INSIDE, *_OVER_PARTS}), **beside, "layout": _layout(lake)}
 
@@ -346,7 +348,7 @@ def _replace_partitions(connection: duckdb.DuckDBPyConnection, lake: Lake, name:
 def _relative(lake: Lake, name: str) -> list[str]:
     tables = [name, _ADDED[name]] if name in _ADDED else [name]
     of_tables = (lake.catalog[table].parts for table in tables)
-    paths = (str(part.path) for parts in of_tables for name in sorted(parts) for part in parts[name] if part.rows)
+    paths = (part.file for parts in of_tables for name in sorted(parts) for part in parts[name] if part.rows)
     below = len(str(lake.root)) + 1
     return [path[below:] for path in paths]
 

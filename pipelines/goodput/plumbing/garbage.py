@@ -12,6 +12,8 @@ from goodput.plumbing.lake import Lake, delete
 
 KEPT_S = 3600.0
 _NOTED = "replaced.json"
+_TABLES = frozenset(stored_tables())
+_NO_NAMES = ("", ".", "..")  # of a file or folder
 
 
 def note_replaced(lake: Lake, replaced: Iterable[Path]) -> None:
@@ -63,8 +65,9 @@ def _noted(lake: Lake) -> dict[str, float | None]:
 
 
 def _is_part(name: str) -> bool:
-    _, table, partition, *file = (*Path(name).parts, "", "", "")
-    return table in stored_tables() and partition.startswith(f"{PARTITION}=") and ".." not in file
+    layer, table, partition, file, *more = (*name.split("/"), "", "", "")
+    is_below = layer not in _NO_NAMES and file not in _NO_NAMES and not any(more)
+    return is_below and table in _TABLES and partition.startswith(f"{PARTITION}=")
 
 
 def _write(lake: Lake, noted: Mapping[str, float | None]) -> None:
@@ -76,4 +79,4 @@ def _counts(lake: Lake, path: Path) -> bool:
     """Whether a part that was replaced once is one of its table again, as when a change was taken back."""
     table = lake.catalog[path.parent.parent.name]
     partition = path.parent.name.partition("=")[2]
-    return any(part.path == path for part in table.parts.get(partition, ()))
+    return any(part.file == str(path) for part in table.parts.get(partition, ()))

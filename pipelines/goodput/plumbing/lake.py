@@ -133,7 +133,7 @@ class Lake:
                 writer.finish()
             path = home.part_path(partition, inputs, writer.content)
             temporary.replace(path)
-            writer.part = Part(partition, path, inputs, writer.content, writer.rows, writer.size_bytes)
+            writer.part = Part(partition, str(path), inputs, writer.content, writer.rows, writer.size_bytes)
         except OSError as error:
             raise LakeUnwritable(folder, error) from error
         finally:

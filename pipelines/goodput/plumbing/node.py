@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from goodput.plumbing import source_ledger
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.graph import closure, inputs_of
-from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours_of_day, is_hour
+from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours_of_day, is_hour, neighbours
 from goodput.plumbing.lake import Lake, PartWriter
 from goodput.plumbing.pruned import Pruned, read_pruned
 from goodput.plumbing.sql_files import sql_names
@@ -73,7 +73,13 @@ class Context:
 
     def grains(self, partition: str) -> tuple[int, ...]:
         """Lengths in seconds of the windows that a partition of windows holds."""
-        return grains_of(self.settings, partition)
+        of_day, of_hour = self._grains
+        return of_hour if is_hour(partition) else of_day
+
+    @cached_property
+    def _grains(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        day, hour = "2000-01-01", "2000-01-01T00"  # of whichever: they all hold the same
+        return grains_of(self.settings, day), grains_of(self.settings, hour)
 
 
 def request_reach_h(settings: Settings) -> int:
@@ -214,25 +220,29 @@ class Node:
         """The tables whose contract is checked before they count: those that users see."""
         return tuple(table for table in self.tables if contract(table).published not in ("no", "inside"))
 
-    def around(self, context: Context, table: str) -> Lookaround:
-        """How far around a partition it looks in one of its inputs."""
-        return self.lookaround(context).get(table, Lookaround())
-
     def input_partitions(self, context: Context, table: str, partition: str) -> Collection[str]:
         """Partitions of an input that a partition is made from; they need not exist."""
+        return self.reading(context, table)(partition)
+
+    def reading(self, context: Context, table: str) -> Callable[[str], Collection[str]]:
+        """The same for any partition: a history is asked for each of its hours what that reads."""
         if table in self.span:
-            return self.span[table](context, partition)
+            return partial(self.span[table], context)
         kind = contract(table).partition
         if kind == "none":
-            return (ALL,)
-        if partition == ALL:
-            return context.lake.catalog[table].parts.keys()
+            return lambda _partition: (ALL,)
+        home, around = context.lake.catalog[table], self.lookaround(context).get(table, Lookaround())
         if kind == "windows":
-            return (partition,)
-        around = self.around(context, table)
-        hours = hours_in(partition)
-        first, last = epoch_hour(hours[0]) - around.before, epoch_hour(hours[-1]) + around.after
-        return [hour_label(hour) for hour in range(first, last + 1)]
+            return lambda partition: home.parts.keys() if partition == ALL else (partition,)
+        return lambda partition: home.parts.keys() if partition == ALL else _hours_around(partition, around)
+
+
+def _hours_around(partition: str, around: Lookaround) -> Sequence[str]:
+    hours = hours_in(partition)
+    if not around.before and not around.after:
+        return hours
+    first, last = epoch_hour(hours[0]) - around.before, epoch_hour(hours[-1]) + around.after
+    return [hour_label(hour) for hour in range(first, last + 1)]
 
 
 def hours_in(partition: str) -> Sequence[str]:
@@ -262,7 +272,6 @@ def _called_hours(node: Node, context: Context) -> set[str]:
         if around.calls is not None:
             # one that is blocked before it had a part is waited for like one that has been published
             known = context.lake.catalog[table].parts.keys() | blocked.of_table(table).keys()
-            hours = {epoch_hour(p) for p in known if is_hour(p)}
-            earlier, later = around.calls
-            called |= {hour_label(h + shift) for h in hours for shift in range(-earlier, later + 1)}
+            hours = {p for p in known if is_hour(p)}
+            called |= neighbours(hours, *around.calls) if any(around.calls) else hours
     return called

@@ -16,7 +16,7 @@ def read_part(path: Path, table: str, columns: Sequence[str] | None = None) -> p
     schema = agreed if columns is None else pa.schema([agreed.field(name) for name in columns])
     try:
         with pq.ParquetFile(path) as file:
-            return shaped(file.read(schema.names), schema)
+            return shaped(file.read(schema.names, use_threads=False), schema)  # threads take memory
     except (OSError, pa.ArrowException) as error:
         raise LakeUnreadable(path, str(error)) from error
 

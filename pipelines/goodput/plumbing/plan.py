@@ -5,7 +5,7 @@ blocks itself and what depends on it, and nothing else.
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,31 +71,32 @@ def rules(node: Node, context: Context) -> str:
     return fingerprint(meaning(node), given, around)
 
 
-def fingerprint_of(node: Node, context: Context, partition: str, obeyed: str) -> str:
-    """Fingerprint of what the parts of a partition must be made from."""
+def fingerprints(node: Node, context: Context, obeyed: str) -> Callable[[str], str]:
+    """What gives the fingerprint of all that the parts of a partition must be made from, until the next commit."""
     catalog = context.lake.catalog
-    made_from = []
-    for table in node.inputs:
-        if table not in node.apart:
-            contents = catalog[table].contents
-            found = node.input_partitions(context, table, partition)
-            made_from.append([(name, contents[name]) for name in sorted(found) if name in contents])
-    grains = context.grains(partition) if node.partition == "windows" else ()
-    return fingerprint(obeyed, grains, made_from, node.beside(context, partition))
+    tables = [table for table in node.inputs if table not in node.apart]
+    inputs = [(node.reading(context, table), catalog[table].contents) for table in tables]
+    has_windows = node.partition == "windows"
+
+    def of(partition: str) -> str:
+        made_from = [
+            [(name, contents[name]) for name in sorted(reading(partition)) if name in contents]
+            for reading, contents in inputs
+        ]
+        grains = context.grains(partition) if has_windows else ()
+        return fingerprint(obeyed, grains, made_from, node.beside(context, partition))
+
+    return of
 
 
 def due(node: Node, context: Context, *, obeyed: str | None = None, force: bool = False) -> dict[str, str]:
     """Partitions whose parts were made from something else, or are missing, with the fingerprint of what they must be
     made from; all that there are with `force`. None of them is final. `obeyed` are the node's rules, where known."""
-    obeyed = obeyed or rules(node, context)
+    fingerprint_of = fingerprints(node, context, obeyed or rules(node, context))
     there = [p for p in sorted(partitions_of(node, context)) if not is_final(node, context, p)]
-    wanted = {p: fingerprint_of(node, context, p, obeyed) for p in there}
-    return wanted if force else {p: inputs for p, inputs in wanted.items() if not _is_made(node, context, p, inputs)}
-
-
-def _is_made(node: Node, context: Context, partition: str, inputs: str) -> bool:
-    tables = (context.lake.catalog[table] for table in node.tables if table not in node.appended)
-    return all(table.inputs(partition) == inputs for table in tables)
+    wanted = {p: fingerprint_of(p) for p in there}
+    made = [context.lake.catalog[table] for table in node.tables if table not in node.appended]
+    return {p: inputs for p, inputs in wanted.items() if force or any(table.inputs(p) != inputs for table in made)}
 
 
 def execute(

@@ -7,7 +7,7 @@ from goodput.plumbing.assembly import assemble
 from goodput.plumbing.final import is_final
 from goodput.plumbing.lake import delete
 from goodput.plumbing.node import Context, Node
-from goodput.plumbing.plan import due, fingerprint_of, in_order, rules
+from goodput.plumbing.plan import due, fingerprints, in_order, rules
 from goodput.plumbing.verify import Damage
 
 
@@ -16,10 +16,10 @@ def comparable(context: Context, nodes: Sequence[Node]) -> list[tuple[Node, str,
     found: list[tuple[Node, str, str]] = []
     for node in in_order(nodes):
         obeyed, table = rules(node, context), _main_table(node)
-        waiting = due(node, context, obeyed=obeyed)
+        waiting, fingerprint_of = due(node, context, obeyed=obeyed), fingerprints(node, context, obeyed)
         made = context.lake.catalog[table].parts.keys() - waiting.keys()
         partitions = sorted(partition for partition in made if not is_final(node, context, partition))
-        found += [(node, partition, fingerprint_of(node, context, partition, obeyed)) for partition in partitions]
+        found += [(node, partition, fingerprint_of(partition)) for partition in partitions]
     return found
 
 

@@ -19,6 +19,8 @@ from goodput.plumbing.row_table import change_rows, read_rows
 TABLE = "source_ledger"
 CLOCK_MARGIN_NS = 300 * 10**9  # by how much the clocks of emitters may be ahead
 _RECORDS = "serving_records"
+_REFUSED = pl.col("status") == "refused"
+WAS_READ = pl.col("content_hash") != ""  # a file that was refused before has a row too
 _MAPPINGS = ("ignored", "unknown_metrics", "partitions")  # stored as JSON objects
 
 
@@ -106,21 +108,33 @@ def _last_by(lake: Lake, until_ns: int) -> int | None:
     return None
 
 
-def rows_quarantined(lake: Lake) -> int:
-    """Rows in quarantine, over all sources."""
-    return int(read_frame(lake, ["rows_quarantined"])["rows_quarantined"].sum())
-
-
-def failed(lake: Lake, quarantined_ratio: float) -> list[tuple[str, str]]:
-    """Paths of sources that are refused, or have a larger share of their rows in quarantine, with what is wrong."""
-    rows = read_frame(lake, ["path", "status", "reason", "rows_read", "rows_quarantined"]).sort("path")
-    found = rows.filter(
-        (pl.col("status") == "refused") | (pl.col("rows_quarantined") > quarantined_ratio * pl.col("rows_read"))
-    )
-    return [
-        (path, f"refused, {reason}" if status == "refused" else f"{quarantined} of {read} rows in quarantine")
-        for path, status, reason, read, quarantined in found.iter_rows()
+def quarantined_and_failed(lake: Lake, quarantined_ratio: float) -> tuple[int, list[tuple[str, str]]]:
+    """Rows in quarantine, over all sources; and the paths of those that are refused, or have a larger share of their
+    rows there, with what is wrong."""
+    counts = ["status", "rows_read", "rows_quarantined"]
+    rows = read_frame(lake, counts)
+    quarantined = int(rows["rows_quarantined"].sum())
+    is_failed = _REFUSED | (pl.col("rows_quarantined") > quarantined_ratio * pl.col("rows_read"))
+    if rows.filter(is_failed).is_empty():  # paths of a long history are many, failures few
+        return quarantined, []
+    found = read_frame(lake, ["path", "reason", *counts]).filter(is_failed).sort("path")
+    return quarantined, [
+        (path, f"refused, {reason}" if status == "refused" else f"{unusable} of {read} rows in quarantine")
+        for path, reason, status, read, unusable in found.iter_rows()
     ]
+
+
+def refused_unread(lake: Lake) -> set[str]:
+    """Ids of the sources that were refused before they were read."""
+    if read_frame(lake, ["status"]).filter(_REFUSED).is_empty():
+        return set()
+    rows = read_frame(lake, ["source_id", "content_hash", "status"]).filter(_REFUSED)
+    return set(rows.filter(~WAS_READ)["source_id"])
+
+
+def ids(lake: Lake) -> set[str]:
+    """Ids of the sources that were read."""
+    return set(read_frame(lake, ["source_id", "content_hash"]).filter(WAS_READ)["source_id"])
 
 
 def partitions_of(lake: Lake, source_ids: Iterable[str]) -> dict[str, dict[str, set[str]]]:

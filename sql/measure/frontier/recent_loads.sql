@@ -1,11 +1,7 @@
 -- description: Load windows of the last 7 days, once for the slice by route and once for that by pool
 -- grain: slice, name, window_start, workload, pool, route
--- reads: load_windows
+-- reads: week_loads
 -- kind: view
-WITH recent AS (
-    SELECT * FROM load_windows
-    WHERE window_start > (SELECT max(window_start) FROM load_windows) - INTERVAL 7 DAY
-)
-SELECT 'route' AS slice, route AS name, * FROM recent
+SELECT 'route' AS slice, route AS name, * FROM week_loads
 UNION ALL
-SELECT 'pool' AS slice, pool AS name, * FROM recent
+SELECT 'pool' AS slice, pool AS name, * FROM week_loads
