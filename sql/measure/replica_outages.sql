@@ -1,6 +1,6 @@
 -- description: Stretches in which each replica's process ended and began anew: between the readings before and after (docs/semantics.md#cache-and-replicas)
 -- grain: replica, from_ns
--- reads: replica_samples
+-- reads: replica_renewals, replica_samples
 -- What is not known to be up in them is down: an attempt in flight still shows that it was up.
 WITH readings AS (
     SELECT
@@ -14,3 +14,5 @@ WITH readings AS (
 SELECT replica, before_ns AS from_ns, sampled_ns AS until_ns
 FROM (SELECT *, lag(sampled_ns) OVER (PARTITION BY replica ORDER BY sampled_ns) AS before_ns FROM readings)
 WHERE before_ns IS NOT NULL AND (reset OR started_s * 1000000000 > before_ns)
+UNION
+SELECT replica, before_ns, sampled_ns FROM replica_renewals

@@ -366,6 +366,26 @@ def test_a_counter_that_fell_shows_an_outage_too_and_work_in_it_that_it_was_up()
 
 
 @pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        ("aaabb", 60 + 30),  # its series are others, which no reset shows
+        ("aaaaa", 150),
+        ("ababa", 150),  # two feeds that call it differently
+        ("aabab", 150),
+        ("aaaab", 120),  # begun anew at the end
+        ("abbaa", 30 + 30),  # rolled back
+    ],
+)
+def test_an_engine_that_returns_as_another_version_was_out(versions: str, expected: float) -> None:
+    whens = (0, 30, 60, 120, 150)
+    counters = [
+        reading(when, "output_tokens", series=f"of {version}", increase=1, version=version)
+        for when, version in zip(whens, versions, strict=True)
+    ]
+    assert up_s([], counters) == expected
+
+
+@pytest.mark.parametrize(
     ("engine_seen", "outcome", "expected"),
     [
         (False, "timeout", 60 + 30),  # its client waited for a process that was gone

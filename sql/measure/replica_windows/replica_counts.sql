@@ -1,18 +1,10 @@
 -- description: Increases of each replica's counters by window: a reading's increase counts in the window that it was read in (docs/semantics.md#cache-and-replicas)
 -- grain: window_s, start_s, replica
--- reads: grains, replica_samples, sample_options
-WITH versions AS (
-    SELECT *, lag(version) OVER readings AS version_before, lag(sampled_ns) OVER readings AS before_ns
-    FROM (SELECT DISTINCT replica, sampled_ns, version FROM replica_samples WHERE layer = 'engine' AND version IS NOT NULL)
-    WINDOW readings AS (PARTITION BY replica ORDER BY sampled_ns, version)
-),
--- an engine that returns as another version starts new series, which no reset shows
-renewals AS (
+-- reads: grains, replica_renewals, replica_samples
+WITH renewals AS (
     SELECT g.window_s, v.sampled_ns // 1000000000 // g.window_s * g.window_s AS start_s, v.replica, count(*) AS renewals
-    FROM versions AS v
-    CROSS JOIN sample_options AS o
+    FROM replica_renewals AS v
     CROSS JOIN grains AS g
-    WHERE v.version <> v.version_before AND v.sampled_ns - v.before_ns <= o.staleness_ns
     GROUP BY ALL
 ),
 rises AS (
