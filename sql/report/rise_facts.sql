@@ -89,15 +89,15 @@ compared AS (
     GROUP BY ALL
     HAVING before IS NOT NULL AND now IS NOT NULL
 ),
--- moved is what is 1.25 times as much or as little, by at least so much, and beyond all of the windows before: what one of them had
+-- moved is what is so many times as much or as little, by at least so much (one replica of many is much), and beyond all of the windows before: what one of them had
 -- did not come with the rise. What differs as much from the earliest of them was on its way before
-kinds(place, name, form, least_difference) AS (
+kinds(place, name, form, least_difference, least_times) AS (
     VALUES
-        (2, 'requests that arrived', 'count', 10), (3, 'share of other workloads', 'share', 0.02),
-        (4, 'input tokens an attempt', 'count', 10), (5, 'share of long contexts', 'share', 0.02),
-        (6, 'p99 of the queue', 'seconds', 0.05), (7, 'input found in cache', 'share', 0.02), (8, 'KV cache in use', 'share', 0.02),
-        (9, 'preemptions', 'count', 10), (10, 'replicas up', 'number', 0.5), (11, 'restarts of replicas', 'count', 1),
-        (12, 'requests tried again', 'share', 0.02), (13, 'requests that failed', 'share', 0.02)
+        (2, 'requests that arrived', 'count', 10, 1.25), (3, 'share of other workloads', 'share', 0.02, 1.25),
+        (4, 'input tokens an attempt', 'count', 10, 1.25), (5, 'share of long contexts', 'share', 0.02, 1.25),
+        (6, 'p99 of the queue', 'seconds', 0.05, 1.25), (7, 'input found in cache', 'share', 0.02, 1.25), (8, 'KV cache in use', 'share', 0.02, 1.25),
+        (9, 'preemptions', 'count', 10, 1.25), (10, 'replicas up', 'number', 0.5, 1), (11, 'restarts of replicas', 'count', 1, 1.25),
+        (12, 'requests tried again', 'share', 0.02, 1.25), (13, 'requests that failed', 'share', 0.02, 1.25)
 ),
 facts AS (
     SELECT
@@ -107,9 +107,9 @@ facts AS (
     UNION ALL
     SELECT
         c.period, c.choice, c.place, k.name, k.form, c.before, c.now,
-        abs(c.now - c.before) >= k.least_difference AND greatest(c.now, c.before) >= 1.25 * least(c.now, c.before)
+        abs(c.now - c.before) >= k.least_difference AND greatest(c.now, c.before) >= k.least_times * least(c.now, c.before)
             AND (c.now < c.lowest OR c.now > c.highest),
-        CASE WHEN abs(c.now - c.earliest) >= k.least_difference AND greatest(c.now, c.earliest) >= 1.25 * least(c.now, c.earliest) THEN c.earliest END,
+        CASE WHEN abs(c.now - c.earliest) >= k.least_difference AND greatest(c.now, c.earliest) >= k.least_times * least(c.now, c.earliest) THEN c.earliest END,
         NULL
     FROM compared AS c
     JOIN kinds AS k USING (place)

@@ -114,11 +114,10 @@ def test_a_rise_is_told_with_what_moved_in_its_window() -> None:
         "What came: deployment of chat at 09:26 (4 min before); scale out of the fleet at 09:34 (in the window); input "
         "tokens an attempt 500 to 800.\nWhat the fleet showed: p99 of the queue 0.1 s to 1.5 s; input found in "
         "cache 50.0 % to 20.0 %; requests that failed 1.0 % to 10.0 %.\nMoved: beyond each of the windows before "
-        "and 1.25 times their median up or down, by 2 points of a share, 10 of a count, 0.05 s, half a replica or "
-        "a restart. Not moved: requests that arrived, share of other workloads, share of long contexts, KV cache "
-        "in use, preemptions, replicas up, restarts of replicas, requests tried again. What moves together need "
-        "not be "
-        "cause and effect."
+        "and 1.25 times their median up or down, by 2 points of a share, 10 of a count, 0.05 s or a restart; "
+        "replicas by half of one. Not moved: requests that arrived, share of other workloads, share of long contexts, "
+        "KV cache in use, preemptions, replicas up, restarts of replicas, requests tried again. What moves "
+        "together need not be cause and effect."
     )
 
 
@@ -200,6 +199,14 @@ def test_what_one_of_the_windows_before_had_did_not_come_with_the_rise() -> None
 def test_a_restart_is_told_though_as_many_replicas_are_up() -> None:
     found = facts(served(RISEN), replica_windows=replicas(9, restarts=[0] * 6 + [1] + [0] * 2))
     assert "restarts of replicas 0 to 2" in answer(found)
+
+
+@pytest.mark.parametrize(("up_s", "is_moved"), [(675.0, True), (690.0, False), (825.0, True)])
+def test_half_a_replica_of_many_is_told(up_s: float, is_moved: bool) -> None:
+    """Of five (two rows of 2.5) 0.5 less or more, and 0.4 less: one in ten gone is not 1.25 times less."""
+    found = facts(served(RISEN), replica_windows=replicas(9, up_s=[750.0] * 6 + [up_s] + [750.0] * 2))
+    (row,) = found.filter(name="replicas up").to_dicts()
+    assert row["is_moved"] is is_moved
 
 
 def test_what_grew_for_long_is_compared_with_what_it_was_just_before() -> None:

@@ -119,10 +119,21 @@ def test_of_many_pools_a_few_are_named() -> None:
 
 def operation(why: str | None = None, **given: Any) -> dict[str, Any]:
     named = {"kind": "deployment", "pool": "rag", "at": 0.0, "no_interval": why, "overlapping_events": 0}
-    named |= {"ended_by": "recovered", "duration_s": 600.0, "judge": None}
+    named |= {"ended_by": "recovered", "duration_s": 600.0, "judge": None, "priced_windows": 10}
+    named |= {"replicas_before": 5.0, "replicas_most": 5.2}
     known = {"lost_accepted": 7.0, "excess_cost_usd": 3.96, "low_usd": 2.74, "high_usd": 5.23}
     named |= dict.fromkeys(("lost_accepted_ci_low", "lost_accepted_ci_high"))
     return {**named, **(dict.fromkeys(known) if why else known), **given}
+
+
+def test_of_an_operation_it_is_said_by_what_it_is_priced_and_whether_replicas_came() -> None:
+    answer = CHARTS["operations_done"].answer
+    priced = "$3.96 ($2.74 to $5.23) more than its accepted answers cost when steady, by 10 windows"
+    assert priced in answer([operation()])
+    assert "replicas meanwhile" not in answer([operation()])
+    grown = "Its pool went from 5 to 6 replicas meanwhile: what these cost is in it."
+    assert grown in answer([operation(replicas_most=5.63)])
+    assert "replicas meanwhile" not in answer([operation(replicas_before=None)])
 
 
 def test_an_operation_without_a_price_says_why() -> None:
@@ -147,9 +158,9 @@ def test_an_operation_without_a_price_says_why() -> None:
 def test_an_operation_that_may_have_saved_says_which_way_each_end_is() -> None:
     answer = CHARTS["operations_done"].answer
     saved = {"excess_cost_usd": -1.4, "low_usd": -1.56, "high_usd": 1.12}
-    assert "$1.40 ($1.56 less to $1.12 more) less than steady" in answer([operation(**saved)])
+    assert "$1.40 ($1.56 less to $1.12 more) less than its accepted" in answer([operation(**saved)])
     unsure = {"excess_cost_usd": 0.5, "low_usd": -0.25, "high_usd": 1.25}
-    assert "$0.500 ($0.250 less to $1.25 more) more than steady" in answer([operation(**unsure)])
+    assert "$0.500 ($0.250 less to $1.25 more) more than its accepted" in answer([operation(**unsure)])
 
 
 def test_a_price_that_is_of_several_operations_says_so() -> None:

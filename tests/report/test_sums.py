@@ -313,6 +313,9 @@ def test_every_request_has_one_fate_judged_or_estimated(estimate: float | None, 
     assert (names["accepted"], names["unlabelled"]) == ("judged and accepted", "not judged")
 
 
+HOURS = [DAY + timedelta(hours=hour) for hour in range(4)]
+
+
 def lost(usd: float, bucket: str, at: datetime = DAY, window_s: int = 86400, **of: Any) -> dict[str, Any]:
     row = {**spent(0, usd), "workload": None, **of}
     return {**row, "bucket": bucket, "window_start": at, "window_s": window_s, "ci_low_usd": None, "ci_high_usd": None}
@@ -340,6 +343,27 @@ def mending(
     needs |= {"knee_ci_low_rps": [0.05, None, 0.1], "knee_ci_high_rps": [None, None, 0.3]}
     needs |= {"headroom": [1.2, 1.2, 1.2], "recommended_replicas": [9, None, 7], "most_replicas": [4, 4, 3]}
     return asked("worth_mending", chosen, load_curves=pa.table(needs), **shown)
+
+
+def test_replicas_that_came_during_an_operation_are_told() -> None:
+    """Two of pool a up from 0:00 on, a third from 1:30 on; drawn by the hour: 2, then 2.5, then 3."""
+    replica = dict.fromkeys(field.name for field in arrow_schema("replica_windows")) | {"window_s": 3600, "pool": "a"}
+    up = [
+        replica | {"window_start": at, "replica": name, "up_s": up_s}
+        for name, lasts in {"a": (3600.0,) * 4, "b": (3600.0,) * 4, "c": (0.0, 1800.0, 3600.0, 3600.0)}.items()
+        for at, up_s in zip(HOURS, lasts, strict=True)
+    ]
+    up.append(replica | {"pool": "b", "window_start": HOURS[1], "replica": "x", "up_s": 3600.0})
+    done = {"event_id": "e", "kind": "deployment", "pool": "a", "occurred_at": HOURS[1] + timedelta(minutes=10)}
+    done |= {"ended_at": HOURS[2] + timedelta(minutes=10)}
+    quality = pa.table({"event_id": pa.array([], pa.string())})
+    tables = {"disruptions": [done, done | {"event_id": "other", "pool": "nobody's"}], "replica_windows": up}
+    shown = {name: pa.Table.from_pylist(rows, schema=arrow_schema(name)) for name, rows in tables.items()}
+    found = asked("operations_done", operation_quality=quality, **shown)
+    assert {row["event_id"]: (row["replicas_before"], row["replicas_most"]) for row in found} == {
+        "e": (2.0, 3.0),
+        "other": (None, None),
+    }
 
 
 def test_what_is_worth_mending_is_told_by_workload_what_can_be_mended_most_first() -> None:
@@ -390,9 +414,6 @@ def test_of_one_workload_it_is_told_by_route_and_of_one_route_as_a_whole() -> No
     ]
     (one,) = mending(waste, [], **routes[0])
     assert (one["divided_by"], one["part"], one["usd"], one["share"]) == (None, None, 1.0, 1.0)
-
-
-HOURS = [DAY + timedelta(hours=hour) for hour in range(4)]
 
 
 def pooled(name: str, counts: Sequence[int | None]) -> list[dict[str, Any]]:

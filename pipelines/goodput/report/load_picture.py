@@ -25,7 +25,11 @@ def loads() -> Picture:
     # as much room for 0 to 3 % as for all above: of a gate 1 % may fail
     scale = alt.Scale(type="symlog", constant=0.005, domain=[0, 1], nice=False)
     share = alt.Y(
-        "fail_ratio:Q", scale=scale, axis=alt.Axis(title=None, format="~%", values=_TICKS, tickCount=len(_TICKS))
+        "fail_ratio:Q",
+        scale=scale,
+        axis=alt.Axis(
+            title="share that fails, small ones spread out", format="~%", values=_TICKS, tickCount=len(_TICKS)
+        ),
     )
     shade = alt.Color("curve:N", scale=alt.Scale(range=SERIES), legend=alt.Legend(columns=2, labelLimit=200))
     points = chart.mark_point(filled=True, opacity=0.8).encode(

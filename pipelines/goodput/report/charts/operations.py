@@ -42,6 +42,7 @@ def _answer(found: Rows) -> str:
         f"Dearest of {counted(len(priced), 'priced operation')}: {_named(dearest)} UTC, {_beside_steady(dearest)}"
         + (f", {counted(lost, 'accepted answer')}{_answers(dearest)} lost." if lost and lost > 0.5 else ".")
         + _at_its_cap(dearest)
+        + _grown(dearest)
         + _beside(dearest)
         + _not_added([row for row in priced if row["overlapping_events"]])
         + (f"\nNot priced: {causes}." if causes else "")
@@ -70,7 +71,8 @@ def _beside_steady(row: Row) -> str:
     ends = ""
     if low is not None and high is not None:
         ends = f" ({dollars(low)} to {dollars(high)})" if low >= 0 else f" ({_signed(low)} to {_signed(high)})"
-    return f"{dollars(abs(usd))}{ends} {'less' if usd < 0 else 'more'} than steady at its load"
+    by = f", by {counted(windows, 'window')}" if (windows := row["priced_windows"]) else ""
+    return f"{dollars(abs(usd))}{ends} {'less' if usd < 0 else 'more'} than its accepted answers cost when steady{by}"
 
 
 def _signed(usd: float) -> str:
@@ -84,6 +86,14 @@ def _at_its_cap(row: Row) -> str:
     minutes = f"{row['duration_s'] / 60:,.0f} min"
     back = "its cache hits and first tokens were not both back"
     return f" After {minutes}, the longest that is looked at, {back}: what came later is not in this."
+
+
+def _grown(row: Row) -> str:
+    """Replicas that came meanwhile cost as well: whether the operation is why they came, telemetry does not say."""
+    before, most = row["replicas_before"], row["replicas_most"]
+    if before is None or most is None or round(most) <= round(before):
+        return ""
+    return f" Its pool went from {before:.0f} to {most:.0f} replicas meanwhile: what these cost is in it."
 
 
 def _beside(row: Row) -> str:
@@ -165,6 +175,8 @@ CHART = Chart(
         Column("low_usd", "95 % from", "usd"),
         Column("high_usd", "to", "usd"),
         Column("priced_windows", "Windows of its load", "count"),
+        Column("replicas_before", "Replicas before", "count"),
+        Column("replicas_most", "at most meanwhile", "count"),
         Column("overlapping_events", "Overlap with others", "count"),
         Column("no_interval", "Not priced because"),
         Column("judge", "Judged by"),

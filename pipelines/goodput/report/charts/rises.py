@@ -14,7 +14,7 @@ _NAMED = 3  # of the operations
 _SIDES = {"came": "What came", "showed": "What the fleet showed"}
 _RULE = (
     "Moved: beyond each of the windows before and 1.25 times their median up or down, by 2 points of a share, 10 of a "
-    "count, 0.05 s, half a replica or a restart"
+    "count, 0.05 s or a restart; replicas by half of one"
 )
 
 
