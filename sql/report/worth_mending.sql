@@ -2,7 +2,7 @@
 -- grain: period, choice, part, bucket
 -- reads: goodput, load_curves, replica_windows, shown_periods, shown_slices, waste
 -- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them
--- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, `headroom` times as many; of a pool without a knee, all of windows in which it had at most half as many requests as in its busiest. spare_by says which: knee, quiet, both
+-- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, `headroom` times as many; of a pool without a knee, all of windows in which it had at most half as many requests as in its busiest, and none where its gates held at no load seen. spare_by says which: knee, quiet, both, short
 -- unit: spare_low_usd, spare_high_usd: the same at the ends of the interval of the knee; without a knee from nothing on
 -- unit: mendable_usd: spare_usd of idle dollars, all of others
 -- unit: queue_late_usd, retries_late_usd, work_late_usd: of slow answers, as `waste` has them; wait_unknown_usd: those of which no source reported the wait in a queue
@@ -47,7 +47,9 @@ serving AS (
         AND coalesce(g.model = d.model, d.model IS NULL) AND coalesce(g.pool = d.pool, d.pool IS NULL)
 ),
 knees AS (
-    SELECT pool, any_value(knee_rps) AS knee_rps, any_value(knee_ci_low_rps) AS low_rps, any_value(knee_ci_high_rps) AS high_rps, any_value(headroom) AS headroom, any_value(recommended_replicas) AS needed, any_value(most_replicas) AS most
+    SELECT pool, any_value(knee_rps) AS knee_rps, any_value(knee_ci_low_rps) AS low_rps, any_value(knee_ci_high_rps) AS high_rps, any_value(headroom) AS headroom, any_value(recommended_replicas) AS needed, any_value(most_replicas) AS most,
+        -- judged, and no load seen at which its gates held
+        coalesce(any_value(knee_rps) IS NULL AND any_value(knee_censored) IS NOT true AND NOT bool_or(is_sustained), false) AS is_short
     FROM load_curves
     WHERE divided_by = 'pool'
     GROUP BY pool
@@ -76,12 +78,12 @@ loads AS (
 spares AS (
     SELECT
         d.period, d.pool, d.window_start, d.idle_usd, k.headroom,
-        k.knee_rps > 0 AND u.replicas > 0 AS is_by_knee,
+        k.knee_rps > 0 AND u.replicas > 0 AS is_by_knee, coalesce(k.is_short, false) AS is_short,
         -- where the interval of the knee has no such end, none of it may be spare, or all
         list_transform([k.knee_rps, coalesce(k.low_rps, 0), coalesce(k.high_rps, 'Infinity'::DOUBLE)], lambda knee: CASE
             WHEN is_by_knee AND knee > 0
                 THEN least(d.idle_usd, d.usd * greatest(0, 1 - greatest(1, ceil(coalesce(l.load_rps, 0) / knee * k.headroom - 1e-9)) / u.replicas))
-            WHEN is_by_knee IS NOT true AND 2 * coalesce(l.offered, 0) <= coalesce(l.most, 1) THEN d.idle_usd
+            WHEN is_by_knee IS NOT true AND k.is_short IS NOT true AND 2 * coalesce(l.offered, 0) <= coalesce(l.most, 1) THEN d.idle_usd
             ELSE 0
         END) AS spares,
         spares[1] AS spare_usd,
@@ -97,7 +99,8 @@ shares AS (
     SELECT
         v.period, v.choice, v.workload, v.route, s.window_start, sum(s.spare_usd) / sum(s.idle_usd) AS share,
         sum(s.spare_low_usd) / sum(s.idle_usd) AS low_share, sum(s.spare_high_usd) / sum(s.idle_usd) AS high_share,
-        max(s.headroom) AS headroom, bool_or(s.is_by_knee IS true) AS by_knee, bool_or(s.is_by_knee IS NOT true) AS by_quiet
+        max(s.headroom) AS headroom, bool_or(s.is_by_knee IS true) AS by_knee, bool_or(s.is_by_knee IS NOT true AND NOT s.is_short) AS by_quiet,
+        bool_or(s.is_short) AS by_short
     FROM serving AS v
     JOIN spares AS s USING (period, pool)
     GROUP BY ALL
@@ -125,7 +128,7 @@ summed AS (
         CASE WHEN s.bucket = 'idle' THEN sum(s.usd * h.share) / nullif(sum(s.usd) FILTER (WHERE h.share IS NOT NULL), 0) END AS spare_share,
         CASE WHEN s.bucket = 'idle' THEN sum(s.usd * h.low_share) / nullif(sum(s.usd) FILTER (WHERE h.share IS NOT NULL), 0) END AS low_share,
         CASE WHEN s.bucket = 'idle' THEN sum(s.usd * h.high_share) / nullif(sum(s.usd) FILTER (WHERE h.share IS NOT NULL), 0) END AS high_share,
-        CASE WHEN bool_or(h.by_knee) AND bool_or(h.by_quiet) THEN 'both' WHEN bool_or(h.by_knee) THEN 'knee' WHEN bool_or(h.by_quiet) THEN 'quiet' END AS spare_by,
+        CASE WHEN bool_or(h.by_knee) AND bool_or(h.by_quiet) THEN 'both' WHEN bool_or(h.by_knee) THEN 'knee' WHEN bool_or(h.by_quiet) THEN 'quiet' WHEN bool_or(h.by_short) THEN 'short' END AS spare_by,
         CASE WHEN s.bucket = 'idle' THEN any_value(n.at_peak) END AS at_peak, max(h.headroom) AS headroom
     FROM parts AS s
     LEFT JOIN shares AS h

@@ -120,7 +120,7 @@ def test_of_many_pools_a_few_are_named() -> None:
 def operation(why: str | None = None, **given: Any) -> dict[str, Any]:
     named = {"kind": "deployment", "pool": "rag", "at": 0.0, "no_interval": why, "overlapping_events": 0}
     named |= {"ended_by": "recovered", "duration_s": 600.0, "judge": None, "priced_windows": 10}
-    named |= {"replicas_before": 5.0, "replicas_most": 5.2}
+    named |= {"replicas_before": 5.0, "replicas_most": 5.2, "lost_usd": None, "paid_usd": None}
     known = {"lost_accepted": 7.0, "excess_cost_usd": 3.96, "low_usd": 2.74, "high_usd": 5.23}
     named |= dict.fromkeys(("lost_accepted_ci_low", "lost_accepted_ci_high"))
     return {**named, **(dict.fromkeys(known) if why else known), **given}
@@ -131,6 +131,9 @@ def test_of_an_operation_it_is_said_by_what_it_is_priced_and_whether_replicas_ca
     priced = "$3.96 ($2.74 to $5.23) more than its accepted answers cost when steady, by 10 windows"
     assert priced in answer([operation()])
     assert "replicas meanwhile" not in answer([operation()])
+    split = operation(lost_usd=2.5, paid_usd=1.46)
+    assert " $1.46 of it was paid beyond, $2.50 is what the answers lost cost when steady." in answer([split])
+    assert "paid beyond" not in answer([split | {"lost_usd": -1.0}])
     grown = "Its pool went from 5 to 6 replicas meanwhile: what these cost is in it."
     assert grown in answer([operation(replicas_most=5.63)])
     assert "replicas meanwhile" not in answer([operation(replicas_before=None)])
@@ -361,8 +364,9 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
         "tries; less work before the answer, smaller batches or a looser gate the rest; no source reports `queue_s`, "
         "which would say how much is which.",
         "Then requests with too many tries, $1.00 (2.0 %): to mend what makes callers try again would save it.",
-        "All 4 of the chart come to about $32.27 that can be mended: $28.36 off the bill, the rest spent on what could "
-        "count. What it takes to mend is not in telemetry.",
+        "All 4 of the chart come to about $32.27 that can be mended: $28.36 ($0.00 to $0.00) off the bill, the "
+        "rest is work that could count, or need not be done. What it takes to mend is not in telemetry; `goodput "
+        "compare` tells whether routes, models or revisions differ at the same work.",
     ]
 
 
@@ -381,6 +385,8 @@ def test_of_idle_replicas_it_is_said_what_fewer_would_save() -> None:
     assert "$9.00 of it while its pools had at most half of the requests of their peak, what fewer" in quiet
     assert "being unknown, the most that fewer then would save" in quiet
     assert "room that the gates need" not in quiet
+    short = answer([idle | {"spare_usd": 0.0, "spare_by": "short"}])
+    assert ": none of it is spare: at no load seen did the gates of its pool hold." in short
     assert "or in which pools without a knee had at most half" in answer(
         [idle | {"spare_usd": 9.0, "spare_by": "both"}]
     )
@@ -410,7 +416,8 @@ def test_of_slow_answers_it_is_said_how_much_each_remedy_would_mend_and_the_reme
         [late | dict.fromkeys(("queue_late_usd", "retries_late_usd", "work_late_usd"), 0.0)]
     )
     idle = loss("idle", 9.0, 0.2, spare_usd=2.0, spare_by="knee", mendable_usd=2.0)
-    all_of = "All 2 of the chart come to about $6.00 that can be mended: $2.00 off the bill, the rest"
+    idle |= {"spare_low_usd": 0.5, "spare_high_usd": 3.0}
+    all_of = "All 2 of the chart come to about $6.00 that can be mended: $2.00 ($0.500 to $3.00) off the bill, the rest"
     assert all_of in answer([late, idle])
     assert "All 2 of the chart come to about $8.00 that can be mended. What" in answer([late, late])
 

@@ -325,6 +325,8 @@ def mending(
     waste: list[dict[str, Any]],
     goodput: list[dict[str, Any]],
     up: Sequence[tuple[str, datetime, int]] = (),
+    *,
+    is_sustained: bool | None = None,
     **chosen: str,
 ) -> list[dict[str, Any]]:
     """Pool a bears 0.1 requests/s a replica, needs 9 at its peak and had 4; of pool b no knee is known."""
@@ -339,10 +341,22 @@ def mending(
     ]
     tables = {"waste": waste, "goodput": goodput, "replica_windows": seen}
     shown = {name: pa.Table.from_pylist(rows, schema=arrow_schema(name)) for name, rows in tables.items()}
-    needs = {"divided_by": ["pool", "pool", "route"], "pool": ["a", "b", "a"], "knee_rps": [0.1, None, 0.2]}
+    needs: dict[str, Any] = {"knee_censored": [False, False, False], "is_sustained": [True, is_sustained, True]}
+    needs |= {"divided_by": ["pool", "pool", "route"], "pool": ["a", "b", "a"], "knee_rps": [0.1, None, 0.2]}
     needs |= {"knee_ci_low_rps": [0.05, None, 0.1], "knee_ci_high_rps": [None, None, 0.3]}
     needs |= {"headroom": [1.2, 1.2, 1.2], "recommended_replicas": [9, None, 7], "most_replicas": [4, 4, 3]}
     return asked("worth_mending", chosen, load_curves=pa.table(needs), **shown)
+
+
+@pytest.mark.parametrize(("is_sustained", "spare"), [(None, 3.0), (True, 3.0), (False, 0.0)])
+def test_a_pool_whose_gates_held_at_no_load_has_none_to_spare_at_quiet_times(
+    is_sustained: bool | None, spare: float
+) -> None:
+    """Pool b has no knee: it idles $3 in an hour with less than half of its busiest, and fails its gates there too."""
+    waste = idled("chat", "b", (1.0, 3.0, 0.0, 0.0))
+    goodput = [served("chat", "b"), *pooled("b", (100, 40, None, None))]
+    (row,) = mending(waste, goodput, is_sustained=is_sustained, slice="overall")
+    assert (row["spare_usd"], row["spare_by"]) == (pytest.approx(spare), "short" if is_sustained is False else "quiet")
 
 
 def test_replicas_that_came_during_an_operation_are_told() -> None:
@@ -355,7 +369,8 @@ def test_replicas_that_came_during_an_operation_are_told() -> None:
     ]
     up.append(replica | {"pool": "b", "window_start": HOURS[1], "replica": "x", "up_s": 3600.0})
     done = {"event_id": "e", "kind": "deployment", "pool": "a", "occurred_at": HOURS[1] + timedelta(minutes=10)}
-    done |= {"ended_at": HOURS[2] + timedelta(minutes=10)}
+    done |= {"ended_at": HOURS[2] + timedelta(minutes=10), "lost_accepted": 100.0, "excess_cost_usd": 0.8}
+    done |= {"baseline_cost_per_accepted_usd": 0.005}
     quality = pa.table({"event_id": pa.array([], pa.string())})
     tables = {"disruptions": [done, done | {"event_id": "other", "pool": "nobody's"}], "replica_windows": up}
     shown = {name: pa.Table.from_pylist(rows, schema=arrow_schema(name)) for name, rows in tables.items()}
@@ -364,6 +379,7 @@ def test_replicas_that_came_during_an_operation_are_told() -> None:
         "e": (2.0, 3.0),
         "other": (None, None),
     }
+    assert [(row["lost_usd"], row["paid_usd"]) for row in found] == [pytest.approx((0.5, 0.3))] * 2
 
 
 def test_what_is_worth_mending_is_told_by_workload_what_can_be_mended_most_first() -> None:

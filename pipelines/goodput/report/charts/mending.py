@@ -30,8 +30,13 @@ _SPARE = {
     "knee": _BORNE,
     "quiet": f"while its pools {_QUIET}, what fewer replicas would bear being unknown",
     "both": f"{_BORNE}, or in which pools without a knee {_QUIET}",
+    "short": "is spare: at no load seen did the gates of its pool hold",
 }
 _DOLLARS = "US dollars; pale: idle, and not spare"
+_BEYOND = (
+    "What it takes to mend is not in telemetry; `goodput compare` tells whether routes, models or revisions differ at "
+    "the same work."
+)
 _NAMED = 3  # in the sentence; the chart has all
 _NOTHING = 0.005  # of the dollars of idle replicas: less than this nobody would mend
 
@@ -46,7 +51,7 @@ def _answer(found: Rows) -> str:
     largest = max(found, key=lambda row: row["usd"])
     if not any(row is largest for row in named):
         parts.append(_one(largest, "The largest loss is", is_again=False) + _vain(largest, late))
-    return "\n".join([f"{part}." for part in parts] + [f"{_in_all(found)}What it takes to mend is not in telemetry."])
+    return "\n".join([f"{part}." for part in parts] + [f"{_in_all(found)}{_BEYOND}"])
 
 
 def _one(row: Row, nth: str, *, is_again: bool) -> str:
@@ -65,15 +70,26 @@ def _in_all(found: Rows) -> str:
     if len(found) == 1:
         return ""
     mendable = sum(row["mendable_usd"] for row in found)
-    off_the_bill = sum(row["mendable_usd"] for row in found if row["bucket"] == "idle")
-    of = f": {dollars(off_the_bill)} off the bill, the rest spent on what could count" if off_the_bill else ""
+    idle = [row for row in found if row["bucket"] == "idle"]
+    off_the_bill, low, high = (_sum_of(idle, name) for name in ("mendable_usd", "spare_low_usd", "spare_high_usd"))
+    ends = f" ({dollars(low)} to {dollars(high)})" if low is not None and high is not None else ""
+    rest = "the rest is work that could count, or need not be done"
+    of = f": {dollars(off_the_bill)}{ends} off the bill, {rest}" if off_the_bill else ""
     return f"All {len(found)} of the chart come to about {dollars(mendable)} that can be mended{of}. "
+
+
+def _sum_of(found: Rows, name: str) -> float | None:
+    """The sum of a column, None where a row has none."""
+    values = [row[name] for row in found]
+    return None if None in values else sum(values)
 
 
 def _idle(row: Row) -> str | None:
     """How much of it fewer replicas would save: by the knee, and without one by the times that were quiet."""
     if (spare := row["spare_usd"]) is None:
         return None
+    if row["spare_by"] == "short":
+        return f"none of it {_SPARE['short']}"
     some = dollars(spare) if spare >= _NOTHING * row["usd"] else "none"
     ends = (
         f" ({dollars(row['spare_low_usd'])} to {dollars(row['spare_high_usd'])})" if row["spare_by"] != "quiet" else ""

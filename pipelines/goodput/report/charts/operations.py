@@ -29,6 +29,7 @@ _UNPRICED = {
 }
 _UNKNOWN = ("its cost is not known", "`goodput reconcile` shows what is billed")
 _NAMED = 3  # of the operations of one reason
+_NOTHING_USD = 0.005
 
 
 def _answer(found: Rows) -> str:
@@ -41,6 +42,7 @@ def _answer(found: Rows) -> str:
     return (
         f"Dearest of {counted(len(priced), 'priced operation')}: {_named(dearest)} UTC, {_beside_steady(dearest)}"
         + (f", {counted(lost, 'accepted answer')}{_answers(dearest)} lost." if lost and lost > 0.5 else ".")
+        + _of_which(dearest)
         + _at_its_cap(dearest)
         + _grown(dearest)
         + _beside(dearest)
@@ -77,6 +79,14 @@ def _beside_steady(row: Row) -> str:
 
 def _signed(usd: float) -> str:
     return f"{dollars(abs(usd))} {'less' if usd < 0 else 'more'}"
+
+
+def _of_which(row: Row) -> str:
+    """Money that was paid, told from the price of answers that did not come: one is on a bill, the other is not."""
+    lost, paid = row["lost_usd"], row["paid_usd"]
+    if lost is None or paid is None or min(lost, paid) < _NOTHING_USD:
+        return ""
+    return f" {dollars(paid)} of it was paid beyond, {dollars(lost)} is what the answers lost cost when steady."
 
 
 def _at_its_cap(row: Row) -> str:
@@ -174,6 +184,8 @@ CHART = Chart(
         Column("excess_cost_usd", "More than steady", "usd"),
         Column("low_usd", "95 % from", "usd"),
         Column("high_usd", "to", "usd"),
+        Column("paid_usd", "of it paid beyond", "usd"),
+        Column("lost_usd", "price of answers lost", "usd"),
         Column("priced_windows", "Windows of its load", "count"),
         Column("replicas_before", "Replicas before", "count"),
         Column("replicas_most", "at most meanwhile", "count"),
