@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from goodput.cli.main import app
-from goodput.errors import FederationUnlike, GoodputError, LakesUnnamed, NotPublished
+from goodput.errors import FederatedIntoLake, FederationUnlike, GoodputError, LakesUnnamed, NotPublished
 from goodput.federation import TOTALS, federate
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
@@ -163,6 +163,20 @@ def test_a_lake_that_has_not_come_so_far_is_counted(lakes: dict[str, str], tmp_p
     where = "WHERE slice = 'overall' AND window_s = 3600 ORDER BY window_start"
     sql = f"SELECT offered, lakes, lakes_behind FROM {TOTALS} {where}"
     assert asked(found.database, sql).rows() == [(46, 3, 0), (2, 1, 2)]
+
+
+def test_a_lake_keeps_its_own_database(lakes: dict[str, str]) -> None:
+    own = Path(lakes["eu"]) / "goodput.duckdb"
+    before = own.read_bytes()
+    with pytest.raises(FederatedIntoLake, match="is a lake"):
+        federate(of_two(lakes), Path(lakes["eu"]))
+    assert own.read_bytes() == before
+
+
+def test_a_name_is_only_ever_text(lakes: dict[str, str], tmp_path: Path) -> None:
+    name = """o'x" --"""
+    found = federate({name: lakes["eu"]}, tmp_path)
+    assert asked(found.database, "SELECT DISTINCT lake FROM goodput").rows() == [(name,)]
 
 
 def test_what_was_accepted_by_other_gates_is_not_added_up(lakes: dict[str, str], tmp_path: Path) -> None:

@@ -143,6 +143,13 @@ class FederationUnlike(UsageError):
         )
 
 
+class FederatedIntoLake(UsageError):
+    """A database of several lakes would take the place of what one of them has published."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder} is a lake, whose own database lies there.\nName another folder with --into.")
+
+
 class LakesUnnamed(UsageError):
     """Lakes that would have the same name, or none that fits a row."""
 

@@ -12,10 +12,11 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from goodput.contracts import contract
-from goodput.errors import FederationUnlike, LakeUnwritable, NotPublished, QueryFailed
+from goodput.errors import FederatedIntoLake, FederationUnlike, LakeUnwritable, NotPublished, QueryFailed
 from goodput.plumbing.database import BESIDE_CONTRACTS, DERIVED, PUBLIC_INSIDE
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.graph import relation
+from goodput.plumbing.lake import Lake
 from goodput.plumbing.sql_files import compute, connect, quoted, sql_file
 from goodput.plumbing.store import bucket_of
 from goodput.settings.lake_cache import url_of
@@ -33,7 +34,7 @@ FROM (SELECT DISTINCT slice, slice_value, workload, model, pool, route FROM good
 _THERE = (
     "SELECT column_name FROM duckdb_columns() WHERE database_name = $1 AND schema_name = 'main' AND table_name = $2"
 )
-_WITHOUT_PARTS = (name for name in DERIVED if relation(name).reads <= {*PUBLIC_INSIDE, "gates"})
+_WITHOUT_PARTS = [name for name in DERIVED if relation(name).reads <= {*PUBLIC_INSIDE, "gates"}]
 _FEDERATED = (*PUBLIC_INSIDE, *_WITHOUT_PARTS, *BESIDE_CONTRACTS)
 
 
@@ -49,8 +50,10 @@ class Federated:
 def federate(lakes: Mapping[str, str], folder: Path) -> Federated:
     """Write goodput.duckdb of the lakes (name -> folder, or address of a bucket) into a folder.
 
-    Raises NotPublished, FederationUnlike, QueryFailed, LakeUnwritable, ExtraMissing, StoreFailed.
+    Raises FederatedIntoLake, NotPublished, FederationUnlike, QueryFailed, LakeUnwritable, ExtraMissing, StoreFailed.
     """
+    if Lake(folder).is_made:
+        raise FederatedIntoLake(folder)
     database = folder / _DATABASE
     found: dict[str, int] = {}
     warnings: list[str] = []
@@ -96,15 +99,8 @@ def _databases(lakes: Mapping[str, str]) -> Iterator[dict[str, Path]]:
         yield found
 
 
-_FEDERATED = (
-    *PUBLIC_INSIDE,
-    *(name for name in DERIVED if relation(name).reads <= {*PUBLIC_INSIDE, "gates"}),
-    *BESIDE_CONTRACTS,
-)
-
-
 def _attached(name: str) -> str:
-    return f'"lake {name}"'
+    return '"lake {}"'.format(name.replace('"', '""'))
 
 
 def _put_together(connection: duckdb.DuckDBPyConnection, name: str, lakes: Sequence[str]) -> int:
