@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 from unicodedata import normalize
 
+from goodput.collect.listing import landed_file
 from goodput.conform.journal import PartChange, journaled, undo_unfinished
 from goodput.contracts import contract, stored_tables
 from goodput.errors import IdentityInSettings
@@ -146,7 +147,7 @@ def _lying(landing: str, path: str) -> Path | str | None:
     """Where a file or an object still lies, None where it does not."""
     if url_of(landing):
         return f"{landing}/{path}" if bucket_of(landing).has(path) else None
-    place = Path(landing) / path if Path(landing).is_dir() else Path(landing)
+    place = landed_file(Path(landing), path).path
     return place if place.exists() else None
 
 
