@@ -83,6 +83,7 @@ class States:
         span = (start * 10**9, (start + window_s) * 10**9)
         kv = self._gauge(key, "kv_usage_ratio")
         queue = [q for attempt in self.ended[key] if (q := exact(attempt["queue_s"])) is not None]
+        pace = [t for attempt in self.ended[key] if attempt["outcome"] == "ok" and (t := exact(attempt["tpot_s"])) is not None]
         gauges = {word: self._gauge(key, f"{word}_requests") for word in ("running", "waiting")}
         return {
             "pool": self.pool(key),
@@ -96,6 +97,8 @@ class States:
             "p50_queue_s": quantile(queue, HALF),
             "p95_queue_s": quantile(queue, P95),
             "n_queue": len(queue),
+            "p50_tpot_s": quantile(pace, HALF),
+            "n_tpot": len(pace),
             **{count: self._counted(key, count) for count in ("preemptions", "recomputed_tokens")},
             **self._context(key),
             "restarts": self._restarts(key),

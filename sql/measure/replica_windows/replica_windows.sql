@@ -10,7 +10,9 @@ WITH served AS (
         sum(input_tokens) AS input_tokens, count(input_tokens) AS n_input,
         sum(CASE WHEN input_tokens >= o.long_context_tokens THEN input_tokens ELSE 0 * input_tokens END) AS long_input_tokens,
         count(queue_s) AS n_queue,
-        quantile_cont(queue_s, [0.5, 0.95]) AS q_queue
+        quantile_cont(queue_s, [0.5, 0.95]) AS q_queue,
+        count(tpot_s) AS n_tpot,
+        quantile_cont(tpot_s, 0.5) AS p50_tpot_s
     FROM attempts AS a
     CROSS JOIN grains AS g
     CROSS JOIN context_options AS o
@@ -30,6 +32,7 @@ SELECT
     n.mean AS mean_running_requests, n.highest AS max_running_requests,
     w.mean AS mean_waiting_requests, w.highest AS max_waiting_requests,
     s.q_queue[1] AS p50_queue_s, s.q_queue[2] AS p95_queue_s, coalesce(s.n_queue, 0) AS n_queue,
+    s.p50_tpot_s, coalesce(s.n_tpot, 0) AS n_tpot,
     -- the engine's own count includes what no attempt reports; where it was not read, the attempts' reports
     coalesce(round(c.preemptions), s.preemptions)::BIGINT AS preemptions,
     coalesce(round(c.recomputed_tokens), s.recomputed_tokens)::BIGINT AS recomputed_tokens,
