@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable
 from itertools import pairwise
-from statistics import quantiles
+from statistics import median, quantiles
 from typing import Any
 
 import pyarrow as pa
@@ -306,6 +306,7 @@ def test_a_random_fleet_by_plain_python(seed: int) -> None:
                 cached_input_tokens=rng.choice((rng.randrange(tokens), 0, None)),
                 ttft_s=rng.random(),
                 queue_s=rng.choice((rng.random(), None)),
+                tpot_s=rng.choice((rng.random(), None)),
                 outcome=rng.choice(("ok", "ok", "error")),
             )
         )
@@ -327,6 +328,9 @@ def test_a_random_fleet_by_plain_python(seed: int) -> None:
                 assert told(cache, "p50_ttft_hit_s", "p95_ttft_hit_s") == pytest.approx([cuts[9], cuts[18]])
             assert window["attempts"] == len(ended)
             assert window["n_queue"] == sum(a["queue_s"] is not None for a in ended)
+            paces = [a["tpot_s"] for a in ended if a["tpot_s"] is not None]
+            assert window["n_tpot"] == len(paces)
+            assert window["p50_tpot_s"] == (pytest.approx(median(paces)) if paces else None)
             mine = [(a["started_ns"], a["ended_ns"]) for a in attempts if a["replica"] == replica]
             edges = sorted({first, last, *(edge for pair in mine for edge in pair if first < edge < last)})
             busy = sum(
