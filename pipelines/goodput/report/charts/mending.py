@@ -34,8 +34,8 @@ _SPARE = {
 }
 _DOLLARS = "US dollars; pale: idle, and not spare"
 _BEYOND = (
-    "What it takes to mend is not in telemetry; `goodput compare` tells whether routes, models or revisions differ at "
-    "the same work."
+    "What it takes to mend is not in telemetry; what follows says which routes, models, pools and replicas do worse than "
+    "others at the same time, which is cheap to mend."
 )
 _NAMED = 3  # in the sentence; the chart has all
 _NOTHING = 0.005  # of the dollars of idle replicas: less than this nobody would mend

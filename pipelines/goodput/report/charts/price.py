@@ -73,7 +73,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="price_over_time",
-    place=8,
+    place=10,
     question="What does an accepted answer cost?",
     answer=_answer,
     empty="No price is known: no cost is (settings, `[costs]`).",

@@ -150,7 +150,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="slice_totals",
-    place=9,
+    place=11,
     question="Whose answers cost most?",
     answer=_answer,
     empty="Nothing is published to set side by side here: costs are told apart by tenant (or workload and route) of "

@@ -19,7 +19,7 @@ def _answer(found: Rows) -> str:
 
 CHART = Chart(
     name="trust_facts",
-    place=17,
+    place=19,
     question="Can this be believed?",
     answer=_answer,
     empty="Nothing has been published yet.",

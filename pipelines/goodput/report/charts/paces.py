@@ -1,0 +1,114 @@
+"""The chart of paces: whether one replica takes longer for a token than the others that do its work."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import altair as alt
+
+from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted, dollars
+from goodput.report.looks import GRID, rows, time
+
+_NAMED = 3  # stretches of time in the sentence; the chart has all
+_TIMES = [0.8, 1.1, 1.25, 1.5]
+_SHADES = ["var(--sky)", GRID, "var(--heat-2)", "var(--orange)", "var(--red)"]  # quicker, alike, and slower
+
+
+def _answer(found: Rows) -> str:
+    slow = sorted(_stretches(found), key=lambda of: -sum(row["n_tpot"] * (row["times"] - 1) for row in of))
+    usual = [row for row in found if not row["is_slow"]]
+    most = max(usual, key=lambda row: row["times"], default=None)
+    if not slow:
+        assert most is not None  # noqa: S101  (rows are slow or not)
+        return (
+            f"None took 1.25 times as long for a token as the others of its pool; the most is {most['times']:.2f} "
+            f"times, {most['replica']} at {clock(most['at'])} UTC."
+        )
+    said = [f"{_one(of)}." for of in slow[:_NAMED]]
+    more = len(slow) - _NAMED
+    if more > 0:
+        said.append(f"{counted(more, 'stretch', 'stretches')} more {'is' if more == 1 else 'are'} in the numbers.")
+    if most is not None:
+        said.append(f"Apart from that no replica took more than {most['times']:.2f} times as long.")
+    return "\n".join([*said, "What a replica was given to do may differ too."])
+
+
+def _stretches(found: Rows) -> Iterator[Rows]:
+    """Windows in which a replica was slow, those that follow each other together."""
+    ordered = sorted(found, key=lambda row: (row["replica"], row["at"]))
+    numbered = [(row["at"] - 1000 * row["window_s"] * nth, row) for nth, row in enumerate(ordered)]
+    for key, of in groupby(numbered, key=lambda one: (one[1]["replica"], one[1]["is_slow"], one[0])):
+        if key[1]:
+            yield [row for _, row in of]
+
+
+def _one(of: Rows) -> str:
+    first, last = of[0], of[-1]
+    begin, end = clock(first["at"]), clock(last["at"] + 1000 * last["window_s"])
+    pace, times = (_range([row[name] for row in of], digits) for name, digits in (("p50_tpot_s", 3), ("times", 2)))
+    answers = counted(sum(row["n_tpot"] for row in of), "answer")
+    return (
+        f"{first['replica']} was slower than the others of its pool from {begin} to {end} UTC: {pace} s a token, "
+        f"{times} times what they took, over {answers}{_late(of)}"
+    )
+
+
+def _range(values: list[float], digits: int) -> str:
+    low, high = (f"{value:.{digits}g}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _late(of: Rows) -> str:
+    """What its answers that came too late cost, beside as many attempts at the others."""
+    known = [row for row in of if row["slow_usd"] is not None and row["others_slow_usd"] is not None]
+    if not known:
+        return ""
+    own, others = (sum(row[name] for row in known) for name in ("slow_usd", "others_slow_usd"))
+    return f"; {dollars(own)} went into answers that came too late there, {dollars(others)} at the others for as many tries"
+
+
+def _spec() -> Picture:
+    chart = alt.Chart(rows()).transform_calculate(until="datum.at + 1000 * datum.window_s")
+    shade = alt.Color(
+        "times:Q",
+        scale=alt.Scale(type="threshold", domain=_TIMES, range=_SHADES),
+        legend=alt.Legend(title="times as long for a token", format=".2~f", columns=5),
+    )
+    return alt.layer(
+        chart.mark_rect(stroke=GRID, strokeWidth=0.5).encode(
+            time(),
+            alt.X2("until:T"),
+            alt.Y("replica:N", title=None),
+            shade,
+            tooltip=[
+                "replica:N",
+                alt.Tooltip("at:T", title="window from", format="%d %b %H:%M"),
+                alt.Tooltip("p50_tpot_s:Q", title="s a token, median", format=".3~g"),
+                alt.Tooltip("others_s:Q", title="the others", format=".3~g"),
+                alt.Tooltip("n_tpot:Q", title="answers", format=","),
+            ],
+        )
+    ).properties(height=alt.Step(16))
+
+
+CHART = Chart(
+    name="replica_paces",
+    place=9,
+    question="Is one replica slower than the others?",
+    answer=_answer,
+    empty="No two replicas of a pool can be set side by side: names of replicas and pools, first and last token and "
+    "output tokens are needed, and at least 10 answers in a window.",
+    spec=_spec,
+    draws=("times",),
+    chosen_by=("pool", "model"),
+    columns=(
+        Column("at", "Window from", "time"),
+        Column("replica", "Replica"),
+        Column("pool", "Pool"),
+        Column("p50_tpot_s", "A token, median", "seconds"),
+        Column("others_s", "The others", "seconds"),
+        Column("times", "Times as long", "number"),
+        Column("n_tpot", "Answers", "count"),
+        Column("slow_usd", "Too late there", "usd"),
+        Column("others_slow_usd", "At the others", "usd"),
+    ),
+)
