@@ -63,7 +63,9 @@ def _late(of: Rows) -> str:
     if not known:
         return ""
     own, others = (sum(row[name] for row in known) for name in ("slow_usd", "others_slow_usd"))
-    return f"; {dollars(own)} went into answers that came too late there, {dollars(others)} at the others for as many tries"
+    return (
+        f"; its answers that came too late took {dollars(own)}, those of as many tries at the others {dollars(others)}"
+    )
 
 
 def _spec() -> Picture:
