@@ -83,7 +83,11 @@ class States:
         span = (start * 10**9, (start + window_s) * 10**9)
         kv = self._gauge(key, "kv_usage_ratio")
         queue = [q for attempt in self.ended[key] if (q := exact(attempt["queue_s"])) is not None]
-        pace = [t for attempt in self.ended[key] if attempt["outcome"] == "ok" and (t := exact(attempt["tpot_s"])) is not None]
+        pace = [
+            t
+            for attempt in self.ended[key]
+            if attempt["outcome"] == "ok" and (t := exact(attempt["tpot_s"])) is not None
+        ]
         gauges = {word: self._gauge(key, f"{word}_requests") for word in ("running", "waiting")}
         return {
             "pool": self.pool(key),

@@ -365,8 +365,8 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
         "which would say how much is which.",
         "Then requests with too many tries, $1.00 (2.0 %): to mend what makes callers try again would save it.",
         "All 4 of the chart come to about $32.27 that can be mended: $28.36 ($0.00 to $0.00) off the bill, the "
-        "rest is work that could count, or need not be done. What it takes to mend is not in telemetry; `goodput "
-        "compare` tells whether routes, models or revisions differ at the same work.",
+        "rest is work that could count, or need not be done. What it takes to mend is not in telemetry; the next "
+        "two questions name routes, models, pools and replicas that did worse than others at the same time.",
     ]
 
 

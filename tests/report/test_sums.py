@@ -34,7 +34,9 @@ TRUST = (
 )
 
 
-def asked(name: str, chosen: dict[str, Any] | None = None, **tables: pa.Table) -> list[dict[str, Any]]:
+def asked(
+    name: str, chosen: dict[str, Any] | Sequence[dict[str, Any]] | None = None, **tables: pa.Table
+) -> list[dict[str, Any]]:
     """The rows of a chart over the ten days from DAY."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
@@ -48,8 +50,9 @@ def asked(name: str, chosen: dict[str, Any] | None = None, **tables: pa.Table) -
             "drawn_s": 3600,
         }
         register(connection, "shown_periods", as_rows("shown_periods", period))
-        one = {"choice": 0, **(chosen or {"slice": "workload", "workload": "chat"})}
-        register(connection, "shown_slices", as_rows("shown_slices", one))
+        one = chosen or {"slice": "workload", "workload": "chat"}
+        several = [{"choice": 0, **one}] if isinstance(one, dict) else one
+        register(connection, "shown_slices", as_rows("shown_slices", *several))
         found: list[dict[str, Any]] = connection.sql(sql_file(name).text).to_arrow_table().to_pylist()
     return found
 

@@ -6,11 +6,11 @@ from itertools import groupby
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted, dollars
-from goodput.report.looks import GRID, rows, time
+from goodput.report.looks import GRID, ORANGE, RED, SKY, rows, time
 
 _NAMED = 3  # stretches of time in the sentence; the chart has all
-_TIMES = [0.8, 1.1, 1.25, 1.5]
-_SHADES = ["var(--sky)", GRID, "var(--heat-2)", "var(--orange)", "var(--red)"]  # quicker, alike, and slower
+_TIMES = [0.8, 1.25, 1.5]
+_SHADES = [SKY, GRID, ORANGE, RED]  # quicker, alike, and slower
 
 
 def _answer(found: Rows) -> str:
@@ -73,7 +73,7 @@ def _spec() -> Picture:
     shade = alt.Color(
         "times:Q",
         scale=alt.Scale(type="threshold", domain=_TIMES, range=_SHADES),
-        legend=alt.Legend(title="times as long for a token", format=".2~f", columns=5),
+        legend=alt.Legend(title="times as long for a token", format=".2~f", columns=4),
     )
     return alt.layer(
         chart.mark_rect(stroke=GRID, strokeWidth=0.5).encode(
