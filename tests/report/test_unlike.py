@@ -127,12 +127,12 @@ def test_the_worse_of_a_pair_is_named_with_what_it_would_have_had() -> None:
 
 def test_a_difference_that_chance_explains_promises_nothing() -> None:
     answer = ANSWERS["parts_apart"]([pair(-0.01, 0.0005)])
-    assert answer.startswith("None that chance does not explain; nearest comes route b of workload chat")
+    assert answer.startswith("No difference that chance does not explain; nearest comes route b of workload chat")
     assert "Had b" not in answer
     # one of 2.2 errors shows where it is asked for alone, and not among ten
     one = pair(-0.024, 0.0)
-    assert "None that" not in ANSWERS["parts_apart"]([one])
-    assert "None that" in ANSWERS["parts_apart"]([one] + [pair(0.0, 0.0, name=str(nth)) for nth in range(4)])
+    assert "No difference" not in ANSWERS["parts_apart"]([one])
+    assert "No difference" in ANSWERS["parts_apart"]([one] + [pair(0.0, 0.0, name=str(nth)) for nth in range(4)])
 
 
 def test_names_are_quoted_in_the_command_that_is_offered() -> None:
@@ -211,5 +211,5 @@ def test_windows_that_follow_each_other_are_one_stretch() -> None:
     ]
     quiet = ANSWERS["replica_paces"]([row for row in found if not row["is_slow"]])
     assert quiet.startswith(
-        "None took 1.25 times as long for a token as the others of its pool; the most is 1.00 times"
+        "No replica took 1.25 times as long for a token as the others of its pool; the most is 1.00 times"
     )

@@ -18,7 +18,9 @@ def _answer(found: Rows) -> str:
     sure = [row for row in found if _is_sure(row, _SHARE, questions) or _is_sure(row, _PRICE, questions)]
     if not sure:
         nearest = max(found, key=lambda row: max(_errors(row, _SHARE), _errors(row, _PRICE)))
-        return f"None that chance does not explain; nearest comes {_both(nearest, questions)}.\n{_given(nearest)}"
+        return (
+            f"No difference that chance does not explain; nearest comes {_both(nearest, questions)}.\n{_given(nearest)}"
+        )
     sure.sort(key=lambda row: -max(_errors(row, _SHARE), _errors(row, _PRICE)))
     said = [f"{_sentence(_both(row, questions))}{_worth(row, questions)}" for row in sure[:_NAMED]]
     more = [f"{counted(len(sure) - _NAMED, 'pair')} more that differ in the numbers."] if len(sure) > _NAMED else []

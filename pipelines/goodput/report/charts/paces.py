@@ -19,10 +19,8 @@ def _answer(found: Rows) -> str:
     most = max(usual, key=lambda row: row["times"], default=None)
     if not slow:
         assert most is not None  # noqa: S101  (rows are slow or not)
-        return (
-            f"None took 1.25 times as long for a token as the others of its pool; the most is {most['times']:.2f} "
-            f"times, {most['replica']} at {clock(most['at'])} UTC."
-        )
+        where = f"{most['times']:.2f} times, {most['replica']} at {clock(most['at'])} UTC"
+        return f"No replica took 1.25 times as long for a token as the others of its pool; the most is {where}."
     said = [f"{_one(of)}." for of in slow[:_NAMED]]
     more = len(slow) - _NAMED
     if more > 0:
