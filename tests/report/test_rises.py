@@ -201,6 +201,12 @@ def test_a_restart_is_told_though_as_many_replicas_are_up() -> None:
     assert "restarts of replicas 0 to 2" in answer(found)
 
 
+@pytest.mark.parametrize(("now", "is_said"), [(0.24, True), (0.0, False), (0.1, False)])
+def test_a_p99_of_requests_tried_again_has_the_tries_before(now: float, is_said: bool) -> None:
+    found = facts(served(RISEN, retry_ratio=[0.1] * 6 + [now] + [0.1] * 2))
+    assert ("The tries before are in the times of requests tried again." in answer(found)) is is_said
+
+
 @pytest.mark.parametrize(("up_s", "is_moved"), [(675.0, True), (690.0, False), (825.0, True)])
 def test_half_a_replica_of_many_is_told(up_s: float, is_moved: bool) -> None:
     """Of five (two rows of 2.5) 0.5 less or more, and 0.4 less: one in ten gone is not 1.25 times less."""

@@ -11,6 +11,7 @@ from goodput.settings.slice_names import cut_by
 _NAMES = {"ttft": "first token", "e2e": "whole answer"}
 _IS_WIDE = "width > 450"  # the picture has room for both values
 _NAMED = 3  # of the operations
+_AGAIN = "requests tried again"
 _SIDES = {"came": "What came", "showed": "What the fleet showed"}
 _RULE = (
     "Moved: beyond each of the windows before and 1.25 times their median up or down, by 2 points of a share, 10 of a "
@@ -31,7 +32,7 @@ def _answer(found: Rows) -> str:
         )
     text = f"The p99 of the {name}{where} rose most, at {clock(first['at'])} UTC: {figures}{_lasted(first)}."
     others = f"\nOther rises: {first['other_rises']}." if first["other_rises"] is not None else ""
-    told = f"{text}{_beside(found)}{_before(found)}\n{_unmoved(found)}"
+    told = f"{text}{_beside(found)}{_tried_again(found)}{_before(found)}\n{_unmoved(found)}"
     return f"{told} What moves together need not be cause and effect.{others}"
 
 
@@ -56,6 +57,12 @@ def _beside(found: Rows) -> str:
     sides = [(_SIDES[side], _facts(list(rows))) for side, rows in groupby(moved, key=lambda row: str(row["side"]))]
     said = "".join(f"\n{side}: {'; '.join(facts)}." for side, facts in sides)
     return said or " Nothing else that is measured moved."
+
+
+def _tried_again(found: Rows) -> str:
+    """Who is tried again waits for the tries before: where more are, a p99 is theirs, whatever an engine took."""
+    is_more = any(row["name"] == _AGAIN and row["is_moved"] and row["times"] > 1 for row in found)
+    return " The tries before are in the times of requests tried again." if is_more else ""
 
 
 def _facts(moved: Rows) -> list[str]:
