@@ -10,6 +10,7 @@ from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dol
 from goodput.report.looks import BLUE, MUTED, ORANGE, rows
 
 _NAMED = 3  # pairs in the sentence; the chart has all
+_TWO_LINES = "[split(datum.label, ' beside ')[0], 'beside ' + split(datum.label, ' beside ')[1]]"
 _SHARE, _PRICE = ("gap", "error"), ("gap_usd", "error_usd")
 
 
@@ -125,10 +126,12 @@ def _spec() -> Picture:
             high="datum.gap + datum.gap_half",
             side="datum.low > 0 || datum.high < 0 ? 'beyond chance' : 'may be chance'",
         )
-        .encode(alt.Y("pair:N", title=None, axis=alt.Axis(labelLimit=260)))
+        .encode(alt.Y("pair:N", title=None, axis=alt.Axis(labelLimit=180, labelExpr=_TWO_LINES)))
     )
     shade = alt.Color(
-        "side:N", scale=alt.Scale(domain=["beyond chance", "may be chance"], range=[ORANGE, BLUE]), legend=alt.Legend()
+        "side:N",
+        scale=alt.Scale(domain=["beyond chance", "may be chance"], range=[ORANGE, BLUE]),
+        legend=alt.Legend(columns=1),
     )
     tooltip = [
         alt.Tooltip("pair:N", title="of workload"),
@@ -138,11 +141,11 @@ def _spec() -> Picture:
         alt.Tooltip("price_usd:Q", title="per accepted", format="$.3~g"),
         alt.Tooltip("other_price_usd:Q", title="beside", format="$.3~g"),
     ]
-    axis = alt.Axis(title="share accepted, difference; line: 95 %", format="+.0%", tickCount=5)
+    axis = alt.Axis(title="share accepted, difference", format="+.0%", tickCount=5)
     ends = base.mark_rule(strokeWidth=2).encode(alt.X("low:Q", axis=axis), alt.X2("high:Q"), shade)
     points = base.mark_point(filled=True, size=70, opacity=1).encode(alt.X("gap:Q", axis=axis), shade, tooltip=tooltip)
     zero = alt.Chart(rows()).mark_rule(color=MUTED, strokeDash=[4, 3]).encode(alt.X(datum=0))
-    return alt.layer(zero, ends, points).properties(height=alt.Step(30))
+    return alt.layer(zero, ends, points).properties(height=alt.Step(40))
 
 
 CHART = Chart(
