@@ -1,4 +1,4 @@
-"""A database that an older version published has no relation `pruned`, and says how it gets one."""
+"""A database that an older version published lacks relations or columns, and says how it gets them."""
 
 import duckdb
 import pytest

@@ -8,6 +8,8 @@ import duckdb
 
 from goodput.ask.database import published
 from goodput.ask.kept import kept_from
+from goodput.ask.older import is_published_by_older
+from goodput.errors import PublishedByOlder
 from goodput.plumbing.files import write_atomically
 from goodput.report.catalog import all_charts
 from goodput.report.gather import gather, observed
@@ -27,12 +29,17 @@ def write_report(
 
     `asked` are dimensions with the value that they must have, None for any.
 
-    Raises NothingToReport, SliceNotPublished and QueryFailed.
+    Raises NothingToReport, SliceNotPublished, PublishedByOlder and QueryFailed.
     """
     shown = periods(connection, *bounds)
     chosen, left_out = slices(connection, shown, asked)
     charts = all_charts()
-    gathered = gather(connection, charts, shown, chosen, left_out)
+    try:
+        gathered = gather(connection, charts, shown, chosen, left_out)
+    except (duckdb.BinderException, duckdb.CatalogException) as error:
+        if is_published_by_older(connection):
+            raise PublishedByOlder from error
+        raise
     if form == "md":
         narrowed = (_narrowed(shown[0], bounds) + _without_pruned(connection, shown[0], bounds[0])).strip()
         return "\n\n".join(filter(None, [markdown(gathered, charts), narrowed]))
