@@ -55,6 +55,14 @@ class Bought:
                 | ({"estimated": True} if listed and "above_128k" in self.fleet.prices[piece.attempt["model"]] else {})
             )
 
+    def is_priced(self, attempt: Row, step: Step) -> bool:
+        """Whether what an attempt took in a step has a price: its model's bill, a listed one, or its gateway's word."""
+        of_model = (r for r in self.records if is_for_model(r) and r["model"] == attempt["model"])
+        if any(overlap(period(record), step.span) for record in of_model):
+            return True
+        piece = Piece(self.fleet, attempt, step.span)
+        return bool(self._listed(piece)) or self._told(piece) is not None
+
     def _told(self, piece: Piece) -> Fraction | None:
         """What the gateway says."""
         usd = exact(piece.attempt["reported_cost_usd"])

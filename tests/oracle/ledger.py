@@ -97,10 +97,24 @@ class Ledger:
 
     def _unplaced(self, step: Step, pool: str | None) -> float:
         """The part of a pool's idle time that attempts which no record places on a replica may have taken."""
-        spans = (spans_of([a]) for a in self.attempts if a["replica"] is None and a["pool"] == pool and pool)
-        taken = sum(overlap(span, step.span) for ((span),) in spans)
-        idle = sum(length(step.up(name)) - length(step.busy[name]) for name in self.replicas.of_pool(pool, step.hour))
+        taken = sum(
+            overlap(span, step.span)
+            for attempt in self.attempts
+            if attempt["replica"] is None and self._may_run_in(attempt, pool, step)
+            for span in spans_of([attempt])
+        )
+        names = [name for name, known in step.known.items() if known.pool == pool]
+        idle = sum(length(step.up(name)) - length(step.busy[name]) for name in names)
         return min(1.0, taken / idle) if idle else 0.0
+
+    def _may_run_in(self, attempt: Row, pool: str | None, step: Step) -> bool:
+        """Whether an attempt on no known replica may have been on one of a pool, or on one of which none is known."""
+        of = attempt["pool"]
+        if of is not None and (of == pool or any(known.pool == of for known in step.known.values())):
+            return bool(of == pool)
+        return (of is None or pool is None) and not (
+            not self._runs(attempt, step) and self.bought.is_priced(attempt, step)
+        )
 
     def _runs(self, attempt: Row, step: Step) -> bool:
         """Whether an attempt takes a replica's time in a step; otherwise it is bought by the token."""

@@ -1,7 +1,7 @@
 -- description: Attempts split at the ledger's windows, with the cost of each piece and the parts of it that were recomputation and rejected drafts
 -- grain: attempt_id, step_s
 -- reads: attempt_work_estimates, ledger_pieces, model_bills, replica_costs, replica_work, token_prices
--- unit: usd NULL: not known
+-- unit: usd NULL: not known; seconds: of the piece
 -- An attempt bears its replica's busy cost in proportion to its work. One that is bought by the token costs its share of its
 -- model's bill, else its tokens at the price that was valid when it started, else what its gateway reported.
 -- *_error_ratio: 95 % bounds; *_common_ratio: the part of that error which all pieces share (replica_work, replica_costs).
@@ -63,7 +63,7 @@ shared AS (
     FROM priced
 )
 SELECT
-    attempt_id, request_key, step_s, bucket, late_by, charged_pool AS pool, replica, model, workload, route, tenant,
+    attempt_id, request_key, step_s, bucket, late_by, charged_pool AS pool, replica, model, workload, route, tenant, seconds,
     CASE WHEN is_bought THEN coalesce(billed_usd, listed_usd, reported_usd) ELSE busy_usd * part END AS usd,
     CASE WHEN NOT is_bought THEN busy_gpu_s * part END AS gpu_s,
     tokens * share AS tokens,

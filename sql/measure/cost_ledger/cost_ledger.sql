@@ -1,6 +1,6 @@
 -- description: Every dollar once: by attempt, step and bucket, and the costs of no attempt (docs/semantics.md#money)
 -- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, tenant, basis
--- reads: charged_pieces, cost_pieces, ledger_options, ledger_pieces, model_bills, named_costs, pool_idle, replica_costs, replica_hours
+-- reads: charged_pieces, cost_pieces, ledger_options, model_bills, named_costs, pool_idle, replica_costs, replica_hours
 -- kind: view
 -- unit: steps of costs.step_s, so that every window of the settings is a sum of these
 -- identity: M: in every step and pool the rows add up to what its resources cost
@@ -8,19 +8,31 @@
 -- window that is looked at, see waste. So is what a model is billed in a step in which it was not called. Bills for replicas and pools
 -- that telemetry does not know are unattributed.
 WITH unplaced AS (
-    SELECT pool, step_s, sum_steady(seconds) AS seconds
-    FROM ledger_pieces
-    WHERE replica IS NULL AND is_target
+    SELECT
+        pool, step_s, sum_steady(seconds) AS seconds,
+        -- what has a price of its own ran elsewhere
+        sum_steady(CASE WHEN usd IS NULL THEN seconds ELSE 0 END) AS unpriced_s
+    FROM charged_pieces
+    WHERE replica IS NULL
     GROUP BY pool, step_s
+),
+-- attempts of no known pool may have been on any replica, those of a pool without any on one of which the pool is not known
+homeless AS (
+    SELECT step_s, sum_steady(unpriced_s) AS seconds, sum_steady(CASE WHEN pool IS NULL THEN unpriced_s ELSE 0 END) AS of_no_pool_s
+    FROM unplaced
+    WHERE pool IS NULL OR (pool, step_s) NOT IN (SELECT (pool, step_s) FROM replica_costs WHERE pool IS NOT NULL)
+    GROUP BY step_s
 ),
 idle AS (
     SELECT
         c.*, c.usd * (1 - c.busy_ratio) AS idle_usd, c.gpu_s * (1 - c.busy_ratio) AS idle_gpu_s,
-        -- attempts of the pool that nobody saw on a replica may have been on an idle one
-        least(1, coalesce(ratio(u.seconds, sum(c.idle_s::DECIMAL(38, 9)) OVER (PARTITION BY c.pool, c.step_s)::DOUBLE), 0))
-            AS unplaced_ratio
+        -- attempts that nobody saw on a replica may have been on one that seems idle
+        least(1, coalesce(ratio(
+            coalesce(u.seconds, 0) + coalesce(CASE WHEN c.pool IS NULL THEN h.seconds ELSE h.of_no_pool_s END, 0),
+            sum(c.idle_s::DECIMAL(38, 9)) OVER (PARTITION BY c.pool, c.step_s)::DOUBLE), 0)) AS unplaced_ratio
     FROM replica_costs AS c
     LEFT JOIN unplaced AS u ON u.pool = c.pool AND u.step_s = c.step_s
+    LEFT JOIN homeless AS h ON h.step_s = c.step_s
 ),
 left_over AS (
     SELECT c.pool, c.replica, c.model, c.workload, c.route, c.tenant, c.step_s, c.basis, c.usd, c.gpu_s
