@@ -11,14 +11,14 @@ WITH counted AS (
         AND s.model IS NOT DISTINCT FROM g.model AND s.pool IS NOT DISTINCT FROM g.pool AND s.route IS NOT DISTINCT FROM g.route
 ),
 measured AS (
-    SELECT period, choice, chosen_workload, window_start AS at, window_s, 'ttft' AS metric, p50_ttft_s AS p50, p95_ttft_s AS p95, p99_ttft_s AS p99, n_ttft AS n
+    SELECT period, choice, chosen_workload, window_start AS at, window_s, 'ttft' AS metric, p50_ttft_s AS p50, p95_ttft_s AS p95, p99_ttft_s AS p99, n_ttft AS n, partial
     FROM counted
     UNION ALL
-    SELECT period, choice, chosen_workload, window_start, window_s, 'tpot', p50_tpot_s, p95_tpot_s, p99_tpot_s, n_tpot FROM counted
+    SELECT period, choice, chosen_workload, window_start, window_s, 'tpot', p50_tpot_s, p95_tpot_s, p99_tpot_s, n_tpot, partial FROM counted
     UNION ALL
-    SELECT period, choice, chosen_workload, window_start, window_s, 'e2e', p50_e2e_s, p95_e2e_s, p99_e2e_s, n_e2e FROM counted
+    SELECT period, choice, chosen_workload, window_start, window_s, 'e2e', p50_e2e_s, p95_e2e_s, p99_e2e_s, n_e2e, partial FROM counted
 )
-SELECT m.period, m.choice, m.at, m.window_s, m.metric, m.p50, m.p95, m.p99, m.n, m.chosen_workload AS workload, w.bound
+SELECT m.period, m.choice, m.at, m.window_s, m.metric, m.p50, m.p95, m.p99, m.n, m.partial, m.chosen_workload AS workload, w.bound
 FROM measured AS m
 LEFT JOIN workloads AS w ON w.workload = m.chosen_workload AND w.gate = m.metric
 WHERE m.n > 0

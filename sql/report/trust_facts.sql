@@ -5,7 +5,12 @@
 WITH longest AS (SELECT min(from_at) AS from_at, max(until_at) AS until_at, min_by(drawn_s, from_at) AS drawn_s FROM shown_periods),
 -- from the first window that telemetry shows anything of to the last
 seen AS (
-    SELECT l.from_at, l.until_at, min(g.window_start) AS first_at, max(g.window_start) + to_seconds(any_value(g.window_s)) AS last_at
+    SELECT
+        l.from_at, l.until_at, min(g.window_start) AS first_at, max(g.window_start) + to_seconds(any_value(g.window_s)) AS last_at,
+        -- less what nobody observed of the first window and of the last
+        (date_diff('second', first_at, last_at) - arg_min(CASE WHEN g.partial THEN g.window_s - g.observed_s ELSE 0 END, g.window_start)
+            - CASE WHEN min(g.window_start) < max(g.window_start)
+                THEN arg_max(CASE WHEN g.partial THEN g.window_s - g.observed_s ELSE 0 END, g.window_start) ELSE 0 END) / 3600 AS hours
     FROM longest AS l
     LEFT JOIN goodput AS g
         ON g.window_s = l.drawn_s AND g.slice = 'overall' AND g.window_start >= l.from_at AND g.window_start < l.until_at
@@ -38,13 +43,13 @@ told AS (
     SELECT 0, 'telemetry', 'Telemetry',
         CASE
             WHEN first_at IS NULL THEN 'nothing of this period'
-            ELSE format('{:.3g} of {:.4g} h, from {} to {} UTC', date_diff('second', first_at, last_at) / 3600, date_diff('second', from_at, until_at) / 3600,
+            ELSE format('{:.3g} of {:.4g} h, from {} to {} UTC', hours, date_diff('second', from_at, until_at) / 3600,
                 strftime(first_at AT TIME ZONE 'UTC', '%d %b %H:%M'), strftime(last_at AT TIME ZONE 'UTC', '%d %b %H:%M'))
         END, false,
         CASE
             WHEN first_at IS NULL THEN 'telemetry has nothing of this period'
             WHEN first_at > from_at OR last_at < until_at
-                THEN format('telemetry has {:.3g} of these {:.4g} h', date_diff('second', first_at, last_at) / 3600, date_diff('second', from_at, until_at) / 3600)
+                THEN format('telemetry has {:.3g} of these {:.4g} h', hours, date_diff('second', from_at, until_at) / 3600)
         END
     FROM seen
     UNION ALL

@@ -2,7 +2,7 @@
 -- grain: period, choice, part, bucket
 -- reads: goodput, load_curves, replica_windows, shown_periods, shown_slices, waste
 -- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them
--- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, `headroom` times as many; of a pool without a knee, all of windows in which it had at most half as many requests as in its busiest, and none where its gates held at no load seen. spare_by says which: knee, quiet, both, short
+-- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, `headroom` times as many; of a pool without a knee, all but one replica's of windows in which it had at most half as many requests a second as in its busiest, and none where its gates held at no load seen. spare_by says which: knee, quiet, both, short
 -- unit: spare_low_usd, spare_high_usd: the same at the ends of the interval of the knee; without a knee from nothing on
 -- unit: mendable_usd: spare_usd of idle dollars, all of others
 -- unit: queue_late_usd, retries_late_usd, work_late_usd: of slow answers, as `waste` has them; wait_unknown_usd: those of which no source reported the wait in a queue
@@ -69,7 +69,10 @@ up AS (
     GROUP BY ALL
 ),
 loads AS (
-    SELECT p.period, g.pool, g.window_start, g.offered, g.offered / g.window_s AS load_rps, max(g.offered) OVER (PARTITION BY p.period, g.pool) AS most
+    -- of a window that was observed in part the rate is that of what was observed
+    SELECT
+        p.period, g.pool, g.window_start, g.offered / CASE WHEN g.partial AND g.observed_s > 0 THEN g.observed_s ELSE g.window_s END AS load_rps,
+        max(load_rps) OVER (PARTITION BY p.period, g.pool) AS most_rps
     FROM goodput AS g
     JOIN shown_periods AS p ON g.window_s = p.drawn_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
     WHERE g.slice = 'pool'
@@ -83,7 +86,8 @@ spares AS (
         list_transform([k.knee_rps, coalesce(k.low_rps, 0), coalesce(k.high_rps, 'Infinity'::DOUBLE)], lambda knee: CASE
             WHEN is_by_knee AND knee > 0
                 THEN least(d.idle_usd, d.usd * greatest(0, 1 - greatest(1, ceil(coalesce(l.load_rps, 0) / knee * k.headroom - 1e-9)) / u.replicas))
-            WHEN is_by_knee IS NOT true AND k.is_short IS NOT true AND 2 * coalesce(l.offered, 0) <= coalesce(l.most, 1) THEN d.idle_usd
+            WHEN is_by_knee IS NOT true AND k.is_short IS NOT true AND 2 * coalesce(l.load_rps, 0) <= coalesce(l.most_rps, 1)
+                THEN least(d.idle_usd, d.usd * CASE WHEN u.replicas > 0 THEN 1 - 1 / u.replicas ELSE 1 END)
             ELSE 0
         END) AS spares,
         spares[1] AS spare_usd,

@@ -202,6 +202,11 @@ def test_extremes_are_those_of_windows_that_were_wholly_observed(name: str) -> N
     in_part = CHARTS[name].answer([rows[0], window(18e5, 1.0, partial=True)])
     assert "01 Jan 00:00" in in_part
     assert ", of windows observed in part." in in_part
+    # one that was observed whole leaves no extremes to tell, and the rest is not passed over
+    one = CHARTS[name].answer([rows[0], rows[1], window(18e5, 1.0, partial=True)])
+    assert "01 Jan 00:00" in one
+    assert "01 Jan 00:30" in one
+    assert " (2 windows were observed in part: ringed)." in one
     assert "observed" not in CHARTS[name].answer(rows[1:])
 
 
@@ -244,12 +249,12 @@ def test_what_a_price_leaves_out_and_why_others_are_missing_is_said() -> None:
     answer = CHARTS["price_over_time"].answer
     assert answer([window(0.02)]) == "An accepted answer cost $0.0200, idle time and shared cost included."
     found = answer([window(0.02), window(0.03, unpriced=4), window(None, why="nothing_accepted")])
-    assert "In 1 window a part of the work had no price, so that it cost more." in found
+    assert "In 1 window a part of the work had no price, so that it may have cost more." in found
     assert found.endswith("Without a price (1 window: nothing was accepted).")
     found = answer([window(None, why="cost_unknown"), window(None, why="cost_unknown")])
     assert found == "No window has a price (2 windows: no bill or price covers them)."
     money = CHARTS["money_totals"].answer([bucket("accepted", 20.0, unpriced=2)])
-    assert money.endswith("2 parts of the work had no price and cost more: shares leave them out.")
+    assert money.endswith("2 parts of the work had no price and may have cost more: shares leave them out.")
 
 
 def test_a_summary_says_which_charts_are_of_all() -> None:
@@ -318,7 +323,7 @@ def test_the_slowest_p99_is_one_of_enough_answers() -> None:
     def window(at: float, p99: float, n: int) -> dict[str, Any]:
         return {"metric": "ttft", "at": at, "p50": 0.2, "p95": 0.5, "p99": p99, "n": n, **more}
 
-    more: dict[str, Any] = {"bound": None, "workload": None}
+    more: dict[str, Any] = {"bound": None, "workload": None, "partial": False}
     answer = CHARTS["latency_over_time"].answer
     assert answer([window(0, 40.0, 34), window(6e5, 3.0, 500)]) == (
         "The first token was slowest at 01 Jan 00:10 UTC: p99 3 s, median 0.2 s, of windows with at least 100 answers."
@@ -333,6 +338,12 @@ def test_the_slowest_p99_is_one_of_enough_answers() -> None:
     apart = "1 of 2 windows with at least 100 answers and 2 of 2 windows with fewer, of which a p99 says little."
     assert answer([window(0, 1.0, 500), window(6e5, 3.0, 500), window(0, 4.0, 3), window(0, 5.0, 4)]).endswith(apart)
     assert "p99 40 s, median 0.2 s, of 34 answers, which is few for a p99." in answer([window(0, 40.0, 34)])
+    in_part = window(0, 9.0, 500) | {"partial": True}
+    whole = [window(6e5, 3.0, 500), window(12e5, 2.0, 500)]
+    assert "at 01 Jan 00:10 UTC: p99 3 s, median 0.2 s, of windows observed whole (1 window was not)" in answer(
+        [in_part, *whole]
+    )
+    assert "at 01 Jan 00:00 UTC: p99 9 s, median 0.2 s (1 window was observed in part)" in answer([in_part, whole[0]])
 
 
 def loss(name: str, usd: float, share: float, **more: Any) -> dict[str, Any]:
@@ -366,7 +377,7 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
         "Then requests with too many tries, $1.00 (2.0 %): to mend what makes callers try again would save it.",
         "All 4 of the chart come to about $32.27 that can be mended: $28.36 ($0.00 to $0.00) off the bill, the "
         "rest is work that could count, or need not be done. What it takes to mend is not in telemetry; the next "
-        "two questions name routes, models, pools and replicas that did worse than others at the same time.",
+        "two questions ask whether a route, model, pool or replica did worse than others at the same time.",
     ]
 
 

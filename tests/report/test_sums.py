@@ -140,6 +140,10 @@ def test_what_limits_the_numbers_is_said() -> None:
         " What limits these numbers: telemetry has 48 of these 216 h; nothing is final yet; "
         "1 of 2 operations without a price."
     )
+    # of the first hour 20 minutes were observed, of the last 10
+    edges = [{**hour, "partial": True, "observed_s": 60.0 * m} for hour, m in zip(hours, (20, 10), strict=True)]
+    assert "telemetry has 46.5 of these 216 h" in answer(trusted(-14, goodput=edges))
+    assert "telemetry has 0.333 of these 216 h" in answer(trusted(-14, goodput=edges[:1]))
     whole = [{**hours[0], "window_start": DAY + timedelta(hours=n)} for n in (0, 9 * 24 - 1)]
     assert "limits" not in answer(trusted(9, goodput=whole, disruptions=operations[:1]))
     facts = [{"name": "Telemetry", "is_doubtful": False, "limits": None}]
@@ -493,6 +497,19 @@ def test_of_a_pool_without_a_knee_the_dollars_of_its_quiet_windows_are_spare() -
     assert row["at_peak"] is None
     (row,) = mending(waste, [], slice="overall")
     assert (row["spare_usd"], row["spare_by"], row["mendable_usd"]) == (None, None, 10.0)
+    # one replica stays: of two one may go, of one none
+    up = [("b", at, number) for at, number in zip(HOURS, (4, 2, 4, 1), strict=True)]
+    (row,) = mending(waste, goodput, up, slice="overall")
+    assert row["spare_usd"] == pytest.approx(2.0 / 2)
+
+
+def test_of_an_hour_observed_in_part_the_rate_is_that_of_what_was_observed() -> None:
+    """40 requests of a tenth of an hour are as many a second as 400: that was no quiet hour, and the others were."""
+    waste = idled("rag", "b", (1.0, 2.0, 3.0, 4.0))
+    hours = pooled("b", (40, 100, 150, 150))
+    goodput = [served("rag", "b"), hours[0] | {"partial": True, "observed_s": 360.0}, *hours[1:]]
+    (row,) = mending(waste, goodput, slice="overall")
+    assert row["spare_usd"] == pytest.approx(2.0 + 3.0 + 4.0)
 
 
 def test_of_several_pools_each_has_its_own_spare_share() -> None:

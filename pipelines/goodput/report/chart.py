@@ -72,19 +72,25 @@ def of_many(found: Rows, column: str) -> tuple[Rows, str]:
 
 
 def observed_whole(found: Rows) -> Rows:
-    """Windows that lie wholly in observed time, of which extremes are told; all of them where none does."""
-    return [row for row in found if not row["partial"]] or found
+    """Windows that lie wholly in observed time, of which extremes are told; all where these are fewer than two."""
+    whole = [row for row in found if not row["partial"]]
+    return whole if len(whole) > 1 else found
 
 
-def of_whole(found: Rows) -> str:
-    """Says so where some windows were observed in part, and extremes are those of the others."""
+def of_whole(found: Rows, mark: str = ": ringed") -> str:
+    """Says so where some windows were observed in part, and extremes are those of the others.
+
+    `mark` says how the picture shows which.
+    """
     partly = sum(bool(row["partial"]) for row in found)
     if not partly:
         return ""
     named = f"{counted(partly, 'window')} {'was' if partly == 1 else 'were'}"
-    return (
-        f", of windows observed whole ({named} not: ringed)" if partly < len(found) else ", of windows observed in part"
-    )
+    if partly == len(found):
+        return ", of windows observed in part"
+    if partly == len(found) - 1:
+        return f" ({named} observed in part{mark})"
+    return f", of windows observed whole ({named} not{mark})"
 
 
 def percent(share: float | None, digits: int = 1) -> str:

@@ -76,7 +76,7 @@ def _price(total: Row, longer: Row | None) -> Tile:
     note = f"{dollars(total['cost_usd'])} spent, idle time and shared cost included"
     if total["unpriced"]:
         parts = counted(total["unpriced"], "part")
-        note = f"{note}; {parts} of the work had no price and cost more: warning `work_without_price`"
+        note = f"{note}; {parts} of the work had no price and may have cost more: warning `work_without_price`"
         return Tile(name, f"at least {dollars(total['price_usd'])}", note)
     if low is not None and high is not None and dollars(low) != dollars(high):
         note = f"{dollars(low)} to {dollars(high)}; {note}"

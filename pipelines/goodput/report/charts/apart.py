@@ -153,8 +153,8 @@ CHART = Chart(
     place=8,
     question="Does one route, model or pool do worse than another?",
     answer=_answer,
-    empty="No workload was served by two routes, models or pools in the same windows, six or more of them: these are "
-    "names in telemetry.",
+    empty="No workload was served by two routes, models or pools in the same windows, six or more of them. "
+    "Telemetry names them, or `attributes` of the settings says where.",
     spec=_spec,
     draws=("gap_half",),
     chosen_by=("workload",),

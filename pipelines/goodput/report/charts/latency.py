@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import FEWEST, Chart, Column, Picture, Rows, clock, counted
+from goodput.report.chart import FEWEST, Chart, Column, Picture, Rows, clock, counted, observed_whole, of_whole
 from goodput.report.looks import BLUE, GREEN, ORANGE, RED, in_the_middle, rows, time
 
 _NAMES = {"ttft": "first token", "tpot": "each further token", "e2e": "whole answer"}
@@ -10,12 +10,14 @@ _NAMES = {"ttft": "first token", "tpot": "each further token", "e2e": "whole ans
 
 def _answer(found: Rows) -> str:
     first = [row for row in found if row["metric"] == "ttft"] or list(found)
-    sure = [row for row in first if row["n"] >= FEWEST]
+    sure = [row for row in observed_whole(first) if row["n"] >= FEWEST]
     worst = max(sure or first, key=lambda row: row["p99"])
     name, bound = _NAMES[worst["metric"]], worst["bound"]
-    of = f", of windows with at least {FEWEST} answers" if 0 < len(sure) < len(first) else ""
+    many = [row for row in first if row["n"] >= FEWEST]
+    of = f", of windows with at least {FEWEST} answers" if 0 < len(many) < len(first) else ""
+    whole = of_whole(many, mark="")
     few = "" if sure else f", of {counted(worst['n'], 'answer')}, which is few for a p99"
-    figures = f"p99 {worst['p99']:.3g} s, median {worst['p50']:.3g} s{few}{of}"
+    figures = f"p99 {worst['p99']:.3g} s, median {worst['p50']:.3g} s{few}{of}{whole}"
     text = f"The {name} was slowest at {clock(worst['at'])} UTC: {figures}."
     highest = max(first, key=lambda row: row["p99"])
     if highest is not worst:

@@ -34,8 +34,8 @@ _SPARE = {
 }
 _DOLLARS = "US dollars; pale: idle, and not spare"
 _BEYOND = (
-    "What it takes to mend is not in telemetry; the next two questions name routes, models, pools and replicas that "
-    "did worse than others at the same time."
+    "What it takes to mend is not in telemetry; the next two questions ask whether a route, model, pool or replica did "
+    "worse than others at the same time."
 )
 _NAMED = 3  # in the sentence; the chart has all
 _NOTHING = 0.005  # of the dollars of idle replicas: less than this nobody would mend

@@ -12,7 +12,8 @@ def _answer(found: Rows) -> str:
     unpriced = found[0]["unpriced"]
     if not unpriced:
         return _leaks(found)
-    return f"{_leaks(found)} {counted(unpriced, 'part')} of the work had no price and cost more: shares leave them out."
+    parts = counted(unpriced, "part")
+    return f"{_leaks(found)} {parts} of the work had no price and may have cost more: shares leave them out."
 
 
 def _leaks(found: Rows) -> str:

@@ -25,7 +25,7 @@ def _answer(found: Rows) -> str:
     more = len(slow) - _NAMED
     if more > 0:
         said.append(f"{counted(more, 'stretch', 'stretches')} more {'is' if more == 1 else 'are'} in the numbers.")
-    if most is not None:
+    if most is not None and most["times"] > 1:
         said.append(f"Apart from that no replica took more than {most['times']:.2f} times as long.")
     return "\n".join([*said, "What a replica was given to do may differ too."])
 

@@ -30,7 +30,8 @@ def _answer(found: Rows) -> str:
     if not priced:
         return f"No window has a price ({causes})."
     partly = sum(row["unpriced"] > 0 for row in priced)
-    more = f" In {counted(partly, 'window')} a part of the work had no price, so that it cost more." if partly else ""
+    why_more = "a part of the work had no price, so that it may have cost more"
+    more = f" In {counted(partly, 'window')} {why_more}." if partly else ""
     return _range(priced) + more + (f" Without a price ({causes})." if causes else "")
 
 

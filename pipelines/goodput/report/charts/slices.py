@@ -22,7 +22,7 @@ def _answer(found: Rows) -> str:
     if len(priced) == 1 < len(beside):
         text += " No other has a price."
     if any(row["unpriced"] for row in beside):
-        text += " A part of the work had no price, so that some cost more."
+        text += " A part of the work had no price, so that some may cost more."
     text += _by_workload(priced[0], found) if len(beside) > 1 else _of_workloads(found)
     leaking = max(priced, key=lambda row: row["wasted_usd"] or 0)
     if leaking["wasted_usd"]:
