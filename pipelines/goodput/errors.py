@@ -208,16 +208,25 @@ class NothingToReport(UsageError):
         )
 
 
+_NAMED = 8  # of what is known, in a message
+
+
 class SliceNotPublished(UsageError):
     """No published slice is cut by exactly the dimensions that were named, with these values."""
 
-    def __init__(self, asked: Mapping[str, str]) -> None:
+    def __init__(self, asked: Mapping[str, str], known: Mapping[str, Sequence[str]]) -> None:
         named = ", ".join(f"{name} {value!r}" for name, value in asked.items()) or "all requests"
+        there = "".join(f"{name.capitalize()}s: {_listed(known[name])}.\n" for name in asked if known.get(name))
         super().__init__(
-            f"no slice is published of {named}.\nPublished are all requests, each model, pool and workload, and of a"
-            " workload each model, pool and route; `slices.by` in the settings adds tenants and attributes,"
-            " of all requests and within workloads."
+            f"no slice is published of {named}.\n{there}"
+            "Published are all requests, each model, pool and workload, and of a workload each model, pool and route; "
+            "`slices.by` in the settings adds tenants and attributes, of all requests and within workloads."
         )
+
+
+def _listed(values: Sequence[str]) -> str:
+    more = f" and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
+    return ", ".join(map(repr, values[:_NAMED])) + more
 
 
 class UnknownRelation(UsageError):

@@ -36,6 +36,7 @@ def connection() -> duckdb.DuckDBPyConnection:
             ) AS s(slice, slice_value, workload, model, pool, route)
         """
     )
+    found.execute("CREATE TABLE latest_window AS SELECT TIMESTAMPTZ '2026-11-10' AS window_start, 86400 AS window_s")
     found.execute("CREATE TABLE pruned (relation VARCHAR, holds VARCHAR, kept_from TIMESTAMPTZ)")
     return found
 
@@ -57,6 +58,35 @@ def test_without_bounds_the_latest_day_a_week_and_all(connection: duckdb.DuckDBP
         "week": (DAY + timedelta(days=3), last, 86400, 3600),
         "all": (DAY, last, 86400, 3600),
     }
+
+
+def test_windows_ahead_of_the_headline_are_not_the_latest(connection: duckdb.DuckDBPyConnection) -> None:
+    """A clock that is ahead makes windows of next year: they are shown to whoever asks for their time."""
+    before = periods(connection, None, None)
+    ahead = DAY + timedelta(days=400)
+    connection.execute(
+        "INSERT INTO goodput BY NAME "
+        "SELECT $at AS window_start, unnest([300, 3600, 86400]) AS window_s, 'overall' AS slice",
+        {"at": ahead},
+    )
+    assert periods(connection, None, None) == before
+    assert periods(connection, DAY + timedelta(days=2), None)[0].until_at == DAY + timedelta(days=10)
+    (asked,) = periods(connection, ahead, None)
+    assert (asked.from_at, asked.until_at) == (ahead, ahead + timedelta(days=1))
+    connection.execute("DELETE FROM latest_window")
+    assert {one.until_at for one in periods(connection, None, None)} == {ahead + timedelta(days=1)}
+
+
+def test_a_day_of_few_windows_is_drawn_in_short_ones(connection: duckdb.DuckDBPyConnection) -> None:
+    """Of a day with an hour of telemetry a line has room for each minute, of a whole day it has not."""
+    minutes = (
+        "INSERT INTO goodput BY NAME SELECT 60 AS window_s, 'overall' AS slice, "
+        "unnest(generate_series({0}, {1}, INTERVAL 1 MINUTE)) AS window_start"
+    )
+    connection.execute(minutes.format("TIMESTAMPTZ '2026-11-10 09:00'", "TIMESTAMPTZ '2026-11-10 09:59'"))
+    assert {one.period: one.drawn_s for one in periods(connection, None, None)}["latest"] == 60
+    connection.execute(minutes.format("TIMESTAMPTZ '2026-11-10 10:00'", "TIMESTAMPTZ '2026-11-10 18:00'"))
+    assert {one.period: one.drawn_s for one in periods(connection, None, None)}["latest"] == 300
 
 
 def test_bounds_within_a_day_are_filled_by_hours(connection: duckdb.DuckDBPyConnection) -> None:
@@ -122,3 +152,13 @@ def test_a_slice_knows_which_pools_serve_it(connection: duckdb.DuckDBPyConnectio
 def test_what_is_not_published_is_refused(connection: duckdb.DuckDBPyConnection, asked: dict[str, str]) -> None:
     with pytest.raises(SliceNotPublished, match="no slice is published of"):
         slices(connection, periods(connection, None, None), asked)
+
+
+def test_what_is_misspelt_is_refused_with_what_there_is(connection: duckdb.DuckDBPyConnection) -> None:
+    shown = periods(connection, None, None)
+    with pytest.raises(SliceNotPublished, match=r"of workload 'caht'\.\nWorkloads: 'chat', 'rag'\.\nPublished are"):
+        slices(connection, shown, {"workload": "caht"})
+    named = "SELECT g.* REPLACE ('w' || n AS workload) FROM goodput AS g, range(9) AS r(n) WHERE slice = 'workload'"
+    connection.execute(f"INSERT INTO goodput {named}")
+    with pytest.raises(SliceNotPublished, match=r" and 3 more\.\nPublished are"):
+        slices(connection, shown, {"workload": "caht"})

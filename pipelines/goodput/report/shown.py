@@ -29,6 +29,31 @@ _SLICES = """
     ORDER BY slice = 'overall' DESC, offered DESC, slice, slice_value, workload, model, pool, route
 """
 
+# A record whose clock is ahead makes windows that are not the latest: whoever wants them names their time.
+_PUBLISHED = """
+    WITH found AS (
+        SELECT
+            g.window_s, g.window_start,
+            $until IS NULL AND coalesce(g.window_start >= l.window_start + to_seconds(l.window_s), false) AS is_ahead
+        FROM goodput AS g
+        LEFT JOIN latest_window AS l ON true
+        WHERE g.slice = 'overall' AND ($since IS NULL OR g.window_start >= $since)
+            AND ($until IS NULL OR g.window_start + to_seconds(g.window_s) <= $until)
+    )
+    SELECT window_s, min(window_start) AS first, max(window_start) AS last
+    FROM found
+    WHERE NOT is_ahead OR NOT EXISTS (FROM found WHERE NOT is_ahead)
+    GROUP BY window_s
+    ORDER BY window_s DESC
+"""
+
+_COUNTS = """
+    SELECT window_s, count(*) AS windows
+    FROM goodput
+    WHERE slice = 'overall' AND window_start >= $from_at AND window_start < $until_at
+    GROUP BY window_s
+"""
+
 _SERVING = """
     SELECT DISTINCT workload, model, coalesce(pool, 'unknown') AS pool, route
     FROM goodput
@@ -77,24 +102,13 @@ def periods(
 ) -> tuple[Period, ...]:
     """The asked period, and within it the last windows of the longest length and the last seven of them, each once.
 
-    Without bounds the last 28 of the longest published windows, days as a rule. With bounds the longest length of which
-    whole windows fill the period is added up. Raises NothingToReport where nothing is published in it.
+    Without bounds the last 28 of the longest published windows, days as a rule, up to the one of the headline. With
+    bounds the longest length of which whole windows fill the period is added up. Raises NothingToReport where nothing
+    is published in it.
     """
-    published = rows(
-        connection,
-        """
-        SELECT window_s, min(window_start) AS first, max(window_start) AS last
-        FROM goodput
-        WHERE slice = 'overall' AND ($since IS NULL OR window_start >= $since)
-            AND ($until IS NULL OR window_start + to_seconds(window_s) <= $until)
-        GROUP BY window_s
-        ORDER BY window_s DESC
-        """,
-        {"since": since, "until": until},
-    )
+    published = rows(connection, _PUBLISHED, {"since": since, "until": until})
     if not published:
         raise NothingToReport(since, until, kept_from(connection, "windows").get("goodput"))
-    lengths = [int(row["window_s"]) for row in published]
     # a day's window is not the whole of a period that begins or ends within a day
     fitting = next((row for row in published if _fits(row["window_s"], since, until)), published[-1])
     whole_s = int(fitting["window_s"])
@@ -106,7 +120,7 @@ def periods(
     found: dict[datetime, Period] = {}
     for name, from_at in asked.items():
         begin = max(from_at, first)
-        drawn_s = _drawn(lengths, (until_at - begin).total_seconds())
+        drawn_s = _drawn(connection, begin, until_at)
         found.setdefault(begin, Period(name, begin, until_at, whole_s, drawn_s))
     return tuple(found.values())
 
@@ -115,9 +129,11 @@ def _fits(window_s: int, *ends: datetime | None) -> bool:
     return all(end is None or end.timestamp() % window_s == 0 for end in ends)
 
 
-def _drawn(lengths: Sequence[int], period_s: float) -> int:
-    """The shortest length of windows that gives a line no more points than it can show."""
-    return min((length for length in lengths if period_s / length <= MAX_POINTS), default=max(lengths))
+def _drawn(connection: duckdb.DuckDBPyConnection, from_at: datetime, until_at: datetime) -> int:
+    """The shortest length of windows of which a period has no more than a line can show."""
+    counts = rows(connection, _COUNTS, {"from_at": from_at, "until_at": until_at})
+    few = (row["window_s"] for row in counts if row["windows"] <= MAX_POINTS)
+    return int(min(few, default=max(row["window_s"] for row in counts)))
 
 
 def slices(
@@ -131,14 +147,15 @@ def slices(
     longest = max(shown, key=lambda one: one.until_at - one.from_at)
     bounds = {"whole_s": longest.whole_s, "from_at": longest.from_at, "until_at": longest.until_at}
     wanted = {name: value for name, value in asked.items() if value is not None}
-    found = [
-        one
-        for number, row in enumerate(rows(connection, _SLICES, bounds))
-        if wanted.items() <= (one := _slice(number, row)).named().items()
-    ]
+    every = [_slice(number, row) for number, row in enumerate(rows(connection, _SLICES, bounds))]
+    found = [one for one in every if wanted.items() <= one.named().items()]
     first = next((one for one in found if one.named().keys() == wanted.keys()), None)
     if first is None:
-        raise SliceNotPublished(wanted)
+        values = ((name, value) for one in every for name, value in one.named().items() if name in wanted)
+        known: dict[str, dict[str, None]] = {}
+        for name, value in values:
+            known.setdefault(name, {})[value] = None  # those with most requests first
+        raise SliceNotPublished(wanted, {name: list(of) for name, of in known.items()})
     others = [one for one in found if one is not first]
     kept, serving = (first, *others[: MAX_SLICES - 1]), rows(connection, _SERVING, bounds)
     return tuple(replace(one, pools=_pools(one, serving)) for one in kept), max(0, len(others) - MAX_SLICES + 1)
