@@ -315,6 +315,12 @@ def test_calls_that_two_emitters_report_as_requests_of_their_own(
     assert "20 of the last 40 request(s) (50.0 %), by same response id" in row["message"]
 
 
+def test_a_file_that_is_delivered_again_in_other_bytes_counts_nothing_twice(tmp_path: Path) -> None:
+    write(tmp_path / "landing/calls-2.csv", HEADER, list(reversed(calls(20))))
+    assert "request_counted_twice" not in warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", calls(20))
+    assert ask(run_at(tmp_path / "goodput.toml"), "SELECT count(*) AS n FROM requests").item() == 20
+
+
 def test_a_stray_record_that_takes_the_headline(tmp_path: Path) -> None:
     # a hundred calls on 18 November, and one on the 20th
     rows = [{**row, "start": row["start"] - 2 * 86400, "end": row["end"] - 2 * 86400} for row in calls(100)]

@@ -30,7 +30,8 @@ class Double:
 def doubles(records: pl.DataFrame) -> list[Double]:
     """Probable double counts among serving records (columns of the contract; `scope`: what recorded them)."""
     scope = pl.col("scope").replace("", None)
-    named = records.with_columns(emitter=pl.concat_str("dialect", scope, separator=" ", ignore_nulls=True))
+    once = records.unique("record_id", keep="first", maintain_order=True)  # delivered again it is the same record
+    named = once.with_columns(emitter=pl.concat_str("dialect", scope, separator=" ", ignore_nulls=True))
     found: list[Double] = []
     for (layer,), of_layer in named.group_by("layer", maintain_order=True):
         by_emitter = dict(sorted((str(name), rows) for (name,), rows in of_layer.group_by("emitter")))

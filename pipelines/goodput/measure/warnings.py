@@ -36,6 +36,8 @@ _DELIVERED = """
     JOIN attempts AS a ON a.attempt_id = s.record_id
     WHERE a.delivered AND s.started_ns >= (
         SELECT min(started_ns) FROM (SELECT started_ns FROM serving_records ORDER BY started_ns DESC LIMIT $newest))
+    -- delivered again it is the same record
+    QUALIFY row_number() OVER (PARTITION BY s.record_id ORDER BY s.started_ns DESC, s.ended_ns DESC, s.source_id) = 1
     ORDER BY s.started_ns DESC, s.record_id
     LIMIT $calls
 """
