@@ -806,7 +806,7 @@ def test_windows_of_one_side_alone_are_a_sample_of_their_own() -> None:
     )
     with connect() as connection:
         ((found,),) = connection.sql(
-            f"SELECT over_windows(a, b, in_a, in_b, nth) FROM (VALUES {rows}) AS r (nth, a, b, in_a, in_b)"
+            f"SELECT over_windows(a, b, a * b, in_a, in_b, nth) FROM (VALUES {rows}) AS r (nth, a, b, in_a, in_b)"
         ).fetchall()
     alone, other, both = 0.3**2 + 0.1**2, 0.1**2, 0.2**2 + 0.1**2
     assert found["variance"] == pytest.approx(alone + other + both)
