@@ -292,17 +292,18 @@ CREATE OR REPLACE TEMP MACRO estimates_vary(a, b, shared) AS list_transform([{
 END], lambda of: list_transform(
     [CASE WHEN s.product = 0 THEN 0 ELSE greatest(-1, least(1, (s.variance - of.variance) / (2 * s.product))) END],
     lambda phi: {variance: s.variance - 2 * phi * s.product, df: of.df, phi: phi})[1])[1])[1];
--- The interval of b - a from such estimates, of correlation phi: by chance squared and added, what nobody judged linearly.
-CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, phi, t) AS list_transform(
-    [{a: sampled_within(a, t), b: sampled_within(b, t)}],
-    lambda w: list_transform([difference(w.a, w.b, phi := phi)], lambda d: {
+-- The interval of b - a from such estimates, given how their difference varies: by chance squared and added, what nobody judged linearly.
+-- Distances of unlike estimates may happen to be alike and cancel: of paired ones no less is left than their difference varies.
+CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, varies, t) AS list_transform(
+    [{a: sampled_within(a, t), b: sampled_within(b, t), half: CASE WHEN varies.phi = 0 THEN 0 ELSE t * sqrt(at_least(varies.variance, 0)) END}],
+    lambda w: list_transform([difference(w.a, w.b, phi := varies.phi)], lambda d: {
         value: d.value,
-        low: d.low - least(b.below, w.b.low) - a.above,
-        high: d.high + b.above + least(a.below, w.a.low)
+        low: least(d.low, d.value - w.half) - least(b.below, w.b.low) - a.above,
+        high: greatest(d.high, d.value + w.half) + b.above + least(a.below, w.a.low)
     })[1])[1];
 -- Among how many questions asked at once, up to three, a difference still shows (Bonferroni); a question may be of many comparisons.
 CREATE OR REPLACE TEMP MACRO shows_among(a, b, varies, comparisons) AS len(list_filter([1, 2, 3], lambda questions: list_transform(
-    [estimates_apart(a, b, varies.phi, student_beyond(varies.df, 0.025 / (questions * comparisons)))],
+    [estimates_apart(a, b, varies, student_beyond(varies.df, 0.025 / (questions * comparisons)))],
     lambda asked: coalesce(asked.low > 0 OR asked.high < 0, false))[1]));
 -- The estimator of labels that are a sample (docs/semantics.md#intervals). Parts of a window in which label rates may differ:
 CREATE OR REPLACE TEMP MACRO part_length(window_s) AS greatest(window_s // 24, least(window_s, 300));

@@ -724,7 +724,12 @@ def by_newcombe(a: Sequence[int], b: Sequence[int], t: float, phi: float) -> tup
         ends.append((share - low, high - share))
     (below_a, above_a), (below_b, above_b) = ends
     difference = (sum(b) / len(b) - sum(a) / len(a)) / 50
-    return difference - added(below_b, above_a, phi), difference + added(above_b, below_a, phi)
+    # of paired sides no less than the difference itself varies
+    apart = t * added(over_windows(a) ** 0.5, over_windows(b) ** 0.5, phi) if phi else 0.0
+    return (
+        difference - max(apart, added(below_b, above_a, phi)),
+        difference + max(apart, added(above_b, below_a, phi)),
+    )
 
 
 def over_windows(passed: Sequence[int]) -> float:

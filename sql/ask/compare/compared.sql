@@ -37,7 +37,7 @@ measured AS (
         metric, ordinal,
         estimated_within(a, t_a) AS a,
         estimated_within(b, t_b) AS b,
-        estimates_apart(a, b, varies.phi, t) AS apart,
+        estimates_apart(a, b, varies, t) AS apart,
         t,
         CASE WHEN metric IN ('goodput_ratio', 'cost_per_accepted_usd') THEN shows_among(a, b, varies, 1) END AS shows_among,
         CASE WHEN metric IN ('goodput_ratio', 'quality_ratio', 'cost_per_accepted_usd') THEN {

@@ -34,7 +34,7 @@ measured AS (
         *,
         estimated_within(a, t_a) AS within_a,
         estimated_within(b, t_b) AS within_b,
-        estimates_apart(a, b, varies.phi, t) AS apart,
+        estimates_apart(a, b, varies, t) AS apart,
         shows_among(a, b, varies, comparisons) AS shows_among
     FROM wide
 )

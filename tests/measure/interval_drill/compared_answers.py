@@ -16,7 +16,7 @@ INTERVALS = """
         LEFT JOIN compared_shared AS s ON s.side = a.side AND s.dimension = 'all' AND s.metric = '{metric}'
         WHERE a.{metric} IS NOT NULL AND b.{metric} IS NOT NULL
     )
-    SELECT unnest(estimates_apart(a, b, varies.phi, student_beyond(varies.df, 0.025))) FROM paired
+    SELECT unnest(estimates_apart(a, b, varies, student_beyond(varies.df, 0.025))) FROM paired
 """
 SHOWN = """
     WITH paired AS MATERIALIZED (
@@ -60,7 +60,7 @@ SLICES = """
     ),
     apart AS (
         SELECT
-            run, estimates_apart(a, b, varies.phi, student_beyond(varies.df, 0.025 / comparisons)) AS apart,
+            run, estimates_apart(a, b, varies, student_beyond(varies.df, 0.025 / comparisons)) AS apart,
             shows_among(a, b, varies, comparisons) AS shows_among
         FROM paired
     )

@@ -79,8 +79,11 @@ class Compared:
             return found, connection.sql(SLICES).pl(), connection.sql(SHOWN).pl()
 
     def valid_width(self, errors: np.ndarray) -> float:
-        """Width of an interval that just holds, where the spread is known from as many windows and no better."""
-        df = 2 * (self.windows - 1)
+        """Width of an interval that just holds, where the spread is known from as many windows and no better.
+
+        Sides that lie in the same windows show as many differences; else each side has windows of its own.
+        """
+        df = (self.windows - 1) * (2 if self.later else 1)
         spread = np.sqrt(np.random.default_rng(1).chisquare(df, 100_000) / df).mean()
         return float(2 * np.quantile(np.abs(errors), 0.95) * spread * t.ppf(0.975, df) / 1.96)
 
