@@ -217,11 +217,14 @@ CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1
 CREATE OR REPLACE TEMP MACRO replicas_needed(peak_rps, knee_rps, headroom) AS ceil(peak_rps / knee_rps * headroom - 1e-9)::BIGINT;
 -- The difference b - a; none where it is no more than the rounding of doubles.
 CREATE OR REPLACE TEMP MACRO gap(b, a) AS CASE WHEN abs(b - a) <= 1e-12 * greatest(abs(a), abs(b)) THEN 0 ELSE b - a END;
--- The interval of b - a from those of a and b, each {value, low, high}: distances in quadrature (Newcombe's square-and-add).
-CREATE OR REPLACE TEMP MACRO difference(a, b) AS {
+-- Two distances squared and added, of estimates whose correlation is phi; rounding alone would make less than nothing of it.
+CREATE OR REPLACE TEMP MACRO square_and_add(x, y, phi) AS
+    CASE WHEN phi = 0 THEN sqrt(x ** 2 + y ** 2) ELSE sqrt(at_least(x ** 2 - 2 * phi * x * y + y ** 2, 0)) END;
+-- The interval of b - a from those of a and b, each {value, low, high}, whose correlation is phi (Newcombe 1998, method 10).
+CREATE OR REPLACE TEMP MACRO difference(a, b, phi := 0) AS {
     value: gap(b.value, a.value),
-    low: gap(b.value, a.value) - sqrt((b.value - b.low) ** 2 + (a.high - a.value) ** 2),
-    high: gap(b.value, a.value) + sqrt((b.high - b.value) ** 2 + (a.value - a.low) ** 2)
+    low: gap(b.value, a.value) - square_and_add(b.value - b.low, a.high - a.value, phi),
+    high: gap(b.value, a.value) + square_and_add(b.high - b.value, a.value - a.low, phi)
 };
 -- The interval of a * b from those of a and b, of which neither is negative: distances in quadrature.
 CREATE OR REPLACE TEMP MACRO product(a, b) AS {
@@ -245,7 +248,7 @@ CREATE OR REPLACE TEMP MACRO share_within(e, t) AS list_transform([wilson(e.valu
     high: greatest(w.high, least(1, e.value + sqrt(coalesce(list_sum(list_transform(e.strata,
         lambda s: (s.part * (wilson(s.value, s.size, z := t).high - s.value)) ** 2)), 0))))
 })[1];
--- An estimate {scale, value, variance, df, size, strata, below, above} as {value, low, high}, `t` standard errors wide: a cost
+-- An estimate {scale, value, variance, df, alone, size, strata, below, above} as {value, low, high}, `t` standard errors wide: a cost
 -- on the log scale, a rate around itself; below and above, by how far what nobody judged may move it.
 CREATE OR REPLACE TEMP MACRO sampled_within(e, t) AS CASE
     WHEN e.scale = 'share' THEN share_within(e, t)
@@ -261,17 +264,46 @@ CREATE OR REPLACE TEMP MACRO estimated_within(e, t) AS list_transform([sampled_w
 -- Degrees of freedom of a difference of two estimates (Welch 1947).
 CREATE OR REPLACE TEMP MACRO welch_df(a, b) AS
     (a.variance + b.variance) ** 2 / (a.variance ** 2 / a.df + b.variance ** 2 / b.df);
--- The interval of b - a from such estimates: by chance in quadrature, what nobody judged linearly.
-CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, t) AS list_transform(
-    [{a: sampled_within(a, t), b: sampled_within(b, t)}],
-    lambda w: list_transform([difference(w.a, w.b)], lambda d: {
+-- How the difference of two sides varies over windows, an aggregate: of windows of one side alone, of the other alone and of both, as
+-- three samples, each with its part of the degrees of freedom (Satterthwaite 1946). `a` and `b` are what a window adds to each side's
+-- error, `common` the product of what may cancel of it, `in_a` and `in_b` whether it is of those that the side's variance is taken over. NULL where none is of both.
+CREATE OR REPLACE TEMP MACRO squares_by_df(squares, windows, lost) AS
+    CASE WHEN squares > 0 THEN squares ** 2 / greatest(1, windows * (1 - lost)) ELSE 0 END;
+CREATE OR REPLACE TEMP MACRO over_windows(a, b, common, in_a, in_b, nth) AS list_transform([{
+    of_a: coalesce(sum(a ** 2 - 2 * common + b ** 2 ORDER BY nth) FILTER (WHERE in_a AND NOT in_b), 0),
+    of_b: coalesce(sum(a ** 2 - 2 * common + b ** 2 ORDER BY nth) FILTER (WHERE in_b AND NOT in_a), 0),
+    of_two: coalesce(sum(a ** 2 - 2 * common + b ** 2 ORDER BY nth) FILTER (WHERE in_a = in_b), 0),
+    a: count(*) FILTER (WHERE in_a), b: count(*) FILTER (WHERE in_b), two: count(*) FILTER (WHERE in_a AND in_b)
+}], lambda s: CASE WHEN s.two > 0 THEN {
+    variance: s.of_a + s.of_b + s.of_two,
+    df: (s.of_a + s.of_b + s.of_two) ** 2 / (squares_by_df(s.of_a, s.a - s.two, 1 / s.a)
+        + squares_by_df(s.of_b, s.b - s.two, 1 / s.b) + squares_by_df(s.of_two, s.two, 1 / least(s.a, s.b)))
+} END)[1];
+-- How the difference of two estimates varies: {variance, df, phi}, phi the correlation that makes it so. Without windows of both
+-- (`shared` is NULL), or where a side shows no variance, they are independent. With them the difference is an estimate as any other: what
+-- windows show of it counts, or what requests and sessions of both sides alone do, that of which t^2 times the variance is larger.
+CREATE OR REPLACE TEMP MACRO estimates_vary(a, b, shared) AS list_transform([{
+    variance: a.variance + b.variance, product: sqrt(a.variance * b.variance),
+    alone: {variance: a.alone.variance + b.alone.variance, df: welch_df(a.alone, b.alone)}
+}], lambda s: list_transform([CASE
+    WHEN shared IS NULL OR s.product = 0 THEN {variance: s.variance, df: welch_df(a, b)}
+    WHEN shared.variance * student_beyond(shared.df, 0.025) ** 2 > s.alone.variance * student_beyond(s.alone.df, 0.025) ** 2 THEN shared
+    ELSE s.alone
+END], lambda of: list_transform(
+    [CASE WHEN s.product = 0 THEN 0 ELSE greatest(-1, least(1, (s.variance - of.variance) / (2 * s.product))) END],
+    lambda phi: {variance: s.variance - 2 * phi * s.product, df: of.df, phi: phi})[1])[1])[1];
+-- The interval of b - a from such estimates, given how their difference varies: by chance squared and added, what nobody judged linearly.
+-- Distances of unlike estimates may happen to be alike and cancel: of paired ones no less is left than their difference varies.
+CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, varies, t) AS list_transform(
+    [{a: sampled_within(a, t), b: sampled_within(b, t), half: CASE WHEN varies.phi = 0 THEN 0 ELSE t * sqrt(at_least(varies.variance, 0)) END}],
+    lambda w: list_transform([difference(w.a, w.b, phi := varies.phi)], lambda d: {
         value: d.value,
-        low: d.low - least(b.below, w.b.low) - a.above,
-        high: d.high + b.above + least(a.below, w.a.low)
+        low: least(d.low, d.value - w.half) - least(b.below, w.b.low) - a.above,
+        high: greatest(d.high, d.value + w.half) + b.above + least(a.below, w.a.low)
     })[1])[1];
 -- Among how many questions asked at once, up to three, a difference still shows (Bonferroni); a question may be of many comparisons.
-CREATE OR REPLACE TEMP MACRO shows_among(a, b, comparisons) AS len(list_filter([1, 2, 3], lambda questions: list_transform(
-    [estimates_apart(a, b, student_beyond(welch_df(a, b), 0.025 / (questions * comparisons)))],
+CREATE OR REPLACE TEMP MACRO shows_among(a, b, varies, comparisons) AS len(list_filter([1, 2, 3], lambda questions: list_transform(
+    [estimates_apart(a, b, varies, student_beyond(varies.df, 0.025 / (questions * comparisons)))],
     lambda asked: coalesce(asked.low > 0 OR asked.high < 0, false))[1]));
 -- The estimator of labels that are a sample (docs/semantics.md#intervals). Parts of a window in which label rates may differ:
 CREATE OR REPLACE TEMP MACRO part_length(window_s) AS greatest(window_s // 24, least(window_s, 300));

@@ -120,6 +120,11 @@ def wilson(p: Any, n: float, z: float) -> tuple[Any, Any]:
     return (middle - root) / (1 + z**2 / n), (middle + root) / (1 + z**2 / n)
 
 
+def added(x: float, y: float, phi: float) -> float:
+    """Two distances squared and added, of estimates with this correlation (Newcombe 1998, method 10)."""
+    return math.sqrt(x**2 - 2 * phi * x * y + y**2)
+
+
 def metric(found: Any, name: str) -> Row:
     (row,) = [row for row in found["metrics"] if row["metric"] == name]
     return dict(row)
@@ -253,9 +258,9 @@ def test_windows_that_vary_make_cost_less_sure(compare: Run) -> None:
     # A: residuals of cost - 0.03 x accepted are 0.8 twice and -0.2 eight times; B has none, but 100 independent
     # requests of 0.01 - 0.03 each would vary as well
     a, b = (2 * 0.64 + 8 * 0.04) * 10 / 9, 100 * 0.02**2
-    t = student(9 * (a + b) ** 2 / a**2)
-    above = math.hypot(math.exp(t * b**0.5 / 3) - 1, 1 - math.exp(-t * a**0.5 / 3))
-    assert cost["difference_ci_high"] == pytest.approx(0.03 * above, rel=2e-3)
+    # the windows of both show a as the variance of the difference, so that b is what the correlation takes away
+    above = added(math.exp(student(9) * b**0.5 / 3) - 1, 1 - math.exp(-student(9) * a**0.5 / 3), b / 2 / (a * b) ** 0.5)
+    assert cost["difference_ci_high"] == pytest.approx(0.03 * max(above, student(9) * a**0.5 / 3), rel=2e-3)
 
 
 def test_unknown_cost_is_not_compared(compare: Run) -> None:
@@ -389,10 +394,8 @@ def test_windows_that_vary_make_rates_less_sure(compare: Run) -> None:
     rate = metric(found, "throughput_rps")
     assert (rate["a"], rate["b"]) == (pytest.approx(1.0), pytest.approx(1.2))
     # B: 60, eight times 0, 60: the sum of ten windows has variance 10 x 640; A's is that of 100 independent requests
-    # of the difference Welch (1947) gives it more degrees of freedom than the nine of B
-    assert rate["difference_ci_high"] - rate["difference"] == pytest.approx(
-        student(9 * 6500**2 / 6400**2) * 6500**0.5 / 100, rel=2e-3
-    )
+    # from window to window B - A varies as B alone does
+    assert rate["difference_ci_high"] - rate["difference"] == pytest.approx(student(9) * 80 / 100, rel=2e-3)
     assert rate["b_ci_high"] == pytest.approx(1.2 + student(9) * 80 / 100, rel=2e-3)
     assert rate["b_ci_low"] == 0
 
@@ -710,6 +713,110 @@ def fared(passed: Sequence[int], route: str = "A", first: int = 0) -> list[Row]:
     """Windows of 50 requests each, of which so many are accepted."""
     each = ((passing(good, 50), (first + n) * WINDOW_S + 5.0) for n, good in enumerate(passed))
     return [row for accepted, seconds in each for row in requests(route, accepted, seconds=seconds)]
+
+
+def by_newcombe(a: Sequence[int], b: Sequence[int], t: float, phi: float) -> tuple[float, float]:
+    """The interval of the difference of two shares, of windows of 50 requests of which so many are accepted."""
+    ends = []
+    for passed in (a, b):
+        share = sum(passed) / len(passed) / 50
+        low, high = wilson(share, share * (1 - share) / over_windows(passed), t)
+        ends.append((share - low, high - share))
+    (below_a, above_a), (below_b, above_b) = ends
+    difference = (sum(b) / len(b) - sum(a) / len(a)) / 50
+    # of paired sides no less than the difference itself varies
+    apart = t * added(over_windows(a) ** 0.5, over_windows(b) ** 0.5, phi) if phi else 0.0
+    return (
+        difference - max(apart, added(below_b, above_a, phi)),
+        difference + max(apart, added(above_b, below_a, phi)),
+    )
+
+
+def over_windows(passed: Sequence[int]) -> float:
+    """The variance of their share."""
+    return float(np.var(passed, ddof=1)) / len(passed) / 50**2
+
+
+SHARED = ([45, 25, 40, 30], [49, 25, 49, 43])
+
+
+def test_what_hits_both_sides_in_a_window_cancels(compare: Run) -> None:
+    """Residuals of A are 10, -10, 5, -5; of B 7.5, -16.5, 7.5, 1.5: their correlation is 270 / sqrt(250 x 387).
+
+    As the difference of each window, 4, 0, 9, 13, it has the three degrees of freedom of four windows.
+    """
+    a, b = SHARED
+    found = metric(compare(fared(a) + fared(b, "B"), windows=4), "goodput_ratio")
+    phi = 270 / (250 * 387) ** 0.5
+    low, high = by_newcombe(a, b, student(3), phi)
+    assert (found["difference_ci_low"], found["difference_ci_high"]) == (
+        pytest.approx(low, rel=0.02),
+        pytest.approx(high, rel=0.01),
+    )
+    # both sides as samples of their own
+    variance = over_windows(a), over_windows(b)
+    welch = 3 * sum(variance) ** 2 / (variance[0] ** 2 + variance[1] ** 2)
+    far, _ = by_newcombe(a, b, student(welch), 0)
+    assert found["difference_ci_low"] > far + 0.09
+    rate = metric(compare(fared(a) + fared(b, "B"), windows=4), "goodput_rps")
+    half = student(3) * float(np.std(np.array(b) - a, ddof=1)) / 4**0.5 / WINDOW_S
+    assert rate["difference_ci_high"] - rate["difference"] == pytest.approx(half, rel=0.02)
+
+
+def test_the_sides_have_no_order(compare: Run) -> None:
+    a, b = SHARED
+    one = compare(fared(a) + fared(b, "B"), windows=4)["metrics"]
+    other = compare(fared(b) + fared(a, "B"), windows=4)["metrics"]
+    for row, swapped in zip(one, other, strict=True):
+        assert row["metric"] == swapped["metric"]
+        if row["difference"] is not None:
+            assert row["difference_ci_low"] == pytest.approx(-swapped["difference_ci_high"], abs=1e-12)
+            assert row["difference_ci_high"] == pytest.approx(-swapped["difference_ci_low"], abs=1e-12)
+
+
+def test_what_one_side_gains_and_the_other_loses_adds_up(compare: Run) -> None:
+    a, b = [45, 25, 40, 30], [25, 45, 31, 39]  # residuals of A are 10, -10, 5, -5, of B -10, 10, -4, 4
+    found = metric(compare(fared(a) + fared(b, "B"), windows=4), "goodput_ratio")
+    low, _ = by_newcombe(a, b, student(3), -240 / (250 * 232) ** 0.5)
+    assert found["difference_ci_low"] == pytest.approx(low, rel=0.02)
+
+
+def test_sides_without_a_window_in_common_are_independent(compare: Run) -> None:
+    a, b = SHARED
+    found = metric(compare(fared(a) + fared(b, "B", first=4), windows=8), "goodput_ratio")
+    variance = over_windows(a), over_windows(b)
+    low, high = by_newcombe(a, b, student(3 * sum(variance) ** 2 / (variance[0] ** 2 + variance[1] ** 2)), 0)
+    assert (found["difference_ci_low"], found["difference_ci_high"]) == (
+        pytest.approx(low, rel=0.02),
+        pytest.approx(high, rel=0.02),
+    )
+
+
+def test_windows_that_agree_by_chance_do_not_undo_what_requests_vary(compare: Run) -> None:
+    # B passes 3 more in every window: windows alone would be sure of it; 200 independent requests a side are not
+    a, b = [45, 25, 40, 30], [48, 28, 43, 33]
+    found = metric(compare(fared(a) + fared(b, "B"), windows=4), "goodput_ratio")
+    alone = (0.7 * 0.3 + 0.76 * 0.24) / 200
+    variance = over_windows(a), over_windows(b)
+    low, high = by_newcombe(a, b, 1.959964, (sum(variance) - alone) / 2 / (variance[0] * variance[1]) ** 0.5)
+    assert (found["difference_ci_low"], found["difference_ci_high"]) == (pytest.approx(low), pytest.approx(high))
+    assert found["better"] == "not distinguishable"
+
+
+def test_windows_of_one_side_alone_are_a_sample_of_their_own() -> None:
+    """A lies in windows 1 to 4, B in 3 to 5: squares of two, one and two windows (Satterthwaite 1946)."""
+    rows = (
+        "(1, 0.3, 0.0, true, false), (2, -0.1, 0.0, true, false), (3, -0.4, -0.2, true, true), "
+        "(4, 0.2, 0.3, true, true), (5, 0.0, -0.1, false, true)"
+    )
+    with connect() as connection:
+        ((found,),) = connection.sql(
+            f"SELECT over_windows(a, b, a * b, in_a, in_b, nth) FROM (VALUES {rows}) AS r (nth, a, b, in_a, in_b)"
+        ).fetchall()
+    alone, other, both = 0.3**2 + 0.1**2, 0.1**2, 0.2**2 + 0.1**2
+    assert found["variance"] == pytest.approx(alone + other + both)
+    by_df = alone**2 / (2 * 3 / 4) + other**2 / 1 + both**2 / (2 * 2 / 3)
+    assert found["df"] == pytest.approx((alone + other + both) ** 2 / by_df)
 
 
 SLOWLY = [45, 45, 44, 43, 41, 39, 37, 36, 35, 35]

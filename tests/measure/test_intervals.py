@@ -109,7 +109,13 @@ def test_the_ratio_and_the_price_at_a_load(bins: Bins, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    "same", [*compared_scenarios.ALIKE[2:6:3], compared_scenarios.ALIKE[-1]], ids=lambda same: same.name
+    "same",
+    [
+        *compared_scenarios.ALIKE[2:6:3],
+        *(same for same in compared_scenarios.ALIKE if same.idle and not same.alike),
+        *(same for same in compared_scenarios.ALIKE if same.windows == 4 and abs(same.alike) == 0.9),
+    ],
+    ids=lambda same: same.name,
 )
 def test_a_side_differs_from_itself_in_seven_percent_at_most(
     same: compared_sides.Compared, monkeypatch: pytest.MonkeyPatch

@@ -50,7 +50,8 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     """Set two sides against each other: throughput, goodput, cost, latencies, and the tails where they differ.
 
     Every difference has a 95 % interval; where that holds 0 the sides are not distinguishable. What a side does in a
-    base window is one observation; slices are by prompt and answer length, with wider intervals as they are many.
+    base window is one observation, and what hits both sides in one cancels; latencies take them for independent.
+    Slices are by prompt and answer length, with wider intervals as they are many.
     Cost is loaded: idle replicas are carried by those whom their pool served, overhead by all requests that it is for.
 
     Example:

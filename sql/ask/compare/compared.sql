@@ -1,6 +1,6 @@
 -- description: Two sides, measure by measure: both values and their difference, each with its 95 % interval, which side is better where it can be estimated, and else what would decide
 -- grain: metric
--- reads: compared_costs, compared_quantiles, compared_ratios, compared_sides
+-- reads: compared_costs, compared_quantiles, compared_ratios, compared_shared, compared_sides
 WITH estimates AS (
     SELECT side, 'throughput_rps' AS metric, 1 AS ordinal, throughput_rps AS estimate FROM compared_sides
     UNION ALL
@@ -15,31 +15,38 @@ WITH estimates AS (
     SELECT side, 'direct_cost_per_accepted_usd', 6, direct_cost_per_accepted_usd FROM compared_costs
     WHERE EXISTS (FROM compared_costs WHERE idle_usd <> 0 OR overhead_usd <> 0 OR unattributed_usd <> 0)
 ),
-paired AS (
+paired AS MATERIALIZED (
     SELECT
         metric, ordinal, a.estimate AS a, b.estimate AS b,
-        student_beyond(a.estimate.df, 0.025) AS t_a,
-        student_beyond(b.estimate.df, 0.025) AS t_b,
-        student_beyond(welch_df(a.estimate, b.estimate), 0.025) AS t
+        estimates_vary(a.estimate, b.estimate, s.over_windows) AS varies
     FROM (FROM estimates WHERE side = 'A') AS a
     JOIN (FROM estimates WHERE side = 'B') AS b USING (metric, ordinal)
+    LEFT JOIN (FROM compared_shared WHERE dimension = 'all') AS s USING (metric)
     WHERE a.estimate IS NOT NULL OR b.estimate IS NOT NULL
+),
+wide AS (
+    SELECT
+        *,
+        student_beyond(a.df, 0.025) AS t_a,
+        student_beyond(b.df, 0.025) AS t_b,
+        student_beyond(varies.df, 0.025) AS t
+    FROM paired
 ),
 measured AS (
     SELECT
         metric, ordinal,
         estimated_within(a, t_a) AS a,
         estimated_within(b, t_b) AS b,
-        estimates_apart(a, b, t) AS apart,
+        estimates_apart(a, b, varies, t) AS apart,
         t,
-        CASE WHEN metric IN ('goodput_ratio', 'cost_per_accepted_usd') THEN shows_among(a, b, 1) END AS shows_among,
+        CASE WHEN metric IN ('goodput_ratio', 'cost_per_accepted_usd') THEN shows_among(a, b, varies, 1) END AS shows_among,
         CASE WHEN metric IN ('goodput_ratio', 'quality_ratio', 'cost_per_accepted_usd') THEN {
-            variance: a.variance + b.variance,
+            variance: varies.variance,
             label_variance: a.label_variance + b.label_variance,
             drawn_variance: a.drawn_variance + b.drawn_variance,
             is_judged: coalesce(a.below + a.above + b.below + b.above = 0, false)
         } END AS sampled
-    FROM paired
+    FROM wide
     UNION ALL
     SELECT metric, 7, a.estimate, b.estimate, difference(a.estimate, b.estimate), NULL, NULL, NULL
     FROM (FROM compared_quantiles WHERE side = 'A') AS a

@@ -1,25 +1,10 @@
 -- description: What each side cost: its requests, and the money beside them that it carries; loaded cost per accepted (docs/semantics.md#comparison)
 -- grain: side
--- reads: compared_beside, compared_residuals, compared_sides, compared_units, compared_windows
+-- reads: compared_residuals, compared_sides, compared_spending, compared_units
 -- unit: cost_usd is NULL where the cost of some request is unknown, of `unpriced`; no_cost says why there is no cost per accepted
-WITH served AS (
-    SELECT side, unit::BIGINT AS start_s, estimate, cost_usd FROM compared_units WHERE dimension = 'all' AND kind = 'window'
-),
--- a side also carries windows before its first request and after its last
-windowed AS (
-    SELECT
-        side, start_s, u.start_s IS NOT NULL AS is_served,
-        coalesce(u.estimate, 0) AS estimate,
-        coalesce(u.cost_usd, 0) AS direct_usd,
-        idle_usd, overhead_usd, unattributed_usd,
-        direct_usd + coalesce(idle_usd, 0) + coalesce(overhead_usd, 0) + coalesce(unattributed_usd, 0) AS loaded_usd
-    FROM compared_windows AS w
-    LEFT JOIN served AS u USING (side, start_s)
-    FULL JOIN compared_beside AS b USING (side, start_s)
-),
-totals AS (
+WITH totals AS (
     SELECT side, sum(COLUMNS('^(idle|overhead|unattributed|direct|loaded)_usd$') ORDER BY start_s)
-    FROM windowed
+    FROM compared_spending
     GROUP BY side
 ),
 requested AS (
@@ -36,7 +21,7 @@ priced AS (
 ),
 -- the money beside requests is of windows; over requests and sessions it is taken to stay as it was
 charged AS (
-    SELECT side, 'window' AS kind, is_served, estimate, direct_usd, loaded_usd FROM windowed
+    SELECT side, 'window' AS kind, is_served, estimate, direct_usd, loaded_usd FROM compared_spending
     UNION ALL
     SELECT side, 'session', true, estimate, cost_usd, cost_usd FROM compared_units WHERE dimension = 'all' AND kind = 'session'
     UNION ALL
@@ -56,7 +41,7 @@ spread AS (
 -- a ratio of two sums: its variance by the delta method
 varied AS (
     SELECT
-        side, metric, squares * CASE kind WHEN 'request' THEN 1 ELSE units / (units - 1) END AS variance,
+        side, metric, kind, squares * CASE kind WHEN 'request' THEN 1 ELSE units / (units - 1) END AS variance,
         CASE kind WHEN 'request' THEN 'infinity'::DOUBLE ELSE units - 1 END AS df
     FROM (
         SELECT side, kind, 'direct' AS metric, direct_units AS units, direct_squares AS squares FROM spread
@@ -68,7 +53,10 @@ varied AS (
     WHERE kind = 'request' OR units > 1 AND (kind = 'window' OR units < n)
 ),
 widest AS (
-    SELECT side, metric, arg_max({variance: variance, df: df}, [variance * student_beyond(df, 0.025) ** 2, df]) AS wide
+    SELECT
+        side, metric,
+        arg_max({variance: variance, df: df}, [variance * student_beyond(df, 0.025) ** 2, df]) AS wide,
+        arg_max({variance: variance, df: df}, [variance * student_beyond(df, 0.025) ** 2, df]) FILTER (WHERE kind <> 'window') AS alone
     FROM varied
     GROUP BY side, metric
 ),
@@ -77,7 +65,8 @@ estimates AS (
         p.side, w.metric,
         CASE w.metric WHEN 'direct' THEN p.direct_each ELSE p.loaded_each END AS each,
         {
-            scale: 'cost', value: each, variance: w.wide.variance / p.estimate ** 2, df: w.wide.df, size: NULL, strata: [],
+            scale: 'cost', value: each, variance: w.wide.variance / p.estimate ** 2, df: w.wide.df,
+            alone: {variance: w.alone.variance / p.estimate ** 2, df: w.alone.df}, size: NULL, strata: [],
             below: 0,
             -- what nobody judged counts as accepted, and may not be
             above: CASE WHEN p.unjudged = 0 THEN 0 ELSE each * ratio(p.unjudged, p.estimate - p.unjudged) END,

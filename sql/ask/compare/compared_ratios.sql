@@ -6,6 +6,11 @@ WITH widest AS (
         side, dimension, place,
         arg_max({variance: estimate_variance, df: df}, [estimate_variance * student_beyond(df, 0.025) ** 2, df]) AS estimated,
         arg_max({variance: quality_variance, df: quality_df}, [quality_variance * student_beyond(quality_df, 0.025) ** 2, quality_df]) AS judged,
+        -- of the difference between sides that share windows these count, or the windows of both
+        arg_max({variance: estimate_variance, df: df}, [estimate_variance * student_beyond(df, 0.025) ** 2, df])
+            FILTER (WHERE kind <> 'window') AS estimated_alone,
+        arg_max({variance: quality_variance, df: quality_df}, [quality_variance * student_beyond(quality_df, 0.025) ** 2, quality_df])
+            FILTER (WHERE kind <> 'window') AS judged_alone,
         any_value(estimate_variance) FILTER (WHERE kind = 'request') AS estimate_at_random,
         any_value(quality_variance) FILTER (WHERE kind = 'request') AS quality_at_random,
         -- what came session by session is worth no more than its sessions
@@ -22,6 +27,8 @@ shares AS (
         w.estimated.df AS goodput_df,
         w.judged.variance AS quality_variance,
         w.judged.df AS quality_df,
+        {variance: w.estimated_alone.variance / t.n ** 2, df: w.estimated_alone.df} AS goodput_alone,
+        w.judged_alone AS quality_alone,
         w.draws * coalesce(ratio(t.labelled, t.need - t.unjudged), 1) AS drawn_size,
         t.weighted_labels * w.draws_per_label AS quality_drawn_size,
         -- labels of a cluster are worth fewer; of one stratum the estimate's own size is all there is
@@ -35,14 +42,14 @@ shares AS (
 SELECT
     side, dimension, place, n, from_tokens, to_tokens,
     {
-        scale: 'share', value: goodput_ratio, variance: goodput_variance, df: goodput_df,
+        scale: 'share', value: goodput_ratio, variance: goodput_variance, df: goodput_df, alone: goodput_alone,
         size: CASE WHEN goodput_variance > 0 THEN goodput_ratio * (1 - goodput_ratio) / goodput_variance ELSE drawn_size END,
         strata: CASE WHEN len(goodput_strata) > 1 THEN goodput_strata ELSE [] END,
         below: unjudged / n, above: 0,
         label_variance: label_variance / n ** 2, drawn_variance: drawn_variance / n ** 2
     } AS goodput_ratio,
     CASE WHEN quality_ratio IS NOT NULL THEN {
-        scale: 'share', value: quality_ratio, variance: quality_variance, df: quality_df,
+        scale: 'share', value: quality_ratio, variance: quality_variance, df: quality_df, alone: quality_alone,
         size: CASE WHEN quality_variance > 0 THEN quality_ratio * (1 - quality_ratio) / quality_variance ELSE quality_drawn_size END,
         strata: CASE WHEN len(judged_strata) > 1 THEN judged_strata ELSE [] END,
         below: 0, above: 0,

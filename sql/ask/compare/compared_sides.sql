@@ -29,12 +29,14 @@ SELECT
         scale: 'rate', value: succeeded / time_s,
         variance: CASE WHEN succeeded_variance * widening > succeeded_floor THEN succeeded_variance ELSE succeeded_floor END / time_s ** 2,
         df: CASE WHEN succeeded_variance * widening > succeeded_floor THEN windows - 1 ELSE 'infinity'::DOUBLE END,
+        alone: {variance: succeeded_floor / time_s ** 2, df: 'infinity'::DOUBLE},
         size: NULL, strata: [], below: 0, above: 0, label_variance: 0, drawn_variance: 0
     } AS throughput_rps,
     {
         scale: 'rate', value: estimate / time_s,
         variance: CASE WHEN estimate_variance * widening > estimate_floor THEN estimate_variance ELSE estimate_floor END / time_s ** 2,
         df: CASE WHEN estimate_variance * widening > estimate_floor THEN windows - 1 ELSE 'infinity'::DOUBLE END,
+        alone: {variance: estimate_floor / time_s ** 2, df: 'infinity'::DOUBLE},
         size: NULL, strata: [], below: unjudged / time_s, above: 0,
         label_variance: label_variance / time_s ** 2, drawn_variance: drawn_variance / time_s ** 2
     } AS goodput_rps

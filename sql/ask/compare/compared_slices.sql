@@ -1,22 +1,24 @@
 -- description: Two sides, slice by slice of prompt and answer length: means that agree can hide tails that do not
 -- grain: metric, dimension, from_tokens
--- reads: compared_ratios
+-- reads: compared_ratios, compared_shared
 WITH estimates AS (
     SELECT side, dimension, place, n, from_tokens, to_tokens, 'goodput_ratio' AS metric, goodput_ratio AS estimate FROM compared_ratios
     UNION ALL
     SELECT side, dimension, place, n, from_tokens, to_tokens, 'quality_ratio', quality_ratio FROM compared_ratios
 ),
-paired AS (
+paired AS MATERIALIZED (
     SELECT
         dimension, place, metric,
         least(a.from_tokens, b.from_tokens) AS from_tokens,
         greatest(a.to_tokens, b.to_tokens) AS to_tokens,
         a.n AS n_a, b.n AS n_b, a.estimate AS a, b.estimate AS b,
+        estimates_vary(a.estimate, b.estimate, s.over_windows) AS varies,
         -- intervals of so many comparisons that all of them hold at once in 95 % (Bonferroni)
         count(*) OVER () AS comparisons,
         0.025 / comparisons AS tail
     FROM (FROM estimates WHERE side = 'A') AS a
     JOIN (FROM estimates WHERE side = 'B') AS b USING (dimension, place, metric)
+    LEFT JOIN compared_shared AS s USING (dimension, place, metric)
     WHERE dimension <> 'all' AND a.estimate IS NOT NULL AND b.estimate IS NOT NULL
 ),
 wide AS (
@@ -24,7 +26,7 @@ wide AS (
         *,
         student_beyond(a.df, tail) AS t_a,
         student_beyond(b.df, tail) AS t_b,
-        student_beyond(welch_df(a, b), tail) AS t
+        student_beyond(varies.df, tail) AS t
     FROM paired
 ),
 measured AS (
@@ -32,8 +34,8 @@ measured AS (
         *,
         estimated_within(a, t_a) AS within_a,
         estimated_within(b, t_b) AS within_b,
-        estimates_apart(a, b, t) AS apart,
-        shows_among(a, b, comparisons) AS shows_among
+        estimates_apart(a, b, varies, t) AS apart,
+        shows_among(a, b, varies, comparisons) AS shows_among
     FROM wide
 )
 SELECT

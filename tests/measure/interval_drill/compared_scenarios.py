@@ -37,6 +37,18 @@ ALIKE = (
     Compared("6 windows, 30 %", [Cell(100, 0.85, 0.3)], windows=6),
     Compared("6 windows alike, 30 %", [Cell(100, 0.85, 0.3, spread=0.1)], windows=6),
     Compared("half as much money for idle time, 30 %", [Cell(50, 0.85, 0.3)], idle=0.5),
+    # what happens in a window happens to both sides
+    Compared("a window's fate is both sides', all labelled", [Cell(50, 0.85, 1.0, spread=0.1)], alike=0.9),
+    Compared("a window's fate is both sides', 30 %", [Cell(50, 0.85, 0.3, spread=0.1)], alike=0.9),
+    Compared("fate is half both sides', 24 windows", [Cell(50, 0.85, 1.0, spread=0.1)], windows=24, alike=0.5),
+    Compared("a window's fate is both sides', idle time", [Cell(50, 0.85, 0.5, spread=0.1)], alike=0.9, idle=0.5),
+    Compared("what one side gains the other loses", [Cell(50, 0.85, 1.0, spread=0.1)], alike=-0.9),
+    Compared("3 windows, fate is both sides'", [Cell(100, 0.85, 1.0, spread=0.1)], windows=3, alike=0.9),
+    Compared("4 windows, fate is both sides', 30 %", [Cell(100, 0.85, 0.3, spread=0.1)], windows=4, alike=0.9),
+    Compared("5 windows, fate is half both sides'", [Cell(100, 0.85, 1.0, spread=0.1)], windows=5, alike=0.5),
+    Compared("4 windows, what one gains the other loses", [Cell(100, 0.85, 1.0, spread=0.1)], windows=4, alike=-0.9),
+    Compared("4 of 12 windows shared, fate is both sides'", [Cell(50, 0.85, 1.0, spread=0.1)], alike=0.9, later=8),
+    Compared("4 of 12 windows shared, one gains, one loses", [Cell(50, 0.85, 1.0, spread=0.1)], alike=-0.9, later=8),
 )
 APART = (
     Compared(
@@ -60,6 +72,19 @@ APART = (
         "B passes less, failures cost more, windows alike",
         [Cell(50, 0.85, 0.3, spread=0.1, tokens_if_failed=3)],
         [Cell(50, 0.7, 0.3, spread=0.1, tokens_if_failed=3)],
+    ),
+    Compared(
+        "B passes 5 % less, a window's fate is both sides'",
+        [Cell(50, 0.85, 1.0, spread=0.1)],
+        [Cell(50, 0.8, 1.0, spread=0.1)],
+        alike=0.9,
+    ),
+    Compared(
+        "B passes 15 % less, 5 windows, fate is both sides', 30 %",
+        [Cell(100, 0.85, 0.3, spread=0.1)],
+        [Cell(100, 0.7, 0.3, spread=0.1)],
+        windows=5,
+        alike=0.9,
     ),
     Compared("B worse in 1 of 3 workloads", _workloads((0.6, 0.2, 0.1)), _workloads((0.3, 0.3, 0.3), (0.97, 0.7, 0.6))),
 )

@@ -34,6 +34,8 @@ class Compared:
     other: Sequence[Cell] | None = None
     windows: int = 12
     few_failures: bool = False  # so few that an exact interval of the counts is the measure
+    alike: float = 0.0  # correlation of what happens to both sides in one window, of cells that have a `spread`
+    later: int = 0  # windows before side B begins: the last of A's are the first of B's
     idle: float = 0.0  # what idle time of the pool that serves both sides costs beside what the sides do
 
     @property
@@ -69,16 +71,19 @@ class Compared:
         with connect() as connection:
             rows = self.side_rows(seed)
             beside = [self.idle_rows(rows, seed)] if self.idle else []
-            register(connection, pl.concat([rows, *beside], how="diagonal_relaxed"), self.windows)
-            for name in closure(["compared_ratios", "compared_costs"], contract_names()):
+            register(connection, pl.concat([rows, *beside], how="diagonal_relaxed"), self.windows + self.later)
+            for name in closure(["compared_ratios", "compared_costs", "compared_shared"], contract_names()):
                 compute(connection, name)
             asked = {metric: INTERVALS.format(metric=metric, relation=relation) for metric, relation in METRICS.items()}
             found = {metric: connection.sql(text).pl() for metric, text in asked.items()}
             return found, connection.sql(SLICES).pl(), connection.sql(SHOWN).pl()
 
     def valid_width(self, errors: np.ndarray) -> float:
-        """Width of an interval that just holds, where the spread is known from as many windows and no better."""
-        df = 2 * (self.windows - 1)
+        """Width of an interval that just holds, where the spread is known from as many windows and no better.
+
+        Sides that lie in the same windows show as many differences; else each side has windows of its own.
+        """
+        df = (self.windows - 1) * (2 if self.later else 1)
         spread = np.sqrt(np.random.default_rng(1).chisquare(df, 100_000) / df).mean()
         return float(2 * np.quantile(np.abs(errors), 0.95) * spread * t.ppf(0.975, df) / 1.96)
 
@@ -107,11 +112,13 @@ class Compared:
         return loaded * (b - a)
 
     def side_rows(self, seed: int) -> pl.DataFrame:
-        """Requests of both sides of every comparison, all in the same windows."""
+        """Requests of both sides of every comparison, in the same windows but for those before side B begins."""
+        fates = self.fates(seed + 8)
         frames = []
         for offset, (side, cells) in enumerate(self.sides.items()):
-            drawn = population(seed + offset, RUNS * self.windows, WINDOW_S, cells)
+            drawn = population(seed + offset, RUNS * self.windows, WINDOW_S, cells, fates[side] if self.alike else None)
             run, window = np.divmod(drawn.window, self.windows)
+            window += self.later * offset
             ended = pl.from_epoch(pl.Series(START_S + window * WINDOW_S + 1)).dt.cast_time_unit("us")
             lengths = np.random.default_rng(seed + offset).geometric(0.01, drawn.tokens.size)
             frames.append(
@@ -129,6 +136,16 @@ class Compared:
                 )
             )
         return pl.concat(frames)
+
+    def fates(self, seed: int) -> dict[str, np.ndarray]:
+        """A normal variable for each window of each side, correlated where both lie in it."""
+        common, a, b = np.random.default_rng(seed).standard_normal((3, RUNS, self.windows))
+        own = np.random.default_rng(seed + 1).standard_normal((RUNS, self.later))
+        common_b = np.concatenate([common[:, self.later :], own], axis=1)
+        share = abs(self.alike)
+        of_a = np.sqrt(share) * common + np.sqrt(1 - share) * a
+        of_b = np.sign(self.alike) * np.sqrt(share) * common_b + np.sqrt(1 - share) * b
+        return {"A": of_a.ravel(), "B": of_b.ravel()}
 
     def idle_rows(self, side_rows: pl.DataFrame, seed: int) -> pl.DataFrame:
         """Idle time of each pool and window: on average so much beside what was done in all of them."""

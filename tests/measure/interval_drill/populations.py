@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from scipy.stats import beta, norm
 
 from goodput.contracts import arrow_schema
 from river import START_S
@@ -50,21 +51,25 @@ class Population:
         return np.bincount(self.window, weights=self.passed * self.tokens, minlength=windows)
 
 
-def population(seed: int, windows: int, window_s: int, cells: Sequence[Cell]) -> Population:
-    """Draw all windows; each has the same cells."""
+def population(
+    seed: int, windows: int, window_s: int, cells: Sequence[Cell], fates: np.ndarray | None = None
+) -> Population:
+    """Draw all windows; each has the same cells. `fates`: how well each fares, a normal variable (None: drawn)."""
     random = np.random.default_rng(seed)
-    drawn = [_drawn(random, windows, window_s, number, cell) for number, cell in enumerate(cells)]
+    drawn = [_drawn(random, windows, window_s, number, cell, fates) for number, cell in enumerate(cells)]
     joined = {name: np.concatenate([part[name] for part in drawn]) for name in drawn[0]}
     return Population(
         _requests(joined), joined["window"], joined["passed"], joined["tokens"], joined["labelled"], joined["cell"]
     )
 
 
-def _drawn(random: np.random.Generator, windows: int, window_s: int, number: int, cell: Cell) -> dict[str, np.ndarray]:
+def _drawn(  # noqa: PLR0917  (what a window is drawn from)
+    random: np.random.Generator, windows: int, window_s: int, number: int, cell: Cell, fates: np.ndarray | None
+) -> dict[str, np.ndarray]:
     shape = (windows, cell.requests)
     session = np.broadcast_to(np.arange(cell.requests) // cell.session, shape)
     sessions = (windows, int(session.max()) + 1)
-    rate = _pass_rates(random, windows, cell)
+    rate = _pass_rates(random, windows, cell, fates)
     own, shared = random.random(shape) < rate, random.random(sessions) < rate
     as_session = random.random(shape) < (cell.alike if cell.session > 1 else 0.0)
     passed = np.where(as_session, np.take_along_axis(shared, session, 1), own)
@@ -85,12 +90,13 @@ def _drawn(random: np.random.Generator, windows: int, window_s: int, number: int
     return flat | {name: np.full(flat["window"].size, value) for name, value in ones.items()}
 
 
-def _pass_rates(random: np.random.Generator, windows: int, cell: Cell) -> np.ndarray:
+def _pass_rates(random: np.random.Generator, windows: int, cell: Cell, fates: np.ndarray | None) -> np.ndarray:
     """Of each window, beta distributed."""
     if not cell.spread:
         return np.full((windows, 1), cell.pass_rate)
     size = cell.pass_rate * (1 - cell.pass_rate) / cell.spread**2 - 1
-    return random.beta(cell.pass_rate * size, (1 - cell.pass_rate) * size, (windows, 1))
+    shape = cell.pass_rate * size, (1 - cell.pass_rate) * size
+    return random.beta(*shape, (windows, 1)) if fates is None else beta.ppf(norm.cdf(fates), *shape)[:, None]
 
 
 def _requests(drawn: dict[str, np.ndarray]) -> pa.Table:
