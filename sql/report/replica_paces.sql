@@ -1,7 +1,7 @@
 -- description: How long each replica took for a token of its answers, beside the others of its pool and model in the same window, and what it cost where it was slow
 -- grain: period, replica, at
 -- reads: cost_ledger, replica_windows, shown_periods
--- unit: others_s: the median of the other replicas' own medians, each of at least 10 answers; times: p50_tpot_s by it; is_slow: at least 1.25 times
+-- unit: others_s: the median of the other replicas' own medians, each of at least 20 answers; times: p50_tpot_s by it; is_slow: at least 1.25 times
 -- unit: slow_usd, others_slow_usd: where it is slow, US dollars of answers there that came too late, and those of as many attempts at the others of its pool
 WITH told AS (
     SELECT
@@ -10,8 +10,8 @@ WITH told AS (
         count(*) OVER (PARTITION BY p.period, r.pool, r.model, r.window_start) AS n
     FROM replica_windows AS r
     JOIN shown_periods AS p ON r.window_s = p.drawn_s AND r.window_start >= p.from_at AND r.window_start < p.until_at
-    -- the median of fewer is chance
-    WHERE r.pool IS NOT NULL AND r.n_tpot >= 10
+    -- the median of fewer is chance: of a hundred alike pools with 10 to 20 answers a window four had one that looked slow
+    WHERE r.pool IS NOT NULL AND r.n_tpot >= 20
 ),
 -- the two in the middle of the others, which are one where the others are odd in number
 middles AS (

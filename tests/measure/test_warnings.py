@@ -388,7 +388,7 @@ def test_a_record_ahead_of_time_ends_no_hour_and_no_request(tmp_path: Path) -> N
             0.65,
             7,
             0.5,
-            ["7 part(s) of the work have no known cost, from 2026-11-20 00:00 to 2026-11-20 00:00: costs"],
+            ["7 part(s) of the work have no known cost, from 2026-11-20 00:00 to 2026-11-21 00:00: costs"],
         ),
         (None, None, 7, None, []),  # nothing has a cost, and no price is there: none is shown
     ],
@@ -437,7 +437,7 @@ def test_a_hole_in_a_bill_of_days_ago_is_named() -> None:
         for prices in ("cost_records", "rates", "token_prices"):
             connection.execute(f"CREATE TEMP TABLE {prices} (usd DOUBLE)")
         ((_, _, message, affected, *seen),) = connection.execute(sql_file("work_without_price").text).fetchall()
-    assert message.startswith("7 part(s) of the work have no known cost, from 2026-11-19 00:00 to 2026-11-19 00:00")
+    assert message.startswith("7 part(s) of the work have no known cost, from 2026-11-19 00:00 to 2026-11-20 00:00")
     assert (affected, [at.day for at in seen]) == (7, [19, 19])
 
 

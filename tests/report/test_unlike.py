@@ -125,6 +125,12 @@ def test_the_worse_of_a_pair_is_named_with_what_it_would_have_had() -> None:
     )
 
 
+def test_where_the_price_alone_is_sure_it_is_that_of_all_accepted_answers() -> None:
+    answer = ANSWERS["parts_apart"]([pair(-0.01, 0.005)])
+    assert "1.0 points apart (-1.0 to 3.0), which may be chance; an accepted answer cost $0.0150" in answer
+    assert "Had b done as well as a, its accepted answers would have cost $2.95 less ($1.77 to $4.13)." in answer
+
+
 def test_a_difference_that_chance_explains_promises_nothing() -> None:
     answer = ANSWERS["parts_apart"]([pair(-0.01, 0.0005)])
     assert answer.startswith("No difference that chance does not explain; nearest comes route b of workload chat")
@@ -141,7 +147,7 @@ def test_names_are_quoted_in_the_command_that_is_offered() -> None:
 
 
 def replica(name: str, paces: list[float | None], **more: Any) -> list[dict[str, Any]]:
-    """Windows of a replica, an hour each, with 20 answers."""
+    """Windows of a replica, an hour each, with 20 answers, the fewest of which a median counts."""
     named = {"pool": "p", "model": "m", "replica": name, "window_s": HOUR, "up_s": 3600.0, "attempts": 25, "n_tpot": 20}
     return [
         named | {"window_start": DAY + nth * timedelta(hours=1), "p50_tpot_s": pace} | more
@@ -175,7 +181,7 @@ def test_other_pools_and_models_and_few_answers_are_no_measure() -> None:
     alone = replica("a", [0.1])
     assert paces(alone + replica("b", [0.05], pool="q")) == []
     assert paces(alone + replica("b", [0.05], model="n")) == []
-    assert paces(alone + replica("b", [0.05], n_tpot=9)) == []
+    assert paces(alone + replica("b", [0.05], n_tpot=19)) == []
     assert len(paces(alone + replica("b", [0.05]))) == 2
 
 

@@ -104,7 +104,8 @@ def _worth(row: Row, questions: int) -> str:
     if _is_sure(row, _PRICE, questions) and (row["gap_usd"] > 0) == is_first:
         usd, half = abs(row["gap_usd"]) * accepted, row["gap_usd_half"] * accepted
         ends = f"{dollars(max(0, usd - half))} to {dollars(usd + half)}"
-        parts.append(f"those that do would have cost {dollars(usd)} less ({ends})")
+        those = "those that do" if parts else "its accepted answers"
+        parts.append(f"{those} would have cost {dollars(usd)} less ({ends})")
     return f" Had {worse} done as well as {better}, {', and '.join(parts)}." if parts else ""
 
 

@@ -1,11 +1,12 @@
 """The chart of paces: whether one replica takes longer for a token than the others that do its work."""
 
+import math
 from collections.abc import Iterator
 from itertools import groupby
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted, dollars
+from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars
 from goodput.report.looks import GRID, ORANGE, RED, SKY, rows, time
 
 _NAMED = 3  # stretches of time in the sentence; the chart has all
@@ -19,15 +20,20 @@ def _answer(found: Rows) -> str:
     most = max(usual, key=lambda row: row["times"], default=None)
     if not slow:
         assert most is not None  # noqa: S101  (rows are slow or not)
-        where = f"{most['times']:.2f} times, {most['replica']} at {clock(most['at'])} UTC"
+        where = f"{_times(most)} times, {most['replica']} at {clock(most['at'])} UTC"
         return f"No replica took 1.25 times as long for a token as the others of its pool; the most is {where}."
     said = [f"{_one(of)}." for of in slow[:_NAMED]]
     more = len(slow) - _NAMED
     if more > 0:
         said.append(f"{counted(more, 'stretch', 'stretches')} more {'is' if more == 1 else 'are'} in the numbers.")
     if most is not None and most["times"] > 1:
-        said.append(f"Apart from that no replica took more than {most['times']:.2f} times as long.")
+        said.append(f"Apart from that no replica took more than {_times(most)} times as long.")
     return "\n".join([*said, "What a replica was given to do may differ too."])
+
+
+def _times(row: Row) -> str:
+    """Cut, not rounded: what is not slow does not read as if it were."""
+    return f"{math.floor(100 * row['times'] + 1e-9) / 100:.2f}"
 
 
 def _stretches(found: Rows) -> Iterator[Rows]:
@@ -96,7 +102,7 @@ CHART = Chart(
     question="Is one replica slower than the others?",
     answer=_answer,
     empty="No two replicas of a pool can be set side by side: names of replicas and pools, first and last token and "
-    "output tokens are needed, and at least 10 answers in a window.",
+    "output tokens are needed, and at least 20 answers in a window.",
     spec=_spec,
     draws=("times",),
     chosen_by=("pool", "model"),
