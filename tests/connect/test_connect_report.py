@@ -199,6 +199,18 @@ def test_pasted_settings_have_a_workload_per_model_and_name_sessions(tmp_path: P
     assert settings(**proposal).workloads.keys() == proposal["workloads"].keys()
 
 
+def test_a_workload_of_the_only_model_matches_what_names_none(tmp_path: Path) -> None:
+    """A call that failed before anything named a model is a request like the others."""
+    nameless = call(8, CHAT)
+    write(tmp_path / "one/a.jsonl", scoped("x", "1", FOUR[0], nameless))
+    (only,) = tomllib.loads(looked_at(tmp_path / "one").settings)["workloads"].values()
+    assert "match" not in only
+    write(tmp_path / "two/a.jsonl", scoped("x", "1", *FOUR, nameless))
+    *named, other = tomllib.loads(looked_at(tmp_path / "two").settings)["workloads"].items()
+    assert all("match" in workload for _, workload in named)
+    assert other == ("other", {})
+
+
 def test_keys_of_json_that_nothing_reads_are_listed(tmp_path: Path) -> None:
     write(
         tmp_path / "calls.log", json.dumps({"usage": {"in": 3}, "who": "secret"}), "no json", json.dumps({"who": "x"})

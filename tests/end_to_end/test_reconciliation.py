@@ -69,6 +69,19 @@ def test_a_month_s_bill_with_one_day_of_telemetry_is_outside_but_for_that_day(tm
     ]
 
 
+def test_what_invoices_say_beside_what_use_cost_is_told(tmp_path: Path) -> None:
+    """A commitment is invoiced at 30 dollars and covers a use of 10, which is invoiced at nothing."""
+    day = {"ChargePeriodStart": "2026-11-20T00:00:00Z", "ChargePeriodEnd": "2026-11-21T00:00:00Z"}
+    bill = [
+        {**CHARGE, **day, "EffectiveCost": "0", "BilledCost": "30"},
+        {**CHARGE, **day, "EffectiveCost": "10", "BilledCost": "0"},
+    ]
+    settle(tmp_path / "lake", [("", {"calls-20.csv": CALLS, "focus.csv": as_csv(*bill)})])
+    asked = ["reconcile", "--config", str(tmp_path / "lake/goodput.toml")]
+    assert "these records invoice 30.00 and their use cost 10.00" in WIDE.invoke(app, asked).output
+    assert "invoice" not in WIDE.invoke(app, [*asked, "--since", "2026-11-21"]).output
+
+
 DISPLACED = SETTINGS.replace('basis = "billing"', 'basis = "allocation"')
 
 

@@ -3,10 +3,12 @@
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from collect.telemetry import put, spans_line
@@ -420,6 +422,34 @@ def test_what_no_telemetry_shows_and_what_has_no_price(
         lines = [row[2] for sql in asked for row in connection.execute(sql).fetchall()]
     assert len(lines) == len(said)
     assert all(line.startswith(start) for line, start in zip(lines, said, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("many", "change", "severity"),
+    [
+        (5, {}, "medium"),
+        (4, {}, "low"),
+        (0, {}, None),
+        (5, {"streamed": True}, None),
+        (5, {"engine_seen": False}, None),  # whoever maps a column of first tokens says what they are
+        (5, {"outcome": "error"}, None),
+        (5, {"e2e_s": 0.9}, None),  # in time in any case
+        (5, {"ttft_s": 1.1}, None),  # late in any case
+    ],
+)
+def test_answers_that_may_be_late_if_they_were_not_streamed(many: int, change: Row, severity: str | None) -> None:
+    """100 answers, of which so many began within the bound of a second and ended beyond it, and nothing says how."""
+    at = datetime(2026, 11, 20, 9, tzinfo=UTC)
+    usual: Row = {"workload": "chat", "delivered": True, "outcome": "ok", "engine_seen": True, "ended_at": at}
+    late: Row = usual | {"streamed": None, "ttft_s": 0.2, "e2e_s": 3.0} | change
+    rows = [late] * many + [usual | {"streamed": False, "ttft_s": 0.5, "e2e_s": 0.5}] * (100 - many)
+    with connect() as connection:
+        connection.register("attempts", pa.Table.from_pylist(rows))
+        connection.execute("CREATE TEMP TABLE workload_rules AS SELECT 'chat' AS workload, 1000000000 AS ttft_bound_ns")
+        found = connection.sql(sql_file("streaming_unknown").text).to_arrow_table().to_pylist()
+    assert [(row["severity"], row["affected"], row["total"]) for row in found] == (
+        [] if severity is None else [(severity, many, 100)]
+    )
 
 
 def test_a_hole_in_a_bill_of_days_ago_is_named() -> None:

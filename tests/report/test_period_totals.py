@@ -88,6 +88,8 @@ def spent(day: int, usd: float | None, workload: str = "chat") -> dict:
             "at least $0.0100",
             "3 parts of the work had no price",
         ),
+        # half of one percent of the requests is in no telemetry, and took of the replicas that are paid
+        ({"cost_usd": 7.0, "unobserved": 5.0}, [spent(0, 7.0)], "$0.0100", "that no telemetry shows: too high by"),
         ({}, [], "unknown", "`[costs]` in the settings"),
         ({}, [spent(0, 2.0, "rag")], "unknown", "no bill or price covers all of this period"),
         ({"cost_usd": 7.0, "goodput_rps": 0.0}, [spent(0, 7.0)], "unknown", "nothing was accepted"),

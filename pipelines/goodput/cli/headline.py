@@ -1,12 +1,15 @@
 """What a run ends with: the latest day at a glance, and how to ask for more."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from goodput.ask.database import published
 from goodput.cli.render import console, table
 from goodput.cli.warned import print_warnings
 from goodput.plumbing.sql_files import MACROS, sql_file
 
+Row = tuple[Any, ...]
 _ALARMS = """
     SELECT
         (SELECT count(*) FROM alarms WHERE state = 'firing') AS firing,
@@ -16,6 +19,7 @@ _ALARMS = """
     FROM alarm_power
     HAVING (SELECT count(*) FROM alarm_events) > 0  -- where alarms are judged at all
 """
+_MOST, _ALL, _OFFERED = 30, "all", 2  # rows of the headline, the name of that of all, its column of requests
 _SILENT = "SELECT why FROM alarms WHERE rule = 'telemetry_silent' AND state <> 'firing' AND why IS NOT NULL"
 
 
@@ -33,11 +37,15 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
         for relation in ("headline", "leaks"):
             found = connection.execute(sql_file(relation).text)
             names = [column[0] for column in found.description]
-            rows = found.fetchall()
+            rows, left_out = _largest(found.fetchall())
             # a column without any value, as cost where no source reports it, is left out
             shown = [i for i in range(len(names)) if any(row[i] is not None for row in rows)]
             if rows:
                 out.print(table([names[i] for i in shown], [tuple(row[i] for i in shown) for row in rows], out.width))
+            if left_out:
+                out.print(
+                    f"and {left_out:,} more with fewer requests; `goodput report` and relation `goodput` have them"
+                )
         for relation in ("headline_bills", "without_quality", "latest_disruption"):
             for (line,) in connection.execute(sql_file(relation).text).fetchall():
                 out.print(line)
@@ -51,6 +59,14 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
             out.print(f"{over_budget} page(s) not armed: {why}")
     for (why,) in silent:
         out.print(why)
+
+
+def _largest(rows: Sequence[Row]) -> tuple[Sequence[Row], int]:
+    """The slices of a table with most requests, in its order, and how many are left out: a thousand are no headline."""
+    if len(rows) <= _MOST:
+        return rows, 0
+    places = sorted(range(len(rows)), key=lambda place: (rows[place][0] != _ALL, -rows[place][_OFFERED], place))
+    return [rows[place] for place in sorted(places[:_MOST])], len(rows) - _MOST
 
 
 def ask_further(config: Path) -> str:

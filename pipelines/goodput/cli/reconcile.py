@@ -33,8 +33,9 @@ def reconcile(
 ) -> None:
     """Reconcile bills with what is published: in which bucket every billed dollar is, or why in none.
 
-    billed = counted + displaced + outside. Days before the first with telemetry and after the last are outside. What a
-    better basis displaces is not counted twice: bills come before allocations, these before rate cards.
+    billed = counted + displaced + outside: what use cost (the effective cost of a bill), not what was invoiced. Days
+    before the first with telemetry and after the last are outside. What a better basis displaces is not counted twice:
+    bills come before allocations, these before rate cards.
 
     Example:
       goodput reconcile
@@ -57,8 +58,9 @@ def reconcile(
             "what answers cost that nobody judged: `goodput report` divides it as those that were."
         )
         _print(out, connection, sql_file("reconciled_buckets").text)
-        for (line,) in connection.execute(sql_file("unused_costs").text).fetchall():
-            out.print(line)
+        for relation in ("invoiced", "unused_costs"):
+            for (line,) in connection.execute(sql_file(relation).text).fetchall():
+                out.print(line)
         print_warnings(out, connection, ("cost_line_quarantined",))
 
 

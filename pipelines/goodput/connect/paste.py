@@ -67,14 +67,20 @@ def _workloads(records: pl.DataFrame) -> Iterator[str]:
     if not named.height:
         return
     taken: set[str] = set()
+    several = named[by].n_unique() > 1
     for (value,), rows in sorted(named.group_by(by), key=lambda item: (-item[1].height, str(item[0][0])))[:_WORKLOADS]:
         name = _key(str(value), taken)
-        yield from ("", f"[workloads.{name}]", f"match = {{ {by} = {quoted(_literal(str(value)))} }}")
+        yield from ("", f"[workloads.{name}]")
+        if several:  # of one alone all is its, also what failed before anything named a model
+            yield f"match = {{ {by} = {quoted(_literal(str(value)))} }}"
         for gate in ("ttft_s", "e2e_s"):
             seen = rows[gate].drop_nulls()
             if seen.len():
                 p95_s = float(seen.quantile(0.95, "higher") or 0)
                 yield f"#{gate} = {p95_s:.3f}   # the p95 of {seen.len()} records: set what is good enough"
+    if several and named.height < records.height:
+        nameless = records.height - named.height
+        yield from ("", f"[workloads.{_key('other', taken)}]   # {nameless} record(s) name no {by}, failures as a rule")
 
 
 def _literal(text: str) -> str:

@@ -38,7 +38,7 @@ def _accepted(total: Row, longer: Row | None) -> Tile:
     value = percent(total["ratio"]) if total["ratio"] is not None else f"{percent(low)} to {percent(high)}"
     ends = within(low, high) if total["ratio"] is not None else ""
     note = f"of {counted(total['offered'], 'request')}{ends}; {_HOW_SURE[total['definition']]}"
-    if total["unobserved"] and total["unobserved"] >= 1:
+    if _is_much_unobserved(total):
         note += f"; engines counted {counted(total['unobserved'], 'request')} more, which no telemetry shows"
     if longer is not None and longer["ratio"] is not None:
         note += f"; over the longest period shown {percent(longer['ratio'])}"
@@ -74,6 +74,8 @@ def _price(total: Row, longer: Row | None) -> Tile:
         return Tile(name, "unknown", _without_price(total))
     low, high = total["price_low_usd"], total["price_high_usd"]
     note = f"{dollars(total['cost_usd'])} spent, idle time and shared cost included"
+    if _is_much_unobserved(total):
+        note += "; so is what requests took that no telemetry shows: too high by their part"
     if total["unpriced"]:
         parts = counted(total["unpriced"], "part")
         note = f"{note}; {parts} of the work had no price and may have cost more: warning `work_without_price`"
@@ -84,6 +86,11 @@ def _price(total: Row, longer: Row | None) -> Tile:
         least = "at least " if longer["unpriced"] else ""
         note += f"; over the longest period shown {least}{dollars(longer['price_usd'])}"
     return Tile(name, dollars(total["price_usd"]), note)
+
+
+def _is_much_unobserved(total: Row) -> bool:
+    """Half of one percent, as for the warning `request_unobserved`: a request or two is always in another window."""
+    return bool(total["unobserved"] and total["unobserved"] >= max(1, 0.005 * total["offered"]))
 
 
 def _without_price(total: Row) -> str:
