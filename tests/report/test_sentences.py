@@ -356,6 +356,7 @@ def loss(name: str, usd: float, share: float, **more: Any) -> dict[str, Any]:
         "spare_usd": None,
         "spare_by": None,
         "at_peak": None,
+        "low_usd": None,
         "mendable_usd": usd,
         "headroom": 1.2,
         **dict.fromkeys(("queue_late_usd", "retries_late_usd", "work_late_usd", "wait_unknown_usd")),
@@ -442,6 +443,15 @@ def test_replicas_are_no_remedy_for_what_is_late_in_an_empty_pool() -> None:
     assert vain not in answer([idle, late | {"work_late_usd": 1.5}])
     assert vain not in answer([idle | {"part": "other"}, late])
     assert vain not in answer([idle | {"at_peak": None}, late])
+
+
+def test_of_idle_time_it_is_said_how_much_is_sure() -> None:
+    answer = CHARTS["worth_mending"].answer
+    said = "; only $1.00 of it is idle for sure: requests that no record places on a replica may have run there"
+    assert said in answer([loss("idle", 9.0, 0.5, low_usd=1.0)])
+    assert said in answer([loss("idle", 9.0, 0.5, low_usd=1.0, spare_usd=2.0, spare_by="knee")])
+    assert "for sure" not in answer([loss("idle", 9.0, 0.5, low_usd=8.5)])
+    assert "for sure" not in answer([loss("slow", 9.0, 0.5, low_usd=1.0)])
 
 
 def test_the_largest_loss_is_named_though_little_of_it_is_spare() -> None:

@@ -38,6 +38,7 @@ _BEYOND = (
     "worse than others at the same time."
 )
 _NAMED = 3  # in the sentence; the chart has all
+_SURE = 0.9  # of idle dollars: where less is sure it is said
 _NOTHING = 0.005  # of the dollars of idle replicas: less than this nobody would mend
 
 
@@ -60,8 +61,8 @@ def _one(row: Row, nth: str, *, is_again: bool) -> str:
     whole = " of all spent" if nth == "First" else ""
     said = f"{nth} {words}{of}, {dollars(row['usd'])} ({percent(row['share'])}{whole})"
     if (idle := _idle(row)) is not None:
-        return f"{said}: {idle}{_at_peak(row)}"
-    parts = [_late(row), None if is_again else f"{remedy}{_unreported(row)}"]
+        return f"{said}: {idle}{_at_peak(row)}{_unplaced(row)}"
+    parts = [_late(row), None if is_again else f"{remedy}{_unreported(row)}{_unplaced(row)}"]
     return ": ".join([said, *(part for part in parts if part is not None)])
 
 
@@ -143,6 +144,15 @@ def _vain(row: Row, late: set[str | None]) -> str:
 def _unreported(row: Row) -> str:
     is_asked = row["bucket"] == "slow" and not _is_wait_known(row)
     return "; no source reports `queue_s`, which would say how much is which" if is_asked else ""
+
+
+def _unplaced(row: Row) -> str:
+    """How much of idle time is so for sure: what no record places on a replica may have run on one."""
+    low = row["low_usd"]
+    if row["bucket"] != "idle" or low is None or low > _SURE * row["usd"]:
+        return ""
+    sure = dollars(max(0, low))
+    return f"; only {sure} of it is idle for sure: requests that no record places on a replica may have run there"
 
 
 def _at_peak(row: Row) -> str:
