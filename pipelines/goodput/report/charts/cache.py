@@ -49,7 +49,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="replica_hits",
-    place=12,
+    place=13,
     question="Whose cache is cold?",
     answer=_answer,
     empty="Nothing is known of caches: engine metrics (hits and queries), or cached tokens in traces, are needed.",

@@ -100,7 +100,7 @@ def _heavier(found: Rows) -> str:
 
 CHART = Chart(
     name="load_curves",
-    place=14,
+    place=15,
     question="How much can a replica bear?",
     answer=_answer,
     empty="Too few windows to say what load a replica bears: names of replicas and some days are needed.",

@@ -19,7 +19,7 @@ def _answer(found: Rows) -> str:
 
 CHART = Chart(
     name="trust_facts",
-    place=19,
+    place=20,
     question="Can this be believed?",
     answer=_answer,
     empty="Nothing has been published yet.",
