@@ -5,7 +5,7 @@
 -- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, `headroom` times as many; of a pool without a knee, all but one replica's of windows in which it had at most half as many requests a second as in its busiest, and none where its gates held at no load seen. spare_by says which: knee, quiet, both, short
 -- unit: spare_low_usd, spare_high_usd: the same at the ends of the interval of the knee; without a knee from nothing on
 -- unit: mendable_usd: spare_usd of idle dollars, all of others
--- unit: queue_late_usd, retries_late_usd, work_late_usd: of slow answers, as `waste` has them; wait_unknown_usd: those of which no source reported the wait in a queue
+-- unit: queue_late_usd, retries_late_usd, prefill_late_usd, work_late_usd: of slow answers, as `waste` has them; wait_unknown_usd: those of which no source reported the wait in a queue
 -- unit: at_peak: of the pools that serve the part, what those need at their peak that never had more
 WITH divided AS (
     SELECT
@@ -23,7 +23,7 @@ parts AS (
             WHEN d.slice = 'workload' THEN coalesce(w.route, 'no route') END) AS part,
         any_value(CASE WHEN d.slice IN ('overall', 'model', 'pool') THEN 'workload' WHEN d.slice = 'workload' THEN 'route' END) AS divided_by,
         w.window_s, w.window_start, p.whole_s, p.drawn_s,
-        sum(w.queue_late_usd) AS queue_late_usd, sum(w.retries_late_usd) AS retries_late_usd, sum(w.work_late_usd) AS work_late_usd,
+        sum(w.queue_late_usd) AS queue_late_usd, sum(w.retries_late_usd) AS retries_late_usd, sum(w.prefill_late_usd) AS prefill_late_usd, sum(w.work_late_usd) AS work_late_usd,
         sum(w.direct_usd) FILTER (WHERE w.bucket = 'slow') AS late_usd,
         sum(w.usd) AS usd, sum(w.ci_low_usd) AS low_usd, sum(w.ci_high_usd) AS high_usd,
         count(w.ci_low_usd) = count(*) AS has_low, count(w.ci_high_usd) = count(*) AS has_high, bool_or(w.estimated) AS estimated
@@ -126,6 +126,7 @@ summed AS (
         bool_or(s.estimated) AS estimated,
         sum(s.queue_late_usd) FILTER (WHERE s.window_s = s.whole_s) AS queue_late_usd,
         sum(s.retries_late_usd) FILTER (WHERE s.window_s = s.whole_s) AS retries_late_usd,
+        sum(s.prefill_late_usd) FILTER (WHERE s.window_s = s.whole_s) AS prefill_late_usd,
         sum(s.work_late_usd) FILTER (WHERE s.window_s = s.whole_s) AS work_late_usd,
         sum(s.late_usd) FILTER (WHERE s.window_s = s.whole_s) AS late_usd,
         -- of a part without any request nothing is said
@@ -148,8 +149,8 @@ SELECT
     CASE WHEN spare_share BETWEEN 0 AND 1 THEN spare_share * usd END AS spare_usd,  -- credits leave no share
     CASE WHEN spare_usd IS NOT NULL THEN low_share * usd END AS spare_low_usd, CASE WHEN spare_usd IS NOT NULL THEN high_share * usd END AS spare_high_usd,
     CASE WHEN spare_usd IS NOT NULL THEN spare_by END AS spare_by, headroom, at_peak,
-    queue_late_usd, retries_late_usd, work_late_usd,
-    CASE WHEN late_usd IS NOT NULL THEN greatest(0, late_usd - queue_late_usd - retries_late_usd - work_late_usd) END AS wait_unknown_usd,
+    queue_late_usd, retries_late_usd, prefill_late_usd, work_late_usd,
+    CASE WHEN late_usd IS NOT NULL THEN greatest(0, late_usd - queue_late_usd - retries_late_usd - prefill_late_usd - work_late_usd) END AS wait_unknown_usd,
     coalesce(spare_usd, usd) AS mendable_usd
 FROM summed
 QUALIFY bucket NOT IN ('accepted', 'unlabelled') AND usd > 0

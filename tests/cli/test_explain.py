@@ -132,6 +132,7 @@ def test_a_gate_that_passes_unmeasured_decides_nothing() -> None:
         ("work", 0.8, "; late without its 0.8 s in the engine's queue too"),
         ("work", None, ""),  # late between tokens, and nobody reports the queue
         ("work", 0.0, ""),
+        ("prefill", 0.8, "; its prefill alone took longer than that"),
         (None, None, ""),
     ],
 )

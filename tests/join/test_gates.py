@@ -138,11 +138,19 @@ def test_of_a_slow_request_it_is_known_what_alone_made_it_late() -> None:
         ({"first_token": 0.4, "output_tokens": 2}, "work"),  # and nobody has to know it
         ({"first_token": 0.4, "output_tokens": 9, "queue_s": 0.3}, None),  # in time
         ({**late, "queue_s": 0.1, "outcome": "error"}, None),
+        ({**late, "queue_s": 0.05, "prefill_s": 0.51}, "prefill"),  # which alone is beyond the bound
+        ({**late, "queue_s": 0.05, "prefill_s": 0.5}, "work"),
+        ({**late, "prefill_s": 0.51}, "prefill"),  # whatever it waited
+        ({**late, "queue_s": 0.1, "prefill_s": 0.51}, "queue"),  # of two clocks: without its queue it is in time
+        ({**late, "output_tokens": 2, "queue_s": 0.1, "prefill_s": 0.51}, "work"),  # its tokens come too slowly as well
     ]
     rows = judge(one_workload(ttft_s=0.5, tpot_s=0.25, e2e_s=2.0), *(facts for facts, _ in cases))
     assert [row["late_by"] for row in rows] == [by for _, by in cases]
     (row,) = judge(one_workload(completion_window_s=60.0), {"end": 60.5, "queue_s": 0.5})
     assert (row["verdict"], row["late_by"]) == ("slow", "queue")
+    # without a gate on the first token nothing says how long a prefill may take
+    (row,) = judge(one_workload(e2e_s=2.0), {"end": 2.5, "queue_s": 0.1, "prefill_s": 9.0})
+    assert row["late_by"] == "work"
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ FOLLOWS = {
     "waste.direct_usd": "usd",  # without idle time and overhead, divided by the same share
     "waste.queue_late_usd": "usd",  # of slow answers: nothing of them is divided
     "waste.retries_late_usd": "usd",
+    "waste.prefill_late_usd": "usd",
     "waste.work_late_usd": "usd",
     "goodput.goodput_observed_rps": "goodput_rps",
     "frontier.goodput_rps": "goodput_ratio",

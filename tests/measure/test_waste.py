@@ -386,19 +386,20 @@ def test_labels_of_dear_requests_and_of_one_session_are_worth_fewer() -> None:
 
 
 def test_slow_dollars_are_told_apart_by_what_alone_made_them_late() -> None:
-    """Twelve seconds of a replica at $0.01 for six of equal work, and $5 of overhead each."""
-    late = {"queue 1": "queue", "queue 2": "queue", "tries": "retries", "work": "work", "unknown": None}
+    """Fourteen seconds of a replica at $0.01 for seven of equal work, and $5 of overhead each."""
+    late = {"queue 1": "queue", "queue 2": "queue", "tries": "retries", "prefill": "prefill", "work": "work"}
+    late |= {"unknown": None}
     rows = [
         attempt_row(Try(name, "slow", 2 * n, 2 * n + 2, "r", "p"), late_by=by)
         for n, (name, by) in enumerate(late.items())
     ]
-    rows.append(attempt_row(Try("in time", "accepted", 10, 12, "r", "p")))
-    fleet = Fleet(sampled=[("r", "p", 0, 20)], rates={"p": 0.01}, records=[Record(30.0, 0, 20, basis="overhead")])
+    rows.append(attempt_row(Try("in time", "accepted", 12, 14, "r", "p")))
+    fleet = Fleet(sampled=[("r", "p", 0, 20)], rates={"p": 0.01}, records=[Record(35.0, 0, 20, basis="overhead")])
     frame = wasted(charged(fleet, attempts=rows), 300, ended=requests_of(rows))
     costs = frame.filter(pl.col("slice") == "overall").to_dicts()
     by_bucket = {row["bucket"]: row for row in costs}
-    names = ("usd", "direct_usd", "queue_late_usd", "retries_late_usd", "work_late_usd")
-    assert [by_bucket["slow"][name] for name in names] == pytest.approx([25.1, 0.1, 0.04, 0.02, 0.02])
+    names = ("usd", "direct_usd", "queue_late_usd", "retries_late_usd", "prefill_late_usd", "work_late_usd")
+    assert [by_bucket["slow"][name] for name in names] == pytest.approx([30.12, 0.12, 0.04, 0.02, 0.02, 0.02])
     assert {row[name] for bucket, row in by_bucket.items() if bucket != "slow" for name in names[2:]} == {None}
 
 

@@ -114,6 +114,7 @@ def _try(stage: Stage, moment: Moment, outcome: str) -> list[Row]:
         "replica": on.name,
         "pool": on.pool,
         "queue_s": chance.choice([None, 0.05, 0.1, 0.75]),
+        "prefill_s": chance.choice([None, 0.25, 0.75, 1.5]),
         "team": chance.choice(["amber", None, None]),
         **_tokens(stage, outcome),
         **_waste(chance),

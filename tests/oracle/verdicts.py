@@ -9,7 +9,7 @@ from oracle.labels import current, labels_by_request, pass_quality
 from oracle.latency import latencies
 
 COPIED = (
-    *("model", "replica", "pool", "route", "streamed", "queue_s", "itl_p95_s", "jitter_s", "input_tokens"),
+    *("model", "replica", "pool", "route", "streamed", "queue_s", "prefill_s", "itl_p95_s", "jitter_s", "input_tokens"),
     *("cached_input_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "finish_reason", "error_type"),
 )
 
@@ -153,7 +153,7 @@ def _verdict(workload: Row, row: Row, *, in_flight: bool) -> Row:
 
 
 def _late_by(workload: Row, row: Row, slow: list[str]) -> str | None:
-    """What alone made it late: the wait in the queue, or what passed before the try that answered."""
+    """What alone made it late: the wait in the queue, what passed before the try that answered, or its prefill."""
     if set(slow) - {"ttft", "e2e", "deadline"}:
         return "work"
     queue = exact(row["queue_s"])
@@ -162,4 +162,7 @@ def _late_by(workload: Row, row: Row, slow: list[str]) -> str | None:
         return "queue"
     if all(late <= row["before_s"][gate] + (queue or 0) for gate, late in over.items()):
         return "retries"
+    prefill, bound = exact(row["prefill_s"]), bound_of(workload, "ttft")
+    if prefill is not None and bound is not None and prefill > bound:
+        return "prefill"
     return None if queue is None else "work"

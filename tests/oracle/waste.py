@@ -14,7 +14,7 @@ from oracle.slices import DIMENSIONS, Key, Slices, window_of
 
 Amount = dict[str, Any]
 USD = ("usd", "measured_usd", "direct_usd")
-LATE = ("queue_late_usd", "retries_late_usd", "work_late_usd")  # of bucket slow
+LATE = ("queue_late_usd", "retries_late_usd", "prefill_late_usd", "work_late_usd")  # of bucket slow
 
 
 def loaded(ledger: list[Row], requests: list[Row], window_s: int) -> dict[int, tuple[list[Row], list[Row], list[Row]]]:

@@ -29,7 +29,9 @@ def load(**more: Any) -> dict[str, Any]:
         "arrivals": 900,
         "headroom": 1.2,
     }
-    ends = dict.fromkeys(("knee_ci_low_rps", "knee_ci_high_rps", "recommended_replicas", "most_replicas"))
+    ends = dict.fromkeys(
+        ("knee_ci_low_rps", "knee_ci_high_rps", "recommended_replicas", "most_replicas", "replica_hour_usd")
+    )
     return {**row, **ends, **more}
 
 
@@ -80,6 +82,12 @@ def test_a_peak_is_set_beside_the_replicas_that_bore_it() -> None:
 def test_how_many_replicas_a_peak_needs_is_as_sure_as_the_limit() -> None:
     """0.48 / 0.068 x 1.2 is 8.5; at 0.0887 it is 6.5, and at 0.0475 12.1."""
     limit = {"knee_rps": 0.068, "knee_ci_low_rps": 0.0475, "knee_ci_high_rps": 0.0887, "peak_rps": 0.48}
+    priced = CHARTS["load_curves"].answer(
+        [load(recommended_replicas=9, most_replicas=3, replica_hour_usd=7.5, **limit)]
+    )
+    assert "where it had 3, 20 % headroom included (6 more would cost $45.00 an hour); below" in priced
+    enough = load(recommended_replicas=3, most_replicas=3, replica_hour_usd=7.5, **limit)
+    assert "more would cost" not in CHARTS["load_curves"].answer([enough])
     answer = CHARTS["load_curves"].answer([load(recommended_replicas=9, most_replicas=3, **limit)])
     assert "its peak of 0.48 requests/s needs 9 such replicas (7 to 13), where it had 3, 20 %" in answer
 
@@ -359,7 +367,9 @@ def loss(name: str, usd: float, share: float, **more: Any) -> dict[str, Any]:
         "low_usd": None,
         "mendable_usd": usd,
         "headroom": 1.2,
-        **dict.fromkeys(("queue_late_usd", "retries_late_usd", "work_late_usd", "wait_unknown_usd")),
+        **dict.fromkeys(
+            f"{name}_usd" for name in ("queue_late", "retries_late", "prefill_late", "work_late", "wait_unknown")
+        ),
         **dict.fromkeys(("spare_low_usd", "spare_high_usd"), 0.0),
         **more,
     }
@@ -373,8 +383,8 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
         "First idle replicas of workload rag, $28.36 (49.4 % of all spent): fewer of them at hours below the peak "
         "would save at most this.",
         "Then slow answers of workload chat, $2.41 (4.2 %): shorter queues would mend the wait, fewer timeouts the "
-        "tries; less work before the answer, smaller batches or a looser gate the rest; no source reports `queue_s`, "
-        "which would say how much is which.",
+        "tries; more in a cache, shorter prompts or a gate that knows of length the prompts; smaller batches or a "
+        "looser gate the rest; no source reports `queue_s`, which would say how much is which.",
         "Then requests with too many tries, $1.00 (2.0 %): to mend what makes callers try again would save it.",
         "All 4 of the chart come to about $32.27 that can be mended: $28.36 ($0.00 to $0.00) off the bill, the "
         "rest is work that could count, or need not be done. What it takes to mend is not in telemetry; the next "
@@ -406,26 +416,32 @@ def test_of_idle_replicas_it_is_said_what_fewer_would_save() -> None:
 
 def test_of_slow_answers_it_is_said_how_much_each_remedy_would_mend_and_the_remedies_once() -> None:
     answer = CHARTS["worth_mending"].answer
-    late = loss("slow", 4.0, 0.1, queue_late_usd=1.0, retries_late_usd=0.25, work_late_usd=2.25, wait_unknown_usd=0.5)
+    late = loss("slow", 4.0, 0.1, queue_late_usd=1.0, retries_late_usd=0.25, work_late_usd=1.5, wait_unknown_usd=0.5)
+    late |= {"prefill_late_usd": 0.75}
     remedy = (
-        "shorter queues would mend the wait, fewer timeouts the tries; less work before the answer, smaller batches or "
-        "a looser gate the rest"
+        "shorter queues would mend the wait, fewer timeouts the tries; more in a cache, shorter prompts or a gate that "
+        "knows of length the prompts; smaller batches or a looser gate the rest"
     )
     split = (
-        "$1.00 of it for their wait in a queue alone, $0.250 for tries that came before, $2.25 late without either, no "
-        "source reports the wait"
+        "$1.00 of it for their wait in a queue alone, $0.250 for tries that came before, $0.750 for prompts "
+        "that alone took longer to read than the gate allows, $1.50 late without any of these, no source reports "
+        "the wait"
     )
     assert answer([late]).splitlines()[0] == (
         f"First slow answers, $4.00 (10.0 % of all spent): {split} of $0.500: {remedy}."
     )
     assert answer([late, late]).splitlines()[1] == f"Then slow answers, $4.00 (10.0 %): {split} of $0.500."
     known = answer(
-        [late | {"queue_late_usd": 0.0, "retries_late_usd": 0.0, "work_late_usd": 4.0, "wait_unknown_usd": 0.0}]
+        [
+            late
+            | dict.fromkeys(("queue_late_usd", "retries_late_usd", "prefill_late_usd", "wait_unknown_usd"), 0.0)
+            | {"work_late_usd": 4.0}
+        ]
     )
-    assert "$4.00 late without either: shorter" in known
+    assert "$4.00 late without any of these: shorter" in known
     assert "in a queue alone" not in known
     assert "no source reports `queue_s`" in answer(
-        [late | dict.fromkeys(("queue_late_usd", "retries_late_usd", "work_late_usd"), 0.0)]
+        [late | dict.fromkeys(("queue_late_usd", "retries_late_usd", "prefill_late_usd", "work_late_usd"), 0.0)]
     )
     idle = loss("idle", 9.0, 0.2, spare_usd=2.0, spare_by="knee", mendable_usd=2.0)
     idle |= {"spare_low_usd": 0.5, "spare_high_usd": 3.0}
@@ -436,11 +452,12 @@ def test_of_slow_answers_it_is_said_how_much_each_remedy_would_mend_and_the_reme
 
 def test_replicas_are_no_remedy_for_what_is_late_in_an_empty_pool() -> None:
     answer = CHARTS["worth_mending"].answer
-    late = loss("slow", 4.0, 0.1, queue_late_usd=1.0, retries_late_usd=0.5, work_late_usd=2.5, wait_unknown_usd=0.0)
+    late = loss("slow", 4.0, 0.1, queue_late_usd=1.0, retries_late_usd=0.5, work_late_usd=1.5, wait_unknown_usd=0.0)
+    late |= {"prefill_late_usd": 1.0}
     idle = loss("idle", 9.0, 0.2, spare_usd=2.0, spare_by="knee", at_peak="pool a needs 9 where there were 3")
     vain = "yet most slow answers here are late without any wait, which more replicas alone need not mend"
     assert vain in answer([idle, late])
-    assert vain not in answer([idle, late | {"work_late_usd": 1.5}])
+    assert vain not in answer([idle, late | {"prefill_late_usd": 0.0}])
     assert vain not in answer([idle | {"part": "other"}, late])
     assert vain not in answer([idle | {"at_peak": None}, late])
 

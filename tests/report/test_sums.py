@@ -413,17 +413,28 @@ def test_what_is_worth_mending_is_told_by_workload_what_can_be_mended_most_first
 def test_of_slow_answers_it_is_told_what_a_queue_alone_made_late_and_what_nobody_knows() -> None:
     known = {"slice": "workload", "workload": "chat", "window_s": 86400}
     waste = [
-        lost(7.0, "slow", direct_usd=5.0, queue_late_usd=1.0, retries_late_usd=0.25, work_late_usd=3.25, **known),
+        lost(
+            7.0,
+            "slow",
+            direct_usd=5.0,
+            queue_late_usd=1.0,
+            retries_late_usd=0.25,
+            prefill_late_usd=2.0,
+            work_late_usd=1.25,
+            **known,
+        ),
         *(
             lost(2.0, "slow", DAY + timedelta(days=1), direct_usd=2.0, **late, **known)
-            for late in [{"queue_late_usd": 0.5, "retries_late_usd": 0.0, "work_late_usd": 1.5}]
+            for late in [
+                {"queue_late_usd": 0.5, "retries_late_usd": 0.0, "prefill_late_usd": 0.5, "work_late_usd": 1.0}
+            ]
         ),
         lost(3.0, "idle", **known),
     ]
     slow, idle = mending(waste, [], slice="overall")
-    names = ("queue_late_usd", "retries_late_usd", "work_late_usd", "wait_unknown_usd")
-    assert [slow[name] for name in names] == [1.5, 0.25, 4.75, 0.5]
-    assert [idle[name] for name in names] == [None] * 4
+    names = ("queue_late_usd", "retries_late_usd", "prefill_late_usd", "work_late_usd", "wait_unknown_usd")
+    assert [slow[name] for name in names] == [1.5, 0.25, 2.5, 2.25, 0.5]
+    assert [idle[name] for name in names] == [None] * 5
 
 
 def test_of_one_workload_it_is_told_by_route_and_of_one_route_as_a_whole() -> None:
@@ -533,3 +544,29 @@ def test_the_head_names_the_time_with_telemetry_where_it_is_not_all(limits: str 
     row = {"name": "Telemetry", "says": "2 of 24 h, from 09:00 to 11:00 UTC", "limits": limits}
     facts = pl.DataFrame([row], schema_overrides={"limits": pl.String})
     assert observed(Gathered((), (), 0, pl.DataFrame(), {"trust_facts": facts}, {}, {})) == said
+
+
+def test_an_hour_of_a_replica_costs_what_its_pool_did_by_the_hours_that_they_were_up() -> None:
+    """Two days of pool p, of 24 and 12 replica hours, for $90 beside $50 of overhead; nobody pays for q."""
+    empty = dict.fromkeys(field.name for field in arrow_schema("waste"))
+    days = [DAY, DAY + timedelta(days=1)]
+    spent_on = [
+        empty | {"slice": "pool", "pool": "p", "bucket": bucket, "window_s": 86400, "window_start": at, "usd": usd}
+        for at, bucket, usd in [(days[0], "idle", 40.0), (days[0], "overhead", 50.0), (days[1], "accepted", 50.0)]
+    ]
+    lived = [
+        dict.fromkeys(field.name for field in arrow_schema("replica_windows"))
+        | {"pool": pool, "replica": f"{pool}{nth}", "window_s": 86400, "window_start": at, "up_s": 3600.0 * hours}
+        for pool in "pq"
+        for nth, (at, hours) in enumerate([(days[0], 18), (days[0], 6), (days[1], 12)])
+    ]
+    loads = [
+        dict.fromkeys(field.name for field in arrow_schema("frontier"))
+        | {"slice": "pool", "pool": pool, "load_rps": 0.1}
+        for pool in "pq"
+    ]
+    tables = {"frontier": loads, "replica_windows": lived, "waste": spent_on}
+    found = asked(
+        "load_curves", **{n: pa.Table.from_pylist(rows, schema=arrow_schema(n)) for n, rows in tables.items()}
+    )
+    assert {row["pool"]: row["replica_hour_usd"] for row in found} == {"p": pytest.approx(90 / 36), "q": None}

@@ -129,6 +129,8 @@ def _by_what(record: RequestRecord) -> Iterator[str]:
         yield f"in time but for {waited}"
     elif by == "retries":
         yield "in time but for earlier tries" + (f" and {waited}" if waited else "")
+    elif by == "prefill":
+        yield "its prefill alone took longer than that"
     elif by == "work" and waited:
         yield f"late without {waited} too"
 

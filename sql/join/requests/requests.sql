@@ -31,7 +31,7 @@ measured AS (
         CASE WHEN NOT d.unended THEN d.ended_ns - d.request_arrived_ns END AS since_submission_ns,
         d.arrived_ns - origin_ns AS tries_ns,
         d.arrived_ns - d.request_arrived_ns AS asked_ns,
-        round(d.queue_s * 1e9) AS queue_ns,
+        round(d.queue_s * 1e9) AS queue_ns, round(d.prefill_s * 1e9) AS prefill_ns,
         d.queue_s, d.itl_p95_s, d.jitter_s,
         d.input_tokens, d.cached_input_tokens, d.cache_write_tokens, d.output_tokens, d.paced_tokens, d.reasoning_tokens,
         CASE WHEN d.unended AND d.request_ended_ns IS NOT NULL THEN 'timeout' ELSE d.outcome END AS outcome,
@@ -133,6 +133,8 @@ SELECT
         WHEN greatest(
             ttft_over_ns - tries_ns - coalesce(queue_ns, 0), e2e_over_ns - tries_ns - coalesce(queue_ns, 0),
             deadline_over_ns - asked_ns - coalesce(queue_ns, 0)) <= 0 THEN 'retries'
+        -- no other wait had to be, and yet the first token could not have come in time
+        WHEN prefill_ns > ttft_bound_ns THEN 'prefill'
         WHEN queue_ns IS NOT NULL THEN 'work'
     END AS late_by,
     NULL::DOUBLE AS cost_usd

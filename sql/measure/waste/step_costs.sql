@@ -37,6 +37,7 @@ causes AS (
         sum(tokens::DECIMAL(38, 12)) AS tokens,
         sum(usd::DECIMAL(38, 18)) FILTER (WHERE late_by = 'queue') AS queue_late_usd,
         sum(usd::DECIMAL(38, 18)) FILTER (WHERE late_by = 'retries') AS retries_late_usd,
+        sum(usd::DECIMAL(38, 18)) FILTER (WHERE late_by = 'prefill') AS prefill_late_usd,
         sum(usd::DECIMAL(38, 18)) FILTER (WHERE late_by = 'work') AS work_late_usd,
         count(*) FILTER (WHERE usd IS NULL AND (gpu_s > 0 OR tokens > 0)) AS unpriced,
         bool_or(estimated) AS estimated,
@@ -47,7 +48,7 @@ causes AS (
 )
 SELECT
     step_s, cut, slice_value, workload, model, pool, route, tenant, bucket,
-    sum(usd) AS usd, sum(queue_late_usd) AS queue_late_usd, sum(retries_late_usd) AS retries_late_usd, sum(work_late_usd) AS work_late_usd,
+    sum(usd) AS usd, sum(queue_late_usd) AS queue_late_usd, sum(retries_late_usd) AS retries_late_usd, sum(prefill_late_usd) AS prefill_late_usd, sum(work_late_usd) AS work_late_usd,
     sum(gpu_s) AS gpu_s, sum(tokens) AS tokens, sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated,
     bool_and(usd IS NULL OR error_usd IS NOT NULL) AS is_bounded,
     sum(((error_usd - common_usd) ** 2)::DECIMAL(38, 22)) AS variance,

@@ -5,7 +5,7 @@ SELECT
     g.window_s, step_s // g.window_s * g.window_s AS start_s,
     s.cut, kept_value(s.slice_value, c.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
     workload, model, pool, route, tenant, bucket,
-    sum(usd) AS usd, sum(queue_late_usd) AS queue_late_usd, sum(retries_late_usd) AS retries_late_usd, sum(work_late_usd) AS work_late_usd,
+    sum(usd) AS usd, sum(queue_late_usd) AS queue_late_usd, sum(retries_late_usd) AS retries_late_usd, sum(prefill_late_usd) AS prefill_late_usd, sum(work_late_usd) AS work_late_usd,
     sum(gpu_s) AS gpu_s, sum(tokens) AS tokens, sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated,
     bool_and(is_bounded) AS is_bounded, sum(variance) AS variance, sum(common_usd) AS common_usd
 FROM step_costs AS s

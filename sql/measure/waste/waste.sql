@@ -10,7 +10,7 @@ WITH carried AS (
     SELECT
         window_s, start_s, cut, slice_value, workload, model, pool, route, bucket,
         usd::DECIMAL(38, 18) AS usd, CASE WHEN bucket <> 'unattributed' THEN usd::DECIMAL(38, 18) ELSE usd * 0 END AS direct_usd,
-        queue_late_usd, retries_late_usd, work_late_usd, gpu_s::DECIMAL(38, 12) AS gpu_s, tokens, unpriced, estimated, is_bounded, variance::DOUBLE AS variance, common_usd::DOUBLE AS common_usd
+        queue_late_usd, retries_late_usd, prefill_late_usd, work_late_usd, gpu_s::DECIMAL(38, 12) AS gpu_s, tokens, unpriced, estimated, is_bounded, variance::DOUBLE AS variance, common_usd::DOUBLE AS common_usd
     FROM unloaded_costs
     WHERE bucket NOT IN ('idle', 'overhead')
     UNION ALL BY NAME
@@ -34,7 +34,7 @@ of_workloads AS (
         CASE WHEN s.by_route THEN route END AS k_route,
         workload, bucket,
         sum(usd) AS usd, sum(CASE WHEN usd IS NOT NULL THEN direct_usd END) AS direct_usd,
-        sum(queue_late_usd) AS queue_late_usd, sum(retries_late_usd) AS retries_late_usd, sum(work_late_usd) AS work_late_usd,
+        sum(queue_late_usd) AS queue_late_usd, sum(retries_late_usd) AS retries_late_usd, sum(prefill_late_usd) AS prefill_late_usd, sum(work_late_usd) AS work_late_usd,
         coalesce(sum(gpu_s), 0) AS gpu_s, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(unpriced), 0)::BIGINT AS unpriced,
         coalesce(bool_or(estimated), false) AS estimated, coalesce(bool_and(is_bounded), true) AS is_bounded,
         coalesce(sum(variance::DECIMAL(38, 22)), 0)::DOUBLE AS variance, coalesce(sum(common_usd::DECIMAL(38, 18)), 0)::DOUBLE AS common_usd
@@ -92,7 +92,7 @@ windowed AS (
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, bucket,
         sum(usd)::DOUBLE AS usd, sum(measured_usd)::DOUBLE AS measured_usd, sum(direct_usd)::DOUBLE AS direct_usd,
         sum(queue_late_usd)::DOUBLE AS queue_late_usd, sum(retries_late_usd)::DOUBLE AS retries_late_usd,
-        sum(work_late_usd)::DOUBLE AS work_late_usd,
+        sum(prefill_late_usd)::DOUBLE AS prefill_late_usd, sum(work_late_usd)::DOUBLE AS work_late_usd,
         sum(gpu_s)::DOUBLE AS gpu_s, sum(tokens)::DOUBLE AS tokens, sum(unpriced)::BIGINT AS unpriced, bool_or(estimated) AS estimated,
         error_of(measured_doubt) AS error_usd, error_of(doubt) AS divided_error_usd
     FROM divided
@@ -130,6 +130,7 @@ within AS (
         w.usd, w.measured_usd, w.direct_usd,
         CASE WHEN w.bucket = 'slow' AND w.usd IS NOT NULL THEN coalesce(w.queue_late_usd, 0) END AS queue_late_usd,
         CASE WHEN w.bucket = 'slow' AND w.usd IS NOT NULL THEN coalesce(w.retries_late_usd, 0) END AS retries_late_usd,
+        CASE WHEN w.bucket = 'slow' AND w.usd IS NOT NULL THEN coalesce(w.prefill_late_usd, 0) END AS prefill_late_usd,
         CASE WHEN w.bucket = 'slow' AND w.usd IS NOT NULL THEN coalesce(w.work_late_usd, 0) END AS work_late_usd,
         w.gpu_s, w.tokens, w.unpriced, w.estimated, w.error_usd,
         -- a bucket that nothing was credited to cost no less than nothing

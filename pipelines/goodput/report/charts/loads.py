@@ -2,7 +2,7 @@
 
 import math
 
-from goodput.report.chart import FEWEST, Chart, Column, Row, Rows, counted, percent
+from goodput.report.chart import FEWEST, Chart, Column, Row, Rows, counted, dollars, percent
 from goodput.report.load_picture import loads
 
 _NAMED = 5  # in the sentence; the chart has all
@@ -41,7 +41,7 @@ def _of_one(found: Rows) -> str:
     beside = f", where it had {had}" if had is not None else ""
     advice = (
         f"; its peak of {row['peak_rps']:.2g} requests/s needs {needed} such replicas{range_of}{beside}, "
-        f"{_headroom(row)} included; below the peak fewer do"
+        f"{_headroom(row)} included{_more(row)}; below the peak fewer do"
         if needed is not None
         else ""
     )
@@ -53,6 +53,14 @@ def _of_one(found: Rows) -> str:
         words = f"its limit is about {limit} by the curve through all loads; {shown}"
         return f"{row['name']}: {words}{_heavier(found)}{_by(row)}{advice}"
     return f"{row['name']}: well served up to {limit}{_heavier(found)}{_by(row)}{advice}"
+
+
+def _more(row: Row) -> str:
+    """What the replicas that a peak lacks would cost."""
+    needed, had, each = row["recommended_replicas"], row["most_replicas"], row["replica_hour_usd"]
+    if had is None or each is None or needed <= had:
+        return ""
+    return f" ({needed - had} more would cost {dollars((needed - had) * each)} an hour)"
 
 
 def _headroom(row: Row) -> str:

@@ -9,8 +9,8 @@ _LOSSES = {  # each bucket in words, and what would mend it
     "idle": ("idle replicas", "fewer of them at hours below the peak would save at most this"),
     "slow": (
         "slow answers",
-        "shorter queues would mend the wait, fewer timeouts the tries; less work before the answer, smaller batches "
-        "or a looser gate the rest",
+        "shorter queues would mend the wait, fewer timeouts the tries; more in a cache, shorter prompts or a gate that "
+        "knows of length the prompts; smaller batches or a looser gate the rest",
     ),
     "rejected": ("rejected answers", "better ones would count, more machines would not help"),
     "failed": ("failed requests", "to mend what fails would save it"),
@@ -106,15 +106,16 @@ def _headroom(row: Row) -> str:
 
 def _late(row: Row) -> str | None:
     """Which remedy slow answers need: shorter queues mend what waited, and nothing that is late without any wait."""
-    names = ("queue_late", "retries_late", "work_late", "wait_unknown")
-    queue, retries, work, unknown = (row[f"{name}_usd"] for name in names)
+    names = ("queue_late", "retries_late", "prefill_late", "work_late", "wait_unknown")
+    queue, retries, prefill, work, unknown = (row[f"{name}_usd"] for name in names)
     if not _is_wait_known(row):
         return None
-    is_some = [usd >= _NOTHING * row["usd"] for usd in (queue, retries, work, unknown)]
+    is_some = [usd >= _NOTHING * row["usd"] for usd in (queue, retries, prefill, work, unknown)]
     parts = [
         f"{dollars(queue)} of it for their wait in a queue alone",
         f"{dollars(retries)} for tries that came before",
-        f"{dollars(work)} late without either",
+        f"{dollars(prefill)} for prompts that alone took longer to read than the gate allows",
+        f"{dollars(work)} late without any of these",
         f"no source reports the wait of {dollars(unknown)}",
     ]
     return ", ".join(part for part, is_there in zip(parts, is_some, strict=True) if is_there)
@@ -122,13 +123,16 @@ def _late(row: Row) -> str | None:
 
 def _is_wait_known(row: Row) -> bool:
     """Whether of anything it is known what made it late."""
-    known = [row[f"{name}_late_usd"] for name in ("queue", "retries", "work")]
+    known = [row[f"{name}_late_usd"] for name in ("queue", "retries", "prefill", "work")]
     return None not in known and sum(known) >= _NOTHING * row["usd"]
 
 
 def _is_late_anyway(row: Row) -> bool:
     """Whether most of a part's slow answers would be late in an empty pool, as far as that is known."""
-    return _is_wait_known(row) and row["work_late_usd"] > row["queue_late_usd"] + row["retries_late_usd"]
+    if not _is_wait_known(row):
+        return False
+    anyway = row["prefill_late_usd"] + row["work_late_usd"]
+    return bool(anyway > row["queue_late_usd"] + row["retries_late_usd"])
 
 
 def _vain(row: Row, late: set[str | None]) -> str:
@@ -184,7 +188,8 @@ def _spec() -> Picture:
         alt.Tooltip("spare_usd:Q", title="of which spare", format="$,.4f"),
         alt.Tooltip("queue_late_usd:Q", title="late only for its queue", format="$,.4f"),
         alt.Tooltip("retries_late_usd:Q", title="late for earlier tries", format="$,.4f"),
-        alt.Tooltip("work_late_usd:Q", title="late without either", format="$,.4f"),
+        alt.Tooltip("prefill_late_usd:Q", title="late for its prompt", format="$,.4f"),
+        alt.Tooltip("work_late_usd:Q", title="late without these", format="$,.4f"),
     ]
     axis = alt.Axis(title=_DOLLARS, format="$,~f", tickCount=5)
     whole = base.mark_bar(height={"band": 0.7}, color=ORANGE, opacity=0.3).encode(
@@ -223,7 +228,8 @@ CHART = Chart(
         Column("spare_by", "Spare by"),
         Column("queue_late_usd", "Late only for its queue", "usd"),
         Column("retries_late_usd", "Late for earlier tries", "usd"),
-        Column("work_late_usd", "Late without either", "usd"),
+        Column("prefill_late_usd", "Late for its prompt", "usd"),
+        Column("work_late_usd", "Late without these", "usd"),
         Column("at_peak", "At the peak"),
         Column("estimated", "In part estimated", "flag"),
     ),

@@ -83,8 +83,14 @@ def _before(found: Rows) -> str:
 
 
 def _unmoved(found: Rows) -> str:
-    still = [str(row["name"]) for row in found if not row["is_moved"] and row["earliest_says"] is None]
+    still = [_little(row) for row in found if not row["is_moved"] and row["earliest_says"] is None]
     return f"{_RULE}. Not moved: {', '.join(still)}." if still else f"{_RULE}."
+
+
+def _little(row: Row) -> str:
+    """What is not called moved, with its values where they differ."""
+    before, now = row["before_says"], row["now_says"]
+    return str(row["name"]) if before == now else f"{row['name']} {before} to {now}"
 
 
 def _base() -> alt.Chart:
