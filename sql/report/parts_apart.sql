@@ -2,11 +2,11 @@
 -- grain: period, workload, divided_by, name
 -- reads: goodput, period_totals, shown_periods, shown_slices
 -- unit: gap: share accepted less that of `beside`, gap_half half of its 95 % interval for windows like these; gap_usd, gap_usd_half: the same of the price of an accepted answer
--- unit: error, error_usd: standard errors of both, of windows in pairs; windows: those that both served
+-- unit: error, error_usd: standard errors, of windows in pairs; windows: those that both served; busy_gap, quiet_gap: of the third of them with most requests of both, and of the others
 WITH windowed AS (
     SELECT
         p.period, g.workload, g.slice, coalesce(g.route, g.model, g.pool) AS name, g.window_start, g.window_s,
-        g.offered, g.goodput_rps * g.window_s AS accepted, g.cost_usd
+        g.offered, g.goodput_rps * g.window_s AS accepted, g.cost_usd, g.direct_cost_usd AS direct_usd
     FROM goodput AS g
     JOIN shown_periods AS p ON g.window_s = p.drawn_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
     WHERE g.slice IN ('workload_route', 'workload_model', 'workload_pool') AND g.offered > 0
@@ -27,7 +27,9 @@ largest AS (
 paired AS (
     SELECT
         a.period, a.slice, a.workload, a.name, a.window_start, a.window_s,
-        a.offered, a.accepted, a.cost_usd, b.offered AS other_offered, b.accepted AS other_accepted, b.cost_usd AS other_usd
+        a.offered, a.accepted, a.cost_usd, a.direct_usd,
+        b.offered AS other_offered, b.accepted AS other_accepted, b.cost_usd AS other_usd, b.direct_usd AS other_direct_usd,
+        ntile(3) OVER (PARTITION BY a.period, a.slice, a.workload, a.name ORDER BY a.offered + b.offered DESC, a.window_start) = 1 AS is_busy
     FROM windowed AS a
     JOIN largest AS l ON l.period = a.period AND l.slice = a.slice AND l.workload = a.workload AND l.name <> a.name
     JOIN windowed AS b
@@ -40,28 +42,39 @@ summed AS (
         CASE WHEN count(*) = count(accepted) THEN sum(accepted) END AS accepted,
         CASE WHEN count(*) = count(other_accepted) THEN sum(other_accepted) END AS other_accepted,
         CASE WHEN count(*) = count(cost_usd) THEN sum(cost_usd) END AS cost_usd,
-        CASE WHEN count(*) = count(other_usd) THEN sum(other_usd) END AS other_usd
+        CASE WHEN count(*) = count(other_usd) THEN sum(other_usd) END AS other_usd,
+        sum(direct_usd) AS direct_usd, sum(other_direct_usd) AS other_direct_usd,
+        sum(accepted) FILTER (WHERE is_busy) / sum(offered) FILTER (WHERE is_busy)
+            - sum(other_accepted) FILTER (WHERE is_busy) / sum(other_offered) FILTER (WHERE is_busy) AS busy_gap,
+        sum(accepted) FILTER (WHERE NOT is_busy) / sum(offered) FILTER (WHERE NOT is_busy)
+            - sum(other_accepted) FILTER (WHERE NOT is_busy) / sum(other_offered) FILTER (WHERE NOT is_busy) AS quiet_gap
     FROM paired
     GROUP BY period, slice, workload, name
     -- Student's t of fewer is so wide that it shows nothing
     HAVING count(*) > 5
 ),
--- what a window adds to each difference beyond what its requests and accepted answers add as a rule: what both have in common is in none
+-- what a window adds to each side's error beyond what its requests or accepted answers add as a rule
 strayed AS (
     SELECT
         p.period, p.slice, p.workload, p.name, p.window_start, p.window_s,
         (p.accepted - s.accepted / s.offered * p.offered) / s.offered
             - (p.other_accepted - s.other_accepted / s.other_offered * p.other_offered) / s.other_offered AS stray,
-        (p.cost_usd - s.cost_usd / s.accepted * p.accepted) / nullif(s.accepted, 0)
-            - (p.other_usd - s.other_usd / s.other_accepted * p.other_accepted) / nullif(s.other_accepted, 0) AS stray_usd
+        (p.cost_usd - s.cost_usd / s.accepted * p.accepted) / nullif(s.accepted, 0) AS loaded,
+        (p.other_usd - s.other_usd / s.other_accepted * p.other_accepted) / nullif(s.other_accepted, 0) AS other_loaded,
+        (p.direct_usd - s.direct_usd / s.accepted * p.accepted) / nullif(s.accepted, 0) AS direct,
+        (p.other_direct_usd - s.other_direct_usd / s.other_accepted * p.other_accepted) / nullif(s.other_accepted, 0) AS other_direct
     FROM paired AS p
     JOIN summed AS s USING (period, slice, workload, name)
 ),
+-- what both have in common cancels; of idle time and overhead each carries a part of its own, so that of cost no more cancels than of
+-- what was spent on requests themselves (docs/semantics.md#comparison)
 varied AS (
     SELECT
         a.period, a.slice, a.workload, a.name, count(*) AS windows,
-        sqrt(sum(a.stray ** 2) * count(*) / (count(*) - 1)) AS error, sqrt(sum(a.stray_usd ** 2) * count(*) / (count(*) - 1)) AS error_usd,
-        count(b.stray) AS neighbours, coalesce(corr(a.stray, b.stray), 0) AS alike, coalesce(corr(a.stray_usd, b.stray_usd), 0) AS alike_usd
+        sqrt(sum(a.stray ** 2) * count(*) / (count(*) - 1)) AS error,
+        sqrt(greatest(0, sum(a.loaded ** 2 + a.other_loaded ** 2 - 2 * a.direct * a.other_direct)) * count(*) / (count(*) - 1)) AS error_usd,
+        count(b.stray) AS neighbours, coalesce(corr(a.stray, b.stray), 0) AS alike,
+        coalesce(corr(a.direct - a.other_direct, b.direct - b.other_direct), 0) AS alike_usd
     FROM strayed AS a
     LEFT JOIN strayed AS b
         ON b.period = a.period AND b.slice = a.slice AND b.workload = a.workload AND b.name = a.name
@@ -82,7 +95,8 @@ SELECT
     a.offered, b.offered AS other_offered, a.accepted, b.accepted AS other_accepted, a.ratio, b.ratio AS other_ratio,
     a.price_usd, b.price_usd AS other_price_usd,
     a.ratio - b.ratio AS gap, v.error, v.t * v.error AS gap_half,
-    a.price_usd - b.price_usd AS gap_usd, v.error_usd, v.t * v.error_usd AS gap_usd_half
+    a.price_usd - b.price_usd AS gap_usd, v.error_usd, v.t * v.error_usd AS gap_usd_half,
+    s.busy_gap, s.quiet_gap
 FROM whole AS a
 JOIN largest AS b ON b.period = a.period AND b.slice = a.slice AND b.workload = a.workload AND b.name <> a.name
 JOIN summed AS s ON s.period = a.period AND s.slice = a.slice AND s.workload = a.workload AND s.name = a.name

@@ -115,7 +115,8 @@ def test_a_rise_is_told_with_what_moved_in_its_window() -> None:
         "tokens an attempt 500 to 800.\nWhat the fleet showed: p99 of the queue 0.1 s to 1.5 s; input found in "
         "cache 50.0 % to 20.0 %; requests that failed 1.0 % to 10.0 %.\nMoved: beyond each of the windows before "
         "and 1.25 times their median up or down, by 2 points of a share, 10 of a count, 0.05 s or a restart; "
-        "replicas by half of one. Not moved: requests that arrived 200 to 220, share of other workloads, share of long contexts, "
+        "replicas by half of one. Not moved: requests that arrived 200 to 220, share of other workloads, share of long "
+        "contexts, "
         "KV cache in use, preemptions, replicas up, restarts of replicas, requests tried again. What moves "
         "together need not be cause and effect."
     )

@@ -73,7 +73,7 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
 
 
 _COVERS = (
-    "they cover windows like these; `goodput` and the page cover these requests alone, "
+    "they cover windows like these; `goodput`, and shares and prices on the page, cover these requests alone, "
     "so theirs are narrower and may lie apart where none shows here"
 )
 

@@ -91,22 +91,23 @@ def _doubt(row: Row, of: tuple[str, str], questions: int) -> str:
 
 
 def _worth(row: Row, questions: int) -> str:
-    """What the worse of a pair would have had, had it done as well as the other."""
-    is_first = _is_first_worse(row, questions)
-    offered, accepted = (row[name if is_first else f"other_{name}"] for name in ("offered", "accepted"))
+    """What the worse of a pair would have had, had it done as well as the other: answers, no dollars off the bill."""
+    if not _is_sure(row, _SHARE, questions):
+        return ""
+    offered = row["offered" if _is_first_worse(row, questions) else "other_offered"]
     worse, better, *_ = _worse_first(row, questions)
-    parts = []
-    if _is_sure(row, _SHARE, questions):
-        gap, half = abs(row["gap"]) * offered, row["gap_half"] * offered
-        parts.append(
-            f"about {gap:,.0f} more of its answers ({max(0, gap - half):,.0f} to {gap + half:,.0f}) would count"
-        )
-    if _is_sure(row, _PRICE, questions) and (row["gap_usd"] > 0) == is_first:
-        usd, half = abs(row["gap_usd"]) * accepted, row["gap_usd_half"] * accepted
-        ends = f"{dollars(max(0, usd - half))} to {dollars(usd + half)}"
-        those = "those that do" if parts else "its accepted answers"
-        parts.append(f"{those} would have cost {dollars(usd)} less ({ends})")
-    return f" Had {worse} done as well as {better}, {', and '.join(parts)}." if parts else ""
+    gap, half = abs(row["gap"]) * offered, row["gap_half"] * offered
+    more = f"about {gap:,.0f} more of its answers ({max(0, gap - half):,.0f} to {gap + half:,.0f}) would count"
+    return f" Had {worse} done as well as {better}, {more}; the bill falls only where replicas go.{_when_busy(row)}"
+
+
+def _when_busy(row: Row) -> str:
+    """Whether it holds when there is most to do."""
+    if row["busy_gap"] is None or row["quiet_gap"] is None:
+        return ""
+    sign = -1 if row["gap"] < 0 else 1
+    busy, quiet = (100 * sign * row[f"{name}_gap"] for name in ("busy", "quiet"))
+    return f" In the busiest third of these windows they were {busy:.1f} points apart, in the others {quiet:.1f}."
 
 
 def _given(row: Row) -> str:
@@ -114,7 +115,8 @@ def _given(row: Row) -> str:
     return (
         "What they were given may differ: "
         f"`goodput compare --by {sides} --workload {shlex.quote(row['workload'])}` sets prompts and answers of one "
-        "length beside each other."
+        "length beside each other. What is lost here is among the losses above, not beside them; whether the better "
+        "one stays so with more of the traffic, only a trial tells."
     )
 
 
