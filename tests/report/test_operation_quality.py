@@ -163,5 +163,7 @@ def test_quality_that_may_differ_by_chance_is_called_so() -> None:
         "Judged quality changed surely at none; nearest comes e of rag, from 92.0 % (90.0 to 94.0 %) to 89.0 %"
         in answer
     )
-    assert answer.endswith("at the deployment of rag at 01 Jan 00:00, which may be chance.")
+    assert answer.endswith(
+        "at the deployment of rag at 01 Jan 00:00, which may be chance: more labels would tell (`goodput labels plan`)."
+    )
     assert "Judged quality" not in ANSWER([far | {"judge": None}])

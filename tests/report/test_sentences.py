@@ -386,7 +386,7 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
         "tries; more in a cache, shorter prompts or a gate that knows of length the prompts; smaller batches or a "
         "looser gate the rest; no source reports `queue_s`, which would say how much is which.",
         "Then requests with too many tries, $1.00 (2.0 %): to mend what makes callers try again would save it.",
-        "All 4 of the chart come to about $32.27 that can be mended: $28.36 ($0.00 to $0.00) off the bill, the "
+        "All 4 of the chart come to at most about $32.27 that can be mended: $28.36 ($0.00 to $0.00) off the bill, the "
         "rest is work that could count, or need not be done. What it takes to mend is not in telemetry; the next "
         "two questions ask whether a route, model, pool or replica did worse than others at the same time.",
     ]
@@ -445,19 +445,24 @@ def test_of_slow_answers_it_is_said_how_much_each_remedy_would_mend_and_the_reme
     )
     idle = loss("idle", 9.0, 0.2, spare_usd=2.0, spare_by="knee", mendable_usd=2.0)
     idle |= {"spare_low_usd": 0.5, "spare_high_usd": 3.0}
-    all_of = "All 2 of the chart come to about $6.00 that can be mended: $2.00 ($0.500 to $3.00) off the bill, the rest"
+    all_of = "come to at most about $6.00 that can be mended: $2.00 ($0.500 to $3.00) off the bill, the rest"
     assert all_of in answer([late, idle])
-    assert "All 2 of the chart come to about $8.00 that can be mended. What" in answer([late, late])
+    assert "All 2 of the chart come to at most about $8.00 that can be mended. What" in answer([late, late])
 
 
 def test_replicas_are_no_remedy_for_what_is_late_in_an_empty_pool() -> None:
     answer = CHARTS["worth_mending"].answer
     late = loss("slow", 4.0, 0.1, queue_late_usd=1.0, retries_late_usd=0.5, work_late_usd=1.5, wait_unknown_usd=0.0)
-    late |= {"prefill_late_usd": 1.0}
+    late |= {"prefill_late_usd": 0.5}
     idle = loss("idle", 9.0, 0.2, spare_usd=2.0, spare_by="knee", at_peak="pool a needs 9 where there were 3")
     vain = "yet most slow answers here are late without any wait, which more replicas alone need not mend"
     assert vain in answer([idle, late])
-    assert vain not in answer([idle, late | {"prefill_late_usd": 0.0}])
+    assert vain not in answer([idle, late | {"prefill_late_usd": 0.0, "work_late_usd": 1.0}])
+    prompts = answer([idle, late | {"prefill_late_usd": 3.5}])
+    assert (
+        "most slow answers here have prompts that alone take longer than the gate allows: no replica mends" in prompts
+    )
+    assert vain not in prompts
     assert vain not in answer([idle | {"part": "other"}, late])
     assert vain not in answer([idle | {"at_peak": None}, late])
 

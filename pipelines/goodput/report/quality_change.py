@@ -19,7 +19,8 @@ def quality_changes(found: Rows, named: Callable[[Row], str]) -> str:
     said = "; ".join(f"{_shares(row)} at the {named(row)}" for row in (apart or judged)[: _NAMED if apart else 1])
     if not apart:
         return (
-            f"\nJudged quality changed surely at none; nearest comes {said}, which may be chance{_caution(judged[:1])}."
+            f"\nJudged quality changed surely at none; nearest comes {said}, which may be chance{_caution(judged[:1])}: "
+            "more labels would tell (`goodput labels plan`)."
         )
     more = f"; and {len(apart) - _NAMED} more" if len(apart) > _NAMED else ""
     return f"\nJudged quality was another before and after, whatever the cause: {said}{more}{_caution(apart)}."

@@ -1,5 +1,7 @@
 """The chart of what is worth mending: where dollars bought nothing that was accepted, the largest first."""
 
+from collections.abc import Mapping
+
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Row, Rows, dollars, percent
@@ -43,7 +45,7 @@ _NOTHING = 0.005  # of the dollars of idle replicas: less than this nobody would
 
 
 def _answer(found: Rows) -> str:
-    named, late = found[:_NAMED], {row["part"] for row in found if _is_late_anyway(row)}
+    named, late = found[:_NAMED], {row["part"]: _is_mostly_prompts(row) for row in found if _is_late_anyway(row)}
     said = {str(row["bucket"]): place for place, row in reversed(list(enumerate(named)))}  # a remedy once
     parts = [
         _one(row, "Then" if place else "First", is_again=said[row["bucket"]] < place) + _vain(row, late)
@@ -76,7 +78,7 @@ def _in_all(found: Rows) -> str:
     ends = f" ({dollars(low)} to {dollars(high)})" if low is not None and high is not None else ""
     rest = "the rest is work that could count, or need not be done"
     of = f": {dollars(off_the_bill)}{ends} off the bill, {rest}" if off_the_bill else ""
-    return f"All {len(found)} of the chart come to about {dollars(mendable)} that can be mended{of}. "
+    return f"All {len(found)} of the chart come to at most about {dollars(mendable)} that can be mended{of}. "
 
 
 def _sum_of(found: Rows, name: str) -> float | None:
@@ -135,14 +137,20 @@ def _is_late_anyway(row: Row) -> bool:
     return bool(anyway > row["queue_late_usd"] + row["retries_late_usd"])
 
 
-def _vain(row: Row, late: set[str | None]) -> str:
+def _is_mostly_prompts(row: Row) -> bool:
+    """Whether prompts alone made late more than all else together."""
+    others = row["queue_late_usd"] + row["retries_late_usd"] + row["work_late_usd"]
+    return bool(row["prefill_late_usd"] > others)
+
+
+def _vain(row: Row, late: Mapping[str | None, bool]) -> str:
     """More replicas are no remedy for what they do not mend, whatever the knee says."""
-    is_vain = row["bucket"] == "idle" and row["at_peak"] is not None and row["part"] in late
-    return (
-        "; yet most slow answers here are late without any wait, which more replicas alone need not mend"
-        if is_vain
-        else ""
-    )
+    if row["bucket"] != "idle" or row["at_peak"] is None or row["part"] not in late:
+        return ""
+    if late[row["part"]]:
+        why = "have prompts that alone take longer than the gate allows: no replica mends that"
+        return f"; yet most slow answers here {why}"
+    return "; yet most slow answers here are late without any wait, which more replicas alone need not mend"
 
 
 def _unreported(row: Row) -> str:
