@@ -161,6 +161,7 @@ CHART = Chart(
     spec=_spec,
     draws=("gap_half",),
     chosen_by=("workload",),
+    is_wide=True,
     columns=(
         Column("workload", "Workload"),
         Column("divided_by", "By"),
