@@ -62,6 +62,20 @@ def rings(chart: alt.Chart, value: str) -> alt.Chart:
     return made
 
 
+def replica_heat(shade: alt.Color, *tooltip: alt.Tooltip) -> alt.LayerChart | alt.FacetChart:
+    """Windows of each replica in a row of its own, shaded; rows have `at`, `window_s` and `replica`."""
+    windows = alt.Tooltip("at:T", title="window from", format="%d %b %H:%M")
+    chart = alt.Chart(rows()).transform_calculate(until="datum.at + 1000 * datum.window_s")
+    cells = chart.mark_rect(stroke=GRID, strokeWidth=0.5).encode(
+        time(),
+        alt.X2("until:T"),
+        alt.Y("replica:N", title=None),
+        shade,
+        tooltip=["replica:N", windows, *tooltip],
+    )
+    return alt.layer(cells).properties(height=alt.Step(16))
+
+
 def with_room(base: alt.Chart, end: str, field: str) -> alt.Chart:
     """Points that nobody sees, a little beyond the longest bar, so that the text at its end has room.
 

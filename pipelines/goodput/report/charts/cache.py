@@ -3,7 +3,7 @@
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Rows, percent
-from goodput.report.looks import GRID, HEAT, rows, time
+from goodput.report.looks import HEAT, replica_heat
 
 
 def _answer(found: Rows) -> str:
@@ -25,26 +25,16 @@ def _answer(found: Rows) -> str:
 
 
 def _spec() -> Picture:
-    chart = alt.Chart(rows()).transform_calculate(until="datum.at + 1000 * datum.window_s")
     shade = alt.Color(
         "hit_ratio:Q",
         scale=alt.Scale(type="threshold", domain=[0.2, 0.4, 0.6, 0.8], range=HEAT),
         legend=alt.Legend(title="input found in cache", format=".0%", columns=5),
     )
-    return alt.layer(
-        chart.mark_rect(stroke=GRID, strokeWidth=0.5).encode(
-            time(),
-            alt.X2("until:T"),
-            alt.Y("replica:N", title=None),
-            shade,
-            tooltip=[
-                "replica:N",
-                alt.Tooltip("at:T", title="window from", format="%d %b %H:%M"),
-                alt.Tooltip("hit_ratio:Q", title="found in cache", format=".1%"),
-                alt.Tooltip("looked_up_tokens:Q", title="tokens looked up", format=","),
-            ],
-        )
-    ).properties(height=alt.Step(16))
+    return replica_heat(
+        shade,
+        alt.Tooltip("hit_ratio:Q", title="found in cache", format=".1%"),
+        alt.Tooltip("looked_up_tokens:Q", title="tokens looked up", format=","),
+    )
 
 
 CHART = Chart(

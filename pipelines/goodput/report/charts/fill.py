@@ -3,7 +3,7 @@
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, percent
-from goodput.report.looks import GRID, HEAT, rows, time
+from goodput.report.looks import HEAT, replica_heat
 
 _FULL = 0.95  # of the cache: from about there on an engine preempts what runs
 
@@ -53,28 +53,18 @@ def _when(row: Row) -> str:
 
 
 def _spec() -> Picture:
-    chart = alt.Chart(rows()).transform_calculate(until="datum.at + 1000 * datum.window_s")
     shade = alt.Color(
         "kv_usage_ratio:Q",
         scale=alt.Scale(type="threshold", domain=[0.2, 0.4, 0.6, 0.8], range=HEAT),
         legend=alt.Legend(title="KV cache, fullest", format=".0%", columns=5),
     )
-    return alt.layer(
-        chart.mark_rect(stroke=GRID, strokeWidth=0.5).encode(
-            time(),
-            alt.X2("until:T"),
-            alt.Y("replica:N", title=None),
-            shade,
-            tooltip=[
-                "replica:N",
-                alt.Tooltip("at:T", title="window from", format="%d %b %H:%M"),
-                alt.Tooltip("kv_usage_ratio:Q", title="KV cache, fullest", format=".1%"),
-                alt.Tooltip("waiting:Q", title="most waiting", format=","),
-                alt.Tooltip("running:Q", title="most running", format=","),
-                alt.Tooltip("preemptions:Q", title="preemptions", format=","),
-            ],
-        )
-    ).properties(height=alt.Step(16))
+    return replica_heat(
+        shade,
+        alt.Tooltip("kv_usage_ratio:Q", title="KV cache, fullest", format=".1%"),
+        alt.Tooltip("waiting:Q", title="most waiting", format=","),
+        alt.Tooltip("running:Q", title="most running", format=","),
+        alt.Tooltip("preemptions:Q", title="preemptions", format=","),
+    )
 
 
 CHART = Chart(

@@ -7,7 +7,7 @@ from itertools import groupby
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars
-from goodput.report.looks import GRID, ORANGE, RED, SKY, rows, time
+from goodput.report.looks import GRID, ORANGE, RED, SKY, replica_heat
 
 _NAMED = 3  # stretches of time in the sentence; the chart has all
 _TIMES = [0.8, 1.25, 1.5]
@@ -73,27 +73,17 @@ def _late(of: Rows) -> str:
 
 
 def _spec() -> Picture:
-    chart = alt.Chart(rows()).transform_calculate(until="datum.at + 1000 * datum.window_s")
     shade = alt.Color(
         "times:Q",
         scale=alt.Scale(type="threshold", domain=_TIMES, range=_SHADES),
         legend=alt.Legend(title="times as long for a token", format=".2~f", columns=4),
     )
-    return alt.layer(
-        chart.mark_rect(stroke=GRID, strokeWidth=0.5).encode(
-            time(),
-            alt.X2("until:T"),
-            alt.Y("replica:N", title=None),
-            shade,
-            tooltip=[
-                "replica:N",
-                alt.Tooltip("at:T", title="window from", format="%d %b %H:%M"),
-                alt.Tooltip("p50_tpot_s:Q", title="s a token, median", format=".3~g"),
-                alt.Tooltip("others_s:Q", title="the others", format=".3~g"),
-                alt.Tooltip("n_tpot:Q", title="answers", format=","),
-            ],
-        )
-    ).properties(height=alt.Step(16))
+    return replica_heat(
+        shade,
+        alt.Tooltip("p50_tpot_s:Q", title="s a token, median", format=".3~g"),
+        alt.Tooltip("others_s:Q", title="the others", format=".3~g"),
+        alt.Tooltip("n_tpot:Q", title="answers", format=","),
+    )
 
 
 CHART = Chart(
