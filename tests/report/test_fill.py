@@ -12,7 +12,7 @@ ANSWER = next(chart.answer for chart in all_charts() if chart.name == "replica_f
 
 def reading(replica: str, nth: int, **given: Any) -> dict[str, Any]:
     at = {"window_start": DAY + nth * timedelta(hours=1), "window_s": 3600}
-    return {"replica": replica, "pool": "p", "model": "m", "up_s": 3600.0, **at, **given}
+    return {"replica": replica, "pool": "p", "model": "m", "up_s": 3600.0, "preemptions": None, **at, **given}
 
 
 def found(*rows: dict[str, Any]) -> list[dict[str, Any]]:
@@ -21,7 +21,9 @@ def found(*rows: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def kv(replica: str, nth: int, ratio: float, **given: Any) -> dict[str, Any]:
-    return reading(replica, nth, max_kv_usage_ratio=ratio, max_waiting_requests=0.0, **{"preemptions": 0, **given})
+    return reading(
+        replica, nth, **{"max_kv_usage_ratio": ratio, "max_waiting_requests": 0.0, "preemptions": 0, **given}
+    )
 
 
 def test_the_fullest_the_longest_queue_and_all_preemptions_are_told() -> None:
