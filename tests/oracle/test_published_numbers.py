@@ -20,7 +20,7 @@ from oracle.transform import WORKLOADS, dearer, renamed, shifted, with_windows
 from oracle.write import write
 from published import run_at
 
-ARRIVING, CHANGED, WINDOWED = SEEDS = (802, 1032, 982)  # small fleets that have every feature together
+ARRIVING, CHANGED, WINDOWED = SEEDS = (71, 976, 1553)  # small, with every feature together: see `cover.py`
 USD = ("usd", "_usd")
 
 
@@ -66,11 +66,12 @@ def test_other_days_prices_and_names_of_workloads(tmp_path: Path) -> None:
 
 
 def test_other_windows(tmp_path: Path) -> None:
-    fleet, shorter = random_fleet(WINDOWED), [900, 1800, 43200]
-    asked = with_windows(fleet, [*fleet.settings["windows_s"], *shorter])
+    fleet = random_fleet(WINDOWED)
+    added = [seconds for seconds in (900, 1800, 43200) if seconds not in fleet.settings["windows_s"]]
+    asked = with_windows(fleet, [*fleet.settings["windows_s"], *added])
     found = tables(run_at(write(asked, tmp_path / "asked")))
     kept = {
-        name: [row for row in of if row.get("window_s") not in shorter or name == "coverage"]
+        name: [row for row in of if row.get("window_s") not in added or name == "coverage"]
         for name, of in found.items()
     }
     assert differences(kept, published(fleet, tmp_path)) == []
