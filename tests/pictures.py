@@ -12,7 +12,7 @@ from playwright.sync_api import sync_playwright
 from documents import ROOT
 
 FOLDER = ROOT / "docs/pictures"
-PARTS = ("tiles", "accepted_over_time", "money_totals", "parts_apart", "replica_paces", "replica_hits")
+PARTS = ("tiles", "accepted_over_time", "money_totals", "worth_trying", "parts_apart", "replica_paces", "replica_hits")
 WIDTH = 1000
 
 

@@ -1,7 +1,8 @@
 -- description: What became of requests at each load that replicas of a pool bore, over the last 7 days: what is accepted, and what fails the gate that judges the knee
 -- grain: slice, pool, route, load_rps
--- reads: frontier, replica_windows, waste
--- unit: replica_hour_usd: what an hour of a replica of the pool cost in these days, by its longest windows that have a price;
+-- reads: frontier, goodput, replica_windows, waste
+-- unit: replica_hour_usd: what an hour of a replica of the pool cost in these days, by its longest windows that have a price
+-- unit: prefill_late_ratio: of the answers, those whose prompt alone took longer than the gate on the first token allows, at any load
 -- unit: requests per second and replica; most_replicas: of the pool at one time in these days
 WITH at_once AS (
     SELECT pool, count(DISTINCT replica) AS replicas
@@ -26,13 +27,22 @@ hourly AS (
     JOIN lived AS l USING (pool, window_start, window_s)
     WHERE s.usd > 0
     GROUP BY s.pool
+),
+longest AS (SELECT max(window_s) AS window_s, max(window_start) AS window_start FROM goodput WHERE window_s = (SELECT max(window_s) FROM goodput)),
+late AS (
+    SELECT g.pool, g.route, sum(g.prefill_late) AS prefill_late, sum(g.succeeded) AS succeeded
+    FROM goodput AS g
+    JOIN longest AS l ON l.window_s = g.window_s AND g.window_start > l.window_start - INTERVAL 7 DAY
+    WHERE g.slice = 'finest'
+    GROUP BY g.pool, g.route
 )
 SELECT
     slice AS divided_by, pool, route, concat_ws(' ', pool, CASE WHEN slice = 'route' THEN route END) AS name,
     load_rps, goodput_ratio AS ratio, goodput_ratio_ci_low AS low, goodput_ratio_ci_high AS high,
     windows, arrivals, is_sustained, knee_gate, knee_bound_ratio AS bound, fail_ratio, pooled_fail_ratio AS pooled, knee_rps, knee_ci_low_rps, knee_ci_high_rps, knee_censored, peak_rps,
     headroom, recommended_replicas, no_recommendation, (SELECT max(replicas) FROM at_once AS o WHERE o.pool = frontier.pool) AS most_replicas,
-    (SELECT h.usd FROM hourly AS h WHERE h.pool = frontier.pool) AS replica_hour_usd
+    (SELECT h.usd FROM hourly AS h WHERE h.pool = frontier.pool) AS replica_hour_usd,
+    (SELECT sum(late.prefill_late) / nullif(sum(late.succeeded), 0) FROM late WHERE late.pool = frontier.pool AND (frontier.slice <> 'route' OR late.route = frontier.route)) AS prefill_late_ratio
 FROM frontier
 WHERE load_rps IS NOT NULL
 ORDER BY ALL

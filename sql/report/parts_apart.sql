@@ -2,7 +2,7 @@
 -- grain: period, workload, divided_by, name
 -- reads: goodput, period_totals, shown_periods, shown_slices
 -- unit: gap: share accepted less that of `beside`, gap_half half of its 95 % interval for windows like these; gap_usd, gap_usd_half: the same of the price of an accepted answer
--- unit: error, error_usd: standard errors, of windows in pairs; windows: those that both served; busy_gap, quiet_gap: of the third of them with most requests of both, and of the others
+-- unit: error, error_usd: standard errors, of windows in pairs; p, p_usd: how often chance alone makes a difference as large; windows: those that both served; busy_gap, quiet_gap: of the third of them with most requests of both, and of the others
 WITH windowed AS (
     SELECT
         p.period, g.workload, g.slice, coalesce(g.route, g.model, g.pool) AS name, g.window_start, g.window_s,
@@ -89,18 +89,33 @@ widened AS (
         error_usd * sqrt(CASE WHEN alike_usd * sqrt(neighbours) > 1.645 THEN 1 + 2 * alike_usd ELSE 1 END) AS error_usd,
         sqrt((windows - 1) * (exp(1.959963984540054 ** 2 * (windows - 2.5) / (windows - 2) ** 2) - 1)) AS t
     FROM varied
+),
+pairs AS (
+    SELECT
+        a.period, a.workload, replace(a.slice, 'workload_', '') AS divided_by, a.name, b.name AS beside, v.windows,
+        a.offered, b.offered AS other_offered, a.accepted, b.accepted AS other_accepted, a.ratio, b.ratio AS other_ratio,
+        a.price_usd, b.price_usd AS other_price_usd,
+        a.ratio - b.ratio AS gap, v.error, v.t * v.error AS gap_half,
+        a.price_usd - b.price_usd AS gap_usd, v.error_usd, v.t * v.error_usd AS gap_usd_half,
+        s.busy_gap, s.quiet_gap,
+        -- the same t the other way round: the normal deviate z / sqrt(2) of each difference
+        list_transform([gap / v.error, gap_usd / nullif(v.error_usd, 0)],
+            lambda t: (v.windows - 2) * sqrt(ln(1 + t ** 2 / (v.windows - 1)) / (v.windows - 2.5) / 2)) AS deviates
+    FROM whole AS a
+    JOIN largest AS b ON b.period = a.period AND b.slice = a.slice AND b.workload = a.workload AND b.name <> a.name
+    JOIN summed AS s ON s.period = a.period AND s.slice = a.slice AND s.workload = a.workload AND s.name = a.name
+    JOIN widened AS v ON v.period = a.period AND v.slice = a.slice AND v.workload = a.workload AND v.name = a.name
+    -- of what was served at other times nothing is said here
+    WHERE v.error > 0 AND 10 * s.offered >= 9 * a.offered AND 10 * s.other_offered >= 9 * b.offered
+),
+-- the complementary error function, to 1.5e-7 (Abramowitz and Stegun 7.1.26)
+tails AS (
+    SELECT
+        * EXCLUDE (deviates),
+        list_transform(deviates, lambda x: exp(-(x ** 2)) * list_reduce(
+            [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592, 0], lambda sum, next: sum / (1 + 0.3275911 * x) + next)) AS ps
+    FROM pairs
 )
-SELECT
-    a.period, a.workload, replace(a.slice, 'workload_', '') AS divided_by, a.name, b.name AS beside, v.windows,
-    a.offered, b.offered AS other_offered, a.accepted, b.accepted AS other_accepted, a.ratio, b.ratio AS other_ratio,
-    a.price_usd, b.price_usd AS other_price_usd,
-    a.ratio - b.ratio AS gap, v.error, v.t * v.error AS gap_half,
-    a.price_usd - b.price_usd AS gap_usd, v.error_usd, v.t * v.error_usd AS gap_usd_half,
-    s.busy_gap, s.quiet_gap
-FROM whole AS a
-JOIN largest AS b ON b.period = a.period AND b.slice = a.slice AND b.workload = a.workload AND b.name <> a.name
-JOIN summed AS s ON s.period = a.period AND s.slice = a.slice AND s.workload = a.workload AND s.name = a.name
-JOIN widened AS v ON v.period = a.period AND v.slice = a.slice AND v.workload = a.workload AND v.name = a.name
--- of what was served at other times nothing is said here
-WHERE v.error > 0 AND 10 * s.offered >= 9 * a.offered AND 10 * s.other_offered >= 9 * b.offered
+SELECT * EXCLUDE (ps), ps[1] AS p, ps[2] AS p_usd
+FROM tails
 ORDER BY ALL

@@ -1,9 +1,8 @@
 -- description: What dollars of a period bought nothing that was accepted, by bucket and workload (of one workload by route), what can be mended most first
 -- grain: period, choice, part, bucket
--- reads: goodput, load_curves, replica_windows, shown_periods, shown_slices, waste
+-- reads: goodput, load_curves, shown_periods, shown_slices, spare_replicas, waste
 -- unit: US dollars; share: of all that was spent; low_usd, high_usd: as `money_totals` has them
--- unit: spare_usd: of idle dollars, those of replicas beyond what the requests of each window need: at the knee of their pool, `headroom` times as many; of a pool without a knee, all but one replica's of windows in which it had at most half as many requests a second as in its busiest, and none where its gates held at no load seen. spare_by says which: knee, quiet, both, short
--- unit: spare_low_usd, spare_high_usd: the same at the ends of the interval of the knee; without a knee from nothing on
+-- unit: spare_usd, spare_low_usd, spare_high_usd: as `spare_replicas` has them; spare_by says by what: knee, quiet, both, short
 -- unit: mendable_usd: spare_usd of idle dollars, all of others
 -- unit: queue_late_usd, retries_late_usd, prefill_late_usd, work_late_usd: of slow answers, as `waste` has them; wait_unknown_usd: those of which no source reported the wait in a queue
 -- unit: at_peak: of the pools that serve the part, what those need at their peak that never had more
@@ -46,58 +45,6 @@ serving AS (
         AND coalesce(g.workload = s.workload, s.workload IS NULL) AND coalesce(g.route = s.route, s.route IS NULL)
         AND coalesce(g.model = d.model, d.model IS NULL) AND coalesce(g.pool = d.pool, d.pool IS NULL)
 ),
-knees AS (
-    SELECT pool, any_value(knee_rps) AS knee_rps, any_value(knee_ci_low_rps) AS low_rps, any_value(knee_ci_high_rps) AS high_rps, any_value(headroom) AS headroom, any_value(recommended_replicas) AS needed, any_value(most_replicas) AS most,
-        -- judged, and no load seen at which its gates held
-        coalesce(any_value(knee_rps) IS NULL AND any_value(knee_censored) IS NOT true AND NOT bool_or(is_sustained), false) AS is_short
-    FROM load_curves
-    WHERE divided_by = 'pool'
-    GROUP BY pool
-),
-paid AS (
-    SELECT p.period, w.pool, w.window_start, sum(w.usd) FILTER (WHERE w.bucket = 'idle') AS idle_usd, sum(w.usd) FILTER (WHERE w.bucket <> 'overhead') AS usd
-    FROM waste AS w
-    JOIN shown_periods AS p ON w.window_s = p.drawn_s AND w.window_start >= p.from_at AND w.window_start < p.until_at
-    WHERE w.slice = 'pool'
-    GROUP BY ALL
-),
-up AS (
-    SELECT p.period, r.pool, r.window_start, count(DISTINCT r.replica) AS replicas
-    FROM replica_windows AS r
-    JOIN shown_periods AS p ON r.window_s = p.drawn_s AND r.window_start >= p.from_at AND r.window_start < p.until_at
-    WHERE r.up_s > 0
-    GROUP BY ALL
-),
-loads AS (
-    -- of a window that was observed in part the rate is that of what was observed
-    SELECT
-        p.period, g.pool, g.window_start, g.offered / CASE WHEN g.partial AND g.observed_s > 0 THEN g.observed_s ELSE g.window_s END AS load_rps,
-        max(load_rps) OVER (PARTITION BY p.period, g.pool) AS most_rps
-    FROM goodput AS g
-    JOIN shown_periods AS p ON g.window_s = p.drawn_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
-    WHERE g.slice = 'pool'
-),
--- one replica stays: somebody has to take the next request
-spares AS (
-    SELECT
-        d.period, d.pool, d.window_start, d.idle_usd, k.headroom,
-        k.knee_rps > 0 AND u.replicas > 0 AS is_by_knee, coalesce(k.is_short, false) AS is_short,
-        -- where the interval of the knee has no such end, none of it may be spare, or all
-        list_transform([k.knee_rps, coalesce(k.low_rps, 0), coalesce(k.high_rps, 'Infinity'::DOUBLE)], lambda knee: CASE
-            WHEN is_by_knee AND knee > 0
-                THEN least(d.idle_usd, d.usd * greatest(0, 1 - greatest(1, ceil(coalesce(l.load_rps, 0) / knee * k.headroom - 1e-9)) / u.replicas))
-            WHEN is_by_knee IS NOT true AND k.is_short IS NOT true AND 2 * coalesce(l.load_rps, 0) <= coalesce(l.most_rps, 1)
-                THEN least(d.idle_usd, d.usd * CASE WHEN u.replicas > 0 THEN 1 - 1 / u.replicas ELSE 1 END)
-            ELSE 0
-        END) AS spares,
-        spares[1] AS spare_usd,
-        CASE WHEN is_by_knee THEN spares[2] ELSE 0 END AS spare_low_usd, spares[3] AS spare_high_usd
-    FROM paid AS d
-    LEFT JOIN knees AS k USING (pool)
-    LEFT JOIN up AS u ON u.period = d.period AND u.pool = d.pool AND u.window_start = d.window_start
-    LEFT JOIN loads AS l ON l.period = d.period AND l.pool = d.pool AND l.window_start = d.window_start
-    WHERE d.idle_usd > 0
-),
 -- of what the pools that serve a part idle, which share is spare
 shares AS (
     SELECT
@@ -106,13 +53,21 @@ shares AS (
         max(s.headroom) AS headroom, bool_or(s.is_by_knee IS true) AS by_knee, bool_or(s.is_by_knee IS NOT true AND NOT s.is_short) AS by_quiet,
         bool_or(s.is_short) AS by_short
     FROM serving AS v
-    JOIN spares AS s USING (period, pool)
+    JOIN spare_replicas AS s USING (period, pool)
     GROUP BY ALL
+),
+knees AS (
+    SELECT pool, any_value(recommended_replicas) AS needed, any_value(most_replicas) AS most,
+        -- what prompts alone make late is so with any number of replicas
+        coalesce(any_value(knee_gate) = 'ttft' AND any_value(prefill_late_ratio) > any_value(bound), false) AS is_vain
+    FROM load_curves
+    WHERE divided_by = 'pool'
+    GROUP BY pool
 ),
 needs AS (
     SELECT
         v.period, v.choice, v.workload, v.route,
-        string_agg(format('pool {} needs {:,} where there were {:,}', v.pool, k.needed, k.most), ', ' ORDER BY v.pool) FILTER (WHERE k.needed >= k.most) AS at_peak
+        string_agg(format('pool {} needs {:,} where there were {:,}', v.pool, k.needed, k.most), ', ' ORDER BY v.pool) FILTER (WHERE k.needed >= k.most AND NOT k.is_vain) AS at_peak
     FROM serving AS v
     LEFT JOIN knees AS k USING (pool)
     GROUP BY v.period, v.choice, v.workload, v.route

@@ -13,6 +13,7 @@ from oracle.spans import Span, overlap
 from oracle.units import units
 
 LOW_N = 100
+CAUSES = ("queue", "retries", "prefill", "work")  # of late answers
 OF_UNITS = ("success", "quality")  # what a session passes as a whole; all else is measured of requests
 
 
@@ -67,6 +68,7 @@ def goodput(fleet: Fleet, key: Key, window: Window, carriers: set[str], observed
         "arrivals": window.arrivals,
         "succeeded": len(succeeded),
         **{verdict: verdicts[verdict] for verdict in VERDICTS},
+        **{f"{cause}_late": sum(row.get("late_by") == cause for row in rows) for cause in CAUSES},
         "throughput_rps": Fraction(len(succeeded), window_s),
         "quality_gated_ratio": quality_gated_ratio(rows),
         "quality_coverage_ratio": Fraction(len(labelled), len(needing)) if needing else None,

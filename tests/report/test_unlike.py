@@ -94,6 +94,7 @@ def test_neighbouring_windows_that_fare_alike_are_worth_less() -> None:
     alike = np.corrcoef(shifts[:-1], shifts[1:])[0, 1]
     error = stdev([shift / 100 for shift in shifts]) / np.sqrt(12) * np.sqrt(1 + 2 * alike)
     assert row["error"] == pytest.approx(error)
+    assert row["p"] == pytest.approx(2 * student.sf(abs(row["gap"]) / error, 11), abs=0.001)
     other_order = [(100, 50 + shift, 1.0) for pair in zip(shifts[:6], shifts[6:], strict=True) for shift in pair]
     (mixed,) = parts({"a": [(100, 50, 1.0)] * 12, "b": other_order})
     assert mixed["error"] == pytest.approx(error / np.sqrt(1 + 2 * alike))
@@ -126,13 +127,19 @@ def test_alike_routes_are_called_unlike_as_seldom_as_promised() -> None:
     assert 0.02 <= wrong / rounds <= 0.085  # within three standard errors of one in 20
 
 
+def chance(errors: float) -> float:
+    """How often a difference of so many standard errors comes by chance, of 24 windows."""
+    return float(2 * student.sf(abs(errors), 23))
+
+
 def pair(gap: float, gap_usd: float, **more: Any) -> dict[str, Any]:
     """Route b beside a, of which errors are a percent and a tenth of a cent."""
     return {
         "workload": "chat", "divided_by": "route", "name": "b", "beside": "a", "windows": 24,
         "offered": 1000, "other_offered": 2000, "accepted": 600 + 1000 * gap, "other_accepted": 1200.0,
         "ratio": 0.6 + gap, "other_ratio": 0.6, "price_usd": 0.01 + gap_usd, "other_price_usd": 0.01,
-        "gap": gap, "error": 0.01, "gap_half": 0.02, "gap_usd": gap_usd, "error_usd": 0.001, "gap_usd_half": 0.002,
+        "gap": gap, "gap_half": 0.02, "p": chance(gap / 0.01),
+        "gap_usd": gap_usd, "gap_usd_half": 0.002, "p_usd": chance(gap_usd / 0.001),
         "busy_gap": 0.2 * gap, "quiet_gap": 1.4 * gap,
     } | more  # fmt: skip
 

@@ -22,6 +22,10 @@ INNER = (
     "p99_rises",
     "load_curves",
     "operation_quality",
+    "operations_done",
+    "parts_apart",
+    "replica_paces",
+    "spare_replicas",
 )  # relations that charts read, in their order
 
 

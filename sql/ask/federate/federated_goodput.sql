@@ -9,8 +9,8 @@ WITH summed AS (
         p.period, s.choice, p.from_at AS window_start, p.whole_s AS window_s, p.until_at,
         s.slice, s.slice_value, s.workload, s.model, s.pool, s.route,
         count(*) AS lakes,
-        CASE WHEN count(COLUMNS('^(offered|arrivals|succeeded|failed|ungated|over_budget|slow|rejected|unevaluable|unlabelled|accepted|need_label|labelled|unpriced)$')) = count(*)
-            THEN sum(COLUMNS('^(offered|arrivals|succeeded|failed|ungated|over_budget|slow|rejected|unevaluable|unlabelled|accepted|need_label|labelled|unpriced)$'))::BIGINT
+        CASE WHEN count(COLUMNS('^(offered|arrivals|succeeded|failed|ungated|over_budget|slow|rejected|unevaluable|unlabelled|accepted|queue_late|retries_late|prefill_late|work_late|need_label|labelled|unpriced)$')) = count(*)
+            THEN sum(COLUMNS('^(offered|arrivals|succeeded|failed|ungated|over_budget|slow|rejected|unevaluable|unlabelled|accepted|queue_late|retries_late|prefill_late|work_late|need_label|labelled|unpriced)$'))::BIGINT
         END AS '\0',
         CASE WHEN bool_and(g.output_token_goodput_tps IS NOT NULL) THEN sum(g.output_token_goodput_tps) END AS output_token_goodput_tps,
         CASE WHEN bool_and(g.cost_usd IS NOT NULL) THEN sum(g.cost_usd) END AS cost_usd,

@@ -3,6 +3,7 @@
 -- reads: estimated_windows, gate_verdicts, slice_quantiles, slices, waste, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- unobserved: requests that engines counted and no telemetry shows: accepted ones among them are between none and all
+-- queue_late, retries_late, prefill_late, work_late: of slow requests, by late_by of `requests`
 -- identity: V: offered = failed + ungated + over_budget + slow + rejected + unevaluable + unlabelled + accepted
 WITH strata AS (
     SELECT
@@ -33,6 +34,8 @@ summed AS (
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route,
         sum(offered)::BIGINT AS offered, sum(arrivals)::BIGINT AS arrivals, sum(succeeded)::BIGINT AS succeeded,
         sum(failed)::BIGINT AS failed, sum(ungated)::BIGINT AS ungated, sum(over_budget)::BIGINT AS over_budget, sum(slow)::BIGINT AS slow,
+        sum(queue_late)::BIGINT AS queue_late, sum(retries_late)::BIGINT AS retries_late,
+        sum(prefill_late)::BIGINT AS prefill_late, sum(work_late)::BIGINT AS work_late,
         sum(rejected)::BIGINT AS rejected, sum(unevaluable)::BIGINT AS unevaluable, sum(unlabelled)::BIGINT AS unlabelled,
         sum(accepted)::BIGINT AS accepted,
         sum(retried)::BIGINT AS retried, sum(tpot_na)::BIGINT AS tpot_na, sum(succeeded_tokens)::BIGINT AS succeeded_tokens,
@@ -102,6 +105,7 @@ SELECT
     w.k_workload AS workload, w.k_model AS model, w.k_pool AS pool, w.k_route AS route,
     w.offered, w.arrivals, w.succeeded,
     w.failed, w.ungated, w.over_budget, w.slow, w.rejected, w.unevaluable, w.unlabelled, w.accepted,
+    w.queue_late, w.retries_late, w.prefill_late, w.work_late,
     w.succeeded / w.window_s AS throughput_rps,
     -- of labels that nobody drew there are bounds and no estimate
     CASE WHEN NOT w.unweighted THEN w.estimate END AS goodput_requests,

@@ -17,6 +17,7 @@ FROM (
         workload, model, pool, route, tenant, attributes, counted,
         CASE WHEN counted THEN verdict END AS verdict,
         CASE WHEN counted THEN sole_failing_gate END AS sole_failing_gate,
+        CASE WHEN counted THEN late_by END AS late_by,
         epoch_us(arrived_at) // 1000000 AS arrived_s,
         -- a request in flight has arrived but is in no window yet
         CASE WHEN verdict <> 'in_flight' THEN epoch_us(ended_at) // 1000000 END AS ended_s,

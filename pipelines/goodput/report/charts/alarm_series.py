@@ -51,7 +51,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="alarm_windows",
-    place=19,
+    place=20,
     question="What did the alarms see?",
     answer=_answer,
     empty="No alarm fired in this period whose series is kept: alarm_series has it for 28 days.",

@@ -43,7 +43,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="alarm_spans",
-    place=18,
+    place=19,
     question="What is alarming, since when?",
     answer=_answer,
     empty="Nothing fired in this period, which does not say that all is well: a bound is watched from the first hour "

@@ -1,8 +1,6 @@
 """The chart of parts: whether one route, model or pool of a workload serves it worse than another at the same time."""
 
-import math
 import shlex
-from statistics import NormalDist
 
 import altair as alt
 
@@ -11,18 +9,19 @@ from goodput.report.looks import BLUE, MUTED, ORANGE, rows
 
 _NAMED = 3  # pairs in the sentence; the chart has all
 _TWO_LINES = "[split(datum.label, ' beside ')[0], 'beside ' + split(datum.label, ' beside ')[1]]"
-_SHARE, _PRICE = ("gap", "error"), ("gap_usd", "error_usd")
+_SHARE, _PRICE = "p", "p_usd"
+_BY_CHANCE = 0.05
 
 
 def _answer(found: Rows) -> str:
     questions = 2 * len(found)
     sure = [row for row in found if _is_sure(row, _SHARE, questions) or _is_sure(row, _PRICE, questions)]
     if not sure:
-        nearest = max(found, key=lambda row: max(_errors(row, _SHARE), _errors(row, _PRICE)))
+        nearest = min(found, key=_least_chance)
         return (
             f"No difference that chance does not explain; nearest comes {_both(nearest, questions)}.\n{_given(nearest)}"
         )
-    sure.sort(key=lambda row: -max(_errors(row, _SHARE), _errors(row, _PRICE)))
+    sure.sort(key=_least_chance)
     said = [f"{_sentence(_both(row, questions))}{_worth(row, questions)}" for row in sure[:_NAMED]]
     more = [f"{counted(len(sure) - _NAMED, 'pair')} more that differ in the numbers."] if len(sure) > _NAMED else []
     return "\n".join([*said, *more, _given(sure[0])])
@@ -32,19 +31,19 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _errors(row: Row, of: tuple[str, str]) -> float:
-    """How many standard errors a difference is; none where it is not known."""
-    gap, error = (row[name] for name in of)
-    return abs(gap) / error if gap is not None and error else 0
+def _least_chance(row: Row) -> tuple[float, float]:
+    """Of share and price the surer difference; where both are beyond any doubt, the larger one of shares is first."""
+    return min(_chance(row, _SHARE), _chance(row, _PRICE)), -abs(row["gap"])
 
 
-def _is_sure(row: Row, of: tuple[str, str], questions: int) -> bool:
-    """Whether chance does not explain a difference, of so many that are asked after at once (Bonferroni).
+def _chance(row: Row, of: str) -> float:
+    """How often chance alone makes a difference as large; always where none is known."""
+    return 1 if row[of] is None else float(row[of])
 
-    Student's t by Gaver and Kafadar (1984), as the intervals of the rows have it.
-    """
-    z, df = NormalDist().inv_cdf(1 - 0.025 / questions), row["windows"] - 1
-    return _errors(row, of) > math.sqrt(df * (math.exp(z**2 * (df - 1.5) / (df - 1) ** 2) - 1))
+
+def _is_sure(row: Row, of: str, questions: int) -> bool:
+    """Whether chance does not explain a difference, of so many that are asked after at once (Bonferroni)."""
+    return _chance(row, of) * questions < _BY_CHANCE
 
 
 def _is_first_worse(row: Row, questions: int) -> bool:
@@ -86,7 +85,7 @@ def _ends(gap: float, half: float) -> str:
     return f" ({100 * (gap - half):.1f} to {100 * (gap + half):.1f})"
 
 
-def _doubt(row: Row, of: tuple[str, str], questions: int) -> str:
+def _doubt(row: Row, of: str, questions: int) -> str:
     return "" if _is_sure(row, of, questions) else ", which may be chance"
 
 
@@ -153,7 +152,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="parts_apart",
-    place=8,
+    place=9,
     question="Does one route, model or pool do worse than another?",
     answer=_answer,
     empty="No workload was served by two routes, models or pools in the same windows, six or more of them. "

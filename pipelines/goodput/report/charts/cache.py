@@ -39,7 +39,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="replica_hits",
-    place=13,
+    place=14,
     question="Whose cache is cold?",
     answer=_answer,
     empty="Nothing is known of caches: engine metrics (hits and queries), or cached tokens in traces, are needed.",

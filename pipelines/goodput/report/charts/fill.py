@@ -69,7 +69,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="replica_fill",
-    place=10,
+    place=11,
     question="How full were the replicas?",
     answer=_answer,
     empty="Nothing is known of KV caches and queues: engine metrics are needed.",

@@ -48,7 +48,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="judged_answers",
-    place=17,
+    place=18,
     question="How good were the answers?",
     answer=_answer,
     empty="No label of this period joined an answer: `goodput labels plan` says what to judge.",

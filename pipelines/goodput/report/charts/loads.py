@@ -29,21 +29,20 @@ def _of_one(found: Rows) -> str:
         if not sustained:
             least = min(one["load_rps"] for one in found)
             loads = f"from {least:.2g} to {heaviest:.2g} requests/s a replica"
-            return (
-                f"{row['name']}: its gates held at no load seen, {loads}, so that its limit is not known{_least(found)}"
-            )
+            held = f"its gates held at no load seen, {loads}, so that its limit is not known"
+            return f"{row['name']}: {held}{_least(found)}{_vain(row)}"
         kept = f"{counted(sustained, 'load')} of {len(found)} seen, up to {heaviest:.2g}"
         return f"{row['name']}: its limit is not known; {kept}, kept its gates"
     low, high = row["knee_ci_low_rps"], row["knee_ci_high_rps"]
     ends = f" ({low:.2g} to {high:.2g})" if low is not None and high is not None else ""
-    needed, had = row["recommended_replicas"], row["most_replicas"]
+    needed, had = None if _is_vain(row) else row["recommended_replicas"], row["most_replicas"]
     range_of = _range_of(row)
     beside = f", where it had {had}" if had is not None else ""
     advice = (
         f"; its peak of {row['peak_rps']:.2g} requests/s needs {needed} such replicas{range_of}{beside}, "
         f"{_headroom(row)} included{_more(row)}; below the peak fewer do"
         if needed is not None
-        else ""
+        else _vain(row)
     )
     limit = f"{row['knee_rps']:.2g} requests/s a replica{ends}"
     judged = [one["is_sustained"] for one in found if one["load_rps"] <= row["knee_rps"]]
@@ -53,6 +52,21 @@ def _of_one(found: Rows) -> str:
         words = f"its limit is about {limit} by the curve through all loads; {shown}"
         return f"{row['name']}: {words}{_heavier(found)}{_by(row)}{advice}"
     return f"{row['name']}: well served up to {limit}{_heavier(found)}{_by(row)}{advice}"
+
+
+def _is_vain(row: Row) -> bool:
+    """Whether prompts alone fail more than may: no number of replicas keeps the gate then."""
+    late = row["prefill_late_ratio"]
+    return row["knee_gate"] == "ttft" and late is not None and bool(late > row["bound"])
+
+
+def _vain(row: Row) -> str:
+    if not _is_vain(row):
+        return ""
+    late = (
+        f"{_share(row['prefill_late_ratio'])} of its answers have a prompt that alone took longer than that gate allows"
+    )
+    return f"; yet {late}, so that no number of replicas keeps it: see what is worth trying first"
 
 
 def _more(row: Row) -> str:
@@ -108,7 +122,7 @@ def _heavier(found: Rows) -> str:
 
 CHART = Chart(
     name="load_curves",
-    place=15,
+    place=16,
     question="How much can a replica bear?",
     answer=_answer,
     empty="Too few windows to say what load a replica bears: names of replicas and some days are needed.",

@@ -162,7 +162,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="operations_done",
-    place=16,
+    place=17,
     question="What did each deployment cost?",
     answer=_answer,
     empty="No deployment, scaling or fault lies in this period. Of one that should, `[events]` in the settings says "

@@ -88,7 +88,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="replica_paces",
-    place=9,
+    place=10,
     question="Is one replica slower than the others?",
     answer=_answer,
     empty="No two replicas of a pool can be set side by side: names of replicas and pools, first and last token and "

@@ -74,7 +74,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="price_over_time",
-    place=11,
+    place=12,
     question="What does an accepted answer cost?",
     answer=_answer,
     empty="No price is known: no cost is (settings, `[costs]`).",

@@ -150,7 +150,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="slice_totals",
-    place=12,
+    place=13,
     question="Whose answers cost most?",
     answer=_answer,
     empty="Nothing is published to set side by side here: costs are told apart by tenant (or workload and route) of "

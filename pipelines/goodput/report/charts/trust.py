@@ -19,7 +19,7 @@ def _answer(found: Rows) -> str:
 
 CHART = Chart(
     name="trust_facts",
-    place=20,
+    place=21,
     question="Can this be believed?",
     answer=_answer,
     empty="Nothing has been published yet.",

@@ -55,7 +55,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="hit_waits",
-    place=14,
+    place=15,
     question="What does a cache hit save?",
     answer=_answer,
     empty="No attempt says how much of its prompt was cached: traces with cached input tokens are needed.",

@@ -1,0 +1,178 @@
+-- description: What could be changed, and what at most, and at least, it would gain: accepted answers, and dollars off the bill
+-- grain: period, kind, workload, pool, name, occurred_at
+-- reads: goodput, load_curves, operations_done, parts_apart, period_totals, replica_paces, shown_periods, shown_slices, spare_replicas
+-- unit: answers, low_answers, high_answers: accepted ones of this period more, answers NULL where only the most is known; usd, low_usd, high_usd: off the bill
+-- unit: low_worth_usd, worth_usd, high_worth_usd: of both, an answer at what one of its workload costs in the period; worth_usd NULL where answers is
+-- unit: basis: compared (another did better at the same time, or before), computed (from a limit that was measured), bound (what one cause alone took; what of it can be had back is not known)
+-- What there is evidence for comes first, by what it gains at least; then what bounds alone tell of. They overlap: what one mends another cannot.
+WITH served AS (
+    SELECT
+        p.period, g.workload,
+        sum(g.queue_late) AS queue, sum(g.retries_late + g.over_budget) AS tries, sum(g.prefill_late) AS prompts,
+        sum(g.work_late) AS work, sum(g.failed) AS failed, sum(g.unevaluable) AS unmeasured,
+        -- of what passes all other gates, how much quality lets through, as far as labels tell
+        sum(g.accepted + g.rejected + g.unlabelled) AS passing,
+        CASE WHEN count(g.goodput_rps) = count(*) THEN sum(g.goodput_rps * g.window_s) END AS accepted
+    FROM goodput AS g
+    JOIN shown_periods AS p ON g.window_s = p.whole_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
+    WHERE g.slice = 'workload'
+    GROUP BY p.period, g.workload
+),
+prices AS (
+    SELECT t.period, s.slice, s.workload, s.pool, t.price_usd
+    FROM period_totals AS t
+    JOIN shown_slices AS s USING (choice)
+    WHERE s.slice IN ('workload', 'pool')
+),
+serving AS (
+    SELECT DISTINCT p.period, g.workload, g.pool
+    FROM goodput AS g
+    JOIN shown_periods AS p ON g.window_s = p.whole_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
+    WHERE g.slice = 'workload_pool' AND g.offered > 0
+),
+-- the one workload of a pool, and the one pool of a workload
+owners AS (
+    SELECT period, pool, CASE WHEN count(*) = 1 THEN any_value(workload) END AS workload FROM serving GROUP BY period, pool
+),
+homes AS (
+    SELECT period, workload, CASE WHEN count(*) = 1 THEN any_value(pool) END AS pool FROM serving GROUP BY period, workload
+),
+lost AS (
+    UNPIVOT (
+        SELECT period, workload, queue, tries, prompts, work, failed, unmeasured, passing - accepted AS quality, accepted / nullif(passing, 0) AS pass_ratio
+        FROM served
+    ) ON queue, tries, prompts, work, failed, unmeasured, quality INTO NAME kind VALUE answers
+),
+bounds AS (
+    SELECT
+        l.period, l.kind, l.workload, h.pool, 'workload' AS of_slice, NULL::VARCHAR AS name, NULL::VARCHAR AS other, NULL::TIMESTAMPTZ AS occurred_at,
+        NULL::DOUBLE AS answers, 0 AS low_answers,
+        -- what would come in time still has to be good
+        l.answers * CASE WHEN l.kind = 'quality' THEN 1 ELSE coalesce(l.pass_ratio, 1) END AS high_answers,
+        NULL::DOUBLE AS usd, NULL::DOUBLE AS low_usd, NULL::DOUBLE AS high_usd, 'bound' AS basis
+    FROM lost AS l
+    LEFT JOIN homes AS h USING (period, workload)
+    WHERE l.answers >= 1
+),
+apart AS (
+    SELECT
+        a.period, a.divided_by AS kind, a.workload, h.pool, 'workload' AS of_slice,
+        CASE WHEN gap < 0 THEN name ELSE beside END AS name, CASE WHEN gap < 0 THEN beside ELSE name END AS other, NULL AS occurred_at,
+        abs(gap) * CASE WHEN gap < 0 THEN offered ELSE other_offered END AS answers,
+        greatest(0, abs(gap) - gap_half) * CASE WHEN gap < 0 THEN offered ELSE other_offered END AS low_answers,
+        (abs(gap) + gap_half) * CASE WHEN gap < 0 THEN offered ELSE other_offered END AS high_answers,
+        NULL AS usd, NULL AS low_usd, NULL AS high_usd, 'compared' AS basis
+    FROM parts_apart AS a
+    LEFT JOIN homes AS h USING (period, workload)
+    -- of so many questions at once (Bonferroni), as the sentence of that chart has it
+    QUALIFY p * 2 * count(*) OVER (PARTITION BY a.period) < 0.05
+),
+-- a replica may serve several models
+paced AS (
+    SELECT
+        r.period, r.pool, r.replica, r.at AS paced_at, bool_or(r.is_slow) AS is_slow,
+        max(r.slow_answers) AS slow_answers, max(r.others_slow_answers) AS others_slow_answers, sum(r.attempts_ratio) AS attempts_ratio
+    FROM replica_paces AS r
+    GROUP BY ALL
+),
+-- counts vary as Poisson's do
+strayed AS (
+    SELECT
+        period, pool, replica, min(paced_at) FILTER (WHERE is_slow) AS occurred_at, arg_max(is_slow, paced_at) AS is_slow_still,
+        sum(slow_answers - others_slow_answers * attempts_ratio) FILTER (WHERE is_slow) AS answers,
+        1.959963984540054 * sqrt(sum(slow_answers + others_slow_answers * attempts_ratio ** 2) FILTER (WHERE is_slow)) AS reach
+    FROM paced
+    GROUP BY period, pool, replica
+),
+-- of one that is quick again nothing can be had back; its like may come
+slower AS (
+    SELECT
+        s.period, CASE WHEN s.is_slow_still THEN 'replica' ELSE 'replicas' END AS kind, o.workload, s.pool, 'pool' AS of_slice,
+        s.replica AS name, NULL AS other, s.occurred_at, s.answers,
+        CASE WHEN s.is_slow_still THEN greatest(0, s.answers - s.reach) ELSE 0 END AS low_answers, s.answers + s.reach AS high_answers,
+        NULL AS usd, NULL AS low_usd, NULL AS high_usd, CASE WHEN s.is_slow_still THEN 'compared' ELSE 'bound' END AS basis
+    FROM strayed AS s
+    LEFT JOIN owners AS o USING (period, pool)
+    WHERE s.answers >= 1
+),
+spare AS (
+    SELECT
+        s.period, 'spare' AS kind, o.workload, s.pool, 'pool' AS of_slice, NULL AS name, NULL AS other, NULL AS occurred_at,
+        NULL AS answers, NULL AS low_answers, NULL AS high_answers,
+        sum(s.spare_usd) AS usd, sum(s.spare_low_usd) AS low_usd, sum(s.spare_high_usd) AS high_usd, 'computed' AS basis
+    FROM spare_replicas AS s
+    LEFT JOIN owners AS o USING (period, pool)
+    GROUP BY s.period, o.workload, s.pool
+    HAVING sum(s.spare_usd) > 0
+),
+-- what an operation cost may be cut by doing it otherwise; by how much nobody knows, and of several of a kind the dearest stands for all
+done AS (
+    SELECT
+        d.period, 'operation' AS kind, o.workload, d.pool, 'pool' AS of_slice, d.kind AS name, NULL AS other, d.at AS occurred_at,
+        d.lost_accepted AS answers, 0 AS low_answers, d.lost_accepted_ci_high AS high_answers,
+        NULL AS usd, NULL AS low_usd, NULL AS high_usd, 'bound' AS basis
+    FROM operations_done AS d
+    LEFT JOIN owners AS o USING (period, pool)
+    WHERE d.lost_accepted_ci_low > 0
+    QUALIFY row_number() OVER (PARTITION BY d.period, d.pool, d.kind ORDER BY d.lost_accepted DESC, d.at) = 1
+),
+since AS (
+    SELECT d.period, d.event_id, sum(g.accepted + g.rejected + g.unlabelled) AS passing
+    FROM operations_done AS d
+    JOIN shown_periods AS p USING (period)
+    JOIN goodput AS g ON g.slice = 'pool' AND g.pool = d.pool AND g.window_s = p.drawn_s AND g.window_start >= d.at AND g.window_start < p.until_at
+    WHERE d.after_ratio < d.before_ratio
+    GROUP BY d.period, d.event_id
+),
+worse AS (
+    SELECT
+        d.period, 'revision' AS kind, o.workload, d.pool, 'pool' AS of_slice, d.kind AS name, d.judge AS other, d.at AS occurred_at,
+        (d.before_ratio - d.after_ratio) * s.passing AS answers,
+        greatest(0, d.before_ratio - d.after_ratio - sqrt((d.before_ratio - d.before_low) ** 2 + (d.after_high - d.after_ratio) ** 2)) * s.passing AS low_answers,
+        (d.before_ratio - d.after_ratio + sqrt((d.before_high - d.before_ratio) ** 2 + (d.after_ratio - d.after_low) ** 2)) * s.passing AS high_answers,
+        NULL AS usd, NULL AS low_usd, NULL AS high_usd, CASE WHEN low_answers > 0 THEN 'compared' ELSE 'bound' END AS basis
+    FROM operations_done AS d
+    JOIN since AS s USING (period, event_id)
+    LEFT JOIN owners AS o USING (period, pool)
+    WHERE s.passing > 0
+    QUALIFY row_number() OVER (PARTITION BY d.period, d.pool ORDER BY d.times_reach DESC, d.at) = 1
+),
+all_of_them AS (
+    FROM bounds UNION ALL BY NAME FROM apart UNION ALL BY NAME FROM slower UNION ALL BY NAME FROM spare
+    UNION ALL BY NAME FROM done UNION ALL BY NAME FROM worse
+),
+-- more replicas for a queue: what one costs an hour
+hourly AS (
+    SELECT pool, any_value(replica_hour_usd) AS replica_hour_usd FROM load_curves WHERE divided_by = 'pool' GROUP BY pool
+),
+valued AS (
+    SELECT
+        a.*, h.replica_hour_usd,
+        coalesce(a.low_answers * p.price_usd, CASE WHEN a.low_answers IS NULL THEN 0 END) + coalesce(a.low_usd, 0) AS low_worth_usd,
+        a.answers * p.price_usd AS answers_usd,
+        coalesce(a.high_answers * p.price_usd, CASE WHEN a.high_answers IS NULL THEN 0 END) + coalesce(a.high_usd, 0) AS high_worth_usd
+    FROM all_of_them AS a
+    LEFT JOIN prices AS p ON p.period = a.period AND p.slice = a.of_slice AND CASE a.of_slice WHEN 'pool' THEN p.pool = a.pool ELSE p.workload = a.workload END
+    LEFT JOIN hourly AS h ON h.pool = a.pool
+)
+SELECT
+    period, kind, workload, pool, name, other, occurred_at, basis, answers, low_answers, high_answers, usd, low_usd, high_usd,
+    low_worth_usd, coalesce(answers_usd, usd) AS worth_usd, high_worth_usd, replica_hour_usd,
+    CASE kind
+        WHEN 'queue' THEN format('{}: shorter queues', workload)
+        WHEN 'tries' THEN format('{}: fewer tries before an answer', workload)
+        WHEN 'prompts' THEN format('{}: prompts in a cache, or shorter', workload)
+        WHEN 'work' THEN format('{}: faster answers, or looser gates', workload)
+        WHEN 'failed' THEN format('{}: fewer failures', workload)
+        WHEN 'unmeasured' THEN format('{}: measure what its gates need', workload)
+        WHEN 'quality' THEN format('{}: better answers', workload)
+        WHEN 'replica' THEN format('{}: as fast as its pool', name)
+        WHEN 'replicas' THEN format('{}: route around slow replicas', pool)
+        WHEN 'spare' THEN format('{}: fewer replicas off its peak', pool)
+        WHEN 'operation' THEN format('{}: a gentler {}', coalesce(pool, 'fleet'), replace(name, '_', ' '))
+        WHEN 'revision' THEN format('{}: undo the {}', coalesce(pool, 'fleet'), replace(name, '_', ' '))
+        ELSE format('{}: {} {} for {}', workload, kind, other, name)
+    END AS action
+FROM valued
+QUALIFY row_number() OVER (PARTITION BY period ORDER BY basis = 'bound', low_worth_usd DESC NULLS LAST, CASE WHEN basis <> 'bound' THEN worth_usd END DESC NULLS LAST, high_worth_usd DESC NULLS LAST, low_answers DESC NULLS LAST, high_answers DESC NULLS LAST, action, occurred_at) <= 12
+ORDER BY period, basis = 'bound', low_worth_usd DESC NULLS LAST, CASE WHEN basis <> 'bound' THEN worth_usd END DESC NULLS LAST, high_worth_usd DESC NULLS LAST, low_answers DESC NULLS LAST, high_answers DESC NULLS LAST, action, occurred_at
