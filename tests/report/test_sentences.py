@@ -30,7 +30,14 @@ def load(**more: Any) -> dict[str, Any]:
         "headroom": 1.2,
     }
     ends = dict.fromkeys(
-        ("knee_ci_low_rps", "knee_ci_high_rps", "recommended_replicas", "most_replicas", "replica_hour_usd")
+        (
+            "knee_ci_low_rps",
+            "knee_ci_high_rps",
+            "recommended_replicas",
+            "most_replicas",
+            "replica_hour_usd",
+            "prefill_late_ratio",
+        )
     )
     return {**row, **ends, **more}
 
@@ -106,6 +113,18 @@ def test_loads_beyond_a_knee_that_kept_the_gates_are_counted_of_those_that_were_
         "chat: well served up to 0.07 requests/s a replica, though 1 of 3 heavier loads kept the gates; from"
     )
     assert "though" not in answer([load(load_rps=0.05, is_sustained=True, **knee), *beyond[1:]])
+
+
+def test_where_prompts_alone_fail_more_than_may_no_replicas_are_asked_for() -> None:
+    answer = CHARTS["load_curves"].answer
+    limit = {"knee_rps": 0.07, "knee_censored": False, "recommended_replicas": 9, "most_replicas": 3}
+    vain = answer([load(**limit, replica_hour_usd=2.0, prefill_late_ratio=0.018)])
+    assert "1.8 % of its answers have a prompt that alone took longer than that gate allows" in vain
+    assert "needs 9" not in vain
+    assert "would cost" not in vain
+    for enough in ({"prefill_late_ratio": 0.009}, {"prefill_late_ratio": 0.018, "knee_gate": "tpot"}):
+        assert "needs 9 such replicas" in answer([load(**limit, **enough)])
+    assert "have a prompt that alone" in answer([load(prefill_late_ratio=0.018)])  # no load kept the gates
 
 
 def test_a_knee_below_which_no_load_was_judged_is_no_promise() -> None:
@@ -387,8 +406,7 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
         "looser gate the rest; no source reports `queue_s`, which would say how much is which.",
         "Then requests with too many tries, $1.00 (2.0 %): to mend what makes callers try again would save it.",
         "All 4 of the chart come to at most about $32.27 that can be mended: $28.36 ($0.00 to $0.00) off the bill, the "
-        "rest is work that could count, or need not be done. What it takes to mend is not in telemetry; the next "
-        "two questions ask whether a route, model, pool or replica did worse than others at the same time.",
+        "rest is work that could count, or need not be done. What to try, and what speaks for it, is asked above.",
     ]
 
 

@@ -15,7 +15,7 @@ from goodput.contracts import arrow_schema
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import sql_file
 from goodput.report.catalog import all_charts
-from goodput.report.gather import Gathered, observed, of_choice
+from goodput.report.gather import INNER, Gathered, observed, of_choice
 from goodput.report.shown import Period, Slice
 from goodput.report.tiles import tiles
 from report.test_period_totals import spent, total, window
@@ -37,7 +37,7 @@ TRUST = (
 def asked(
     name: str, chosen: dict[str, Any] | Sequence[dict[str, Any]] | None = None, **tables: pa.Table
 ) -> list[dict[str, Any]]:
-    """The rows of a chart over the ten days from DAY."""
+    """The rows of a chart over the ten days from DAY; what it reads of the page itself is computed unless given."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for relation, rows in tables.items():
@@ -53,6 +53,9 @@ def asked(
         one = chosen or {"slice": "workload", "workload": "chat"}
         several = [{"choice": 0, **one}] if isinstance(one, dict) else one
         register(connection, "shown_slices", as_rows("shown_slices", *several))
+        for inner in INNER:
+            if inner in sql_file(name).header["reads"].split(", ") and inner not in tables:
+                connection.execute(f'CREATE TEMP TABLE "{inner}" AS {sql_file(inner).text}')
         found: list[dict[str, Any]] = connection.sql(sql_file(name).text).to_arrow_table().to_pylist()
     return found
 
@@ -334,6 +337,7 @@ def mending(
     up: Sequence[tuple[str, datetime, int]] = (),
     *,
     is_sustained: bool | None = None,
+    prompts: float = 0.0,
     **chosen: str,
 ) -> list[dict[str, Any]]:
     """Pool a bears 0.1 requests/s a replica, needs 9 at its peak and had 4; of pool b no knee is known."""
@@ -351,6 +355,7 @@ def mending(
     needs: dict[str, Any] = {"knee_censored": [False, False, False], "is_sustained": [True, is_sustained, True]}
     needs |= {"divided_by": ["pool", "pool", "route"], "pool": ["a", "b", "a"], "knee_rps": [0.1, None, 0.2]}
     needs |= {"knee_ci_low_rps": [0.05, None, 0.1], "knee_ci_high_rps": [None, None, 0.3]}
+    needs |= {"knee_gate": ["ttft"] * 3, "bound": [0.01] * 3, "prefill_late_ratio": [prompts, 0.0, 0.0]}
     needs |= {"headroom": [1.2, 1.2, 1.2], "recommended_replicas": [9, None, 7], "most_replicas": [4, 4, 3]}
     return asked("worth_mending", chosen, load_curves=pa.table(needs), **shown)
 
@@ -490,6 +495,9 @@ def test_idle_dollars_beyond_what_the_knee_needs_are_spare() -> None:
     assert row["spare_low_usd"] == pytest.approx(3.0)
     assert row["spare_high_usd"] == pytest.approx(3.0 + 1.0 + 2.0 + 3.0)
     assert row["at_peak"] == "pool a needs 9 where there were 4"
+    # prompts that alone fail more than may do so with any number of replicas
+    (row,) = mending(waste, goodput, up, prompts=0.02, slice="overall")
+    assert row["at_peak"] is None
     # what would go is idle: of a window with a dollar idle not more, whatever its replicas cost
     (row,) = mending([*waste, lost(90.0, "slow", HOURS[0], 3600, slice="pool", pool="a")], goodput, up, slice="overall")
     assert row["spare_usd"] == pytest.approx(3.0 + 3.0)
@@ -565,8 +573,15 @@ def test_an_hour_of_a_replica_costs_what_its_pool_did_by_the_hours_that_they_wer
         | {"slice": "pool", "pool": pool, "load_rps": 0.1}
         for pool in "pq"
     ]
-    tables = {"frontier": loads, "replica_windows": lived, "waste": spent_on}
+    served = dict.fromkeys(field.name for field in arrow_schema("goodput")) | {"slice": "finest", "window_s": 86400}
+    counts = [(days[0], "p", 3, 100), (days[1], "p", 1, 300), (days[1], "q", 0, 0)]
+    answered = [
+        served | {"window_start": at, "pool": pool, "prefill_late": late, "succeeded": many}
+        for at, pool, late, many in counts
+    ]
+    tables = {"frontier": loads, "replica_windows": lived, "waste": spent_on, "goodput": answered}
     found = asked(
         "load_curves", **{n: pa.Table.from_pylist(rows, schema=arrow_schema(n)) for n, rows in tables.items()}
     )
     assert {row["pool"]: row["replica_hour_usd"] for row in found} == {"p": pytest.approx(90 / 36), "q": None}
+    assert {row["pool"]: row["prefill_late_ratio"] for row in found} == {"p": pytest.approx(4 / 400), "q": None}
