@@ -699,6 +699,24 @@ def test_requests_cost_what_their_attempts_cost_once_any_of_it_is_known(lake: La
     assert ask(lake, costs) == [("a", 0.3), ("b", None)]
 
 
+def test_requests_that_are_asked_for_no_cost_read_no_ledger(lake: Lake) -> None:
+    put(lake, "requests", HOUR, [{"request_key": key, "verdict": "slow"} for key in ("a", "b")])
+    put(
+        lake,
+        "cost_ledger",
+        HOUR,
+        [{"request_key": key, "usd": usd} for key, usd in (("a", 0.1), (None, 9.0), ("b", None))],
+    )
+    put(lake, "waste", HOUR, [window(bucket="accepted", usd=0.3)])
+    publish(lake, NO_GATES)
+    assert ask(lake, "SELECT request_key, cost_usd FROM requests ORDER BY ALL") == [("a", 0.1), ("b", None)]
+    for query in ("count(*) FROM requests", "verdict, count(*) FROM requests WHERE verdict = 'slow' GROUP BY ALL"):
+        ((_, plan),) = ask(lake, f"EXPLAIN SELECT {query}")
+        assert "JOIN" not in plan.upper()
+    ((_, plan),) = ask(lake, "EXPLAIN SELECT sum(cost_usd) FROM requests")
+    assert "JOIN" in plan.upper()
+
+
 def test_a_change_of_a_contract_makes_the_database_anew(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     put(lake, "goodput", HOUR, [window(accepted=1)])
     publish(lake, NO_GATES)
