@@ -210,6 +210,13 @@ _FORMS = {
 }
 
 
+def test_commands_in_a_sentence_are_told_from_words(reader: Reader) -> None:
+    commands = reader.tab.locator("#worth_trying-answer code").all_inner_texts()
+    assert "goodput compare --by route prefix-aware round-robin --workload chat" in commands
+    assert all(command.startswith("goodput ") for command in commands)
+    assert "`" not in reader.text("#worth_trying-answer")
+
+
 def test_the_address_brings_back_what_was_chosen(reader: Reader, page_file: Path) -> None:
     reader.tab.select_option("#workload", "chat")
     reader.tab.wait_for_timeout(300)

@@ -406,7 +406,7 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
         "looser gate the rest; no source reports `queue_s`, which would say how much is which.",
         "Then requests with too many tries, $1.00 (2.0 %): to mend what makes callers try again would save it.",
         "All 4 of the chart come to at most about $32.27 that can be mended: $28.36 ($0.00 to $0.00) off the bill, the "
-        "rest is work that could count, or need not be done. What to try, and what speaks for it, is asked above.",
+        "rest is work that could count, or need not be done. What to try, and what speaks for it, is asked next.",
     ]
 
 

@@ -9,6 +9,9 @@
     return found;
   };
 
+  // commands are told from words, and are chosen whole by one click
+  const written = (text) => text.split(/`(goodput [^`\n]*)`/).map((part, nth) => (nth % 2 ? make("code", part) : part));
+
   const packed = Uint8Array.from(atob(byId("data").textContent), (c) => c.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   const page = await new Response(stream).json();
@@ -263,7 +266,7 @@
       const place = byId(chart.name);
       const found = rowsOf(chart);
       const answer = byId(`${chart.name}-answer`);
-      answer.textContent = chart.answers[key()] ?? chart.empty;
+      answer.replaceChildren(...written(chart.answers[key()] ?? chart.empty));
       answer.classList.toggle("missing", !found.length);
       place.querySelector(".note").textContent = undivided(chart, found);
       place.querySelector(".numbers").replaceChildren(table(chart, found));

@@ -35,7 +35,7 @@ _SPARE = {
     "short": "is spare: at no load seen did the gates of its pool hold",
 }
 _DOLLARS = "US dollars; pale: idle, and not spare"
-_BEYOND = "What to try, and what speaks for it, is asked above."
+_BEYOND = "What to try, and what speaks for it, is asked next."
 _NAMED = 3  # in the sentence; the chart has all
 _SURE = 0.9  # of idle dollars: where less is sure it is said
 _NOTHING = 0.005  # of the dollars of idle replicas: less than this nobody would mend
@@ -214,8 +214,8 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="worth_mending",
-    place=8,
-    question="Which losses are largest, and what mends such?",
+    place=7,
+    question="Which losses are largest, and what would mend them?",
     answer=_answer,
     empty="Nothing is known to be lost here: no cost is known of this period, or all of it went into answers that were "
     "accepted or are not judged yet.",

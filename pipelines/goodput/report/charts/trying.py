@@ -160,7 +160,7 @@ def _spec() -> Picture:
 
 CHART = Chart(
     name="worth_trying",
-    place=7,
+    place=8,
     question="What is worth trying first?",
     answer=_answer,
     empty="Nothing was lost here that telemetry knows a cause of.",
