@@ -1,10 +1,11 @@
 -- description: What idle replicas of each pool cost in each window of a period, and how much of it is spare: replicas beyond what its requests need
 -- grain: period, pool, window_start
 -- reads: goodput, load_curves, replica_windows, shown_periods, waste
--- unit: spare_usd: US dollars of replicas beyond `headroom` times what the window's requests need at the knee of their pool; of a pool without a knee, all but one replica's of windows in which it had at most half as many requests a second as in its busiest, and none where its gates held at no load seen
+-- unit: spare_usd: US dollars of replicas beyond `headroom` times what the window's requests need at the knee of their pool; of a pool without a knee, all but one replica's of windows in which it had at most half as many requests a second as in its busiest; so of one whose prompts alone fail its gates, as its knee is theirs; none where the gates held at no load seen
 -- unit: spare_low_usd, spare_high_usd: the same at the ends of the interval of the knee; without a knee from nothing on
 WITH knees AS (
     SELECT pool, any_value(knee_rps) AS knee_rps, any_value(knee_ci_low_rps) AS low_rps, any_value(knee_ci_high_rps) AS high_rps, any_value(headroom) AS headroom,
+        bool_or(is_failed_by_prompts) AS is_failed_by_prompts,
         -- judged, and no load seen at which its gates held
         coalesce(any_value(knee_rps) IS NULL AND any_value(knee_censored) IS NOT true AND NOT bool_or(is_sustained), false) AS is_short
     FROM load_curves
@@ -37,7 +38,8 @@ loads AS (
 -- one replica stays: somebody has to take the next request
 SELECT
     d.period, d.pool, d.window_start, d.idle_usd, k.headroom,
-    k.knee_rps > 0 AND u.replicas > 0 AS is_by_knee, coalesce(k.is_short, false) AS is_short,
+    k.knee_rps > 0 AND u.replicas > 0 AND NOT k.is_failed_by_prompts AS is_by_knee,
+    coalesce(k.is_short, false) AS is_short,
     -- where the interval of the knee has no such end, none of it may be spare, or all
     list_transform([k.knee_rps, coalesce(k.low_rps, 0), coalesce(k.high_rps, 'Infinity'::DOUBLE)], lambda knee: CASE
         WHEN is_by_knee AND knee > 0

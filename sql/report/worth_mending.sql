@@ -59,7 +59,7 @@ shares AS (
 knees AS (
     SELECT pool, any_value(recommended_replicas) AS needed, any_value(most_replicas) AS most,
         -- what prompts alone make late is so with any number of replicas
-        coalesce(any_value(knee_gate) = 'ttft' AND any_value(prefill_late_ratio) > any_value(bound), false) AS is_vain
+        bool_or(is_failed_by_prompts) AS is_failed_by_prompts
     FROM load_curves
     WHERE divided_by = 'pool'
     GROUP BY pool
@@ -67,7 +67,7 @@ knees AS (
 needs AS (
     SELECT
         v.period, v.choice, v.workload, v.route,
-        string_agg(format('pool {} needs {:,} where there were {:,}', v.pool, k.needed, k.most), ', ' ORDER BY v.pool) FILTER (WHERE k.needed >= k.most AND NOT k.is_vain) AS at_peak
+        string_agg(format('pool {} needs {:,} where there were {:,}', v.pool, k.needed, k.most), ', ' ORDER BY v.pool) FILTER (WHERE k.needed >= k.most AND NOT k.is_failed_by_prompts) AS at_peak
     FROM serving AS v
     LEFT JOIN knees AS k USING (pool)
     GROUP BY v.period, v.choice, v.workload, v.route

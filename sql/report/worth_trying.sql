@@ -1,28 +1,24 @@
 -- description: What could be changed, and what at most, and at least, it would gain: accepted answers, and dollars off the bill
 -- grain: period, kind, workload, pool, name, occurred_at
--- reads: goodput, load_curves, operations_done, parts_apart, period_totals, replica_paces, shown_periods, shown_slices, spare_replicas
--- unit: answers, low_answers, high_answers: accepted ones of this period more, answers NULL where only the most is known; usd, low_usd, high_usd: off the bill
--- unit: low_worth_usd, worth_usd, high_worth_usd: of both, an answer at what one of its workload costs in the period; worth_usd NULL where answers is
--- unit: basis: compared (another did better at the same time, or before), computed (from a limit that was measured), bound (what one cause alone took; what of it can be had back is not known)
+-- reads: goodput, load_curves, operations_done, parts_apart, replica_paces, shown_periods, spare_replicas
+-- unit: answers, low_answers, high_answers: accepted ones more in a period like this, answers NULL where only the most is known; usd, low_usd, high_usd: off the bill; spare_s: how long replicas were spare
+-- unit: low_worth_usd, worth_usd, high_worth_usd: of both, an answer at what a request of its workload, or pool, costs by itself; of operations what they cost
+-- unit: basis: compared (another did better at the same time, or before), computed (from a limit that was measured), bound (what one cause took; what of it can be had back is not known)
 -- What there is evidence for comes first, by what it gains at least; then what bounds alone tell of. They overlap: what one mends another cannot.
-WITH served AS (
+WITH counted AS (
     SELECT
-        p.period, g.workload,
+        p.period, g.slice, g.workload, g.pool,
         sum(g.queue_late) AS queue, sum(g.retries_late + g.over_budget) AS tries, sum(g.prefill_late) AS prompts,
         sum(g.work_late) AS work, sum(g.failed) AS failed, sum(g.unevaluable) AS unmeasured,
-        -- of what passes all other gates, how much quality lets through, as far as labels tell
+        -- what passes all other gates, and what of it quality lets through, as far as labels tell
         sum(g.accepted + g.rejected + g.unlabelled) AS passing,
-        CASE WHEN count(g.goodput_rps) = count(*) THEN sum(g.goodput_rps * g.window_s) END AS accepted
+        sum(g.goodput_ci_low_rps * g.window_s) AS least, sum(g.goodput_ci_high_rps * g.window_s) AS most,
+        -- idle time and shared cost are not in it: more requests would bring no more of these
+        CASE WHEN count(*) = count(g.direct_cost_usd) THEN sum(g.direct_cost_usd) / nullif(sum(g.offered), 0) END AS each_usd
     FROM goodput AS g
     JOIN shown_periods AS p ON g.window_s = p.whole_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
-    WHERE g.slice = 'workload'
-    GROUP BY p.period, g.workload
-),
-prices AS (
-    SELECT t.period, s.slice, s.workload, s.pool, t.price_usd
-    FROM period_totals AS t
-    JOIN shown_slices AS s USING (choice)
-    WHERE s.slice IN ('workload', 'pool')
+    WHERE g.slice IN ('workload', 'pool')
+    GROUP BY p.period, g.slice, g.workload, g.pool
 ),
 serving AS (
     SELECT DISTINCT p.period, g.workload, g.pool
@@ -39,8 +35,9 @@ homes AS (
 ),
 lost AS (
     UNPIVOT (
-        SELECT period, workload, queue, tries, prompts, work, failed, unmeasured, passing - accepted AS quality, accepted / nullif(passing, 0) AS pass_ratio
-        FROM served
+        SELECT period, workload, queue, tries, prompts, work, failed, unmeasured, passing - least AS quality, least(1, most / nullif(passing, 0)) AS pass_ratio
+        FROM counted
+        WHERE slice = 'workload'
     ) ON queue, tries, prompts, work, failed, unmeasured, quality INTO NAME kind VALUE answers
 ),
 bounds AS (
@@ -49,7 +46,8 @@ bounds AS (
         NULL::DOUBLE AS answers, 0 AS low_answers,
         -- what would come in time still has to be good
         l.answers * CASE WHEN l.kind = 'quality' THEN 1 ELSE coalesce(l.pass_ratio, 1) END AS high_answers,
-        NULL::DOUBLE AS usd, NULL::DOUBLE AS low_usd, NULL::DOUBLE AS high_usd, 'bound' AS basis
+        NULL::DOUBLE AS usd, NULL::DOUBLE AS low_usd, NULL::DOUBLE AS high_usd, NULL::DOUBLE AS spare_s,
+        NULL::DOUBLE AS cost_usd, NULL::DOUBLE AS high_cost_usd, 'bound' AS basis
     FROM lost AS l
     LEFT JOIN homes AS h USING (period, workload)
     WHERE l.answers >= 1
@@ -57,15 +55,15 @@ bounds AS (
 apart AS (
     SELECT
         a.period, a.divided_by AS kind, a.workload, h.pool, 'workload' AS of_slice,
-        CASE WHEN gap < 0 THEN name ELSE beside END AS name, CASE WHEN gap < 0 THEN beside ELSE name END AS other, NULL AS occurred_at,
-        abs(gap) * CASE WHEN gap < 0 THEN offered ELSE other_offered END AS answers,
-        greatest(0, abs(gap) - gap_half) * CASE WHEN gap < 0 THEN offered ELSE other_offered END AS low_answers,
-        (abs(gap) + gap_half) * CASE WHEN gap < 0 THEN offered ELSE other_offered END AS high_answers,
-        NULL AS usd, NULL AS low_usd, NULL AS high_usd, 'compared' AS basis
+        CASE WHEN a.gap < 0 THEN a.name ELSE a.beside END AS name, CASE WHEN a.gap < 0 THEN a.beside ELSE a.name END AS other,
+        abs(a.gap) * CASE WHEN a.gap < 0 THEN a.offered ELSE a.other_offered END AS answers,
+        greatest(0, abs(a.gap) - a.gap_half) * CASE WHEN a.gap < 0 THEN a.offered ELSE a.other_offered END AS low_answers,
+        (abs(a.gap) + a.gap_half) * CASE WHEN a.gap < 0 THEN a.offered ELSE a.other_offered END AS high_answers,
+        'compared' AS basis
     FROM parts_apart AS a
     LEFT JOIN homes AS h USING (period, workload)
     -- of so many questions at once (Bonferroni), as the sentence of that chart has it
-    QUALIFY p * 2 * count(*) OVER (PARTITION BY a.period) < 0.05
+    QUALIFY a.p * 2 * count(*) OVER (PARTITION BY a.period) < 0.05
 ),
 -- a replica may serve several models
 paced AS (
@@ -88,19 +86,22 @@ strayed AS (
 slower AS (
     SELECT
         s.period, CASE WHEN s.is_slow_still THEN 'replica' ELSE 'replicas' END AS kind, o.workload, s.pool, 'pool' AS of_slice,
-        s.replica AS name, NULL AS other, s.occurred_at, s.answers,
+        s.replica AS name, s.occurred_at, s.answers,
         CASE WHEN s.is_slow_still THEN greatest(0, s.answers - s.reach) ELSE 0 END AS low_answers, s.answers + s.reach AS high_answers,
-        NULL AS usd, NULL AS low_usd, NULL AS high_usd, CASE WHEN s.is_slow_still THEN 'compared' ELSE 'bound' END AS basis
+        CASE WHEN s.is_slow_still THEN 'compared' ELSE 'bound' END AS basis
     FROM strayed AS s
     LEFT JOIN owners AS o USING (period, pool)
     WHERE s.answers >= 1
 ),
 spare AS (
     SELECT
-        s.period, 'spare' AS kind, o.workload, s.pool, 'pool' AS of_slice, NULL AS name, NULL AS other, NULL AS occurred_at,
-        NULL AS answers, NULL AS low_answers, NULL AS high_answers,
-        sum(s.spare_usd) AS usd, sum(s.spare_low_usd) AS low_usd, sum(s.spare_high_usd) AS high_usd, 'computed' AS basis
+        s.period, 'spare' AS kind, o.workload, s.pool, 'pool' AS of_slice,
+        -- without a knee the most alone is known
+        CASE WHEN bool_and(s.is_by_knee IS true) THEN sum(s.spare_usd) END AS usd, sum(s.spare_low_usd) AS low_usd, sum(s.spare_high_usd) AS high_usd,
+        count(*) FILTER (WHERE s.spare_usd > 0) * any_value(p.drawn_s)::DOUBLE AS spare_s,
+        CASE WHEN bool_and(s.is_by_knee IS true) THEN 'computed' ELSE 'bound' END AS basis
     FROM spare_replicas AS s
+    JOIN shown_periods AS p USING (period)
     LEFT JOIN owners AS o USING (period, pool)
     GROUP BY s.period, o.workload, s.pool
     HAVING sum(s.spare_usd) > 0
@@ -108,33 +109,26 @@ spare AS (
 -- what an operation cost may be cut by doing it otherwise; by how much nobody knows, and of several of a kind the dearest stands for all
 done AS (
     SELECT
-        d.period, 'operation' AS kind, o.workload, d.pool, 'pool' AS of_slice, d.kind AS name, NULL AS other, d.at AS occurred_at,
+        d.period, 'operation' AS kind, o.workload, d.pool, 'pool' AS of_slice, d.kind AS name, d.at AS occurred_at,
         d.lost_accepted AS answers, 0 AS low_answers, d.lost_accepted_ci_high AS high_answers,
-        NULL AS usd, NULL AS low_usd, NULL AS high_usd, 'bound' AS basis
+        d.excess_cost_usd AS cost_usd, d.high_usd AS high_cost_usd, 'bound' AS basis
     FROM operations_done AS d
     LEFT JOIN owners AS o USING (period, pool)
     WHERE d.lost_accepted_ci_low > 0
     QUALIFY row_number() OVER (PARTITION BY d.period, d.pool, d.kind ORDER BY d.lost_accepted DESC, d.at) = 1
 ),
-since AS (
-    SELECT d.period, d.event_id, sum(g.accepted + g.rejected + g.unlabelled) AS passing
-    FROM operations_done AS d
-    JOIN shown_periods AS p USING (period)
-    JOIN goodput AS g ON g.slice = 'pool' AND g.pool = d.pool AND g.window_s = p.drawn_s AND g.window_start >= d.at AND g.window_start < p.until_at
-    WHERE d.after_ratio < d.before_ratio
-    GROUP BY d.period, d.event_id
-),
+-- what it does to answers goes on: of as many as the period had
 worse AS (
     SELECT
         d.period, 'revision' AS kind, o.workload, d.pool, 'pool' AS of_slice, d.kind AS name, d.judge AS other, d.at AS occurred_at,
-        (d.before_ratio - d.after_ratio) * s.passing AS answers,
-        greatest(0, d.before_ratio - d.after_ratio - sqrt((d.before_ratio - d.before_low) ** 2 + (d.after_high - d.after_ratio) ** 2)) * s.passing AS low_answers,
-        (d.before_ratio - d.after_ratio + sqrt((d.before_high - d.before_ratio) ** 2 + (d.after_ratio - d.after_low) ** 2)) * s.passing AS high_answers,
-        NULL AS usd, NULL AS low_usd, NULL AS high_usd, CASE WHEN low_answers > 0 THEN 'compared' ELSE 'bound' END AS basis
+        (d.before_ratio - d.after_ratio) * c.passing AS answers,
+        greatest(0, d.before_ratio - d.after_ratio - sqrt((d.before_ratio - d.before_low) ** 2 + (d.after_high - d.after_ratio) ** 2)) * c.passing AS low_answers,
+        (d.before_ratio - d.after_ratio + sqrt((d.before_high - d.before_ratio) ** 2 + (d.after_ratio - d.after_low) ** 2)) * c.passing AS high_answers,
+        CASE WHEN low_answers > 0 THEN 'compared' ELSE 'bound' END AS basis
     FROM operations_done AS d
-    JOIN since AS s USING (period, event_id)
-    LEFT JOIN owners AS o USING (period, pool)
-    WHERE s.passing > 0
+    JOIN counted AS c ON c.period = d.period AND c.slice = 'pool' AND c.pool = d.pool
+    LEFT JOIN owners AS o ON o.period = d.period AND o.pool = d.pool
+    WHERE d.after_ratio < d.before_ratio AND c.passing > 0
     QUALIFY row_number() OVER (PARTITION BY d.period, d.pool ORDER BY d.times_reach DESC, d.at) = 1
 ),
 all_of_them AS (
@@ -147,22 +141,21 @@ hourly AS (
 ),
 valued AS (
     SELECT
-        a.*, h.replica_hour_usd,
-        coalesce(a.low_answers * p.price_usd, CASE WHEN a.low_answers IS NULL THEN 0 END) + coalesce(a.low_usd, 0) AS low_worth_usd,
-        a.answers * p.price_usd AS answers_usd,
-        coalesce(a.high_answers * p.price_usd, CASE WHEN a.high_answers IS NULL THEN 0 END) + coalesce(a.high_usd, 0) AS high_worth_usd
+        a.* EXCLUDE (cost_usd, high_cost_usd, of_slice), h.replica_hour_usd,
+        CASE WHEN a.kind = 'spare' THEN a.low_usd ELSE a.low_answers * c.each_usd END AS low_worth_usd,
+        CASE WHEN a.kind = 'spare' THEN a.usd ELSE coalesce(a.cost_usd, a.answers * c.each_usd) END AS worth_usd,
+        CASE WHEN a.kind = 'spare' THEN a.high_usd ELSE coalesce(a.high_cost_usd, a.high_answers * c.each_usd) END AS high_worth_usd
     FROM all_of_them AS a
-    LEFT JOIN prices AS p ON p.period = a.period AND p.slice = a.of_slice AND CASE a.of_slice WHEN 'pool' THEN p.pool = a.pool ELSE p.workload = a.workload END
+    LEFT JOIN counted AS c ON c.period = a.period AND c.slice = a.of_slice AND CASE a.of_slice WHEN 'pool' THEN c.pool = a.pool ELSE c.workload = a.workload END
     LEFT JOIN hourly AS h ON h.pool = a.pool
 )
 SELECT
-    period, kind, workload, pool, name, other, occurred_at, basis, answers, low_answers, high_answers, usd, low_usd, high_usd,
-    low_worth_usd, coalesce(answers_usd, usd) AS worth_usd, high_worth_usd, replica_hour_usd,
+    *,
     CASE kind
         WHEN 'queue' THEN format('{}: shorter queues', workload)
         WHEN 'tries' THEN format('{}: fewer tries before an answer', workload)
         WHEN 'prompts' THEN format('{}: prompts in a cache, or shorter', workload)
-        WHEN 'work' THEN format('{}: faster answers, or looser gates', workload)
+        WHEN 'work' THEN format('{}: faster answers', workload)
         WHEN 'failed' THEN format('{}: fewer failures', workload)
         WHEN 'unmeasured' THEN format('{}: measure what its gates need', workload)
         WHEN 'quality' THEN format('{}: better answers', workload)
@@ -172,7 +165,11 @@ SELECT
         WHEN 'operation' THEN format('{}: a gentler {}', coalesce(pool, 'fleet'), replace(name, '_', ' '))
         WHEN 'revision' THEN format('{}: undo the {}', coalesce(pool, 'fleet'), replace(name, '_', ' '))
         ELSE format('{}: {} {} for {}', workload, kind, other, name)
-    END AS action
+    END AS action,
+    row_number() OVER in_order AS place
 FROM valued
-QUALIFY row_number() OVER (PARTITION BY period ORDER BY basis = 'bound', low_worth_usd DESC NULLS LAST, CASE WHEN basis <> 'bound' THEN worth_usd END DESC NULLS LAST, high_worth_usd DESC NULLS LAST, low_answers DESC NULLS LAST, high_answers DESC NULLS LAST, action, occurred_at) <= 12
-ORDER BY period, basis = 'bound', low_worth_usd DESC NULLS LAST, CASE WHEN basis <> 'bound' THEN worth_usd END DESC NULLS LAST, high_worth_usd DESC NULLS LAST, low_answers DESC NULLS LAST, high_answers DESC NULLS LAST, action, occurred_at
+WINDOW in_order AS (
+    PARTITION BY period ORDER BY basis = 'bound', low_worth_usd DESC NULLS LAST, CASE WHEN basis <> 'bound' THEN worth_usd END DESC NULLS LAST,
+    high_worth_usd DESC NULLS LAST, low_answers DESC NULLS LAST, high_answers DESC NULLS LAST, action, occurred_at)
+QUALIFY place <= 20
+ORDER BY period, place

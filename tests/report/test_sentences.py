@@ -37,6 +37,7 @@ def load(**more: Any) -> dict[str, Any]:
             "most_replicas",
             "replica_hour_usd",
             "prefill_late_ratio",
+            "is_failed_by_prompts",
         )
     )
     return {**row, **ends, **more}
@@ -118,13 +119,13 @@ def test_loads_beyond_a_knee_that_kept_the_gates_are_counted_of_those_that_were_
 def test_where_prompts_alone_fail_more_than_may_no_replicas_are_asked_for() -> None:
     answer = CHARTS["load_curves"].answer
     limit = {"knee_rps": 0.07, "knee_censored": False, "recommended_replicas": 9, "most_replicas": 3}
-    vain = answer([load(**limit, replica_hour_usd=2.0, prefill_late_ratio=0.018)])
-    assert "1.8 % of its answers have a prompt that alone took longer than that gate allows" in vain
-    assert "needs 9" not in vain
-    assert "would cost" not in vain
-    for enough in ({"prefill_late_ratio": 0.009}, {"prefill_late_ratio": 0.018, "knee_gate": "tpot"}):
-        assert "needs 9 such replicas" in answer([load(**limit, **enough)])
-    assert "have a prompt that alone" in answer([load(prefill_late_ratio=0.018)])  # no load kept the gates
+    vain = {"prefill_late_ratio": 0.018, "is_failed_by_prompts": True}
+    said = answer([load(**limit, **vain, replica_hour_usd=2.0)])
+    assert "1.8 % of its answers have a prompt that alone takes longer than that gate allows: more replicas do" in said
+    assert "needs 9" not in said
+    assert "would cost" not in said
+    assert "needs 9 such replicas" in answer([load(**limit, prefill_late_ratio=0.009)])
+    assert "have a prompt that alone" in answer([load(**vain)])  # no load kept the gates
 
 
 def test_a_knee_below_which_no_load_was_judged_is_no_promise() -> None:
@@ -384,6 +385,7 @@ def loss(name: str, usd: float, share: float, **more: Any) -> dict[str, Any]:
         "spare_by": None,
         "at_peak": None,
         "low_usd": None,
+        "high_usd": None,
         "mendable_usd": usd,
         "headroom": 1.2,
         **dict.fromkeys(
@@ -465,6 +467,7 @@ def test_of_slow_answers_it_is_said_how_much_each_remedy_would_mend_and_the_reme
     idle |= {"spare_low_usd": 0.5, "spare_high_usd": 3.0}
     all_of = "come to at most about $6.00 that can be mended: $2.00 ($0.500 to $3.00) off the bill, the rest"
     assert all_of in answer([late, idle])
+    assert "at most about $7.00 that can be mended" in answer([late | {"high_usd": 5.0}, idle])
     assert "All 2 of the chart come to at most about $8.00 that can be mended. What" in answer([late, late])
 
 

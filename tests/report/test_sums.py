@@ -337,7 +337,7 @@ def mending(
     up: Sequence[tuple[str, datetime, int]] = (),
     *,
     is_sustained: bool | None = None,
-    prompts: float = 0.0,
+    is_failed_by_prompts: bool = False,
     **chosen: str,
 ) -> list[dict[str, Any]]:
     """Pool a bears 0.1 requests/s a replica, needs 9 at its peak and had 4; of pool b no knee is known."""
@@ -355,7 +355,7 @@ def mending(
     needs: dict[str, Any] = {"knee_censored": [False, False, False], "is_sustained": [True, is_sustained, True]}
     needs |= {"divided_by": ["pool", "pool", "route"], "pool": ["a", "b", "a"], "knee_rps": [0.1, None, 0.2]}
     needs |= {"knee_ci_low_rps": [0.05, None, 0.1], "knee_ci_high_rps": [None, None, 0.3]}
-    needs |= {"knee_gate": ["ttft"] * 3, "bound": [0.01] * 3, "prefill_late_ratio": [prompts, 0.0, 0.0]}
+    needs |= {"is_failed_by_prompts": [is_failed_by_prompts, False, False]}
     needs |= {"headroom": [1.2, 1.2, 1.2], "recommended_replicas": [9, None, 7], "most_replicas": [4, 4, 3]}
     return asked("worth_mending", chosen, load_curves=pa.table(needs), **shown)
 
@@ -496,8 +496,10 @@ def test_idle_dollars_beyond_what_the_knee_needs_are_spare() -> None:
     assert row["spare_high_usd"] == pytest.approx(3.0 + 1.0 + 2.0 + 3.0)
     assert row["at_peak"] == "pool a needs 9 where there were 4"
     # prompts that alone fail more than may do so with any number of replicas
-    (row,) = mending(waste, goodput, up, prompts=0.02, slice="overall")
+    (row,) = mending(waste, goodput, up, is_failed_by_prompts=True, slice="overall")
     assert row["at_peak"] is None
+    # and the knee is theirs: what is known are the quiet hours, here that without a request, of which one replica stays
+    assert (row["spare_usd"], row["spare_by"], row["spare_low_usd"]) == (pytest.approx(3.0), "quiet", 0.0)
     # what would go is idle: of a window with a dollar idle not more, whatever its replicas cost
     (row,) = mending([*waste, lost(90.0, "slow", HOURS[0], 3600, slice="pool", pool="a")], goodput, up, slice="overall")
     assert row["spare_usd"] == pytest.approx(3.0 + 3.0)
@@ -573,13 +575,27 @@ def test_an_hour_of_a_replica_costs_what_its_pool_did_by_the_hours_that_they_wer
         | {"slice": "pool", "pool": pool, "load_rps": 0.1}
         for pool in "pq"
     ]
-    served = dict.fromkeys(field.name for field in arrow_schema("goodput")) | {"slice": "finest", "window_s": 86400}
+    of_all = {"slice": "finest", "window_s": 86400, "workload": "w", "model": "m", "route": "r"}
     counts = [(days[0], "p", 3, 100), (days[1], "p", 1, 300), (days[1], "q", 0, 0)]
-    answered = [
-        served | {"window_start": at, "pool": pool, "prefill_late": late, "succeeded": many}
-        for at, pool, late, many in counts
-    ]
-    tables = {"frontier": loads, "replica_windows": lived, "waste": spent_on, "goodput": answered}
+    windows, judged = (
+        [
+            dict.fromkeys(field.name for field in arrow_schema(name))
+            | of_all
+            | {"window_start": at, "pool": pool}
+            | {"prefill_late": late, "gate": "ttft", "gated": many}
+            for at, pool, late, many in counts
+        ]
+        for name in ("goodput", "gate_failures")
+    )
+    # answers without such a gate are none of those that it judges
+    judged += [row | {"gate": "e2e", "gated": 1000} for row in judged]
+    tables = {
+        "frontier": loads,
+        "replica_windows": lived,
+        "waste": spent_on,
+        "goodput": windows,
+        "gate_failures": judged,
+    }
     found = asked(
         "load_curves", **{n: pa.Table.from_pylist(rows, schema=arrow_schema(n)) for n, rows in tables.items()}
     )

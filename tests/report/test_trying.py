@@ -13,49 +13,42 @@ from report.test_unlike import of_contract
 ANSWERS = {chart.name: chart.answer for chart in all_charts()}
 TEXT, NUMBER, COUNT, FLAG, TIME = pa.string(), pa.float64(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
 READ = {  # what is read of relations that are the page's own
-    "period_totals": {"period": TEXT, "choice": COUNT, "price_usd": NUMBER},
     "parts_apart": {"period": TEXT, "workload": TEXT, "divided_by": TEXT, "name": TEXT, "beside": TEXT}
     | dict.fromkeys(("offered", "other_offered", "gap", "gap_half", "p"), NUMBER),
     "replica_paces": {"period": TEXT, "pool": TEXT, "replica": TEXT, "at": TIME, "is_slow": FLAG}
     | {"slow_answers": COUNT, "others_slow_answers": COUNT, "attempts_ratio": NUMBER},
     "operations_done": {"period": TEXT, "event_id": TEXT, "kind": TEXT, "pool": TEXT, "at": TIME, "judge": TEXT}
     | dict.fromkeys(("lost_accepted", "lost_accepted_ci_low", "lost_accepted_ci_high", "times_reach"), NUMBER)
+    | dict.fromkeys(("excess_cost_usd", "high_usd"), NUMBER)
     | dict.fromkeys((f"{side}_{end}" for side in ("before", "after") for end in ("ratio", "low", "high")), NUMBER),
-    "spare_replicas": {"period": TEXT, "pool": TEXT, "spare_usd": NUMBER, "spare_low_usd": NUMBER}
-    | {"spare_high_usd": NUMBER},
+    "spare_replicas": {"period": TEXT, "pool": TEXT, "is_by_knee": FLAG}
+    | dict.fromkeys(("spare_usd", "spare_low_usd", "spare_high_usd"), NUMBER),
     "load_curves": {"divided_by": TEXT, "pool": TEXT, "replica_hour_usd": NUMBER},
 }
-PRICE_USD, POOL_PRICE_USD = 0.5, 0.25
+ENDS = ("goodput_ci_low_rps", "goodput_ci_high_rps")
+ENDLESS = dict.fromkeys(ENDS, 93 / 86400)
+EACH_USD, POOL_EACH_USD = 0.5, 0.25  # of a request of the workload, and of the pool
 
 
 def served(workload: str = "chat", pool: str = "p", **counts: float) -> list[dict[str, Any]]:
-    """A day of a workload, which one pool serves, and the hours of that pool."""
-    day = {"window_start": DAY, "window_s": 86400, "offered": 100, "goodput_rps": 0.0} | counts
-    hours = {"slice": "pool", "pool": pool, "window_start": DAY + timedelta(hours=1), "window_s": 3600}
+    """A day of a workload and of the pool that serves it, of which 100 answers passed all gates but quality."""
+    day = {"window_start": DAY, "window_s": 86400, "offered": 100} | dict.fromkeys(ENDS, 0.0) | counts
+    passed = {"accepted": 30, "rejected": 10, "unlabelled": 60, "direct_cost_usd": 100 * POOL_EACH_USD}
     return [
-        day | {"slice": "workload", "workload": workload},
+        {"direct_cost_usd": 100 * EACH_USD} | day | {"slice": "workload", "workload": workload},
         day | {"slice": "workload_pool", "workload": workload, "pool": pool},
-        hours | {"accepted": 30, "rejected": 10, "unlabelled": 60},
+        day | passed | {"slice": "pool", "pool": pool},
     ]
 
 
 def trying(windows: list[dict[str, Any]], **rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What is worth trying, where an answer of the workload costs half a dollar and one of the pool a quarter."""
-    shown = [
-        {"choice": 0, "slice": "workload", "workload": "chat"},
-        {"choice": 1, "slice": "pool", "pool": "p"},
-    ]
-    prices = [
-        {"choice": choice, "price_usd": usd} for choice, usd in ((0, PRICE_USD), (1, POOL_PRICE_USD)) if usd is not None
-    ]
     tables = {
         name: pa.Table.from_pylist(
-            [{"period": "all"} | row for row in rows.get(name, prices if name == "period_totals" else [])],
-            schema=pa.schema(list(columns.items())),
+            [{"period": "all"} | row for row in rows.get(name, [])], schema=pa.schema(list(columns.items()))
         )
         for name, columns in READ.items()
     }
-    return asked("worth_trying", shown, goodput=of_contract("goodput", windows), **tables)
+    return asked("worth_trying", goodput=of_contract("goodput", windows), **tables)
 
 
 def of_kind(found: list[dict[str, Any]], kind: str) -> dict[str, Any]:
@@ -63,20 +56,27 @@ def of_kind(found: list[dict[str, Any]], kind: str) -> dict[str, Any]:
     return row
 
 
-def test_what_one_cause_made_late_counts_as_far_as_its_answers_are_good() -> None:
-    windows = served(queue_late=8, accepted=20, rejected=20, unlabelled=40, goodput_rps=60 / 86400)
+def test_what_one_cause_made_late_counts_as_far_as_its_answers_may_be_good() -> None:
+    good = dict(zip(ENDS, (50 / 86400, 60 / 86400), strict=True))
+    windows = served(queue_late=8, accepted=20, rejected=20, unlabelled=40, **good)
     found = trying(windows, load_curves=[{"divided_by": "pool", "pool": "p", "replica_hour_usd": 2.0}])
     queue = of_kind(found, "queue")
-    # of 80 answers that passed all else 60 are good: three quarters of those that waited would be
+    # of 80 answers that passed all else at most 60 are good: at most three quarters of those that waited would be
     assert (queue["basis"], queue["answers"], queue["low_answers"]) == ("bound", None, 0)
     assert (queue["high_answers"], queue["high_worth_usd"]) == (pytest.approx(6), pytest.approx(3))
-    assert of_kind(found, "quality")["high_answers"] == pytest.approx(20)
+    assert of_kind(found, "quality")["high_answers"] == pytest.approx(30)  # at least 50 are good
     answer = ANSWERS["worth_trying"](found)
     assert answer.startswith("There is evidence for no change")
     assert (
-        "Shorten the queue of workload chat: at most 6 more accepted answers, worth $3.00 at today's price." in answer
+        "Shorten the queue of workload chat: at most 6 more accepted answers, worth $3.00. Look at: `goodput" in answer
     )
-    assert "one replica more in the busiest hour ($2.00) shows how much of it is capacity" in answer
+    assert "where workload = 'chat' and late_by = 'queue' group by all" in answer
+    assert "shows when and where; one more replica for those times costs $2.00 an hour." in answer
+
+
+def test_a_name_that_a_shell_would_read_is_in_no_command() -> None:
+    answer = ANSWERS["worth_trying"](trying(served('a"; rm -rf $HOME', failed=7, accepted=93, **ENDLESS)))
+    assert "from requests where verdict = 'failed' group by all" in answer
 
 
 def test_what_chance_explains_is_no_evidence() -> None:
@@ -107,7 +107,7 @@ def test_a_slow_replica_gains_only_while_it_is_slow() -> None:
     assert [row[name] for name in ("answers", "low_answers", "high_answers")] == pytest.approx(
         [80, 80 - reach, 80 + reach]
     )
-    assert row["worth_usd"] == pytest.approx(80 * POOL_PRICE_USD)
+    assert row["worth_usd"] == pytest.approx(80 * POOL_EACH_USD)
     (row,) = trying(served(), replica_paces=[*paces, paces[0] | {"at": DAY + timedelta(hours=3)}])
     assert (row["kind"], row["basis"], row["low_answers"]) == ("replicas", "bound", 0)
     assert row["high_answers"] == pytest.approx(80 + reach)
@@ -120,14 +120,23 @@ def at_ms(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_evidence_comes_before_what_may_be_more() -> None:
-    spare = [{"pool": "p", "spare_usd": usd, "spare_low_usd": 0.0, "spare_high_usd": 2 * usd} for usd in (1.0, 0.5)]
-    found = trying(served(queue_late=90, accepted=10, goodput_rps=10 / 86400), spare_replicas=spare)
+    spare = [
+        {"pool": "p", "is_by_knee": True, "spare_usd": usd, "spare_low_usd": 0.0, "spare_high_usd": 2 * usd}
+        for usd in (1.0, 0.5, 0.0)
+    ]
+    late = served(queue_late=90, accepted=10, **dict.fromkeys(ENDS, 10 / 86400))
+    found = trying(late, spare_replicas=spare)
     assert [(row["kind"], row["basis"]) for row in found] == [("spare", "computed"), ("queue", "bound")]
-    assert [found[0][name] for name in ("usd", "low_usd", "high_usd")] == pytest.approx([1.5, 0, 3])
+    assert [found[0][name] for name in ("usd", "low_usd", "high_usd", "spare_s")] == pytest.approx([1.5, 0, 3, 7200])
     assert found[1]["high_worth_usd"] > found[0]["high_worth_usd"]
-    assert ANSWERS["worth_trying"](found).startswith(
-        "First run pool p with fewer replicas off its peak: about $1.50 ($0.00 to $3.00) off the bill. To be sure: take"
+    first = "First run pool p with fewer replicas off its peak: about $1.50 ($0.00 to $3.00) off the bill, of replicas in"
+    assert ANSWERS["worth_trying"](found).startswith(f"{first} 2.0 h. Test: take")
+    # of one hour nobody knows what fewer would bear
+    found = trying(
+        late, spare_replicas=[*spare[:2], spare[2] | {"is_by_knee": None, "spare_usd": 4.0, "spare_high_usd": 4.0}]
     )
+    assert [(row["kind"], row["basis"], row["usd"]) for row in found][1] == ("spare", "bound", None)
+    assert "at most $7.00 off the bill, of replicas in 3.0 h." in ANSWERS["worth_trying"](found)
 
 
 def test_an_operation_is_undone_for_answers_that_are_surely_worse_and_done_gently_for_what_it_cost() -> None:
@@ -135,25 +144,27 @@ def test_an_operation_is_undone_for_answers_that_are_surely_worse_and_done_gentl
     done |= {"before_ratio": 0.9, "before_low": 0.86, "before_high": 0.93}
     done |= {"after_ratio": 0.7, "after_low": 0.6, "after_high": 0.73}
     (row,) = trying(served(), operations_done=[done])
-    # 100 answers came after it: 20 points fewer passed, by square-and-add sqrt(4^2 + 3^2) less to sqrt(3^2 + 10^2) more
+    # of 100 answers of a day 20 points fewer pass, by square-and-add sqrt(4^2 + 3^2) less to sqrt(3^2 + 10^2) more
     assert (row["kind"], row["basis"]) == ("revision", "compared")
     ends = [20, 15, 20 + 100 * (0.03**2 + 0.1**2) ** 0.5]
     assert [row[name] for name in ("answers", "low_answers", "high_answers")] == pytest.approx(ends)
-    assert "undo the deployment of pool p at 20 Nov 00:00 UTC, after which ok of chat passed less" in ANSWERS[
-        "worth_trying"
-    ](at_ms([row]))
+    assert (
+        "undo the deployment of pool p at 20 Nov 00:00 UTC, after which ok of chat passed less often: about 20 more"
+        in ANSWERS["worth_trying"](at_ms([row]))
+    )
     (row,) = trying(served(), operations_done=[done | {"after_high": 0.95}])
     assert (row["basis"], row["low_answers"]) == ("bound", 0)
     lost = {"lost_accepted": 12.0, "lost_accepted_ci_low": 3.0, "lost_accepted_ci_high": 20.0, "before_ratio": None}
+    lost |= {"excess_cost_usd": 6.0, "high_usd": 9.0}
     (row,) = trying(served(), operations_done=[done | lost])
-    assert (row["kind"], row["basis"], row["high_worth_usd"]) == ("operation", "bound", pytest.approx(5))
+    assert (row["kind"], row["basis"], row["high_worth_usd"]) == ("operation", "bound", 9.0)
+    assert "at most 20 more accepted answers each time, and $9.00 with what" in ANSWERS["worth_trying"](at_ms([row]))
     assert trying(served(), operations_done=[done | lost | {"lost_accepted_ci_low": -1.0}]) == []
 
 
 def test_without_a_price_answers_alone_are_told() -> None:
-    found = trying(
-        served(failed=7, accepted=93, goodput_rps=93 / 86400), period_totals=[{"choice": 0, "price_usd": None}]
-    )
+    found = trying(served(failed=7, accepted=93, direct_cost_usd=None, **ENDLESS))
     assert [row["high_worth_usd"] for row in found] == [None]
     answer = ANSWERS["worth_trying"](found)
-    assert "Mend what fails of workload chat: at most 7 more accepted answers. To be sure" in answer
+    assert "Mend what fails or is cancelled of workload chat: at most 7 more accepted answers. Look at" in answer
+    assert "worth" not in answer

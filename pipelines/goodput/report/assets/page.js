@@ -9,8 +9,8 @@
     return found;
   };
 
-  // commands are told from words, and are chosen whole by one click
-  const written = (text) => text.split(/`(goodput [^`\n]*)`/).map((part, nth) => (nth % 2 ? make("code", part) : part));
+  // commands, columns and settings are told from words, and are chosen whole by one click
+  const written = (text) => text.split(/`([^`\n]+)`/).map((part, nth) => (nth % 2 ? make("code", part) : part));
 
   const packed = Uint8Array.from(atob(byId("data").textContent), (c) => c.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));

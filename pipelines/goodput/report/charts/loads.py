@@ -35,7 +35,7 @@ def _of_one(found: Rows) -> str:
         return f"{row['name']}: its limit is not known; {kept}, kept its gates"
     low, high = row["knee_ci_low_rps"], row["knee_ci_high_rps"]
     ends = f" ({low:.2g} to {high:.2g})" if low is not None and high is not None else ""
-    needed, had = None if _is_vain(row) else row["recommended_replicas"], row["most_replicas"]
+    needed, had = None if row["is_failed_by_prompts"] else row["recommended_replicas"], row["most_replicas"]
     range_of = _range_of(row)
     beside = f", where it had {had}" if had is not None else ""
     advice = (
@@ -54,19 +54,14 @@ def _of_one(found: Rows) -> str:
     return f"{row['name']}: well served up to {limit}{_heavier(found)}{_by(row)}{advice}"
 
 
-def _is_vain(row: Row) -> bool:
-    """Whether prompts alone fail more than may: no number of replicas keeps the gate then."""
-    late = row["prefill_late_ratio"]
-    return row["knee_gate"] == "ttft" and late is not None and bool(late > row["bound"])
-
-
 def _vain(row: Row) -> str:
-    if not _is_vain(row):
+    if not row["is_failed_by_prompts"]:
         return ""
-    late = (
-        f"{_share(row['prefill_late_ratio'])} of its answers have a prompt that alone took longer than that gate allows"
+    share = _share(row["prefill_late_ratio"])
+    return (
+        f"; yet {share} of its answers have a prompt that alone takes longer than that gate allows: more replicas do "
+        "not help these"
     )
-    return f"; yet {late}, so that no number of replicas keeps it: see what is worth trying first"
 
 
 def _more(row: Row) -> str:

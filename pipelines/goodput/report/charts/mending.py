@@ -69,13 +69,18 @@ def _in_all(found: Rows) -> str:
     """What there is to win: whoever adds up the losses adds what nobody can mend, and what is no money."""
     if len(found) == 1:
         return ""
-    mendable = sum(row["mendable_usd"] for row in found)
+    mendable = sum(row["mendable_usd"] if row["bucket"] == "idle" else _most(row) for row in found)
     idle = [row for row in found if row["bucket"] == "idle"]
     off_the_bill, low, high = (_sum_of(idle, name) for name in ("mendable_usd", "spare_low_usd", "spare_high_usd"))
     ends = f" ({dollars(low)} to {dollars(high)})" if low is not None and high is not None else ""
     rest = "the rest is work that could count, or need not be done"
     of = f": {dollars(off_the_bill)}{ends} off the bill, {rest}" if off_the_bill else ""
     return f"All {len(found)} of the chart come to at most about {dollars(mendable)} that can be mended{of}. "
+
+
+def _most(row: Row) -> float:
+    """The upper end of a loss, where it has one."""
+    return float(row["usd"] if row["high_usd"] is None else row["high_usd"])
 
 
 def _sum_of(found: Rows, name: str) -> float | None:

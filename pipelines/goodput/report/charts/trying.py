@@ -1,5 +1,6 @@
 """The chart of changes: what to try first, what it would gain, and the cheapest test of it."""
 
+import re
 import shlex
 
 import altair as alt
@@ -8,54 +9,66 @@ from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, count
 from goodput.report.looks import BLUE, ORANGE, rows
 
 _NAMED = 3  # of each sort in the sentence; the chart has all
+_PLAIN = re.compile(r"[\w./: -]+")  # a name that a quoted command takes as it is
 _APART = ("route", "model", "pool")  # what serves a workload at the same time as another of its kind
 _CHANGES = {
-    "replica": "have replica {name} of pool {pool} as fast as the others",
+    "replica": "make replica {name} of pool {pool} as fast as the others",
     "replicas": "route around a replica of pool {pool} that is slow, as {name} was from {when} UTC on",
     "spare": "run pool {pool} with fewer replicas off its peak",
-    "revision": "undo the {done} of pool {pool} at {when} UTC, after which {other} passed less",
-    "operation": "do the next {done} of pool {pool} more gently than that at {when} UTC",
+    "revision": "undo the {done} of pool {pool} at {when} UTC, after which {other} passed less often",
+    "operation": "cut what a {done} of pool {pool} costs, as at {when} UTC",
     "queue": "shorten the queue of workload {workload}",
-    "tries": "let fewer tries of workload {workload} come to nothing",
-    "prompts": "bring more of the prompts of workload {workload} into a cache, or shorten them",
-    "work": "make answers of workload {workload} faster, or its gates looser",
-    "failed": "mend what fails of workload {workload}",
+    "tries": "have fewer tries of workload {workload} fail first",
+    "prompts": "have more of the prompts of workload {workload} in a cache, or shorter ones",
+    "work": "find what slows the answers of workload {workload} once they run",
+    "failed": "mend what fails or is cancelled of workload {workload}",
     "unmeasured": "measure what the gates of workload {workload} need",
     "quality": "make answers of workload {workload} better",
 }
 _TESTS = {
-    "replica": "restart it, or move it to another machine: whichever it stays slow with is why",
-    "replicas": "its share of requests at the same time says whether the router noticed",
-    "spare": "take one out in the quietest hour, watch the gates of what it serves, and put it back",
-    "revision": "`goodput labels plan` says how many labels would tell, `goodput compare --by model_revision` sets "
-    "both side by side",
-    "operation": "one replica at a time, each with a warm cache before it serves, and this chart after it",
-    "tries": "`goodput query \"from requests where late_by = 'retries' or verdict = 'over_budget'\"` has them, "
-    "`goodput explain` of one its tries",
-    "prompts": "`goodput query \"from requests where late_by = 'prefill' order by input_tokens desc\"` has them: what "
-    "they begin with alike can be cached",
-    "work": "a smaller batch on one replica for an hour, beside the others of its pool",
-    "failed": "`goodput query \"select error_type, count(*) from requests where verdict = 'failed' group by all\"` "
-    "says what fails",
-    "unmeasured": "`goodput explain` of one says which measurement is missing",
-    "quality": "`goodput query \"from requests where verdict = 'rejected'\"` has those that were judged",
+    "replica": "restart it, or move it to another machine; what it stays slow with is the cause",
+    "spare": "take one out in the quietest hour and watch the gates of what it serves",
+    "revision": "`goodput labels plan` says how many more labels would tell",
+    "operation": "do the next one off the peak, or with one more replica from before it until after it",
+}
+_LOOKS = {  # at what, and what that shows
+    "replicas": ("", "its share of the requests of that time shows whether the router noticed"),
+    "tries": ("from requests where {of}(late_by = 'retries' or verdict = 'over_budget')", "lists them"),
+    "prompts": (
+        "select session_id, replica, input_tokens, cached_input_tokens from requests where {of}late_by = 'prefill' "
+        "order by session_id, arrived_at",
+        "shows whether turns of a session went to replicas that had not cached it; if so, session affinity helps",
+    ),
+    "queue": (
+        "select time_bucket(interval 5 minute, ended_at) as began, replica, count(*) as late from requests "
+        "where {of}late_by = 'queue' group by all order by late desc",
+        "shows when and where",
+    ),
+    "work": (
+        "select time_bucket(interval 5 minute, ended_at) as began, replica, count(*) as late from requests "
+        "where {of}late_by = 'work' group by all order by late desc",
+        "shows when and where: a slow replica, or an operation",
+    ),
+    "failed": (
+        "select outcome, error_type, count(*) from requests where {of}verdict = 'failed' group by all",
+        "shows what fails, and what clients cancel",
+    ),
+    "unmeasured": ("from requests where {of}verdict = 'unevaluable'", "lists them"),
+    "quality": ("from requests where {of}verdict = 'rejected'", "lists those that were judged"),
 }
 
 
 def _answer(found: Rows) -> str:
     shown = [row for row in found if row["basis"] != "bound"]
     bounds = [row for row in found if row["basis"] == "bound"]
-    lines = [f"{_first(nth)} {_one(row)}" for nth, row in enumerate(shown[:_NAMED])]
+    lines = [f"{'Then' if nth else 'First'} {_one(row)}" for nth, row in enumerate(shown[:_NAMED])]
     if not shown:
         lines.append("There is evidence for no change: nothing did surely better than another at the same time.")
     if bounds:
-        lines.append("Beyond that it is known what a cause took, and not what of it can be had back:")
+        lines.append("For the rest the loss is known, not how much of it can be recovered:")
         lines += [_sentence(_one(row)) for row in bounds[:_NAMED]]
-    return "\n".join([*lines, _overlap(found)])
-
-
-def _first(nth: int) -> str:
-    return "First" if nth == 0 else "Then"
+    overlap = "These overlap: do not add them up." if len(found) > 1 else ""
+    return "\n".join([*lines, f"{overlap}{_worth(found)}"]).strip()
 
 
 def _sentence(text: str) -> str:
@@ -63,61 +76,78 @@ def _sentence(text: str) -> str:
 
 
 def _one(row: Row) -> str:
-    return f"{_change(row)}: {_gain(row)}. To be sure: {_test(row)}."
+    return f"{_change(row)}: {_gain(row)}. {_next(row)}."
 
 
 def _change(row: Row) -> str:
     if row["kind"] in _APART:
         return f"serve workload {row['workload']} by {row['kind']} {row['other']} instead of {row['name']}"
-    at = row["occurred_at"]
-    return _CHANGES[row["kind"]].format_map(
-        {
-            **row,
-            "pool": row["pool"] or "of any name",
-            "done": str(row["name"]).replace("_", " "),
-            "when": None if at is None else clock(at),
-        }
-    )
+    words = {
+        "pool": row["pool"] or "of any name",
+        "done": str(row["name"]).replace("_", " "),
+        "when": None if row["occurred_at"] is None else clock(row["occurred_at"]),
+    }
+    return _CHANGES[row["kind"]].format_map({**row, **words})
 
 
 def _gain(row: Row) -> str:
     """Answers with what they are worth, or dollars off the bill; where only the most is known, that."""
-    if row["usd"] is not None:
-        return f"about {dollars(row['usd'])}{dollars_within(row['low_usd'], row['high_usd'])} off the bill"
-    if row["basis"] == "bound":
-        worth = "" if row["high_worth_usd"] is None else f", worth {dollars(row['high_worth_usd'])} at today's price"
-        return f"at most {counted(row['high_answers'], 'more accepted answer', 'more accepted answers')}{worth}"
+    if row["kind"] == "spare":
+        hours = f"off the bill, of replicas in {row['spare_s'] / 3600:,.1f} h"
+        if row["usd"] is None:
+            return f"at most {dollars(row['high_usd'])} {hours}"
+        return f"about {dollars(row['usd'])}{dollars_within(row['low_usd'], row['high_usd'])} {hours}"
+    most = f"{counted(row['high_answers'], 'more accepted answer')}"
+    if row["kind"] == "operation":
+        return f"at most {most} each time, and {dollars(row['high_worth_usd'])} with what was paid beyond"
+    if row["answers"] is None or row["kind"] == "replicas":
+        return f"at most {most}{_valued(row['high_worth_usd'])}"
     ends = f" ({row['low_answers']:,.0f} to {row['high_answers']:,.0f})"
-    answers = f"about {counted(row['answers'], 'more accepted answer', 'more accepted answers')}{ends}"
-    if row["worth_usd"] is None:
-        return answers
-    worth = f"{dollars(row['worth_usd'])}{dollars_within(row['low_worth_usd'], row['high_worth_usd'])}"
-    return f"{answers}, worth {worth} at today's price"
+    worth = _valued(row["worth_usd"], dollars_within(row["low_worth_usd"], row["high_worth_usd"]))
+    chance = ", which may be chance" if row["basis"] == "bound" else ""
+    going = " in as long as this" if row["kind"] == "revision" else ""
+    return f"about {counted(row['answers'], 'more accepted answer')}{ends}{going}{worth}{chance}"
 
 
-def _test(row: Row) -> str:
+def _valued(usd: float | None, ends: str = "") -> str:
+    return "" if usd is None else f", worth {dollars(usd)}{ends}"
+
+
+def _next(row: Row) -> str:
+    """The cheapest test of a change, or what to look at before there can be one."""
     if row["kind"] in _APART:
         sides = " ".join(shlex.quote(text) for text in (row["kind"], row["other"], row["name"]))
+        command = f"`goodput compare --by {sides} --workload {shlex.quote(row['workload'])} --since DAY`"
         return (
-            f"give {row['other']} half of these requests for a busy hour, then "
-            f"`goodput compare --by {sides} --workload {shlex.quote(row['workload'])}`"
+            f"Test: move more of these requests over, keep some as they are, and after days with busy hours {command}"
         )
-    if row["kind"] == "queue":
-        cost = "" if row["replica_hour_usd"] is None else f" ({dollars(row['replica_hour_usd'])})"
-        return f"one replica more in the busiest hour{cost} shows how much of it is capacity"
-    return _TESTS[row["kind"]]
+    if row["kind"] in _TESTS:
+        return f"Test: {_TESTS[row['kind']]}"
+    query, shows = _LOOKS[row["kind"]]
+    if not query:
+        return f"Look at: {shows}"
+    of = f"workload = '{row['workload']}' and " if _PLAIN.fullmatch(row["workload"]) else ""
+    return f'Look at: `goodput query "{query.format(of=of)}"` {shows}{_capacity(row)}'
 
 
-def _overlap(found: Rows) -> str:
-    priced = any(row["answers"] is not None or row["usd"] is None for row in found)
-    worth = " An answer is valued at what one of its workload or pool cost here; no bill falls by it." if priced else ""
-    return f"They overlap: what one mends, another cannot mend again, so that they must not be added up.{worth}"
+def _capacity(row: Row) -> str:
+    if row["kind"] != "queue" or row["replica_hour_usd"] is None:
+        return ""
+    return f"; one more replica for those times costs {dollars(row['replica_hour_usd'])} an hour"
+
+
+def _worth(found: Rows) -> str:
+    if not any(row["kind"] != "spare" and row["high_worth_usd"] is not None for row in found):
+        return ""
+    return (
+        " An answer is worth what a request of its workload or pool costs by itself on average, an operation what it "
+        "cost: neither is money off the bill."
+    )
 
 
 def _spec() -> Picture:
     base = (
         alt.Chart(rows())
-        .transform_window(place="row_number()")
         .transform_filter("datum.high_worth_usd !== null")
         .transform_calculate(
             evidence="datum.basis === 'bound' ? 'at most' : 'by evidence'",
@@ -146,7 +176,7 @@ def _spec() -> Picture:
         alt.Tooltip("usd:Q", title="off the bill", format="$,.4f"),
         alt.Tooltip("high_worth_usd:Q", title="worth at most", format="$,.4f"),
     ]
-    axis = alt.Axis(title="US dollars, an answer at today's price", format="$~f", tickCount=5)
+    axis = alt.Axis(title="US dollars in this period", format="$~f", tickCount=5)
     ends = base.mark_bar(height={"band": 0.4}, opacity=0.55).encode(
         alt.X("low:Q", axis=axis), alt.X2("high_worth_usd:Q"), shade, tooltip=tooltip
     )
