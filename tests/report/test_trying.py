@@ -129,8 +129,8 @@ def test_evidence_comes_before_what_may_be_more() -> None:
     assert [(row["kind"], row["basis"]) for row in found] == [("spare", "computed"), ("queue", "bound")]
     assert [found[0][name] for name in ("usd", "low_usd", "high_usd", "spare_s")] == pytest.approx([1.5, 0, 3, 7200])
     assert found[1]["high_worth_usd"] > found[0]["high_worth_usd"]
-    first = "First run pool p with fewer replicas off its peak: about $1.50 ($0.00 to $3.00) off the bill, of replicas in"
-    assert ANSWERS["worth_trying"](found).startswith(f"{first} 2.0 h. Test: take")
+    saved = "about $1.50 ($0.00 to $3.00) off the bill, of replicas in 2.0 h. Test: take"
+    assert ANSWERS["worth_trying"](found).startswith(f"First run pool p with fewer replicas off its peak: {saved}")
     # of one hour nobody knows what fewer would bear
     found = trying(
         late, spare_replicas=[*spare[:2], spare[2] | {"is_by_knee": None, "spare_usd": 4.0, "spare_high_usd": 4.0}]
