@@ -160,7 +160,7 @@ def test_quality_that_may_differ_by_chance_is_called_so() -> None:
     near, far = told("rag", 0.89, apart=False, reach=0.9), told("chat", 0.91, apart=False, reach=0.3)
     answer = ANSWER([far, near])
     assert (
-        "Judged quality changed surely at none; nearest comes e of rag, from 92.0 % (90.0 to 94.0 %) to 89.0 %"
+        "No operation surely changed judged quality; the nearest is e of rag, from 92.0 % (90.0 to 94.0 %) to 89.0 %"
         in answer
     )
     assert answer.endswith(

@@ -46,7 +46,7 @@ def load(**more: Any) -> dict[str, Any]:
 def test_without_a_knee_no_load_is_known_to_hold() -> None:
     """NULL is not censored: where every load failed, nobody says that none showed its limit."""
     answer = CHARTS["load_curves"].answer([load(), load(load_rps=0.1)])
-    assert answer.startswith("chat: its gates held at no load seen, from 0.1 to 0.26 requests/s a replica, so that")
+    assert answer.startswith("chat: its gates failed at every load seen, from 0.1 to 0.26 requests/s a replica, so its")
     one_of_two = CHARTS["load_curves"].answer([load(), load(load_rps=0.1, is_sustained=True)])
     assert one_of_two.startswith("chat: its limit is not known; 1 load of 2 seen, up to 0.26, kept its gates.")
     assert "has shown its limit" not in answer
@@ -64,7 +64,7 @@ def test_without_a_limit_it_is_said_how_far_from_it_all_loads_are() -> None:
     """A load of fewer than 100 requests shows no share."""
     found = [load(fail_ratio=0.21), load(load_rps=0.1, fail_ratio=0.058), load(fail_ratio=0.5, arrivals=99)]
     answer = CHARTS["load_curves"].answer
-    assert "its limit is not known: 5.8 % to 21 % failed the gate ttft, where 1 % may." in answer(found)
+    assert "its limit is unknown: 5.8 % to 21 % failed the gate ttft, where 1 % may." in answer(found)
     assert "not known: 5.8 % failed the gate ttft, where 1 % may." in answer(found[1:])
     assert "its limit is not known.\n" in answer(found[2:])
 
@@ -134,7 +134,7 @@ def test_a_knee_below_which_no_load_was_judged_is_no_promise() -> None:
     thin, heavy = load(load_rps=0.05, is_sustained=None, **knee), load(load_rps=0.1, **knee)
     said = answer([thin, heavy])
     assert said.startswith("chat: its limit is about 0.07 requests/s a replica by the curve through all loads; none up")
-    assert "none up to it had the 100 requests with which a load is judged; from" in said
+    assert "none up to it had the 100 requests that judging takes; from" in said
     assert "none up to it that was judged kept the gates; from" in answer([thin, load(load_rps=0.06, **knee), heavy])
     assert "well served up to 0.07" in answer([thin, load(load_rps=0.06, is_sustained=True, **knee), heavy])
 
@@ -404,11 +404,10 @@ def test_losses_are_named_in_their_order_with_what_would_mend_them() -> None:
         "First idle replicas of workload rag, $28.36 (49.4 % of all spent): fewer of them at hours below the peak "
         "would save at most this.",
         "Then slow answers of workload chat, $2.41 (4.2 %): shorter queues would mend the wait, fewer timeouts the "
-        "tries; more in a cache, shorter prompts or a gate that knows of length the prompts; smaller batches or a "
-        "looser gate the rest; no source reports `queue_s`, which would say how much is which.",
+        "tries, caching or shorter prompts the prompts, smaller batches or a looser gate the rest; no source reports `queue_s`, which would say how much is which.",
         "Then requests with too many tries, $1.00 (2.0 %): to mend what makes callers try again would save it.",
         "All 4 of the chart come to at most about $32.27 that can be mended: $28.36 ($0.00 to $0.00) off the bill, the "
-        "rest is work that could count, or need not be done. What to try, and what speaks for it, is asked next.",
+        "rest is work that could have counted, or been avoided. What to try, and what speaks for it, is asked next.",
     ]
 
 
@@ -439,8 +438,8 @@ def test_of_slow_answers_it_is_said_how_much_each_remedy_would_mend_and_the_reme
     late = loss("slow", 4.0, 0.1, queue_late_usd=1.0, retries_late_usd=0.25, work_late_usd=1.5, wait_unknown_usd=0.5)
     late |= {"prefill_late_usd": 0.75}
     remedy = (
-        "shorter queues would mend the wait, fewer timeouts the tries; more in a cache, shorter prompts or a gate that "
-        "knows of length the prompts; smaller batches or a looser gate the rest"
+        "shorter queues would mend the wait, fewer timeouts the tries, caching or shorter prompts the prompts, smaller "
+        "batches or a looser gate the rest"
     )
     split = (
         "$1.00 of it for their wait in a queue alone, $0.250 for tries that came before, $0.750 for prompts "
@@ -578,8 +577,8 @@ def test_whose_answers_cost_most_over_all_need_not_within_workloads() -> None:
     ]
     answer = CHARTS["slice_totals"].answer(found)
     assert answer == (
-        "An accepted answer of globex costs most: $0.00990 ($0.00980 to $0.0100). Within workloads the order is "
-        "another, so that its mix of workloads makes it dear: of rag initech's cost most, "
+        "An accepted answer of globex costs most: $0.00990 ($0.00980 to $0.0100). Within workloads the order "
+        "differs: its mix of workloads makes it dear: of rag initech's cost most, "
         "$0.0120 ($0.0119 to $0.0121); of chat acme's cost most, $0.00300 "
         "($0.00290 to $0.00310); of batch initech's come out dearest, $0.00110 ($0.000100 to $0.00210), not for sure."
     )

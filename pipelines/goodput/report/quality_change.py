@@ -18,8 +18,10 @@ def quality_changes(found: Rows, named: Callable[[Row], str]) -> str:
     apart = [row for row in judged if row["is_apart"]]
     said = "; ".join(f"{_shares(row)} at the {named(row)}" for row in (apart or judged)[: _NAMED if apart else 1])
     if not apart:
-        nearest = f"nearest comes {said}, which may be chance{_caution(judged[:1])}"
-        return f"\nJudged quality changed surely at none; {nearest}: more labels would tell (`goodput labels plan`)."
+        nearest = f"the nearest is {said}, which may be chance{_caution(judged[:1])}"
+        return (
+            f"\nNo operation surely changed judged quality; {nearest}: more labels would tell (`goodput labels plan`)."
+        )
     more = f"; and {len(apart) - _NAMED} more" if len(apart) > _NAMED else ""
     return f"\nJudged quality was another before and after, whatever the cause: {said}{more}{_caution(apart)}."
 

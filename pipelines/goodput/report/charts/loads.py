@@ -7,8 +7,8 @@ from goodput.report.load_picture import loads
 
 _NAMED = 5  # in the sentence; the chart has all
 _JUDGED = (
-    "Judged by each gate on a latency and by the share accepted, over the last 7 days; drawn is what gives way first, "
-    "its line with loads pooled so that it never falls."
+    "Judged by each latency gate and by the share accepted, over the last 7 days. The chart shows the one that fails "
+    "first; its line pools neighbouring loads so that it never falls."
 )
 
 
@@ -29,7 +29,7 @@ def _of_one(found: Rows) -> str:
         if not sustained:
             least = min(one["load_rps"] for one in found)
             loads = f"from {least:.2g} to {heaviest:.2g} requests/s a replica"
-            held = f"its gates held at no load seen, {loads}, so that its limit is not known"
+            held = f"its gates failed at every load seen, {loads}, so its limit is unknown"
             return f"{row['name']}: {held}{_least(found)}{_vain(row)}"
         kept = f"{counted(sustained, 'load')} of {len(found)} seen, up to {heaviest:.2g}"
         return f"{row['name']}: its limit is not known; {kept}, kept its gates"
@@ -47,7 +47,7 @@ def _of_one(found: Rows) -> str:
     limit = f"{row['knee_rps']:.2g} requests/s a replica{ends}"
     judged = [one["is_sustained"] for one in found if one["load_rps"] <= row["knee_rps"]]
     if not any(judged):
-        few = f"none up to it had the {FEWEST} requests with which a load is judged"
+        few = f"none up to it had the {FEWEST} requests that judging takes"
         shown = few if all(kept is None for kept in judged) else "none up to it that was judged kept the gates"
         words = f"its limit is about {limit} by the curve through all loads; {shown}"
         return f"{row['name']}: {words}{_heavier(found)}{_by(row)}{advice}"

@@ -11,8 +11,8 @@ _LOSSES = {  # each bucket in words, and what would mend it
     "idle": ("idle replicas", "fewer of them at hours below the peak would save at most this"),
     "slow": (
         "slow answers",
-        "shorter queues would mend the wait, fewer timeouts the tries; more in a cache, shorter prompts or a gate that "
-        "knows of length the prompts; smaller batches or a looser gate the rest",
+        "shorter queues would mend the wait, fewer timeouts the tries, caching or shorter prompts the prompts, smaller "
+        "batches or a looser gate the rest",
     ),
     "rejected": ("rejected answers", "better ones would count, more machines would not help"),
     "failed": ("failed requests", "to mend what fails would save it"),
@@ -73,7 +73,7 @@ def _in_all(found: Rows) -> str:
     idle = [row for row in found if row["bucket"] == "idle"]
     off_the_bill, low, high = (_sum_of(idle, name) for name in ("mendable_usd", "spare_low_usd", "spare_high_usd"))
     ends = f" ({dollars(low)} to {dollars(high)})" if low is not None and high is not None else ""
-    rest = "the rest is work that could count, or need not be done"
+    rest = "the rest is work that could have counted, or been avoided"
     of = f": {dollars(off_the_bill)}{ends} off the bill, {rest}" if off_the_bill else ""
     return f"All {len(found)} of the chart come to at most about {dollars(mendable)} that can be mended{of}. "
 

@@ -14,8 +14,8 @@ _NAMED = 3  # of the operations
 _AGAIN = "requests tried again"
 _SIDES = {"came": "What came", "showed": "What the fleet showed"}
 _RULE = (
-    "Moved: beyond each of the windows before and 1.25 times their median up or down, by 2 points of a share, 10 of a "
-    "count, 0.05 s or a restart; replicas by half of one"
+    "Moved: beyond each of the windows before, to 1.25 times their median or as little, and by at least 2 points of a "
+    "share, 10 of a count, 0.05 s, half a replica or one restart"
 )
 
 
@@ -62,7 +62,7 @@ def _beside(found: Rows) -> str:
 def _tried_again(found: Rows) -> str:
     """Who is tried again waits for the tries before: where more are, a p99 is theirs, whatever an engine took."""
     is_more = any(row["name"] == _AGAIN and row["is_moved"] and row["times"] > 1 for row in found)
-    return " The tries before are in the times of requests tried again." if is_more else ""
+    return " The times of requests tried again include their earlier tries." if is_more else ""
 
 
 def _facts(moved: Rows) -> list[str]:
@@ -79,7 +79,7 @@ def _before(found: Rows) -> str:
         return ""
     since = clock(early[0]["earliest_at"]).split()[-1]
     said = "; ".join(f"{row['name']} {row['earliest_says']} to {row['now_says']}" for row in early)
-    return f"\nOn its way since {since} already: {said}."
+    return f"\nAlready moving since {since}: {said}."
 
 
 def _unmoved(found: Rows) -> str:

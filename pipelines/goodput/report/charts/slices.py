@@ -83,7 +83,7 @@ def _by_workload(dearest: Row, found: Rows) -> str:
         return f" Within {each} too: {_listed(said)}."
     is_another = any(_is_dearer(of[0], row) for of in several for row in of[1:] if row["name"] == dearest["name"])
     lead = (
-        "the order is another, so that its mix of workloads makes it dear"
+        "the order differs: its mix of workloads makes it dear"
         if is_another
         else "it is not sure that the order is the same"
     )
