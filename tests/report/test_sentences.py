@@ -564,6 +564,12 @@ def priced(
     return {**named, "price_usd": usd, "low_usd": ends[0], "high_usd": ends[1], **shares, **more}
 
 
+def as_a_rule(sides: str, workload: str) -> str:
+    """What a page says of how tenants differ in what some requests cost: a command that tells chance from it."""
+    command = f"`goodput compare --by tenant {sides} --workload {workload}`"
+    return f" So much these requests cost; whether that is more than chance, {command} says."
+
+
 def test_whose_answers_cost_most_over_all_need_not_within_workloads() -> None:
     """globex asks for hardly anything but rag, so that it is dearest; within each workload it is cheapest."""
     found = [
@@ -582,6 +588,7 @@ def test_whose_answers_cost_most_over_all_need_not_within_workloads() -> None:
         "differs: its mix of workloads makes it dear: of rag initech's cost most, "
         "$0.0120 ($0.0119 to $0.0121); of chat acme's cost most, $0.00300 "
         "($0.00290 to $0.00310); of batch initech's come out dearest, $0.00110 ($0.000100 to $0.00210), not for sure."
+        f"{as_a_rule('initech acme', 'rag')}"
     )
 
 
@@ -590,6 +597,7 @@ def test_whose_answers_cost_most_within_each_workload_too() -> None:
     chat, rag = ([priced("a", name, usd), priced("b", name, usd / 2)] for name, usd in (("chat", 0.002), ("rag", 0.04)))
     answer = CHARTS["slice_totals"].answer
     too = "of chat $0.00200 ($0.00190 to $0.00210); of rag $0.0400 ($0.0399 to $0.0401)."
+    too += as_a_rule("a b", "chat")  # it costs as much as rag, and is the first by name
     assert answer([*over_all, *chat, *rag]).endswith(f"Within each workload too: {too}")
     more = answer([*over_all, *chat, *rag, priced("b", "batch", 0.5)])
     assert more.endswith(f"Within each workload that several of them use too: {too}")
@@ -603,6 +611,7 @@ def test_an_order_within_workloads_that_intervals_do_not_show_is_not_said_to_be_
     assert CHARTS["slice_totals"].answer(found) == (
         "An accepted answer of a costs most: $0.0200 ($0.0199 to $0.0201). Within workloads it is not sure that the "
         "order is the same: of chat b's come out dearest, $0.0101 ($0.0100 to $0.0102), not for sure."
+        f"{as_a_rule('b a', 'chat')}"
     )
 
 

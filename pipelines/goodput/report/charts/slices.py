@@ -1,5 +1,6 @@
 """The chart of slices: whose answers cost most, tenant by tenant or route by route; whether within workloads too."""
 
+import shlex
 from collections import defaultdict
 from collections.abc import Mapping
 
@@ -80,14 +81,24 @@ def _by_workload(dearest: Row, found: Rows) -> str:
     each = "each workload" if len(several) == len(workloads) else "each workload that several of them use"
     if all(of[0]["name"] == dearest["name"] for of in several):
         said = [f"of {of[0]['within']} {_price(of[0])}{_doubt(of)}" for of in several]
-        return f" Within {each} too: {_listed(said)}."
+        return f" Within {each} too: {_listed(said)}.{_as_a_rule(several[0])}"
     is_another = any(_is_dearer(of[0], row) for of in several for row in of[1:] if row["name"] == dearest["name"])
     lead = (
         "the order differs: its mix of workloads makes it dear"
         if is_another
         else "it is not sure that the order is the same"
     )
-    return f" Within workloads {lead}: {_listed([_top(of) for of in several])}."
+    return f" Within workloads {lead}: {_listed([_top(of) for of in several])}.{_as_a_rule(several[0])}"
+
+
+def _as_a_rule(of: Rows) -> str:
+    """What these requests cost is known; whether it is chance that they did is another question."""
+    first, second = of[0], of[1]
+    if first["divided_by"] != "tenant":
+        return ""
+    sides = " ".join(shlex.quote(row["name"]) for row in (first, second))
+    command = f"`goodput compare --by tenant {sides} --workload {shlex.quote(first['within'])}`"
+    return f" So much these requests cost; whether that is more than chance, {command} says."
 
 
 def _workloads(found: Rows) -> Mapping[str, Rows]:
