@@ -1,10 +1,10 @@
 -- description: What could be changed, and what at most, and at least, it would gain: accepted answers, and dollars off the bill
 -- grain: period, kind, workload, pool, name, occurred_at
--- reads: goodput, load_curves, operations_done, parts_apart, replica_paces, shown_periods, spare_replicas
--- unit: answers, low_answers, high_answers: accepted ones more in a period like this, answers NULL where only the most is known; usd, low_usd, high_usd: off the bill; spare_s: how long replicas were spare
--- unit: low_worth_usd, worth_usd, high_worth_usd: of both, an answer at what a request of its workload, or pool, costs by itself; of operations what they cost
--- unit: basis: compared (another did better at the same time, or before), computed (from a limit that was measured), bound (what one cause took; what of it can be had back is not known)
--- What there is evidence for comes first, by what it gains at least; then what bounds alone tell of. They overlap: what one mends another cannot.
+-- reads: goodput, load_curves, operations_done, parts_apart, replica_paces, shown_periods, spare_replicas, waste
+-- unit: answers, low_answers, high_answers: accepted ones more, answers NULL where only the most is known; usd, low_usd, high_usd: off the bill; spare_s: how long replicas were spare
+-- unit: low_worth_usd, worth_usd, high_worth_usd: of both, of late and rejected answers what was spent on them, of operations what they cost, of others what as many requests of the workload, or pool, cost by themselves; times_a_period: what goes on does as much so many times in as long as the period
+-- unit: basis: compared (another did better at the same time, or before), computed (from a limit that was measured), chance (as compared, and may be chance), bound (what one cause alone took; what of it can be had back is not known)
+-- What there is evidence for comes first, by what it gains at least; then what may be chance, and what bounds alone tell of. They overlap: what one mends another cannot.
 WITH counted AS (
     SELECT
         p.period, g.slice, g.workload, g.pool,
@@ -40,6 +40,18 @@ lost AS (
         WHERE slice = 'workload'
     ) ON queue, tries, prompts, work, failed, unmeasured, quality INTO NAME kind VALUE answers
 ),
+spent AS (
+    UNPIVOT (
+        SELECT
+            p.period, w.workload, sum(w.queue_late_usd) AS queue, sum(w.prefill_late_usd) AS prompts, sum(w.work_late_usd) AS work,
+            sum(w.retries_late_usd) + coalesce(sum(w.usd) FILTER (WHERE w.bucket = 'over_budget'), 0) AS tries,
+            sum(coalesce(w.ci_high_usd, w.usd)) FILTER (WHERE w.bucket = 'rejected') AS quality
+        FROM waste AS w
+        JOIN shown_periods AS p ON w.window_s = p.whole_s AND w.window_start >= p.from_at AND w.window_start < p.until_at
+        WHERE w.slice = 'workload'
+        GROUP BY p.period, w.workload
+    ) ON queue, prompts, work, tries, quality INTO NAME kind VALUE usd
+),
 bounds AS (
     SELECT
         l.period, l.kind, l.workload, h.pool, 'workload' AS of_slice, NULL::VARCHAR AS name, NULL::VARCHAR AS other, NULL::TIMESTAMPTZ AS occurred_at,
@@ -47,8 +59,9 @@ bounds AS (
         -- what would come in time still has to be good
         l.answers * CASE WHEN l.kind = 'quality' THEN 1 ELSE coalesce(l.pass_ratio, 1) END AS high_answers,
         NULL::DOUBLE AS usd, NULL::DOUBLE AS low_usd, NULL::DOUBLE AS high_usd, NULL::DOUBLE AS spare_s,
-        NULL::DOUBLE AS cost_usd, NULL::DOUBLE AS high_cost_usd, 'bound' AS basis
+        NULL::DOUBLE AS cost_usd, s.usd AS high_cost_usd, NULL::DOUBLE AS times_a_period, 'bound' AS basis
     FROM lost AS l
+    LEFT JOIN spent AS s USING (period, workload, kind)
     LEFT JOIN homes AS h USING (period, workload)
     WHERE l.answers >= 1
 ),
@@ -117,18 +130,28 @@ done AS (
     WHERE d.lost_accepted_ci_low > 0
     QUALIFY row_number() OVER (PARTITION BY d.period, d.pool, d.kind ORDER BY d.lost_accepted DESC, d.at) = 1
 ),
--- what it does to answers goes on: of as many as the period had
+since AS (
+    SELECT d.period, d.event_id, sum(g.accepted + g.rejected + g.unlabelled) AS passing
+    FROM operations_done AS d
+    JOIN shown_periods AS p USING (period)
+    JOIN goodput AS g ON g.slice = 'pool' AND g.pool = d.pool AND g.window_s = p.drawn_s AND g.window_start >= d.at AND g.window_start < p.until_at
+    WHERE d.after_ratio < d.before_ratio
+    GROUP BY d.period, d.event_id
+),
 worse AS (
     SELECT
         d.period, 'revision' AS kind, o.workload, d.pool, 'pool' AS of_slice, d.kind AS name, d.judge AS other, d.at AS occurred_at,
-        (d.before_ratio - d.after_ratio) * c.passing AS answers,
-        greatest(0, d.before_ratio - d.after_ratio - sqrt((d.before_ratio - d.before_low) ** 2 + (d.after_high - d.after_ratio) ** 2)) * c.passing AS low_answers,
-        (d.before_ratio - d.after_ratio + sqrt((d.before_high - d.before_ratio) ** 2 + (d.after_ratio - d.after_low) ** 2)) * c.passing AS high_answers,
-        CASE WHEN low_answers > 0 THEN 'compared' ELSE 'bound' END AS basis
+        (d.before_ratio - d.after_ratio) * s.passing AS answers,
+        greatest(0, d.before_ratio - d.after_ratio - sqrt((d.before_ratio - d.before_low) ** 2 + (d.after_high - d.after_ratio) ** 2)) * s.passing AS low_answers,
+        (d.before_ratio - d.after_ratio + sqrt((d.before_high - d.before_ratio) ** 2 + (d.after_ratio - d.after_low) ** 2)) * s.passing AS high_answers,
+        -- what it does to answers goes on: in as long as the period, of as many as that had
+        c.passing / s.passing AS times_a_period,
+        CASE WHEN low_answers > 0 THEN 'compared' ELSE 'chance' END AS basis
     FROM operations_done AS d
+    JOIN since AS s USING (period, event_id)
     JOIN counted AS c ON c.period = d.period AND c.slice = 'pool' AND c.pool = d.pool
     LEFT JOIN owners AS o ON o.period = d.period AND o.pool = d.pool
-    WHERE d.after_ratio < d.before_ratio AND c.passing > 0
+    WHERE s.passing > 0
     QUALIFY row_number() OVER (PARTITION BY d.period, d.pool ORDER BY d.times_reach DESC, d.at) = 1
 ),
 all_of_them AS (
@@ -169,7 +192,7 @@ SELECT
     row_number() OVER in_order AS place
 FROM valued
 WINDOW in_order AS (
-    PARTITION BY period ORDER BY basis = 'bound', low_worth_usd DESC NULLS LAST, CASE WHEN basis <> 'bound' THEN worth_usd END DESC NULLS LAST,
+    PARTITION BY period ORDER BY list_position(['chance', 'bound'], basis) NULLS FIRST, low_worth_usd DESC NULLS LAST, CASE WHEN basis <> 'bound' THEN worth_usd END DESC NULLS LAST,
     high_worth_usd DESC NULLS LAST, low_answers DESC NULLS LAST, high_answers DESC NULLS LAST, action, occurred_at)
 QUALIFY place <= 20
 ORDER BY period, place

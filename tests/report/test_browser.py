@@ -212,7 +212,7 @@ _FORMS = {
 
 def test_commands_in_a_sentence_are_told_from_words(reader: Reader) -> None:
     commands = reader.tab.locator("#worth_trying-answer code").all_inner_texts()
-    assert "goodput query \"from requests where workload = 'rag' and verdict = 'rejected'\"" in commands
+    assert any(command.startswith('goodput query "select request_key, evaluator, score') for command in commands)
     assert all(command.startswith("goodput ") for command in commands)
     assert "`" not in reader.text("#worth_trying-answer")
 

@@ -1,5 +1,6 @@
 """Writes a report as a few lines of Markdown, for chat and pull requests."""
 
+import re
 from collections.abc import Sequence
 
 from goodput.report.chart import Chart
@@ -57,6 +58,13 @@ def _undivided(chart: Chart, one: Slice) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown and a terminal take as it is, whatever telemetry's names hold."""
-    printable = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text.replace("\n", " "))
-    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|#" else letter for letter in printable)
+    """Text that Markdown and a terminal take as it is, whatever telemetry's names hold; commands stay to be copied."""
+    printable = "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text.replace("\n", " ")
+    )
+    parts = re.split("`(goodput [^`]+)`", printable)
+    return "".join(f"`{part}`" if nth % 2 else _escaped(part) for nth, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|#" else letter for letter in text)

@@ -120,7 +120,8 @@ CHART = Chart(
     place=16,
     question="How much can a replica bear?",
     answer=_answer,
-    empty="Too few windows to say what load a replica bears: names of replicas and some days are needed.",
+    empty="Too few undisturbed windows to say what load a replica bears: names of replicas and some days are needed. "
+    "Windows around operations count where `in_frontier` of the settings says so.",
     spec=loads,
     draws=("fail_ratio",),
     chosen_by=("divided_by", "pool", "route"),

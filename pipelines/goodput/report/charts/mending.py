@@ -18,7 +18,7 @@ _LOSSES = {  # each bucket in words, and what would mend it
     "failed": ("failed requests", "to mend what fails would save it"),
     "over_budget": ("requests with too many tries", "to mend what makes callers try again would save it"),
     "retry": ("retries", "to mend what makes callers try again would save it"),
-    "abandoned": ("abandoned answers", "to cancel work when a client goes away would save it"),
+    "abandoned": ("abandoned answers", "what ran on after the client had left would be saved by cancelling it"),
     "preemption": ("preempted work", "more KV memory, or fewer long prompts at once, would save it"),
     "speculation": ("rejected drafts", "a better draft model, or fewer draft tokens, would save it"),
     "overhead": ("overhead", "shared cost that no request has for itself"),
@@ -96,6 +96,8 @@ def _idle(row: Row) -> str | None:
     if row["spare_by"] == "short":
         return f"none of it {_SPARE['short']}"
     some = dollars(spare) if spare >= _NOTHING * row["usd"] else "none"
+    if some == "none" and row["spare_by"] == "quiet":
+        return "none of it at a quiet time with more than one replica, what fewer would bear being unknown"
     ends = (
         f" ({dollars(row['spare_low_usd'])} to {dollars(row['spare_high_usd'])})" if row["spare_by"] != "quiet" else ""
     )

@@ -2,14 +2,16 @@
 
 import re
 import shlex
+from datetime import UTC, datetime
 
 import altair as alt
 
 from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars, dollars_within
-from goodput.report.looks import BLUE, ORANGE, rows
+from goodput.report.looks import BLUE, ORANGE, PURPLE, rows
 
 _NAMED = 3  # of each sort in the sentence; the chart has all
 _PLAIN = re.compile(r"[\w./: -]+")  # a name that a quoted command takes as it is
+_SHOWN = ("compared", "computed")
 _APART = ("route", "model", "pool")  # what serves a workload at the same time as another of its kind
 _CHANGES = {
     "replica": "make replica {name} of pool {pool} as fast as the others",
@@ -27,8 +29,8 @@ _CHANGES = {
 }
 _TESTS = {
     "replica": "restart it, or move it to another machine; what it stays slow with is the cause",
-    "spare": "take one out in the quietest hour and watch the gates of what it serves",
-    "revision": "`goodput labels plan` says how many more labels would tell",
+    "spare": "take one replica out in the quietest hour and watch the gates of what the pool serves",
+    "revision": "`goodput labels plan --width 0.05 --since {since}` draws answers to be judged",
     "operation": "do the next one off the peak, or with one more replica from before it until after it",
 }
 _LOOKS = {  # at what, and what that shows
@@ -54,18 +56,22 @@ _LOOKS = {  # at what, and what that shows
         "shows what fails, and what clients cancel",
     ),
     "unmeasured": ("from requests where {of}verdict = 'unevaluable'", "lists them"),
-    "quality": ("from requests where {of}verdict = 'rejected'", "lists those that were judged"),
+    "quality": (
+        "select request_key, evaluator, score, label from quality_labels where {of}passed = false and current",
+        "lists those that were judged",
+    ),
 }
 
 
 def _answer(found: Rows) -> str:
-    shown = [row for row in found if row["basis"] != "bound"]
-    bounds = [row for row in found if row["basis"] == "bound"]
+    shown, chance, bounds = ([row for row in found if row["basis"] in of] for of in (_SHOWN, ("chance",), ("bound",)))
     lines = [f"{'Then' if nth else 'First'} {_one(row)}" for nth, row in enumerate(shown[:_NAMED])]
     if not shown:
-        lines.append("There is evidence for no change: nothing did surely better than another at the same time.")
+        lines.append("No change has evidence for it: nothing here could be shown to do better than another.")
+    if chance:
+        lines.append(f"What may be chance, and is cheap to settle: {_one(chance[0])}")
     if bounds:
-        lines.append("For the rest the loss is known, not how much of it can be recovered:")
+        lines.append("Of other losses the cause is known, not how much of them can be recovered:")
         lines += [_sentence(_one(row)) for row in bounds[:_NAMED]]
     overlap = "These overlap: do not add them up." if len(found) > 1 else ""
     return "\n".join([*lines, f"{overlap}{_worth(found)}"]).strip()
@@ -93,20 +99,26 @@ def _change(row: Row) -> str:
 def _gain(row: Row) -> str:
     """Answers with what they are worth, or dollars off the bill; where only the most is known, that."""
     if row["kind"] == "spare":
-        hours = f"off the bill, of replicas in {row['spare_s'] / 3600:,.1f} h"
+        hours = f"off the bill, in {row['spare_s'] / 3600:,.1f} h"
         if row["usd"] is None:
-            return f"at most {dollars(row['high_usd'])} {hours}"
+            return f"at most {dollars(row['high_usd'])} {hours} with at most half of its peak; its limit is not known"
         return f"about {dollars(row['usd'])}{dollars_within(row['low_usd'], row['high_usd'])} {hours}"
     most = f"{counted(row['high_answers'], 'more accepted answer')}"
     if row["kind"] == "operation":
         return f"at most {most} each time, and {dollars(row['high_worth_usd'])} with what was paid beyond"
-    if row["answers"] is None or row["kind"] == "replicas":
-        return f"at most {most}{_valued(row['high_worth_usd'])}"
+    if row["basis"] == "bound":
+        alone = "" if row["kind"] == "replicas" else " by that alone"
+        return f"at most {most}{alone}{_valued(row['high_worth_usd'])}"
     ends = f" ({row['low_answers']:,.0f} to {row['high_answers']:,.0f})"
     worth = _valued(row["worth_usd"], dollars_within(row["low_worth_usd"], row["high_worth_usd"]))
-    chance = ", which may be chance" if row["basis"] == "bound" else ""
-    going = " in as long as this" if row["kind"] == "revision" else ""
-    return f"about {counted(row['answers'], 'more accepted answer')}{ends}{going}{worth}{chance}"
+    return f"about {counted(row['answers'], 'more accepted answer')}{ends}{worth}{_going_on(row)}"
+
+
+def _going_on(row: Row) -> str:
+    times = row["times_a_period"]
+    if times is None:
+        return ""
+    return f"; so many since then, and {times * row['answers']:,.0f} in a whole period like this if it stays"
 
 
 def _valued(usd: float | None, ends: str = "") -> str:
@@ -122,12 +134,17 @@ def _next(row: Row) -> str:
             f"Test: move more of these requests over, keep some as they are, and after days with busy hours {command}"
         )
     if row["kind"] in _TESTS:
-        return f"Test: {_TESTS[row['kind']]}"
+        return f"Test: {_TESTS[row['kind']].format(since=_written(row['occurred_at']))}"
     query, shows = _LOOKS[row["kind"]]
     if not query:
         return f"Look at: {shows}"
     of = f"workload = '{row['workload']}' and " if _PLAIN.fullmatch(row["workload"]) else ""
     return f'Look at: `goodput query "{query.format(of=of)}"` {shows}{_capacity(row)}'
+
+
+def _written(epoch_ms: float | None) -> str | None:
+    """An instant as a command takes it."""
+    return None if epoch_ms is None else f"{datetime.fromtimestamp(epoch_ms / 1000, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def _capacity(row: Row) -> str:
@@ -140,8 +157,8 @@ def _worth(found: Rows) -> str:
     if not any(row["kind"] != "spare" and row["high_worth_usd"] is not None for row in found):
         return ""
     return (
-        " An answer is worth what a request of its workload or pool costs by itself on average, an operation what it "
-        "cost: neither is money off the bill."
+        " Late and rejected answers are worth what was spent on them, others what as many requests cost by themselves: "
+        "no money off the bill."
     )
 
 
@@ -150,7 +167,7 @@ def _spec() -> Picture:
         alt.Chart(rows())
         .transform_filter("datum.high_worth_usd !== null")
         .transform_calculate(
-            evidence="datum.basis === 'bound' ? 'at most' : 'by evidence'",
+            evidence="datum.basis === 'bound' ? 'at most' : datum.basis === 'chance' ? 'may be chance' : 'by evidence'",
             low="datum.low_worth_usd === null ? 0 : datum.low_worth_usd",
             value="datum.basis === 'bound' ? null : datum.worth_usd",
         )
@@ -165,8 +182,8 @@ def _spec() -> Picture:
     )
     shade = alt.Color(
         "evidence:N",
-        scale=alt.Scale(domain=["by evidence", "at most"], range=[ORANGE, BLUE]),
-        legend=alt.Legend(title=None, columns=2),
+        scale=alt.Scale(domain=["by evidence", "may be chance", "at most"], range=[ORANGE, PURPLE, BLUE]),
+        legend=alt.Legend(title=None, columns=3),
     )
     tooltip = [
         alt.Tooltip("action:N", title="change"),
