@@ -47,6 +47,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "revision": 0,
         **dict.fromkeys(("offered", "arrivals", "succeeded", "accepted"), 1),
         **dict.fromkeys(("failed", "ungated", "over_budget", "slow", "rejected", "unevaluable", "unlabelled"), 0),
+        **dict.fromkeys(("queue_late", "retries_late", "prefill_late", "work_late"), 0),
         **dict.fromkeys(("n_ttft", "n_tpot", "n_e2e", "n_queue", "tpot_na", "binding_gate_requests"), 0),
         **dict.fromkeys(("need_label", "labelled", "quality_judged", "observed_s"), 0),
         **dict.fromkeys(("throughput_rps", "goodput_rps", "goodput_ci_low_rps", "goodput_ci_high_rps"), 0.5),
