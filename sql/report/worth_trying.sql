@@ -75,7 +75,7 @@ apart AS (
         'compared' AS basis
     FROM parts_apart AS a
     LEFT JOIN homes AS h USING (period, workload)
-    -- of so many questions at once (Bonferroni), as the sentence of that chart has it
+    -- of so many questions at once (Bonferroni): shares and prices of all pairs of the period
     QUALIFY a.p * 2 * count(*) OVER (PARTITION BY a.period) < 0.05
 ),
 -- a replica may serve several models

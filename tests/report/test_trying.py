@@ -175,6 +175,11 @@ def test_an_operation_is_undone_for_answers_that_are_surely_worse_and_done_gentl
     (row,) = trying(served(), operations_done=[done | lost])
     assert (row["kind"], row["basis"], row["high_worth_usd"]) == ("operation", "bound", 9.0)
     assert "at most 20 more accepted answers each time, and $9.00 with what" in ANSWERS["worth_trying"](at_ms([row]))
+    unpriced = trying(
+        served(direct_cost_usd=None), operations_done=[done | lost | {"excess_cost_usd": None, "high_usd": None}]
+    )
+    told = [row | {"high_worth_usd": None} for row in at_ms(unpriced)]
+    assert "at most 20 more accepted answers each time. Test" in ANSWERS["worth_trying"](told)
     assert trying(served(), operations_done=[done | lost | {"lost_accepted_ci_low": -1.0}]) == []
 
 

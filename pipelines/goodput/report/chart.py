@@ -128,6 +128,11 @@ def clock(epoch_ms: float) -> str:
     return f"{datetime.fromtimestamp(epoch_ms / 1000, UTC):%d %b %H:%M}"
 
 
+def sentence(text: str) -> str:
+    """Text that begins a sentence."""
+    return f"{text[0].upper()}{text[1:]}"
+
+
 def counted(number: float, one: str, many: str | None = None) -> str:
     """A number of things: "1 request", "12 requests"."""
     return f"{number:,.0f} {one if round(number) == 1 else many or one + 's'}"

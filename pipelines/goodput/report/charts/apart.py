@@ -4,7 +4,7 @@ import shlex
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dollars, percent
+from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dollars, percent, sentence
 from goodput.report.looks import BLUE, MUTED, ORANGE, rows
 
 _NAMED = 3  # pairs in the sentence; the chart has all
@@ -22,13 +22,9 @@ def _answer(found: Rows) -> str:
             f"No difference that chance does not explain; nearest comes {_both(nearest, questions)}.\n{_given(nearest)}"
         )
     sure.sort(key=_least_chance)
-    said = [f"{_sentence(_both(row, questions))}{_worth(row, questions)}" for row in sure[:_NAMED]]
+    said = [f"{sentence(_both(row, questions))}.{_worth(row, questions)}" for row in sure[:_NAMED]]
     more = [f"{counted(len(sure) - _NAMED, 'pair')} more that differ in the numbers."] if len(sure) > _NAMED else []
     return "\n".join([*said, *more, _given(sure[0])])
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
 
 
 def _least_chance(row: Row) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, percent
+from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, percent, sentence
 from goodput.report.looks import HEAT, replica_heat
 
 _FULL = 0.95  # of the cache: from about there on an engine preempts what runs
@@ -13,7 +13,7 @@ def _answer(found: Rows) -> str:
     text = "; ".join(parts) or "no reading tells more than that requests ran"
     stale = sorted({row["replica"] for row in found if row["is_stale"]})
     frozen = f" The readings of {', '.join(stale)} stood still while it served, and say nothing." if stale else ""
-    return f"{text[0].upper()}{text[1:]}.{frozen}"
+    return f"{sentence(text)}.{frozen}"
 
 
 def _fullest(found: Rows) -> str:

@@ -1,6 +1,6 @@
 """The last entry: how far the numbers can be trusted; a table, not a picture."""
 
-from goodput.report.chart import Chart, Column, Rows
+from goodput.report.chart import Chart, Column, Rows, sentence
 
 
 def _answer(found: Rows) -> str:
@@ -9,7 +9,7 @@ def _answer(found: Rows) -> str:
     limited = f" What limits these numbers: {limits}." if limits else ""
     if not doubtful:
         said = "every row read is accounted for, and no warning stands."
-        return f"{said[0].upper()}{said[1:]}{limited}" if limited else f"Nothing speaks against these numbers: {said}"
+        return f"{sentence(said)}{limited}" if limited else f"Nothing speaks against these numbers: {said}"
     return (
         f"{len(doubtful)} of {len(found)} facts want a look: "
         + ", ".join(sorted({str(row["name"]).lower() for row in doubtful}))

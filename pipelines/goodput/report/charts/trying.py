@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars, dollars_within
+from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars, dollars_within, sentence
 from goodput.report.looks import BLUE, ORANGE, PURPLE, rows
 
 _NAMED = 3  # of each sort in the sentence; the chart has all
@@ -33,33 +33,23 @@ _TESTS = {
     "revision": "`goodput labels plan --width 0.05 --since {since}` draws answers to be judged",
     "operation": "do the next one off the peak, or with one more replica from before it until after it",
 }
+_WHEN = (
+    '`goodput query "select time_bucket(interval 5 minute, ended_at) as began, replica, count(*) as late from requests '
+    "where {{of}}late_by = '{cause}' group by all order by late desc\"` shows when and where"
+)
 _LOOKS = {  # at what, and what that shows
-    "replicas": ("", "its share of the requests of that time shows whether the router noticed"),
-    "tries": ("from requests where {of}(late_by = 'retries' or verdict = 'over_budget')", "lists them"),
-    "prompts": (
-        "select session_id, replica, input_tokens, cached_input_tokens from requests where {of}late_by = 'prefill' "
-        "order by session_id, arrived_at",
-        "shows whether turns of a session went to replicas that had not cached it; if so, session affinity helps",
-    ),
-    "queue": (
-        "select time_bucket(interval 5 minute, ended_at) as began, replica, count(*) as late from requests "
-        "where {of}late_by = 'queue' group by all order by late desc",
-        "shows when and where",
-    ),
-    "work": (
-        "select time_bucket(interval 5 minute, ended_at) as began, replica, count(*) as late from requests "
-        "where {of}late_by = 'work' group by all order by late desc",
-        "shows when and where: a slow replica, or an operation",
-    ),
-    "failed": (
-        "select outcome, error_type, count(*) from requests where {of}verdict = 'failed' group by all",
-        "shows what fails, and what clients cancel",
-    ),
-    "unmeasured": ("from requests where {of}verdict = 'unevaluable'", "lists them"),
-    "quality": (
-        "select request_key, evaluator, score, label from quality_labels where {of}passed = false and current",
-        "lists those that were judged",
-    ),
+    "replicas": "its share of the requests of that time shows whether the router noticed",
+    "tries": "`goodput query \"from requests where {of}(late_by = 'retries' or verdict = 'over_budget')\"` lists them",
+    "prompts": '`goodput query "select session_id, replica, input_tokens, cached_input_tokens from requests '
+    "where {of}late_by = 'prefill' order by session_id, arrived_at\"` shows whether turns of a session went to "
+    "replicas that had not cached it; if so, session affinity helps",
+    "queue": _WHEN.format(cause="queue"),
+    "work": f"{_WHEN.format(cause='work')}: a slow replica, or an operation",
+    "failed": '`goodput query "select outcome, error_type, count(*) from requests '
+    "where {of}verdict = 'failed' group by all\"` shows what fails, and what clients cancel",
+    "unmeasured": "`goodput query \"from requests where {of}verdict = 'unevaluable'\"` lists them",
+    "quality": '`goodput query "select request_key, evaluator, score, label from quality_labels '
+    'where {of}passed = false and current"` lists those that were judged',
 }
 
 
@@ -72,13 +62,9 @@ def _answer(found: Rows) -> str:
         lines.append(f"What may be chance, and is cheap to settle: {_one(chance[0])}")
     if bounds:
         lines.append("Of other losses the cause is known, not how much of them can be recovered:")
-        lines += [_sentence(_one(row)) for row in bounds[:_NAMED]]
+        lines += [sentence(_one(row)) for row in bounds[:_NAMED]]
     overlap = "These overlap: do not add them up." if len(found) > 1 else ""
     return "\n".join([*lines, f"{overlap}{_worth(found)}"]).strip()
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
 
 
 def _one(row: Row) -> str:
@@ -105,7 +91,10 @@ def _gain(row: Row) -> str:
         return f"about {dollars(row['usd'])}{dollars_within(row['low_usd'], row['high_usd'])} {hours}"
     most = f"{counted(row['high_answers'], 'more accepted answer')}"
     if row["kind"] == "operation":
-        return f"at most {most} each time, and {dollars(row['high_worth_usd'])} with what was paid beyond"
+        paid = (
+            "" if row["high_worth_usd"] is None else f", and {dollars(row['high_worth_usd'])} with what was paid beyond"
+        )
+        return f"at most {most} each time{paid}"
     if row["basis"] == "bound":
         alone = "" if row["kind"] == "replicas" else " by that alone"
         return f"at most {most}{alone}{_valued(row['high_worth_usd'])}"
@@ -135,11 +124,12 @@ def _next(row: Row) -> str:
         )
     if row["kind"] in _TESTS:
         return f"Test: {_TESTS[row['kind']].format(since=_written(row['occurred_at']))}"
-    query, shows = _LOOKS[row["kind"]]
-    if not query:
-        return f"Look at: {shows}"
-    of = f"workload = '{row['workload']}' and " if _PLAIN.fullmatch(row["workload"]) else ""
-    return f'Look at: `goodput query "{query.format(of=of)}"` {shows}{_capacity(row)}'
+    return f"Look at: {_LOOKS[row['kind']].format(of=_of(row['workload']))}{_capacity(row)}"
+
+
+def _of(workload: str | None) -> str:
+    """What bounds a query to a workload, where its name can stand in a quoted command."""
+    return f"workload = '{workload}' and " if workload is not None and _PLAIN.fullmatch(workload) else ""
 
 
 def _written(epoch_ms: float | None) -> str | None:
