@@ -19,7 +19,9 @@ import orjson
 import pyarrow as pa
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from goodput.collect.otlp.read import OtlpReader, Wanted
+from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.decode import OtlpDecoder
+from goodput.collect.otlp.read import OtlpReader
 
 ROUNDS = 3
 SPANS_PER_LINE = 500
@@ -116,7 +118,7 @@ def _check_equal(tables: dict[str, pa.Table]) -> None:
 
 
 def _goodput(path: Path) -> pa.Table:
-    blocks = OtlpReader(path, span_keys=SPAN_KEYS, resource_keys=RESOURCE_KEYS)
+    blocks = OtlpReader(path, OtlpDecoder(span_keys=SPAN_KEYS, resource_keys=RESOURCE_KEYS))
     return pa.concat_tables([block.spans for block in blocks if block.spans])
 
 

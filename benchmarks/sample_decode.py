@@ -13,9 +13,9 @@ import polars as pl
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from benchmarks.otlp_decode import Comparison, best_of
+from goodput.collect.otlp_reading import OtlpReading
 from goodput.collect.prometheus.reading import ScrapeReading
 from goodput.collect.received import UNCLAIMED, LandedFile
-from goodput.collect.spans import OtlpReading
 from goodput.settings.model import Settings
 
 START_NS = 1_795_165_200 * 10**9

@@ -16,7 +16,9 @@ import orjson
 from benchmarks.child import in_turn, run, run_function
 from benchmarks.table import Row, peak_memory, times_as_long
 from goodput.collect.dialects.registry import SPAN_DIALECTS
-from goodput.collect.otlp.read import OtlpReader, Wanted
+from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.decode import OtlpDecoder
+from goodput.collect.otlp.read import OtlpReader
 from goodput.settings.load import load_settings
 
 SPANS = 1_000_000
@@ -70,7 +72,7 @@ def decode(folder: Path) -> int:
     wanted = [*strings, *(key for dialect in reversed(SPAN_DIALECTS) for key in dialect.wanted)]
     span_keys, resource_keys = ([*{key.key: key for key in keys}.values()] for keys in (wanted, strings))
     files = sorted((folder / "landing").iterdir())
-    readers = (OtlpReader(path, span_keys=span_keys, resource_keys=resource_keys) for path in files)
+    readers = (OtlpReader(path, OtlpDecoder(span_keys=span_keys, resource_keys=resource_keys)) for path in files)
     return sum(block.spans.num_rows for reader in readers for block in reader if block.spans)
 
 

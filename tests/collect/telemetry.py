@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from goodput.collect.otlp_reading import OtlpReading
 from goodput.collect.received import LandedFile, Received, RefusedRow
-from goodput.collect.spans import OtlpReading
 from goodput.settings.model import Settings
 
 GIVEN = Path(__file__).parent.parent.parent.parent / "shared/data/captures/given"

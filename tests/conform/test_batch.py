@@ -9,8 +9,8 @@ import pytest
 
 from collect.telemetry import CHAT, SECOND_NS, START_NS, Row, put, span, spans_line
 from goodput.collect.otlp import gather, line_framing
+from goodput.collect.otlp_reading import OtlpReading
 from goodput.collect.received import Received
-from goodput.collect.spans import OtlpReading
 from goodput.conform import batch as module
 from goodput.conform.ingest import ingest
 from goodput.errors import SourceRefused

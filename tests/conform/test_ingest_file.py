@@ -22,13 +22,13 @@ from collect.telemetry import (
     span,
     spans_line,
 )
+from goodput.collect import spans
 from goodput.collect.landing import identify
 from goodput.collect.received import LandedFile
-from goodput.collect.spans import OtlpReading
 from goodput.conform.batch import IngestBatch
 from goodput.conform.commit import commit
 from goodput.conform.guard import Guard
-from goodput.conform.ingest_file import ingest_file
+from goodput.conform.ingest_file import FileIngest
 from goodput.contracts import arrow_schema
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.source_ledger import SourceEntry
@@ -45,7 +45,9 @@ def take(lake: Lake, path: Path, given: Settings | None = None, reader: str = "u
     chosen = given or settings()
     with connect() as connection:
         batch = IngestBatch(lake, connection, Guard(chosen))
-        ingest_file(batch, file, identify(file, chosen), chosen)
+        files = FileIngest(batch, chosen)
+        files.read(file, identify(file, chosen))
+        files.finish()
         commit(lake, batch, {})
     (entry,) = batch.entries
     return entry
@@ -269,7 +271,7 @@ def test_a_file_at_which_its_reader_breaks_is_refused_and_says_no_text_of_it(
     def breaking(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(OtlpReading, "_received", breaking)
+    monkeypatch.setattr(spans, "_frame", breaking)
     entry = take(lake, put(tmp_path / "t.jsonl", spans_line(span(said=CHAT))))
     assert (entry.status, entry.rows_read) == ("refused", 0)
     assert entry.reason is not None
@@ -284,7 +286,7 @@ def test_what_is_not_the_file_s_fault_ends_the_run(
     def breaking(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(OtlpReading, "_received", breaking)
+    monkeypatch.setattr(spans, "_frame", breaking)
     with pytest.raises(type(error)):
         take(Lake(tmp_path / "lake"), put(tmp_path / "t.jsonl", spans_line(span(said=CHAT))))
 
@@ -329,7 +331,7 @@ def test_progress_is_told_in_bytes(tmp_path: Path) -> None:
     file = landed(path)
     with connect() as connection:
         batch = IngestBatch(Lake(tmp_path / "lake"), connection)
-        ingest_file(batch, file, identify(file, settings()), settings(), told.append)
+        FileIngest(batch, settings(), told.append).read(file, identify(file, settings()))
     assert sum(told) == path.stat().st_size
 
 

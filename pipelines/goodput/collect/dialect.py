@@ -109,14 +109,13 @@ class Dialect:
         return mapped + self.also_wanted + self.signature
 
     def kept(
-        self, rows: pl.DataFrame, ignore: Callable[[str, int], None], also: tuple[Ignore, ...] = ()
+        self, rows: pl.DataFrame, ignore: Callable[[str, pl.Series], None], also: tuple[Ignore, ...] = ()
     ) -> pl.DataFrame:
-        """The rows that no rule, of the dialect or `also`, ignores; `ignore` gets the count of each, in turn."""
+        """The rows that no rule, of the dialect or `also`, ignores; `ignore` gets the lines that each does, in turn."""
         for rule in (*self.ignored, *also):
             # Beside a column, so that a rule that is constant has a value for each row as well.
             holds = rows.select(pl.first().alias("row"), rule.holds.fill_null(value=False).alias("holds"))["holds"]
-            count = int(holds.sum())
-            if count:  # else every column would be copied for nothing
+            if holds.any():  # else every column would be copied for nothing
+                ignore(rule.rule, rows["line"].filter(holds))
                 rows = rows.filter(~holds)
-            ignore(rule.rule, count)
         return rows

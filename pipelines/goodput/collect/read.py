@@ -7,11 +7,12 @@ from goodput.collect.declared import object_dialects
 from goodput.collect.objects.read import ObjectReading
 from goodput.collect.otlp.sniff import Head, read_head
 from goodput.collect.otlp.streams import GZIP_MAGIC, ZSTD_MAGIC
+from goodput.collect.otlp_reading import READER as OTLP
+from goodput.collect.otlp_reading import OtlpReading
 from goodput.collect.prometheus.query_range import is_answer
 from goodput.collect.prometheus.reading import AnswerReading, ScrapeReading
 from goodput.collect.prometheus.scrapes import READER as PROMETHEUS
 from goodput.collect.received import UNCLAIMED, LandedFile, Reading
-from goodput.collect.spans import OtlpReading
 from goodput.collect.tabular import read_table
 from goodput.collect.tabular.content import COMPRESSED_TWICE
 from goodput.collect.witness import Witness
@@ -38,7 +39,7 @@ def open_file(
     if head.content.startswith((GZIP_MAGIC, ZSTD_MAGIC)):
         raise SourceRefused(file.path, COMPRESSED_TWICE)
     if _may_be_otlp(head):
-        return replace(file, reader="otlp"), OtlpReading(file, settings, on_bytes, witness)
+        return replace(file, reader=OTLP), OtlpReading(file, settings, on_bytes, witness)
     if is_answer(head.content):
         return replace(file, reader="query_range"), AnswerReading(file, settings, on_bytes, witness)
     return replace(file, reader="objects"), ObjectReading(

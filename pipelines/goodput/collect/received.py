@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import polars as pl
 
@@ -76,7 +76,10 @@ class Received:
 
     `tables` maps names of conformed tables to frames that hold some of the contract's columns
     (`line` and `position` always, `source_id` never). `rows_read` counts every row of the block, whatever became of it.
+    `file` is the number of the file that a row is of: there is but one.
     """
+
+    file: ClassVar[pl.Expr] = pl.lit(0).alias("file")
 
     rows_read: int = 0
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -84,10 +87,19 @@ class Received:
     refused: list[RefusedRow] = field(default_factory=list)
     unknown_metrics: dict[str, int] = field(default_factory=dict)  # name without suffixes -> readings
 
-    def ignore(self, rule: str, rows: int) -> None:
-        """Count rows that are left out by a rule."""
-        if rows:
-            self.ignored[rule] = self.ignored.get(rule, 0) + rows
+    def read(self, lines: pl.Series) -> None:
+        """Count rows by their lines."""
+        self.rows_read += len(lines)
+
+    def ignore(self, rule: str, rows: int | pl.Series) -> None:
+        """Count rows that are left out by a rule: how many there are, or their lines."""
+        count = rows if isinstance(rows, int) else len(rows)
+        if count:
+            self.ignored[rule] = self.ignored.get(rule, 0) + count
+
+    def by_file(self, rows: pl.DataFrame) -> "Iterator[tuple[int, Received, pl.DataFrame]]":
+        """Of each file that has some of the rows (with their `line`) its number, what counts them, and the rows."""
+        yield 0, self, rows
 
     def leave_out_metrics(self, readings: pl.DataFrame) -> None:
         """Count readings of metrics that are not read: `name` without suffixes, `readings`, `left_out` (by rule)."""

@@ -68,17 +68,17 @@ def _without_unknown(received: Received, rows: pl.DataFrame) -> pl.DataFrame:
     if not is_unknown.any():
         return rows
     name = family(pl.col("emitted")).fill_null("")
-    names = (
-        rows.filter(is_unknown).group_by(name.alias("name")).agg(readings=pl.len(), left_out=is_left_out(name).first())
-    )
-    received.leave_out_metrics(names)
+    for _, own, mine in received.by_file(rows.filter(is_unknown)):
+        names = mine.group_by(name.alias("name")).agg(readings=pl.len(), left_out=is_left_out(name).first())
+        own.leave_out_metrics(names)
     return rows.filter(~is_unknown)
 
 
 def _leave_out(received: Received, rows: pl.DataFrame, rule: str, holds: pl.Series) -> pl.DataFrame:
-    count = int(holds.sum())
-    received.ignore(rule, count)
-    return rows.filter(~holds) if count else rows
+    if not holds.any():
+        return rows
+    received.ignore(rule, rows["line"].filter(holds))
+    return rows.filter(~holds)
 
 
 def _without_timeless(received: Received, rows: pl.DataFrame) -> pl.DataFrame:

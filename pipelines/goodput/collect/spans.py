@@ -1,9 +1,9 @@
-"""Reads a file of OTLP into serving, label and sample records and span links, by the dialect that each row speaks.
+"""Makes serving, label and sample records and span links of OTLP, by the dialect that each row speaks.
 
 Decoding is `otlp`'s work and what a dialect means is the dialect's.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 
 import polars as pl
@@ -16,13 +16,15 @@ from goodput.collect.dialects.registry import LOG_DIALECTS, MARKS_TRY
 from goodput.collect.kept import attributes_json
 from goodput.collect.leave_out import configured
 from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.decode import OtlpBlock, OtlpDecoder
 from goodput.collect.otlp.events import WantedEvents
-from goodput.collect.otlp.gather import gathered
-from goodput.collect.otlp.read import Limits, OtlpBlock, OtlpReader
+from goodput.collect.otlp.framing import Framed
+from goodput.collect.otlp.limits import Limits
 from goodput.collect.otlp.records import LOG_COLUMNS, SPAN_COLUMNS
-from goodput.collect.received import LandedFile, Received, RefusedRow
+from goodput.collect.received import Received, RefusedRow
 from goodput.collect.samples import take_samples
 from goodput.collect.series import VERSION_KEY, histogram_names, is_left_out, metric_names
+from goodput.collect.together import Together
 from goodput.collect.unread import UnreadCalls
 from goodput.collect.witness import Witness
 from goodput.settings.model import Attributes, Settings
@@ -35,86 +37,91 @@ _RESOURCE = "resource."  # in front of a name in the settings: of the resource, 
 _ANYWHERE = ("request_key", "tenant", "session_id", "route")
 
 
-class OtlpReading:
-    """One OTLP file, block by block; see `received.Reading`."""
+class OtlpRecords:
+    """What blocks of OTLP hold, in canonical words, by the settings."""
 
-    def __init__(
-        self,
-        file: LandedFile,
-        settings: Settings,
-        on_bytes: Callable[[int], None] | None = None,
-        witness: Witness | None = None,
-    ) -> None:
-        self._witness = witness
-        self._unread = UnreadCalls()
+    def __init__(self, settings: Settings) -> None:
+        self.span_dialects = span_dialects(settings)
         self._settings = settings
         self._attributes = settings.attributes
         self._kept = settings.kept_attributes
         self._leave_out = settings.leave_out
-        self._span_dialects = span_dialects(settings)
         named = [name for values in settings.attributes.model_dump().values() for name in values]
         named += self._kept
         named += sorted({name for rule in settings.leave_out.values() for name in rule.attributes})
         strings = [Wanted(name, "string") for name in named if not _is_column(name)]
-        of_spans = [w for dialect in self._span_dialects for w in dialect.wanted]
+        of_spans = [w for dialect in self.span_dialects for w in dialect.wanted]
         of_logs = [w for dialect in LOG_DIALECTS for w in dialect.wanted]
         of_logs += [
             Wanted(name, "string") for name in named if not name.startswith(_RESOURCE) and name not in LOG_COLUMNS
         ]
         of_resource = [Wanted(name.removeprefix(_RESOURCE), "string") for name in [*named, VERSION_KEY]]
-        of_resource += resource_keys((*LOG_DIALECTS, *self._span_dialects))
-        limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
-        self._reader = OtlpReader(
-            file.content,
-            span_keys=_distinct([w for w in of_spans if not w.key.startswith(_RESOURCE)] + strings),
-            resource_keys=_distinct(of_resource),
-            log_keys=_distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),
-            wanted_events=WantedEvents(
-                [name for dialect in self._span_dialects for name in dialect.first_token_events],
-                [value for dialect in self._span_dialects for value in dialect.event_values],
-            ),
+        of_resource += resource_keys((*LOG_DIALECTS, *self.span_dialects))
+        self._wanted = {
+            "span_keys": _distinct([w for w in of_spans if not w.key.startswith(_RESOURCE)] + strings),
+            "resource_keys": _distinct(of_resource),
+            "log_keys": _distinct([w for w in of_logs if not w.key.startswith(_RESOURCE)]),
+        }
+        self._wanted_events = WantedEvents(
+            [name for dialect in self.span_dialects for name in dialect.first_token_events],
+            [value for dialect in self.span_dialects for value in dialect.event_values],
+        )
+        self._limits = Limits(settings.limits.max_line_bytes, settings.limits.max_decompressed_bytes)
+        self.decoder = self.decoder_of(every=False)
+
+    def decoder_of(self, *, every: bool) -> OtlpDecoder:
+        """Decodes what dialects and settings want, or `every` attribute of spans and name of a metric."""
+        return OtlpDecoder(
+            **self._wanted,
+            wanted_events=self._wanted_events,
             metric_names=metric_names(),
             histogram_names=histogram_names(),
-            limits=limits,
-            on_bytes=on_bytes,
-            every=witness is not None,
+            limits=self._limits,
+            every=every,
         )
-        self.torn_tail_bytes = 0
-        self.stopped: str | None = None
 
-    def __iter__(self) -> Iterator[Received]:
-        for block in gathered(self._reader):
-            yield self._received(block)
-        self.torn_tail_bytes = self._reader.torn_tail_bytes
-        self.stopped = self._reader.stopped
-
-    def _received(self, block: OtlpBlock) -> Received:
+    def received(self, block: OtlpBlock, unread: UnreadCalls, witness: Witness | None = None) -> Received:
+        """The rows of a block of a file; a `witness` sees what is in it."""
         received = Received()
-        for bad in block.bad_lines:
-            rule = "line_unreadable" if bad.position is None else "record_unreadable"
-            received.refused.append(RefusedRow(bad.line, bad.position or 0, None, rule, bad.reason, bad.excerpt))
-        received.rows_read = len(block.bad_lines) + block.metric_points
-        received.ignore("part_of_reading", block.folded_points)
-        if block.unread_metrics is not None:
-            unread = pl.DataFrame(block.unread_metrics).with_columns(left_out=is_left_out(pl.col("name")))
-            received.leave_out_metrics(unread)
-            if self._witness:
-                self._witness.metrics(unread.filter(~pl.col("left_out"))["name"])
+        self._take_all(received, block, unread, witness)
+        return received
+
+    def received_together(self, files: Sequence[Framed]) -> Together:
+        """The rows of several files of one block each."""
+        received = Together(len(files))
+        for block in self.decoder.decode_together(files):
+            self._take_all(received, block, UnreadCalls(), None)
+        received.settle()
+        return received
+
+    def _take_all(self, received: Received, block: OtlpBlock, unread: UnreadCalls, witness: Witness | None) -> None:
+        _account(received, block, witness)
         if block.spans is not None:
-            self._take(received, block.spans, self._span_dialects)
+            shares, rest = self._take(received, block.spans, self.span_dialects, witness.spans if witness else None)
+            others = rest.with_columns(marks_try=MARKS_TRY)
+            unread.count(received, others, [mine for _, mine in shares])
+            tries = [mine.with_columns(marks_try=pl.lit(value=True)) for dialect, mine in shares if dialect.marks_try]
+            if rest.height or tries:
+                received.add("span_links", _links(pl.concat([others, *tries]), self._attributes.session_id))
         if block.logs is not None:
-            self._take(received, block.logs, LOG_DIALECTS)
+            _, rest = self._take(received, block.logs, LOG_DIALECTS, witness.logs if witness else None)
+            received.ignore("log_is_no_label", rest["line"])
         if block.points is not None:
             readings = _readable(received, pl.DataFrame(block.points), "sample_records")
             take_samples(received, readings.drop("unreadable"), self._settings, "otlp")
-        return received
 
-    def _take(self, received: Received, rows: pa.Table, dialects: tuple[Dialect, ...]) -> None:
+    def _take(
+        self,
+        received: Received,
+        rows: pa.Table,
+        dialects: tuple[Dialect, ...],
+        show: Callable[[str | None, pl.DataFrame], None] | None,
+    ) -> tuple[list[tuple[Dialect, pl.DataFrame]], pl.DataFrame]:
+        """Add the rows that dialects speak; the rows of each, and those that none does."""
         frame = _frame(rows)
-        received.rows_read += frame.height
+        received.read(frame["line"])
         shares, rest = _split(frame, dialects)
-        if self._witness:
-            show = self._witness.spans if dialects is self._span_dialects else self._witness.logs
+        if show:
             for name, some in [*((dialect.name, mine) for dialect, mine in shares), (None, rest)]:
                 show(name, some)
         for dialect, mine in shares:
@@ -122,14 +129,7 @@ class OtlpReading:
             readable = dialect.kept(readable, received.ignore, self._ignored(readable))
             if readable.height:
                 self._add(received, dialect, readable)
-        if dialects is not self._span_dialects:
-            received.ignore("log_is_no_label", rest.height)
-            return
-        others = rest.with_columns(marks_try=MARKS_TRY)
-        self._unread.count(received, others, (mine for _, mine in shares))
-        tries = [mine.with_columns(marks_try=pl.lit(value=True)) for dialect, mine in shares if dialect.marks_try]
-        if rest.height or tries:
-            received.tables["span_links"] = _links(pl.concat([others, *tries]), self._attributes.session_id)
+        return shares, rest
 
     def _ignored(self, rows: pl.DataFrame) -> tuple[Ignore, ...]:
         return configured(self._leave_out, lambda name: _first_text([name, f"{_RESOURCE}{name}"], rows))
@@ -148,6 +148,25 @@ class OtlpReading:
             columns["attributes"] = _kept_attributes(self._kept, rows)
         # All at once: an attribute may be called as a canonical column is.
         received.add(dialect.table, dialect.finish(rows.with_columns(dialect=pl.lit(dialect.name), **columns)))
+
+
+def _account(received: Received, block: OtlpBlock, witness: Witness | None) -> None:
+    """Count what of a block is no row, and set aside what cannot be read."""
+    for bad in block.bad_lines:
+        rule = "line_unreadable" if bad.position is None else "record_unreadable"
+        received.refused.append(RefusedRow(bad.line, bad.position or 0, None, rule, bad.reason, bad.excerpt))
+    received.read(pl.Series([bad.line for bad in block.bad_lines], dtype=pl.Int64))
+    if block.point_counts is not None:
+        for _, own, counts in received.by_file(pl.DataFrame(block.point_counts)):
+            own.rows_read += int(counts["points"].sum())
+            own.ignore("part_of_reading", int(counts["folded"].sum()))
+    if block.unread_metrics is not None:
+        unread = pl.DataFrame(block.unread_metrics)
+        for _, own, mine in received.by_file(unread):
+            names = mine.group_by("name").agg(pl.col("readings").sum())
+            own.leave_out_metrics(names.with_columns(left_out=is_left_out(pl.col("name"))))
+        if witness:
+            witness.metrics(unread.filter(~is_left_out(pl.col("name")))["name"].unique(maintain_order=True))
 
 
 def _frame(rows: pa.Table) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 A look, not a reading: it is judged by what is decoded anyway, and what is beside calls that are read is none.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -29,10 +29,10 @@ NAME_CHARACTERS = 60
 
 
 class UnreadCalls:
-    """Counts them for one file by name, in few names; of the others only how many there are."""
+    """Counts them for each file by name, in few names; of the others only how many there are."""
 
     def __init__(self) -> None:
-        self._names: set[str] = set()
+        self._names: dict[int, set[str]] = {}
 
     def count(self, received: Received, rest: pl.DataFrame, read: Iterable[pl.DataFrame]) -> None:
         """Count the spans of `rest`, which no dialect reads; `read` are those of the same block that some does.
@@ -43,16 +43,24 @@ class UnreadCalls:
             return
         looks = looks_like_call(rest)
         if not looks.any():
-            received.ignore(OTHERWISE, rest.height)
+            received.ignore(OTHERWISE, rest["line"])
             return
         looks &= ~rest["marks_try"].fill_null(value=False)
-        calls = _apart(rest.select("name", *_PLACE).filter(looks), read)
-        names = calls.select(span_name().alias("name")).group_by("name", maintain_order=True).len()
-        for name, count in names.iter_rows():
-            if len(self._names) < _NAMES_OF_A_FILE:
-                self._names.add(name)
-            received.ignore(f"{RULE}:{name if name in self._names else 'others'}", count)
-        received.ignore(OTHERWISE, rest.height - calls.height)
+        place = (received.file, *_PLACE)
+        known = [frame.select(place) for frame in read]
+        calls = _apart(rest.select("line", "position", "name", *place).filter(looks), known)
+        for file, own, mine in received.by_file(calls):
+            names = mine.select(span_name().alias("name")).group_by("name", maintain_order=True).len()
+            for name, count in names.iter_rows():
+                own.ignore(f"{RULE}:{self._counted_as(file, name)}", count)
+        others = rest.join(calls, on=["line", "position"], how="anti") if calls.height else rest
+        received.ignore(OTHERWISE, others["line"])
+
+    def _counted_as(self, file: int, name: str) -> str:
+        names = self._names.setdefault(file, set())
+        if len(names) < _NAMES_OF_A_FILE:
+            names.add(name)
+        return name if name in names else "others"
 
 
 def looks_like_call(rows: pl.DataFrame) -> pl.Series:
@@ -81,13 +89,10 @@ def _is_fact(name: str) -> bool:
     return name.startswith(_VOCABULARIES) and any(word in name for word in _FACTS)
 
 
-def _apart(calls: pl.DataFrame, read: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Those that are neither around a span that is read nor inside one."""
-    if not calls.height:
+def _apart(calls: pl.DataFrame, read: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Those that are neither around a span of their file that is read nor inside one."""
+    if not calls.height or not read:
         return calls
-    near = [frame.select(_PLACE) for frame in read]
-    if not near:
-        return calls
-    known = pl.concat(near)
-    inside = calls.join(known, left_on=["trace_id", "parent_span_id"], right_on=["trace_id", "span_id"], how="anti")
-    return inside.join(known, left_on=["trace_id", "span_id"], right_on=["trace_id", "parent_span_id"], how="anti")
+    known, inner, outer = pl.concat(read), ["file", "trace_id", "span_id"], ["file", "trace_id", "parent_span_id"]
+    inside = calls.join(known, left_on=outer, right_on=inner, how="anti")
+    return inside.join(known, left_on=inner, right_on=outer, how="anti")

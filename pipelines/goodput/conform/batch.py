@@ -3,7 +3,7 @@
 Rows are kept in memory up to a bound and then written as parts, which count once the batch is committed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -11,6 +11,7 @@ import duckdb
 import polars as pl
 
 from goodput.collect.received import Received, RefusedRow
+from goodput.collect.together import Together
 from goodput.conform.account import Account, counts, event_spans
 from goodput.conform.derive import derive
 from goodput.conform.enforce import enforce, in_contract_shape
@@ -34,6 +35,8 @@ _Written = tuple[str, str, pl.DataFrame]  # table, partition, rows
 
 class IngestBatch:
     """Sources read one after another: `begin`, `take` each block, then `end` or `refuse`; at last `write`.
+
+    Of those that come `together` the rows are taken later, but before `write`.
 
     `parts` are those written so far, by table.
     """
@@ -72,15 +75,24 @@ class IngestBatch:
         if block.refused:
             self._set_aside(self._current, block.refused)
         for table, frame in block.tables.items():
-            frames = self._received.setdefault(table, [])
-            guarded = self._guard.rows(table, frame)
-            frames.append(guarded.with_columns(source_id=pl.lit(self._current)))
-            if sum(frame.height for frame in frames) >= _ROWS_AT_ONCE:
-                self._conform(table)
+            self._receive(table, frame.with_columns(source_id=pl.lit(self._current)))
         self._rows += block.rows_read
         if self._rows >= _MOST_ROWS:
             for table, rows in self._write():
                 self._written_keys.add(table, rows.filter(pl.col("source_id") == self._current))
+
+    def take_together(self, source_ids: Sequence[str], block: Together) -> None:
+        """All rows of several sources that have begun and ended; they may be written at once. Raises LakeUnwritable."""
+        for source_id, own in zip(source_ids, block.of_each, strict=True):
+            self._accounts[source_id].add(own)
+            self._rows += own.rows_read
+            if own.refused:
+                self._set_aside(source_id, own.refused)
+        names = pl.Series(source_ids, dtype=pl.String)
+        for table in block.tables:
+            self._receive(table, block.table_of(table, names))
+        if self._rows >= _MOST_ROWS:
+            self._write()
 
     def end(self, *, reader: str, stopped: str | None, torn_tail_bytes: int) -> None:
         """The source is read."""
@@ -109,6 +121,12 @@ class IngestBatch:
     def write(self) -> None:
         """Write what is in memory as one part for each table and partition. Raises LakeUnwritable."""
         self._write()
+
+    def _receive(self, table: str, rows: pl.DataFrame) -> None:
+        frames = self._received.setdefault(table, [])
+        frames.append(self._guard.rows(table, rows))
+        if sum(frame.height for frame in frames) >= _ROWS_AT_ONCE:
+            self._conform(table)
 
     def _remove_rows(self, source_id: str) -> None:
         for held in (self._received, self._frames):

@@ -112,19 +112,22 @@ def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
     from goodput.conform.batch import IngestBatch  # noqa: PLC0415
     from goodput.conform.commit import commit  # noqa: PLC0415
     from goodput.conform.guard import Guard  # noqa: PLC0415
-    from goodput.conform.ingest_file import ingest_file  # noqa: PLC0415
+    from goodput.conform.ingest_file import FileIngest  # noqa: PLC0415
 
     lake = workspace.lake
     on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
     with connect() as connection:
         guard = Guard(workspace.settings, read_erased(lake.root))
         batch, begun_s = IngestBatch(lake, connection, guard), time.monotonic()
+        files = FileIngest(batch, workspace.settings, on_bytes)
         for number, (file, identity) in enumerate(found.new, 1):
-            done.moved += not ingest_file(batch, file, identity, workspace.settings, on_bytes)
+            done.moved += not files.read(file, identity)
             if number == len(found.new) or time.monotonic() - begun_s > _COMMIT_EVERY_S:
+                files.finish()
                 done.removed += commit(lake, batch, found.superseded_by, workspace.settings.limits.quarantined_ratio)
                 _count(done, batch.entries)
                 batch, begun_s = IngestBatch(lake, connection, guard), time.monotonic()
+                files = FileIngest(batch, workspace.settings, on_bytes)
 
 
 def _count(done: Ingested, entries: Iterable[SourceEntry]) -> None:

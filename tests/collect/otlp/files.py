@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goodput.collect.otlp.read import BadLine, Limits, OtlpReader, Wanted
+from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.decode import OtlpBlock, OtlpDecoder
+from goodput.collect.otlp.limits import BadLine, Limits
+from goodput.collect.otlp.read import OtlpReader
 
 TRACE, SPAN = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174"
 
@@ -37,15 +40,20 @@ def read_bytes(folder: Path, content: bytes, wanted: Sequence[Wanted] = (), limi
 
 
 def read_path(path: Path, wanted: Sequence[Wanted] = (), limits: Limits | None = None) -> Outcome:
-    reader = OtlpReader(path, span_keys=wanted, resource_keys=wanted, log_keys=wanted, limits=limits)
+    reader = OtlpReader(path, OtlpDecoder(span_keys=wanted, resource_keys=wanted, log_keys=wanted, limits=limits))
     outcome = Outcome(reader)
     for block in reader:
         outcome.spans += block.spans.to_pylist() if block.spans is not None else []
         outcome.logs += block.logs.to_pylist() if block.logs is not None else []
         outcome.bad_lines += block.bad_lines
         outcome.lines += block.lines
-        outcome.metric_points += block.metric_points
+        outcome.metric_points += points_of(block)
     return outcome
+
+
+def points_of(block: OtlpBlock) -> int:
+    """Readings of metrics, of every name."""
+    return sum(block.point_counts["points"].to_pylist()) if block.point_counts else 0
 
 
 def span_line(fields: str = "", *, spans: str = "") -> bytes:

@@ -11,9 +11,12 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
+from collect.otlp.files import points_of
 from collect.otlp.reference import log_rows, span_rows
 from goodput.collect.otlp import json_lines
-from goodput.collect.otlp.read import OtlpReader, Wanted
+from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.decode import OtlpDecoder
+from goodput.collect.otlp.read import OtlpReader
 from goodput.errors import SourceRefused
 
 CAPTURES = Path(__file__).parents[4] / "shared" / "data" / "captures" / "given"
@@ -37,13 +40,13 @@ RESOURCE_KEYS = [Wanted("service.name", "string"), Wanted("service.instance.id",
 
 
 def _read(path: Path) -> tuple[pa.Table | None, pa.Table | None, int]:
-    reader = OtlpReader(path, span_keys=KEYS, resource_keys=RESOURCE_KEYS, log_keys=KEYS)
+    reader = OtlpReader(path, OtlpDecoder(span_keys=KEYS, resource_keys=RESOURCE_KEYS, log_keys=KEYS))
     blocks = list(reader)
     assert [bad for block in blocks for bad in block.bad_lines] == []
     assert (reader.stopped, reader.torn_tail_bytes, reader.truncated) == (None, 0, False)
     spans = [block.spans for block in blocks if block.spans]
     logs = [block.logs for block in blocks if block.logs]
-    points = sum(block.metric_points for block in blocks)
+    points = sum(points_of(block) for block in blocks)
     return pa.concat_tables(spans) if spans else None, pa.concat_tables(logs) if logs else None, points
 
 
@@ -94,7 +97,7 @@ METRICS = {"http.server.active_requests", "gen_ai.client.token.usage_sum", "http
 
 @pytest.mark.parametrize("name", ["otlp_metrics.pb.gz", "otlp_metrics.jsonl.gz"])
 def test_trap_2_metric_readings_are_those_of_a_plain_reading(name: str) -> None:
-    reader = OtlpReader(CAPTURES / name, metric_names=METRICS, resource_keys=RESOURCE_KEYS)
+    reader = OtlpReader(CAPTURES / name, OtlpDecoder(metric_names=METRICS, resource_keys=RESOURCE_KEYS))
     found = pa.concat_tables([block.points for block in reader if block.points]).to_pylist()
     told = ("line", "emitted", "start_ns", "time_ns", "value", "resource.service.name")
     messages = _messages(CAPTURES / "otlp_metrics.pb.gz", MetricsData)
@@ -160,7 +163,7 @@ def test_damaged_files_are_read_without_an_error(tmp_path: Path, name: str) -> N
         path = tmp_path / "damaged"
         path.write_bytes(damaged)
         try:
-            blocks = list(OtlpReader(path, span_keys=KEYS, resource_keys=RESOURCE_KEYS, log_keys=KEYS))
+            blocks = list(OtlpReader(path, OtlpDecoder(span_keys=KEYS, resource_keys=RESOURCE_KEYS, log_keys=KEYS)))
         except SourceRefused:
             continue
         for table in (table for block in blocks for table in (block.spans, block.logs) if table):

@@ -17,6 +17,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from collect.otlp.encode import length_prefixed
 from collect.otlp.files import GOOD, read_bytes, read_path, span_line
+from goodput.collect.otlp.decode import OtlpDecoder
 from goodput.collect.otlp.framing import LineBlock
 from goodput.collect.otlp.limits import Limits
 from goodput.collect.otlp.line_framing import LineFramer
@@ -185,9 +186,10 @@ def test_decompression_stops_at_the_limit_and_keeps_what_came_before(
 BOMB = """
     import resource, sys
     from pathlib import Path
+    from goodput.collect.otlp.decode import OtlpDecoder
     from goodput.collect.otlp.read import OtlpReader
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    reader = OtlpReader(Path(sys.argv[1]))
+    reader = OtlpReader(Path(sys.argv[1]), OtlpDecoder())
     rows = sum(block.spans.num_rows for block in reader if block.spans)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     print(rows, grown // 1024, reader.stopped, sep="|")
@@ -216,7 +218,7 @@ def test_progress_is_told_in_bytes_of_the_file(tmp_path: Path) -> None:
     for form in FORMS.values():
         path.write_bytes(form)
         seen: list[int] = []
-        list(OtlpReader(path, on_bytes=seen.append))
+        list(OtlpReader(path, OtlpDecoder(), seen.append))
         assert sum(seen) == len(form)
 
 
@@ -251,12 +253,12 @@ def test_what_is_no_otlp_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_a_block_holds_no_more_rows_than_can_be_told_of(tmp_path: Path) -> None:
     content = GOOD + b"\n" + b"x\n" * 200_000 + GOOD + b"\n"
     (tmp_path / "lines").write_bytes(content)
-    blocks = list(OtlpReader(tmp_path / "lines"))
+    blocks = list(OtlpReader(tmp_path / "lines", OtlpDecoder()))
     assert [block.lines for block in blocks] == [65536, 65536, 65536, 200_002 - 3 * 65536]
     assert [bad.line for block in blocks for bad in block.bad_lines] == list(range(2, 200_002))
     assert [block.spans["line"].to_pylist() for block in blocks if block.spans] == [[1], [200_002]]
     (tmp_path / "messages").write_bytes(length_prefixed([MESSAGES[0]] + [b""] * 100_000 + [MESSAGES[1]]))
-    assert [block.lines for block in OtlpReader(tmp_path / "messages")] == [65536, 100_002 - 65536]
+    assert [block.lines for block in OtlpReader(tmp_path / "messages", OtlpDecoder())] == [65536, 100_002 - 65536]
 
 
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from collect.otlp.files import GOOD, SPAN, TRACE, attribute, read_bytes, span_line
-from goodput.collect.otlp.read import Limits, Wanted
+from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.limits import Limits
 
 FLOAT, INT, STRING = Wanted("k", "float"), Wanted("k", "int"), Wanted("k", "string")
 

@@ -8,8 +8,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from collect.otlp.encode import length_prefixed
 from collect.otlp.files import read_bytes
+from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.fields import LOGS, METRICS, SPANS
-from goodput.collect.otlp.read import Wanted
 from goodput.collect.otlp.signals import signal_of
 from goodput.collect.otlp.sniff import sniff
 

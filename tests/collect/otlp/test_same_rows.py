@@ -15,8 +15,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 
 from collect.otlp.encode import json_lines, length_prefixed
 from collect.otlp.reference import log_rows, span_rows
+from goodput.collect.otlp.attributes import Wanted
+from goodput.collect.otlp.decode import OtlpDecoder
 from goodput.collect.otlp.events import EventValue, WantedEvents
-from goodput.collect.otlp.read import OtlpReader, Wanted
+from goodput.collect.otlp.read import OtlpReader
 
 KEYS = [Wanted(f"a.{type_}", type_) for type_ in ("string", "int", "float", "bool", "strings")]
 RESOURCE_KEYS = [Wanted("service.name", "string"), Wanted("a.int", "int")]
@@ -118,8 +120,8 @@ def _table(content: bytes, signal: str) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "otlp")
         path.write_bytes(content)
-        reader = OtlpReader(path, span_keys=KEYS, resource_keys=RESOURCE_KEYS, log_keys=KEYS, wanted_events=EVENTS)
-        blocks = list(reader)
+        decoder = OtlpDecoder(span_keys=KEYS, resource_keys=RESOURCE_KEYS, log_keys=KEYS, wanted_events=EVENTS)
+        blocks = list(OtlpReader(path, decoder))
     assert [bad for block in blocks for bad in block.bad_lines] == []
     tables = [table for block in blocks if (table := getattr(block, signal)) is not None]
     return pa.concat_tables(tables).to_pylist() if tables else []

@@ -1,7 +1,7 @@
 """How a file holds OTLP, and the blocks that it is cut into."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from goodput.collect.otlp.streams import Compression
 
 BLOCK_BYTES = 8 * 2**20
 _LONG_LINE_BYTES = 2**12
+LINES_OF_A_FILE = 2**32  # of files that are read together the lines of the n-th are counted on from n times this
 BLOCK_ROWS = 2**16  # of lines or messages: each may be a bad one that has to be reported
 
 
@@ -35,6 +36,11 @@ class LineBlock:
     lines: int
     bad_lines: list[BadLine] = field(default_factory=list)
 
+    @property
+    def numbers(self) -> Index:
+        """The number of each line."""
+        return np.arange(self.first_line, self.first_line + self.lines)
+
 
 @dataclass
 class MessageBlock:
@@ -43,6 +49,20 @@ class MessageBlock:
     messages: list[bytes] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     bad_lines: list[BadLine] = field(default_factory=list)
+
+
+class Framed(NamedTuple):
+    """What lies in a file of one block, or in an empty one: in what framing, and its lines or messages."""
+
+    framing: Framing | None
+    block: LineBlock | MessageBlock | None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of its lines or messages."""
+        if isinstance(self.block, LineBlock):
+            return len(self.block.data)
+        return sum(map(len, self.block.messages)) if self.block else 0
 
 
 def line_ends(data: bytes) -> Index:

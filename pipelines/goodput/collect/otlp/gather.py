@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from goodput.collect.otlp.read import OtlpBlock
+from goodput.collect.otlp.decode import OtlpBlock
 
 _ROWS_AT_ONCE = 30_000
 
@@ -14,18 +14,11 @@ def gathered(blocks: Iterable[OtlpBlock]) -> Iterator[OtlpBlock]:
     waiting: list[OtlpBlock] = []
     for block in blocks:
         waiting.append(block)
-        if sum(map(_rows, waiting)) >= _ROWS_AT_ONCE:
+        if sum(one.rows for one in waiting) >= _ROWS_AT_ONCE:
             yield _together(waiting)
             waiting = []
     if waiting:
         yield _together(waiting)
-
-
-def _rows(block: OtlpBlock) -> int:
-    rows = len(block.bad_lines)
-    for table in (block.spans, block.logs, block.points):
-        rows += 0 if table is None else table.num_rows
-    return rows
 
 
 def _together(blocks: Sequence[OtlpBlock]) -> OtlpBlock:
@@ -35,8 +28,7 @@ def _together(blocks: Sequence[OtlpBlock]) -> OtlpBlock:
         spans=_one_table([block.spans for block in blocks]),
         logs=_one_table([block.logs for block in blocks]),
         points=_one_table([block.points for block in blocks]),
-        metric_points=sum(block.metric_points for block in blocks),
-        folded_points=sum(block.folded_points for block in blocks),
+        point_counts=_one_table([block.point_counts for block in blocks]),
         unread_metrics=_one_table([block.unread_metrics for block in blocks]),
         lines=sum(block.lines for block in blocks),
         bad_lines=[bad for block in blocks for bad in block.bad_lines],

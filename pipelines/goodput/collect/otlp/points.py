@@ -38,14 +38,13 @@ class Points:
     """Readings of known metrics, and an account of the others.
 
     `readings` has POINT_COLUMNS and one per resource key; None where no metric is known. `value` is null where none
-    was recorded. `unread`: name, readings (of metrics that are not known); `folded` counts readings that are part of
-    another's row; `total` counts readings of every name.
+    was recorded. `unread`: line, name, readings (of metrics that are not known). `counts`: line, points (readings of
+    every name), folded (those that are part of another's row).
     """
 
     readings: pa.Table | None
     unread: pa.Table
-    folded: int
-    total: int
+    counts: pa.Table
 
 
 def points_table(
@@ -69,9 +68,9 @@ def points_table(
     for kind, known in wanted.items():
         mask = pc.is_in(called, value_set=pa.array(sorted(known), pa.string()))
         parts += list(_readings(metrics, kind, mask, starts, histograms))
-    unread, folded = _unread(called, counts, parts)
+    unread, by_line = _counted(metrics.line_of, lines, called, counts, [owner for owner, _ in parts])
     if not parts:
-        return Points(None, unread, folded, int(counts.sum()))
+        return Points(None, unread, by_line)
     metrics_of = np.concatenate([owner for owner, _ in parts])
     table = pa.concat_tables([part for _, part in parts], promote_options="permissive")
     metrics.columns = {}
@@ -80,18 +79,24 @@ def points_table(
     indices = pa.array(metrics_of)
     for name, column in metrics.columns.items():
         table = table.append_column(name, column.take(indices))
-    return Points(table.sort_by([("line", "ascending"), ("position", "ascending")]), unread, folded, int(counts.sum()))
+    return Points(table.sort_by([("line", "ascending"), ("position", "ascending")]), unread, by_line)
 
 
-def _unread(called: pa.Array, counts: Index, parts: list[tuple[Index, pa.Table]]) -> tuple[pa.Table, int]:
-    """Names of metrics without any reading and how many they have; and of the others how many are part of another's."""
-    rows = np.zeros(len(counts), dtype=np.int64)
-    for owner, _ in parts:
-        np.add.at(rows, owner, 1)
-    silent = rows == 0
-    names = pl.DataFrame({"name": called.filter(pa.array(silent)), "readings": counts[silent]})
-    unread = names.filter(pl.col("readings") > 0).group_by(pl.col("name").fill_null("")).agg(pl.col("readings").sum())
-    return unread.to_arrow(), int((counts - rows)[~silent].sum())
+def _counted(
+    line_of: Index, lines: Index, called: pa.Array, counts: Index, owners: list[Index]
+) -> tuple[pa.Table, pa.Table]:
+    """Of each line the names of metrics without any row and how many readings they have; and all its readings."""
+    rows = np.bincount(np.concatenate([*owners, np.zeros(0, np.int64)]), minlength=len(counts))
+    metrics = pl.DataFrame({"line": lines[line_of], "name": called, "points": counts, "rows": rows})
+    silent = pl.col("rows") == 0
+    unread = (
+        metrics.filter(silent, pl.col("points") > 0)
+        .group_by("line", pl.col("name").fill_null(""), maintain_order=True)
+        .agg(readings=pl.col("points").sum())
+    )
+    folded = pl.when(~silent).then(pl.col("points") - pl.col("rows")).otherwise(0)
+    by_line = metrics.group_by("line", maintain_order=True).agg(pl.col("points").sum(), folded=folded.sum())
+    return unread.to_arrow(), by_line.to_arrow()
 
 
 def _lists(metrics: Rows, kind: str) -> pa.ListArray:
