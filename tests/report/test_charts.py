@@ -61,6 +61,14 @@ def test_its_picture_has_only_data_that_the_page_gives(chart: Chart) -> None:
     assert "rows" in named
 
 
+@pytest.mark.parametrize("chart", [chart for chart in CHARTS if chart.spec], ids=lambda chart: chart.name)
+def test_its_picture_is_valid(chart: Chart) -> None:
+    """The page draws it without asking."""
+    assert chart.spec is not None
+    described = chart.spec()
+    assert described.to_dict(validate=True) == described.to_dict(validate=False)
+
+
 def test_the_demo_fills_all_charts_but_alarms(gathered: Gathered) -> None:
     empty = [name for name, rows in gathered.rows.items() if not rows.height]
     assert sorted(empty) == ["alarm_spans", "alarm_windows"]

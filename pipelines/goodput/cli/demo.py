@@ -1,5 +1,6 @@
 """`goodput demo`: a simulated day of a small fleet, run through the pipeline, and the result."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from goodput.cli.progress import on_terminal
 from goodput.cli.report import REPORT
 from goodput.cli.run import ended_plainly
 from goodput.plumbing.workspace import Workspace
-from goodput.report.write import write_page
+from goodput.report.write import draw_ahead, write_page
 
 LANDING, SETTINGS = "landing", "goodput.toml"
 
@@ -38,7 +39,8 @@ def demo(
 
     err = Console(stderr=True)
     config = folder / SETTINGS
-    with on_terminal(err) as progress:
+    with ThreadPoolExecutor(max_workers=1) as beside, on_terminal(err) as progress:
+        pictures = beside.submit(draw_ahead)
         done = progress.measure("simulating a fleet", 100)
         seen = 0
 
@@ -52,6 +54,7 @@ def demo(
         workspace = Workspace(config, progress=progress)
         with ended_plainly(workspace.lake):
             run(workspace)
+        pictures.result()
     err.print(f"Telemetry is in {folder / LANDING}, what really happened in {folder / TRUTH}, settings in {config}.")
     print_headline(config, None)
     write_page(config, None, folder / REPORT)

@@ -133,6 +133,13 @@ def _values(column: pl.Series) -> list[Any]:
     return column.to_list()
 
 
+def draw(charts: Sequence[Chart]) -> None:
+    """Draw every chart's picture ahead of the page: it is the same for any data, so that a thread can beside a run."""
+    for chart in charts:
+        if chart.spec is not None:
+            drawn(chart)
+
+
 @cache
 def drawn(chart: Chart) -> dict[str, Any]:
     """The chart as Vega draws it."""
@@ -143,7 +150,8 @@ def drawn(chart: Chart) -> dict[str, Any]:
     as_wide = not isinstance(
         described, alt.FacetChart
     )  # the parts of a facet have widths of their own: page.js sets them
-    lite = (described.properties(width="container") if as_wide else described).to_dict(validate=True)
+    whole = described.properties(width="container") if as_wide else described
+    lite = whole.to_dict(validate=False)  # tests do, which takes as long as all the rest
     lite |= {"config": config()} | ({"autosize": {"type": "fit-x", "contains": "padding"}} if as_wide else {})
     found: dict[str, Any] = vl_convert.vegalite_to_vega(lite, vl_version=VEGA_LITE)
     return found
