@@ -1,9 +1,13 @@
 """What holds for every test."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from goodput.plumbing.node import Node
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -13,3 +17,30 @@ def _no_instance_of_dagster_and_no_collector() -> Iterator[None]:
     before = {name: os.environ.pop(name) for name in names}
     yield
     os.environ.update(before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Runs in this process of a test with the mark `only` compute what its tables are computed from, and nothing else.
+
+    Half of what a run over a few calls takes is planning SQL of which most tests never ask.
+    """
+    mark = item.get_closest_marker("only")
+    with pytest.MonkeyPatch.context() as patched:
+        if mark and mark.args:
+            patched.setattr("goodput.run.NODES", _nodes_of(*mark.args))
+        return (yield)
+
+
+def _nodes_of(*tables: str) -> "tuple[Node, ...]":
+    from goodput.nodes import NODES  # noqa: PLC0415  (most tests run nothing)
+
+    by_table = {table: node for node in NODES for table in node.tables}
+    names: set[str] = set()
+    waiting = list(tables)
+    while waiting:
+        node = by_table.get(waiting.pop())  # what ingest writes is no node's
+        if node is not None and node.name not in names:
+            names.add(node.name)
+            waiting += node.inputs
+    return tuple(node for node in NODES if node.name in names)

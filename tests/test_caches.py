@@ -15,6 +15,8 @@ from goodput.plumbing.cache_file import read_cache
 from goodput.plumbing.object_store.mirror import _Copied
 from published import ask, run_at
 
+pytestmark = pytest.mark.only("goodput")
+
 UNITS = {"started_at": "iso8601", "ended_at": "iso8601"}
 SETTINGS = "[workloads.chat]\nmatch = { model = 'm' }\n" + source(
     "calls", "*.csv", "attempts", units=UNITS, attempt_id="id", started_at="start", ended_at="end", model="model"

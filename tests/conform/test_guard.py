@@ -19,6 +19,8 @@ from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
 from published import ask, run_at
 
+pytestmark = pytest.mark.only("goodput", "quality")
+
 KEY = "correct horse battery staple"
 START_S = START_NS // 10**9
 

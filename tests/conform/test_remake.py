@@ -20,6 +20,8 @@ from goodput.plumbing.workspace import Workspace
 from goodput.run import Ran, run
 from published import RESTATED, copied, table
 
+pytestmark = pytest.mark.only("goodput")
+
 HOUR_NS = 3600 * SECOND_NS
 SETTINGS = """landing = ["landing"]
 [alarms]

@@ -7,6 +7,8 @@ import pytest
 
 from emitters import matrix
 
+pytestmark = pytest.mark.only("requests", "attempts")
+
 _MACHINE = re.compile(rb"/(root|home|tmp|work|Users)/\w")
 
 

@@ -19,6 +19,8 @@ from goodput.cli.main import app
 from goodput.plumbing.workspace import Workspace
 from published import RESTATED, ask, run_at, table
 
+pytestmark = pytest.mark.only("warnings", "reconciliation")
+
 CALLS = {"attempt_id": "id", "started_at": "start", "ended_at": "end", "ttft_s": "ttft", "model": "model"}
 CALLS |= {"input_tokens": "in", "output_tokens": "out", "replica": "replica", "pool": "pool", "session_id": "session"}
 UNITS = {"started_at": "iso8601", "ended_at": "iso8601", "ttft_s": "s"}
@@ -109,6 +111,7 @@ def tables(at: Workspace) -> dict[str, pl.DataFrame]:
     return {name: table(at, name, NOT_COMPARED.get(name, ())) for name in TABLES}
 
 
+@pytest.mark.only
 @pytest.mark.parametrize("seed", range(2))
 def test_any_order_of_bills_settings_and_telemetry_gives_the_tables_of_a_fresh_lake(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
@@ -125,6 +128,7 @@ def test_any_order_of_bills_settings_and_telemetry_gives_the_tables_of_a_fresh_l
         assert_frame_equal(frame.drop(landing), expected[name].drop(landing))
 
 
+@pytest.mark.only("waste")
 def test_a_restated_bill_restates_hours_after_the_last_that_was_observed(tmp_path: Path) -> None:
     """A call of ten seconds at 10:00; 24 USD for its day are restated as 48, of which each hour has two."""
     call = "id,start,end,ttft,in,out,model,replica,pool,session\n"
@@ -146,6 +150,7 @@ def test_a_restated_bill_restates_hours_after_the_last_that_was_observed(tmp_pat
     assert ask(twice, hours).rows() == [(hour, pytest.approx(2.0)) for hour in range(24)]
 
 
+@pytest.mark.only("waste")
 def test_days_without_telemetry_are_outside_and_days_between_are_unattributed(tmp_path: Path) -> None:
     """10 USD a day on pool chat from the 8th to the 15th; calls on the 10th and the 14th, around 11:00.
 
@@ -171,6 +176,7 @@ def test_days_without_telemetry_are_outside_and_days_between_are_unattributed(tm
     assert by_day[14] == pytest.approx(12 * 10 / 24)
 
 
+@pytest.mark.only("waste")
 def test_content_that_comes_back_to_its_path_counts_again(tmp_path: Path) -> None:
     """24 USD for a day are overwritten with 48, and that is taken back: 1 USD an hour, as before."""
     day = {
@@ -260,6 +266,7 @@ def test_hours_that_the_export_which_replaces_them_leaves_out_are_named_with_the
     assert ask(at, warned).rows() == [("even.csv", 11, 11, 22.0)]
 
 
+@pytest.mark.only("cost_records")
 def test_a_landing_zone_that_was_moved_still_knows_what_overwrites_what(tmp_path: Path) -> None:
     """24 USD, moved with its folder and overwritten with 48 there, then restored: 48 and 24, never 72."""
     day = {**CHARGE, "ChargePeriodStart": "2026-11-20T00:00:00Z", "ChargePeriodEnd": "2026-11-21T00:00:00Z"}
@@ -329,6 +336,7 @@ def test_a_charge_that_moves_to_another_sub_account_is_named(tmp_path: Path) -> 
         assert ask(settle(tmp_path / name, [("", telemetry | files)]), warned).rows() == expected
 
 
+@pytest.mark.only("waste")
 def test_a_pool_idles_in_an_hour_in_which_its_replica_is_seen_under_no_pool(tmp_path: Path) -> None:
     """1 USD an hour for pool chat; from 13 h on all that is seen is the end of a call that names its replica alone."""
     header = "id,start,end,ttft,in,out,model,replica,pool,session"
@@ -355,6 +363,7 @@ def test_a_pool_idles_in_an_hour_in_which_its_replica_is_seen_under_no_pool(tmp_
     ]
 
 
+@pytest.mark.only("waste")
 def test_what_a_model_is_billed_for_a_day_is_carried_by_those_who_called_it_that_day(tmp_path: Path) -> None:
     """24 USD for a day of a bought model that was called once, at 10 h for 100 s; of other hours it is nobody's."""
     header = "id,start,end,ttft,in,out,model,replica,pool,session"
@@ -370,6 +379,7 @@ def test_what_a_model_is_billed_for_a_day_is_carried_by_those_who_called_it_that
     assert ask(at, spent.format(3600, 11)).rows() == [("unknown", "unattributed", pytest.approx(1))]
 
 
+@pytest.mark.only
 def test_a_credit_beyond_what_a_pool_costs_blocks_nothing(tmp_path: Path) -> None:
     day = {"from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", "currency": "USD", "pool": "chat"}
     bill = {"gpu-1.jsonl": lines({**day, "id": "a", "amount": 24.0}, {**day, "id": "b", "amount": -100.0})}
@@ -392,6 +402,7 @@ def test_an_unreadable_charge_is_fixed_by_a_later_export_that_replaces_all_of_it
     assert ask(at, warned).rows() == []
 
 
+@pytest.mark.only("cost_records")
 def test_two_versions_of_one_export_in_two_landing_zones_count_once(tmp_path: Path) -> None:
     for name, usd in (("l1", "24"), ("l2", "48")):
         (tmp_path / name).mkdir()

@@ -15,7 +15,10 @@ import pytest
 from published import ask, run_at
 
 EMITTERS = Path(__file__).parent.parent.parent.parent / "shared/data/captures/emitters"
-pytestmark = pytest.mark.skipif(not EMITTERS.is_dir(), reason="the shared captures are not beside this checkout")
+pytestmark = [
+    pytest.mark.skipif(not EMITTERS.is_dir(), reason="the shared captures are not beside this checkout"),
+    pytest.mark.only("requests", "attempts"),
+]
 
 Row = dict[str, Any]
 SETTINGS = """

@@ -19,6 +19,8 @@ from goodput.plumbing.sql_files import connect, sql_file
 from goodput.plumbing.workspace import Workspace
 from published import ask, run_at
 
+pytestmark = pytest.mark.only("warnings")
+
 BEGIN_S = 1_795_165_200  # 2026-11-20T09:00:00Z
 HEADER = ("id", "model", "route", "pool", "start", "end", "ttft", "out", "response", "replica", "session", "tenant")
 SETTINGS = """

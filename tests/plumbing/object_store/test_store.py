@@ -32,6 +32,8 @@ from plumbing.object_store.conftest import Machines
 from published import RESTATED
 from s3_server import watched
 
+pytestmark = pytest.mark.only("goodput")
+
 BY_THE_CLOCK = {"goodput": RESTATED, "sources": ("ingested_at",), "alarm_events": ("recorded_at",)}
 KILLS = 5
 RUN = [sys.executable, "-c", "from goodput.cli.main import main; main()", "run", "--config"]
@@ -100,11 +102,13 @@ def _lines(name: str, at: int) -> list[str]:
     return [f"{name}-{n},{s}000000000,{s + 9}000000000,0.{n},30,m-a\n" for n, s in enumerate(begun, 1)]
 
 
+@pytest.mark.only
 def test_it_publishes_what_a_lake_in_a_folder_does(machines: Machines, files: dict[str, str]) -> None:
     land(machines, files)
     assert_equal(everything(run_at(machines.named("a"))), of_files(machines))
 
 
+@pytest.mark.only
 def test_workers_make_of_it_what_one_process_does(machines: Machines, files: dict[str, str]) -> None:
     """They read what the run fetched, on a machine whose copy is empty but for the log, and send nothing themselves."""
     land(machines, files)
