@@ -40,7 +40,6 @@ def demo(
     err = Console(stderr=True)
     config = folder / SETTINGS
     with ThreadPoolExecutor(max_workers=1) as beside, on_terminal(err) as progress:
-        pictures = beside.submit(draw_ahead)
         done = progress.measure("simulating a fleet", 100)
         seen = 0
 
@@ -52,6 +51,7 @@ def demo(
         write_demo(folder / LANDING, seed=seed, hours=hours, requests=requests, on_progress=advance)
         config.write_text(demo_settings(), encoding="utf-8")
         workspace = Workspace(config, progress=progress)
+        pictures = beside.submit(draw_ahead)
         with ended_plainly(workspace.lake):
             run(workspace)
         pictures.result()
