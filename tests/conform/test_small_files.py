@@ -163,7 +163,7 @@ def test_a_file_at_which_reading_breaks_is_refused_alone(
 LINE = spans_line(one(0, CHAT))
 
 
-@pytest.mark.parametrize(("name", "most"), [("_FILES_AT_ONCE", 3), ("BLOCK_BYTES", 3 * len(LINE))])
+@pytest.mark.parametrize(("name", "most"), [("_FILES_AT_ONCE", 3), ("BLOCK_BYTES", 3 * len(LINE)), ("BLOCK_ROWS", 3)])
 def test_no_more_wait_than_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, most: int) -> None:
     landing = tmp_path / "landing"
     landing.mkdir()

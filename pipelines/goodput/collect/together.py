@@ -16,8 +16,8 @@ from goodput.collect.received import Received
 class Together(Received):
     """The rows of several files, whose lines are counted on from one to the next (`LINES_OF_A_FILE`).
 
-    `of_each` has what is counted of each file;
-    `tables` holds rows of all files; rows refused are noted with their file's once `settle` has been called.
+    `of_each` has what is counted of each file, `tables` the rows of all of them. Rows that are refused are with those
+    of their file once `settle` has been called.
     """
 
     file: ClassVar[pl.Expr] = (pl.col("line") // LINES_OF_A_FILE).alias("file")
@@ -40,7 +40,8 @@ class Together(Received):
     def by_file(self, rows: pl.DataFrame) -> Iterator[tuple[int, Received, pl.DataFrame]]:
         """Of each file that has some of the rows (with their `line`) its number, what counts them, and the rows."""
         for (file,), mine in rows.group_by(self.file, maintain_order=True):
-            yield int(str(file)), self.of_each[int(str(file))], mine
+            number = int(str(file))
+            yield number, self.of_each[number], mine
 
     def settle(self) -> None:
         """Note with each file which of its rows are refused, by its own lines."""

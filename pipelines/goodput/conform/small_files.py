@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goodput.collect.otlp.framing import BLOCK_BYTES, Framed
+from goodput.collect.otlp.framing import BLOCK_BYTES, BLOCK_ROWS, Framed
 from goodput.collect.otlp_reading import READER, otlp_records
 from goodput.conform.batch import IngestBatch
 from goodput.conform.refused_alone import refused_alone
@@ -28,19 +28,20 @@ class SmallFiles:
         self._batch = batch
         self._records = otlp_records(settings)
         self._waiting: list[_File] = []
-        self._bytes = 0
+        self._bytes = self._rows = 0
 
     def add(self, source_id: str, path: Path, framed: Framed) -> None:
         """A file has been read, and was what it was to the end. Raises LakeUnreadable, LakeUnwritable."""
         self._waiting.append(_File(source_id, path, framed))
         self._bytes += framed.bytes
-        if self._bytes >= BLOCK_BYTES or len(self._waiting) >= _FILES_AT_ONCE:
+        self._rows += framed.rows
+        if self._bytes >= BLOCK_BYTES or self._rows >= BLOCK_ROWS or len(self._waiting) >= _FILES_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
         """Have the batch take all that wait; it must before it is written. Raises LakeUnreadable, LakeUnwritable."""
         self._take(self._waiting)
-        self._waiting, self._bytes = [], 0
+        self._waiting, self._bytes, self._rows = [], 0, 0
 
     def _take(self, files: Sequence[_File]) -> None:
         """Where reading breaks, at the file that does it alone."""

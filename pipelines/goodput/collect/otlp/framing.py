@@ -64,6 +64,13 @@ class Framed(NamedTuple):
             return len(self.block.data)
         return sum(map(len, self.block.messages)) if self.block else 0
 
+    @property
+    def rows(self) -> int:
+        """How many lines or messages there are."""
+        if isinstance(self.block, LineBlock):
+            return self.block.lines
+        return len(self.block.messages) if self.block else 0
+
 
 def line_ends(data: bytes) -> Index:
     """Where each newline stands; a search is quicker than a look at every byte as long as lines are long."""
