@@ -37,10 +37,10 @@ def _nodes_of(*tables: str) -> "tuple[Node, ...]":
 
     by_table = {table: node for node in NODES for table in node.tables}
     names: set[str] = set()
-    waiting = list(tables)
+    waiting = [by_table[table] for table in tables]
     while waiting:
-        node = by_table.get(waiting.pop())  # what ingest writes is no node's
-        if node is not None and node.name not in names:
+        node = waiting.pop()
+        if node.name not in names:
             names.add(node.name)
-            waiting += node.inputs
+            waiting += [by_table[table] for table in node.inputs if table in by_table]  # else ingest writes it
     return tuple(node for node in NODES if node.name in names)

@@ -19,7 +19,7 @@ from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
 from published import ask, run_at
 
-pytestmark = pytest.mark.only("goodput", "quality")
+pytestmark = pytest.mark.only("goodput", "quality", "session_labels")
 
 KEY = "correct horse battery staple"
 START_S = START_NS // 10**9
