@@ -4,7 +4,10 @@ import pytest
 
 from end_to_end.layer_views import CAPTURES, COMBINATIONS, Compared, compared, difference, line, lines_of_page
 
-pytestmark = pytest.mark.skipif(not CAPTURES.is_dir(), reason="the shared captures are not beside this checkout")
+pytestmark = [
+    pytest.mark.skipif(not CAPTURES.is_dir(), reason="the shared captures are not beside this checkout"),
+    pytest.mark.only("requests", "attempts", "cost_ledger"),
+]
 
 
 @pytest.fixture(scope="module", params=COMBINATIONS)

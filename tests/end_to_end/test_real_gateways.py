@@ -18,7 +18,10 @@ from published import ask, run_at
 
 CAPTURES = Path(__file__).parent.parent.parent.parent / "shared/data/captures"
 EMITTERS, VLLM = CAPTURES / "emitters", CAPTURES / "vllm"
-pytestmark = pytest.mark.skipif(not EMITTERS.is_dir(), reason="the shared captures are not beside this checkout")
+pytestmark = [
+    pytest.mark.skipif(not EMITTERS.is_dir(), reason="the shared captures are not beside this checkout"),
+    pytest.mark.only("requests", "attempts"),
+]
 
 ENVOY = {
     "spans": "telemetry.traces.pb.gz",

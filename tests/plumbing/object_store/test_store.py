@@ -284,6 +284,7 @@ def _commit_late(late: Workspace, new: Workspace, monkeypatch: pytest.MonkeyPatc
         table.replace(dict.fromkeys(table.parts, ()))
 
 
+@pytest.mark.only
 def test_prune_and_forget_work_on_it_and_rebuild_is_refused_by_name(
     machines: Machines, few: dict[str, str], endpoint: str
 ) -> None:
