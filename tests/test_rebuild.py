@@ -40,6 +40,8 @@ from lakes import rows_of
 from notify.alarms import event
 from notify.test_outbox import draft
 
+pytestmark = pytest.mark.only("goodput", "id_hours")
+
 SETTINGS = """
 landing = ["landing"]
 lake = "lake"
