@@ -1,6 +1,5 @@
 """`goodput demo`: a simulated day of a small fleet, run through the pipeline, and the result."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from goodput.cli.progress import on_terminal
 from goodput.cli.report import REPORT
 from goodput.cli.run import ended_plainly
 from goodput.plumbing.workspace import Workspace
-from goodput.report.write import draw_ahead, write_page
+from goodput.report.write import write_page
 
 LANDING, SETTINGS = "landing", "goodput.toml"
 
@@ -39,7 +38,7 @@ def demo(
 
     err = Console(stderr=True)
     config = folder / SETTINGS
-    with ThreadPoolExecutor(max_workers=1) as beside, on_terminal(err) as progress:
+    with on_terminal(err) as progress:
         done = progress.measure("simulating a fleet", 100)
         seen = 0
 
@@ -51,10 +50,8 @@ def demo(
         write_demo(folder / LANDING, seed=seed, hours=hours, requests=requests, on_progress=advance)
         config.write_text(demo_settings(), encoding="utf-8")
         workspace = Workspace(config, progress=progress)
-        pictures = beside.submit(draw_ahead)
         with ended_plainly(workspace.lake):
             run(workspace)
-        pictures.result()
     err.print(f"Telemetry is in {folder / LANDING}, what really happened in {folder / TRUTH}, settings in {config}.")
     print_headline(config, None)
     write_page(config, None, folder / REPORT)

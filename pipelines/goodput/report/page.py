@@ -133,13 +133,6 @@ def _values(column: pl.Series) -> list[Any]:
     return column.to_list()
 
 
-def draw(charts: Sequence[Chart]) -> None:
-    """Draw every chart's picture ahead of the page: it is the same for any data, so that a thread can beside a run."""
-    for chart in charts:
-        if chart.spec is not None:
-            drawn(chart)
-
-
 @cache
 def drawn(chart: Chart) -> dict[str, Any]:
     """The chart as Vega draws it."""

@@ -13,7 +13,7 @@ from goodput.errors import PublishedByOlder
 from goodput.plumbing.files import write_atomically
 from goodput.report.catalog import all_charts
 from goodput.report.gather import gather, observed
-from goodput.report.page import Live, draw, html
+from goodput.report.page import Live, html
 from goodput.report.shown import DEFAULT_DAYS, Period, periods, slices
 from goodput.report.summary import markdown
 
@@ -79,11 +79,6 @@ def _without_pruned(connection: duckdb.DuckDBPyConnection, shown: Period, asked_
 
 def _day(at: datetime) -> str:
     return f"{at:%d %b %Y %H:%M}"
-
-
-def draw_ahead() -> None:
-    """Do what a page needs that no data changes: the next one of this process is written sooner."""
-    draw(all_charts())
 
 
 def write_page(config: Path | None, lake: Path | None, path: Path) -> None:
