@@ -1,15 +1,16 @@
 """Reads landed files into a batch: of each its rows by table, its bad rows, its account."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from goodput.collect.held import hold
 from goodput.collect.landing import FileIdentity, is_still
 from goodput.collect.otlp.framing import Framed
 from goodput.collect.otlp_reading import OtlpReading
 from goodput.collect.read import open_file
-from goodput.collect.received import LandedFile
+from goodput.collect.received import LandedFile, Received
 from goodput.conform.batch import IngestBatch
 from goodput.conform.refused_alone import refused_alone
 from goodput.conform.small_files import SmallFiles
@@ -62,18 +63,21 @@ class FileIngest:
                 opened, reading = open_file(file, self._settings, self._on_bytes)
                 reader = opened.reader
                 small = reading.only_block() if isinstance(reading, OtlpReading) else None
-                blocks = iter(reading)
-            while small is None:
-                with refused_alone(file.path):
-                    block = next(blocks, None)
-                if block is None:
-                    break
-                self._batch.take(block)
+            if small is None:
+                self._take_blocks(file.path, iter(reading))
         except SourceRefused as error:
             self._batch.refuse(reader=reader, reason=error.reason)
             return None
         self._batch.end(reader=reader, stopped=reading.stopped, torn_tail_bytes=reading.torn_tail_bytes)
         return small
+
+    def _take_blocks(self, path: Path, blocks: Iterator[Received]) -> None:
+        while True:
+            with refused_alone(path):
+                block = next(blocks, None)
+            if block is None:
+                return
+            self._batch.take(block)
 
 
 def _entry(file: LandedFile, identity: FileIdentity) -> SourceEntry:

@@ -33,8 +33,9 @@ class SmallFiles:
     def add(self, source_id: str, path: Path, framed: Framed) -> None:
         """A file has been read, and was what it was to the end. Raises LakeUnreadable, LakeUnwritable."""
         self._waiting.append(_File(source_id, path, framed))
-        self._bytes += framed.bytes
-        self._rows += framed.rows
+        if framed.block:
+            self._bytes += framed.block.size_bytes
+            self._rows += len(framed.block.numbers)
         if self._bytes >= BLOCK_BYTES or self._rows >= BLOCK_ROWS or len(self._waiting) >= _FILES_AT_ONCE:
             self.flush()
 

@@ -37,6 +37,11 @@ class LineBlock:
     bad_lines: list[BadLine] = field(default_factory=list)
 
     @property
+    def size_bytes(self) -> int:
+        """Bytes of its lines."""
+        return len(self.data)
+
+    @property
     def numbers(self) -> Index:
         """The number of each line."""
         return np.arange(self.first_line, self.first_line + self.lines)
@@ -50,26 +55,17 @@ class MessageBlock:
     numbers: list[int] = field(default_factory=list)
     bad_lines: list[BadLine] = field(default_factory=list)
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its messages."""
+        return sum(map(len, self.messages))
+
 
 class Framed(NamedTuple):
     """What lies in a file of one block, or in an empty one: in what framing, and its lines or messages."""
 
     framing: Framing | None
     block: LineBlock | MessageBlock | None
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of its lines or messages."""
-        if isinstance(self.block, LineBlock):
-            return len(self.block.data)
-        return sum(map(len, self.block.messages)) if self.block else 0
-
-    @property
-    def rows(self) -> int:
-        """How many lines or messages there are."""
-        if isinstance(self.block, LineBlock):
-            return self.block.lines
-        return len(self.block.messages) if self.block else 0
 
 
 def line_ends(data: bytes) -> Index:
