@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,16 +21,28 @@ def _no_instance_of_dagster_and_no_collector() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Runs in this process of a test with the mark `only` compute what its tables are computed from, and nothing else.
 
     Half of what a run over a few calls takes is planning SQL of which most tests never ask.
     """
-    mark = item.get_closest_marker("only")
+    with _computing_only(item.get_closest_marker("only")):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, object, object]:
+    """So do runs of its fixtures; those of fixtures that tests share go by the mark of what shares them."""
+    with _computing_only(request.node.get_closest_marker("only")):
+        return (yield)
+
+
+@contextmanager
+def _computing_only(mark: pytest.Mark | None) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         if mark and mark.args:
             patched.setattr("goodput.run.NODES", _nodes_of(*mark.args))
-        return (yield)
+        yield
 
 
 def _nodes_of(*tables: str) -> "tuple[Node, ...]":

@@ -223,6 +223,7 @@ def test_files_go_an_hour_later(lake: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert not folder.exists()
 
 
+@pytest.mark.only(*OF_WINDOWS)
 def test_rows_that_come_late_for_closed_hours_are_ignored_and_counted(lake: Path, whole: Path, tmp_path: Path) -> None:
     never = copied(whole, tmp_path / "never")
     late = [call(900, "2026-11-21T10:52:00Z", 0.1, "late"), call(901, f"{CLOSED}T00:02:00Z", 0.1, "later")]
@@ -238,6 +239,7 @@ def test_rows_that_come_late_for_closed_hours_are_ignored_and_counted(lake: Path
     assert broken(lake) == []
 
 
+@pytest.mark.only(*OF_WINDOWS)
 def test_a_file_that_grows_over_the_bound_is_read_on(lake: Path, whole: Path, tmp_path: Path) -> None:
     never = copied(whole, tmp_path / "never")
     for config in (lake, never):
@@ -252,6 +254,7 @@ def test_a_file_that_grows_over_the_bound_is_read_on(lake: Path, whole: Path, tm
     assert broken(lake) == []
 
 
+@pytest.mark.only(*OF_WINDOWS)
 def test_changed_settings_leave_closed_hours_as_they_were(lake: Path, whole: Path, tmp_path: Path) -> None:
     changed = SETTINGS.replace("ttft_s = 1.0", "ttft_s = 0.5").replace("2.0", "3.0")
     lake.write_text(changed)
@@ -413,6 +416,7 @@ def test_windows_of_closed_hours_may_have_columns_of_another_version(lake: Path,
     assert_frame_equal(found.sort(order), expected.with_columns(goodput_rps=rate).sort(order))
 
 
+@pytest.mark.only(*OF_WINDOWS)
 def test_hours_that_would_read_what_is_gone_stay_as_they_were(lake: Path, whole: Path) -> None:
     lake.write_text(f"max_request_lifetime_s = 86400\n{SETTINGS}")
     run(Workspace(lake))

@@ -118,6 +118,7 @@ def test_of_every_table_that_can_be_pruned_days_go_and_open_days_stay(whole: Pat
         assert_frame_equal(split(measured(every, name))[1], split(measured(whole, name))[1])
 
 
+@pytest.mark.only(*OF_WINDOWS, "latest_window", "watermark")
 def test_open_hours_are_computed_anew_as_if_nothing_had_gone(every: Path, tmp_path: Path) -> None:
     lake = copied(every, tmp_path / "mine")
     changed = with_days(PRUNABLE).replace("ttft_s = 1.0", "ttft_s = 0.5").replace("2.0", "3.0")
@@ -226,6 +227,7 @@ def test_a_report_of_pruned_windows_says_so(whole: Path, tmp_path: Path) -> None
     assert "no window is published" in str(found.exception)
 
 
+@pytest.mark.only("replica_windows")
 def test_a_rebuilt_lake_has_everything_again(few: Path, whole: Path, tmp_path: Path) -> None:
     lake = copied(few, tmp_path / "mine")
     (lake.parent / "lake/lake.json").write_text('{"format": 3}')
