@@ -10,6 +10,7 @@ import duckdb
 import pytest
 import typer
 import yaml
+from dagster import AssetKey, DagsterInstance
 
 import relations
 from documents import NOT_RUN, PAGES, ROOT, Block, Desk, agree, anchors, blocks, steps
@@ -51,6 +52,13 @@ def test_commands_print_what_the_page_shows(desk: Desk, page: Path) -> None:
         if not ran.is_as_expected
     ]
     assert not wrong, "\n\n".join([*wrong, "`python -m documents PAGE` writes what is printed now"])
+
+
+def test_the_demo_has_its_page_before_it_reports_to_dagster(desk: Desk) -> None:
+    """Who tries it waits for the page, and not for the instance."""
+    with DagsterInstance.from_config(str(desk.demo.parent / "dagster_home")) as instance:
+        (newest,) = instance.fetch_materializations(AssetKey("goodput_database"), limit=1).records
+    assert newest.timestamp > (desk.demo / "report.html").stat().st_mtime
 
 
 def test_few_blocks_are_not_run() -> None:

@@ -55,23 +55,38 @@ class Ran:
 
 
 def run(
-    workspace: Workspace, since: datetime | None = None, until: datetime | None = None, *, deliver: bool = True
+    workspace: Workspace,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    *,
+    deliver: bool = True,
+    report: bool = True,
 ) -> Ran:
     """Read what is new, compute what is stale (and, if asked, everything in [since, until)), publish, deliver alarms.
 
-    Raises GoodputError: what went wrong; PartitionsBlocked at the end, when all else is published; KeyboardInterrupt.
+    Without `report`, `report_to_dagster` is the caller's to call. Raises GoodputError: what went wrong;
+    PartitionsBlocked at the end, when all else is published; KeyboardInterrupt.
     """
     leave_pandas_out()
     ran, began_s = Ran(), time.monotonic()
     with traced(workspace, "goodput run") as span:
         try:
-            _run(workspace, ran, _hours(since, until), deliver=deliver)
+            _run(workspace, ran, _hours(since, until), deliver=deliver, report=report)
         finally:
             facts.of_run(workspace.telemetry, span, ran.ingested, ran.outcomes, time.monotonic() - began_s)
     return ran
 
 
-def _run(workspace: Workspace, ran: Ran, forced: frozenset[str], *, deliver: bool) -> None:
+def report_to_dagster(workspace: Workspace, ran: Ran) -> None:
+    """Report to the Dagster instance that DAGSTER_HOME names, if it does, what became of each partition."""
+    if os.environ.get("DAGSTER_HOME") and (ran.ingested.changed or ran.changed or ran.outcomes):
+        from goodput.lineage import ASSETS  # noqa: PLC0415  (slow to import)
+        from goodput.plumbing.dagster_report import report_run  # noqa: PLC0415
+
+        report_run(Context(workspace.lake, workspace.settings), ASSETS, ran.outcomes)
+
+
+def _run(workspace: Workspace, ran: Ran, forced: frozenset[str], *, deliver: bool, report: bool) -> None:
     lake = workspace.lake
     lake.open()
     with lake.lock():
@@ -87,7 +102,8 @@ def _run(workspace: Workspace, ran: Ran, forced: frozenset[str], *, deliver: boo
     if deliver:
         ran.undelivered = deliver_alarms(workspace)
         ran.unexported = export_metrics(workspace)
-    _report(workspace, ran)
+    if report:
+        report_to_dagster(workspace, ran)
     if blocked:
         raise PartitionsBlocked(blocked)
 
@@ -158,15 +174,6 @@ def _read_by_blocked(workspace: Workspace, ran: Ran) -> list[tuple[str, Part]]:
         for part in workspace.lake.catalog[table].parts.get(name, ())
     }
     return sorted(found)
-
-
-def _report(workspace: Workspace, ran: Ran) -> None:
-    """Report to the Dagster instance that DAGSTER_HOME names, if it does, what became of each partition."""
-    if os.environ.get("DAGSTER_HOME") and (ran.ingested.changed or ran.changed or ran.outcomes):
-        from goodput.lineage import ASSETS  # noqa: PLC0415  (slow to import)
-        from goodput.plumbing.dagster_report import report_run  # noqa: PLC0415
-
-        report_run(Context(workspace.lake, workspace.settings), ASSETS, ran.outcomes)
 
 
 def _hours(since: datetime | None, until: datetime | None) -> frozenset[str]:

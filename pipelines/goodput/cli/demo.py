@@ -33,7 +33,7 @@ def demo(
 
     Example: goodput demo demo
     """
-    from goodput.run import run  # noqa: PLC0415  (slow to import; help must not wait for it)
+    from goodput.run import report_to_dagster, run  # noqa: PLC0415  (slow to import; help must not wait for it)
     from goodput.simulate.demo import TRUTH, demo_settings, write_demo  # noqa: PLC0415
 
     err = Console(stderr=True)
@@ -51,9 +51,10 @@ def demo(
         config.write_text(demo_settings(), encoding="utf-8")
         workspace = Workspace(config, progress=progress)
         with ended_plainly(workspace.lake):
-            run(workspace)
+            ran = run(workspace, report=False)
     err.print(f"Telemetry is in {folder / LANDING}, what really happened in {folder / TRUTH}, settings in {config}.")
     print_headline(config, None)
     write_page(config, None, folder / REPORT)
     typer.echo(f"All of this in a page, to be opened in a browser: {folder / REPORT}")
     typer.echo(ask_further(config))
+    report_to_dagster(workspace, ran)  # who looks at the page need not wait for it
