@@ -29,6 +29,7 @@ enabled = false
 """
 
 
+@pytest.mark.only("replica_windows", "coverage", "waste")
 @pytest.mark.parametrize("layers", ["C", "G", "E", "CG", "CE", "GE", "CGE"])
 def test_one_engine_is_one_replica_and_costs_once(tmp_path: Path, layers: str) -> None:
     files = [CAPTURE / TRACES[layer] for layer in layers] + [CAPTURE / "prometheus"]
@@ -60,6 +61,7 @@ EVENTS = source(
 )
 
 
+@pytest.mark.only("cost_ledger", "ops_events", "warnings")
 @pytest.mark.parametrize("named", ["vllm-tiny-0", "0c6f3a52-7d1e-4c88-9b51-5f0f7f2b9a10", "127.0.0.1:8000"])
 def test_bills_and_operations_may_call_it_by_its_uid_or_its_address(tmp_path: Path, named: str) -> None:
     """Its pod's name and uid are in its resource; its address is what the gateway called."""

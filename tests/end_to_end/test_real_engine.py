@@ -49,6 +49,7 @@ def labels() -> Iterator[Row]:
                         yield {"span_id": row.get("spanId") or None, "response_id": said.get("gen_ai.response.id")}
 
 
+@pytest.mark.only("quality_labels", "label_rows")
 @pytest.mark.parametrize("layers", ["E", "G", "CGE"])
 def test_labels_find_the_answer_that_they_judge(tmp_path: Path, layers: str) -> None:
     """Labels of 80 % of the answers; two of five name the client's span, which only the client's telemetry has.
@@ -90,6 +91,7 @@ def value(text: str, line: str) -> float:
     return float(next(found.rsplit(" ", 1)[1] for found in text.splitlines() if found.startswith(line)))
 
 
+@pytest.mark.only("coverage", "goodput")
 def test_coverage_knows_what_left_no_span(tmp_path: Path) -> None:
     """Clients left or timed out 64 of 618 requests: vLLM writes no span of most of these and counts them in no success.
 
@@ -112,12 +114,14 @@ def test_coverage_knows_what_left_no_span(tmp_path: Path) -> None:
     assert day["unobserved"] == pytest.approx(row["requests_unobserved"], abs=0.001)
 
 
+@pytest.mark.only("goodput")
 def test_what_clients_saw_is_not_unobserved(tmp_path: Path) -> None:
     workspace = run_over(tmp_path / "CGE", "main", *LAYERS.values(), "prometheus", settings=BY_POD)
     found = ask(workspace, "SELECT unobserved FROM goodput WHERE slice = 'overall' AND window_s = 86400").item()
     assert found <= 5
 
 
+@pytest.mark.only("replica_windows", "waste")
 @pytest.mark.parametrize("layers", ["E", "CE"])
 def test_an_outage_is_neither_up_nor_paid(tmp_path: Path, layers: str) -> None:
     """190 s lie between the first and the last scrape, and 60 s of them between those around the restart.
@@ -137,6 +141,7 @@ def test_an_outage_is_neither_up_nor_paid(tmp_path: Path, layers: str) -> None:
     assert paid == pytest.approx(row["up_s"] * 3.6 / 3600, rel=0.01)
 
 
+@pytest.mark.only("replica_histograms")
 def test_histograms_are_those_of_the_scrapes(tmp_path: Path) -> None:
     """All scrapes lie in one day, and the engine began within it: its window holds the last scrape's counts."""
     workspace = run_over(tmp_path / "E", "main", LAYERS["E"], "prometheus", settings=BY_POD)
@@ -157,6 +162,7 @@ def test_histograms_are_those_of_the_scrapes(tmp_path: Path) -> None:
         assert row["p95_low"] <= row["p95"] <= row["p95_high"]
 
 
+@pytest.mark.only("replica_samples")
 def test_every_metric_of_a_real_engine_is_read_or_left_out_by_rule(tmp_path: Path) -> None:
     workspace = run_over(tmp_path / "E", "main", LAYERS["E"], "prometheus")
     assert ask(workspace, "SELECT * FROM unknown_metrics").rows() == []
@@ -167,6 +173,7 @@ def counted(name: str) -> list[tuple[int, float]]:
     return [(second, value(text, f"vllm:{name}_total")) for second, text in scrapes("main")]
 
 
+@pytest.mark.only("cache_by_replica")
 @pytest.mark.parametrize("layers", ["G", "E", "CGE"])
 def test_the_hit_ratio_is_that_of_the_engines_counters(tmp_path: Path, layers: str) -> None:
     """In each five minutes and over the day, whichever layers are traced: only what went through the gateway, 65 % of
@@ -187,6 +194,7 @@ def test_the_hit_ratio_is_that_of_the_engines_counters(tmp_path: Path, layers: s
             assert found[start, length] == pytest.approx(true, abs=0.015)
 
 
+@pytest.mark.only("cache_by_replica")
 def test_the_hit_ratio_is_what_clients_were_told(tmp_path: Path) -> None:
     workspace = run_over(tmp_path / "hits", "main", LAYERS["G"], "prometheus")
     (row,) = ask(workspace, "SELECT * FROM cache_by_replica WHERE window_s = 86400").to_dicts()
