@@ -17,7 +17,10 @@ from goodput.plumbing.workspace import Workspace
 from published import ask, run_at
 
 GIVEN = Path(__file__).parent.parent.parent.parent / "shared/data/captures/given"
-pytestmark = pytest.mark.skipif(not GIVEN.is_dir(), reason="the shared captures are not beside this checkout")
+pytestmark = [
+    pytest.mark.skipif(not GIVEN.is_dir(), reason="the shared captures are not beside this checkout"),
+    pytest.mark.only("requests", "attempts", "quality_labels", "ops_events", "replica_samples"),
+]
 
 TRACES, PAYLOADS = "otlp_traces.jsonl.gz", "litellm_standard_logging.jsonl.gz"
 TTFT_S, TPOT_S = 0.6, 0.03

@@ -100,6 +100,7 @@ def test_it_gives_what_the_same_files_give_in_a_folder(zone: Zone, files: dict[s
     assert list((own_folder() / "landing").glob("*")) == []  # copies are gone
 
 
+@pytest.mark.only("requests")
 def test_only_what_is_new_is_read(zone: Zone, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with watched(endpoint) as (address, seen):
         monkeypatch.setenv("AWS_ENDPOINT_URL", address)
@@ -124,6 +125,7 @@ def requests(zone: Zone) -> list[str]:
     return sorted(published(zone.config())["attempts"]["attempt_id"].str.split(":").list.last())
 
 
+@pytest.mark.only("requests")
 def test_folders_of_the_past_are_not_listed_again(zone: Zone, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime.now(UTC)
     old, late, new = (written_at(now - timedelta(hours=hours)) for hours in (900, 20, 0))
@@ -168,6 +170,7 @@ def test_a_zone_larger_than_what_is_here_at_once_is_read_bit_by_bit(
     assert max(held) <= most + len(large)
 
 
+@pytest.mark.only("requests")
 def test_an_object_that_goes_before_it_is_read_is_left_to_the_next_run(
     zone: Zone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
