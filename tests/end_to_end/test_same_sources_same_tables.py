@@ -155,7 +155,7 @@ def measured(workspace: Workspace) -> dict[str, pl.DataFrame]:
     return {name: table(workspace, name, RESTATED if name == "goodput" else ()) for name in names}
 
 
-@settings(max_examples=2, deadline=None)  # tests/oracle tries other fleets in any order
+@settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**32), cuts=st.integers(2, 3))
 def test_any_order_any_duplication_any_split_into_runs(seed: int, cuts: int) -> None:
     rng = random.Random(seed)
