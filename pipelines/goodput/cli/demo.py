@@ -53,8 +53,10 @@ def demo(
         with ended_plainly(workspace.lake):
             ran = run(workspace, report=False)
     err.print(f"Telemetry is in {folder / LANDING}, what really happened in {folder / TRUTH}, settings in {config}.")
-    print_headline(config, None)
-    write_page(config, None, folder / REPORT)
-    typer.echo(f"All of this in a page, to be opened in a browser: {folder / REPORT}")
-    typer.echo(ask_further(config))
-    report_to_dagster(workspace, ran)  # who looks at the page need not wait for it
+    try:
+        print_headline(config, None)
+        write_page(config, None, folder / REPORT)
+        typer.echo(f"All of this in a page, to be opened in a browser: {folder / REPORT}")
+        typer.echo(ask_further(config))
+    finally:
+        report_to_dagster(workspace, ran)  # who looks at the page need not wait for it
