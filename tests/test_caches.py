@@ -10,7 +10,7 @@ import pytest
 
 from declared import source
 from goodput.export.sent import FILE, sent_to
-from goodput.plumbing import graph
+from goodput.plumbing import graph, shapes
 from goodput.plumbing.cache_file import read_cache
 from goodput.plumbing.object_store.mirror import _Copied
 from published import ask, run_at
@@ -24,6 +24,7 @@ SETTINGS = "[workloads.chat]\nmatch = { model = 'm' }\n" + source(
 CALL = "2026-11-20T09:00:00Z,2026-11-20T09:00:09Z,m\n"
 CACHES = (
     "graph.json",
+    "shapes.json",
     "plan.json",
     "published.json",
     "published_head.json",
@@ -97,6 +98,20 @@ def test_what_was_parsed_is_parsed_anew_then(tmp_path: Path, content: bytes) -> 
     graph.relation("goodput")
     graph.remember(known)
     assert "goodput" in {name for name, *_ in json.loads(known.read_text()).values()}
+
+
+@pytest.mark.parametrize(
+    "columns", [{}, {"a": "INTEGER); DROP TABLE x; --"}, {"a": ""}, {'"': "none"}, {"a": "ENUM('b')"}]
+)
+def test_columns_that_none_has_are_planned(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: dict[str, str]
+) -> None:
+    home = Path(shutil.copytree(whole, tmp_path / "home"))
+    known = home / "lake" / "shapes.json"
+    known.write_text(json.dumps(dict.fromkeys(json.loads(known.read_text()), columns)))
+    monkeypatch.setattr(shapes, "_known", {})
+    (home / "landing" / "2.csv").write_text(f"id,start,end,model\n2,{CALL}")
+    assert ask(run_at(home / "goodput.toml"), OFFERED).rows() == [(2,)]
 
 
 @pytest.mark.parametrize("content", SHAPES, ids=range(len(SHAPES)))

@@ -11,7 +11,7 @@ from goodput.conform.ingest import Ingested
 from goodput.conform.remake import remake
 from goodput.errors import LakeUnreadable, PartitionsBlocked
 from goodput.nodes import NODES
-from goodput.plumbing import graph
+from goodput.plumbing import graph, shapes
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.garbage import note_replaced
@@ -114,8 +114,9 @@ def _give_back_memory() -> None:
 
 
 def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
-    parsed = workspace.lake.root / "graph.json"
+    parsed, planned = (workspace.lake.root / name for name in ("graph.json", "shapes.json"))
     graph.recall(parsed)
+    shapes.recall(planned)
     context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
     settled = Settled(context, NODES)
     finished = []
@@ -133,6 +134,7 @@ def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
             finished.append(node)
     settled.remember(finished)
     graph.remember(parsed)
+    shapes.remember(planned)
 
 
 def _bring_up_to_date(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:

@@ -55,7 +55,7 @@ def frontier(observed: Observed, *, declared: bool) -> dict[str, Any]:
         register(connection, "workload_rules", workload_rows(settings))
         register(connection, "slice_options", slice_options(settings))
         register(connection, "frontier_options", options(settings))
-        fit_between(connection, closure(["frontier"], contract_names()))
+        fit_between(connection, "frontier", closure(["frontier"], contract_names()), set())
         found = pl.DataFrame(connection.sql("FROM frontier WHERE slice = 'pool' AND windows > 0").to_arrow_table())
     return found.to_dicts()[0]
 

@@ -33,7 +33,8 @@ class Folder:
 
 
 def forget() -> None:
-    for cached in (sql_files.sql_file, sql_files.sql_names, sql_files._paths, graph.relation, graph._macros):
+    of_graph = (graph.relation, graph._macros, graph._is_scalar)
+    for cached in (sql_files.sql_file, sql_files.sql_names, sql_files._paths, *of_graph):
         cached.cache_clear()
 
 

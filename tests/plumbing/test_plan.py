@@ -23,7 +23,7 @@ from goodput.errors import PartitionsBlocked
 from goodput.join.nodes import JOIN, JUDGED_HOURS
 from goodput.measure.nodes import QUALITY, REPLICAS
 from goodput.nodes import NODES
-from goodput.plumbing import compute, graph, settled, sql_files
+from goodput.plumbing import compute, graph, settled, shapes, sql_files
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.hours import HOUR_FORMAT
 from goodput.plumbing.node import Batch, Context
@@ -137,7 +137,8 @@ class Sql:
 
 
 def forget() -> None:
-    for cached in (sql_files.sql_file, sql_files.sql_names, sql_files._paths, graph.relation, graph._macros):
+    of_graph = (graph.relation, graph._macros, graph._is_scalar)
+    for cached in (sql_files.sql_file, sql_files.sql_names, sql_files._paths, *of_graph, shapes.version):
         cached.cache_clear()
 
 

@@ -20,11 +20,11 @@ from goodput.contracts import arrow_schema, contract
 from goodput.join.workloads import workload_rows
 from goodput.measure.lookback import measured_days
 from goodput.plumbing.catalog import ALL
-from goodput.plumbing.compute import load
+from goodput.plumbing.compute import compute_each, load
 from goodput.plumbing.hours import day_of, is_hour
 from goodput.plumbing.node import Batch, Context, Parts, SettingsTable, Span
 from goodput.plumbing.parameters import as_rows
-from goodput.plumbing.sql_files import compute, connect
+from goodput.plumbing.sql_files import connect
 from goodput.settings.model import OpsKind, Settings
 
 BY_DAY = "disruptions"
@@ -121,26 +121,24 @@ def disrupt_day(batch: Batch) -> Parts:
     """Measure the disruptions of one day."""
     (day,) = batch.partitions
     with connect() as connection:
-        load(connection, batch)
-        rows = pl.DataFrame(disrupt(connection, batch))
+        rows = pl.DataFrame(disrupt(connection, batch, load(connection, batch)))
     mine = rows.filter(pl.col("occurred_at").dt.strftime("%Y-%m-%d") == day)
     return {BY_DAY: {day: batch.write(BY_DAY, day, mine.to_arrow().cast(arrow_schema(BY_DAY)))}}
 
 
-def disrupt(connection: duckdb.DuckDBPyConnection, batch: Batch) -> pa.Table:
+def disrupt(connection: duckdb.DuckDBPyConnection, batch: Batch, empty: Collection[str] = ()) -> pa.Table:
     """Rows of `disruptions` of the events that relation `disruption_options` asks for (docs/semantics.md#disruptions).
 
     The connection has the inputs and parameters; the bootstrap's draws are registered once it is known how many the
-    baselines need.
+    baselines need. `empty`: inputs and parameters that are known to have no rows.
     """
     *earlier, last = batch.node.relations
     before = earlier.index("disruption_baselines") + 1
-    for relation in earlier[:before]:
-        compute(connection, relation)
+    known = set(empty)
+    compute_each(connection, batch.node.name, earlier[:before], known)
     (most,) = connection.sql("SELECT coalesce(max(windows), 0) FROM disruption_baselines").fetchall()[0]
     connection.register("draws", _draws(max(int(most), 1)))
-    for relation in (*earlier[before:], last):
-        compute(connection, relation)
+    compute_each(connection, batch.node.name, (*earlier[before:], last), known)
     columns = ", ".join(f'"{column.name}"' for column in contract(BY_DAY).columns)
     found = connection.sql(f"SELECT {columns} FROM {BY_DAY} ORDER BY occurred_at, event_id")  # noqa: S608
     return found.to_arrow_table().cast(arrow_schema(BY_DAY))

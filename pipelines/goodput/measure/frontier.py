@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from goodput.measure.criteria import Gate, Goodput, Stratum
 from goodput.measure.crossing import Array
 from goodput.measure.knee import Criterion, Knee, Windows, failing_shares, knee
-from goodput.plumbing.compute import load, write_table
+from goodput.plumbing.compute import compute_each, load, write_tables
 from goodput.plumbing.hours import day_of, shifted_day
 from goodput.plumbing.node import Batch, Context, Parts, SettingsTable
 from goodput.plumbing.parameters import as_rows, register
-from goodput.plumbing.sql_files import compute, connect
+from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Settings
 
 _DAYS = 7
@@ -54,16 +54,19 @@ SETTINGS_TABLES: Mapping[str, SettingsTable] = {"frontier_options": options}
 def compute_frontier(batch: Batch) -> Parts:
     """Make `frontier` (docs/semantics.md#frontier)."""
     with connect() as connection:
-        load(connection, batch)
-        fit_between(connection, batch.node.relations)
-        return {table: write_table(connection, batch, table) for table in batch.node.tables}
+        empty = load(connection, batch)
+        fit_between(connection, batch.node.name, batch.node.relations, empty)
+        return write_tables(connection, batch, empty)
 
 
-def fit_between(connection: duckdb.DuckDBPyConnection, relations: Collection[str]) -> None:
-    """Compute relations in their order, and the knees as soon as what they are fitted to is there."""
+def fit_between(connection: duckdb.DuckDBPyConnection, node: str, relations: Collection[str], empty: set[str]) -> None:
+    """Compute relations of a node in their order, and the knees as soon as what they are fitted to is there.
+
+    `empty`: the inputs without rows.
+    """
     left = set(_INPUTS)
     for relation in relations:
-        compute(connection, relation)
+        compute_each(connection, node, [relation], empty)
         left.discard(relation)
         if not left and relation in _INPUTS:
             for name, rows in _fits(connection).items():

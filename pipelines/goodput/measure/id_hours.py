@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from goodput.contracts import arrow_schema
 from goodput.measure.part_hours import with_part_hour
-from goodput.plumbing.compute import load
+from goodput.plumbing.compute import compute_each, load
 from goodput.plumbing.hours import day_of, epoch_hour
 from goodput.plumbing.node import Batch, Context, Parts, hours_in
-from goodput.plumbing.sql_files import compute, connect
+from goodput.plumbing.sql_files import connect
 
 TABLE = "id_hours"
 _IDS_OF = ("attempts", "serving_records")
@@ -27,9 +27,9 @@ def days(context: Context) -> Collection[str]:
 def index_days(batch: Batch) -> Parts:
     """Write the index of each day of the batch."""
     with connect() as connection:
-        load(connection, batch)
+        empty = load(connection, batch)
         with_part_hour(connection, batch.files("attempts"))
-        compute(connection, TABLE)
+        compute_each(connection, batch.node.name, [TABLE], empty)
         hashes, hours = _each_once(connection)
     parts = {}
     for day in batch.partitions:

@@ -7,19 +7,18 @@ import duckdb
 import pyarrow as pa
 
 from goodput.contracts import arrow_schema
-from goodput.plumbing.compute import load, write_table
+from goodput.plumbing.compute import compute_each, load, write_tables
 from goodput.plumbing.node import Batch, Parts
-from goodput.plumbing.sql_files import compute, connect, parquet
+from goodput.plumbing.sql_files import connect, parquet
 
 
 def compute_with_part_hour(batch: Batch) -> Parts:
     """Run the SQL of a node, as `compute_sql` does, over attempts that know the hour of their part."""
     with connect() as connection:
-        load(connection, batch)
+        empty = load(connection, batch)
         with_part_hour(connection, batch.files("attempts"))
-        for name in batch.node.relations:
-            compute(connection, name)
-        return {table: write_table(connection, batch, table) for table in batch.node.tables}
+        compute_each(connection, batch.node.name, batch.node.relations, empty)
+        return write_tables(connection, batch, empty)
 
 
 def with_part_hour(connection: duckdb.DuckDBPyConnection, files: list[str]) -> None:

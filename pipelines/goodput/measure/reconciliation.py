@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from goodput.contracts import arrow_schema, contract
 from goodput.measure.bills import billed_range, only_file
-from goodput.plumbing.compute import load
+from goodput.plumbing.compute import compute_each, load
 from goodput.plumbing.hours import HOUR_S, epoch_hour, hours_of_day
 from goodput.plumbing.node import Batch, Context, Parts
-from goodput.plumbing.sql_files import compute, connect, read_parts
+from goodput.plumbing.sql_files import connect, read_parts
 
 TABLE = "reconciliation"
 
@@ -22,8 +22,7 @@ TABLE = "reconciliation"
 def reconcile_days(batch: Batch) -> Parts:
     """Write the part of each day of the batch."""
     with connect() as connection:
-        load(connection, batch)
-        compute(connection, TABLE)
+        compute_each(connection, batch.node.name, [TABLE], load(connection, batch))
         found = connection.sql(f"FROM {TABLE} ORDER BY {contract(TABLE).order}").to_arrow_table()
     days_us = found.column("day_start").cast(pa.int64()).to_numpy()
     parts = {}

@@ -4,11 +4,8 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from goodput.measure.part_hours import with_part_hour
-from goodput.plumbing.compute import load, write_table
-from goodput.plumbing.node import Batch, Context, Lookaround, Parts, SettingsTable
+from goodput.plumbing.node import Context, Lookaround, SettingsTable
 from goodput.plumbing.parameters import as_rows
-from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Settings
 
 
@@ -26,16 +23,6 @@ def cache_options(settings: Settings) -> pa.Table:
 def context_options(settings: Settings) -> pa.Table:
     """How many tokens of input make a long context."""
     return as_rows("context_options", {"long_context_tokens": settings.long_context_tokens})
-
-
-def compute_windows(batch: Batch) -> Parts:
-    """Measure the windows of replicas of a batch."""
-    with connect() as connection:
-        load(connection, batch)
-        with_part_hour(connection, batch.files("attempts"))
-        for name in batch.node.relations:
-            compute(connection, name)
-        return {table: write_table(connection, batch, table) for table in batch.node.tables}
 
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from goodput.join.doubles import doubles
 from goodput.measure.lookback import DAYS, hours_with_rows, longest_windows, observed_hour, unsettled_hours
-from goodput.plumbing.compute import load, write_table
+from goodput.plumbing.compute import compute_each, load, write_tables
 from goodput.plumbing.hours import epoch_hour, hour_label
 from goodput.plumbing.node import Batch, Context, Parts, Span
 from goodput.plumbing.parameters import as_rows, register
-from goodput.plumbing.sql_files import compute, connect
+from goodput.plumbing.sql_files import connect
 from goodput.settings.columns import mappable_columns
 from goodput.settings.model import Settings
 from goodput.settings.sources import path_groups
@@ -107,11 +107,10 @@ SPANS: Mapping[str, Span] = {
 def warn(batch: Batch) -> Parts:
     """Compute every kind of warning."""
     with connect() as connection:
-        load(connection, batch)
+        empty = load(connection, batch)
         register(connection, "double_counts", _double_counts(connection))
-        for name in batch.node.relations:
-            compute(connection, name)
-        return {table: write_table(connection, batch, table) for table in batch.node.tables}
+        compute_each(connection, batch.node.name, batch.node.relations, empty)
+        return write_tables(connection, batch, empty)
 
 
 def _double_counts(connection: duckdb.DuckDBPyConnection) -> pa.Table:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from goodput.contracts import arrow_schema, contract
 from goodput.measure.restatement import RESTATED, write_restated
 from goodput.measure.slices import DIMENSIONS, Cuts, Slice, all_slices, flags
-from goodput.plumbing.compute import load, write_windows
+from goodput.plumbing.compute import compute_each, load, write_windows
 from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
 from goodput.plumbing.node import STORED, Batch, Context, Lookaround, Parts, hours_in
@@ -23,6 +23,7 @@ from goodput.plumbing.sql_files import compute, connect, sql_file
 from goodput.settings.model import Settings
 
 TABLES = ("goodput", "gate_failures", "load_windows")
+_NODE = "windows"
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,9 @@ def compute_windows(batch: Batch) -> Parts:
     See docs/semantics.md#windows, #frontier, #time-and-restatement.
     """
     with connect() as connection:
-        load(connection, batch)
+        empty = load(connection, batch)
         is_base_asked = min(batch.settings.windows_s) in batch.grains
-        measured = measure(connection, all_slices(batch.settings), is_base_asked=is_base_asked)
+        measured = measure(connection, all_slices(batch.settings), is_base_asked=is_base_asked, empty=empty)
     parts = {
         table: write_windows(batch, table, getattr(measured, table).to_arrow())
         for table in ("gate_failures", "load_windows")
@@ -88,12 +89,19 @@ def compute_windows(batch: Batch) -> Parts:
     return parts | write_restated(batch, measured.goodput)
 
 
-def measure(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice], *, is_base_asked: bool) -> Measured:
+def measure(
+    connection: duckdb.DuckDBPyConnection,
+    slices: Sequence[Slice],
+    *,
+    is_base_asked: bool,
+    empty: Collection[str] = (),
+) -> Measured:
     """Rows of the windows that relation `measured_range` asks for, at the lengths of `grains`, in the slices.
 
     See docs/semantics.md#windows, #frontier.
 
     The connection has the inputs and parameters of the windows; load windows exist at the base length alone.
+    `empty`: inputs and parameters that are known to have no rows.
     """
     compute(connection, "request_dimensions")
     for column in DIMENSIONS:
@@ -102,11 +110,10 @@ def measure(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice], *, i
     tables = TABLES if is_base_asked else TABLES[:-1]
     left = [name for name in closure(tables, STORED) if name not in ("request_dimensions", "window_quantiles")]
     counted = left.index("window_counts") + 1
-    for relation in left[:counted]:
-        compute(connection, relation)
+    known = set(empty)
+    compute_each(connection, _NODE, left[:counted], known)
     _compute_quantiles(connection, slices)
-    for relation in left[counted:]:
-        compute(connection, relation)
+    compute_each(connection, _NODE, left[counted:], known)
     goodput = _rows(connection, "goodput", RESTATED)
     failures = _rows(connection, "gate_failures")
     loads = _rows(connection, "load_windows") if is_base_asked else _empty("load_windows")

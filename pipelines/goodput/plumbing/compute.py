@@ -3,14 +3,16 @@
 Nodes whose arithmetic is not all SQL use its pieces.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from goodput.contracts import Contract, arrow_schema, contract
+from goodput.plumbing import shapes
 from goodput.plumbing.catalog import ALL, Part
+from goodput.plumbing.graph import relation
 from goodput.plumbing.hours import HOUR_S, epoch_hour
 from goodput.plumbing.lake import ROWS_A_GROUP
 from goodput.plumbing.node import Batch, Context, Parts, grains_of, hours_in
@@ -23,22 +25,44 @@ _PARTITION_HOUR = "partition_hour"
 def compute_sql(batch: Batch) -> Parts:
     """Run the SQL of a node over the inputs of a batch and write the part of each partition of each of its tables."""
     with connect() as connection:
-        load(connection, batch)
-        for name in batch.node.relations:
-            compute(connection, name)
-        return {table: write_table(connection, batch, table) for table in batch.node.tables}
+        empty = load(connection, batch)
+        compute_each(connection, batch.node.name, batch.node.relations, empty)
+        return write_tables(connection, batch, empty)
 
 
-def load(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
-    """Make the inputs and parameters of a batch relations of a connection."""
-    node = batch.node
+def load(connection: duckdb.DuckDBPyConnection, batch: Batch) -> set[str]:
+    """Make the inputs and parameters of a batch relations of a connection; gives those without rows."""
+    node, empty = batch.node, set()
     for table in node.inputs:
-        read_parts(connection, table, batch.files(table), arrow_schema(table), alike=table in batch.alike)
+        files = batch.files(table)
+        read_parts(connection, table, files, arrow_schema(table), alike=table in batch.alike)
+        if not files:
+            empty.add(table)
     for name in node.parameters:
         if name in node.from_settings:
-            register(connection, name, node.from_settings[name](batch.settings))
-        elif name in batch.relations:  # else its Python registers it once it knows how
-            register(connection, name, batch.relations[name])
+            rows = node.from_settings[name](batch.settings)
+        elif name in batch.relations:
+            rows = batch.relations[name]
+        else:
+            continue  # its Python registers it once it knows how
+        register(connection, name, rows)
+        if not rows.num_rows:
+            empty.add(name)
+    return empty
+
+
+def compute_each(connection: duckdb.DuckDBPyConnection, node: str, names: Iterable[str], empty: set[str]) -> None:
+    """Make relations of a node in their order, and add those without rows to `empty`.
+
+    One that its inputs leave without rows is not planned again: over few rows that is most of what a run costs.
+    """
+    for name in names:
+        if any(emptied <= empty for emptied in relation(name).emptied) and shapes.create(connection, node, name):
+            empty.add(name)
+            continue
+        if compute(connection, name) == 0:
+            empty.add(name)
+        shapes.note(connection, node, name)
 
 
 def target_hours(_context: Context, batch: Batch) -> pa.Table:
@@ -56,8 +80,18 @@ def measured_range(_context: Context, batch: Batch) -> pa.Table:
     return pa.table({"from_s": [batch.from_s], "until_s": [batch.until_s]})
 
 
-def write_table(connection: duckdb.DuckDBPyConnection, batch: Batch, table: str) -> dict[str, Part]:
-    """Write the part of each partition of a table that the connection has as a relation."""
+def write_tables(connection: duckdb.DuckDBPyConnection, batch: Batch, empty: Collection[str]) -> Parts:
+    """Write the parts of all tables of a node, which the connection has as relations; `empty`: those without rows."""
+    tables = batch.node.tables
+    return {t: _write_empty(batch, t) if t in empty else _write_table(connection, batch, t) for t in tables}
+
+
+def _write_empty(batch: Batch, table: str) -> dict[str, Part]:
+    rows = arrow_schema(table).empty_table()
+    return {partition: batch.write(table, partition, rows) for partition in batch.partitions}
+
+
+def _write_table(connection: duckdb.DuckDBPyConnection, batch: Batch, table: str) -> dict[str, Part]:
     agreed = contract(table)
     if agreed.partition == "none":
         rows = _rows(connection, agreed, "")

@@ -15,6 +15,7 @@ import duckdb
 
 from goodput.errors import RelationCycle, SqlUnreadable
 from goodput.plumbing.cache_file import read_cache
+from goodput.plumbing.emptiness import Emptied, Reading
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.sql_files import MACROS, sql_file, sql_names
@@ -37,9 +38,10 @@ class Relation:
     reads: frozenset[str]
     macros: frozenset[str]
     meaning: str
+    emptied: Emptied
 
 
-_Parses = dict[str, tuple[str, list[str], list[str], str]]  # as a file holds them
+_Parses = dict[str, tuple[str, list[str], list[str], str, list[list[str]]]]  # as a file holds them
 _remembered: dict[str, Relation] = {}  # by a digest of the text, of this process and of those before it
 
 
@@ -54,23 +56,30 @@ def relation(name: str) -> Relation:
 
 def recall(path: Path) -> None:
     """Take what was parsed before from a file; of a text that has changed since, nothing is taken."""
-    for key, (name, reads, macros, meaning) in (read_cache(path, _Parses) or {}).items():
-        _remembered[key] = Relation(name, frozenset(reads), frozenset(macros), meaning)
+    for key, (name, reads, macros, meaning, emptied) in (read_cache(path, _Parses) or {}).items():
+        sets = frozenset(map(frozenset, emptied))
+        _remembered[key] = Relation(name, frozenset(reads), frozenset(macros), meaning, sets)
 
 
 def remember(path: Path) -> None:
     """Write what was parsed to a file. Raises LakeUnwritable."""
-    found = {key: (r.name, sorted(r.reads), sorted(r.macros), r.meaning) for key, r in sorted(_remembered.items())}
-    text = json.dumps(found)
+    text = json.dumps({key: _as_written(found) for key, found in sorted(_remembered.items())})
     if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, lambda temporary: temporary.write_text(text))
 
 
+def _as_written(found: Relation) -> tuple[str, list[str], list[str], str, list[list[str]]]:
+    emptied = sorted(sorted(one) for one in found.emptied)
+    return found.name, sorted(found.reads), sorted(found.macros), found.meaning, emptied
+
+
 def _read(name: str) -> Relation:
-    parsed = _parse(name, sql_file(name).text)
+    serialized, statements = _tree(name, sql_file(name).text)
+    parsed = _parsed(serialized, statements)
     called = _with_all_that_they_call(parsed.calls)
     meaning = fingerprint(parsed.digest, {macro: _macros()[macro].digest for macro in sorted(called)})
-    return Relation(name, frozenset(parsed.reads), frozenset(called), meaning)
+    emptied = Reading(_is_scalar).emptied(statements[0]["node"])
+    return Relation(name, frozenset(parsed.reads), frozenset(called), meaning, emptied)
 
 
 def statement(name: str) -> Mapping[str, Any]:
@@ -122,8 +131,7 @@ def _parser() -> duckdb.DuckDBPyConnection:
     return duckdb.connect()
 
 
-def _parse(name: str, text: str) -> _Parsed:
-    serialized, statements = _tree(name, text)
+def _parsed(serialized: str, statements: Any) -> _Parsed:
     parsed = _Parsed(fingerprint(serialized))
     _collect(statements, frozenset(), parsed)
     return parsed
@@ -175,7 +183,7 @@ def _macros() -> dict[str, _Parsed]:
         if not matched:
             raise SqlUnreadable(MACROS, f"not CREATE OR REPLACE TEMP MACRO name(...) AS ...: {statement.query.strip()}")
         name, parameters, body = matched.groups()
-        found[name.lower()] = _parse(MACROS, f"SELECT {name}{parameters}, {body}")  # its head parses as a call
+        found[name.lower()] = _parsed(*_tree(MACROS, f"SELECT {name}{parameters}, {body}"))  # its head parses as a call
     return found
 
 
@@ -186,4 +194,27 @@ def _with_all_that_they_call(functions: Iterable[str]) -> set[str]:
     while left:
         found |= left
         left = set().union(*(_macros()[name].calls for name in left)) & _macros().keys() - found
+    return found
+
+
+@cache
+def _is_scalar(function: str) -> bool:
+    """Whether a function or macro gives a value, or with unnest values, for each row, and never one for many rows."""
+    if function in _macros():
+        called = _with_all_that_they_call({function})
+        return all(map(_is_scalar, set().union(*(_macros()[macro].calls for macro in called)) - called))
+    kinds = _functions_of_duckdb().get(function, {})
+    if "macro" in kinds:
+        trees = [_tree(function, f"SELECT {definition}") for definition in kinds["macro"]]
+        return all(_is_scalar(called) for tree in trees for called in _parsed(*tree).calls - {function})
+    return function == "unnest" or ("scalar" in kinds and "aggregate" not in kinds)
+
+
+@cache
+def _functions_of_duckdb() -> Mapping[str, Mapping[str, list[str | None]]]:
+    """Of each function the kinds that it has, and as which macros it is defined."""
+    found: dict[str, dict[str, list[str | None]]] = {}
+    asked = "SELECT function_name, function_type, macro_definition FROM duckdb_functions() ORDER BY ALL"
+    for name, kind, definition in _parser().cursor().execute(asked).fetchall():
+        found.setdefault(name, {}).setdefault(kind, []).append(definition)
     return found

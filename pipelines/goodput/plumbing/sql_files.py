@@ -136,15 +136,19 @@ def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("SET enable_progress_bar = false")  # progress is the command's to show
 
 
-def compute(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Make relation `name` of the relations that its SQL reads: a temporary table, or the view that its header says."""
+def compute(connection: duckdb.DuckDBPyConnection, name: str) -> int | None:
+    """Make relation `name` of the relations that its SQL reads: a temporary table, or the view that its header says.
+
+    Gives the number of its rows, of a view None.
+    """
     found = sql_file(name)
     kind = "VIEW" if found.header.get("kind") == "view" else "TABLE"
-    connection.execute(_parsed(f'CREATE OR REPLACE TEMP {kind} "{name}" AS {found.text}'))
+    made = connection.execute(parsed(f'CREATE OR REPLACE TEMP {kind} "{name}" AS {found.text}')).fetchall()
+    return int(made[0][0]) if kind == "TABLE" else None
 
 
 @cache
-def _parsed(sql: str) -> duckdb.Statement:
+def parsed(sql: str) -> duckdb.Statement:
     """One statement, parsed once for the process: over few rows that is a tenth of what it costs."""
     (statement,) = _in_memory().cursor().extract_statements(sql)
     return statement
