@@ -189,13 +189,15 @@ def from_elsewhere(port: int, address: str) -> Iterator[int]:
             while data := source.recv(65536):
                 target.sendall(data)
 
+    def connect(near: socket.socket) -> None:
+        with near, socket.create_connection(("127.0.0.1", port), source_address=(address, 0)) as far:
+            threading.Thread(target=carry, args=(far, near), daemon=True).start()
+            carry(near, far)
+
     def accept() -> None:
         with suppress(OSError):
             while True:
-                near = listener.accept()[0]
-                far = socket.create_connection(("127.0.0.1", port), source_address=(address, 0))
-                for pair in ((near, far), (far, near)):
-                    threading.Thread(target=carry, args=pair, daemon=True).start()
+                threading.Thread(target=connect, args=(listener.accept()[0],), daemon=True).start()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=accept, daemon=True).start()
