@@ -10,6 +10,9 @@ import pytest
 if TYPE_CHECKING:
     from goodput.plumbing.node import Node
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.pop("LD_PRELOAD", None)  # of the tests alone, and not of the browsers and servers that they start
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_instance_of_dagster_and_no_collector() -> Iterator[None]:
