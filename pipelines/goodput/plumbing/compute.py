@@ -83,7 +83,7 @@ def measured_range(_context: Context, batch: Batch) -> pa.Table:
 def write_tables(connection: duckdb.DuckDBPyConnection, batch: Batch, empty: Collection[str]) -> Parts:
     """Write the parts of all tables of a node, which the connection has as relations; `empty`: those without rows."""
     tables = batch.node.tables
-    return {t: _write_empty(batch, t) if t in empty else _write_table(connection, batch, t) for t in tables}
+    return {t: _write_empty(batch, t) if t in empty else write_table(connection, batch, t) for t in tables}
 
 
 def _write_empty(batch: Batch, table: str) -> dict[str, Part]:
@@ -91,7 +91,8 @@ def _write_empty(batch: Batch, table: str) -> dict[str, Part]:
     return {partition: batch.write(table, partition, rows) for partition in batch.partitions}
 
 
-def _write_table(connection: duckdb.DuckDBPyConnection, batch: Batch, table: str) -> dict[str, Part]:
+def write_table(connection: duckdb.DuckDBPyConnection, batch: Batch, table: str) -> dict[str, Part]:
+    """Write the part of each partition of a table that the connection has as a relation."""
     agreed = contract(table)
     if agreed.partition == "none":
         rows = _rows(connection, agreed, "")
