@@ -250,6 +250,7 @@ def session_hours(requests: Iterable[Row]) -> pa.Table:
     rows = pa.Table.from_pylist(list(requests), schema=arrow_schema("requests"))
     with connect() as connection:
         connection.register("requests", rows)
+        connection.execute("CREATE TEMP TABLE any_session AS SELECT true AS is_named")
         compute(connection, "session_hours")
         return made(connection, "session_hours")
 

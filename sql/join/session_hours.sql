@@ -1,6 +1,6 @@
 -- description: What each session did in each hour: sessions of any length are added up from these, without their requests (docs/semantics.md#sessions)
 -- grain: epoch_hour, session_id, workload
--- reads: requests
+-- reads: any_session, requests
 SELECT
     epoch_hour,
     session_id,
@@ -38,6 +38,7 @@ FROM (
         epoch_us(coalesce(ended_at, arrived_at)) // 3600000000 AS epoch_hour,
         epoch_us(coalesce(ended_at, arrived_at)) * 1024 + (hash(request_key) % 1024)::BIGINT AS last_first
     FROM requests
+    SEMI JOIN any_session ON true
 )
 WHERE session_id IS NOT NULL
 GROUP BY ALL

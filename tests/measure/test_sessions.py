@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goodput.contracts import arrow_schema
-from goodput.plumbing.sql_files import connect, sql_file
+from goodput.plumbing.sql_files import compute, connect, sql_file
 from goodput.settings.model import Quality, Settings, Slices, Workload
 from river import START_S, VERDICTS, Parts, Row, Stretch, at, at_ns, judged, measure, row_of, session_hours
 
@@ -229,3 +229,16 @@ def test_where_nothing_is_estimated_one_request_that_fails_is_enough(tmp_path: P
     settings = Settings(workloads={"qa": Workload(unit="session", quality=quality)}, max_session_s=2 * HOUR)
     row = row_of(measured(tmp_path, judged_in_part(40, 10, 3, 17), settings, hours=1), 0, 3600)
     assert (row["labelled"], row["goodput_rps"] * HOUR) == (43, pytest.approx(47))
+
+
+@pytest.mark.parametrize(
+    ("of_records", "above", "named"),
+    [([None, "s"], [], 1), ([None], ["s", "t"], 1), (["s"], ["s"], 1), ([None, None], [None], 0), ([], [], 0)],
+)
+def test_sessions_are_looked_for_where_a_record_or_a_span_above_it_names_one(
+    of_records: list[str | None], above: list[str | None], named: int
+) -> None:
+    with connect() as connection:
+        for name, sessions in (("serving_records", of_records), ("told_above", above)):
+            connection.register(name, pa.table({"session_id": pa.array(sessions, pa.string())}))
+        assert compute(connection, "any_session") == named
