@@ -37,6 +37,7 @@ def make_lake(attempts: int, folder: Path) -> None:
             for table in ("attempts", "requests"):
                 parts.write(table, hour_label(hour), made)
             connection.register("requests", _shaped("requests", made))
+            connection.execute("CREATE OR REPLACE TEMP TABLE any_session AS SELECT true AS is_named")
             compute(connection, "session_hours")
             parts.write("session_hours", hour_label(hour), connection.sql("FROM session_hours").to_arrow_table())
             parts.write("replica_samples", hour_label(hour), _made(connection, "samples_of_an_hour", {"hour": hour}))

@@ -98,7 +98,7 @@ def frontiers(
         connection.register("disruptions", pa.Table.from_pylist(list(disruptions), schema=arrow_schema("disruptions")))
         register(connection, "slice_options", slice_options(settings))
         register(connection, "frontier_options", options(settings))
-        fit_between(connection, closure(["frontier"], contract_names()))
+        fit_between(connection, "frontier", closure(["frontier"], contract_names()), set())
         rows = pl.DataFrame(connection.sql("FROM frontier").to_arrow_table())
     return rows.sort("slice", "pool", "route", "load_bin")
 

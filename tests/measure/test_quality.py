@@ -240,6 +240,7 @@ def test_a_session_is_judged_by_all_of_its_requests(tmp_path: Path) -> None:
     settings = Settings(workloads={"qa": Workload(unit="session", ttft_s=1.0, quality=Quality())})
     with connect() as connection:
         connection.register("requests", pa.Table.from_pylist(rows, schema=arrow_schema("requests")))
+        connection.execute("CREATE TEMP TABLE any_session AS SELECT true AS is_named")
         compute(connection, "session_hours")
         sessions = made(connection, "session_hours")
     frame = windows(tmp_path, rows, settings, sessions=sessions)
