@@ -24,14 +24,16 @@ _known: dict[str, _Columns] = {}  # by version, node and relation, of this proce
 
 
 def recall(path: Path) -> None:
-    """Take what a file holds of earlier runs of this version."""
-    found = read_cache(path, dict[str, dict[str, str]]) or {}
-    _known.update({key: columns for key, columns in found.items() if key.startswith(version())})
+    """Take what a file holds of earlier runs."""
+    _known.update(read_cache(path, dict[str, dict[str, str]]) or {})
 
 
 def remember(path: Path) -> None:
-    """Write what is known to a file. Raises LakeUnwritable."""
-    text = msgspec.json.encode(dict(sorted(_known.items())))
+    """Write what is known of this version to a file. Raises LakeUnwritable."""
+    known = sorted(_known.items())
+    if len({key.split(" ", 1)[0] for key in _known}) > 1:  # a run with nothing new need not know its version
+        known = [(key, columns) for key, columns in known if key.startswith(version())]
+    text = msgspec.json.encode(dict(known))
     if not path.exists() or path.read_bytes() != text:
         write_atomically(path, lambda temporary: temporary.write_bytes(text))
 
