@@ -199,26 +199,27 @@ def settings(tmp_path: Path, config: Path, export: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("script", "reason"),
-    [
-        ([401] * 9, "answered 401"),
-        ([(302, {"Location": "/elsewhere"})] * 9, "answered 302"),
-        ([hang] * 9, "no answer"),
-        ([drip] * 9, "no answer"),
-        ([503] * 99, "answered 503"),
+    "case",
+    [  # where an answer is expected, the budget is long enough for one on a busy machine
+        ([401] * 9, "answered 401", 20),
+        ([(302, {"Location": "/elsewhere"})] * 9, "answered 302", 20),
+        ([hang] * 9, "no answer", 0.5),
+        ([drip] * 9, "no answer", 0.5),
+        ([503] * 99, "answered 503", 3),
     ],
     ids=["401", "302", "hang", "drip", "503"],
 )
 def test_a_receiver_that_is_ill_costs_a_run_the_budget_at_most(
-    script: list[object], reason: str, config: Path, lake: Path, tmp_path: Path
+    case: tuple[list[object], str, float], config: Path, lake: Path, tmp_path: Path
 ) -> None:
+    script, reason, budget_s = case
     with collecting(Script(script)) as ill:  # type: ignore[arg-type]
-        text = f'endpoint = "{ill.url}/s3cret"\nlookback_s = 1e9\nrun_budget_s = 0.5'
+        text = f'endpoint = "{ill.url}/s3cret"\nlookback_s = 1e9\nrun_budget_s = {budget_s}'
         at_work = Workspace(settings(tmp_path, config, text), lake_path=lake)
         began_s = time.monotonic()
         problem = export_metrics(at_work)
         took_s = time.monotonic() - began_s
-    assert took_s < 0.5 + 1.5
+    assert took_s < budget_s + 1.5
     assert reason in problem
     assert f"{WINDOWS} window(s) wait for the next run" in problem
     assert "s3cret" not in problem
@@ -232,7 +233,7 @@ def test_a_receiver_that_is_not_there_or_not_to_be_reached_ends_no_run(
         '"http://169.254.169.254:4318"': "link-local",
         '{ env = "NOT_THERE" }': "the environment has no variable NOT_THERE",
     }.items():
-        file = settings(tmp_path, config, f"endpoint = {endpoint}\nrun_budget_s = 0.5")
+        file = settings(tmp_path, config, f"endpoint = {endpoint}\nrun_budget_s = 3")
         assert reason in export_metrics(Workspace(file, lake_path=lake))
 
 

@@ -150,7 +150,8 @@ def test_certificates_are_verified(trusted: bool, tmp_path: Path, caplog: pytest
     with_key, script = self_signed(tmp_path, "IP:127.0.0.1"), Script()
     given = {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(with_key)} if trusted else {}
     with receiving(script, with_key) as port, patch.dict(os.environ, given):
-        tell(workspace(tmp_path, f'endpoint = "https://127.0.0.1:{port}"\nrun_budget_s = 0.5'))
+        budget_s = 20 if trusted else 1
+        tell(workspace(tmp_path, f'endpoint = "https://127.0.0.1:{port}"\nrun_budget_s = {budget_s}'))
     assert {got.path for got in script.got} == ({f"/v1/{signal}" for signal in EVERYTHING} if trusted else set())
     assert ["certificate verify failed" in line for line in said(caplog)] == ([] if trusted else [True])
 
@@ -193,25 +194,26 @@ def test_parts_and_records_beyond_the_first_are_counted_only(tmp_path: Path, own
 
 
 @pytest.mark.parametrize(
-    ("script", "reason"),
-    [
-        (Script([401] * 9), "answered 401"),
-        (Script([(302, {"Location": "/elsewhere"})] * 9), "answered 302 (redirects are not followed"),
-        (Script([hang] * 9), ": no answer"),
-        (Script([drip] * 9), ": no answer"),
-        (Script([503] * 99), "answered 503"),
+    ("script", "reason", "budget_s"),
+    [  # where an answer is expected, the budget is long enough for one on a busy machine
+        (Script([401] * 9), "answered 401", 20),
+        (Script([(302, {"Location": "/elsewhere"})] * 9), "answered 302 (redirects are not followed", 20),
+        (Script([hang] * 9), ": no answer", 0.5),
+        (Script([drip] * 9), ": no answer", 0.5),
+        (Script([503] * 99), "answered 503", 3),
     ],
     ids=["401", "302", "hang", "drip", "503"],
 )
 def test_a_collector_that_is_ill_costs_the_budget_at_most_and_one_line(
-    script: Script, reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    script: Script, reason: str, budget_s: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with collecting(script) as ill:
-        settings = f'endpoint = "{ill.url}/with-a-token"\nbearer_token = {{ clear = "s3cret" }}\nrun_budget_s = 0.5'
+        token = 'bearer_token = { clear = "s3cret" }'
+        settings = f'endpoint = "{ill.url}/with-a-token"\n{token}\nrun_budget_s = {budget_s}'
         began_s = time.monotonic()
         tell(workspace(tmp_path, settings))
         took_s = time.monotonic() - began_s
-    assert took_s < 0.5 + 1.0
+    assert took_s < budget_s + 1.5
     (line,) = said(caplog)
     assert line.startswith(f"Own telemetry was not sent: {ill.url}: ")
     assert reason in line
@@ -222,14 +224,14 @@ def test_a_collector_that_is_ill_costs_the_budget_at_most_and_one_line(
 def test_where_nobody_listens_the_run_goes_on_and_the_next_of_the_process_does_not_wait(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    at_work = workspace(tmp_path, f'endpoint = "{PORT_OF_NOBODY}"\nrun_budget_s = 0.5')
+    at_work = workspace(tmp_path, f'endpoint = "{PORT_OF_NOBODY}"\nrun_budget_s = 3')
     began_s = time.monotonic()
     tell(at_work)
     first_s = time.monotonic() - began_s
     tell(at_work)
     both_s = time.monotonic() - began_s
-    assert first_s < 0.5 + 1.0
-    assert both_s - first_s < 0.4  # less than the budget
+    assert first_s < 3 + 1.5
+    assert both_s - first_s < 2.5  # less than the budget
     assert said(caplog) == [f"Own telemetry was not sent: {PORT_OF_NOBODY}: Connection refused"]
 
 
