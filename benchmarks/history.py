@@ -5,9 +5,11 @@ first impression in a minute or two. Work is processor time of the whole process
 """
 
 import argparse
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.checkout import Checkout
@@ -36,15 +38,6 @@ _COMMANDS: Mapping[str, Sequence[str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Costs:
-    """What runs and commands took on a history of so many hours, and the parts that a changed comment wrote anew."""
-
-    hours: int
-    took: Mapping[str, Ended]
-    written: int
-
-
 def rows(share: float) -> Iterator[Row]:
     """The long history beside the short one, and a first run over gateway spans alone."""
     short, long = DAYS
@@ -54,21 +47,36 @@ def rows(share: float) -> Iterator[Row]:
 
 
 def compare(short: int, long: int) -> Iterator[Row]:
-    """Every kind of run and command on a history of `long` days beside one of `short`."""
-    before, after = (_costs(days) for days in (short, long))
+    """Every kind of run and command on a history of `long` days beside one of `short`.
+
+    They are measured in turn, round by round, and the median is what counts: a machine is not equally fast for an hour.
+    """
+    with TemporaryDirectory(prefix="goodput-bench-") as name:
+        before, after = (_Bench(days, Path(name) / str(days)) for days in (short, long))
+        for each in (before, after):
+            each.first_run()
+        for number, measure, each in product(range(ROUNDS), _RUNS, (before, after)):
+            measure(each, number)
+        for _, command, each in product(range(ROUNDS), _COMMANDS, (before, after)):
+            each.command(command)
+        yield from _compared(before, after)
+
+
+def _compared(before: "_Bench", after: "_Bench") -> Iterator[Row]:
+    short, long = before.days, after.days
 
     def pair(what: str) -> tuple[str, float, str, float]:
-        return f"{what}, {long} days known", after.took[what].cpu_s, f"{short} days", before.took[what].cpu_s
+        return f"{what}, {long} days known", after.cpu_s(what), f"{short} days", before.cpu_s(what)
 
     for what in (_NOTHING_NEW, _LABEL, _FILE, _COMMENT):
         yield times_as_long(*pair(what), at_most=GROWN_AT_MOST)
     yield seconds(*pair(_NOTHING_NEW), at_most_s=NOTHING_NEW_S)
-    peak_bytes = after.took[_NOTHING_NEW].peak_bytes
+    peak_bytes = after.peak_bytes(_NOTHING_NEW)
     yield peak_memory(f"{_NOTHING_NEW}, {long} days known: most memory", peak_bytes, below_bytes=NOTHING_NEW_BELOW)
     yield counted(f"{_COMMENT}, {long} days known: parts written", after.written, at_most=0)
     for command in _COMMANDS:
         yield seconds(*pair(command), at_most_s=COMMAND_S)
-    long_s, short_s = (costs.took[_FIRST].cpu_s / costs.hours for costs in (after, before))
+    long_s, short_s = (each.cpu_s(_FIRST) / each.days / 24 for each in (after, before))
     what, baseline = f"{_FIRST}, an hour of {long} days", f"an hour of {short} days"
     yield times_as_long(what, long_s, baseline, short_s, at_most=GROWN_AT_MOST)
 
@@ -87,49 +95,70 @@ def _first_run_s(days: int) -> float:
         return Checkout(folder).goodput("run").cpu_s
 
 
-def _costs(days: int) -> Costs:
-    with TemporaryDirectory(prefix="goodput-bench-") as name:
-        return _Bench(days, Path(name)).costs()
-
-
 class _Bench:
     """One history, its lake, and what has been measured on it so far."""
 
     def __init__(self, days: int, folder: Path) -> None:
-        self._days, self._folder = days, folder
-        self._checkout = Checkout(folder)
-        self._took: dict[str, Ended] = {}
+        self.days, self._folder = days, folder
+        self.written = 0  # parts that changed comments wrote anew
+        self._took: defaultdict[str, list[Ended]] = defaultdict(list)
         write_history(days, folder)
+        self._checkout = Checkout(folder)
 
-    def costs(self) -> Costs:
-        """Run everything; raises AssertionError where a run leaves out what it was given."""
-        ask = self._checkout.ask
+    def cpu_s(self, what: str) -> float:
+        """The median of what it took."""
+        return median(ended.cpu_s for ended in self._took[what])
+
+    def peak_bytes(self, what: str) -> int:
+        """The most memory that it took."""
+        return max(ended.peak_bytes for ended in self._took[what])
+
+    def first_run(self) -> None:
+        """Make the lake."""
         self._measure(_FIRST, "run")
-        self._measure(_NOTHING_NEW, "run", rounds=ROUNDS)
-        labels = ask("SELECT count(*) FROM quality_labels")
-        write_file(self._folder, "quality/late.jsonl", late_label(LABELLED_HOUR))
-        self._measure(_LABEL, "run")
-        assert ask("SELECT count(*) FROM quality_labels") == labels + 1
-        requests = ask("SELECT count(*) FROM requests")
-        write_file(self._folder, "gateway-0/more.jsonl", more_spans(END_HOUR - MORE_HOURS, MORE_HOURS, MORE_LINES))
-        self._measure(_FILE, "run")
-        assert ask("SELECT count(*) FROM requests") == requests + MORE_LINES
+
+    def nothing_new(self, _number: int) -> None:
+        """Run once more."""
+        self._measure(_NOTHING_NEW, "run")
+
+    def late_label(self, number: int) -> None:
+        """A label of a day ago, each time of another hour; raises AssertionError where it does not arrive."""
+        write_file(self._folder, f"quality/late-{number}.jsonl", late_label(LABELLED_HOUR - number))
+        self._measure_one_with("quality_labels", 1, _LABEL)
+
+    def more_lines(self, number: int) -> None:
+        """A file of a few hours, each time of others; raises AssertionError where not all of it arrives."""
+        first_hour = END_HOUR - MORE_HOURS * (number + 1)
+        write_file(self._folder, f"gateway-0/more-{number}.jsonl", more_spans(first_hour, MORE_HOURS, MORE_LINES))
+        self._measure_one_with("requests", MORE_LINES, _FILE)
+
+    def changed_comment(self, _number: int) -> None:
+        """Other words in a file of SQL that mean nothing to it."""
         before = self._parts()
         self._checkout.change_comment("requests")
         self._measure(_COMMENT, "run")
-        written = len(self._parts() - before)
-        for command, arguments in _COMMANDS.items():
-            self._measure(command, *arguments, rounds=ROUNDS)
-        return Costs(24 * self._days, self._took, written)
+        self.written += len(self._parts() - before)
 
-    def _measure(self, what: str, *arguments: str, rounds: int = 1) -> None:
-        ended = [self._checkout.goodput(*arguments) for _ in range(rounds)]
-        self._took[what] = sorted(ended, key=lambda one: one.cpu_s)[rounds // 2]
+    def command(self, name: str) -> None:
+        """Ask what is published."""
+        self._measure(name, *_COMMANDS[name])
+
+    def _measure_one_with(self, relation: str, rows: int, what: str) -> None:
+        counted_rows = f"SELECT count(*) FROM {relation}"
+        before = self._checkout.ask(counted_rows)
+        self._measure(what, "run")
+        assert self._checkout.ask(counted_rows) == before + rows
+
+    def _measure(self, what: str, *arguments: str) -> None:
+        self._took[what].append(self._checkout.goodput(*arguments))
 
     def _parts(self) -> set[tuple[Path, int]]:
         """Files of the joined and measured tables, each with the time at which it was written."""
         layers = (self._folder / "lake" / layer for layer in ("joined", "measured"))
         return {(path, path.stat().st_mtime_ns) for layer in layers for path in layer.glob("*/*=*/*.parquet")}
+
+
+_RUNS = (_Bench.nothing_new, _Bench.late_label, _Bench.more_lines, _Bench.changed_comment)
 
 
 def main() -> None:
