@@ -1,21 +1,39 @@
 """Partitions that are computed together: how far they reach, how many rows they have; and no number depends on it."""
 
 import random
+import re
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from end_to_end import test_same_sources_same_tables as same_sources
 from end_to_end.test_same_sources_same_tables import QUIET, measured, sources
 from goodput.join.nodes import JOIN
+from goodput.measure.nodes import WINDOWS
 from goodput.plumbing import batches as batches_module
+from goodput.plumbing import plan
 from goodput.plumbing.batches import batches
-from goodput.plumbing.hours import hour_label
+from goodput.plumbing.hours import day_of, hour_label
+from goodput.plumbing.plan import _computed
+from goodput.plumbing.runner import InProcess
+from goodput.plumbing.work import Broken, Made
+from goodput.settings.model import Settings
 from published import run_at
 
 FIRST = 498_648  # 2026-11-20T00
+DAY_NS = 86_400 * 10**9
+
+
+def context_of(rows: Mapping[int, int], table: str) -> Any:
+    """A lake in which one table has so many rows in each hour."""
+    parts = {hour_label(FIRST + hour): (SimpleNamespace(rows=count),) for hour, count in rows.items()}
+    tables: dict[str, Any] = defaultdict(lambda: SimpleNamespace(parts={}))
+    tables[table] = SimpleNamespace(parts=parts)
+    return SimpleNamespace(lake=SimpleNamespace(catalog=tables), settings=Settings())
 
 
 def of(
@@ -23,16 +41,21 @@ def of(
 ) -> list[list[int]]:
     """Hours that the join computes together, given the serving records of each hour; `width` batches at once."""
     monkeypatch.setattr(batches_module, "_ROWS_TOGETHER", most)
-    parts = {hour_label(FIRST + hour): (SimpleNamespace(rows=count),) for hour, count in rows.items()}
-    tables: dict[str, Any] = defaultdict(lambda: SimpleNamespace(parts={}))
-    tables["serving_records"] = SimpleNamespace(parts=parts)
-    context: Any = SimpleNamespace(lake=SimpleNamespace(catalog=tables))
     labels = {hour_label(FIRST + hour): hour for hour in hours}
+    context = context_of(rows, "serving_records")
     return [[labels[label] for label in batch] for batch in batches(JOIN, context, labels, width)]
 
 
-def test_hours_of_few_rows_are_together_within_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert of(monkeypatch, {}, 100, [0, 3, 23, 24, 30]) == [[0, 3, 23], [24, 30]]
+def test_hours_of_few_rows_are_together_within_a_week(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert of(monkeypatch, {}, 100, [0, 3, 23, 24, 30, 167, 168, 200]) == [[0, 3, 23, 24, 30, 167], [168, 200]]
+
+
+def test_hours_of_many_rows_are_together_within_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """100 rows are few: three hours of 40 are more, and so the third one, a day later, is for another batch."""
+    monkeypatch.setattr(batches_module, "_ROWS_WORTH_IT", 100)
+    rows = dict.fromkeys((0, 23, 24, 30, 47, 48), 40)
+    assert of(monkeypatch, rows, 1000, [0, 24]) == [[0, 24]]
+    assert of(monkeypatch, rows, 1000, [0, 23, 24, 30, 47, 48]) == [[0, 23], [24, 30, 47], [48]]
 
 
 def test_a_batch_ends_before_it_has_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,17 +74,85 @@ def test_workers_have_two_batches_each_of_as_many_rows(monkeypatch: pytest.Monke
     assert of(monkeypatch, rows, 100, [0, 1], width=2) == [[0], [1]]
 
 
+@pytest.fixture
+def windows_together(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Which days and hours of windows are measured together, given the requests of each hour; 100 are few."""
+    monkeypatch.setattr(batches_module, "_ROWS_WORTH_IT", 100)
+
+    def together(rows: Mapping[int, int], due: list[str]) -> list[list[str]]:
+        hours = {hour_label(FIRST + hour) for hour in rows}
+        known = hours | {day_of(hour) for hour in hours}
+        monkeypatch.setattr(batches_module, "partitions_of", lambda *_: known)
+        return [sorted(batch) for batch in batches(WINDOWS, context_of(rows, "requests"), due)]
+
+    return together
+
+
+def test_days_of_few_rows_that_follow_each_other_are_measured_together(windows_together: Any) -> None:
+    """Days 0, 1 and 2 have 40, 60 and 1 requests; day 4 follows none; of day 6 only one hour of three is due."""
+    rows = {0: 40, 24: 30, 47: 30, 48: 1, 96: 1, 144: 1, 145: 1, 146: 1}
+    whole = [hour_label(FIRST + hour) for hour in rows if hour < 144]
+    due = [*whole, *{day_of(hour) for hour in whole}, hour_label(FIRST + 144), "2026-11-26"]
+    first, second, third, hour, day = windows_together(rows, due)
+    assert first == ["2026-11-20", "2026-11-20T00", "2026-11-21", "2026-11-21T00", "2026-11-21T23"]
+    assert second == ["2026-11-22", "2026-11-22T00"]
+    assert third == ["2026-11-24", "2026-11-24T00"]
+    assert (hour, day) == (["2026-11-26T00"], ["2026-11-26"])
+
+
+def test_no_more_than_a_week_of_windows_is_measured_together(windows_together: Any) -> None:
+    rows = dict.fromkeys(range(0, 24 * 16, 24), 1)
+    due = [name for hour in rows for name in (hour_label(FIRST + hour), day_of(hour_label(FIRST + hour)))]
+    assert [len(batch) for batch in windows_together(rows, due)] == [14, 14, 4]
+
+
+def test_a_batch_that_breaks_is_halved_until_those_that_break_it_are_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 64 hours the 5th and the last cannot be computed: each is found in six steps, and the rest is computed."""
+    worked: list[list[str]] = []
+
+    def works(batch: Any) -> Made | Broken:
+        worked.append(sorted(batch.partitions))
+        return Broken("no", "no", 0) if {"04", "63"} & batch.partitions.keys() else Made({}, {}, 0)
+
+    monkeypatch.setattr(plan, "work", works)
+    monkeypatch.setattr(plan, "assemble", lambda _context, _node, group: SimpleNamespace(partitions=group))
+    node: Any = None
+    group = {f"{hour:02}": f"made from {hour}" for hour in range(64)}
+    done = [(batch.partitions, one) for batch, one in _computed(node, node, [group], InProcess())]
+    assert sorted(name for names, one in done if isinstance(one, Broken) for name in names) == ["04", "63"]
+    assert {name: inputs for names, _ in done for name, inputs in names.items()} == group
+    assert sum(len(names) for names, _ in done) == 64
+    assert len(worked) == 1 + 2 + 4 * 5  # all, its halves, and then those of two halves each time
+
+
+def days_of_sources(days: int) -> Iterator[tuple[str, str]]:
+    """Files of so many days that follow each other, by name; no id is of more than one."""
+    for day in range(days):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(same_sources, "T0_NS", same_sources.T0_NS + day * DAY_NS)
+            files = sources(random.Random(day))
+        for name, text in files.items():
+            of_day = re.sub('"traceId": "0', f'"traceId": "{day + 1}', text)
+            of_day = re.sub(r'"(r\d+")', rf'"{day}-\1', of_day)
+            of_day = re.sub(r"^(row\d+,)", rf"{day}-\1", of_day, flags=re.MULTILINE)
+            yield (name if name.endswith(".prom") else f"{day}-{name}"), of_day
+
+
 def test_numbers_do_not_depend_on_how_many_hours_are_computed_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def tables(name: str) -> dict[str, Any]:
         (tmp_path / name / "landing").mkdir(parents=True)
         (tmp_path / name / "goodput.toml").write_text(QUIET)
-        for file, text in sources(random.Random(8)).items():
+        for file, text in days_of_sources(4):
             (tmp_path / name / "landing" / file).write_text(text)
         return measured(run_at(tmp_path / name / "goodput.toml"))
 
     expected = tables("together")
+    assert expected["requests"]["arrived_at"].dt.date().n_unique() >= 4
+    monkeypatch.setattr(batches_module, "_ROWS_WORTH_IT", 1)
+    for name, frame in tables("days").items():
+        assert frame.equals(expected[name]), name
     monkeypatch.setattr(batches_module, "_ROWS_TOGETHER", 1)
     for name, frame in tables("apart").items():
         assert frame.equals(expected[name]), name

@@ -10,17 +10,20 @@ from goodput.plumbing.node import Context, Node, hours_in, partitions_of
 
 _ROWS_TOGETHER = 2_500_000  # of all inputs; joining them takes some 3 GB
 _ROWS_WORTH_IT = 50_000  # fewer are computed faster together than side by side
+_DAY_H = 24  # within which partitions of many rows are computed together
 
 
 def batches(node: Node, context: Context, partitions: Collection[str], width: int = 1) -> Iterator[list[str]]:
-    """Partitions that are computed together: those that lie within `together_h` hours, of so many rows at most.
+    """Partitions that are computed together: those that lie within `together_h` hours, or within a day where they have
+    rows enough, of so many rows at most.
 
     Where `width` batches are computed at once, each has no more than its share of the rows.
     """
     if node.partition != "windows":
         yield from _few_together(node, context, partitions, _share(node, context, partitions, width))
         return
-    for cells in _windows_together(partitions, partitions_of(node, context) if partitions else ()):
+    groups = _windows_together(partitions, partitions_of(node, context) if partitions else ())
+    for cells in _days_together(node, context, groups):
         holds_day = any(not is_hour(cell) for cell in cells)
         yield from [cells] if holds_day else _few_together(node, context, cells, _ROWS_TOGETHER)
 
@@ -38,7 +41,8 @@ def _few_together(node: Node, context: Context, partitions: Iterable[str], most:
     held = 0
     for partition in sorted(partitions):
         rows = _rows_of(node, context, partition)
-        is_far = batch and _starts(partition) - _starts(batch[0]) >= node.together_h
+        span_h = _starts(partition) - _starts(batch[0]) if batch else 0
+        is_far = span_h >= node.together_h or (span_h >= _DAY_H and held + rows > _ROWS_WORTH_IT)
         if batch and (is_far or held + rows > most):
             yield batch
             batch, held = [], 0
@@ -64,6 +68,27 @@ def _windows_together(partitions: Iterable[str], there: Collection[str]) -> Iter
         hours = [cell for cell in cells if is_hour(cell)]
         days = [cell for cell in cells if "T" not in cell]
         yield from [cells] if 2 * len(hours) >= hours_of[day] else [batch for batch in (hours, days) if batch]
+
+
+def _days_together(node: Node, context: Context, groups: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Days that follow each other and have few rows are one group; all else stays as it is."""
+    together: list[str] = []
+    held = 0
+    for cells in groups:
+        day = day_of(cells[0])
+        holds_day = day in cells
+        rows = sum(_rows_of(node, context, hour) for hour in hours_in(day)) if holds_day else 0
+        follows = holds_day and together and _starts(day) - _starts(day_of(together[-1])) == _DAY_H
+        span_h = _starts(day) + _DAY_H - _starts(day_of(together[0])) if together else 0
+        if together and not (follows and held + rows <= _ROWS_WORTH_IT and span_h <= node.together_h):
+            yield together
+            together, held = [], 0
+        if holds_day:
+            together, held = [*together, *cells], held + rows
+        else:
+            yield cells
+    if together:
+        yield together
 
 
 def _starts(partition: str) -> int:

@@ -191,15 +191,21 @@ def _remove_uncalled(node: Node, context: Context, outcome: Outcome) -> None:
 def _computed(
     node: Node, context: Context, groups: Iterable[Mapping[str, str]], runner: Runner
 ) -> Iterator[tuple[Batch, Done]]:
-    """What became of each group of partitions; where it broke, what became of each of them alone."""
+    """What became of each group of partitions; where it broke, of each half, until those that break are alone."""
     broken: list[Mapping[str, str]] = []
     for batch, done in _mapped(node, context, groups, runner):
         if isinstance(done, Broken) and len(batch.partitions) > 1:
-            broken += ({partition: inputs} for partition, inputs in batch.partitions.items())
+            broken += _halves(batch.partitions)
         else:
             yield batch, done
     if broken:
-        yield from _mapped(node, context, broken, runner)
+        yield from _computed(node, context, broken, runner)
+
+
+def _halves(partitions: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    ordered = sorted(partitions.items())
+    for half in (ordered[: len(ordered) // 2], ordered[len(ordered) // 2 :]):
+        yield dict(half)
 
 
 def _mapped(
