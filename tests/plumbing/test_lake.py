@@ -205,6 +205,23 @@ def test_the_same_rows_make_the_same_bytes(tmp_path: Path) -> None:
     assert lake.write_part("requests", NINE, ROWS.slice(1), INPUTS).content != parts[0].content
 
 
+def test_a_part_without_rows_has_its_columns_with_all_that_is_said_of_them(tmp_path: Path) -> None:
+    """Files without rows are made once for each schema: one that differs in its metadata alone has its own."""
+    lake = Lake(tmp_path)
+    schemas = [
+        pa.schema([pa.field("ttft_s", pa.float64(), metadata={"unit": unit}), pa.field("model", pa.string())], metadata)
+        for unit in ("s", "ms")
+        for metadata in (None, {"of": "one"})
+    ]
+    for schema in schemas * 2:
+        part = lake.write_part("requests", NINE, schema.empty_table(), INPUTS)
+        found = pq.read_table(part.path)
+        assert (part.rows, found.num_rows, pq.read_metadata(part.path).num_rows) == (0, 0, 0)
+        assert found.schema.equals(schema, check_metadata=True)
+        assert part.size_bytes == part.path.stat().st_size
+        assert part.content == hashlib.sha256(part.path.read_bytes()).hexdigest()[:32]
+
+
 def test_a_part_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     old = lake.write_part("requests", NINE, ROWS, INPUTS)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -166,14 +166,16 @@ class PartWriter:
 
     def finish(self) -> None:
         """Write what waits, and the footer."""
-        if self._waiting_rows or self._writer is None:
-            self._write(pa.concat_tables(self._waiting) if self._waiting else self._schema.empty_table())
-        if self._writer is not None:
+        if self._waiting_rows:
+            self._write(pa.concat_tables(self._waiting))
+        if self._writer is None:
+            self._hashed.write(_file_without_rows(self._schema.serialize().to_pybytes()))
+        else:
             self._writer.close()
 
     def _write(self, group: pa.Table) -> None:
         if self._writer is None:
-            self._writer = pq.ParquetWriter(pa.PythonFile(self._hashed, mode="w"), self._schema, **_options(group))
+            self._writer = _writer(pa.PythonFile(self._hashed, mode="w"), self._schema, group)
         self._writer.write_table(group, row_group_size=ROWS_A_GROUP)
         self.rows += group.num_rows
 
@@ -220,6 +222,22 @@ class _Hashed:
 
     def seekable(self) -> bool:
         return False
+
+
+def _writer(file: pa.NativeFile, schema: pa.Schema, first: pa.Table) -> pq.ParquetWriter:
+    return pq.ParquetWriter(file, schema, **_options(first))
+
+
+@lru_cache(maxsize=256)
+def _file_without_rows(schema_bytes: bytes) -> bytes:
+    """Where there are no labels, bills or sessions, most parts are this file: always the same, and made once.
+
+    By all of the schema, as two that are equal may differ in what they say of their columns.
+    """
+    file, rows = pa.BufferOutputStream(), pa.ipc.read_schema(pa.py_buffer(schema_bytes)).empty_table()
+    with _writer(file, rows.schema, rows) as writer:
+        writer.write_table(rows, row_group_size=ROWS_A_GROUP)
+    return bytes(file.getvalue())
 
 
 def _options(rows: pa.Table) -> dict[str, object]:
