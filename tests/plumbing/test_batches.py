@@ -13,7 +13,7 @@ import pytest
 from end_to_end import test_same_sources_same_tables as same_sources
 from end_to_end.test_same_sources_same_tables import QUIET, measured, sources
 from goodput.join.nodes import JOIN
-from goodput.measure.nodes import WINDOWS
+from goodput.measure.nodes import COST_LEDGER, WINDOWS
 from goodput.plumbing import batches as batches_module
 from goodput.plumbing import plan
 from goodput.plumbing.batches import batches
@@ -56,6 +56,16 @@ def test_hours_of_many_rows_are_together_within_a_day(monkeypatch: pytest.Monkey
     rows = dict.fromkeys((0, 23, 24, 30, 47, 48), 40)
     assert of(monkeypatch, rows, 1000, [0, 24]) == [[0, 24]]
     assert of(monkeypatch, rows, 1000, [0, 23, 24, 30, 47, 48]) == [[0, 23], [24, 30, 47], [48]]
+
+
+def test_bills_of_many_resources_are_many_rows_of_every_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lake without requests: hours of 90 bills are together within a week, of 101 within a day."""
+    monkeypatch.setattr(batches_module, "_ROWS_WORTH_IT", 100)
+    hours = {hour_label(FIRST + hour): hour for hour in (0, 23, 24, 47, 48)}
+    for bills, expected in ((90, [[0, 23, 24, 47, 48]]), (101, [[0, 23], [24, 47], [48]])):
+        context = context_of({}, "requests")
+        context.lake.catalog["cost_records"] = SimpleNamespace(parts={"all": (SimpleNamespace(rows=bills),)})
+        assert [[hours[hour] for hour in batch] for batch in batches(COST_LEDGER, context, hours)] == expected
 
 
 def test_a_batch_ends_before_it_has_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,11 +38,12 @@ def _share(node: Node, context: Context, partitions: Collection[str], width: int
 
 def _few_together(node: Node, context: Context, partitions: Iterable[str], most: int) -> Iterator[list[str]]:
     batch: list[str] = []
-    held = 0
+    held, undated = 0, _undated_rows(node, context)
     for partition in sorted(partitions):
         rows = _rows_of(node, context, partition)
         span_h = _starts(partition) - _starts(batch[0]) if batch else 0
-        is_far = span_h >= node.together_h or (span_h >= _DAY_H and held + rows > _ROWS_WORTH_IT)
+        are_many = undated + held + rows > _ROWS_WORTH_IT
+        is_far = span_h >= node.together_h or (span_h >= _DAY_H and are_many)
         if batch and (is_far or held + rows > most):
             yield batch
             batch, held = [], 0
@@ -60,6 +61,12 @@ def _rows_of(node: Node, context: Context, partition: str) -> int:
     return sum(part.rows for table in node.inputs for part in catalog[table].parts.get(partition, ()))
 
 
+def _undated_rows(node: Node, context: Context) -> int:
+    """Rows of inputs without hours: bills of many resources make many rows of an hour in which nothing was asked."""
+    catalog = context.lake.catalog
+    return sum(part.rows for table in node.inputs for part in catalog[table].parts.get(ALL, ()))
+
+
 def _windows_together(partitions: Iterable[str], there: Collection[str]) -> Iterator[list[str]]:
     """Hours of a day, and the day: with half of its hours due, reading it once outweighs measuring the rest in vain."""
     hours_of = Counter(day_of(partition) for partition in there if is_hour(partition))
@@ -73,14 +80,15 @@ def _windows_together(partitions: Iterable[str], there: Collection[str]) -> Iter
 def _days_together(node: Node, context: Context, groups: Iterable[list[str]]) -> Iterator[list[str]]:
     """Days that follow each other and have few rows are one group; all else stays as it is."""
     together: list[str] = []
-    held = 0
+    held, undated = 0, _undated_rows(node, context)
     for cells in groups:
         day = day_of(cells[0])
         holds_day = day in cells
         rows = sum(_rows_of(node, context, hour) for hour in hours_in(day)) if holds_day else 0
         follows = holds_day and together and _starts(day) - _starts(day_of(together[-1])) == _DAY_H
         span_h = _starts(day) + _DAY_H - _starts(day_of(together[0])) if together else 0
-        if together and not (follows and held + rows <= _ROWS_WORTH_IT and span_h <= node.together_h):
+        are_few = undated + held + rows <= _ROWS_WORTH_IT
+        if together and not (follows and are_few and span_h <= node.together_h):
             yield together
             together, held = [], 0
         if holds_day:
