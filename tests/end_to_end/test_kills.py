@@ -1,5 +1,6 @@
-"""Runs that are killed at any instant leave nothing that the next one does not mend: one trial of `make drill-kill`."""
+"""Runs that are killed at any instant leave nothing that the next one does not mend: a trial of `make drill-kill`."""
 
+from itertools import count
 from pathlib import Path
 
 from end_to_end.harmed_runs import trial
@@ -7,7 +8,14 @@ from end_to_end.kill_drill import killing
 
 
 def test_after_runs_that_were_killed_the_next_one_publishes_what_it_would_have(tmp_path: Path) -> None:
-    ended = trial(2, tmp_path, killing)
-    assert ended.harmed_in.total() >= 3
-    assert ended.opened > 0
-    assert ended.is_good, ended
+    """Another trial where fewer than three runs were killed in all: on a busy machine many come to their end first."""
+    killed = 0
+    for seed in count(2):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        ended = trial(seed, folder, killing)
+        assert ended.opened > 0
+        assert ended.is_good, ended
+        killed += ended.harmed_in.total()
+        if killed >= 3:
+            return
