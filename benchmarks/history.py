@@ -1,7 +1,7 @@
 """What a run costs on a long history beside the same on a short one: cost has to follow what changed.
 
-`python -m benchmarks.history` prints these rows alone; `--days` sets the two lengths, so that `--days 2 14` gives a
-first impression in a minute or two. Work is processor time of the whole process, start and imports included.
+`python -m benchmarks.history` prints these rows alone; `--days` sets the two lengths, so that `--days 2 3` gives a
+first impression in some minutes. Work is processor time of the whole process, start and imports included.
 """
 
 import argparse

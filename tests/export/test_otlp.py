@@ -219,7 +219,7 @@ def test_a_receiver_that_is_ill_costs_a_run_the_budget_at_most(
         began_s = time.monotonic()
         problem = export_metrics(at_work)
         took_s = time.monotonic() - began_s
-    assert took_s < budget_s + 1.5
+    assert took_s < min(budget_s, 10) + 1.5  # what is refused for good is not tried until the budget ends
     assert reason in problem
     assert f"{WINDOWS} window(s) wait for the next run" in problem
     assert "s3cret" not in problem

@@ -13,7 +13,7 @@ import pytest
 from end_to_end import test_same_sources_same_tables as same_sources
 from end_to_end.test_same_sources_same_tables import QUIET, measured, sources
 from goodput.join.nodes import JOIN
-from goodput.measure.nodes import COST_LEDGER, WINDOWS
+from goodput.measure.nodes import COST_LEDGER, DISRUPTIONS, RECONCILIATION, WINDOWS
 from goodput.plumbing import batches as batches_module
 from goodput.plumbing import plan
 from goodput.plumbing.batches import batches
@@ -66,6 +66,17 @@ def test_bills_of_many_resources_are_many_rows_of_every_hour(monkeypatch: pytest
         context = context_of({}, "requests")
         context.lake.catalog["cost_records"] = SimpleNamespace(parts={"all": (SimpleNamespace(rows=bills),)})
         assert [[hours[hour] for hour in batch] for batch in batches(COST_LEDGER, context, hours)] == expected
+
+
+def test_days_are_together_as_their_node_says_whatever_the_bills(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A month for the reconciliation, each alone for disruptions."""
+    monkeypatch.setattr(batches_module, "_ROWS_WORTH_IT", 100)
+    days = [f"2026-10-{day:02}" for day in range(1, 32)] + ["2026-11-01"]
+    for rows in (1, 1000):
+        context = context_of({}, "requests")
+        context.lake.catalog["cost_records"] = SimpleNamespace(parts={"all": (SimpleNamespace(rows=rows),)})
+        assert [len(batch) for batch in batches(RECONCILIATION, context, days)] == [31, 1]
+        assert [len(batch) for batch in batches(DISRUPTIONS, context, days)] == [1] * 32
 
 
 def test_a_batch_ends_before_it_has_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:

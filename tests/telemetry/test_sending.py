@@ -213,7 +213,7 @@ def test_a_collector_that_is_ill_costs_the_budget_at_most_and_one_line(
         began_s = time.monotonic()
         tell(workspace(tmp_path, settings))
         took_s = time.monotonic() - began_s
-    assert took_s < budget_s + 1.5
+    assert took_s < min(budget_s, 10) + 1.0  # what is refused for good is not tried until the budget ends
     (line,) = said(caplog)
     assert line.startswith(f"Own telemetry was not sent: {ill.url}: ")
     assert reason in line
@@ -230,7 +230,7 @@ def test_where_nobody_listens_the_run_goes_on_and_the_next_of_the_process_does_n
     first_s = time.monotonic() - began_s
     tell(at_work)
     both_s = time.monotonic() - began_s
-    assert first_s < 3 + 1.5
+    assert first_s < 3 + 1.0
     assert both_s - first_s < 2.5  # less than the budget
     assert said(caplog) == [f"Own telemetry was not sent: {PORT_OF_NOBODY}: Connection refused"]
 

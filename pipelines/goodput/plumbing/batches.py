@@ -10,12 +10,12 @@ from goodput.plumbing.node import Context, Node, hours_in, partitions_of
 
 _ROWS_TOGETHER = 2_500_000  # of all inputs; joining them takes some 3 GB
 _ROWS_WORTH_IT = 50_000  # fewer are computed faster together than side by side
-_DAY_H = 24  # within which partitions of many rows are computed together
+_DAY_H, _WEEK_H = 24, 7 * 24
 
 
 def batches(node: Node, context: Context, partitions: Collection[str], width: int = 1) -> Iterator[list[str]]:
-    """Partitions that are computed together: those that lie within `together_h` hours, or within a day where they have
-    rows enough, of so many rows at most.
+    """Partitions that are computed together: those that lie within `together_h` hours, of so many rows at most; where
+    these are few, hours and days of windows within a week.
 
     Where `width` batches are computed at once, each has no more than its share of the rows.
     """
@@ -41,9 +41,9 @@ def _few_together(node: Node, context: Context, partitions: Iterable[str], most:
     held, undated = 0, _undated_rows(node, context)
     for partition in sorted(partitions):
         rows = _rows_of(node, context, partition)
-        span_h = _starts(partition) - _starts(batch[0]) if batch else 0
-        are_many = undated + held + rows > _ROWS_WORTH_IT
-        is_far = span_h >= node.together_h or (span_h >= _DAY_H and are_many)
+        are_few = is_hour(partition) and undated + held + rows <= _ROWS_WORTH_IT  # of days nothing is known
+        reach_h = _WEEK_H if are_few else node.together_h
+        is_far = batch and _starts(partition) - _starts(batch[0]) >= reach_h
         if batch and (is_far or held + rows > most):
             yield batch
             batch, held = [], 0
@@ -88,7 +88,7 @@ def _days_together(node: Node, context: Context, groups: Iterable[list[str]]) ->
         follows = holds_day and together and _starts(day) - _starts(day_of(together[-1])) == _DAY_H
         span_h = _starts(day) + _DAY_H - _starts(day_of(together[0])) if together else 0
         are_few = undated + held + rows <= _ROWS_WORTH_IT
-        if together and not (follows and are_few and span_h <= node.together_h):
+        if together and not (follows and are_few and span_h <= _WEEK_H):
             yield together
             together, held = [], 0
         if holds_day:

@@ -187,7 +187,7 @@ class Node:
     also: Callable[[Context], Collection[str]] | None = None  # partitions that are called for beside those of inputs
     what_is_left: frozenset[str] = frozenset()
     appended: tuple[str, ...] = ()  # tables that only ever gain parts
-    together_h: int = 7 * 24  # its partitions within so many hours are computed together at most
+    together_h: int = 24
     is_never_final: bool = False  # computed for closed days too: it reads nothing that is pruned
 
     @property
