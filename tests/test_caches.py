@@ -33,6 +33,7 @@ CACHES = (
     "judged.npz",
     "known_replicas.parquet",
     "exported.json",
+    "settings_checked.json",
 )
 OFFERED = "SELECT offered FROM goodput WHERE slice = 'overall' AND window_s = 3600 AND offered > 0"
 SHAPES = [

@@ -29,7 +29,7 @@ from goodput.plumbing.row_table import read_rows
 from goodput.plumbing.sql_files import connect, parquet
 from goodput.plumbing.store import bucket_of
 from goodput.plumbing.workspace import Workspace
-from goodput.settings.lake_cache import url_of
+from goodput.settings.lake_address import url_of
 from goodput.settings.model import Settings
 
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")

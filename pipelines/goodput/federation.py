@@ -19,7 +19,7 @@ from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.sql_files import compute, connect, quoted, sql_file
 from goodput.plumbing.store import bucket_of
-from goodput.settings.lake_cache import url_of
+from goodput.settings.lake_address import url_of
 
 TOTALS = "federated_goodput"
 _DATABASE = "goodput.duckdb"

@@ -7,6 +7,7 @@ from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import interrupt, lake_marker
+from goodput.plumbing.checked_settings import note_checked
 from goodput.plumbing.database import publish, published
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.node import Context, Node
@@ -55,6 +56,7 @@ def publish_database(workspace: Workspace) -> bool:
         changed = publish(workspace.lake, gate_rows(workspace.settings)).changed
         sweep(workspace.lake)
         delete_replaced(workspace.lake)
+        note_checked(workspace.lake.root, workspace.settings.file_digest)
         span.note(changed=changed)
     return changed
 

@@ -83,6 +83,7 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
         "prices",
         "channels",
         "base",
+        "file_digest",
     }
     examples |= {"alarms", "slo", "replicas", "served_models"}
     for name in Settings.model_fields.keys() - examples:
@@ -138,7 +139,7 @@ def test_every_setting_there_is_stands_in_the_template() -> None:
         Templates,
     )
     named = {name for model in parts for name in model.model_fields}
-    for name in (named | set(_fields(Workload))) - {"base"}:
+    for name in (named | set(_fields(Workload))) - {"base", "file_digest"}:
         assert re.search(rf"^(\[+)?([\w.]+\.)?{name}[ .\]]", text, re.MULTILINE), name
 
 

@@ -22,6 +22,7 @@ from test_rebuild import SETTINGS
 
 Run = Callable[..., Any]
 ONLY_FOR_RUNS = {"dagster", "great_expectations", "polars", "pyarrow", "sqlalchemy", "pandas", "numpy"}
+OF_SETTINGS = {"pydantic", "yaml", "goodput.settings.model"}
 ASKING = ("query", "tables", "compare", "explain", "sources", "labels", "alarms", "init")
 
 
@@ -237,8 +238,13 @@ def test_a_question_imports_nothing_that_only_runs_need(lake: Path, asked: list[
     assert not _imported([*asked, "--lake", str(lake)]) & ONLY_FOR_RUNS
 
 
+@pytest.mark.parametrize("asked", [["query", "select 1"], ["tables"], ["explain", "req-slow"], ["sources"]])
+def test_a_question_needs_no_settings_that_need_no_check(lake: Path, asked: list[str]) -> None:
+    assert not _imported([*asked, "--lake", str(lake)]) & OF_SETTINGS
+
+
 def test_listing_alarms_imports_nothing_that_only_runs_need(lake_with_alarms: Path) -> None:
-    assert not _imported(["alarms", "--lake", str(lake_with_alarms)]) & ONLY_FOR_RUNS
+    assert not _imported(["alarms", "--lake", str(lake_with_alarms)]) & {*ONLY_FOR_RUNS, *OF_SETTINGS}
 
 
 def test_the_help_imports_no_library_that_it_does_not_draw_with() -> None:

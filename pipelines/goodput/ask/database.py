@@ -12,9 +12,9 @@ import duckdb
 
 from goodput.errors import NotPublished, QueryFailed
 from goodput.plumbing import interrupt
+from goodput.plumbing.checked_settings import lake_of_checked
 from goodput.plumbing.sql_files import CAUTIOUS, Config, spilling, sql_file
-from goodput.plumbing.store import store_of
-from goodput.settings.load import load_settings
+from goodput.plumbing.store import IN_FOLDER, Store, store_of
 
 Row = dict[str, Any]
 # An answer must not depend on a network: what an extension is missing for is an error instead.
@@ -29,14 +29,28 @@ _SHUT_OUT = {
 }
 
 
+def lake_meant(config: Path | None, lake: Path | None) -> tuple[Path, Store]:
+    """Folder of the lake that a command means, and where it is kept.
+
+    Raises SettingsError, ExtraMissing, StoreFailed.
+    """
+    folder = lake_of_checked(config, lake)
+    if folder is not None:
+        return folder, IN_FOLDER
+    from goodput.settings.load import load_settings  # noqa: PLC0415  (takes longer than most answers)
+
+    settings = load_settings(config, lake=lake)
+    return settings.lake_path, store_of(settings)
+
+
 @contextmanager
 def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A read-only connection to the lake's goodput.duckdb, in UTC.
 
     Raises SettingsError, NotPublished, and QueryFailed for whatever the database refuses inside the block.
     """
-    settings = load_settings(config, lake=lake)
-    database, store = settings.lake_path / "goodput.duckdb", store_of(settings)
+    folder, store = lake_meant(config, lake)
+    database = folder / "goodput.duckdb"
     store.pull_published()
     if not database.is_file():
         raise NotPublished(database)

@@ -1,4 +1,4 @@
-"""What operators do with alarms in `goodput alarms`: silence them, accept shifts, test their own rules.
+"""What operators do with alarms in `goodput alarms`: silence them, accept shifts.
 
 What they see of alarms is in `alarms`.
 """
@@ -13,21 +13,16 @@ from typing import Annotated
 from uuid import uuid4
 
 import typer
-import yaml
-from pydantic import ValidationError
 from rich.console import Console
 
 from goodput.ask.alarm_evidence import labels_of, named_alarms, one_alarm, series_of
 from goodput.ask.cells import plain
-from goodput.ask.database import Row, asked, published
+from goodput.ask.database import Row, asked, lake_meant, published
 from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
-from goodput.errors import RuleTestsFailed, SettingsError, UsageError
+from goodput.errors import UsageError
 from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, named_word, newest, of_kind, read_actions
-from goodput.plumbing.store import Store, store_of
-from goodput.settings.load import load_settings
-from goodput.settings.mistakes import mistakes_in
-from goodput.settings.watched import metric_of
+from goodput.plumbing.store import Store
 
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
 _LENGTH = re.compile(r"([1-9][0-9]{0,5})([mhd])")
@@ -100,6 +95,7 @@ def accept(
         row = one_alarm(named_alarms(connection, alarm), alarm)
         first = asked(connection, "first_window")[0]["first"]
     from goodput.monitor.rule_kind import rule_kind  # noqa: PLC0415  (numpy is slow to import)
+    from goodput.settings.watched import metric_of  # noqa: PLC0415  (contracts are slow to read)
 
     if not rule_kind(row["kind"]).learns_baseline:
         raise UsageError(f"{row['alarm_id']}: the kind {row['kind']} has no baseline that could be moved.")
@@ -118,34 +114,6 @@ def accept(
     )
     says = learns if row["state"] == "learning" else f"accepted; the next run moves the baseline of {series}"
     Console(stderr=True).print(says, highlight=False)
-
-
-def try_rules(
-    file: Annotated[Path, typer.Argument(help="YAML with `series` and what to `expect` of their alarms.")],
-    config: Config = None,
-) -> None:
-    """Test the rules of the settings on made-up series: which alarm is in which state, at which hour.
-
-    A series is a Monday's and later hours: `0.6x720 0.6*1.05x24` is 720 hours at 0.6 s, then 24 that grow by 5 %.
-
-    Example:
-      goodput alarms test drift.yaml
-      # series: [{metric: p99_ttft_s, labels: {pool: chat}, noise: 0.07, values: "0.6x720 0.6*1.05x24"}]
-      # expect: [{at_hour: 744, rule: p99_ttft_s_page, labels: {pool: chat}, state: firing}]
-    """
-    from goodput.monitor.rule_tests import RuleTests, broken  # noqa: PLC0415  (polars is slow to import)
-
-    settings = load_settings(config)
-    try:
-        tests = RuleTests.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
-        lines = list(broken(tests, settings))
-    except ValidationError as error:
-        raise SettingsError(file, mistakes_in(error, RuleTests)) from error
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UsageError(f"{file}: cannot be used: {error}") from error
-    if lines:
-        raise RuleTestsFailed(file, lines)
-    Console(stderr=True).print(f"{len(tests.expect)} expectation(s) hold", highlight=False)
 
 
 def actions(config: Config = None, lake: LakeRoot = None) -> None:
@@ -183,10 +151,9 @@ def _add(config: Path | None, lake: Path | None, action: Action) -> None:
 
 
 def _lake(config: Path | None, lake: Path | None) -> tuple[Path, Store]:
-    settings = load_settings(config, lake=lake)
-    store = store_of(settings)
+    root, store = lake_meant(config, lake)
     store.pull_published()
-    return settings.lake_path, store
+    return root, store
 
 
 def _now() -> datetime:

@@ -20,8 +20,9 @@ from goodput.ask.alarm_evidence import (
 from goodput.ask.cells import plain
 from goodput.ask.database import Row, published
 from goodput.ask.formats import destination
-from goodput.cli.alarm_actions import accept, actions, silence, try_rules, unsilence
+from goodput.cli.alarm_actions import accept, actions, silence, unsilence
 from goodput.cli.alarm_replay import replay
+from goodput.cli.alarm_tests import try_rules
 from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import MAX_ROWS, console, table, until_reader_leaves
 from goodput.errors import UsageError

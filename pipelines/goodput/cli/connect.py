@@ -15,7 +15,7 @@ from goodput.ask.formats import destination, encoder
 from goodput.cli.options import Config
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import NothingReadable, TargetUnreadable
-from goodput.settings.lake_cache import url_of
+from goodput.settings.lake_address import url_of
 from goodput.settings.load import load_settings
 
 if TYPE_CHECKING:

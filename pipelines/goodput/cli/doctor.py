@@ -9,7 +9,8 @@ from goodput.ask.cells import plain
 from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import SettingsError
-from goodput.settings.load import DEFAULT_FILE, load_settings
+from goodput.settings.lake_address import DEFAULT_FILE
+from goodput.settings.load import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,6 @@ from goodput.ask.request_record import RequestRecord, read_request_record
 from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import UnknownRequest
-from goodput.settings.load import load_settings
 
 
 class ExplainFormat(StrEnum):
@@ -57,6 +56,7 @@ def explain(
 
 def _gone_before(config: Path | None, lake: Path | None) -> Mapping[str, str]:
     from goodput.plumbing.pruned import read_pruned  # noqa: PLC0415  (slow to import, and seldom asked)
+    from goodput.settings.load import load_settings  # noqa: PLC0415
 
     return read_pruned(load_settings(config, lake=lake).lake_path).gone_before
 

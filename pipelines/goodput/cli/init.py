@@ -8,7 +8,7 @@ import typer
 
 from goodput.ask.formats import destination
 from goodput.errors import FileExists
-from goodput.settings.load import DEFAULT_FILE
+from goodput.settings.lake_address import DEFAULT_FILE
 
 
 def init(

@@ -5,6 +5,7 @@ See docs/semantics.md#sources.
 
 from contextlib import suppress
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import duckdb
@@ -20,7 +21,6 @@ from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.warned import OF_FILES, print_warnings
 from goodput.errors import LandingMissing, SourcesFailed
 from goodput.plumbing.sql_files import sql_file
-from goodput.settings.load import load_settings
 
 if TYPE_CHECKING:
     from goodput.settings.model import Settings
@@ -98,20 +98,28 @@ def sources(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
       goodput sources --match 'gateway/*' --by folder
     """
     asked = {"problems": problems, "match": match, "reader": reader}
-    settings = load_settings(config, lake=lake)
-    quarantined_ratio = settings.limits.quarantined_ratio
     with until_reader_leaves(), published(config, lake) as connection:
         connection.execute(f"CREATE TEMP TABLE ledger AS {_LEDGER}", asked)
         if format is not LedgerFormat.table:
             _write(connection, format)
         else:
             _print(connection, problems, by, is_chosen=match is not None or reader is not None)
-            if problems:
-                _print_left_alone(console(), settings)
-        connection.execute("SET VARIABLE quarantined_ratio = $1", [quarantined_ratio])
-        failed = connection.execute(sql_file("failed_sources").text).fetchall() if problems else []
+        failed = _failed(connection, config, lake, is_told=format is LedgerFormat.table) if problems else []
     if failed:
         raise SourcesFailed([(path, wrong) for path, _, wrong in failed])
+
+
+def _failed(
+    connection: duckdb.DuckDBPyConnection, config: Path | None, lake: Path | None, *, is_told: bool
+) -> list[tuple[str, str, str]]:
+    """Sources with which something is wrong by the settings; before, if `is_told`, what no source was made of."""
+    from goodput.settings.load import load_settings  # noqa: PLC0415  (takes longer than the rest of the ledger)
+
+    settings = load_settings(config, lake=lake)
+    if is_told:
+        _print_left_alone(console(), settings)
+    connection.execute("SET VARIABLE quarantined_ratio = $1", [settings.limits.quarantined_ratio])
+    return connection.execute(sql_file("failed_sources").text).fetchall()
 
 
 def _print(connection: duckdb.DuckDBPyConnection, problems: bool, by: Grouped | None, *, is_chosen: bool) -> None:

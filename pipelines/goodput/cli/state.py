@@ -19,7 +19,8 @@ from goodput.cli.sparkline import sparkline
 from goodput.cli.warned import print_warnings
 from goodput.plumbing.sql_files import MACROS, sql_file
 from goodput.plumbing.store import store_of
-from goodput.settings.load import DEFAULT_FILE, load_settings
+from goodput.settings.lake_address import DEFAULT_FILE
+from goodput.settings.load import load_settings
 
 _OVERALL = "SELECT offered, goodput, definition, per_accepted FROM ({headline}) WHERE slice = 'all'"
 _FIRING = """

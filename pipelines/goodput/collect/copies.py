@@ -10,7 +10,7 @@ from goodput.collect.received import UNCLAIMED, LandedFile
 from goodput.errors import LakeUnwritable
 from goodput.plumbing.spill import own_folder
 from goodput.plumbing.store import Objects, bucket_of
-from goodput.settings.lake_cache import url_of
+from goodput.settings.lake_address import url_of
 
 MOST_BYTES = 4 * 2**30  # of objects that are here at once, unless one alone is larger
 

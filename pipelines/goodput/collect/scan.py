@@ -24,7 +24,7 @@ from goodput.errors import SourceRefused
 from goodput.plumbing import source_ledger, source_places
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
-from goodput.settings.lake_cache import SCHEMES
+from goodput.settings.lake_address import SCHEMES
 from goodput.settings.model import Settings
 
 _KEY = ["landing", "path"]

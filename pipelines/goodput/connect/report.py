@@ -10,7 +10,7 @@ from goodput.connect.look import Looked, look
 from goodput.connect.paste import settings_text
 from goodput.connect.unread import Attribute, SpanGroup
 from goodput.join.doubles import Double, doubles
-from goodput.settings.lake_cache import named
+from goodput.settings.lake_address import named
 from goodput.settings.model import Settings
 
 LAYERS = ("client", "gateway", "engine")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from goodput.settings.lake_cache import url_of
+from goodput.settings.lake_address import url_of
 from goodput.settings.settings_model import Unusable
 
 _DIRECTIVE = re.compile(r"%(.?)")

@@ -1,6 +1,5 @@
 """Reads goodput.toml into Settings, or lists every mistake in it with its key and what would be right."""
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,15 +9,16 @@ from pydantic import ValidationError
 from goodput.errors import Mistake, SettingsError
 from goodput.settings.alarm_mistakes import alarm_mistakes
 from goodput.settings.dialects import DeclaredDialect, dialect_mistakes
-from goodput.settings.lake_cache import lake_mistakes, named
+from goodput.settings.lake_address import DEFAULT_FILE, named
+from goodput.settings.lake_cache import lake_mistakes
 from goodput.settings.mistakes import mistakes_in
 from goodput.settings.model import Settings
 from goodput.settings.openslo import objectives
 from goodput.settings.retention import Retention, retention_mistakes
+from goodput.settings.settings_file import read_settings_file
 from goodput.settings.settings_model import SettingsModel
 from goodput.settings.sources import TableSource, mapping_mistakes
 
-DEFAULT_FILE = Path("goodput.toml")
 Declared = TypeVar("Declared", bound=SettingsModel)
 
 
@@ -28,7 +28,7 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     Raises SettingsError with all mistakes of the file, unreadable TOML included.
     """
     file = path or DEFAULT_FILE
-    document = _read(file) if path is not None or file.exists() else {}
+    document, digest = read_settings_file(path)
     document, slo_wrong = _with_objectives(file, document)
     mapped_wrong = [
         m for name, source in _usable(document, "sources", TableSource) for m in mapping_mistakes(name, source)
@@ -46,7 +46,7 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     wrong = [*mapped_wrong, *slo_wrong, *alarm_mistakes(settings)]
     if wrong:
         raise SettingsError(file, wrong)
-    overrides: dict[str, Any] = {"base": file.absolute().parent}
+    overrides: dict[str, Any] = {"base": file.absolute().parent, "file_digest": digest}
     if landing:
         overrides["landing"] = tuple(map(named, landing))
     if lake is not None:
@@ -55,21 +55,6 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     if wrong := list(lake_mistakes(settings.lake, settings.channels)):
         raise SettingsError(file, wrong)
     return settings
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        right = "a readable TOML file; `goodput init` writes one"
-        raise SettingsError(file, [Mistake(str(file), error.strerror or str(error), right)]) from error
-    try:
-        return tomllib.loads(content.decode("utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(file, [Mistake("TOML", str(error), "valid TOML in UTF-8")]) from error
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise SettingsError(file, [Mistake("TOML", f"no UTF-8 at line {line}", "valid TOML in UTF-8")]) from error
 
 
 def _with_objectives(file: Path, document: dict[str, Any]) -> tuple[dict[str, Any], list[Mistake]]:

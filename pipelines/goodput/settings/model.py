@@ -19,7 +19,8 @@ from goodput.settings.cluster import Cluster
 from goodput.settings.columns import ATTRIBUTE
 from goodput.settings.dialects import DeclaredDialect
 from goodput.settings.gates import LatencyName
-from goodput.settings.lake_cache import LakeCache, url_of
+from goodput.settings.lake_address import DEFAULT_LAKE, url_of
+from goodput.settings.lake_cache import LakeCache
 from goodput.settings.listening import Listening, Serve
 from goodput.settings.presets import PRESETS
 from goodput.settings.privacy import Privacy, unusable_match
@@ -291,7 +292,7 @@ class Settings(SettingsModel):
     """Everything that can be set in goodput.toml."""
 
     landing: Names = ("landing",)
-    lake: str = "lake"
+    lake: str = DEFAULT_LAKE
     lake_cache: LakeCache = LakeCache()
     windows_s: tuple[Annotated[int, Field(strict=True)], ...] = (300, 3600, 86400)
     latency_origin: Literal["request", "attempt"] = "request"
@@ -332,6 +333,7 @@ class Settings(SettingsModel):
     workloads: dict[WorkloadName, Workload] = Field(default_factory=dict)
     sources: dict[str, TableSource] = Field(default_factory=dict)
     base: Path = Field(default=Path(), exclude=True)
+    file_digest: str = Field(default="", exclude=True)
 
     @field_validator("landing", "windows_s")
     @classmethod
@@ -404,7 +406,7 @@ class Settings(SettingsModel):
     def _is_identity(self, attribute: str) -> bool:
         return attribute in {*self.privacy.also, *self.attributes.tenant, *self.attributes.session_id}
 
-    @field_validator("base", mode="before")
+    @field_validator("base", "file_digest", mode="before")
     @classmethod
     def _not_in_the_file(cls, value: Any) -> Any:
         raise PydanticCustomError("extra_forbidden", "no such key")
