@@ -1,12 +1,14 @@
 """The relations that can be asked and their columns, as the database describes them."""
 
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 import duckdb
 
 from goodput.ask.database import Row, rows
 from goodput.errors import UnknownRelation
+from goodput.plumbing.sql_files import quoted
 
 # A view of a table of the same name in schema `stored` is a table to its users.
 _RELATIONS = """
@@ -32,7 +34,9 @@ _UNIT = re.compile(r"(?P<text>.*) \[(?P<unit>[^\[\]]+)\]", re.DOTALL)
 
 def relations(connection: duckdb.DuckDBPyConnection) -> list[Row]:
     """What can be asked: `relation`, `kind` (table, view, function), `rows` (of tables alone), `comment`."""
-    return [{**row, "rows": _count(connection, row["relation"], row["kind"])} for row in rows(connection, _RELATIONS)]
+    found = rows(connection, _RELATIONS)
+    counts = _counts(connection, [row["relation"] for row in found if row["kind"] == "table"])
+    return [{**row, "rows": counts.get(row["relation"])} for row in found]
 
 
 def described(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str | None, list[Row]]:
@@ -59,8 +63,10 @@ def _columns(connection: duckdb.DuckDBPyConnection, relation: Row) -> list[Row]:
     ]
 
 
-def _count(connection: duckdb.DuckDBPyConnection, relation: str, kind: str) -> int | None:
-    return len(connection.table(relation)) if kind == "table" else None
+def _counts(connection: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> dict[str, int]:
+    """Rows of each table; counted in one question, as planning one for each takes longer than counting."""
+    each = [f'SELECT {quoted(name)} AS relation, count(*) AS rows FROM "{name}"' for name in tables]  # noqa: S608
+    return {row["relation"]: row["rows"] for row in rows(connection, " UNION ALL ".join(each))} if each else {}
 
 
 def _short(data_type: str) -> str:
