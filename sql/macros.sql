@@ -27,6 +27,15 @@ CREATE OR REPLACE TEMP MACRO kept_value(value, is_crowded, is_kept) AS
 -- The same of the name of a model, pool or route, given those that a crowded window keeps: none where it is not crowded.
 CREATE OR REPLACE TEMP MACRO kept_name(name, kept, other := '(other)') AS
     CASE WHEN kept IS NULL OR name IS NULL OR name = 'unknown' OR list_contains(kept, name::VARCHAR) THEN name ELSE other END;
+-- Whether one record of a caller lies in the time of another's, 0.2 s at either end: both may be of one call.
+CREATE OR REPLACE TEMP MACRO surrounds(outer_started_ns, outer_ended_ns, inner_started_ns, inner_ended_ns) AS
+    outer_started_ns <= inner_started_ns AND inner_ended_ns <= outer_ended_ns
+    AND inner_started_ns - outer_started_ns <= 200000000 AND outer_ended_ns - inner_ended_ns <= 200000000;
+-- Where rows lie that are never parted when an hour is cut: those of one trace, a record without one, all revisions of a label.
+CREATE OR REPLACE TEMP MACRO trace_place(trace_id) AS hash('trace', trace_id);
+CREATE OR REPLACE TEMP MACRO record_place(trace_id, record_id) AS
+    CASE WHEN trace_id IS NULL THEN hash('record', record_id) ELSE trace_place(trace_id) END;
+CREATE OR REPLACE TEMP MACRO label_place(label_id) AS hash('label', label_id);
 -- A timestamp from Unix nanoseconds, truncated to microseconds.
 CREATE OR REPLACE TEMP MACRO at_utc(ns) AS make_timestamptz(ns // 1000);
 -- Accepted requests of one workload: those without a label count by its policy, or by the share of the labelled that passed.

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goodput.join.nodes import JOIN
+from goodput.join.nodes import JOIN, REPLICA_NAMES
 from goodput.plumbing.assembly import assemble
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, hour_label
@@ -24,6 +25,9 @@ from lakes import by_hour, observe, put_sources
 from random_requests import random_cases, random_settings
 from river import START_NS, START_S, Row, key, label, one_workload, record
 
+HOUR = 3600.0
+AT = 10 * HOUR  # of what is joined alone, and with an hour that its emitters showed more in
+GATEWAY = {"layer": "gateway", "covers_tries": True, "dialect": "g"}
 TABLES = ("attempts", "requests", "quality_labels")
 FIRST = START_S // 3600
 Tables = dict[str, list[Row]]
@@ -37,7 +41,11 @@ def landed(lake: Lake, records: Iterable[Row], labels: Iterable[Row], observed_h
     put_sources(lake, "serving_records", hours)
     put_sources(lake, "label_records", by_hour(labels, "labelled_ns"))
     observe(lake, START_NS, START_NS + observed_h * HOUR_NS)
-    return Context(lake, chosen)
+    context = Context(lake, chosen)
+    of_hours = REPLICA_NAMES.compute(assemble(context, REPLICA_NAMES, {hour: fingerprint(hour) for hour in hours}))
+    for table, parts in of_hours.items():
+        lake.catalog[table].replace({hour: (part,) for hour, part in parts.items()})
+    return context
 
 
 def joined(context: Context, batches: Sequence[Sequence[int]]) -> Tables:
@@ -86,3 +94,50 @@ def test_labels_within_their_lateness_are_found(tmp_path: Path, at: float) -> No
     labels = [label("span", key("a"), at=at)]
     context = landed(Lake(tmp_path), [record("a")], labels, 50, one_workload(quality={}, label_lateness_s=41 * 3600.0))
     assert joined(context, [[0]])["requests"][0]["verdict"] == "accepted"
+
+
+def twice(at: float, number: int, **given: Any) -> list[Row]:
+    """One call of which a framework and an SDK each wrote a span, in traces of their own."""
+    outer, inner = (f"{2 * number + more:032x}" for more in (0, 1))
+    return [
+        record("o", at, at + 3, trace=outer, instrumentation="framework", **given),
+        record("i", at + 0.05, at + 2.95, trace=inner, instrumentation="sdk", **given),
+    ]
+
+
+SHOWN = {
+    "streams": (
+        [record("a", 0, 1, trace="1" * 32, instrumentation="sdk", streamed=True)],
+        [record("b", AT, AT + 1, trace="2" * 32, instrumentation="sdk")],
+        lambda attempts: [row["streamed"] for row in attempts] == [False],
+    ),
+    "another system": (
+        [record("x", 0, 1, trace="1" * 32, dialect="other")],
+        [
+            record("a", AT, AT + 3, trace="2" * 32, **GATEWAY),
+            record("b", AT + 1, AT + 2, trace="2" * 32, layer="engine", dialect="g"),
+        ],
+        lambda attempts: len(attempts) == 1,
+    ),
+    "the same calls": (
+        [row for number in range(3) for row in twice(10.0 * number, number + 1, response_id=f"r{number}")],
+        twice(AT, 9),
+        lambda attempts: len(attempts) == 1,
+    ),
+}
+
+
+@pytest.mark.parametrize("fact", SHOWN)
+@pytest.mark.parametrize("before_h", [10, 2, 1, -1, -2])
+def test_what_emitters_show_counts_in_that_hour_and_those_beside_it(tmp_path: Path, fact: str, before_h: int) -> None:
+    shown, later, is_known = SHOWN[fact]
+    moved_ns = round((AT - before_h * HOUR) * 1e9)
+    times = ("started_ns", "ended_ns")
+    shown = [row | {name: row[name] + moved_ns for name in times} for row in shown]
+    context = landed(Lake(tmp_path), [*shown, *later], [], 14, Settings())
+    hours = sorted({10, 10 - before_h})
+    alone, together = (joined(context, batches) for batches in ([[10]], [hours]))
+    mine = {row["record_id"] for row in later}
+    own = [row for row in together["attempts"] if row["attempt_id"] in mine]
+    assert own == alone["attempts"]
+    assert is_known(own) == (abs(before_h) == 1)

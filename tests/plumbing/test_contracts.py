@@ -29,7 +29,16 @@ TABLES = (
         "deliveries",
         "disruption_cost",
     ),
-    *("disruption_frequency", "disruptions", "event_records", "frontier", "gate_failures", "goodput", "id_hours"),
+    *(
+        "disruption_frequency",
+        "disruptions",
+        "emitter_facts",
+        "event_records",
+        "frontier",
+        "gate_failures",
+        "goodput",
+        "id_hours",
+    ),
     *("judged_hours", "known_replicas"),
     *("label_rates", "label_records", "label_rows", "landed_files", "latest_window", "load_windows", "ops_events"),
     *("paid_time", "price_lines", "quality", "quality_labels"),
@@ -78,7 +87,7 @@ STORED = {
     "joined": {
         "none": """cost_line_rows cost_records judged_hours ops_events record_rows session_labels token_prices
             unused_cost_lines""",
-        "hour": """attempts label_rows quality_labels replica_names replica_samples requests sample_rows session_hours
+        "hour": """attempts emitter_facts label_rows quality_labels replica_names replica_samples requests sample_rows session_hours
             session_label_records source_rows""",
     },
     "measured": {
@@ -100,7 +109,16 @@ DERIVED = {
     "unknown_metrics",
 }  # when asked
 NOT_PUBLISHED = {
-    *("cost_lines", "event_records", "judged_hours", "label_records", "landed_files", "load_windows", "price_lines"),
+    *(
+        "cost_lines",
+        "event_records",
+        "emitter_facts",
+        "judged_hours",
+        "label_records",
+        "landed_files",
+        "load_windows",
+        "price_lines",
+    ),
     *("billed_buckets", "id_hours", "known_replicas", "label_rates", "paid_time"),
     *("sample_records", "session_hours", "session_label_records", "source_places", "span_links"),
 }

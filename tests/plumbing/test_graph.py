@@ -197,7 +197,13 @@ def test_the_order_of_the_ledger_is_that_of_its_money() -> None:
 def test_what_is_joined_together_is_computed_from_landed_records_alone() -> None:
     stored = set(contract_names())
     joined = ("attempts", "requests", "session_hours", "quality_labels")
-    assert inputs_of(joined, stored) & stored == {"serving_records", "span_links", "label_records", "replica_names"}
+    assert inputs_of(joined, stored) & stored == {
+        "emitter_facts",
+        "label_records",
+        "replica_names",
+        "serving_records",
+        "span_links",
+    }
     assert inputs_of(("replica_names",), stored) & stored == {"serving_records", "span_links", "sample_records"}
     ordered = closure(joined, stored)
     assert ordered.index("requests") < ordered.index("session_hours")

@@ -305,6 +305,7 @@ def test_an_unreadable_part_blocks_what_is_due_and_reads_it(
     # the day has gained requests in the evening and waits for those of noon
     waiting = {(item.table, item.partition) for item in stopped.value.blocked} - {
         ("replica_names", NOON),
+        ("emitter_facts", NOON),
         ("warnings", "all"),
     }
     assert waiting == {

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from goodput.join.event_hours import event_hours
 from goodput.join.judged_hours import LABEL_HOURS, TABLE, judge_hours, judging_sources, label_hours, label_partitions
 from goodput.join.options import SETTINGS_TABLES, observed, places, source_files
+from goodput.join.shards import join_hours
 from goodput.plumbing.compute import compute_sql
 from goodput.plumbing.hours import HOUR_NS, epoch_hour
 from goodput.plumbing.node import Context, Lookaround, Node
@@ -18,6 +19,7 @@ def _of_requests(context: Context) -> Mapping[str, Lookaround]:
         "span_links": Lookaround(reach, reach),
         # an attempt of a request may be that far away, and what its hour calls a replica an hour further
         "replica_names": Lookaround(reach + 1, reach + 1),
+        "emitter_facts": Lookaround(reach + 1, reach + 1),
     }
 
 
@@ -54,8 +56,8 @@ JUDGED_HOURS = Node(
 REPLICA_NAMES = Node(
     "replica_names",
     "join",
-    ("replica_names",),
-    "What each hour's telemetry calls each replica.",
+    ("replica_names", "emitter_facts"),
+    "What each hour's telemetry calls each replica, and shows of the systems that wrote it.",
     compute_sql,
     lookaround=_of_names,
     from_settings=SETTINGS_TABLES,
@@ -65,7 +67,7 @@ JOIN = Node(
     "join",
     ("attempts", "requests", "session_hours", "quality_labels", "source_rows"),
     "Attempts become requests, and labels find the requests that they judge.",
-    compute_sql,
+    join_hours,
     lookaround=_of_requests,
     from_settings=SETTINGS_TABLES,
     from_batch={"observed": observed},

@@ -29,11 +29,15 @@ def batches(node: Node, context: Context, partitions: Collection[str], width: in
 
 
 def _share(node: Node, context: Context, partitions: Collection[str], width: int) -> int:
-    """How many rows a batch has at most: half of a share each, so that who ends first has something to go on with."""
+    """How many rows a batch has at most: half of a share each, so that who ends first has something to go on with.
+
+    No more than a shard, if hours are cut: to cut several at once would spare nothing.
+    """
+    most = min(_ROWS_TOGETHER, context.settings.cluster.shard_records or _ROWS_TOGETHER)
     if width == 1:
-        return _ROWS_TOGETHER
+        return most
     rows = sum(_rows_of(node, context, partition) for partition in partitions)
-    return min(_ROWS_TOGETHER, max(_ROWS_WORTH_IT, rows // (2 * width)))
+    return min(most, max(_ROWS_WORTH_IT, rows // (2 * width)))
 
 
 def _few_together(node: Node, context: Context, partitions: Iterable[str], most: int) -> Iterator[list[str]]:

@@ -56,6 +56,11 @@ PARAMETERS: Mapping[str, Parameter] = {
         [("latency_origin", _TEXT), *_columns(("max_request_lifetime_ns", "label_lateness_ns"), _INT)],
     ),
     "observed": _parameter("Until when telemetry was observed; one row.", [("observed_until_ns", _INT)]),
+    "shard_components": _parameter(
+        "Places of rows that are joined together, each with the least of those that it is linked to.",
+        _columns(("place", "component"), pa.uint64()),
+    ),
+    "shard_count": _parameter("In how many shards an hour is cut; one row.", [("shards", pa.uint64())]),
     "watermark_options": _parameter(
         "How long requests, sessions and labels may be outstanding; one row.",
         _columns(("max_request_lifetime_ns", "max_session_ns", "label_lateness_ns"), _INT),

@@ -15,10 +15,14 @@ def _address(value: str) -> str:
 
 
 class Cluster(SettingsModel):
-    """Processes of this machine, or a Ray cluster: "auto", or its address (docs/scale.md)."""
+    """Processes of this machine, or a Ray cluster: "auto", or its address; how much one of them joins at once.
+
+    See docs/scale.md.
+    """
 
     workers: int = Field(default=1, ge=1, le=1024, strict=True)
     ray: Annotated[str, AfterValidator(_address)] | None = None
+    shard_records: Annotated[int, Field(ge=1000, strict=True)] | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

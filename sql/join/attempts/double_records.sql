@@ -1,6 +1,6 @@
 -- description: Records of one call that two instrumentations of its caller wrote into traces of their own, each with the one around it; without an id that both carry they count as one only where ids have shown that the two instrumentations record the same calls (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
--- reads: span_parents, unique_records
+-- reads: near_facts, span_parents, unique_records
 WITH callers AS (
     SELECT
         record_id, instrumentation, trace_id, response_id, model, input_tokens, output_tokens, outcome, started_ns, ended_ns,
@@ -15,6 +15,7 @@ nearby AS (
 pairs AS (
     SELECT
         i.record_id,
+        i.ended_ns,
         o.record_id AS outer_id,
         i.instrumentation,
         o.instrumentation AS outer_instrumentation,
@@ -28,7 +29,7 @@ pairs AS (
         AND o.input_tokens IS NOT DISTINCT FROM i.input_tokens AND o.output_tokens IS NOT DISTINCT FROM i.output_tokens
     -- one process wrote both: the inner one lies within the outer one by its clock
     WHERE (o.started_ns, -o.ended_ns, o.record_id) < (i.started_ns, -i.ended_ns, i.record_id)
-        AND i.ended_ns <= o.ended_ns AND i.started_ns - o.started_ns <= 200000000 AND o.ended_ns - i.ended_ns <= 200000000
+        AND surrounds(o.started_ns, o.ended_ns, i.started_ns, i.ended_ns)
         AND i.record_id NOT IN (SELECT child_id FROM span_parents WHERE parent_id IS NOT NULL)
 ),
 mutual AS ( -- each is the other's nearest
@@ -39,7 +40,9 @@ mutual AS ( -- each is the other's nearest
         AND row_number() OVER (PARTITION BY outer_id ORDER BY shares_id DESC, apart_ns, record_id) = 1
 )
 SELECT
-    record_id,
-    outer_id,
-    shares_id OR count(*) FILTER (WHERE shares_id) OVER (PARTITION BY instrumentation, outer_instrumentation) >= 3 AS is_same_call
-FROM mutual
+    m.record_id,
+    m.outer_id,
+    m.shares_id OR coalesce(f.calls >= 3, false) AS is_same_call
+FROM mutual AS m
+LEFT JOIN near_facts AS f ON f.fact = 'same_calls' AND f.epoch_hour = m.ended_ns // 3600000000000
+    AND f.emitter = m.instrumentation AND f.other = m.outer_instrumentation

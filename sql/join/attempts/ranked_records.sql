@@ -1,6 +1,6 @@
 -- description: What matches records of several systems with each other, in the order in which one stands above another; none where one system alone recorded
 -- grain: record_id
--- reads: record_choices, record_halves, unique_records
+-- reads: mixed_hours, record_choices, record_halves, unique_records
 -- A table, as it is read many times: a plan with as many copies of what makes unique records takes seconds and half a gigabyte.
 SELECT
     record_id, dialect, layer, trace_id, span_id, parent_span_id, call_id, response_id, started_ns, ended_ns, outcome, http_status,
@@ -12,4 +12,4 @@ SELECT
 FROM unique_records
 ANTI JOIN record_choices USING (record_id)
 ANTI JOIN record_halves USING (record_id)
-WHERE (SELECT count(DISTINCT dialect) > 1 FROM unique_records) -- one system alone links its records itself
+WHERE coalesce(ended_ns, started_ns) // 3600000000000 IN (FROM mixed_hours)

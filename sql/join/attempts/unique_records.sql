@@ -6,7 +6,7 @@ SELECT r.* REPLACE (
     coalesce(greatest(r.reported_attempts, t.tries), r.reported_attempts, t.tries) AS reported_attempts,
     CASE
         WHEN r.streamed IS NULL AND r.layer = 'client' AND r.outcome = 'ok' AND r.first_token_ns IS NULL
-            AND r.instrumentation IN (FROM streaming_emitters)
+            AND (coalesce(r.ended_ns, r.started_ns) // 3600000000000, r.instrumentation) IN (FROM streaming_emitters)
             THEN false
         ELSE r.streamed
     END AS streamed,

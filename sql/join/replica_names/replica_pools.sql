@@ -1,13 +1,9 @@
 -- description: The pool of each replica in an hour by its own records, where these name exactly one
 -- grain: epoch_hour, replica
--- reads: named_replicas, unique_records
-SELECT
-    coalesce(r.ended_ns, r.started_ns) // 3600000000000 AS epoch_hour,
-    coalesce(n.replica, r.replica) AS replica,
-    min(r.pool) AS pool
-FROM unique_records AS r
-LEFT JOIN named_replicas AS n
-    ON n.name = r.replica AND n.epoch_hour = coalesce(r.ended_ns, r.started_ns) // 3600000000000
-WHERE r.layer = 'engine' AND r.pool IS NOT NULL AND r.replica IS NOT NULL
+-- reads: emitter_facts, named_replicas
+SELECT f.epoch_hour, coalesce(n.replica, f.emitter) AS replica, min(f.other) AS pool
+FROM emitter_facts AS f
+LEFT JOIN named_replicas AS n ON n.name = f.emitter AND n.epoch_hour = f.epoch_hour
+WHERE f.fact = 'pool'
 GROUP BY ALL
-HAVING min(r.pool) = max(r.pool)
+HAVING min(f.other) = max(f.other)

@@ -1,0 +1,135 @@
+"""Cuts what is joined at once into shards that a machine can hold: the same SQL over each gives the same tables.
+
+What may belong together stays together: rows of one trace, and traces that an id, a label or the time of two records
+links, which are connected components of `shard_links`. What looks over all rows is computed before, by hour
+(`emitter_facts`), or after, from what the shards have made. See docs/scale.md#an-hour-that-is-cut.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goodput.contracts import contract
+from goodput.plumbing.compute import compute_each, compute_sql, load, write_tables
+from goodput.plumbing.graph import closure
+from goodput.plumbing.hours import epoch_hour
+from goodput.plumbing.node import STORED, Batch, Parts
+from goodput.plumbing.parameters import PARAMETERS, register
+from goodput.plumbing.spill import own_folder
+from goodput.plumbing.sql_files import compute, connect, parquet, quoted
+
+_SHARDED = {"serving_records": "sharded_records", "span_links": "sharded_links", "label_records": "sharded_labels"}
+_FROM_ALL = ("session_hours", "source_rows")  # of which rows of several shards are one
+_FOR_THOSE = ("record_copies", "any_session")
+
+
+def join_hours(batch: Batch) -> Parts:
+    """Join hours at once, or, where they have more records than the settings give a shard, shard by shard.
+
+    Raises LakeUnwritable.
+    """
+    most = batch.settings.cluster.shard_records
+    count = 1 if most is None else -(-_records(batch) // most)
+    if count <= 1:
+        return compute_sql(batch)
+    with _folder() as folder:
+        shards = _cut(batch, count, folder)
+        for number, shard in enumerate(shards):
+            _join(shard, folder / f"joined-{number}")
+            for files in shard.inputs.values():
+                for file in (Path(file) for listed in files.values() for file in listed):
+                    if folder in file.parents:
+                        file.unlink()
+        return _united(batch, folder)
+
+
+def _records(batch: Batch) -> int:
+    return sum(pq.read_metadata(file).num_rows for file in batch.files("serving_records"))
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    folder = Path(mkdtemp(prefix="shards-", dir=own_folder()))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _cut(batch: Batch, count: int, folder: Path) -> list[Batch]:
+    """The same batch for each shard, with its own rows as inputs in place of the lake's."""
+    with connect() as connection:
+        load(connection, batch)
+        for name in closure(("shard_links",), STORED):
+            compute(connection, name)
+        links = connection.sql("SELECT place, id FROM shard_links").to_arrow_table()
+        register(connection, "shard_components", components(links))
+        register(connection, "shard_count", pa.table([[count]], schema=PARAMETERS["shard_count"].schema))
+        for table, name in _SHARDED.items():
+            compute(connection, name)
+            target = quoted(str(folder / table))
+            connection.execute(f"COPY (FROM {name}) TO {target} (FORMAT parquet, PARTITION_BY (shard))")
+    return [
+        replace(batch, inputs={**batch.inputs, **{table: _files(folder / table, number) for table in _SHARDED}})
+        for number in range(count)
+    ]
+
+
+def components(links: pa.Table) -> pa.Table:
+    """Connected components of places: each of `place` and `id` of the links with the least place of its component."""
+    # Both take a third of a second to import, which a run that cuts nothing need not wait for.
+    import numpy as np  # noqa: PLC0415
+    from scipy.sparse import coo_array  # type: ignore[import-untyped]  # noqa: PLC0415
+    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    ends = [links.column(name).to_numpy() for name in ("place", "id")]
+    places, numbers = np.unique(np.concatenate(ends), return_inverse=True)
+    first, second = np.split(numbers, 2)
+    graph = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(len(places), len(places)))
+    count, labels = connected_components(graph, directed=False)
+    least = np.full(count, len(places))
+    np.minimum.at(least, labels, np.arange(len(places)))
+    return pa.table([places, places[least[labels]]], schema=PARAMETERS["shard_components"].schema)
+
+
+def _files(folder: Path, number: int) -> dict[str, list[str]]:
+    return {"all": sorted(map(str, (folder / f"shard={number}").glob("*.parquet")))}
+
+
+def _join(shard: Batch, folder: Path) -> None:
+    """Join one shard, and write what is the shard's own of its tables and what `_FROM_ALL` reads."""
+    folder.mkdir()
+    own = [table for table in shard.node.tables if table not in _FROM_ALL]
+    hours = ", ".join(str(epoch_hour(hour)) for hour in shard.hours)
+    with connect() as connection:
+        empty = load(connection, shard)
+        compute_each(connection, shard.node.name, closure((*own, *_FOR_THOSE), STORED), empty)
+        for table in own:
+            where = f"WHERE {contract(table).partitioned_by} IN ({hours})"
+            _write(connection, f'FROM "{table}" {where}', folder / f"{table}.parquet")
+        for name in _FOR_THOSE:
+            _write(connection, f'FROM "{name}"', folder / f"{name}.parquet")
+
+
+def _united(batch: Batch, folder: Path) -> Parts:
+    """Write the tables of a batch from what its shards have made."""
+    own = [table for table in batch.node.tables if table not in _FROM_ALL]
+    with connect() as connection:
+        load(connection, batch)
+        for name in (*own, *_FOR_THOSE):
+            files = sorted(map(str, folder.glob(f"joined-*/{name}.parquet")))
+            connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS FROM {parquet(files, alike=True)}')
+        for name in _FROM_ALL:
+            compute(connection, name)
+        return write_tables(connection, batch, ())
+
+
+def _write(connection: duckdb.DuckDBPyConnection, sql: str, file: Path) -> None:
+    connection.execute(f"COPY ({sql}) TO {quoted(str(file))} (FORMAT parquet)")
