@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from goodput.errors import LakeUnreadable, WorkersUnusable
-from goodput.plumbing import batches
+from goodput.plumbing import batches, plan
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.runner import Died
+from goodput.plumbing.sharded import in_shards
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 from goodput.runners import processes as module
@@ -80,6 +81,48 @@ def test_workers_that_are_killed_at_work_change_nothing(
     assert len(deaths) > 5
     assert_same(workspace.lake, expected(fleet))
     assert not list(workspace.lake.root.rglob("*.tmp"))
+
+
+@pytest.fixture
+def cut(fleet: Path) -> Path:
+    """Settings of the same fleet by which each hour is cut into a few shards."""
+    file = fleet.with_name("cut.toml")
+    file.write_text(f"{fleet.read_text()}\n[cluster]\nshard_records = 1000\n")
+    return file
+
+
+def test_hours_that_are_cut_make_the_same_lake(
+    fleet: Path, cut: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = []
+    monkeypatch.setattr(plan, "in_shards", lambda *given: counts.append(1) or in_shards(*given))
+    workspace = Workspace(cut, lake_path=tmp_path / "lake")
+    run(workspace, deliver=False)
+    assert len(counts) >= 4
+    assert_same(workspace.lake, expected(fleet))
+    assert not (workspace.lake.root / "shards").exists()
+
+
+def test_workers_that_are_killed_at_a_shard_change_nothing(
+    fleet: Path, cut: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One at work that cuts, computes a shard or unites shards, now and then, at once or a little later."""
+    give, given, deaths = module._Worker.give, [], []
+
+    def dangerous(worker: module._Worker, number: int, payload: bytes) -> None:
+        give(worker, number, payload)
+        if b"goodput.plumbing.sharded" in payload and worker.is_ready:
+            given.append(number)
+            if len(given) % 3 == 0:
+                deaths.append(worker)
+                threading.Timer(0.1 * (len(deaths) % 4), worker.kill).start()
+
+    monkeypatch.setattr(module._Worker, "give", dangerous)
+    workspace = Workspace(cut, lake_path=tmp_path / "lake", workers=2)
+    run(workspace, deliver=False)
+    assert len(deaths) >= 3
+    assert_same(workspace.lake, expected(fleet))
+    assert not (workspace.lake.root / "shards").exists()
 
 
 # --- what is given to workers

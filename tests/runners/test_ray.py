@@ -61,7 +61,8 @@ def workspace_of(fleet: Path, cluster: Any, lake: Path) -> Workspace:
     file = lake.parent / "goodput.toml"
     landing = f'landing = ["{fleet.parent}/landing"]'
     text = fleet.read_text().replace('landing = ["landing"]', landing)
-    file.write_text(f'{text}\n[cluster]\nray = "{cluster.address}"\n')
+    # hours are cut, so that shards are among what the dead were at
+    file.write_text(f'{text}\n[cluster]\nray = "{cluster.address}"\nshard_records = 1000\n')
     return Workspace(file, lake_path=lake)
 
 

@@ -5,24 +5,21 @@ links, which are connected components of `shard_links`. What looks over all rows
 (`emitter_facts`), or after, from what the shards have made. See docs/scale.md#an-hour-that-is-cut.
 """
 
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import mkdtemp
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goodput.contracts import contract
-from goodput.plumbing.compute import compute_each, compute_sql, load, write_tables
+from goodput.plumbing.compute import compute_each, load, write_tables
 from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import epoch_hour
-from goodput.plumbing.node import STORED, Batch, Parts
+from goodput.plumbing.node import STORED, Batch, Parts, Shards
 from goodput.plumbing.parameters import PARAMETERS, register
-from goodput.plumbing.spill import own_folder
 from goodput.plumbing.sql_files import compute, connect, parquet, quoted
 
 _SHARDED = {"serving_records": "sharded_records", "span_links": "sharded_links", "label_records": "sharded_labels"}
@@ -30,41 +27,17 @@ _FROM_ALL = ("session_hours", "source_rows")  # of which rows of several shards 
 _FOR_THOSE = ("record_copies", "any_session")
 
 
-def join_hours(batch: Batch) -> Parts:
-    """Join hours at once, or, where they have more records than the settings give a shard, shard by shard.
-
-    Raises LakeUnwritable.
-    """
+def _count(batch: Batch) -> int:
+    """As many as the records of the hours and those beside them take."""
     most = batch.settings.cluster.shard_records
-    count = 1 if most is None else -(-_records(batch) // most)
-    if count <= 1:
-        return compute_sql(batch)
-    with _folder() as folder:
-        shards = _cut(batch, count, folder)
-        for number, shard in enumerate(shards):
-            _join(shard, folder / f"joined-{number}")
-            for files in shard.inputs.values():
-                for file in (Path(file) for listed in files.values() for file in listed):
-                    if folder in file.parents:
-                        file.unlink()
-        return _united(batch, folder)
-
-
-def _records(batch: Batch) -> int:
-    return sum(pq.read_metadata(file).num_rows for file in batch.files("serving_records"))
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    folder = Path(mkdtemp(prefix="shards-", dir=own_folder()))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    if most is None:
+        return 1
+    records: int = sum(pq.read_metadata(file).num_rows for file in batch.files("serving_records"))
+    return math.ceil(records / most)
 
 
 def _cut(batch: Batch, count: int, folder: Path) -> list[Batch]:
-    """The same batch for each shard, with its own rows as inputs in place of the lake's."""
+    """The batch of each shard: with its own rows as inputs, in files below a folder, in place of the lake's."""
     with connect() as connection:
         load(connection, batch)
         for name in closure(("shard_links",), STORED):
@@ -105,7 +78,6 @@ def _files(folder: Path, number: int) -> dict[str, list[str]]:
 
 def _join(shard: Batch, folder: Path) -> None:
     """Join one shard, and write what is the shard's own of its tables and what `_FROM_ALL` reads."""
-    folder.mkdir()
     own = [table for table in shard.node.tables if table not in _FROM_ALL]
     hours = ", ".join(str(epoch_hour(hour)) for hour in shard.hours)
     with connect() as connection:
@@ -118,13 +90,13 @@ def _join(shard: Batch, folder: Path) -> None:
             _write(connection, f'FROM "{name}"', folder / f"{name}.parquet")
 
 
-def _united(batch: Batch, folder: Path) -> Parts:
+def _unite(batch: Batch, made: Sequence[Path]) -> Parts:
     """Write the tables of a batch from what its shards have made."""
     own = [table for table in batch.node.tables if table not in _FROM_ALL]
     with connect() as connection:
         load(connection, batch)
         for name in (*own, *_FOR_THOSE):
-            files = sorted(map(str, folder.glob(f"joined-*/{name}.parquet")))
+            files = [str(folder / f"{name}.parquet") for folder in made]
             connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS FROM {parquet(files, alike=True)}')
         for name in _FROM_ALL:
             compute(connection, name)
@@ -133,3 +105,6 @@ def _united(batch: Batch, folder: Path) -> Parts:
 
 def _write(connection: duckdb.DuckDBPyConnection, sql: str, file: Path) -> None:
     connection.execute(f"COPY ({sql}) TO {quoted(str(file))} (FORMAT parquet)")
+
+
+HOURS_IN_SHARDS = Shards(_count, _cut, _join, _unite)

@@ -1,6 +1,7 @@
 """Parts that newer ones have replaced: kept a while for readers of an older database, then deleted."""
 
 import json
+import shutil
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 from goodput.contracts import stored_tables
 from goodput.plumbing.cache_file import read_cache
 from goodput.plumbing.catalog import PARTITION
-from goodput.plumbing.lake import Lake, delete
+from goodput.plumbing.lake import SHARDS, Lake, delete
 
 KEPT_S = 3600.0
 _NOTED = "replaced.json"
@@ -48,6 +49,7 @@ def sweep(lake: Lake, *, anyway: bool = False) -> None:
         return
     parts = [path for path in lake.root.glob(f"*/*/{PARTITION}=*/*") if not path.name.startswith(".")]
     note_replaced(lake, (path for path in [*parts, *lake.store.strays()] if not _counts(lake, path)))
+    shutil.rmtree(lake.root / SHARDS, ignore_errors=True)
     delete([*lake.root.glob(".*.tmp"), *lake.root.glob(f"*/*/{PARTITION}=*/.*.tmp")])
     lake.write_lock.is_broken_off = False
 

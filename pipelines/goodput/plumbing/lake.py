@@ -23,6 +23,7 @@ from goodput.plumbing.files import write_atomically
 from goodput.plumbing.store import IN_FOLDER, Store
 from goodput.plumbing.write_lock import WriteLock
 
+SHARDS = "shards"  # folder of what lies between the steps of a batch that is cut
 ROWS_A_GROUP = 2**17  # DuckDB reads the row groups of a file in parallel
 _WRITERS = 2
 Item = TypeVar("Item")

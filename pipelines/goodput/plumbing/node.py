@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -159,6 +160,21 @@ def _no_lookaround(_context: Context) -> Mapping[str, Lookaround]:
 
 
 @dataclass(frozen=True)
+class Shards:
+    """How batches of a node are cut where they are too large to be computed at once (`sharded`).
+
+    `count` says in how many shards. `cut` writes their inputs into a folder, and gives the same batch with those for
+    each. `compute` writes what one makes into a folder of its own, and `unite` makes the parts of all of these. Each is
+    the work of whoever has room for it: they share nothing but the folder.
+    """
+
+    count: Callable[[Batch], int]
+    cut: Callable[[Batch, int, Path], list[Batch]]
+    compute: Callable[[Batch, Path], None]
+    unite: Callable[[Batch, Sequence[Path]], Parts]
+
+
+@dataclass(frozen=True)
 class Node:
     """One step of the plan.
 
@@ -188,6 +204,7 @@ class Node:
     what_is_left: frozenset[str] = frozenset()
     appended: tuple[str, ...] = ()  # tables that only ever gain parts
     together_h: int = 24
+    shards: Shards | None = None  # None: its batches are never cut
     is_never_final: bool = False  # computed for closed days too: it reads nothing that is pruned
 
     @property

@@ -20,6 +20,7 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
 from goodput.plumbing.node import Batch, Context, Node, hours_in, partitions_of
 from goodput.plumbing.runner import Died, InProcess, Runner
+from goodput.plumbing.sharded import in_shards, is_cut
 from goodput.plumbing.work import Broken, Done, Made, work
 
 HERE = InProcess()
@@ -211,8 +212,20 @@ def _halves(partitions: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
 def _mapped(
     node: Node, context: Context, groups: Iterable[Mapping[str, str]], runner: Runner
 ) -> Iterator[tuple[Batch, Done]]:
-    for batch, done in runner.map(work, (assemble(context, node, group) for group in groups)):
+    large: list[Batch] = []
+    for batch, done in runner.map(work, _not_large((assemble(context, node, group) for group in groups), large)):
         yield batch, Broken(done.reason, done.reason, time.time_ns()) if isinstance(done, Died) else done
+    for batch in large:
+        yield batch, in_shards(batch, runner)
+
+
+def _not_large(batches: Iterable[Batch], large: list[Batch]) -> Iterator[Batch]:
+    """Batches that are computed at once; those that are cut, and so take all who compute, come after them."""
+    for batch in batches:
+        if is_cut(batch):
+            large.append(batch)
+        else:
+            yield batch
 
 
 def _settle_told(context: Context, batch: Batch, done: Done, outcome: Outcome, blocked: Blocked) -> None:

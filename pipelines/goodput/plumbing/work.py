@@ -5,15 +5,18 @@ Nothing of it counts yet: to commit parts, and to block partitions, is the plan'
 
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from goodput.errors import GoodputError
 from goodput.plumbing import interrupt
 from goodput.plumbing.audit import audit
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.node import Batch, Parts
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -39,16 +42,28 @@ Done = Made | Broken
 
 def work(batch: Batch) -> Done:
     """Compute and audit a batch. Raises GoodputError where the lake itself cannot be used, and KeyboardInterrupt."""
+    return attempt(lambda began_ns: audited(batch, batch.node.compute(batch), began_ns))
+
+
+def audited(batch: Batch, parts: Parts, began_ns: int) -> Made:
+    """The parts of a batch with what an audit finds in them."""
+    failures = {table: audit(table, _candidates(parts.get(table, {}))) for table in batch.node.audited}
+    return Made(parts, failures, began_ns)
+
+
+def attempt(do: Callable[[int], Result]) -> Result | Broken:
+    """What comes of something that is told when it began (Unix ns), or why nothing does.
+
+    Raises GoodputError where the lake itself cannot be used, and KeyboardInterrupt.
+    """
     began_ns = time.time_ns()
     try:
-        parts = batch.node.compute(batch)
-        failures = {table: audit(table, _candidates(parts.get(table, {}))) for table in batch.node.audited}
+        return do(began_ns)
     except GoodputError:
         raise
     except BaseException as error:  # whatever breaks is told, a panic in Rust too, which is no Exception
         interrupt.check(error)
         return Broken(_short(error), traceback.format_exc(), began_ns)
-    return Made(parts, failures, began_ns)
 
 
 def _candidates(parts: Mapping[str, Part]) -> dict[str, list[Path]]:
