@@ -9,6 +9,7 @@ from rich.table import Table
 
 from benchmarks import (
     alarms,
+    growth,
     history,
     large_zone,
     many_sources,
@@ -58,6 +59,7 @@ def _rows(share: float) -> Iterator[Row]:
     yield from large_zone.rows(share)
     yield from history.rows(share)
     yield from many_sources.rows(share)
+    yield from growth.rows(share)
     yield from measure.rows(share)
     yield from relations.rows(share)
     yield from alarms.rows(share)

@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import re
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -14,7 +15,7 @@ import pytest
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import write_parquet
-from goodput.plumbing.sql_files import connect, quoted, read_parts, spilling, sql_file, sql_names
+from goodput.plumbing.sql_files import MACROS, connect, macros_of, quoted, read_parts, spilling, sql_file, sql_names
 
 SQL = sorted(path.stem for path in (Path(__file__).parents[2] / "sql").rglob("*.sql"))
 
@@ -187,3 +188,14 @@ def test_no_two_databases_spill_to_one_folder_but_those_that_are_one_file(tmp_pa
     folders = [spilling(database)["temp_directory"] for database in ("", "", a, b, a)]
     assert len(set(folders)) == 4
     assert folders[2] == folders[4]
+
+
+@pytest.mark.parametrize("name", ["goodput", "id_occurrences", "waste", "request_tries", "explained_requests"])
+def test_the_macros_of_a_relation_are_all_that_it_and_they_call(name: str) -> None:
+    bodies = dict(re.findall(r" MACRO (\w+)(\(.*?;)$", sql_file(MACROS).text, re.MULTILINE | re.DOTALL))
+    with duckdb.connect() as connection:
+        connection.execute(macros_of([name]))
+        found = connection.sql("SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal").fetchall()
+    made = {row[0] for row in found}
+    code = re.sub(r"--.*", "", " ".join([sql_file(name).text, *(bodies[macro] for macro in made)]))
+    assert {macro for macro in bodies if re.search(rf"\b{macro}\(", code)} <= made < bodies.keys()

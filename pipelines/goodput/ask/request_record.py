@@ -11,7 +11,7 @@ import duckdb
 from goodput.ask.cells import iso
 from goodput.ask.database import Row, asked
 from goodput.errors import SeveralRequests, UnknownRequest
-from goodput.plumbing.sql_files import HOURS_VARIABLE, MACROS, sql_file
+from goodput.plumbing.sql_files import HOURS_VARIABLE, macros_of
 
 _Look = Callable[[duckdb.DuckDBPyConnection, Sequence[str]], None]  # where to look for some ids
 
@@ -46,7 +46,7 @@ def read_request_record(connection: duckdb.DuckDBPyConnection, key: str) -> Requ
     """
     connection.execute("SET search_path = 'main,stored'")
     connection.execute("SET parquet_metadata_cache = true")  # several questions open the same parts
-    connection.execute(sql_file(MACROS).text)
+    connection.execute(macros_of(["id_occurrences"]))
     for look_for in (_look_into_hours_of, _look_everywhere):  # the index lacks what is blocked
         request_key = _request_key(connection, key, look_for)
         if request_key:

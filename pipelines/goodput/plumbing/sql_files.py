@@ -34,6 +34,8 @@ _in_memory_databases = count()
 
 MACROS = "macros"  # the one file that is no relation
 
+_MACRO = re.compile(r"^CREATE OR REPLACE TEMP MACRO (\w+)\(.*?;$", re.MULTILINE | re.DOTALL)
+_CALLED = re.compile(r"\b(\w+)\(")
 _HEADER = re.compile(r"^-- (\w+): (.*)$", re.MULTILINE)
 
 
@@ -74,6 +76,21 @@ def sql_file(name: str) -> SqlFile:
     if name not in paths:
         raise SqlMissing(name, project_folder("sql"))
     return SqlFile(name, paths[name].read_text(encoding="utf-8"))
+
+
+def macros_of(names: Iterable[str]) -> str:
+    """The macros that the SQL of some relations uses, by themselves or within others: a question needs few of them.
+
+    To create all takes a tenth of a second.
+    """
+    there = {found[1]: found[0] for found in _MACRO.finditer(sql_file(MACROS).text)}
+    used: set[str] = set()
+    waiting = [sql_file(name).text for name in names]
+    while waiting:
+        words = set(_CALLED.findall(waiting.pop()))
+        waiting += [there[name] for name in words & there.keys() - used]
+        used |= words & there.keys()
+    return "\n".join(statement for name, statement in there.items() if name in used)
 
 
 def connect(database: str = "", *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
