@@ -58,7 +58,7 @@ class Stage:
 _WINDOWS = ("waste", "quality", "windows", "replicas")
 # Printed by this module, on one of two cores that others used too: their speed differs by half from hour to hour.
 # tables; core seconds a request, a task; bytes of memory a request, a task; bytes stored a request
-JOIN = Stage("join", ("replica_names", "join"), 6, 205e-6, 2.5, 30_800, 0.36e9, 313, before=2, after=2, is_cut=True)
+JOIN = Stage("join", ("replica_names", "join"), 7, 205e-6, 2.5, 30_800, 0.36e9, 313, before=2, after=2, is_cut=True)
 _LEDGER = ("coverage", "known_replicas", "cost_ledger")
 LEDGER = Stage("ledger", _LEDGER, 5, 9.9e-6, 0.96, 2_470, 0.34e9, 64, before=2, after=1)
 HOUR_WINDOWS = Stage("windows of hours", _WINDOWS, 10, 8.5e-6, 1.5, 483, 0.37e9, 0, before=1)

@@ -87,8 +87,8 @@ STORED = {
     "joined": {
         "none": """cost_line_rows cost_records judged_hours ops_events record_rows session_labels token_prices
             unused_cost_lines""",
-        "hour": """attempts emitter_facts label_rows quality_labels replica_names replica_samples requests sample_rows session_hours
-            session_label_records source_rows""",
+        "hour": """attempts emitter_facts label_rows quality_labels replica_names replica_samples requests sample_rows
+            session_hours session_label_records source_rows""",
     },
     "measured": {
         "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings watermark",
