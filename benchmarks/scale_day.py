@@ -7,7 +7,7 @@ run's process alone speaks to the store. What things cost is measured, in `scale
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from heapq import heapreplace
@@ -20,11 +20,14 @@ import numpy.typing as npt
 from benchmarks.scale_stages import (
     BARRIERS,
     COMMIT_S,
+    CUT,
     INGEST_CORE_S,
     INGEST_CORES,
+    JOIN,
     LANDED_BYTES,
     RECORD_BYTES,
     RUN_CORE_S,
+    UNITE,
     Stage,
 )
 
@@ -103,7 +106,8 @@ class Partition:
     @property
     def memory_bytes(self) -> float:
         """Memory of the largest task."""
-        return self.stage.task_bytes + self.stage.memory_bytes * float(self.requests[0])
+        wanted = self.stage.task_bytes + self.stage.memory_bytes * float(self.requests[0])
+        return min(wanted, self.stage.most_bytes)
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,13 @@ def traffic(requests_a_day: float, peak_to_mean: float) -> Floats:
     return requests_a_day / DAY_H * (1 + (peak_to_mean - 1) * np.cos(turn))
 
 
+def barriers(given: Assumed) -> Iterator[tuple[Stage, ...]]:
+    """Stages that wait for each other; where hours are cut, with what is before and after the shards."""
+    for stages in BARRIERS:
+        is_cut = given.shard_requests is not None and JOIN in stages
+        yield from ((CUT,), stages, (UNITE,)) if is_cut else (stages,)
+
+
 def cut(requests: float, given: Assumed) -> tuple[Floats, str]:
     """Requests of the shards of an hour, the largest first, and what that is."""
     shard = given.shard_requests
@@ -186,6 +197,8 @@ def due(stage: Stage, changed: Iterable[int], hourly: Floats, newest: int, given
         return [Partition(stage, np.array([requests]), DAY) for requests in so_far]
     around = {hour + off for hour in changed for off in range(-stage.before, stage.after + 1)}
     sizes = [float(hourly[hour]) for hour in sorted(around) if 0 <= hour <= newest]
+    if stage.cuts:
+        sizes = [size for size in sizes if size > (given.shard_requests or math.inf)]
     return [Partition(stage, *(cut(size, given) if stage.is_cut else (np.array([size]), HOUR))) for size in sizes]
 
 
@@ -210,7 +223,7 @@ class Run:
         late = self._late(hours, hourly)
         self._ingest(float(hourly[hours].sum() * (1 - given.late_share) + late.sum()))
         changed = [*np.flatnonzero(late).tolist(), *hours]
-        for stages in BARRIERS:
+        for stages in barriers(given):
             partitions = [one for stage in stages for one in due(stage, changed, hourly, hours[-1], given)]
             if partitions:
                 self._compute(partitions)

@@ -1,112 +1,42 @@
-"""The index of ids: a request is found by any id of it without opening a part of an hour that has none of them."""
+"""The index of ids by day: of whichever hashes are looked at together, the same part."""
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import duckdb
+import pyarrow.parquet as pq
 import pytest
 
-from goodput.ask.request_record import read_request_record
-from goodput.errors import UnknownRequest
-from goodput.measure.nodes import ID_HOURS
-from goodput.plumbing.database import publish
+from goodput.measure import id_hours
+from goodput.nodes import NODES
+from goodput.plumbing.assembly import assemble
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Context
-from goodput.plumbing.parameters import PARAMETERS
-from goodput.plumbing.plan import execute
-from goodput.settings.model import Settings
-from lakes import by_hour, put, put_sources
+from goodput.plumbing.workspace import Workspace
+from published import demo_hour
 
-FIRST = datetime(2026, 11, 20, 21, tzinfo=UTC)
-WANTED = 2  # the number of the hour with the request that is looked for, which ends two hours later, on another day
-NO_GATES = PARAMETERS["workloads"].schema.empty_table()
-
-
-def trace(number: int) -> str:
-    return f"{number + 1:032x}"
-
-
-def span(number: int, layer: int) -> str:
-    return f"{number * 2 + layer + 1:016x}"
-
-
-def record(number: int, layer: int, started: datetime) -> dict[str, Any]:
-    return {
-        "record_id": f"{trace(number)}:{span(number, layer)}",
-        "source_id": "0" * 32,
-        "line": number,
-        "position": layer,
-        "dialect": "genai",
-        "layer": ("client", "engine")[layer],
-        "trace_id": trace(number),
-        "span_id": span(number, layer),
-        "response_id": f"response-{number}-{layer}",
-        "started_ns": int(started.timestamp()) * 10**9,
-        "outcome": "ok",
-    }
+IDS = ["record_id", "trace_id", "span_id", "response_id"]
+(NODE,) = (node for node in NODES if node.name == id_hours.TABLE)
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """Hours with a request each; the parts of all but the first and those of the one wanted are gone."""
-    made = Lake(tmp_path_factory.mktemp("lake"))
-    made.open()
-    records = []
-    for number in range(6):
-        arrived = FIRST + timedelta(hours=number)
-        ended = arrived + timedelta(hours=2)
-        key, attempt = f"request-{number}", f"attempt-{number}"
-        both = [record(number, layer, arrived + timedelta(hours=layer)) for layer in (0, 1)]
-        records += both
-        put(made, "requests", f"{ended:%Y-%m-%dT%H}", [{"request_key": key, "arrived_at": arrived, "ended_at": ended}])
-        given = {name: both[0][name] for name in ("trace_id", "span_id", "response_id")}
-        given |= {"record_ids": [one["record_id"] for one in both], "request_key": key, "attempt_id": attempt}
-        put(made, "attempts", f"{ended:%Y-%m-%dT%H}", [given])
-        cost = {"window_start": arrived, "request_key": key, "attempt_id": attempt, "usd": 0.25}
-        put(made, "cost_ledger", f"{arrived:%Y-%m-%dT%H}", [cost])
-    put_sources(made, "serving_records", by_hour(records, "started_ns"))
-    outcome = execute(ID_HOURS, Context(made, Settings()))
-    assert (sorted(outcome.computed), outcome.blocked) == (["2026-11-20", "2026-11-21"], [])
-    put(made, "waste", "2026-11-20T23", [{"usd": 1.0}])  # requests have costs once any is known
-    publish(made, NO_GATES)
-    needed = {FIRST + timedelta(hours=number) for number in (0, 2, WANTED, WANTED + 1, WANTED + 2)}
-    for path in made.root.glob("*/*/period=*T*/*.parquet"):
-        if path.parent.name not in {f"period={hour:%Y-%m-%dT%H}" for hour in needed} and path.parts[-3] != "waste":
-            path.unlink()
-    return made
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Settings of the demo's hour, published."""
+    return demo_hour(tmp_path_factory)
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        f"request-{WANTED}",
-        f"attempt-{WANTED}",
-        trace(WANTED),
-        span(WANTED, 0),
-        span(WANTED, 1),
-        f"response-{WANTED}-0",
-        f"response-{WANTED}-1",
-        f"{trace(WANTED)}:{span(WANTED, 1)}",
-    ],
-)
-def test_any_id_is_found_with_the_parts_of_its_hours_alone(lake: Lake, key: str) -> None:
-    with duckdb.connect(str(lake.database), read_only=True) as connection:
-        found = read_request_record(connection, key)
-    assert found.request["request_key"] == f"request-{WANTED}"
-    assert found.request["cost_usd"] == 0.25  # two hours before the request's own
-    assert sorted(found.records) == [f"{trace(WANTED)}:{span(WANTED, layer)}" for layer in (0, 1)]
-
-
-def test_what_the_index_lacks_is_looked_for_everywhere(lake: Lake) -> None:
-    everywhere = pytest.raises(duckdb.IOException)  # parts of other hours are opened, which are gone
-    with duckdb.connect(str(lake.database), read_only=True) as connection, everywhere:
-        read_request_record(connection, "response-of-nobody")
-
-
-def test_an_id_of_nobody_is_unknown(tmp_path: Path) -> None:
-    made = Lake(tmp_path)
-    made.open()
-    publish(made, NO_GATES)
-    with duckdb.connect(str(made.database), read_only=True) as connection, pytest.raises(UnknownRequest):
-        read_request_record(connection, "response-of-nobody")
+@pytest.mark.parametrize("rows_at_once", [10**9, 3000, 700])
+def test_an_index_that_is_made_range_by_range_has_each_id_of_the_day(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+) -> None:
+    workspace = Workspace(lake)
+    published = workspace.lake.catalog[id_hours.TABLE].parts
+    (day,) = published
+    batch = assemble(Context(workspace.lake, workspace.settings), NODE, {day: "0" * 32})
+    monkeypatch.setattr(id_hours, "_ROWS_AT_ONCE", rows_at_once)
+    part = NODE.compute(replace(batch, lake=Lake(tmp_path / "lake")))[id_hours.TABLE][day]
+    assert part.content == published[day][0].content
+    found = pq.ParquetFile(part.path).read()["id_hash"].to_pylist()
+    records = [pq.ParquetFile(file).read(IDS) for file in workspace.lake.catalog["serving_records"].all_files()]
+    ids = {text for table in records for name in IDS for text in table[name].to_pylist() if text}
+    assert found == sorted(found)
+    assert len(set(found)) > 0.99 * len(ids)  # hashes of 31 bits hardly ever meet
